@@ -1,0 +1,36 @@
+"""Every error the tool raises for misuse or bad input; outcomes of a verification are values, not errors."""
+
+
+class VerifyError(Exception):
+    """Bad input or an impossible request; its text is one line: what, where, how to mend.
+
+    ``exit_status`` is what the command line ends with.
+    """
+
+    exit_status = 2
+
+
+class ClaimError(VerifyError):
+    """A claim is unknown, malformed, or its file cannot be loaded."""
+
+
+class SourcesError(VerifyError):
+    """The file of source statements cannot be read or is malformed."""
+
+
+class ResultsError(VerifyError):
+    """A results file cannot be read, is cut short, or has another schema."""
+
+
+class OutputError(VerifyError):
+    """Something could not be written; what was there before is untouched."""
+
+
+class SettingsError(VerifyError):
+    """A setting is outside what it may be."""
+
+
+class RenderError(VerifyError):
+    """A rendering step could not be done; the results themselves are complete."""
+
+    exit_status = 4

@@ -1,0 +1,1 @@
+"""Measurement: i.i.d. blocks of scores, intervals that hold, planned sample sizes."""

@@ -1,0 +1,59 @@
+"""Reads ``results.json`` and publishes its schema."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from verify.errors import ResultsError
+from verify.evidence import RunRecord
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCHEMA: int = RunRecord.model_fields["schema_version"].default
+_WRITE_ANEW = "run `sdpa-verify run` to write it anew"
+_WANTED = "give a results.json that a run wrote"
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema of ``results.json``."""
+    return RunRecord.model_json_schema(by_alias=True)
+
+
+def load(path: Path) -> RunRecord:
+    """Read a results file.
+
+    Raises:
+        ResultsError: it is missing, is not JSON, is cut short, or has another schema.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot be read ({error.strerror}); {_WANTED}") from error
+    except UnicodeDecodeError as error:
+        raise ResultsError(f"{path}: is not a text file; {_WANTED}") from error
+    except json.JSONDecodeError as error:
+        raise ResultsError(
+            f"{path}: line {error.lineno}: not complete JSON ({error.msg}); {_WRITE_ANEW}"
+        ) from error
+    return _validated(content, path)
+
+
+def _validated(content: Any, path: Path) -> RunRecord:
+    schema = content.get("schema") if isinstance(content, dict) else None
+    if schema is None:
+        raise ResultsError(f'{path}: has no "schema"; {_WANTED}')
+    if schema != SCHEMA:
+        raise ResultsError(
+            f"{path}: schema {schema}, this version reads schema {SCHEMA}; "
+            "install the sdpa-verify that wrote it, or run the verification again"
+        )
+    try:
+        return RunRecord.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise ResultsError(f"{path}: {place}: {first['msg']}; {_WRITE_ANEW}") from error
