@@ -1,0 +1,83 @@
+"""Writes files whole or not at all: what was there before stays until the new content is complete."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from verify.errors import OutputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write ``content`` to ``path`` through a temporary file beside it, then rename.
+
+    Raises:
+        OutputError: the folder cannot be made or written, or the disk is full.
+    """
+    write_together({path: content})
+
+
+def write_together(files: Mapping[Path, bytes]) -> None:
+    """Write several files; none is replaced before all of them lie complete on the disk.
+
+    Raises:
+        OutputError: a folder cannot be made or written, or the disk is full.
+    """
+    waiting: dict[Path, Path] = {}
+    try:
+        for path, content in files.items():
+            with _told_as_output_error(path):
+                waiting[path] = _beside(path)
+                _fill(waiting[path], content)
+        for path in list(waiting):
+            with _told_as_output_error(path):
+                waiting[path].replace(path)
+            del waiting[path]
+    finally:
+        for leftover in waiting.values():
+            leftover.unlink(missing_ok=True)
+
+
+def check_writable(folder: Path) -> None:
+    """Make ``folder`` and try it with an empty file, so that a long run does not end in vain.
+
+    Raises:
+        OutputError: the folder cannot be made or written.
+    """
+    with _told_as_output_error(folder / "results.json"):
+        _beside(folder / "results.json").unlink()
+
+
+def _beside(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    os.close(handle)
+    return Path(name)
+
+
+def _fill(temporary: Path, content: bytes) -> None:
+    with temporary.open("wb") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(stream.fileno())
+    # mkstemp makes files private; a report is as public as the user's umask says.
+    mask = os.umask(0)
+    os.umask(mask)
+    temporary.chmod(0o666 & ~mask)
+
+
+@contextlib.contextmanager
+def _told_as_output_error(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise OutputError(
+            f"{path}: cannot be written ({reason}); free space or choose another folder with --out"
+        ) from error
