@@ -10,6 +10,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 Setting = int | float | str
+Method = Literal["monte-carlo", "fit", "exact"]
 Slug = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
 
 
@@ -100,7 +101,7 @@ class Check(Record):
 
     id: str = Slug
     quantity: str
-    method: Literal["monte-carlo", "fit", "exact"]
+    method: Method
     cell: dict[str, Setting]
     prediction: float
     prediction_latex: str

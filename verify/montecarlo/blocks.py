@@ -1,0 +1,157 @@
+"""The engine's one idea: everything measured is a function of the mean of i.i.d. block vectors.
+
+A sampler draws blocks and reduces each to a small vector of statistics. Blocks are drawn in batches, each
+with its own stream, and their power sums are added in the order of the batches, so the result is the same
+for any number of workers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from verify.montecarlo.streams import stream
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from verify.montecarlo.components import Array
+
+_BATCH_COORDINATES = 1 << 17
+"""Coordinates drawn per batch: two arrays of 0.5 MiB stay in the processor's cache."""
+
+
+class BlockSampler(Protocol):
+    """Draws i.i.d. blocks."""
+
+    @property
+    def coordinates(self) -> int:
+        """Random components drawn for one block."""
+
+    @property
+    def scores(self) -> int:
+        """Scores that one block holds."""
+
+    @property
+    def order(self) -> int:
+        """Highest order of the joint moments that the sampler's estimates need: 1, or 3."""
+
+    def sample(self, rng: np.random.Generator, count: int) -> Array:
+        """Return the statistics of ``count`` independent blocks, shape (count, statistics)."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One setting in which blocks are drawn; ``id`` is permanent, for it seeds the cell's streams."""
+
+    id: str
+    settings: tuple[tuple[str, int | float | str], ...]
+    sampler: BlockSampler
+
+    @property
+    def batch_blocks(self) -> int:
+        """Blocks drawn from one stream."""
+        return max(1, _BATCH_COORDINATES // self.sampler.coordinates)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What is kept of the blocks drawn: their number and their joint moments up to order three.
+
+    ``mean`` has shape (k,), ``covariance`` (k, k), ``third`` (k, k, k); the last two are central and are
+    empty for a sampler of order 1.
+    """
+
+    blocks: int
+    coordinates: int
+    scores: int
+    mean: Array
+    covariance: Array
+    third: Array
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Power sums of block vectors about a fixed ``shift``, near the mean so that nothing cancels."""
+
+    shift: Array
+    count: int
+    first: Array
+    second: Array
+    third: Array
+
+    def plus(self, other: Sums) -> Sums:
+        """Return the sums over both sets of blocks; both must have the same shift."""
+        return Sums(
+            self.shift,
+            self.count + other.count,
+            self.first + other.first,
+            self.second + other.second,
+            self.third + other.third,
+        )
+
+    def sample(self, cell: Cell) -> Sample:
+        """Return the moments of the blocks summed so far."""
+        n = self.count
+        offset = self.first / n
+        second, third = self.second, self.third
+        if second.size:
+            raw = second / n
+            central = raw - np.outer(offset, offset)
+            second = central * (n / (n - 1))
+            crossed = np.einsum("ij,k->ijk", raw, offset)
+            third = (
+                third / n
+                - (crossed + crossed.transpose(0, 2, 1) + crossed.transpose(2, 0, 1))
+                + 2 * np.einsum("i,j,k->ijk", offset, offset, offset)
+            )
+        sampler = cell.sampler
+        return Sample(n, n * sampler.coordinates, n * sampler.scores, self.shift + offset, second, third)
+
+
+def draw(
+    cell: Cell,
+    claim: str,
+    seed: int,
+    blocks: int,
+    so_far: Sums | None,
+    mapper: Callable[[Callable[[int], Sums], Iterable[int]], Iterator[Sums]],
+) -> Sums:
+    """Return the sums over at least ``blocks`` blocks, whole batches, going on from ``so_far``.
+
+    ``mapper`` applies a function to batch numbers and yields results in their order; workers come in there.
+    """
+    size = cell.batch_blocks
+    wanted = -(-blocks // size)
+    if so_far is None:
+        shift = cell.sampler.sample(stream(seed, claim, cell.id, 0), size).mean(axis=0)
+        so_far = _empty(shift, cell.sampler.order)
+
+    def one(batch: int) -> Sums:
+        return _sums(cell.sampler.sample(stream(seed, claim, cell.id, batch), size), so_far.shift, order)
+
+    order = cell.sampler.order
+    total = so_far
+    with threadpool_limits(limits=1):
+        for sums in mapper(one, range(so_far.count // size, wanted)):
+            total = total.plus(sums)
+    return total
+
+
+def _empty(shift: Array, order: int) -> Sums:
+    k = shift.size
+    second, third = ((k, k), (k, k, k)) if order == 3 else ((0, 0), (0, 0, 0))
+    return Sums(shift, 0, np.zeros(k), np.zeros(second), np.zeros(third))
+
+
+def _sums(values: Array, shift: Array, order: int) -> Sums:
+    empty = _empty(shift, order)
+    moved = values - shift
+    if order == 1:
+        return Sums(shift, len(values), moved.sum(axis=0), empty.second, empty.third)
+    products = np.einsum("bi,bj->bij", moved, moved)
+    third = np.tensordot(products, moved, axes=(0, 0))
+    return Sums(shift, len(values), moved.sum(axis=0), products.sum(axis=0), third)

@@ -1,0 +1,152 @@
+"""Component laws: how the entries of queries and keys are drawn, with their exact moments."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ComponentLaw:
+    """A law of i.i.d. components x, drawn as loc + scale·z from a base law of z.
+
+    ``base_moments`` are E z^0 … E z^4 exactly; the list is shorter where a moment does not exist.
+    """
+
+    name: str
+    base_moments: tuple[Fraction, ...]
+    fill: Callable[[np.random.Generator, Array], None]
+    loc: Fraction = Fraction(0)
+    scale: Fraction = Fraction(1)
+
+    def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+        """Return independent components, shape ``shape``."""
+        out = np.empty(shape)
+        self.fill(rng, out)
+        if self.scale != 1:
+            out *= float(self.scale)
+        if self.loc != 0:
+            out += float(self.loc)
+        return out
+
+    def moments(self, highest: int) -> tuple[Fraction, ...]:
+        """Return the exact raw moments E x^0 … E x^highest.
+
+        Raises:
+            ValueError: the law has no finite moment of that order, or none is recorded.
+        """
+        if highest >= len(self.base_moments):
+            raise ValueError(f"{self.name}: no finite moment of order {highest} is recorded")
+        z = self.base_moments
+        return tuple(
+            sum(
+                (math.comb(n, j) * self.scale**j * z[j] * self.loc ** (n - j) for j in range(n + 1)),
+                Fraction(0),
+            )
+            for n in range(highest + 1)
+        )
+
+    @property
+    def mean(self) -> Fraction:
+        """The exact mean."""
+        return self.moments(1)[1]
+
+    @property
+    def variance(self) -> Fraction:
+        """The exact variance."""
+        _, first, second = self.moments(2)
+        return second - first**2
+
+    @property
+    def kurtosis(self) -> Fraction:
+        """The exact kurtosis E(x-μ)⁴/σ⁴ (3 for the normal law)."""
+        centred = self.moved(-self.mean, 1).moments(4)
+        return centred[4] / centred[2] ** 2
+
+    def moved(self, loc: Fraction | int, scale: Fraction | int, name: str | None = None) -> ComponentLaw:
+        """Return the law of loc + scale·x."""
+        moved = replace(self, loc=loc + scale * self.loc, scale=scale * self.scale)
+        return moved if name is None else replace(moved, name=name)
+
+
+def _moments(*values: int | Fraction) -> tuple[Fraction, ...]:
+    return tuple(Fraction(value) for value in values)
+
+
+def _fill_normal(rng: np.random.Generator, out: Array) -> None:
+    rng.standard_normal(out=out)
+
+
+def _fill_unit_interval(rng: np.random.Generator, out: Array) -> None:
+    rng.random(out=out)
+
+
+def _fill_uniform(rng: np.random.Generator, out: Array) -> None:
+    rng.random(out=out)
+    out -= 0.5
+    out *= math.sqrt(12)
+
+
+def _fill_signs(rng: np.random.Generator, out: Array) -> None:
+    # One random byte gives eight signs.
+    bits = np.unpackbits(np.frombuffer(rng.bytes(-(-out.size // 8)), dtype=np.uint8), count=out.size)
+    np.multiply(bits.reshape(out.shape), 2.0, out=out)
+    out -= 1.0
+
+
+def _fill_laplace(rng: np.random.Generator, out: Array) -> None:
+    # A difference of two exponentials is Laplace; scale 1/√2 makes the variance 1.
+    rng.standard_exponential(out=out)
+    out -= rng.standard_exponential(out.shape)
+    out *= math.sqrt(0.5)
+
+
+def _fill_exponential(rng: np.random.Generator, out: Array) -> None:
+    rng.standard_exponential(out=out)
+    out -= 1.0
+
+
+@dataclass(frozen=True)
+class _FillStudent:
+    freedom: int
+
+    def __call__(self, rng: np.random.Generator, out: Array) -> None:
+        out[...] = rng.standard_t(self.freedom, out.shape)
+        out *= math.sqrt((self.freedom - 2) / self.freedom)
+
+
+NORMAL = ComponentLaw("normal", _moments(1, 0, 1, 0, 3), _fill_normal)
+UNIFORM = ComponentLaw("uniform", _moments(1, 0, 1, 0, Fraction(9, 5)), _fill_uniform)
+UNIT_INTERVAL = ComponentLaw("U(0,1)", tuple(Fraction(1, n + 1) for n in range(5)), _fill_unit_interval)
+RADEMACHER = ComponentLaw("Rademacher", _moments(1, 0, 1, 0, 1), _fill_signs)
+LAPLACE = ComponentLaw("Laplace", _moments(1, 0, 1, 0, 6), _fill_laplace)
+EXPONENTIAL = ComponentLaw("centred exponential", _moments(1, 0, 1, 2, 9), _fill_exponential)
+
+
+def student_t(freedom: int) -> ComponentLaw:
+    """Return Student's t law with ``freedom`` ≥ 3 degrees, standardised to unit variance.
+
+    Its kurtosis, 3(ν-2)/(ν-4), exists only for ν > 4; its third moment for ν > 3.
+    """
+    if freedom < 3:
+        raise ValueError(f"Student t with {freedom} degrees of freedom has no variance to standardise")
+    known = _moments(1, 0, 1)
+    if freedom > 3:
+        known += _moments(0)
+    if freedom > 4:
+        known += _moments(Fraction(3 * (freedom - 2), freedom - 4))
+    return ComponentLaw(f"t({freedom})", known, _FillStudent(freedom))
+
+
+STANDARD_LAWS = (NORMAL, UNIFORM, RADEMACHER, LAPLACE, student_t(9), EXPONENTIAL)
+"""The unit-variance, centred laws."""

@@ -1,0 +1,178 @@
+"""What is estimated from a sample of blocks, with its interval and the blocks it needs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from verify.montecarlo import intervals
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from verify.montecarlo.blocks import Sample
+    from verify.montecarlo.components import Array
+    from verify.montecarlo.intervals import Interval
+
+MIN_BLOCKS = 256
+"""Fewer blocks than this are never judged: the block mean must be close to normal in its far tails."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """An estimate: value, standard error, simultaneous interval, and what it rests on.
+
+    ``model_error`` is the standard error from the derived block variance, where there is one.
+    ``reliable`` is False where the sample is too skewed for its size.
+    """
+
+    value: float
+    error: float
+    interval: Interval
+    blocks: int
+    coordinates: int
+    model_error: float | None = None
+    reliable: bool = True
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a sample is planned for: level, chance of missing, and the half-width wanted.
+
+    With ``alpha`` the false-exclusion rate, ``miss`` = 1 - power, and ``width`` in the quantity's units.
+    """
+
+    alpha: float
+    miss: float
+    prediction: float
+    width: float
+
+    def deviations(self) -> float:
+        """Return how many standard errors the half-width must span."""
+        return intervals.normal_quantile(self.alpha) + intervals.normal_quantile(self.miss)
+
+
+class Estimand(Protocol):
+    """A quantity that can be estimated from a sample of blocks."""
+
+    def measure(self, sample: Sample, alpha: float) -> Measured:
+        """Return the estimate with its interval at false-exclusion rate ``alpha``."""
+
+    def blocks_needed(self, goal: Goal, pilot: Sample | None) -> int | None:
+        """Return the blocks that reach ``goal``, or None if that takes a pilot sample to know."""
+
+
+@dataclass(frozen=True)
+class Smooth:
+    """A smooth function of the block mean, with an interval by the delta method.
+
+    ``block_variance`` is the derived variance of one block's (linearised) statistic: for a positive
+    quantity relative to its square, else absolute. With it, the interval is the hull of the studentised
+    and the score interval; without it, the studentised one corrected for skewness.
+    """
+
+    value: Callable[[Array], float]
+    gradient: Callable[[Array], Array]
+    positive: bool
+    block_variance: float | None = None
+
+    def measure(self, sample: Sample, alpha: float) -> Measured:
+        """Return the estimate with its interval at false-exclusion rate ``alpha``."""
+        slope = self.gradient(sample.mean)
+        value = self.value(sample.mean)
+        variance = float(slope @ sample.covariance @ slope)
+        error = math.sqrt(variance / sample.blocks)
+        quantile = intervals.student_quantile(alpha, sample.blocks)
+        if self.block_variance is None:
+            interval, reliable = self._corrected(sample, slope, value, error, quantile)
+            return Measured(value, error, interval, sample.blocks, sample.coordinates, reliable=reliable)
+        z = intervals.normal_quantile(alpha)
+        interval = intervals.hull(
+            intervals.studentised(value, error, quantile, positive=self.positive),
+            intervals.scored(value, self.block_variance, sample.blocks, z, positive=self.positive),
+        )
+        model = math.sqrt(self.block_variance / sample.blocks) * (abs(value) if self.positive else 1.0)
+        return Measured(value, error, interval, sample.blocks, sample.coordinates, model)
+
+    def blocks_needed(self, goal: Goal, pilot: Sample | None) -> int | None:
+        """Return the blocks that reach ``goal``, or None if that takes a pilot sample to know."""
+        if self.block_variance is not None:
+            unit = goal.prediction**2 if self.positive else 1.0
+            variance = self.block_variance * unit
+        elif pilot is not None:
+            slope = self.gradient(pilot.mean)
+            variance = float(slope @ pilot.covariance @ slope)
+        else:
+            return None
+        # The upper bound of a positive quantity lies further off than the lower one.
+        width = goal.width / (1 + goal.width / abs(goal.prediction)) if self.positive else goal.width
+        return max(MIN_BLOCKS, math.ceil(variance * (goal.deviations() / width) ** 2))
+
+    @staticmethod
+    def _corrected(
+        sample: Sample, slope: Array, value: float, error: float, quantile: float
+    ) -> tuple[Interval, bool]:
+        spread = error * math.sqrt(sample.blocks)
+        third = float(np.einsum("ijk,i,j,k->", sample.third, slope, slope, slope))
+        skewness = third / spread**3 if spread > 0 else 0.0
+        interval = intervals.skewness_corrected(value, error, skewness, sample.blocks, quantile)
+        return interval, intervals.is_reliable(skewness, sample.blocks, quantile)
+
+
+@dataclass(frozen=True)
+class DistanceToLaw:
+    """The largest gap between the measured and a given distribution function at the sampler's grid.
+
+    The sampler's statistics are fractions of independent scores at or below each grid point; ``law`` is the
+    given function there. The interval is the Dvoretzky-Kiefer-Wolfowitz-Massart one, exact for any size.
+    """
+
+    law: tuple[float, ...]
+
+    def measure(self, sample: Sample, alpha: float) -> Measured:
+        """Return the distance with its interval at false-exclusion rate ``alpha``."""
+        value = float(np.max(np.abs(sample.mean - np.asarray(self.law))))
+        half = intervals.kolmogorov(alpha, sample.scores)
+        error = 0.5 / math.sqrt(sample.scores)
+        interval = (max(0.0, value - half), min(1.0, value + half))
+        return Measured(value, error, interval, sample.blocks, sample.coordinates)
+
+    def blocks_needed(self, goal: Goal, pilot: Sample | None) -> int | None:
+        """Return the blocks that reach ``goal``; the pilot tells how many scores a block holds."""
+        if pilot is None:
+            return None
+        both = intervals.kolmogorov(goal.alpha, 1) + intervals.kolmogorov(goal.miss, 1)
+        return max(MIN_BLOCKS, math.ceil((both / goal.width) ** 2 * pilot.blocks / pilot.scores))
+
+
+def component(position: int, factor: float = 1.0, block_variance: float | None = None) -> Smooth:
+    """Return the mean of one block statistic times ``factor``, on the whole real line."""
+
+    def gradient(mean: Array) -> Array:
+        slope = np.zeros_like(mean)
+        slope[position] = factor
+        return slope
+
+    return Smooth(
+        lambda mean: factor * float(mean[position]), gradient, positive=False, block_variance=block_variance
+    )
+
+
+def variance(first: int, second: int, block_variance: float | None = None) -> Smooth:
+    """Return E S² - (E S)² from the positions of mean S and mean S²; positive."""
+
+    def gradient(mean: Array) -> Array:
+        slope = np.zeros_like(mean)
+        slope[first] = -2 * mean[first]
+        slope[second] = 1.0
+        return slope
+
+    return Smooth(
+        lambda mean: float(mean[second] - mean[first] ** 2),
+        gradient,
+        positive=True,
+        block_variance=block_variance,
+    )

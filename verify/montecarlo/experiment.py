@@ -1,0 +1,92 @@
+"""What a claim measures: comparisons of estimates with predictions, and its controls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from verify.montecarlo.blocks import Cell
+    from verify.montecarlo.estimands import Estimand
+    from verify.montecarlo.fits import Target, WeightedFit
+
+Settings = tuple[tuple[str, int | float | str], ...]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The derived value of a quantity and the LaTeX of the exact expression it came from."""
+
+    value: float
+    latex: str
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """The band around a prediction: ± factor × the run's tolerance × scale.
+
+    ``scale`` None means the prediction's own size; ``of`` names the scale in words.
+    """
+
+    factor: float = 1.0
+    scale: float | None = None
+    of: str = "the prediction"
+
+    def width(self, prediction: float, tolerance: float) -> float:
+        """Return the band's half-width in the quantity's units."""
+        return self.factor * tolerance * (abs(prediction) if self.scale is None else self.scale)
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A comparison in one cell."""
+
+    id: str
+    label: str
+    cell: Cell
+    estimand: Estimand
+    prediction: Prediction
+    tolerance: Tolerance = Tolerance()
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A comparison of one coefficient of a weighted fit through several cells' quantities."""
+
+    id: str
+    label: str
+    members: tuple[Quantity, ...]
+    fit: WeightedFit
+    target: Target
+    prediction: Prediction
+    tolerance: Tolerance = Tolerance()
+
+
+@dataclass(frozen=True)
+class Exact:
+    """A comparison of two exactly computed values; nothing is drawn and nothing is tolerated."""
+
+    id: str
+    label: str
+    settings: Settings
+    prediction: Prediction
+    computed: float
+
+
+Comparison = Quantity | Fit | Exact
+
+
+@dataclass(frozen=True)
+class Control:
+    """A wrong version of the claim, in words and as a comparison that must come out refuted."""
+
+    what: str
+    comparison: Comparison
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """All that a claim measures; ``described`` are quantities shown with an ordinary fit against d_k."""
+
+    checks: tuple[Comparison, ...]
+    controls: tuple[Control, ...]

@@ -1,0 +1,116 @@
+"""Weighted fits of measured values against a setting, with intervals; ordinary fits as description."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from scipy import stats
+
+from verify.montecarlo import intervals
+from verify.montecarlo.estimands import Measured
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from verify.montecarlo.components import Array
+
+Model = Literal["line", "parabola", "power"]
+Target = Literal["constant", "slope", "square", "misfit"]
+_COLUMN = {"constant": 0, "slope": 1, "square": 2}
+
+
+@dataclass(frozen=True)
+class WeightedFit:
+    """A least-squares fit of y on x whose weights are fixed before anything is drawn.
+
+    ``line`` fits a + b·x, ``parabola`` a + b·x + c·x², ``power`` log y = a + b·log x. ``weights`` are
+    proportional to 1/Var(y) as planned (relative variance for ``power``). Any fixed weights leave the
+    coefficients unbiased; their errors come from the points' own standard errors, model or measured,
+    whichever is larger.
+    """
+
+    model: Model
+    x: tuple[float, ...]
+    weights: tuple[float, ...]
+
+    def _design(self) -> Array:
+        x = np.log(self.x) if self.model == "power" else np.asarray(self.x, dtype=float)
+        columns = [np.ones_like(x), x] + ([x**2] if self.model == "parabola" else [])
+        return np.stack(columns, axis=1)
+
+    def _solver(self) -> Array:
+        """Return the matrix that maps the responses to the coefficients."""
+        design = self._design()
+        root = np.sqrt(np.asarray(self.weights))
+        # Columns of very different size (1 and d²) are scaled before the pseudo-inverse.
+        size = np.linalg.norm(design * root[:, None], axis=0)
+        solver: Array = (np.linalg.pinv(design * root[:, None] / size) / size[:, None]) * root
+        return solver
+
+    def coefficient(self, target: Target, points: Sequence[Measured], alpha: float) -> Measured:
+        """Return one coefficient with its interval at false-exclusion rate ``alpha``."""
+        row = self._solver()[_COLUMN[target]]
+        values, errors, models = self._responses(points)
+        value = float(row @ values)
+        error = math.sqrt(float(row**2 @ errors**2))
+        model = math.sqrt(float(row**2 @ models**2))
+        quantile = intervals.student_quantile(alpha, min(p.blocks for p in points))
+        half = quantile * max(error, model)
+        return self._outcome(value, error, (value - half, value + half), model, points)
+
+    def misfit(self, points: Sequence[Measured], alpha: float) -> Measured:
+        """Return the root-mean-square relative distance of the true points from the fitted curve.
+
+        From the chi-square statistic of the fit: its noncentrality over the points' total precision,
+        with the interval that inverting the noncentral chi-square law gives. Zero for a true model.
+        """
+        design, (values, errors, models) = self._design(), self._responses(points)
+        sigma = np.maximum(errors, models)
+        scaled = design / sigma[:, None]
+        size = np.linalg.norm(scaled, axis=0)
+        coefficients, *_ = np.linalg.lstsq(scaled / size, values / sigma, rcond=None)
+        fitted = design @ (coefficients / size)
+        statistic = float(np.sum(((values - fitted) / sigma) ** 2))
+        relative = sigma if self.model == "power" else sigma / np.abs(fitted)
+        freedom = len(values) - design.shape[1]
+        unit = float(np.sum(relative**-2.0))
+        low, high = intervals.noncentrality(statistic, freedom, alpha)
+        value = math.sqrt(max(0.0, statistic - freedom) / unit)
+        error = math.sqrt(1 / unit)
+        return self._outcome(value, error, (math.sqrt(low / unit), math.sqrt(high / unit)), error, points)
+
+    def planned_error(self, target: Target, errors: Sequence[float]) -> float:
+        """Return the standard error a coefficient will have if the points have these ``errors``."""
+        row = self._solver()[_COLUMN[target]]
+        return math.sqrt(float(row**2 @ np.asarray(errors) ** 2))
+
+    def _responses(self, points: Sequence[Measured]) -> tuple[Array, Array, Array]:
+        values = np.array([p.value for p in points])
+        errors = np.array([p.error for p in points])
+        models = np.array([p.error if p.model_error is None else p.model_error for p in points])
+        if self.model == "power":
+            return np.log(values), errors / values, models / values
+        return values, errors, models
+
+    @staticmethod
+    def _outcome(
+        value: float, error: float, interval: intervals.Interval, model: float, points: Sequence[Measured]
+    ) -> Measured:
+        return Measured(
+            value,
+            error,
+            interval,
+            blocks=sum(p.blocks for p in points),
+            coordinates=sum(p.coordinates for p in points),
+            model_error=model,
+            reliable=all(p.reliable for p in points),
+        )
+
+
+def ordinary(x: Sequence[float], y: Sequence[float]) -> tuple[float, float, float]:
+    """Return slope, intercept and R² of the unweighted fit; description only, its interval does not hold."""
+    fit = stats.linregress(np.asarray(x), np.asarray(y))
+    return float(fit.slope), float(fit.intercept), float(fit.rvalue**2)

@@ -1,0 +1,102 @@
+"""Intervals for a function of block means that hold at the very small levels of a shared budget.
+
+Every interval is (lower, upper) with false-exclusion rate at most ``alpha`` in total.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import optimize, stats
+
+Interval = tuple[float, float]
+
+SKEWNESS_LIMIT = 0.3
+"""Above this value of |γ|z³/(3√B) the skewness correction itself is not to be trusted."""
+
+
+def normal_quantile(alpha: float) -> float:
+    """Return z with P(|Z| > z) = alpha for a standard normal Z."""
+    return float(stats.norm.isf(alpha / 2))
+
+
+def student_quantile(alpha: float, blocks: int) -> float:
+    """Return t with P(|T| > t) = alpha for Student's T with ``blocks`` - 1 degrees of freedom."""
+    return float(stats.t.isf(alpha / 2, blocks - 1))
+
+
+def studentised(value: float, error: float, quantile: float, *, positive: bool) -> Interval:
+    """Return value ± quantile·error; for a positive quantity on the logarithmic scale."""
+    if positive and value > 0:
+        factor = math.exp(quantile * error / value)
+        return value / factor, value * factor
+    return value - quantile * error, value + quantile * error
+
+
+def scored(value: float, block_variance: float, blocks: int, z: float, *, positive: bool) -> Interval:
+    """Return all v that a score test with the derived block variance does not reject.
+
+    For a positive quantity ``block_variance`` is relative to v², so the bounds are value/(1 ± z√(r/B));
+    else it is absolute, and they are value ± z√(r/B).
+
+    Raises:
+        ValueError: too few blocks for the upper bound to be finite.
+    """
+    spread = z * math.sqrt(block_variance / blocks)
+    if not positive:
+        return value - spread, value + spread
+    if spread >= 1:
+        raise ValueError(f"{blocks} blocks are too few for a finite score interval")
+    return value / (1 + spread), value / (1 - spread)
+
+
+def skewness_corrected(value: float, error: float, skewness: float, blocks: int, quantile: float) -> Interval:
+    """Return the studentised interval through Hall's monotone cubic transformation.
+
+    Source: P. Hall, On the removal of skewness by transformation, J. R. Stat. Soc. B 54 (1992), 221-228.
+    """
+    if abs(skewness) < 1e-12:
+        return value - quantile * error, value + quantile * error
+    root = math.sqrt(blocks)
+
+    def inverse(x: float) -> float:
+        return float(3 * root / skewness * (np.cbrt(1 + skewness * (x / root - skewness / (6 * blocks))) - 1))
+
+    return value - error * inverse(quantile), value - error * inverse(-quantile)
+
+
+def is_reliable(skewness: float, blocks: int, z: float) -> bool:
+    """Return whether so many blocks of this skewness are enough for the corrected interval."""
+    return abs(skewness) * z**3 / (3 * math.sqrt(blocks)) <= SKEWNESS_LIMIT
+
+
+def hull(one: Interval, other: Interval) -> Interval:
+    """Return the smallest interval that contains both."""
+    return min(one[0], other[0]), max(one[1], other[1])
+
+
+def kolmogorov(alpha: float, scores: int) -> float:
+    """Return the half-width that the empirical distribution of independent scores keeps to.
+
+    Source: P. Massart, The tight constant in the Dvoretzky-Kiefer-Wolfowitz inequality, Ann. Probab. 18
+    (1990), 1269-1283; it holds for every sample size.
+    """
+    return math.sqrt(math.log(2 / alpha) / (2 * scores))
+
+
+def noncentrality(statistic: float, freedom: int, alpha: float) -> Interval:
+    """Return the interval of the noncentrality of a chi-square statistic, by inverting its law."""
+
+    def bound(tail: float) -> float:
+        def excess(noncentral: float) -> float:
+            return float(stats.ncx2.cdf(statistic, freedom, noncentral)) - tail
+
+        if stats.chi2.cdf(statistic, freedom) <= tail:
+            return 0.0
+        high = max(1.0, statistic)
+        while excess(high) > 0:
+            high *= 2
+        return float(optimize.brentq(excess, 0.0, high, xtol=1e-9, rtol=1e-12))
+
+    return bound(1 - alpha / 2), bound(alpha / 2)

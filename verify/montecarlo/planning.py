@@ -1,0 +1,41 @@
+"""Chooses the shape of blocks: how many queries and keys a score matrix should have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verify.montecarlo.estimands import MIN_BLOCKS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SIDES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+
+_MULTIPLY_ADD = 0.009
+"""Time of one multiply-add of a matrix product, in units of drawing one component."""
+
+_PER_BLOCK = 12.0
+"""Time that a block costs whatever its size, in the same unit; it counts only for the smallest."""
+
+_DEVIATIONS = 7.0
+"""Standard errors that a typical check's tolerance spans: about 5 for its level and 2 for its power."""
+
+
+def block_cost(d: int, side: int) -> float:
+    """Return the time of one side×side block of d-dimensional scores, in components drawn."""
+    product = 2 * side * d * d if d < side else side * side * d
+    return 2 * side * d + _MULTIPLY_ADD * product + 0.1 * min(d, side) ** 2 + _PER_BLOCK
+
+
+def best_side(d: int, relative_variance: Callable[[int], float], tolerance: float) -> int:
+    """Return the side that reaches a relative half-width ``tolerance`` in the least time.
+
+    ``relative_variance(side)`` is the variance of one block's estimate over its squared mean. The
+    constants only steer the time; the choice depends on nothing measured on the machine.
+    """
+
+    def total(side: int) -> float:
+        blocks = max(MIN_BLOCKS, relative_variance(side) * (_DEVIATIONS / tolerance) ** 2)
+        return blocks * block_cost(d, side)
+
+    return min(SIDES, key=total)

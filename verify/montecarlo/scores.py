@@ -1,0 +1,129 @@
+"""Samplers of attention scores: score matrices, independent pairs, and all pairs of shared vectors."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from verify.montecarlo.components import Array, ComponentLaw
+
+
+@dataclass(frozen=True)
+class ScoreMatrices:
+    """Blocks are m×m score matrices c·QKᵀ of ``side`` queries and keys; statistics: mean S, mean S².
+
+    ``correlation`` ρ makes the d components of one vector equicorrelated: √(1-ρ)·x + √ρ·x₀.
+    """
+
+    d: int
+    side: int
+    query: ComponentLaw
+    key: ComponentLaw
+    scale: float = 1.0
+    correlation: float = 0.0
+
+    order = 3
+
+    @property
+    def coordinates(self) -> int:
+        """Random components drawn for one block."""
+        shared = 2 * self.side if self.correlation else 0
+        return 2 * self.side * self.d + shared
+
+    @property
+    def scores(self) -> int:
+        """Scores that one block holds."""
+        return self.side**2
+
+    def sample(self, rng: np.random.Generator, count: int) -> Array:
+        """Return (mean S, mean S²) of ``count`` score matrices, shape (count, 2)."""
+        queries, keys = (self._vectors(rng, count, law) for law in (self.query, self.key))
+        total = np.einsum("bd,bd->b", queries.sum(axis=1), keys.sum(axis=1))
+        if self.d < self.side:
+            # The squared Frobenius norm of QKᵀ is tr(QᵀQ·KᵀK), and the d×d matrices are smaller.
+            grams = (x.transpose(0, 2, 1) @ x for x in (queries, keys))
+            squares = np.einsum("bij,bij->b", *grams)
+        else:
+            scores = queries @ keys.transpose(0, 2, 1)
+            squares = np.einsum("bij,bij->b", scores, scores)
+        return np.stack([self.scale * total, self.scale**2 * squares], axis=1) / self.scores
+
+    def _vectors(self, rng: np.random.Generator, count: int, law: ComponentLaw) -> Array:
+        own = law.draw(rng, (count, self.side, self.d))
+        if self.correlation:
+            own *= math.sqrt(1 - self.correlation)
+            own += math.sqrt(self.correlation) * law.draw(rng, (count, self.side, 1))
+        return own
+
+
+@dataclass(frozen=True)
+class ScorePairs:
+    """Blocks are ``pairs`` independent scores q·k; statistics: the fraction at or below each grid point."""
+
+    d: int
+    pairs: int
+    query: ComponentLaw
+    key: ComponentLaw
+    grid: tuple[float, ...]
+
+    order = 1
+
+    @property
+    def coordinates(self) -> int:
+        """Random components drawn for one block."""
+        return 2 * self.pairs * self.d
+
+    @property
+    def scores(self) -> int:
+        """Scores that one block holds."""
+        return self.pairs
+
+    def sample(self, rng: np.random.Generator, count: int) -> Array:
+        """Return the fractions at or below the grid's points, shape (count, len(grid))."""
+        shape = (count, self.pairs, self.d)
+        scores = np.einsum("bpd,bpd->bp", self.query.draw(rng, shape), self.key.draw(rng, shape))
+        # Counting by sorted position costs one search per score instead of one comparison per point.
+        places = np.searchsorted(np.asarray(self.grid), scores)
+        width = len(self.grid) + 1
+        flat = places + width * np.arange(count)[:, None]
+        histogram = np.bincount(flat.ravel(), minlength=width * count).reshape(count, width)
+        return np.cumsum(histogram, axis=1)[:, :-1] / self.pairs
+
+
+@dataclass(frozen=True)
+class SharedPairs:
+    """Blocks are the scores of all pairs among ``vectors`` vectors that they share.
+
+    Statistics: mean S² over the pairs, (mean S)², and mean S. The first minus the second is the plain
+    variance over the pairs, the estimator whose bias is in question.
+    """
+
+    d: int
+    vectors: int
+    law: ComponentLaw
+
+    order = 3
+
+    @property
+    def coordinates(self) -> int:
+        """Random components drawn for one block."""
+        return self.vectors * self.d
+
+    @property
+    def scores(self) -> int:
+        """Scores that one block holds."""
+        return self.vectors * (self.vectors - 1) // 2
+
+    def sample(self, rng: np.random.Generator, count: int) -> Array:
+        """Return (mean S², (mean S)², mean S) of ``count`` sets of vectors, shape (count, 3)."""
+        x = self.law.draw(rng, (count, self.vectors, self.d))
+        gram = x @ x.transpose(0, 2, 1)
+        diagonal = np.einsum("bii->bi", gram)
+        # The Gram matrix holds each pair twice, and the vectors' own lengths on its diagonal.
+        mean = (gram.sum(axis=(1, 2)) - diagonal.sum(axis=1)) / (2 * self.scores)
+        squares = np.einsum("bij,bij->b", gram, gram) - np.einsum("bi,bi->b", diagonal, diagonal)
+        return np.stack([squares / (2 * self.scores), mean**2, mean], axis=1)

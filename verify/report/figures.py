@@ -1,0 +1,203 @@
+"""Draws a figure's record as SVG text through matplotlib; the same record gives the same text."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import font_source_sans_pro
+import matplotlib as mpl
+from matplotlib import font_manager
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure as Canvas
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+
+from verify.errors import RenderError
+from verify.report import numbers
+from verify.report.labels import label_layers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from matplotlib.axes import Axes
+
+    from verify.evidence import Axis, Figure, Layer
+
+FAMILY = "Source Sans Pro"
+_INK = "#010203"  # stands for the surrounding text's colour until the SVG is written
+_WIDTH, _HEIGHT = 6.7, 3.5  # inches; the print's text width
+_SETTINGS = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "sdpa-verify",
+    "font.family": FAMILY,
+    "mathtext.fontset": "custom",
+    "mathtext.rm": FAMILY,
+    "mathtext.it": f"{FAMILY}:italic",
+    "mathtext.bf": FAMILY,
+    "mathtext.sf": FAMILY,
+    "mathtext.tt": FAMILY,
+    "mathtext.cal": FAMILY,
+    "axes.unicode_minus": True,
+    "font.size": 9.5,
+    "text.color": _INK,
+    "axes.labelcolor": _INK,
+    "xtick.labelcolor": _INK,
+    "ytick.labelcolor": _INK,
+    "xtick.color": _INK,
+    "ytick.color": _INK,
+    "axes.edgecolor": _INK,
+    "axes.linewidth": 0.7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+}
+
+
+class Look(NamedTuple):
+    """How a layer is drawn: never told apart by colour alone."""
+
+    colour: str
+    marker: str
+    dashes: str | tuple[float, tuple[float, ...]]
+
+
+# Okabe and Ito's palette; a second layer of the same role takes the next look.
+_LOOKS = {
+    "truth": (
+        Look(_INK, "D", "-"),
+        Look("#009E73", "v", (0, (8, 2))),
+        Look("#CC79A7", "P", (0, (8, 2, 1, 2))),
+    ),
+    "measured": (
+        Look("#0072B2", "o", "-"),
+        Look("#009E73", "^", (0, (6, 2))),
+        Look("#CC79A7", "D", (0, (3, 2))),
+    ),
+    "control": (
+        Look("#D55E00", "X", (0, (4, 2))),
+        Look("#E69F00", "s", (0, (1, 1.5))),
+        Look("#CC79A7", "v", "-."),
+    ),
+    "other": (
+        Look("#56B4E9", "s", (0, (1, 1.5))),
+        Look("#E69F00", "<", "-."),
+        Look("#009E73", ">", (0, (5, 1))),
+    ),
+}
+
+
+def draw(figure: Figure, prefix: str) -> str:
+    """Return the figure as an SVG element whose ids all start with ``prefix``.
+
+    Text and axes take the colour of the surrounding text (``currentColor``).
+
+    Raises:
+        RenderError: a label holds LaTeX that cannot be set in a figure.
+    """
+    _know_the_font()
+    with mpl.rc_context(_SETTINGS):
+        canvas = Canvas(figsize=(_WIDTH, _HEIGHT), dpi=72)  # one pixel is one point of the SVG
+        FigureCanvasSVG(canvas)
+        axes = canvas.add_axes((0.07, 0.135, 0.63, 0.775))
+        looks = list(_looks(figure.layers))
+        try:
+            for layer, look in zip(figure.layers, looks, strict=True):
+                _draw_layer(axes, layer, look)
+            _dress(axes, figure)
+            label_layers(axes, figure.layers, looks)
+            svg = _svg(canvas)
+        except ValueError as error:
+            reason = " ".join(str(error).split())
+            raise RenderError(
+                f"the figure {figure.id} cannot be drawn: {reason}; mend it in the claim"
+            ) from error
+    return _tidy(svg, prefix)
+
+
+@cache
+def _know_the_font() -> None:
+    for style in ("", "It", "Semibold"):
+        font_manager.fontManager.addfont(font_source_sans_pro.font_files_otf[f"SourceSansPro{style}"])
+
+
+def _looks(layers: tuple[Layer, ...]) -> Iterator[Look]:
+    used: dict[str, int] = {}
+    for layer in layers:
+        # A measured law's band and its line belong together, hence by role and kind.
+        key = f"{layer.role} {layer.kind}"
+        place = used.get(key, 0)
+        used[key] = place + 1
+        yield _LOOKS[layer.role][place % len(_LOOKS[layer.role])]
+
+
+def _draw_layer(axes: Axes, layer: Layer, look: Look) -> None:
+    if layer.kind == "points":
+        axes.plot(layer.x, layer.y, ls="", marker=look.marker, ms=5.5, color=look.colour, mew=0, zorder=4)
+        if layer.lo:
+            axes.vlines(layer.x, layer.lo, layer.hi, color=look.colour, lw=1.1, zorder=3)
+            for end in (layer.lo, layer.hi):
+                axes.plot(layer.x, end, ls="", marker="_", ms=6, mew=1.1, color=look.colour, zorder=3)
+    elif layer.kind == "band":
+        axes.fill_between(layer.x, layer.lo, layer.hi, color=look.colour, alpha=0.22, lw=0, zorder=1)
+        axes.plot(layer.x, layer.y, color=look.colour, lw=1.2, ls=look.dashes, zorder=2)
+    elif layer.kind == "steps":
+        axes.step(layer.x, layer.y, where="mid", color=look.colour, lw=1.2, ls=look.dashes, zorder=2)
+    else:
+        axes.plot(layer.x, layer.y, color=look.colour, lw=1.5, ls=look.dashes, zorder=2)
+
+
+def _dress(axes: Axes, figure: Figure) -> None:
+    axes.set_xlabel(figure.x.label, labelpad=4)
+    # Upright above its axis: nobody turns the head to read it.
+    axes.text(-0.075, 1.045, figure.y.label, transform=axes.transAxes, va="bottom", ha="left")
+    for axis, record in ((axes.xaxis, figure.x), (axes.yaxis, figure.y)):
+        if record.scale == "log":
+            getattr(axes, f"set_{axis.axis_name}scale")("log")
+            axis.set_major_locator(LogLocator(numticks=7))
+            axis.set_minor_formatter(NullFormatter())
+        else:
+            axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
+            axis.set_minor_locator(NullLocator())
+        axis.set_major_formatter(FuncFormatter(_tick(record)))
+    axes.grid(visible=True, which="major", color=_INK, alpha=0.13, lw=0.6)
+    axes.tick_params(which="major", length=3.5, width=0.7, pad=3)
+    axes.tick_params(which="minor", length=2, width=0.5)
+    axes.set_axisbelow(True)
+
+
+def _tick(axis: Axis) -> object:
+    def plain(value: float, _position: int) -> str:
+        return numbers.exact(value, 6)
+
+    def power(value: float, _position: int) -> str:
+        if 1e-4 < value < 1e6:
+            return numbers.exact(value, 6)
+        return rf"$10^{{{round(math.log10(value))}}}$"
+
+    return power if axis.scale == "log" else plain
+
+
+def _svg(canvas: Canvas) -> str:
+    stream = io.StringIO()
+    canvas.savefig(stream, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    return stream.getvalue()
+
+
+def _tidy(svg: str, prefix: str) -> str:
+    """Return the bare element: no prologue, no style rules that would leak into a page, no idle ids."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", svg, flags=re.DOTALL)
+    svg = svg.replace(_INK, "currentColor")
+    used = set(re.findall(r'(?:url\(#|href="#)([^")]+)', svg))
+    svg = re.sub(r' id="([^"]+)"', lambda m: f' id="{prefix}{m[1]}"' if m[1] in used else "", svg)
+    svg = re.sub(r'(url\(#|href="#)', rf"\g<1>{prefix}", svg)
+    svg = re.sub(r'<svg [^>]*?viewBox="([^"]+)"[^>]*>', _ROOT, svg, count=1)
+    return re.sub(r"\s*\n\s*", "\n", re.sub(r"<defs>\s*</defs>", "", svg)).strip()
+
+
+_ROOT = (
+    r'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
+    r'viewBox="\1" stroke-linejoin="round" stroke-linecap="butt">'
+)

@@ -1,0 +1,68 @@
+"""The report's faces: files for print, subsets inside the page for the screen."""
+
+from __future__ import annotations
+
+import base64
+import logging
+from io import BytesIO
+from pathlib import Path
+from typing import NamedTuple
+
+import font_source_sans_pro
+import font_source_serif_pro
+from fontTools.subset import Options, Subsetter
+from fontTools.ttLib import TTFont
+
+
+class Face(NamedTuple):
+    """One face of a family, as CSS knows it."""
+
+    family: str
+    weight: int
+    style: str
+    path: Path
+
+
+def _face(package: object, name: str, family: str, weight: int, style: str = "normal") -> Face:
+    return Face(family, weight, style, Path(package.font_files_otf[name]))  # type: ignore[attr-defined]
+
+
+SERIF, SANS = "Source Serif Pro", "Source Sans Pro"
+FACES = (
+    _face(font_source_serif_pro, "SourceSerifPro", SERIF, 400),
+    _face(font_source_serif_pro, "SourceSerifProIt", SERIF, 400, "italic"),
+    _face(font_source_serif_pro, "SourceSerifProSemibold", SERIF, 600),
+    _face(font_source_sans_pro, "SourceSansPro", SANS, 400),
+    _face(font_source_sans_pro, "SourceSansProIt", SANS, 400, "italic"),
+    _face(font_source_sans_pro, "SourceSansProSemibold", SANS, 600),
+)
+
+
+def rules_for_print() -> str:
+    """Return ``@font-face`` rules that name the installed files."""
+    return "".join(_rule(face, face.path.as_uri(), "opentype") for face in FACES)
+
+
+def rules_for_screen(characters: str) -> str:
+    """Return ``@font-face`` rules that carry the faces with them, cut down to these characters."""
+    return "".join(_rule(face, _data(face, characters), "woff2") for face in FACES)
+
+
+def _rule(face: Face, address: str, kind: str) -> str:
+    return (
+        f"@font-face{{font-family:'{face.family}';font-weight:{face.weight};font-style:{face.style};"
+        f"src:url('{address}') format('{kind}');font-display:block}}\n"
+    )
+
+
+def _data(face: Face, characters: str) -> str:
+    logging.getLogger("fontTools").setLevel(logging.ERROR)
+    font = TTFont(face.path, recalcTimestamp=False)
+    options = Options(flavor="woff2", desubroutinize=True, layout_features=["kern", "liga", "locl", "mark", "ccmp"])
+    subsetter = Subsetter(options)
+    subsetter.populate(text=characters)
+    subsetter.subset(font)
+    font.flavor = "woff2"
+    stream = BytesIO()
+    font.save(stream)
+    return "data:font/woff2;base64," + base64.b64encode(stream.getvalue()).decode()

@@ -1,0 +1,72 @@
+"""Labels a figure's layers directly, beside their right ends, without overlap."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+
+    from verify.evidence import Layer
+    from verify.report.figures import Look
+
+# All lengths in points, which are a canvas's pixels.
+_LINE = 11.5  # between the lines of a label
+_GAP = 3.0  # between two labels
+_CHARACTERS = 26
+_SWATCH = (6.0, 24.0)  # right of the axes: where a label's mark starts and its text starts
+
+
+def label_layers(axes: Axes, layers: Sequence[Layer], looks: Sequence[Look]) -> None:
+    """Write each layer's label at the height of its last point, moved apart where they would touch."""
+    labelled = [(layer, look) for layer, look in zip(layers, looks, strict=True) if layer.label and layer.x]
+    if not labelled:
+        return
+    box = axes.get_window_extent()
+    texts = [textwrap.wrap(layer.label, _CHARACTERS) for layer, _ in labelled]
+    wanted = [axes.transData.transform((layer.x[-1], layer.y[-1]))[1] for layer, _ in labelled]
+    heights = [len(lines) * _LINE for lines in texts]
+    places = spread(wanted, heights, box.y0, box.y1, _GAP)
+    for (layer, look), lines, place in zip(labelled, texts, places, strict=True):
+        first = place + (len(lines) - 1) * _LINE / 2
+        _mark(axes, layer, look, box.x1 + _SWATCH[0], box.x1 + _SWATCH[1] - 5, first)
+        for number, line in enumerate(lines):
+            height = first - number * _LINE
+            axes.text(box.x1 + _SWATCH[1], height, line, transform=None, va="center_baseline", fontsize=9)
+
+
+def spread(
+    wanted: Sequence[float], heights: Sequence[float], low: float, high: float, gap: float
+) -> list[float]:
+    """Return places near the wanted ones, in their order, so that labels of these heights do not overlap.
+
+    Labels stay between ``low`` and ``high`` as long as they fit there together.
+    """
+    order = sorted(range(len(wanted)), key=lambda index: wanted[index])
+    places = [0.0] * len(wanted)
+    floor = low
+    for index in order:
+        places[index] = max(wanted[index], floor + heights[index] / 2)
+        floor = places[index] + heights[index] / 2 + gap
+    ceiling = high
+    for index in reversed(order):
+        places[index] = min(places[index], ceiling - heights[index] / 2)
+        ceiling = places[index] - heights[index] / 2 - gap
+    return places
+
+
+def _mark(axes: Axes, layer: Layer, look: Look, left: float, right: float, height: float) -> None:
+    common = {"transform": None, "clip_on": False, "color": look.colour}
+    if layer.kind == "band":
+        axes.add_artist(Rectangle((left, height - 4), right - left, 8, alpha=0.22, lw=0, **common))
+    if layer.kind == "points":
+        middle = (left + right) / 2
+        axes.add_artist(Line2D([middle], [height], ls="", marker=look.marker, ms=5.5, mew=0, **common))
+    else:
+        axes.add_artist(Line2D([left, right], [height, height], lw=1.5, ls=look.dashes, **common))

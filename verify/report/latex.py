@@ -1,0 +1,135 @@
+"""Takes LaTeX apart: prose into text and formulas, long formulas into lines, any formula into words."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+
+class Prose(str):
+    """Running text that may hold LaTeX between dollar signs."""
+
+    __slots__ = ()
+
+
+class Tex(str):
+    """A displayed formula in LaTeX."""
+
+    __slots__ = ()
+
+
+class Piece(NamedTuple):
+    """A stretch of text, or a formula without its dollar signs."""
+
+    text: str
+    is_formula: bool
+
+
+_FORMULA = re.compile(r"(?<!\\)\$((?:[^$\\]|\\.)+)\$", re.DOTALL)
+_TOKEN = re.compile(r"\\(?:begin|end)\s*\{[^}]*\}|\\[A-Za-z]+|\\.|\s+|.", re.DOTALL)
+_RELATIONS = frozenset(
+    ["=", "<", ">", r"\le", r"\leq", r"\ge", r"\geq", r"\approx", r"\sim", r"\to", r"\equiv", r"\neq"]
+    + [r"\Rightarrow", r"\implies", r"\propto", r"\Longrightarrow", r"\iff"]
+)
+_SIGNS = frozenset("+-")
+_OPENING = frozenset("([{") | {r"\left", r"\{"}
+_CLOSING = frozenset(")]}") | {r"\right", r"\}"}
+
+
+def pieces(prose: str) -> tuple[Piece, ...]:
+    r"""Return the prose as text and formulas in turn; an unpaired or escaped ``\$`` is a dollar sign."""
+    found: list[Piece] = []
+    end = 0
+    for match in _FORMULA.finditer(prose):
+        found.append(Piece(prose[end : match.start()].replace(r"\$", "$"), is_formula=False))
+        found.append(Piece(match[1].strip(), is_formula=True))
+        end = match.end()
+    found.append(Piece(prose[end:].replace(r"\$", "$"), is_formula=False))
+    return tuple(piece for piece in found if piece.text)
+
+
+def plain(prose: str) -> str:
+    """Return the prose with each formula in words and signs, for titles, bookmarks and alt texts."""
+    return "".join(spoken(piece.text) if piece.is_formula else piece.text for piece in pieces(prose))
+
+
+def in_lines(latex: str, width: Callable[[str], float], limit: float) -> str:
+    """Return a formula broken so that each line is at most ``limit`` wide where its terms allow it.
+
+    Lines break before relations first, then before plus and minus signs, never inside brackets.
+    ``width`` measures a formula in the unit of ``limit``.
+    """
+    if width(latex) <= limit or r"\\" in latex or r"\begin" in latex:
+        return latex
+    left, *rest = _split(latex, _RELATIONS)
+    if not rest:
+        left, rest = "", [latex]
+    lines = [line for part in rest for line in _packed(part, width, limit - width(left))]
+    if len(lines) == 1:
+        return latex
+    body = r" \\ ".join(f"{left if number == 0 else ''} & {line}" for number, line in enumerate(lines))
+    return rf"\begin{{aligned}} {body} \end{{aligned}}"
+
+
+def _packed(part: str, width: Callable[[str], float], limit: float) -> Iterable[str]:
+    if width(part) <= limit:
+        return [part]
+    lines: list[str] = []
+    for term in _split(part, _SIGNS):
+        if lines and width(lines[-1] + term) <= limit:
+            lines[-1] += term
+        else:
+            lines.append((r"\qquad {} " if lines else "") + term)
+    return lines
+
+
+def _split(latex: str, at: frozenset[str]) -> list[str]:
+    parts, depth = [""], 0
+    for token in _TOKEN.findall(latex):
+        if token in _OPENING:
+            depth += 1
+        elif token in _CLOSING:
+            depth -= 1
+        # A sign after an opening or another sign belongs to its term.
+        elif depth == 0 and token in at and parts[-1].strip() not in {"", *_RELATIONS}:
+            parts.append("")
+        parts[-1] += token
+    return parts
+
+
+_NAMES = {
+    r"\cdot": "·", r"\times": "×", r"\pm": "±", r"\le": "≤", r"\leq": "≤", r"\ge": "≥", r"\geq": "≥",
+    r"\neq": "≠", r"\approx": "≈", r"\to": "→", r"\infty": "∞", r"\sum": "sum", r"\prod": "product",
+    r"\int": "integral", r"\sqrt": "√", r"\partial": "∂", r"\ldots": "…", r"\dots": "…", r"\cdots": "…",
+    r"\quad": " ", r"\qquad": " ", r"\,": " ", r"\;": " ", r"\:": " ", r"\!": "", r"\ ": " ", r"\\": "; ",
+    r"\left": "", r"\right": "", r"\{": "{", r"\}": "}", r"\mid": "|", r"\top": "T", r"\in": "in",
+    r"\alpha": "α", r"\beta": "β", r"\gamma": "γ", r"\delta": "δ", r"\epsilon": "ε", r"\varepsilon": "ε",
+    r"\kappa": "κ", r"\lambda": "λ", r"\mu": "μ", r"\nu": "ν", r"\pi": "π", r"\rho": "ρ", r"\sigma": "σ",
+    r"\tau": "τ", r"\phi": "φ", r"\varphi": "φ", r"\chi": "χ", r"\psi": "ψ", r"\omega": "ω",
+    r"\theta": "θ", r"\Gamma": "Γ", r"\Delta": "Δ", r"\Sigma": "Σ", r"\Phi": "Φ", r"\Omega": "Ω",
+}  # fmt: skip
+_STYLES = re.compile(
+    r"\\(?:operatorname|mathrm|mathbf|mathbb|mathcal|mathit|mathsf|text|textrm|boldsymbol|bm|big|Big|bigl|bigr|"
+    r"displaystyle|textstyle|limits|nolimits)(?![A-Za-z])\*?|\\(?:begin|end)\{[^}]*\}"
+)
+_FRACTION = re.compile(r"\\[dt]?frac\s*\{((?:[^{}]|\{[^{}]*\})*)\}\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
+
+
+def spoken(latex: str) -> str:
+    """Return a formula in words and signs, such as ``Var(q·k) = d_k``, to stand in for its picture."""
+    text = _STYLES.sub("", latex)
+    while (shorter := _FRACTION.sub(_fraction, text)) != text:
+        text = shorter
+    text = re.sub(r"\\(?:[A-Za-z]+|.)", lambda name: _NAMES.get(name[0], name[0][1:]), text)
+    text = re.sub(r"\{([^{}]{0,1}|[A-Za-z]+|\d+)\}", r"\1", text)
+    text = text.replace("{", "(").replace("}", ")").replace("&", "")
+    text = re.sub(r"\s+", " ", text).replace("-", "−").strip()
+    return re.sub(r" ([)\],.;])", r"\1", re.sub(r"([(\[]) ", r"\1", text))
+
+
+def _fraction(match: re.Match[str]) -> str:
+    above, below = match[1].strip(), match[2].strip()
+    return "/".join(part if len(part) < 2 or part.isalnum() else f"({part})" for part in (above, below))

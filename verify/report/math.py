@@ -1,0 +1,152 @@
+"""LaTeX to SVG through MathJax; the only module that knows quickjax."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+from xml.sax.saxutils import quoteattr
+
+from verify.errors import RenderError
+from verify.report.latex import in_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from quickjax import MathJaxRenderer
+
+_UNITS = 1000.0  # MathJax draws in thousandths of an em
+_HREF = "{http://www.w3.org/1999/xlink}href"
+_SHAPES = frozenset(["svg", "g", "use", "path", "rect", "line", "polyline", "polygon", "ellipse"])
+_ATTRIBUTES = frozenset(
+    ["transform", "d", "x", "y", "width", "height", "viewBox", "preserveAspectRatio", "x1", "y1", "x2", "y2"]
+    + ["points", "cx", "cy", "rx", "ry", "stroke-width", "stroke-dasharray", "stroke-linecap", "fill"]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A drawn formula: lengths in em of its own font; ``body`` refers to ``glyphs`` by their ids."""
+
+    latex: str
+    body: str
+    glyphs: tuple[tuple[str, str], ...]
+    view_box: str
+    width: float
+    height: float
+    depth: float
+
+
+class Formulas:
+    """Draws each formula once."""
+
+    def __init__(self) -> None:
+        self._mathjax: MathJaxRenderer | None = None
+        self._drawn: dict[tuple[str, bool], Formula] = {}
+
+    def inline(self, latex: str) -> Formula:
+        """Return a formula for running text.
+
+        Raises:
+            RenderError: the LaTeX is wrong or needs what the report does not draw.
+        """
+        return self._draw(latex, display=False)
+
+    def display(self, latex: str, limit: float | None = None) -> Formula:
+        """Return a displayed formula, broken into lines where it is wider than ``limit`` em.
+
+        Raises:
+            RenderError: the LaTeX is wrong or needs what the report does not draw.
+        """
+        drawn = self._draw(latex, display=True)
+        if limit is None or drawn.width <= limit:
+            return drawn
+        lines = in_lines(latex, lambda part: self._draw(part, display=True).width, limit)
+        return self._draw(lines, display=True)
+
+    def _draw(self, latex: str, *, display: bool) -> Formula:
+        key = (latex, display)
+        if key not in self._drawn:
+            self._drawn[key] = _compact(latex, self._svg(latex, display=display))
+        return self._drawn[key]
+
+    def _svg(self, latex: str, *, display: bool) -> str:
+        from quickjax import MathJaxRenderer, MathJaxRenderError  # noqa: PLC0415 - loads 4 MB of MathJax
+
+        if self._mathjax is None:
+            self._mathjax = MathJaxRenderer()
+        try:
+            return self._mathjax.render(latex, display=display)
+        except MathJaxRenderError as error:
+            raise _refusal(latex, str(error)) from error
+
+
+def glyph_definitions(formulas: Iterable[Formula], prefix: str) -> str:
+    """Return the glyphs of several formulas as SVG paths, each once, sorted by id."""
+    glyphs = dict(sorted(glyph for formula in formulas for glyph in formula.glyphs))
+    return "".join(f'<path id="{prefix}{name}" d="{outline}"/>' for name, outline in glyphs.items())
+
+
+def _refusal(latex: str, why: str) -> RenderError:
+    return RenderError(
+        f"the LaTeX ${latex}$ cannot be typeset: {' '.join(why.split())}; mend it in the claim"
+    )
+
+
+def _compact(latex: str, svg: str) -> Formula:
+    root = ET.fromstring(svg)  # noqa: S314 - our own renderer's output
+    for node in root.iter():
+        if "data-mjx-error" in node.attrib:
+            raise _refusal(latex, node.attrib["data-mjx-error"])
+        # MathJax prints an unknown macro in red instead of failing.
+        if node.get("fill") == node.get("stroke") == "red" and node.get("data-latex", "").startswith("\\"):
+            raise _refusal(latex, f"unknown macro {node.attrib['data-latex']}")
+    box = root.get("viewBox")
+    if box is None:
+        raise _refusal(latex, "numbered equations are not supported")
+    _, top, width, height = (float(number) for number in box.split())
+    glyphs = {
+        _name(path.attrib["id"]): path.attrib["d"] for path in root.iter(_tag("path")) if "id" in path.attrib
+    }
+    body = "".join(_shape(child, latex) for child in root if child.tag != _tag("defs"))
+    return Formula(
+        latex=latex,
+        body=body,
+        glyphs=tuple(sorted(glyphs.items())),
+        view_box=box,
+        width=width / _UNITS,
+        height=height / _UNITS,
+        depth=(top + height) / _UNITS,
+    )
+
+
+def _tag(name: str) -> str:
+    return "{http://www.w3.org/2000/svg}" + name
+
+
+def _name(identifier: str) -> str:
+    # "MJX-12-MM-I-1D451": the number counts renderings, the rest names the glyph.
+    return identifier.split("-", 2)[2]
+
+
+def _shape(node: ET.Element, latex: str) -> str:
+    """Return a node as SVG text, leaving out whatever does not draw."""
+    kind = node.tag.rpartition("}")[2]
+    if kind not in _SHAPES:
+        raise _refusal(latex, f"it needs <{kind}>, say for a character that the mathematical font lacks")
+    inner = "".join(_shape(child, latex) for child in node)
+    if kind == "use":
+        where = "".join(
+            f" {key}={quoteattr(node.attrib[key])}" for key in ("transform",) if key in node.attrib
+        )
+        return f'<use href="#{_name(node.attrib[_HREF][1:])}"{where}/>'
+    kept = {
+        key: value for key, value in node.attrib.items() if key in _ATTRIBUTES and value != "currentColor"
+    }
+    kept = {key: value for key, value in kept.items() if (kind, key) != ("g", "stroke-width")}
+    if kind == "g" and not kept:
+        return inner
+    if kind == "g" and not inner:
+        return ""
+    written = "".join(f" {key}={quoteattr(value)}" for key, value in kept.items())
+    return f"<{kind}{written}>{inner}</{kind}>" if inner else f"<{kind}{written}/>"

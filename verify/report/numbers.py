@@ -1,0 +1,223 @@
+"""Numbers as people read them: rounded by their uncertainty, with a true minus sign."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+
+MINUS = "−"
+GAP = "\N{NARROW NO-BREAK SPACE}"
+_SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+_LARGEST_PLAIN = 7  # powers of ten written out before the scientific form takes over
+_SMALLEST_PLAIN = -5
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A measured value as text; ``power`` is the exponent of ten that all four texts leave out."""
+
+    value: str
+    error: str
+    low: str
+    high: str
+    power: int
+
+    @property
+    def times(self) -> str:
+        """Return the factor left out, such as ``×10⁹``, or nothing."""
+        return _times(self.power)
+
+    @property
+    def with_error(self) -> str:
+        """Return ``64.02 ± 0.09``, in brackets before a power of ten; without error, the value alone."""
+        if not self.error:
+            return self.value + self.times
+        text = f"{self.value} ± {self.error}"
+        return f"({text}){self.times}" if self.power else text
+
+    @property
+    def interval(self) -> str:
+        """Return ``[63.7, 64.4]``."""
+        return f"[{self.low}, {self.high}]{self.times}"
+
+
+def estimate(value: float, error: float, interval: tuple[float, float]) -> Estimate:
+    """Return a value with its standard error and interval, all to the digit that the error allows.
+
+    The interval's ends are rounded outwards, so that the printed interval covers at least as often as
+    the computed one. A zero error means an exact value, printed to ten significant digits.
+
+    Raises:
+        ValueError: something is not finite, the error is negative, or the interval is upside down.
+    """
+    low, high = interval
+    _refuse_nonsense(value, error, low, high)
+    power = _power_left_out(max(abs(value), error))
+    shift = Decimal(1).scaleb(-power)
+    centre, spread = _decimal(value) * shift, _decimal(error) * shift
+    if error == 0:
+        ends = (_significant(_decimal(end) * shift, 10) for end in interval)
+        return Estimate(_significant(centre, 10), "", *ends, power)
+    place = last_place(float(spread))
+    return Estimate(
+        value=_at(centre, place),
+        error=_at(spread, place),
+        low=_at(_decimal(low) * shift, place, ROUND_FLOOR),
+        high=_at(_decimal(high) * shift, place, ROUND_CEILING),
+        power=power,
+    )
+
+
+def last_place(error: float) -> int:
+    """Return the power of ten of the last digit to print beside this standard error.
+
+    The rule is the Particle Data Group's: two digits of the error up to 0.354, one digit from 0.355 to
+    0.949, and beyond that the error rounds up to 1.0.
+    """
+    first = _magnitude(_decimal(error))
+    leading = round(error / 10.0 ** (first - 2)) if first > -300 else 100
+    if leading < 355:
+        return first - 1
+    return first if leading < 950 else first
+
+
+def exact(value: float, digits: int = 6) -> str:
+    """Return a value that has no uncertainty, to at most ``digits`` significant digits, no padding.
+
+    Raises:
+        ValueError: the value is not finite.
+    """
+    _refuse_nonsense(value, 0.0, value, value)
+    power = _power_left_out(abs(value))
+    return _significant(_decimal(value).scaleb(-power), digits) + _times(power)
+
+
+def beside(value: float, error: float, digits: int = 6) -> str:
+    """Return an exact value to one digit more than a measurement with this standard error carries."""
+    if error == 0 or value == 0:
+        return exact(value, digits)
+    wanted = _magnitude(_decimal(value)) - last_place(error) + 2
+    return exact(value, min(max(wanted, 3), 10))
+
+
+def level(value: float) -> str:
+    """Return a confidence level; close to one as ``1 − 6.1×10⁻⁷``, else as a percentage.
+
+    Raises:
+        ValueError: the level is not between 0 and 1.
+    """
+    if not 0 <= value <= 1:
+        raise ValueError(f"a level lies between 0 and 1, not at {value}")
+    miss = 1 - value
+    if miss == 0:
+        return "1"
+    return f"1 {MINUS} {small(miss)}" if miss < 1e-3 else percent(value)
+
+
+def small(value: float) -> str:
+    """Return a small probability to two significant digits, such as ``6.1×10⁻⁷``."""
+    _refuse_nonsense(value, 0.0, value, value)
+    if value == 0:
+        return "0"
+    place = _magnitude(_decimal(value))
+    if place >= -3:
+        return _significant(_decimal(value), 2)
+    mantissa = _significant(_decimal(value).scaleb(-place), 2)
+    # 9.96 rounds to 10: the next power of ten takes it.
+    return _times(place + 1)[1:] if mantissa == "10" else f"{mantissa}{_times(place)}"
+
+
+def percent(value: float) -> str:
+    """Return a fraction as a percentage of at most four significant digits."""
+    return exact(value * 100, 4) + "%"
+
+
+def power(value: float) -> str:
+    """Return a probability of detection, never rounded up to certainty.
+
+    Raises:
+        ValueError: it is not between 0 and 1.
+    """
+    if not 0 <= value <= 1:
+        raise ValueError(f"a power lies between 0 and 1, not at {value}")
+    if value > 0.9999:
+        return "> 0.9999"
+    return _trimmed(_decimal(value).quantize(Decimal("0.0001"), rounding=ROUND_FLOOR))
+
+
+def count(value: int) -> str:
+    """Return a count, with thin spaces between groups of three from five digits on."""
+    text = f"{abs(value):,}".replace(",", GAP) if abs(value) >= 10_000 else str(abs(value))
+    return MINUS + text if value < 0 else text
+
+
+def seconds(value: float) -> str:
+    """Return a duration: ``0.31 s``, ``12.4 s``, ``2 min 5 s``."""
+    if value < 0.995:
+        return f"{value:.2f}{GAP}s"
+    if value < 59.95:
+        return f"{value:.1f}{GAP}s"
+    minutes, rest = divmod(round(value), 60)
+    return f"{count(minutes)}{GAP}min {rest}{GAP}s"
+
+
+def setting(value: float | str) -> str:
+    """Return the value of a cell's setting: counts grouped, fractions short, words as they are."""
+    if isinstance(value, str):
+        return value
+    return count(value) if isinstance(value, int) else exact(value)
+
+
+def _refuse_nonsense(value: float, error: float, low: float, high: float) -> None:
+    if not all(map(math.isfinite, (value, error, low, high))):
+        raise ValueError(f"not finite: {value} ± {error} in [{low}, {high}]")
+    if error < 0 or low > high:
+        raise ValueError(f"not a measurement: {value} ± {error} in [{low}, {high}]")
+
+
+def _decimal(value: float) -> Decimal:
+    # The shortest text that reads back as the float: 0.95 means 0.95, not 0.9499999….
+    return Decimal(repr(float(value)))
+
+
+def _magnitude(value: Decimal) -> int:
+    return value.adjusted() if value else 0
+
+
+def _power_left_out(size: float) -> int:
+    place = _magnitude(_decimal(size))
+    return 0 if size == 0 or _SMALLEST_PLAIN < place < _LARGEST_PLAIN else place
+
+
+def _times(power: int) -> str:
+    return "×10" + str(power).translate(_SUPERSCRIPTS) if power else ""
+
+
+def _at(value: Decimal, place: int, rounding: str = ROUND_HALF_EVEN) -> str:
+    unit = Decimal(1).scaleb(place)
+    rounded = value.quantize(unit, rounding=rounding) if place <= 0 else _coarse(value, unit, rounding)
+    return _signed(f"{rounded:f}")
+
+
+def _coarse(value: Decimal, unit: Decimal, rounding: str) -> Decimal:
+    return (value / unit).quantize(Decimal(1), rounding=rounding) * unit
+
+
+def _significant(value: Decimal, digits: int) -> str:
+    if value == 0:
+        return "0"
+    return _trimmed(value.quantize(Decimal(1).scaleb(min(_magnitude(value) - digits + 1, 0))))
+
+
+def _trimmed(value: Decimal) -> str:
+    text = f"{value:f}"
+    return _signed(text.rstrip("0").rstrip(".") if "." in text else text)
+
+
+def _signed(text: str) -> str:
+    negative = text.startswith("-") and text.strip("-0.") != ""
+    magnitude = text.lstrip("-")
+    whole, point, fraction = magnitude.partition(".")
+    grouped = count(int(whole)) if len(whole) > 4 else whole
+    return (MINUS if negative else "") + grouped + point + fraction

@@ -1,0 +1,87 @@
+"""The report as a tagged, archival PDF with the evidence attached."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from typing import TYPE_CHECKING, Any
+
+from verify import resources
+from verify.errors import RenderError
+from verify.report.fonts import rules_for_print
+from verify.report.parts import Parts
+from verify.report.typeset import OnPaper, render
+from verify.report.view import creation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from verify.evidence import RunRecord
+
+_MISSING = (
+    "the PDF needs Pango's system libraries, which are missing; HTML and JSON are written; "
+    "for the PDF, apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0"
+)
+
+
+def render_pdf(record: RunRecord, parts: Parts | None = None) -> bytes:
+    """Return the report as a PDF/A-3a; the same record gives the same bytes.
+
+    ``parts`` are the record's drawn figures and formulas, made here if not given.
+
+    Raises:
+        RenderError: Pango is missing, or a formula or figure of the record cannot be drawn.
+    """
+    weasyprint = _weasyprint()
+    parts = parts or Parts.of(record)
+    medium = OnPaper(parts.figures)
+    page = render("report.pdf.j2", parts.view, parts.formulas, medium)
+    evidence = record.to_json()
+    created = creation(record)
+    attachment = weasyprint.Attachment(
+        string=evidence, name="results.json", description="The evidence that this report prints",
+        relationship="Source", created=created, modified=created,
+    )  # fmt: skip
+    fonts = weasyprint.text.fonts.FontConfiguration()
+    document = weasyprint.HTML(string=page, base_url="report:", url_fetcher=_fetcher(medium.images))
+    written: bytes = document.write_pdf(
+        stylesheets=[weasyprint.CSS(string=css, font_config=fonts) for css in (rules_for_print(), _styles())],
+        font_config=fonts,
+        pdf_variant="pdf/a-3a",
+        pdf_tags=True,
+        attachments=[attachment],
+        pdf_identifier=hashlib.sha256(evidence.encode()).digest()[:16],
+    )
+    return written
+
+
+def _weasyprint() -> Any:
+    # Their remarks are for developers; warnings of WeasyPrint still reach whoever listens to its logger.
+    logging.getLogger("fontTools").setLevel(logging.ERROR)
+    logger = logging.getLogger("weasyprint")
+    try:
+        import weasyprint  # noqa: PLC0415 - it raises here, at import, where Pango is missing
+        import weasyprint.text.fonts  # noqa: PLC0415
+    except OSError as error:
+        raise RenderError(_MISSING) from error
+    # WeasyPrint gives its logger a handler that writes to stderr.
+    logger.handlers[:] = [logging.NullHandler()]
+    return weasyprint
+
+
+def _fetcher(images: Mapping[str, str]) -> Any:
+    """Return a fetcher that knows this report's images and font files, and nothing of the network."""
+    from weasyprint.urls import URLFetcher, URLFetcherResponse  # noqa: PLC0415
+
+    class Fetcher(URLFetcher):  # type: ignore[misc]
+        def fetch(self, url: str, headers: dict[str, str] | None = None) -> Any:
+            if url in images:
+                return URLFetcherResponse(url, images[url].encode(), {"Content-Type": "image/svg+xml"})
+            return super().fetch(url, headers)
+
+    return Fetcher(allowed_protocols=["file", "data"])
+
+
+def _styles() -> str:
+    folder = resources.folder("templates")
+    return "".join((folder / name).read_text(encoding="utf-8") for name in ("common.css", "print.css"))

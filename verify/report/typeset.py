@@ -1,0 +1,186 @@
+"""Sets text, formulas, marks and figures into a template, for the screen or for print."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Protocol
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from verify import resources
+from verify.report import marks
+from verify.report.latex import Prose, Tex, pieces, spoken
+from verify.report.math import glyph_definitions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from verify.report.math import Formula, Formulas
+    from verify.report.view import ReportView
+    from verify.report.words import Badge
+
+SCALE = 1.07  # brings the mathematics' x-height (0.442 em) to the text face's (0.475 em)
+STEP_WIDTH = 21.0  # em of a formula between its rule and its check
+FULL_WIDTH = 40.0  # em of a formula on a line of its own
+_STRETCH = 1.2  # a formula may shrink by this much before it gets the whole line
+_SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]*⁻[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+")
+_PLAIN_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789−")
+
+
+class Medium(Protocol):
+    """How a page takes pictures in: inline, or as images fetched by name."""
+
+    def formula(self, formula: Formula, style: str, words: str) -> Markup:
+        """Return markup for a formula."""
+
+    def mark(self, badge: Badge) -> Markup:
+        """Return markup for a verdict's sign."""
+
+    def figure(self, key: str, words: str) -> Markup:
+        """Return markup for a figure."""
+
+
+class InPage:
+    """Pictures as inline SVG in the text's own colour; glyphs are defined once for the page."""
+
+    def __init__(self, figures: Mapping[str, str]) -> None:
+        self._figures = figures
+        self._used: dict[str, Formula] = {}
+
+    def formula(self, formula: Formula, style: str, words: str) -> Markup:
+        """Return an inline SVG whose glyphs lie in the page's definitions."""
+        self._used[formula.body] = formula
+        return Markup('<svg class="f" role="img" aria-label="{}" viewBox="{}" style="{}">{}</svg>').format(
+            words, formula.view_box, style, Markup(formula.body)
+        )
+
+    def mark(self, badge: Badge) -> Markup:
+        """Return an inline SVG, hidden from screen readers: its word stands beside it."""
+        return Markup('<svg class="mark" aria-hidden="true"><use href="#mark-{}"/></svg>').format(badge.mark)
+
+    def figure(self, key: str, words: str) -> Markup:
+        """Return the figure's own SVG with its words."""
+        opening, rest = self._figures[key].split(">", 1)
+        return Markup('{} role="img" aria-label="{}">{}').format(Markup(opening), words, Markup(rest))
+
+    def definitions(self) -> Markup:
+        """Return every glyph and mark that the page used so far."""
+        glyphs = glyph_definitions(self._used.values(), "")
+        return Markup(
+            f'<svg class="definitions" aria-hidden="true" focusable="false"><defs>{glyphs}{marks.symbols()}</defs></svg>'
+        )
+
+
+class OnPaper:
+    """Pictures as images; ``images`` holds each by its address once it was used."""
+
+    def __init__(self, figures: Mapping[str, str]) -> None:
+        self._figures = figures
+        self._names: dict[str, str] = {}
+        self.images: dict[str, str] = {}
+
+    def formula(self, formula: Formula, style: str, words: str) -> Markup:
+        """Return an image tag; the same formula is the same image."""
+        key = formula.view_box + formula.body
+        name = self._names.setdefault(key, f"svg:formula-{len(self._names)}")
+        if name not in self.images:
+            self.images[name] = _standalone(formula)
+        return Markup('<img class="f" src="{}" alt="{}" style="{}">').format(name, words, style)
+
+    def mark(self, badge: Badge) -> Markup:
+        """Return an image tag without words: they stand beside it."""
+        name = f"svg:mark-{badge.mark}-{badge.tone}"
+        self.images[name] = marks.image(badge.mark, badge.tone)
+        return Markup('<img class="mark" src="{}" alt="">').format(name)
+
+    def figure(self, key: str, words: str) -> Markup:
+        """Return an image tag with its words."""
+        name = f"svg:figure-{key}"
+        self.images[name] = self._figures[key]
+        return Markup('<img class="drawing" src="{}" alt="{}">').format(name, words)
+
+
+def render(template: str, view: ReportView, formulas: Formulas, medium: Medium, **more: Any) -> str:
+    """Return a template filled with a view.
+
+    Raises:
+        RenderError: a formula of the view cannot be typeset.
+    """
+    setter = _Setter(formulas, medium)
+    environment = Environment(
+        loader=FileSystemLoader(resources.folder("templates")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=setter.finish,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["prose"] = lambda text: setter.finish(Prose(text))
+    environment.globals.update(step=setter.step, display=setter.display, mark=medium.mark, figure=medium.figure)
+    return environment.get_template(template).render(report=view, **more)
+
+
+class _Setter:
+    """Turns what a view holds into markup."""
+
+    def __init__(self, formulas: Formulas, medium: Medium) -> None:
+        self._formulas = formulas
+        self._medium = medium
+
+    def finish(self, value: object) -> object:
+        """Return what a template's expression prints: prose typeset, superscripts raised."""
+        if isinstance(value, Prose):
+            return self._prose(value)
+        return _text(value) if type(value) is str else value
+
+    def step(self, tex: Tex, words: str) -> dict[str, object]:
+        """Return a step's formula and whether it takes the whole line."""
+        narrow = self._formulas.display(tex, STEP_WIDTH)
+        wide = narrow.width > STEP_WIDTH * _STRETCH
+        drawn = self._formulas.display(tex, FULL_WIDTH) if wide else narrow
+        return {"formula": self._displayed(drawn, words or spoken(tex)), "wide": wide}
+
+    def display(self, tex: Tex) -> Markup:
+        """Return a formula on a line of its own."""
+        return self._displayed(self._formulas.display(tex, FULL_WIDTH), spoken(tex))
+
+    def _displayed(self, drawn: Formula, words: str) -> Markup:
+        width = drawn.width * SCALE
+        return self._medium.formula(drawn, f"width:{width:.3f}em;min-width:{0.7 * width:.3f}em", words)
+
+    def _inline(self, latex: str) -> Markup:
+        drawn = self._formulas.inline(latex)
+        sizes = (drawn.width * SCALE, drawn.height * SCALE, -drawn.depth * SCALE)
+        style = "width:{:.3f}em;height:{:.3f}em;vertical-align:{:.3f}em".format(*sizes)
+        return self._medium.formula(drawn, style, spoken(latex))
+
+    def _prose(self, prose: Prose) -> Markup:
+        set_so_far = Markup()
+        glue = Markup()  # a formula waits here for the punctuation that must stay with it
+        for piece in pieces(prose):
+            if piece.is_formula:
+                set_so_far += glue
+                glue = self._inline(piece.text)
+                continue
+            tail = re.match(r"[^\s(\[]*", piece.text)
+            stuck = tail[0] if tail and glue else ""
+            if stuck:
+                glue = Markup('<span class="nb">{}{}</span>').format(glue, _text(stuck))
+            set_so_far += glue + _text(piece.text[len(stuck) :])
+            glue = Markup()
+        return set_so_far + glue
+
+
+def _text(text: str) -> Markup:
+    """Return text escaped; a negative power of ten is raised, since no face here has a superscript minus."""
+    escaped = str(escape(text))
+    return Markup(_SUPERSCRIPT.sub(lambda run: f"<sup>{run[0].translate(_PLAIN_DIGITS)}</sup>", escaped))
+
+
+def _standalone(formula: Formula) -> str:
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{formula.view_box}" '
+        f'width="{formula.width * SCALE:.4f}em" height="{formula.height * SCALE:.4f}em" stroke-width="0">'
+        f'<defs>{glyph_definitions([formula], "")}</defs>{formula.body}</svg>'
+    )

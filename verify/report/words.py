@@ -1,0 +1,129 @@
+"""The words and marks for verdicts, and the sentences that say what a check found."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from verify.evidence import Check, Outcome, Proof, Verdict
+from verify.report import numbers
+from verify.report.latex import Prose
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from verify.evidence import Setting
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """A verdict as shown: ``mark`` names its drawn sign, ``tone`` its colour, ``word`` what is read."""
+
+    mark: str
+    tone: str
+    word: str
+
+
+_VERDICTS = {
+    Verdict.CONFIRMED: Badge("check", "good", "confirmed"),
+    Verdict.APPROXIMATE: Badge("about", "fair", "approximate"),
+    Verdict.REFUTED: Badge("cross", "bad", "refuted"),
+    Verdict.UNDECIDED: Badge("open", "idle", "undecided"),
+}
+_PROOFS = {
+    Proof.PROVED: Badge("check", "good", "proved"),
+    Proof.FAILED: Badge("alarm", "bad", "derivation failed"),
+    Proof.NOT_CLAIMED: Badge("dash", "idle", "not claimed"),
+}
+_OUTCOMES = {
+    Outcome.HOLDS: Badge("check", "good", "holds"),
+    Outcome.WITH_CONDITIONS: Badge("half", "fair", "holds with conditions"),
+    Outcome.MISPRINTED: Badge("unequal", "bad", "misprinted"),
+    Outcome.WRONG: Badge("cross", "bad", "wrong"),
+    Outcome.OPEN: Badge("open", "idle", "open"),
+}
+_GRAVEST_FIRST = (Verdict.REFUTED, Verdict.UNDECIDED, Verdict.APPROXIMATE, Verdict.CONFIRMED)
+_SYMBOL = re.compile(r"([A-Za-z]|alpha|beta|gamma|kappa|mu|nu|rho|sigma|tau)(?:_([A-Za-z0-9]+))?")
+_GREEK = {"alpha", "beta", "gamma", "kappa", "mu", "nu", "rho", "sigma", "tau"}
+
+
+def badge(of: Verdict | Proof | Outcome) -> Badge:
+    """Return how a verdict, a proof's status or a statement's outcome is shown."""
+    if isinstance(of, Verdict):
+        return _VERDICTS[of]
+    return _PROOFS[of] if isinstance(of, Proof) else _OUTCOMES[of]
+
+
+def control_badge(verdict: Verdict) -> Badge:
+    """Return how a control is shown: a refuted control is in order, anything else is an alarm."""
+    if verdict is Verdict.REFUTED:
+        return Badge("check", "good", "refuted, as it must be")
+    return Badge("alarm", "bad", f"{_VERDICTS[verdict].word}, but must be refuted")
+
+
+def cell_text(cell: Mapping[str, Setting], without: Sequence[str] = ()) -> Prose:
+    """Return a cell's settings as ``$d = 64$, normal``, leaving out some keys."""
+    return Prose(", ".join(_setting(key, value) for key, value in cell.items() if key not in without))
+
+
+def tolerance_text(check: Check) -> Prose:
+    """Return the tolerance, such as ``±1% of the prediction``; an exact check has none."""
+    if check.method == "exact" or check.tolerance == 0:
+        return Prose("exact")
+    return Prose(f"±{numbers.percent(check.tolerance)} of {check.tolerance_of}")
+
+
+def closest_call(checks: Sequence[Check]) -> Check | None:
+    """Return the check nearest to another verdict among those with the gravest verdict, or None."""
+    measured = [check for check in checks if check.method != "exact"]
+    for verdict in _GRAVEST_FIRST:
+        group = [check for check in measured if check.verdict is verdict]
+        if group:
+            return min(group, key=_room)
+    return None
+
+
+def sentence(check: Check) -> Prose:
+    """Return one sentence that holds all of a measured check: value, interval, level, band, prediction."""
+    found = numbers.estimate(check.estimate, check.standard_error, check.interval)
+    predicted = numbers.beside(check.prediction, check.standard_error)
+    where = cell_text(check.cell)
+    at = f" at {where}" if where else ""
+    return Prose(
+        f"{check.quantity}{at}: {found.with_error}, simultaneous interval {found.interval} at level "
+        f"{numbers.level(check.level)}; {_place(check, predicted)}."
+    )
+
+
+def _place(check: Check, predicted: str) -> str:
+    band = f"±{numbers.percent(check.tolerance)} of {check.tolerance_of}"
+    match check.verdict:
+        case Verdict.CONFIRMED:
+            return f"it lies within {band} and holds the derived {predicted}"
+        case Verdict.APPROXIMATE:
+            return f"it lies within {band} around the derived {predicted}, but leaves that value itself out"
+        case Verdict.REFUTED:
+            return f"it lies wholly outside {band} around the predicted {predicted}"
+        case Verdict.UNDECIDED:
+            return f"it is neither within nor outside {band} around the predicted {predicted}"
+
+
+def _room(check: Check) -> float:
+    """Return how far the interval keeps from the edge of the band, as a share of the band's half width."""
+    half = (check.band[1] - check.band[0]) / 2
+    if half == 0:
+        return 0.0
+    inside = min(check.band[1] - check.interval[1], check.interval[0] - check.band[0])
+    return inside / half if check.verdict is not Verdict.REFUTED else -inside / half
+
+
+def _setting(key: str, value: Setting) -> str:
+    shown = numbers.setting(value)
+    symbol = _SYMBOL.fullmatch(key)
+    if symbol is None or isinstance(value, str):
+        name = key.replace("_", " ")
+        return shown if isinstance(value, str) else f"{name} {shown}"
+    base = "\\" + symbol[1] if symbol[1] in _GREEK else symbol[1]
+    index = f"_{{{symbol[2]}}}" if symbol[2] else ""
+    return f"${base}{index}$ = {shown}"

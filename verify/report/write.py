@@ -1,0 +1,69 @@
+"""Writes a run's results and report, whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from verify.errors import RenderError
+from verify.files import write_together
+from verify.report.html import render_html
+from verify.report.parts import Parts, draw_figures, draw_formulas
+from verify.report.pdf import render_pdf
+from verify.report.view import view
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from verify.evidence import RunRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What was written, how long each phase took (seconds), and what could not be rendered, if anything."""
+
+    paths: tuple[Path, ...]
+    phases_s: dict[str, float]
+    problem: RenderError | None
+
+
+def write_report(record: RunRecord, out: Path, announce: Callable[[str], None]) -> Written:
+    """Write ``results.json``, ``report.html`` and ``report.pdf`` into a folder.
+
+    ``announce`` hears each phase's name as it starts: figures, formulas, html, pdf, write. What cannot
+    be rendered is left out and told in ``problem``; the results are written all the same.
+
+    Raises:
+        OutputError: the folder cannot be written; what was there before is untouched.
+    """
+    phases: dict[str, float] = {}
+
+    @contextlib.contextmanager
+    def phase(name: str) -> Iterator[None]:
+        announce(name)
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            phases[name] = time.perf_counter() - start
+
+    files = {out / "results.json": record.to_json().encode()}
+    problem = None
+    try:
+        with phase("figures"):
+            figures = draw_figures(record)
+        with phase("formulas"):
+            seen = view(record)
+            parts = Parts(seen, draw_formulas(seen), figures)
+        with phase("html"):
+            files[out / "report.html"] = render_html(record, parts).encode()
+        with phase("pdf"):
+            files[out / "report.pdf"] = render_pdf(record, parts)
+    except RenderError as error:
+        problem = error
+    with phase("write"):
+        write_together(files)
+    return Written(tuple(files), phases, problem)

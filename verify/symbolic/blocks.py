@@ -1,0 +1,73 @@
+"""Derives how much the statistics of one m×m score matrix vary, from the components' moments.
+
+The m² scores of a block share queries and keys. Two scores are independent when they share neither, so
+with Z = S - E S only three cases count: the same score, one query shared, one key shared. Their moments
+come from the same calculus as the claims, symbolic in d, m and the components' first four moments.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from sympy import IndexedBase, S, Sum, Symbol, symbols
+
+from verify.symbolic.expectation import E, Population, evaluate
+from verify.symbolic.predict import function
+from verify.symbolic.scores import d, index, mu_k, mu_q
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+m = Symbol("m", integer=True, positive=True)
+_CENTRAL_Q = symbols("v_q s_q f_q", real=True)
+_CENTRAL_K = symbols("v_k s_k f_k", real=True)
+
+
+def _deviation(x: Any, y: Any) -> Any:
+    """Return S - E S for query μ_q + x and key μ_k + y, with centred x and y."""
+    product = x[index] * y[index] + mu_q * y[index] + mu_k * x[index]
+    return Sum(product, (index, 1, d))
+
+
+def _case_moments(power: int) -> tuple[Any, Any, Any]:
+    """Return E Z^(2p), and E Z^p Z'^p for one shared query and for one shared key."""
+    x, x2, y, y2 = (IndexedBase(name) for name in ("x", "x2", "y", "y2"))
+    of_query = (S.One, S.Zero, *_CENTRAL_Q)
+    of_key = (S.One, S.Zero, *_CENTRAL_K)
+    population = Population({x: of_query, x2: of_query, y: of_key, y2: of_key}, d)
+    first = _deviation(x, y) ** power
+    pairs = (first * first, first * _deviation(x, y2) ** power, first * _deviation(x2, y) ** power)
+    same, query, key = (evaluate(E(pair), population) for pair in pairs)
+    return same, query, key
+
+
+@cache
+def block_mean_variance() -> Any:
+    """Return Var of the mean score of one m×m block."""
+    same, query, key = _case_moments(1)
+    return (same + (m - 1) * (query + key)) / m**2
+
+
+@cache
+def block_square_variance() -> Any:
+    """Return Var of the mean of (S - E S)² over one m×m block, the linearised variance estimate."""
+    variance, _, _ = _case_moments(1)
+    same, query, key = _case_moments(2)
+    return (same - variance**2 + (m - 1) * (query + key - 2 * variance**2)) / m**2
+
+
+@cache
+def _numeric(which: str) -> Callable[..., float]:
+    expression = {"mean": block_mean_variance, "square": block_square_variance}[which]()
+    return function((d, m, mu_q, *_CENTRAL_Q, mu_k, *_CENTRAL_K), expression)
+
+
+def mean_variance(dimension: int, side: int, query: Sequence[Any], key: Sequence[Any]) -> float:
+    """Return Var of a block's mean score; ``query`` and ``key`` are (mean, central moments 2, 3, 4)."""
+    return float(_numeric("mean")(dimension, side, *map(float, query), *map(float, key)))
+
+
+def square_variance(dimension: int, side: int, query: Sequence[Any], key: Sequence[Any]) -> float:
+    """Return Var of a block's mean squared deviation; arguments as for ``mean_variance``."""
+    return float(_numeric("square")(dimension, side, *map(float, query), *map(float, key)))

@@ -1,0 +1,214 @@
+"""Derivations: chains of expressions in which every step is checked, by a route other than its rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import mpmath
+from sympy import Eq, Expr, N, S, simplify
+
+from verify.symbolic.expectation import evaluate, expanded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from verify.symbolic.expectation import Population
+
+
+class Checker(Protocol):
+    """Decides whether one expression follows from another; ``label`` is printed beside the step."""
+
+    @property
+    def label(self) -> str:
+        """How the step is checked, in words."""
+
+    def holds(self, before: Any, after: Any) -> bool:
+        """Return whether ``after`` follows from ``before``."""
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """Both sides, written out index by index at concrete dimensions, are the same polynomial.
+
+    Both are polynomials in the dimension (times a common factor) of degree at most four when they hold
+    at most fourth powers of sums, so five dimensions are not a sample but a proof.
+    """
+
+    population: Population
+    dimensions: tuple[int, ...] = (1, 2, 3, 4, 5)
+
+    @property
+    def label(self) -> str:
+        """How the step is checked, in words."""
+        return f"exact expansion at d = {self.dimensions[0]}…{self.dimensions[-1]}"
+
+    def holds(self, before: Any, after: Any) -> bool:
+        """Return whether both sides agree at every dimension."""
+        return all(
+            _is_zero(expanded(before, self.population, n) - expanded(after, self.population, n))
+            for n in self.dimensions
+        )
+
+
+@dataclass(frozen=True)
+class Identity:
+    """SymPy simplifies the difference of the two sides to zero."""
+
+    label: str = "SymPy: the difference simplifies to 0"
+
+    def holds(self, before: Any, after: Any) -> bool:
+        """Return whether the difference of the evaluated sides is identically zero."""
+        return _is_zero(before.doit() - after.doit())
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The moment calculus gives the same value, symbolic in the dimension, for both sides."""
+
+    population: Population
+    label: str = "moment calculus, symbolic d"
+
+    def holds(self, before: Any, after: Any) -> bool:
+        """Return whether both sides evaluate to the same expression."""
+        return _is_zero(evaluate(before, self.population) - evaluate(after, self.population))
+
+
+@dataclass(frozen=True)
+class Numeric:
+    """Both sides agree at stated points to thirty digits; a numerical check, and printed as one."""
+
+    points: tuple[Mapping[Any, Any], ...]
+    digits: int = 30
+
+    @property
+    def label(self) -> str:
+        """How the step is checked, in words."""
+        return f"numerically, {self.digits} digits at {len(self.points)} points"
+
+    def holds(self, before: Any, after: Any) -> bool:
+        """Return whether the two sides agree to ``digits`` digits at every point."""
+        allowed = mpmath.mpf(10) ** -self.digits
+        for point in self.points:
+            one, other = (N(side.subs(point).doit(), self.digits + 10) for side in (before, after))
+            if not abs(one - other) <= allowed * max(1, abs(one)):
+                return False
+        return True
+
+
+@dataclass(frozen=True)
+class By:
+    """A check written for one step; ``test`` gets the expression before and after it."""
+
+    label: str
+    test: Callable[[Any, Any], bool] = field(repr=False)
+
+    def holds(self, before: Any, after: Any) -> bool:
+        """Return what the test says."""
+        return bool(self.test(before, after))
+
+
+@dataclass(frozen=True)
+class Step:
+    """An expression, the rule that leads to it from the one before, and how that is checked."""
+
+    expression: Any
+    rule: str
+    check: Checker
+
+
+@dataclass(frozen=True)
+class Route:
+    """A chain of steps from ``start`` to the expression of the last one."""
+
+    title: str
+    start: Any
+    steps: tuple[Step, ...]
+
+    @property
+    def end(self) -> Any:
+        """The expression that the route ends in."""
+        return self.steps[-1].expression
+
+
+@dataclass(frozen=True)
+class CheckedStep:
+    """A step with the outcome of its check; ``problem`` says why it does not hold, if it does not."""
+
+    step: Step
+    holds: bool
+    problem: str
+
+
+@dataclass(frozen=True)
+class Examined:
+    """A derivation after all its checks; ``reason`` is one sentence."""
+
+    routes: tuple[tuple[Route, tuple[CheckedStep, ...]], ...]
+    agreement: str
+    proved: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """One or more routes to ``result``; proved only if every step holds and all routes end in it."""
+
+    subject: Any
+    result: Any
+    routes: tuple[Route, ...]
+
+    @property
+    def equation(self) -> Any:
+        """Subject and result as one equation, unevaluated."""
+        return Eq(self.subject, self.result, evaluate=False)
+
+    def examine(self) -> Examined:
+        """Return the derivation with every step checked and the routes' ends compared."""
+        routes = tuple((route, _checked(route)) for route in self.routes)
+        wrong = [
+            f"“{route.title}”, step {number}: {one.problem}"
+            for route, steps in routes
+            for number, one in enumerate(steps, 1)
+            if not one.holds
+        ]
+        strays = [route.title for route in self.routes if not _same(route.end, self.result)]
+        wrong += [f"“{title}” does not end in the stated result" for title in strays]
+        count = sum(len(steps) for _, steps in routes)
+        agreement = _agreement(len(routes), bool(strays))
+        reason = "; ".join(wrong) or f"all {count} steps hold, {agreement}"
+        return Examined(routes, agreement, not wrong, reason)
+
+
+def _agreement(routes: int, strays: bool) -> str:
+    if strays:
+        return "the routes do not all end in the stated result"
+    return "the route ends in the stated result" if routes == 1 else f"{routes} routes end in the same result"
+
+
+def _checked(route: Route) -> tuple[CheckedStep, ...]:
+    before: Any = route.start
+    outcomes: list[CheckedStep] = []
+    for step in route.steps:
+        outcomes.append(_check(before, step))
+        before = step.expression
+    return tuple(outcomes)
+
+
+def _check(before: Any, step: Step) -> CheckedStep:
+    try:
+        holds = step.check.holds(before, step.expression)
+    except Exception as error:  # noqa: BLE001  # a check that cannot be done is a step that does not hold
+        reason = f"could not be checked ({type(error).__name__}: {error})"
+        return CheckedStep(step, holds=False, problem=reason)
+    return CheckedStep(step, holds, "" if holds else f"does not follow ({step.check.label})")
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, Expr) and isinstance(other, Expr):
+        return _is_zero(one - other)
+    return bool(one == other)
+
+
+def _is_zero(difference: Any) -> bool:
+    return bool(simplify(difference) == S.Zero)

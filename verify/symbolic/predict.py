@@ -1,0 +1,20 @@
+"""Turns derived expressions into the functions that predict what is measured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sympy import lambdify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+def function(symbols: Sequence[Any], expression: Any, modules: str = "math") -> Callable[..., float]:
+    """Return ``expression`` as a function of ``symbols``, evaluated in double precision.
+
+    ``modules`` is the library that evaluates it: ``"math"`` or, for special functions, ``"scipy"``.
+    """
+    # Stand-in names, because a symbol's plain text serves its printing order.
+    compiled: Callable[..., float] = lambdify(symbols, expression, modules=modules, cse=True, dummify=True)
+    return compiled

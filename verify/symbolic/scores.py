@@ -1,0 +1,73 @@
+"""The score q·k and its variance, derived step by step; what several claims share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sympy import Idx, Indexed, IndexedBase, S, Sum, factor, symbols
+
+from verify.symbolic.derivation import Expansion, Identity, Route, Step
+from verify.symbolic.expectation import E, Population, Var, by_component, by_index, by_moments, unfold
+from verify.symbolic.printing import Ordered
+
+d = Ordered("d_k", "a", integer=True, positive=True)
+"""The dimension of queries and keys."""
+
+index = Idx("i")
+q = IndexedBase(Ordered("q", "q1"))
+k = IndexedBase(Ordered("k", "q2"))
+score = Sum(q[index] * k[index], (index, 1, d))
+"""The score of one query and one key, with symbolic dimension."""
+
+mu_q, mu_k = Ordered("mu_q", "mu1", real=True), Ordered("mu_k", "mu2", real=True)
+sigma_q, sigma_k = Ordered("sigma_q", "s1", positive=True), Ordered("sigma_k", "s2", positive=True)
+t = symbols("t", real=True)
+
+GENERAL = Population({q: (S.One, mu_q, mu_q**2 + sigma_q**2), k: (S.One, mu_k, mu_k**2 + sigma_k**2)}, d)
+"""Components with any mean and variance."""
+
+CENTRED = Population({q: (S.One, S.Zero, sigma_q**2), k: (S.One, S.Zero, sigma_k**2)}, d)
+"""Components with mean 0 and any variance."""
+
+STANDARD = Population({q: (S.One, S.Zero, S.One), k: (S.One, S.Zero, S.One)}, d)
+"""Components with mean 0 and variance 1."""
+
+
+def one_product() -> Indexed:
+    """Return q_i k_i, the product that one dimension contributes."""
+    return q[index] * k[index]
+
+
+def mean_route(variable: Any, population: Population, title: str = "Index by index") -> Route:
+    """Return E[variable] step by step: linearity, independence, the assumed moments."""
+    check = Expansion(population)
+    split = by_index(E(variable), population)
+    apart = by_component(split, population)
+    known = by_moments(apart, population)
+    return Route(
+        title,
+        E(variable),
+        (
+            Step(split, "Linearity: the dimensions contribute alike", check),
+            Step(apart, "Query and key are independent", check),
+            Step(known, "Moments of the components", check),
+        ),
+    )
+
+
+def variance_route(variable: Any, population: Population, title: str = "Index by index") -> Route:
+    """Return Var(variable) step by step, from its definition to a factored result."""
+    check = Expansion(population)
+    unfolded = unfold(Var(variable))
+    split = by_index(unfolded, population)
+    apart = by_component(split, population)
+    known = by_moments(apart, population)
+    steps = [
+        Step(unfolded, "Definition of the variance", check),
+        Step(split, "Equal and different indices apart: different dimensions are independent", check),
+        Step(apart, "Query and key are independent", check),
+        Step(known, "Moments of the components", check),
+    ]
+    if factor(known) != known:
+        steps.append(Step(factor(known), "Collecting terms", Identity()))
+    return Route(title, Var(variable), tuple(steps))

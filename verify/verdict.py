@@ -1,0 +1,127 @@
+"""From estimates and predictions to verdicts, under one false-alarm budget for the whole run."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scipy import stats
+
+from verify.errors import SettingsError
+from verify.evidence import Budget, Check, Control, Proof, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from verify.montecarlo.estimands import Measured
+
+Interval = tuple[float, float]
+
+PLACES = 1000
+"""Shares of the budget. A fixed number, so that no check's level depends on which claims are run."""
+
+MAX_LOOKS = 6
+"""A sample is doubled at most five times before a check ends undecided."""
+
+
+@dataclass(frozen=True)
+class FalseAlarms:
+    """The false-alarm rate of the whole run and the share of each check at each look.
+
+    Each check gets 1/PLACES of the rate (Bonferroni), and look k of it 6/(π²k²) of that; the looks'
+    shares add up to at most the check's, however many there are.
+    """
+
+    rate: float
+
+    def share(self, look: int) -> float:
+        """Return the false-exclusion rate of one check at its look number ``look`` = 1, 2, …"""
+        return self.rate / PLACES * 6 / (math.pi * look) ** 2
+
+    def record(self, checks: int, controls: int) -> Budget:
+        """Return the budget as evidence.
+
+        Raises:
+            SettingsError: there are more checks than places.
+        """
+        if checks > PLACES:
+            raise SettingsError(
+                f"{checks} checks, but the false-alarm budget has {PLACES} places; run fewer claims at once"
+            )
+        return Budget(
+            false_alarm=self.rate,
+            places=PLACES,
+            checks=checks,
+            controls=controls,
+            spent=self.rate * checks / PLACES,
+            rule=f"each check has 1/{PLACES} of the rate, look k of it 6/(π²k²) of that",
+        )
+
+
+def band(prediction: float, width: float) -> Interval:
+    """Return the values that count as agreeing with ``prediction``."""
+    return prediction - width, prediction + width
+
+
+def judge(interval: Interval, prediction: float, within: Interval, *, reliable: bool = True) -> Verdict:
+    """Return what a simultaneous interval says of a prediction with its band ``within``.
+
+    Inside the band: confirmed, or approximate if the exact prediction is excluded. Disjoint from the
+    band: refuted. Anything else, and any unreliable interval: undecided.
+    """
+    low, high = interval
+    if not reliable:
+        return Verdict.UNDECIDED
+    if high < within[0] or low > within[1]:
+        return Verdict.REFUTED
+    if within[0] <= low and high <= within[1]:
+        return Verdict.CONFIRMED if low <= prediction <= high else Verdict.APPROXIMATE
+    return Verdict.UNDECIDED
+
+
+def refuting_power(measured: Measured, within: Interval) -> float:
+    """Return the probability, at the sample size used, that an interval is disjoint from ``within``.
+
+    Normal approximation about the measured value, with the interval's own half-width on the band's side.
+    """
+    low, high = measured.interval
+    if measured.value >= (within[0] + within[1]) / 2:
+        room = (measured.value - within[1]) - (measured.value - low)
+    else:
+        room = (within[0] - measured.value) - (high - measured.value)
+    if measured.error == 0:
+        return float(room > 0)
+    return float(stats.norm.cdf(room / measured.error))
+
+
+def of_claim(
+    proof: Proof, proof_reason: str, checks: Sequence[Check], controls: Sequence[Control]
+) -> tuple[Verdict, str]:
+    """Return the verdict of a whole claim and one sentence of reason."""
+    refuted = _named(checks, Verdict.REFUTED)
+    if refuted:
+        return Verdict.REFUTED, f"refuted by {refuted}"
+    if proof is Proof.FAILED:
+        return Verdict.UNDECIDED, f"the derivation failed: {proof_reason}"
+    standing = ", ".join(c.id for c in controls if c.verdict is not Verdict.REFUTED)
+    if standing:
+        return Verdict.UNDECIDED, f"the wrong version was not refuted: {standing}"
+    undecided = _named(checks, Verdict.UNDECIDED)
+    if undecided:
+        return Verdict.UNDECIDED, f"undecided at the largest sample: {undecided}"
+    approximate = _named(checks, Verdict.APPROXIMATE)
+    if approximate:
+        return Verdict.APPROXIMATE, f"within tolerance, but the exact value is excluded: {approximate}"
+    return Verdict.CONFIRMED, _success(proof, len(checks), len(controls))
+
+
+def _named(checks: Iterable[Check], verdict: Verdict) -> str:
+    return ", ".join(check.id for check in checks if check.verdict is verdict)
+
+
+def _success(proof: Proof, checks: int, controls: int) -> str:
+    derived = "derived, and " if proof is Proof.PROVED else ""
+    agreed = "its check agrees" if checks == 1 else f"all {checks} checks agree"
+    wrong = "its wrong version is refuted" if controls == 1 else f"all {controls} wrong versions are refuted"
+    return f"{derived}{agreed}; {wrong}"
