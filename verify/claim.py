@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from verify.evidence import Assumption, Check, Fact, Figure, Reference
+    from verify.montecarlo.blocks import Cell, Sample
     from verify.montecarlo.experiment import Experiment
     from verify.symbolic.derivation import Derivation
 
@@ -31,24 +32,35 @@ def _no_facts(_: Derivation) -> tuple[Fact, ...]:
     return ()
 
 
-def _no_figures(_: Mapping[str, Check]) -> tuple[Figure, ...]:
+def _no_figures(_: Findings) -> tuple[Figure, ...]:
     return ()
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a claim's figures are made from: its finished checks, its cells and their samples, by id."""
+
+    checks: Mapping[str, Check]
+    cells: Mapping[str, Cell]
+    samples: Mapping[str, Sample]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
     """One statement about attention, with everything it takes to settle it.
 
-    ``id`` is permanent. ``title``, ``statement`` and ``meaning`` may hold LaTeX between dollar signs.
+    ``id`` is permanent; ``order`` is the place within the chapter. ``title``,
+    ``statement`` and ``meaning`` may hold LaTeX between dollar signs.
     ``derive`` returns the derivation; ``experiment`` gets it and the tolerance and returns what to measure;
-    ``facts`` gets it and returns exact values that a source may have printed; ``figures`` gets the finished
-    checks by id.
+    ``facts`` gets it and returns exact values that a source may have printed; ``figures`` gets what was
+    found.
 
     Raises:
         ClaimError: the id is not a lower-case slug, or a text is empty.
     """
 
     id: str
+    order: int = 1000
     title: str
     statement: str
     meaning: str
@@ -57,7 +69,7 @@ class Claim:
     derive: Callable[[], Derivation]
     experiment: Callable[[Derivation, float], Experiment]
     facts: Callable[[Derivation], tuple[Fact, ...]] = _no_facts
-    figures: Callable[[Mapping[str, Check]], tuple[Figure, ...]] = _no_figures
+    figures: Callable[[Findings], tuple[Figure, ...]] = _no_figures
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.id):

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from sympy import Rational, S
+from sympy import Rational, S, diff, log, simplify
 
+from verify.evidence import Fact
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.estimands import Smooth, component, variance
-from verify.montecarlo.experiment import Fit, Prediction, Quantity, Tolerance
+from verify.montecarlo.experiment import Control, Fit, Prediction, Quantity, Tolerance
 from verify.montecarlo.fits import WeightedFit
 from verify.montecarlo.planning import best_side
 from verify.montecarlo.scores import ScoreMatrices
 from verify.symbolic.blocks import mean_variance, square_variance
 from verify.symbolic.printing import latex
+from verify.symbolic.scores import d
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from fractions import Fraction
 
     from verify.montecarlo.components import ComponentLaw
     from verify.montecarlo.fits import Model, Target
+
+
+EVEN = Tolerance()
+"""The run's tolerance, of the prediction."""
 
 
 @dataclass(frozen=True)
@@ -78,46 +84,116 @@ def exactly(value: Fraction) -> Rational:
     return Rational(value.numerator, value.denominator)
 
 
-def coefficients(
-    label: str,
-    members: Sequence[Quantity],
-    dimensions: Sequence[int],
-    wanted: Sequence[tuple[str, str, Model, Target, Any, Tolerance]],
-    *,
-    prefix: str = "",
-) -> tuple[Fit, ...]:
-    """Return weighted fits of ``members`` against the dimension.
-
-    Each of ``wanted`` is (id, words, model, target, predicted expression, tolerance). Weights are
-    1/(relative block variance × prediction²), so every cell counts by its planned precision.
-    """
-    x = tuple(float(d) for d in dimensions)
-    fits = []
-    for name, words, model, target, expression, tolerance in wanted:
-        size = [1.0 if model == "power" else one.prediction.value for one in members]
-        fit = WeightedFit(model, x, tuple(s**-2.0 for s in size))
-        fits.append(
-            Fit(f"{prefix}{name}", f"{words} of {label}", tuple(members), fit, target, prediction(expression), tolerance)
-        )
-    return tuple(fits)
+def fact(name: str, what: str, expression: Any) -> Fact:
+    """Return an exact value as a fact of a claim."""
+    return Fact(id=name, what=what, latex=latex(expression), value=float(expression))
 
 
-def _central(law: ComponentLaw) -> tuple[Fraction, ...]:
-    return law.moved(-law.mean, 1).moments(4)[2:]
-
-
-def quantities(
+def variances(
     cells: Sequence[ScoreCell],
     label: str,
     predict: Callable[[int], Any],
     *,
     name: str = "variance",
-    tolerance: Tolerance = Tolerance(),
+    tolerance: Tolerance = EVEN,
 ) -> tuple[Quantity, ...]:
-    """Return one comparison a cell of the scores' variance with ``predict(d)``."""
+    """Return one comparison a cell: the scores' variance with ``predict(d)``."""
     return tuple(
-        Quantity(
-            f"{name}-d{one.d}", label, one.cell, one.variance, prediction(S(predict(one.d))), tolerance
-        )
+        Quantity(f"{name}-d{one.d}", label, one.cell, one.variance, prediction(predict(one.d)), tolerance)
         for one in cells
     )
+
+
+def biased(check: Quantity, tolerance: float) -> Control:
+    """Return the control that every measured value needs: the prediction off by twice the tolerance."""
+    truth = check.prediction.value
+    off = 2 * check.tolerance.width(truth, tolerance)
+    value = truth + off
+    wrong = replace(check, id="biased-prediction", prediction=Prediction(value, f"{value:.6g}"))
+    return Control(f"the value is larger than at {check.id} by twice the tolerance", wrong, truth)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One coefficient of a fit against the dimension: its id, words, and the derived value."""
+
+    id: str
+    words: str
+    model: Model
+    target: Target
+    expected: Any
+    tolerance: Tolerance
+
+
+def fits(
+    members: Sequence[Quantity], dimensions: Sequence[int], label: str, wanted: Sequence[Wanted]
+) -> tuple[Fit, ...]:
+    """Return weighted fits of ``members`` against their ``dimensions``.
+
+    Every point weighs by the inverse square of its predicted value (equally on log-log axes), because all
+    are planned for the same relative error.
+    """
+    x = tuple(map(float, dimensions))
+    relative = tuple(member.prediction.value**-2.0 for member in members)
+    return tuple(
+        Fit(
+            one.id,
+            f"{one.words} of {label}",
+            tuple(members),
+            WeightedFit(one.model, x, (1.0,) * len(x) if one.model == "power" else relative),
+            one.target,
+            prediction(one.expected),
+            one.tolerance,
+        )
+        for one in wanted
+    )
+
+
+def linear_law(result: Any, span: tuple[int, int], prefix: str = "") -> tuple[Wanted, ...]:
+    """Return what a straight line in d must show: slope, intercept, no curvature, exponent, no misfit.
+
+    Every expected value comes from ``result``, the derived expression in the dimension. Slope and exponent
+    have the run's tolerance; the intercept three times it, of the value at d = 1; the curvature four times
+    it, of the slope over the largest d (so that the bend stays small against the line at its far end).
+    """
+    first, last = span
+    slope = diff(result, d)
+    of_one = abs(float(result.subs(d, first)))
+    bend = Tolerance(4.0, abs(float(slope)) / last, "the slope over the largest $d_k$")
+    return (
+        Wanted(f"{prefix}slope", "slope", "line", "slope", slope, Tolerance()),
+        Wanted(
+            f"{prefix}intercept",
+            "intercept",
+            "line",
+            "constant",
+            result.subs(d, 0),
+            Tolerance(3.0, of_one, f"the value at $d_k = {first}$"),
+        ),
+        Wanted(f"{prefix}curvature", "quadratic term", "parabola", "square", diff(result, d, 2) / 2, bend),
+        exponent(result, prefix),
+        misfit("line", prefix),
+    )
+
+
+def exponent(result: Any, prefix: str = "") -> Wanted:
+    """Return the log-log exponent that ``result`` has in the dimension, d·(log result)'."""
+    expected = simplify(d * diff(log(result), d))
+    return Wanted(
+        f"{prefix}exponent",
+        "log–log exponent",
+        "power",
+        "slope",
+        expected,
+        Tolerance(1.0, 1.0, "an exponent of 1"),
+    )
+
+
+def misfit(model: Model, prefix: str = "") -> Wanted:
+    """Return the lack of fit, expected to be none: root-mean-square relative distance from the curve."""
+    tolerance = Tolerance(1.0, 1.0, "the fitted values")
+    return Wanted(f"{prefix}lack-of-fit", "relative lack of fit", model, "misfit", S.Zero, tolerance)
+
+
+def _central(law: ComponentLaw) -> tuple[Fraction, ...]:
+    return law.moved(-law.mean, 1).moments(4)[2:]

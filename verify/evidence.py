@@ -73,9 +73,11 @@ class Step(Record):
 
 
 class Route(Record):
-    """One chain of steps; a claim derived two ways has two."""
+    """One chain of steps from its start; a claim derived two ways has two."""
 
     title: str
+    start_latex: str
+    start_plain: str
     steps: tuple[Step, ...]
 
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from verify import evidence
+from verify.claim import Findings
 from verify.evidence import Verdict
 from verify.montecarlo.blocks import Cell, Sample, Sums, draw
-from verify.montecarlo.estimands import MIN_BLOCKS, Goal, Measured
+from verify.montecarlo.estimands import MIN_BLOCKS, PILOT_BLOCKS, Goal, Measured
 from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Fit, Quantity
 from verify.verdict import MAX_LOOKS, FalseAlarms, band, judge, refuting_power
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
 
 @dataclass(frozen=True)
@@ -51,19 +52,19 @@ class Decided:
             draws=m.coordinates,
         )
 
-    def control(self, what: str) -> evidence.Control:
-        """Return this as a control that says ``what`` is wrong about it."""
+    def control(self, control: Control) -> evidence.Control:
+        """Return this as the evidence for ``control``."""
         c, m = self.comparison, self.measured
         return evidence.Control(
             id=c.id,
-            what=what,
+            what=control.what,
             cell=_settings(c),
             prediction=c.prediction.value,
             estimate=m.value,
             interval=m.interval,
             band=self.band,
             verdict=self.verdict,
-            power=refuting_power(m, self.band),
+            power=refuting_power(m, self.band, control.truth),
             blocks=m.blocks,
             draws=m.coordinates,
         )
@@ -96,25 +97,44 @@ class _Bench:
         width = comparison.tolerance.width(prediction, self.settings.tolerance)
         return Goal(self.alarms.share(1), 1 - self.settings.power, prediction, width)
 
-    def plan(self, comparisons: Sequence[Comparison]) -> None:
+    def plan(self, experiment: Experiment) -> None:
         """Set the first look's blocks of every cell; a cell serves its most demanding comparison."""
-        for one in _quantities(comparisons):
-            wanted = one.estimand.blocks_needed(self.goal(one), None)
-            if wanted is None:
-                self.extend(one.cell, MIN_BLOCKS)
-                wanted = one.estimand.blocks_needed(self.goal(one), self.sample(one.cell))
-            self.planned[one.cell.id] = max(self.planned.get(one.cell.id, 0), wanted or MIN_BLOCKS)
-        for fit in (c for c in comparisons if isinstance(c, Fit) and c.target != "misfit"):
-            self._enlarge(fit)
+        for one in _quantities(experiment.checks):
+            self._plan_quantity(one, None)
+        for fit in experiment.checks:
+            if isinstance(fit, Fit) and fit.target != "misfit":
+                self._enlarge(fit)
+        for one in _quantities(control.comparison for control in experiment.controls):
+            if one.cell.id not in self.planned:
+                self._plan_quantity(one, self._gap)
+
+    def _plan_quantity(self, one: Quantity, gap: Callable[[Quantity, Sample], float] | None) -> None:
+        goal = self.goal(one)
+        wanted = one.estimand.blocks_needed(goal, None)
+        if wanted is None:
+            self.extend(one.cell, PILOT_BLOCKS)
+            pilot = self.sample(one.cell)
+            if gap is not None:
+                goal = replace(goal, width=max(goal.width, gap(one, pilot)))
+            wanted = one.estimand.blocks_needed(goal, pilot) or MIN_BLOCKS
+        self.planned[one.cell.id] = max(self.planned.get(one.cell.id, 0), wanted)
+
+    def _gap(self, one: Quantity, pilot: Sample) -> float:
+        """Return how far a wrong world lies outside the band, by its pilot: what refuting it must resolve."""
+        goal = self.goal(one)
+        value = one.estimand.measure(pilot, goal.alpha).value
+        return abs(value - goal.prediction) - goal.width
 
     def _enlarge(self, fit: Fit) -> None:
+        """Plan more blocks for the points of a fit whose coefficient would come out too vague."""
         goal = self.goal(fit)
-        relative = [goal.width / goal.deviations()]
-        errors = [self._planned_error(member, logarithmic=fit.fit.model == "power") for member in fit.members]
-        if None in errors:
-            return
-        known = [error for error in errors if error is not None]
-        excess = (fit.fit.planned_error(fit.target, known) / relative[0]) ** 2
+        errors: list[float] = []
+        for member in fit.members:
+            error = self._planned_error(member, logarithmic=fit.fit.model == "power")
+            if error is None:
+                return
+            errors.append(error)
+        excess = (fit.fit.planned_error(fit.target, errors) * goal.deviations() / goal.width) ** 2
         if excess > 1:
             for member in fit.members:
                 self.planned[member.cell.id] = math.ceil(self.planned[member.cell.id] * excess)
@@ -124,7 +144,9 @@ class _Bench:
         if variance is None:
             return None
         error = math.sqrt(variance / self.planned[member.cell.id])
-        return error if logarithmic else error * abs(member.prediction.value)
+        size = abs(member.prediction.value)
+        absolute = error * size if getattr(member.estimand, "positive", True) else error
+        return absolute / size if logarithmic else absolute
 
     def measured(self, comparison: Comparison, alpha: float) -> Measured:
         """Return the comparison's estimate from the samples drawn so far."""
@@ -143,11 +165,12 @@ class _Bench:
         alpha = self.alarms.share(look)
         measured = self.measured(comparison, alpha)
         prediction = comparison.prediction.value
-        exact = isinstance(comparison, Exact)
-        width = 0.0 if exact else comparison.tolerance.width(prediction, self.settings.tolerance)
-        within = band(prediction, width)
+        if isinstance(comparison, Exact):
+            within, look, alpha = band(prediction, 0.0), 0, 0.0
+        else:
+            within = band(prediction, comparison.tolerance.width(prediction, self.settings.tolerance))
         verdict = judge(measured.interval, prediction, within, reliable=measured.reliable)
-        return Decided(comparison, measured, within, verdict, 0 if exact else look, 0.0 if exact else alpha)
+        return Decided(comparison, measured, within, verdict, look, alpha)
 
 
 def measure(
@@ -156,15 +179,15 @@ def measure(
     settings: evidence.Settings,
     alarms: FalseAlarms,
     mapper: Callable[[Callable[[int], Sums], Iterable[int]], Iterator[Sums]],
-) -> tuple[tuple[evidence.Check, ...], tuple[evidence.Control, ...]]:
-    """Return the checks and controls of one experiment, judged.
+) -> tuple[Findings, tuple[evidence.Control, ...]]:
+    """Return the findings and the controls of one experiment, judged.
 
     Every comparison is judged at its planned size first; the cells of those still undecided are doubled,
     up to ``MAX_LOOKS`` looks in all. A verdict stands once given.
     """
     bench = _Bench(claim, settings, alarms, mapper)
     comparisons = [*experiment.checks, *(control.comparison for control in experiment.controls)]
-    bench.plan(comparisons)
+    bench.plan(experiment)
     decided: dict[str, Decided] = {}
     for look in range(1, MAX_LOOKS + 1):
         pending = [
@@ -175,14 +198,13 @@ def measure(
         for cell in _cells(pending):
             bench.extend(cell, bench.planned[cell.id] * 2 ** (look - 1))
         decided |= {c.id: bench.decide(c, look) for c in pending}
-    return (
-        tuple(decided[check.id].check(settings.tolerance) for check in experiment.checks),
-        tuple(_control(control, decided) for control in experiment.controls),
+    cells = {cell.id: cell for cell in _cells(comparisons)}
+    findings = Findings(
+        checks={check.id: decided[check.id].check(settings.tolerance) for check in experiment.checks},
+        cells=cells,
+        samples={name: bench.sample(cell) for name, cell in cells.items()},
     )
-
-
-def _control(control: Control, decided: dict[str, Decided]) -> evidence.Control:
-    return decided[control.comparison.id].control(control.what)
+    return findings, tuple(decided[c.comparison.id].control(c) for c in experiment.controls)
 
 
 def _quantities(comparisons: Iterable[Comparison]) -> list[Quantity]:

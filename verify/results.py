@@ -39,6 +39,8 @@ def load(path: Path) -> RunRecord:
         raise ResultsError(
             f"{path}: line {error.lineno}: not complete JSON ({error.msg}); {_WRITE_ANEW}"
         ) from error
+    except (ValueError, RecursionError) as error:
+        raise ResultsError(f"{path}: is not a results file ({error}); {_WANTED}") from error
     return _validated(content, path)
 
 

@@ -36,7 +36,7 @@ class FalseAlarms:
     rate: float
 
     def share(self, look: int) -> float:
-        """Return the false-exclusion rate of one check at its look number ``look`` = 1, 2, …"""
+        """Return the false-exclusion rate of one check at its look number ``look``, from 1 on."""
         return self.rate / PLACES * 6 / (math.pi * look) ** 2
 
     def record(self, checks: int, controls: int) -> Budget:
@@ -80,19 +80,20 @@ def judge(interval: Interval, prediction: float, within: Interval, *, reliable: 
     return Verdict.UNDECIDED
 
 
-def refuting_power(measured: Measured, within: Interval) -> float:
+def refuting_power(measured: Measured, within: Interval, truth: float | None = None) -> float:
     """Return the probability, at the sample size used, that an interval is disjoint from ``within``.
 
-    Normal approximation about the measured value, with the interval's own half-width on the band's side.
+    Normal approximation about ``truth``, or about the measured value where None, with the standard error
+    (derived, where there is one) and the interval's own half-width on the band's side.
     """
     low, high = measured.interval
-    if measured.value >= (within[0] + within[1]) / 2:
-        room = (measured.value - within[1]) - (measured.value - low)
+    centre = measured.value if truth is None else truth
+    error = measured.error if measured.model_error is None else measured.model_error
+    if centre >= (within[0] + within[1]) / 2:
+        room = (centre - within[1]) - (measured.value - low)
     else:
-        room = (within[0] - measured.value) - (high - measured.value)
-    if measured.error == 0:
-        return float(room > 0)
-    return float(stats.norm.cdf(room / measured.error))
+        room = (within[0] - centre) - (high - measured.value)
+    return float(room > 0) if error == 0 else float(stats.norm.cdf(room / error))
 
 
 def of_claim(

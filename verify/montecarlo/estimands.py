@@ -20,13 +20,17 @@ if TYPE_CHECKING:
 MIN_BLOCKS = 256
 """Fewer blocks than this are never judged: the block mean must be close to normal in its far tails."""
 
+PILOT_BLOCKS = 1024
+"""Blocks that tell variance and skewness where neither is derived; the planned sample goes on from them."""
+
 
 @dataclass(frozen=True)
 class Measured:
     """An estimate: value, standard error, simultaneous interval, and what it rests on.
 
     ``model_error`` is the standard error from the derived block variance, where there is one.
-    ``reliable`` is False where the sample is too skewed for its size.
+    ``skewness`` is that of the estimate where the interval corrects for it, 0 where a derived variance
+    makes that needless; ``reliable`` is False where it is too large for the level.
     """
 
     value: float
@@ -35,6 +39,7 @@ class Measured:
     blocks: int
     coordinates: int
     model_error: float | None = None
+    skewness: float = 0.0
     reliable: bool = True
 
 
@@ -87,8 +92,13 @@ class Smooth:
         error = math.sqrt(variance / sample.blocks)
         quantile = intervals.student_quantile(alpha, sample.blocks)
         if self.block_variance is None:
-            interval, reliable = self._corrected(sample, slope, value, error, quantile)
-            return Measured(value, error, interval, sample.blocks, sample.coordinates, reliable=reliable)
+            skewness = self._skewness(sample, slope)
+            interval = intervals.skewness_corrected(value, error, skewness, sample.blocks, quantile)
+            of_mean = skewness / math.sqrt(sample.blocks)
+            reliable = intervals.is_reliable(of_mean, alpha)
+            return Measured(
+                value, error, interval, sample.blocks, sample.coordinates, skewness=of_mean, reliable=reliable
+            )
         z = intervals.normal_quantile(alpha)
         interval = intervals.hull(
             intervals.studentised(value, error, quantile, positive=self.positive),
@@ -99,27 +109,27 @@ class Smooth:
 
     def blocks_needed(self, goal: Goal, pilot: Sample | None) -> int | None:
         """Return the blocks that reach ``goal``, or None if that takes a pilot sample to know."""
+        least = MIN_BLOCKS
         if self.block_variance is not None:
             unit = goal.prediction**2 if self.positive else 1.0
             variance = self.block_variance * unit
         elif pilot is not None:
             slope = self.gradient(pilot.mean)
             variance = float(slope @ pilot.covariance @ slope)
+            # A pilot's skewness is rough, and the next look's level is four times smaller.
+            least = max(least, 2 * intervals.least_blocks(self._skewness(pilot, slope), goal.alpha))
         else:
             return None
         # The upper bound of a positive quantity lies further off than the lower one.
-        width = goal.width / (1 + goal.width / abs(goal.prediction)) if self.positive else goal.width
-        return max(MIN_BLOCKS, math.ceil(variance * (goal.deviations() / width) ** 2))
+        stretch = 1 + goal.width / abs(goal.prediction) if self.positive and goal.prediction else 1.0
+        width = goal.width / stretch
+        return max(least, math.ceil(variance * (goal.deviations() / width) ** 2))
 
     @staticmethod
-    def _corrected(
-        sample: Sample, slope: Array, value: float, error: float, quantile: float
-    ) -> tuple[Interval, bool]:
-        spread = error * math.sqrt(sample.blocks)
+    def _skewness(sample: Sample, slope: Array) -> float:
+        variance = float(slope @ sample.covariance @ slope)
         third = float(np.einsum("ijk,i,j,k->", sample.third, slope, slope, slope))
-        skewness = third / spread**3 if spread > 0 else 0.0
-        interval = intervals.skewness_corrected(value, error, skewness, sample.blocks, quantile)
-        return interval, intervals.is_reliable(skewness, sample.blocks, quantile)
+        return third / variance**1.5 if variance > 0 else 0.0
 
 
 @dataclass(frozen=True)

@@ -78,15 +78,20 @@ Comparison = Quantity | Fit | Exact
 
 @dataclass(frozen=True)
 class Control:
-    """A wrong version of the claim, in words and as a comparison that must come out refuted."""
+    """A wrong version of the claim, in words and as a comparison that must come out refuted.
+
+    ``truth`` is the derived value of what is measured, at which the control's power is computed; where
+    nothing is derived for the control's own world it is None, and the measured value serves.
+    """
 
     what: str
     comparison: Comparison
+    truth: float | None = None
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """All that a claim measures; ``described`` are quantities shown with an ordinary fit against d_k."""
+    """All that a claim measures."""
 
     checks: tuple[Comparison, ...]
     controls: tuple[Control, ...]

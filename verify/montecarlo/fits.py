@@ -59,7 +59,10 @@ class WeightedFit:
         model = math.sqrt(float(row**2 @ models**2))
         quantile = intervals.student_quantile(alpha, min(p.blocks for p in points))
         half = quantile * max(error, model)
-        return self._outcome(value, error, (value - half, value + half), model, points)
+        third = float(row**3 @ (errors**3 * np.array([p.skewness for p in points])))
+        skewness = third / error**3 if error > 0 else 0.0
+        interval = (value - half, value + half)
+        return self._outcome(value, error, interval, points, model=model, skewness=skewness, alpha=alpha)
 
     def misfit(self, points: Sequence[Measured], alpha: float) -> Measured:
         """Return the root-mean-square relative distance of the true points from the fitted curve.
@@ -80,7 +83,9 @@ class WeightedFit:
         low, high = intervals.noncentrality(statistic, freedom, alpha)
         value = math.sqrt(max(0.0, statistic - freedom) / unit)
         error = math.sqrt(1 / unit)
-        return self._outcome(value, error, (math.sqrt(low / unit), math.sqrt(high / unit)), error, points)
+        interval = (math.sqrt(low / unit), math.sqrt(high / unit))
+        skewness = max(abs(p.skewness) for p in points) / math.sqrt(len(points))
+        return self._outcome(value, error, interval, points, model=error, skewness=skewness, alpha=alpha)
 
     def planned_error(self, target: Target, errors: Sequence[float]) -> float:
         """Return the standard error a coefficient will have if the points have these ``errors``."""
@@ -97,7 +102,14 @@ class WeightedFit:
 
     @staticmethod
     def _outcome(
-        value: float, error: float, interval: intervals.Interval, model: float, points: Sequence[Measured]
+        value: float,
+        error: float,
+        interval: intervals.Interval,
+        points: Sequence[Measured],
+        *,
+        model: float,
+        skewness: float,
+        alpha: float,
     ) -> Measured:
         return Measured(
             value,
@@ -106,7 +118,8 @@ class WeightedFit:
             blocks=sum(p.blocks for p in points),
             coordinates=sum(p.coordinates for p in points),
             model_error=model,
-            reliable=all(p.reliable for p in points),
+            skewness=skewness,
+            reliable=intervals.is_reliable(skewness, alpha),
         )
 
 

@@ -13,7 +13,7 @@ from scipy import optimize, stats
 Interval = tuple[float, float]
 
 SKEWNESS_LIMIT = 0.3
-"""Above this value of |γ|z³/(3√B) the skewness correction itself is not to be trusted."""
+"""Above this value of |γ|z³/3, γ the skewness of the estimate, the correction itself is not trusted."""
 
 
 def normal_quantile(alpha: float) -> float:
@@ -66,9 +66,17 @@ def skewness_corrected(value: float, error: float, skewness: float, blocks: int,
     return value - error * inverse(quantile), value - error * inverse(-quantile)
 
 
-def is_reliable(skewness: float, blocks: int, z: float) -> bool:
-    """Return whether so many blocks of this skewness are enough for the corrected interval."""
-    return abs(skewness) * z**3 / (3 * math.sqrt(blocks)) <= SKEWNESS_LIMIT
+def is_reliable(skewness: float, alpha: float) -> bool:
+    """Return whether an estimate of this skewness is normal enough in its tails: |γ|z³/3 ≤ 0.3.
+
+    The skewness of a mean of B blocks is that of one block over √B.
+    """
+    return abs(skewness) * normal_quantile(alpha) ** 3 / 3 <= SKEWNESS_LIMIT
+
+
+def least_blocks(skewness: float, alpha: float) -> int:
+    """Return the fewest blocks of this skewness whose mean is reliable."""
+    return math.ceil((abs(skewness) * normal_quantile(alpha) ** 3 / (3 * SKEWNESS_LIMIT)) ** 2)
 
 
 def hull(one: Interval, other: Interval) -> Interval:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -31,9 +32,11 @@ class StepView:
 
 @dataclass(frozen=True, slots=True)
 class RouteView:
-    """One chain of steps, with how many of them hold."""
+    """One chain of steps from the expression it starts with."""
 
     title: Prose
+    start: Tex
+    start_spoken: str
     steps: tuple[StepView, ...]
 
 
@@ -147,7 +150,12 @@ def card(claim: ClaimRecord, number: str) -> CardView:
         ),
         controls=tuple(_control(claim.id, control) for control in claim.controls),
         fits=tuple(
-            (Prose(fit.quantity), *map(numbers.exact, (fit.slope, fit.intercept, fit.r_squared)))
+            (
+                Prose(fit.quantity),
+                numbers.exact(fit.slope),
+                numbers.exact(fit.intercept),
+                numbers.exact(fit.r_squared),
+            )
             for fit in claim.fits
         ),
         facts=tuple(
@@ -177,6 +185,8 @@ def _headline_label(claim: ClaimRecord, call: Check | None) -> str:
 def _route(route: Route) -> RouteView:
     return RouteView(
         title=Prose(route.title),
+        start=Tex(route.start_latex),
+        start_spoken=route.start_plain,
         steps=tuple(
             StepView(Prose(step.rule), Tex(step.latex), step.plain, Prose(step.checked_by), step.holds)
             for step in route.steps
@@ -191,7 +201,8 @@ def _group(claim: str, checks: tuple[Check, ...]) -> GroupView:
         if len(checks) > 1 and all(check.cell.get(key) == value for check in checks)
     ]  # fmt: skip
     shared = cell_text({key: first.cell[key] for key in common})
-    formulas = {check.prediction_latex for check in checks} - {""}
+    # A bare number stands in the column of predictions already.
+    formulas = {check.prediction_latex for check in checks if re.search("[a-zA-Z]", check.prediction_latex)}
     note = "; ".join(filter(None, [_METHODS[first.method], shared, tolerance_text(first)]))
     return GroupView(
         title=Prose(first.quantity),

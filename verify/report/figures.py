@@ -6,7 +6,7 @@ import io
 import math
 import re
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import font_source_sans_pro
 import matplotlib as mpl
@@ -20,7 +20,7 @@ from verify.report import numbers
 from verify.report.labels import label_layers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from matplotlib.axes import Axes
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 FAMILY = "Source Sans Pro"
 _INK = "#010203"  # stands for the surrounding text's colour until the SVG is written
 _WIDTH, _HEIGHT = 6.7, 3.5  # inches; the print's text width
-_SETTINGS = {
+_SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "sdpa-verify",
     "font.family": FAMILY,
@@ -106,6 +106,7 @@ def draw(figure: Figure, prefix: str) -> str:
             for layer, look in zip(figure.layers, looks, strict=True):
                 _draw_layer(axes, layer, look)
             _dress(axes, figure)
+            _make_room(canvas, axes)
             label_layers(axes, figure.layers, looks)
             svg = _svg(canvas)
         except ValueError as error:
@@ -151,7 +152,14 @@ def _draw_layer(axes: Axes, layer: Layer, look: Look) -> None:
 def _dress(axes: Axes, figure: Figure) -> None:
     axes.set_xlabel(figure.x.label, labelpad=4)
     # Upright above its axis: nobody turns the head to read it.
-    axes.text(-0.075, 1.045, figure.y.label, transform=axes.transAxes, va="bottom", ha="left")
+    axes.annotate(
+        figure.y.label,
+        (0, 1),
+        xycoords=("figure fraction", "axes fraction"),
+        va="bottom",
+        xytext=(2, 9),
+        textcoords="offset points",
+    )
     for axis, record in ((axes.xaxis, figure.x), (axes.yaxis, figure.y)):
         if record.scale == "log":
             getattr(axes, f"set_{axis.axis_name}scale")("log")
@@ -167,7 +175,16 @@ def _dress(axes: Axes, figure: Figure) -> None:
     axes.set_axisbelow(True)
 
 
-def _tick(axis: Axis) -> object:
+def _make_room(canvas: Canvas, axes: Axes) -> None:
+    """Move the axes' left edge so that the widest tick label just fits."""
+    canvas.draw_without_rendering()
+    widest = max((label.get_window_extent().width for label in axes.get_yticklabels()), default=0.0)
+    place = axes.get_position()
+    left = (widest + 9) / canvas.bbox.width
+    axes.set_position((left, place.y0, place.x1 - left, place.height))
+
+
+def _tick(axis: Axis) -> Callable[[float, int], str]:
     def plain(value: float, _position: int) -> str:
         return numbers.exact(value, 6)
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from markupsafe import Markup
-
 from verify import resources
 from verify.report.fonts import rules_for_screen
 from verify.report.parts import Parts
@@ -28,7 +26,7 @@ def render_html(record: RunRecord, parts: Parts | None = None) -> str:
     body = render("report.html.j2", parts.view, parts.formulas, medium, definitions=medium.definitions)
     # The faces carry just the characters of this page; those of its markup are among them, at no cost.
     style = rules_for_screen("".join(sorted(set(body)))) + _styles("common.css", "page.css")
-    return body.replace("/* style */", Markup(style), 1)
+    return body.replace("/* style */", style, 1)
 
 
 def _styles(*names: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -11,6 +13,7 @@ from matplotlib.patches import Rectangle
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
     from verify.evidence import Layer
@@ -29,8 +32,8 @@ def label_layers(axes: Axes, layers: Sequence[Layer], looks: Sequence[Look]) -> 
     if not labelled:
         return
     box = axes.get_window_extent()
-    texts = [textwrap.wrap(layer.label, _CHARACTERS) for layer, _ in labelled]
-    wanted = [axes.transData.transform((layer.x[-1], layer.y[-1]))[1] for layer, _ in labelled]
+    texts = [textwrap.wrap(_unbreakable(layer.label), _CHARACTERS) for layer, _ in labelled]
+    wanted = [_end(axes, layer) for layer, _ in labelled]
     heights = [len(lines) * _LINE for lines in texts]
     places = spread(wanted, heights, box.y0, box.y1, _GAP)
     for (layer, look), lines, place in zip(labelled, texts, places, strict=True):
@@ -61,12 +64,28 @@ def spread(
     return places
 
 
+def _end(axes: Axes, layer: Layer) -> float:
+    """Return the height at which a layer ends; a log axis cannot show every value."""
+    heights = axes.transData.transform(list(zip(layer.x, layer.y, strict=True)))[:, 1]
+    shown = [float(height) for height in heights if math.isfinite(height)]
+    return shown[-1] if shown else axes.get_window_extent().y0
+
+
+def _unbreakable(label: str) -> str:
+    # A formula must not be cut at its spaces; they mean nothing in it but the end of a name.
+    return re.sub(r"\$[^$]*\$", lambda formula: re.sub(r"\s+", "{}", formula[0]), label)
+
+
 def _mark(axes: Axes, layer: Layer, look: Look, left: float, right: float, height: float) -> None:
-    common = {"transform": None, "clip_on": False, "color": look.colour}
+    drawn: list[Artist] = []
     if layer.kind == "band":
-        axes.add_artist(Rectangle((left, height - 4), right - left, 8, alpha=0.22, lw=0, **common))
+        drawn.append(Rectangle((left, height - 4), right - left, 8, alpha=0.22, lw=0, color=look.colour))
     if layer.kind == "points":
         middle = (left + right) / 2
-        axes.add_artist(Line2D([middle], [height], ls="", marker=look.marker, ms=5.5, mew=0, **common))
+        drawn.append(Line2D([middle], [height], ls="", marker=look.marker, ms=5.5, mew=0, color=look.colour))
     else:
-        axes.add_artist(Line2D([left, right], [height, height], lw=1.5, ls=look.dashes, **common))
+        drawn.append(Line2D([left, right], [height] * 2, lw=1.5, ls=look.dashes, color=look.colour))
+    for artist in drawn:
+        artist.set_transform(None)
+        artist.set_clip_on(False)
+        axes.add_artist(artist)

@@ -31,9 +31,8 @@ class Piece(NamedTuple):
 _FORMULA = re.compile(r"(?<!\\)\$((?:[^$\\]|\\.)+)\$", re.DOTALL)
 _TOKEN = re.compile(r"\\(?:begin|end)\s*\{[^}]*\}|\\[A-Za-z]+|\\.|\s+|.", re.DOTALL)
 _RELATIONS = frozenset(
-    ["=", "<", ">", r"\le", r"\leq", r"\ge", r"\geq", r"\approx", r"\sim", r"\to", r"\equiv", r"\neq"]
-    + [r"\Rightarrow", r"\implies", r"\propto", r"\Longrightarrow", r"\iff"]
-)
+    ["=", "<", ">", r"\le", r"\leq", r"\ge", r"\geq", r"\neq", r"\approx", r"\sim", r"\equiv", r"\propto"]
+) | {r"\to", r"\implies", r"\iff", r"\Rightarrow", r"\Longrightarrow"}
 _SIGNS = frozenset("+-")
 _OPENING = frozenset("([{") | {r"\left", r"\{"}
 _CLOSING = frozenset(")]}") | {r"\right", r"\}"}
@@ -124,7 +123,7 @@ def spoken(latex: str) -> str:
     while (shorter := _FRACTION.sub(_fraction, text)) != text:
         text = shorter
     text = re.sub(r"\\(?:[A-Za-z]+|.)", lambda name: _NAMES.get(name[0], name[0][1:]), text)
-    text = re.sub(r"\{([^{}]{0,1}|[A-Za-z]+|\d+)\}", r"\1", text)
+    text = re.sub(r"\{([^{}]{0,1}|[A-Za-z]+|\d+|[A-Za-z]_[A-Za-z0-9])\}", r"\1", text)
     text = text.replace("{", "(").replace("}", ")").replace("&", "")
     text = re.sub(r"\s+", " ", text).replace("-", "−").strip()
     return re.sub(r" ([)\],.;])", r"\1", re.sub(r"([(\[]) ", r"\1", text))

@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 _UNITS = 1000.0  # MathJax draws in thousandths of an em
 _HREF = "{http://www.w3.org/1999/xlink}href"
 _SHAPES = frozenset(["svg", "g", "use", "path", "rect", "line", "polyline", "polygon", "ellipse"])
-_ATTRIBUTES = frozenset(
-    ["transform", "d", "x", "y", "width", "height", "viewBox", "preserveAspectRatio", "x1", "y1", "x2", "y2"]
-    + ["points", "cx", "cy", "rx", "ry", "stroke-width", "stroke-dasharray", "stroke-linecap", "fill"]
-)
+_PLACES = frozenset(["x", "y", "width", "height", "x1", "y1", "x2", "y2", "cx", "cy", "rx", "ry", "points"])
+_STROKES = frozenset(["stroke-width", "stroke-dasharray", "stroke-linecap", "fill"])
+_ATTRIBUTES = _PLACES | _STROKES | {"transform", "d", "viewBox", "preserveAspectRatio"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +75,10 @@ class Formulas:
         if self._mathjax is None:
             self._mathjax = MathJaxRenderer()
         try:
-            return self._mathjax.render(latex, display=display)
+            svg: str = self._mathjax.render(latex, display=display)
         except MathJaxRenderError as error:
             raise _refusal(latex, str(error)) from error
+        return svg
 
 
 def glyph_definitions(formulas: Iterable[Formula], prefix: str) -> str:

@@ -8,6 +8,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 
 MINUS = "−"
 GAP = "\N{NARROW NO-BREAK SPACE}"
+NO_BREAK = "\N{NO-BREAK SPACE}"
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _LARGEST_PLAIN = 7  # powers of ten written out before the scientific form takes over
 _SMALLEST_PLAIN = -5
@@ -33,13 +34,13 @@ class Estimate:
         """Return ``64.02 ± 0.09``, in brackets before a power of ten; without error, the value alone."""
         if not self.error:
             return self.value + self.times
-        text = f"{self.value} ± {self.error}"
+        text = f"{self.value}{NO_BREAK}±{NO_BREAK}{self.error}"
         return f"({text}){self.times}" if self.power else text
 
     @property
     def interval(self) -> str:
         """Return ``[63.7, 64.4]``."""
-        return f"[{self.low}, {self.high}]{self.times}"
+        return f"[{self.low},{NO_BREAK}{self.high}]{self.times}"
 
 
 def estimate(value: float, error: float, interval: tuple[float, float]) -> Estimate:
@@ -57,8 +58,8 @@ def estimate(value: float, error: float, interval: tuple[float, float]) -> Estim
     shift = Decimal(1).scaleb(-power)
     centre, spread = _decimal(value) * shift, _decimal(error) * shift
     if error == 0:
-        ends = (_significant(_decimal(end) * shift, 10) for end in interval)
-        return Estimate(_significant(centre, 10), "", *ends, power)
+        low_text, high_text = (_significant(_decimal(end) * shift, 10) for end in interval)
+        return Estimate(_significant(centre, 10), "", low_text, high_text, power)
     place = last_place(float(spread))
     return Estimate(
         value=_at(centre, place),
@@ -73,13 +74,11 @@ def last_place(error: float) -> int:
     """Return the power of ten of the last digit to print beside this standard error.
 
     The rule is the Particle Data Group's: two digits of the error up to 0.354, one digit from 0.355 to
-    0.949, and beyond that the error rounds up to 1.0.
+    0.949, and beyond that the error rounds up to 1.0, of which both digits show.
     """
     first = _magnitude(_decimal(error))
     leading = round(error / 10.0 ** (first - 2)) if first > -300 else 100
-    if leading < 355:
-        return first - 1
-    return first if leading < 950 else first
+    return first - 1 if leading < 355 else first
 
 
 def exact(value: float, digits: int = 6) -> str:
@@ -112,7 +111,7 @@ def level(value: float) -> str:
     miss = 1 - value
     if miss == 0:
         return "1"
-    return f"1 {MINUS} {small(miss)}" if miss < 1e-3 else percent(value)
+    return f"1{NO_BREAK}{MINUS}{NO_BREAK}{small(miss)}" if miss < 1e-3 else percent(value)
 
 
 def small(value: float) -> str:
@@ -142,7 +141,7 @@ def power(value: float) -> str:
     if not 0 <= value <= 1:
         raise ValueError(f"a power lies between 0 and 1, not at {value}")
     if value > 0.9999:
-        return "> 0.9999"
+        return f">{NO_BREAK}0.9999"
     return _trimmed(_decimal(value).quantize(Decimal("0.0001"), rounding=ROUND_FLOOR))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from verify import resources
@@ -44,14 +45,18 @@ def render_pdf(record: RunRecord, parts: Parts | None = None) -> bytes:
     )  # fmt: skip
     fonts = weasyprint.text.fonts.FontConfiguration()
     document = weasyprint.HTML(string=page, base_url="report:", url_fetcher=_fetcher(medium.images))
-    written: bytes = document.write_pdf(
-        stylesheets=[weasyprint.CSS(string=css, font_config=fonts) for css in (rules_for_print(), _styles())],
-        font_config=fonts,
-        pdf_variant="pdf/a-3a",
-        pdf_tags=True,
-        attachments=[attachment],
-        pdf_identifier=hashlib.sha256(evidence.encode()).digest()[:16],
-    )
+    sheets = [weasyprint.CSS(string=css, font_config=fonts) for css in (rules_for_print(), _styles())]
+    with warnings.catch_warnings():
+        # WeasyPrint leaves the file of its colour profile to the garbage collector.
+        warnings.filterwarnings("ignore", "unclosed file .*sRGB", ResourceWarning)
+        written: bytes = document.write_pdf(
+            stylesheets=sheets,
+            font_config=fonts,
+            pdf_variant="pdf/a-3a",
+            pdf_tags=True,
+            attachments=[attachment],
+            pdf_identifier=hashlib.sha256(evidence.encode()).digest()[:16],
+        )
     return written
 
 

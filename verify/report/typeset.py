@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -9,9 +10,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from verify import resources
+from verify.evidence import Proof, Verdict
 from verify.report import marks
 from verify.report.latex import Prose, Tex, pieces, spoken
 from verify.report.math import glyph_definitions
+from verify.report.words import badge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,6 +28,7 @@ STEP_WIDTH = 21.0  # em of a formula between its rule and its check
 FULL_WIDTH = 40.0  # em of a formula on a line of its own
 _STRETCH = 1.2  # a formula may shrink by this much before it gets the whole line
 _SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]*⁻[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+")
+_STUCK = re.compile("(?:[^\\s(\\[]|\N{NO-BREAK SPACE})*")  # what must stay on a formula's line
 _PLAIN_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789−")
 
 
@@ -47,12 +51,13 @@ class InPage:
     def __init__(self, figures: Mapping[str, str]) -> None:
         self._figures = figures
         self._used: dict[str, Formula] = {}
+        self._places = itertools.count(1)
 
     def formula(self, formula: Formula, style: str, words: str) -> Markup:
         """Return an inline SVG whose glyphs lie in the page's definitions."""
         self._used[formula.body] = formula
         return Markup('<svg class="f" role="img" aria-label="{}" viewBox="{}" style="{}">{}</svg>').format(
-            words, formula.view_box, style, Markup(formula.body)
+            words, formula.view_box, style, _drawn(formula.body)
         )
 
     def mark(self, badge: Badge) -> Markup:
@@ -61,14 +66,17 @@ class InPage:
 
     def figure(self, key: str, words: str) -> Markup:
         """Return the figure's own SVG with its words."""
-        opening, rest = self._figures[key].split(">", 1)
-        return Markup('{} role="img" aria-label="{}">{}').format(Markup(opening), words, Markup(rest))
+        # A figure may stand twice in a page; its ids must not.
+        place = next(self._places)
+        svg = re.sub(rf'(id="|url\(#|href="#){re.escape(key)}\.', rf"\g<1>{key}.{place}.", self._figures[key])
+        opening, rest = svg.split(">", 1)
+        return Markup('{} role="img" aria-label="{}">{}').format(_drawn(opening), words, _drawn(rest))
 
     def definitions(self) -> Markup:
         """Return every glyph and mark that the page used so far."""
-        glyphs = glyph_definitions(self._used.values(), "")
-        return Markup(
-            f'<svg class="definitions" aria-hidden="true" focusable="false"><defs>{glyphs}{marks.symbols()}</defs></svg>'
+        drawn = glyph_definitions(self._used.values(), "") + marks.symbols()
+        return _drawn(
+            f'<svg class="definitions" aria-hidden="true" focusable="false"><defs>{drawn}</defs></svg>'
         )
 
 
@@ -89,10 +97,10 @@ class OnPaper:
         return Markup('<img class="f" src="{}" alt="{}" style="{}">').format(name, words, style)
 
     def mark(self, badge: Badge) -> Markup:
-        """Return an image tag without words: they stand beside it."""
+        """Return a background: decoration to a screen reader, as the word stands beside it."""
         name = f"svg:mark-{badge.mark}-{badge.tone}"
         self.images[name] = marks.image(badge.mark, badge.tone)
-        return Markup('<img class="mark" src="{}" alt="">').format(name)
+        return Markup('<span class="mark" style="background-image:url({})"></span>').format(name)
 
     def figure(self, key: str, words: str) -> Markup:
         """Return an image tag with its words."""
@@ -117,7 +125,14 @@ def render(template: str, view: ReportView, formulas: Formulas, medium: Medium, 
         lstrip_blocks=True,
     )
     environment.filters["prose"] = lambda text: setter.finish(Prose(text))
-    environment.globals.update(step=setter.step, display=setter.display, mark=medium.mark, figure=medium.figure)
+    environment.globals.update(
+        step=setter.step,
+        display=setter.display,
+        mark=medium.mark,
+        figure=medium.figure,
+        verdicts={verdict.value: badge(verdict) for verdict in Verdict},
+        alarm=badge(Proof.FAILED),
+    )
     return environment.get_template(template).render(report=view, **more)
 
 
@@ -163,7 +178,7 @@ class _Setter:
                 set_so_far += glue
                 glue = self._inline(piece.text)
                 continue
-            tail = re.match(r"[^\s(\[]*", piece.text)
+            tail = _STUCK.match(piece.text)
             stuck = tail[0] if tail and glue else ""
             if stuck:
                 glue = Markup('<span class="nb">{}{}</span>').format(glue, _text(stuck))
@@ -175,12 +190,17 @@ class _Setter:
 def _text(text: str) -> Markup:
     """Return text escaped; a negative power of ten is raised, since no face here has a superscript minus."""
     escaped = str(escape(text))
-    return Markup(_SUPERSCRIPT.sub(lambda run: f"<sup>{run[0].translate(_PLAIN_DIGITS)}</sup>", escaped))
+    return _drawn(_SUPERSCRIPT.sub(lambda run: f"<sup>{run[0].translate(_PLAIN_DIGITS)}</sup>", escaped))
+
+
+def _drawn(markup: str) -> Markup:
+    # Only for what this package made itself: shapes it let through, text it escaped.
+    return Markup(markup)  # noqa: S704
 
 
 def _standalone(formula: Formula) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{formula.view_box}" '
         f'width="{formula.width * SCALE:.4f}em" height="{formula.height * SCALE:.4f}em" stroke-width="0">'
-        f'<defs>{glyph_definitions([formula], "")}</defs>{formula.body}</svg>'
+        f"<defs>{glyph_definitions([formula], '')}</defs>{formula.body}</svg>"
     )

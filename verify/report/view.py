@@ -93,6 +93,7 @@ class ReportView:
     controls: int
     controls_refuted: int
     statements: int
+    decided: int
     figure: FigureView | None
     figure_claim: CardView | None
     chapters: tuple[ChapterView, ...]
@@ -131,6 +132,7 @@ def view(record: RunRecord) -> ReportView:
         controls=len(controls),
         controls_refuted=sum(control.verdict is Verdict.REFUTED for control in controls),
         statements=len(record.statements),
+        decided=sum(statement.outcome is not Outcome.OPEN for statement in record.statements),
         figure=figured.figures[0] if figured else None,
         figure_claim=figured,
         chapters=chapters,

@@ -63,7 +63,7 @@ def control_badge(verdict: Verdict) -> Badge:
 
 
 def cell_text(cell: Mapping[str, Setting], without: Sequence[str] = ()) -> Prose:
-    """Return a cell's settings as ``$d = 64$, normal``, leaving out some keys."""
+    """Return a cell's settings as ``$d_k$ = 64, law normal``, leaving out some keys."""
     return Prose(", ".join(_setting(key, value) for key, value in cell.items() if key not in without))
 
 
@@ -122,8 +122,9 @@ def _setting(key: str, value: Setting) -> str:
     shown = numbers.setting(value)
     symbol = _SYMBOL.fullmatch(key)
     if symbol is None or isinstance(value, str):
-        name = key.replace("_", " ")
-        return shown if isinstance(value, str) else f"{name} {shown}"
+        return f"{key.replace('_', ' ')} {shown}"
     base = "\\" + symbol[1] if symbol[1] in _GREEK else symbol[1]
-    index = f"_{{{symbol[2]}}}" if symbol[2] else ""
-    return f"${base}{index}$ = {shown}"
+    index = symbol[2] or ""
+    upright = rf"\mathrm{{{index}}}" if len(index) > 1 else index
+    symbol_text = f"${base}_{{{upright}}}$" if index else f"${base}$"
+    return f"{symbol_text}{numbers.NO_BREAK}={numbers.NO_BREAK}{shown}"

@@ -93,7 +93,7 @@ class Numeric:
             one, other = (N(side.subs(point).doit(), self.digits + 10) for side in (before, after))
             if not abs(one - other) <= allowed * max(1, abs(one)):
                 return False
-        return True
+        return bool(self.points)
 
 
 @dataclass(frozen=True)
@@ -152,11 +152,15 @@ class Examined:
 
 @dataclass(frozen=True)
 class Derivation:
-    """One or more routes to ``result``; proved only if every step holds and all routes end in it."""
+    """One or more routes to ``result``; proved only if every step holds and all routes end in it.
+
+    ``lemmas`` are chains that the claim needs besides, such as the mean beside a variance.
+    """
 
     subject: Any
     result: Any
     routes: tuple[Route, ...]
+    lemmas: tuple[Route, ...] = ()
 
     @property
     def equation(self) -> Any:
@@ -165,7 +169,7 @@ class Derivation:
 
     def examine(self) -> Examined:
         """Return the derivation with every step checked and the routes' ends compared."""
-        routes = tuple((route, _checked(route)) for route in self.routes)
+        routes = tuple((route, _checked(route)) for route in (*self.lemmas, *self.routes))
         wrong = [
             f"“{route.title}”, step {number}: {one.problem}"
             for route, steps in routes
@@ -175,7 +179,7 @@ class Derivation:
         strays = [route.title for route in self.routes if not _same(route.end, self.result)]
         wrong += [f"“{title}” does not end in the stated result" for title in strays]
         count = sum(len(steps) for _, steps in routes)
-        agreement = _agreement(len(routes), bool(strays))
+        agreement = _agreement(len(self.routes), bool(strays))
         reason = "; ".join(wrong) or f"all {count} steps hold, {agreement}"
         return Examined(routes, agreement, not wrong, reason)
 

@@ -9,14 +9,18 @@ the same for one concrete dimension by writing every index out, sharing no code 
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from math import comb, prod
 from typing import TYPE_CHECKING, Any
 
 from sympy import Dummy, Function, Idx, Indexed, Mul, Poly, S, Sum, Symbol, expand
 from sympy.core.sorting import default_sort_key
-from sympy.utilities.iterables import multiset_partitions
 
 from verify.errors import VerifyError
+from verify.symbolic.printing import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -70,7 +74,9 @@ class Population:
         """
         known = self.moments[component]
         if order >= len(known):
-            raise DerivationError(f"nothing is assumed about the moment of order {order} of {component}")
+            raise DerivationError(
+                f"nothing is assumed about the moment of order {order} of {plain(component)}"
+            )
         return known[order]
 
     def is_random(self, atom: Any) -> bool:
@@ -151,11 +157,12 @@ def _split_sums(argument: Any, population: Population) -> Any:
     stand_ins = [Dummy() for _ in sums]
     outside = argument.xreplace(dict(zip(sums, stand_ins, strict=True)))
     if population.randoms(outside):
-        raise DerivationError(f"{argument}: a component stands outside the sums over the index {index}")
+        raise DerivationError(
+            f"{plain(argument)}: a component stands outside the sums over the index {index}"
+        )
     total = S.Zero
     for powers, coefficient in Poly(outside, *stand_ins).terms():
-        factors = [t for t, n in zip(terms, powers, strict=True) for _ in range(n)]
-        total += coefficient * _sum_over_patterns(factors, population.dimension)
+        total += coefficient * _sum_over_patterns(terms, powers, population.dimension)
     return total
 
 
@@ -163,18 +170,48 @@ def _common_index(sums: list[Any], population: Population) -> tuple[Any, list[An
     index = sums[0].limits[0][0]
     for one in sums:
         if len(one.limits) != 1 or tuple(one.limits[0][1:]) != (1, population.dimension):
-            raise DerivationError(f"{one}: only sums from 1 to {population.dimension} are covered")
+            raise DerivationError(
+                f"{plain(one)}: only sums from 1 to {plain(population.dimension)} are covered"
+            )
+        variable = one.limits[0][0]
+        entries = {a: Dummy() for a in one.function.atoms(Indexed) if a.indices == (variable,)}
+        rest = one.function.xreplace(entries)
+        if rest.has(variable) or population.randoms(rest):
+            raise DerivationError(f"{plain(one)}: its terms are not independent and alike")
     return index, [one.function.subs(one.limits[0][0], index) for one in sums]
 
 
-def _sum_over_patterns(factors: list[Any], dimension: Any) -> Any:
-    if not factors:
-        return S.One
+def _sum_over_patterns(terms: list[Any], powers: tuple[int, ...], dimension: Any) -> Any:
+    """Return E of the product of the sums over ``terms`` to their ``powers``."""
     total = S.Zero
-    for pattern in multiset_partitions(list(range(len(factors)))):
-        occurrences = Mul(*[dimension - j for j in range(len(pattern))])
-        total += occurrences * Mul(*[E(Mul(*[factors[j] for j in group])) for group in pattern])
+    for groups, count in _patterns(powers).items():
+        occurrences = Mul(*[dimension - j for j in range(len(groups))])
+        means = [E(Mul(*[t**n for t, n in zip(terms, group, strict=True)])) for group in groups]
+        total += count * occurrences * Mul(*means)
     return total
+
+
+@cache
+def _patterns(powers: tuple[int, ...]) -> Counter[tuple[tuple[int, ...], ...]]:
+    """Return the set partitions of a product's factors, alike ones counted together.
+
+    ``powers`` says how often each distinct factor occurs; a pattern is a sorted tuple of groups, each
+    saying how often it holds each factor. Built group by group: first the one that holds the first factor.
+    """
+    if not any(powers):
+        return Counter({(): 1})
+    first = next(j for j, n in enumerate(powers) if n)
+    choices = [range(1 if j == first else 0, n + 1) for j, n in enumerate(powers)]
+    found: Counter[tuple[tuple[int, ...], ...]] = Counter()
+    for group in product(*choices):
+        ways = prod(
+            comb(n - (j == first), g - (j == first))
+            for j, (n, g) in enumerate(zip(powers, group, strict=True))
+        )
+        left = tuple(n - g for n, g in zip(powers, group, strict=True))
+        for others, count in _patterns(left).items():
+            found[tuple(sorted((group, *others)))] += ways * count
+    return found
 
 
 def _per_monomial(argument: Any, population: Population, moment: Callable[[Any, int], Any]) -> Any:
@@ -182,7 +219,7 @@ def _per_monomial(argument: Any, population: Population, moment: Callable[[Any, 
     if not randoms:
         return argument
     if argument.atoms(Sum):
-        raise DerivationError(f"{argument}: split the sums by index first")
+        raise DerivationError(f"{plain(argument)}: split the sums by index first")
     total = S.Zero
     for powers, coefficient in Poly(expand(argument), *randoms).terms():
         total += coefficient * Mul(*[moment(a, n) for a, n in zip(randoms, powers, strict=True) if n])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Indexed, Symbol, pretty
+from sympy import Indexed, S, Symbol, pretty
 from sympy.printing.latex import LatexPrinter
 from sympy.printing.str import StrPrinter
 
@@ -22,6 +22,10 @@ class Ordered(Symbol):  # type: ignore[misc]  # SymPy has no types
 
     def __getnewargs_ex__(self) -> tuple[tuple[str, str], dict[str, Any]]:
         return (self.name, self.rank), self._assumptions_orig
+
+    def sort_key(self, order: Any = None) -> Any:
+        """Return the key that SymPy orders by; a power of the symbol already sorts by its rank."""
+        return self.class_key(), (1, (self.rank,)), S.One.sort_key(order), S.One
 
     def _sympystr(self, printer: Any) -> str:
         # SymPy orders the factors and terms it prints by the plain text of their atoms.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Idx, Indexed, IndexedBase, S, Sum, factor, symbols
+from sympy import Idx, Indexed, IndexedBase, S, Sum, factor
 
 from verify.symbolic.derivation import Expansion, Identity, Route, Step
 from verify.symbolic.expectation import E, Population, Var, by_component, by_index, by_moments, unfold
@@ -21,7 +21,6 @@ score = Sum(q[index] * k[index], (index, 1, d))
 
 mu_q, mu_k = Ordered("mu_q", "mu1", real=True), Ordered("mu_k", "mu2", real=True)
 sigma_q, sigma_k = Ordered("sigma_q", "s1", positive=True), Ordered("sigma_k", "s2", positive=True)
-t = symbols("t", real=True)
 
 GENERAL = Population({q: (S.One, mu_q, mu_q**2 + sigma_q**2), k: (S.One, mu_k, mu_k**2 + sigma_k**2)}, d)
 """Components with any mean and variance."""

@@ -2,55 +2,128 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sympy import I, Rational, S, diff, exp, integrate, limit, oo, pi, simplify, sqrt, symbols
+from sympy import O, S, diff, series, simplify
 
-from verify.claim import Claim
-from verify.designs import coefficients, fact, prediction, quantities, score_cell, variance_figure
-from verify.evidence import Assumption, Check, Fact, Figure, Reference
+from verify.claim import Claim, Findings
+from verify.designs import biased, fact, fits, linear_law, prediction, score_cell, variances
+from verify.evidence import Assumption, Fact, Figure, Reference
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.estimands import variance
-from verify.montecarlo.experiment import Control, Experiment, Fit, Prediction, Quantity, Tolerance
+from verify.montecarlo.experiment import Control, Experiment, Quantity
 from verify.montecarlo.scores import ScoreMatrices
-from verify.symbolic.derivation import By, Derivation, Identity, Route, Step
-from verify.symbolic.expectation import E, Var, evaluate
-from verify.symbolic.scores import STANDARD, d, one_product, score, t, variance_route
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from verify.pictures import against_dimension, curve, measured
+from verify.symbolic.characteristic import OF_SCORE, START, STEPS, t
+from verify.symbolic.derivation import By, Derivation, Route, Step
+from verify.symbolic.expectation import Var, evaluate
+from verify.symbolic.scores import STANDARD, d, one_product, score, variance_route
 
 DIMENSIONS = (1, 2, 3, 8, 64, 100, 512, 1000, 1024)
 LABEL = r"$\operatorname{Var}(q\cdot k)$"
-"""What is measured; the printed name of the quantity."""
 
 
-def _characteristic_route() -> Route:
-    """Return the second route: Gaussian components, by the characteristic function of the score."""
-    x = symbols("x", real=True)
-    density = exp(-(x**2) / 2) / sqrt(2 * pi)
-    of_one = (1 + t**2) ** Rational(-1, 2)
-    whole = (1 + t**2) ** (-d / 2)
+def _agrees_with_series(before: Any, after: Any) -> bool:
+    """Expand about t = 0: 1 + 0·t - (variance/2)·t²; the missing linear term makes the mean zero."""
+    about_zero = series(before, t, 0, 3)
+    return bool(simplify(about_zero - (1 - after * t**2 / 2 + O(t**3))) == O(t**3))
 
-    def inner_mean_is_gaussian(_: Any, after: Any) -> bool:
-        # Given q = x, the product x·k is normal with variance x²; then average over x.
-        given = integrate(exp(I * t * x * symbols("y", real=True)) * density.subs(x, symbols("y", real=True)),
-                          (symbols("y", real=True), -oo, oo))
-        averaged = integrate(exp(-(t**2) * x**2 / 2) * density, (x, -oo, oo))
-        return bool(simplify(given - exp(-(t**2) * x**2 / 2)) == 0 and simplify(averaged - after) == 0)
 
-    return Route(
-        "Through the characteristic function, for Gaussian components",
-        E(exp(I * t * one_product())),
-        (
-            Step(of_one, "One product: average over the key, then over the query",
-                 By("SymPy integrates both averages", inner_mean_is_gaussian)),
-            Step(whole, "Independent dimensions multiply",
-                 By("SymPy: the logarithms differ by the factor d", lambda a, b: _is_power(a, b))),
-            Step(-diff(whole, t, 2), "Minus the second derivative",
-                 By("SymPy: integrating twice gives it back", lambda a, b: _integrates_back(a, b))),
-            Step(-diff(whole, t, 2).subs(t, 0), "At t = 0; the first derivative vanishes there, so the mean is 0",
-                 By("SymPy: both limits at t = 0", lambda a, b: _limit_at_zero(a, b, whole))),
+def derive() -> Derivation:
+    """Derive the variance index by index, and again through the characteristic function."""
+    by_index = variance_route(score, STANDARD)
+    at_zero = -diff(OF_SCORE, t, 2).subs(t, 0)
+    step = Step(
+        at_zero,
+        "Minus the second derivative at t = 0; the first vanishes there, so the mean is 0",
+        By("binomial series of the function about t = 0", _agrees_with_series),
+    )
+    through = Route("Characteristic function, for normal components", START, (*STEPS, step))
+    return Derivation(Var(score), by_index.end, (by_index, through))
+
+
+def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+    """Measure the variance over the dimensions, and the line through it."""
+    cells = [score_cell(n, NORMAL, NORMAL, tolerance) for n in DIMENSIONS]
+    points = variances(cells, LABEL, lambda n: derivation.result.subs(d, n))
+    lines = fits(points, DIMENSIONS, LABEL, linear_law(derivation.result, (DIMENSIONS[0], DIMENSIONS[-1])))
+    at64 = cells[DIMENSIONS.index(64)]
+    correlated = Cell(
+        "correlated-d8",
+        (("d_k", 8), ("query", "normal, ρ = 0.5"), ("key", "normal, ρ = 0.5"), ("block", "64×64")),
+        ScoreMatrices(8, 64, NORMAL, NORMAL, correlation=0.5),
+    )
+    controls = (
+        Control(
+            "the variance is $d_k^2$, as when one and the same product is added $d_k$ times",
+            Quantity("d-squared", LABEL, at64.cell, at64.variance, prediction(S(64) ** 2)),
+            truth=64.0,
+        ),
+        biased(points[DIMENSIONS.index(64)], tolerance),
+        Control(
+            r"the variance is $d_k$ also when the components of a vector are correlated ($\rho = 0.5$)",
+            Quantity("correlated-components", LABEL, correlated, variance(0, 1), prediction(S(8))),
         ),
     )
+    return Experiment((*points, *lines), controls)
+
+
+def facts(derivation: Derivation) -> tuple[Fact, ...]:
+    """Return the variances at the dimensions that sources print, and that of a single product."""
+    of_product = evaluate(Var(one_product()), STANDARD)
+    printed = (
+        fact(f"variance-d{n}", f"variance of a score at $d_k = {n}$", derivation.result.subs(d, n))
+        for n in (1, 2, 8, 64, 512)
+    )
+    return (fact("product-variance", "variance of one product $q_i k_i$", of_product), *printed)
+
+
+def figures(findings: Findings) -> tuple[Figure, ...]:
+    """Draw the measured variances on the derived line, and the square that they are not."""
+    span = (DIMENSIONS[0], DIMENSIONS[-1])
+    return (
+        against_dimension(
+            "variance-line",
+            "The variance of a score is the dimension",
+            "Measured variances of q·k from one to 1024 dimensions lie on the line variance = d; "
+            "the curve d squared, a wrong version, leaves them at once.",
+            r"variance of $q\cdot k$",
+            (
+                curve("derived: $d_k$", "truth", lambda n: n, span),
+                curve("wrong: $d_k^2$", "control", lambda n: n**2, (span[0], 100.0)),
+                measured((findings.checks[f"variance-d{n}"] for n in DIMENSIONS), "measured"),
+            ),
+        ),
+    )
+
+
+CLAIM = Claim(
+    id="score-variance",
+    order=20,
+    title="The variance of a score equals the dimension",
+    statement=r"For independent components with mean 0 and variance 1, $\operatorname{Var}(q\cdot k) = d_k$.",
+    meaning=(
+        "Every dimension adds one product, and every product adds its own variance of 1. Doubling the "
+        r"dimension doubles the variance, so a typical raw score grows like $\sqrt{d_k}$. Nothing here needs "
+        "the normal law: only that the components are independent, centred and of unit variance."
+    ),
+    assumptions=(
+        Assumption(id="independent", text="All components of query and key are independent."),
+        Assumption(
+            id="centred", text=r"Every component has mean 0: $\mathbb{E}[q_i] = \mathbb{E}[k_i] = 0$."
+        ),
+        Assumption(id="unit-variance", text="Every component has variance 1."),
+    ),
+    references=(
+        Reference(
+            key="vaswani2017",
+            text="A. Vaswani et al., Attention Is All You Need, NeurIPS 2017, section 3.2.1, footnote 4.",
+            url="https://arxiv.org/abs/1706.03762",
+        ),
+    ),
+    derive=derive,
+    experiment=experiment,
+    facts=facts,
+    figures=figures,
+)

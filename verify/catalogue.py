@@ -1,0 +1,97 @@
+"""Finds the claims, refuses duplicates and malformed files by name, and picks those asked for."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.util
+import pkgutil
+from typing import TYPE_CHECKING
+
+import verify.claims
+from verify.claim import CHAPTERS, Claim
+from verify.errors import ClaimError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+    from types import ModuleType
+
+
+def catalogue(files: Sequence[Path] = ()) -> dict[str, tuple[str, Claim]]:
+    """Return all claims by id, each with its chapter's folder name, in the order of the report.
+
+    ``files`` are claim files of the user's own, in the same format as the built-in ones.
+
+    Raises:
+        ClaimError: a file cannot be loaded or has no ``CLAIM``, or two claims share an id.
+    """
+    found: dict[str, tuple[str, Claim]] = {}
+    origins: dict[str, str] = {}
+    for chapter, claim, origin in (*_built_in(), *(("user", _from_file(path), str(path)) for path in files)):
+        if claim.id in found:
+            raise ClaimError(
+                f"{origin}: claim id {claim.id!r} is taken by {origins[claim.id]}; choose another"
+            )
+        found[claim.id], origins[claim.id] = (chapter, claim), origin
+    order = list(CHAPTERS)
+    return dict(sorted(found.items(), key=lambda item: (order.index(item[1][0]), item[1][1].order, item[0])))
+
+
+def choose(claims: Mapping[str, tuple[str, Claim]], wanted: Iterable[str]) -> dict[str, tuple[str, Claim]]:
+    """Return the claims asked for, in the order of the report; all of them if none is named.
+
+    Raises:
+        ClaimError: there is no claim of that id; the nearest one is suggested.
+    """
+    names = set(wanted)
+    for name in sorted(names - set(claims)):
+        near = difflib.get_close_matches(name, claims, n=1, cutoff=0.4)
+        hint = f"did you mean {near[0]!r}?" if near else "`sdpa-verify list` shows them all"
+        raise ClaimError(f"no claim {name!r}; {hint}")
+    return {name: entry for name, entry in claims.items() if not names or name in names}
+
+
+def _built_in() -> list[tuple[str, Claim, str]]:
+    modules = pkgutil.walk_packages(verify.claims.__path__, "verify.claims.")
+    entries = []
+    for name in sorted(info.name for info in modules if not info.ispkg):
+        chapter = name.split(".")[2]
+        entries.append((chapter, _claim_of(importlib.import_module(name), name), name))
+    return entries
+
+
+def _from_file(path: Path) -> Claim:
+    if not path.is_file():
+        raise ClaimError(f"{path}: no such claim file; check the path given with --claims")
+    spec = importlib.util.spec_from_file_location(f"user_claim_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise ClaimError(f"{path}: not a Python file; a claim file ends in .py")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except SyntaxError as error:
+        raise ClaimError(f"{path}: line {error.lineno}: {error.msg}; mend the syntax") from error
+    except ClaimError as error:
+        raise ClaimError(f"{path}: {error}") from error
+    except Exception as error:
+        line = _line_in(path, error)
+        raise ClaimError(f"{path}:{line} {type(error).__name__}: {error}; mend the claim file") from error
+    return _claim_of(module, str(path))
+
+
+def _claim_of(module: ModuleType, origin: str) -> Claim:
+    claim = getattr(module, "CLAIM", None)
+    if not isinstance(claim, Claim):
+        raise ClaimError(f"{origin}: defines no CLAIM; end the file with CLAIM = Claim(id=…, …)")
+    return claim
+
+
+def _line_in(path: Path, error: BaseException) -> str:
+    """Return " line N:" for the innermost frame of ``error`` that lies in the file, else nothing."""
+    line, trace = "", error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == str(path):
+            line = f" line {trace.tb_lineno}:"
+        trace = trace.tb_next
+    return line

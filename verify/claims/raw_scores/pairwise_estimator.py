@@ -1,0 +1,272 @@
+"""The variance over all pairs of N shared vectors underestimates the variance of a score."""
+
+from __future__ import annotations
+
+import builtins
+from dataclasses import replace
+from functools import cache
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from sympy import IndexedBase, Rational, S, Sum, Symbol, binomial, expand, factor, simplify, sqrt
+
+from verify.claim import Claim, Findings
+from verify.designs import exactly, fact, fits, linear_law, prediction
+from verify.evidence import Assumption, Fact, Figure, Reference
+from verify.montecarlo.blocks import Cell
+from verify.montecarlo.components import UNIT_INTERVAL
+from verify.montecarlo.estimands import Smooth, variance
+from verify.montecarlo.experiment import Control, Exact, Experiment, Quantity, Tolerance
+from verify.montecarlo.scores import SharedPairs
+from verify.pictures import against_dimension, curve, measured
+from verify.symbolic.derivation import By, Derivation, Expansion, Identity, Route, Step
+from verify.symbolic.expectation import (
+    E,
+    Population,
+    Var,
+    by_component,
+    by_index,
+    by_moments,
+    evaluate,
+    expanded,
+)
+from verify.symbolic.printing import Ordered
+from verify.symbolic.scores import d, index
+
+VECTORS = 100
+DIMENSIONS = (1, 2, 8, 32, 128, 512)
+BIAS_DIMENSIONS = (1, 8, 32)
+LABEL = r"$\mathbb{E}[\hat V]$"
+BIAS = r"$\operatorname{Var}(q\cdot k) - \mathbb{E}[\hat V]$"
+
+N = Ordered("N", "A", integer=True, positive=True)
+V = Symbol(r"\hat{V}")
+mu, sigma = Symbol("mu", real=True), Symbol("sigma", positive=True)
+_RAW = (S.One, mu, mu**2 + sigma**2, Symbol("m_3"), Symbol("m_4"))
+a, b, c, e = (IndexedBase(name) for name in "abce")
+SHARED = Population(dict.fromkeys((a, b, c, e), _RAW), d)
+
+ASSIGNED = frozenset({"arrays", "array_length", "dot_products", "i", "j", "dot_product", "variance", "np"})
+USED = frozenset(
+    {"np", "array_length", "range", "num_arrays", "arrays", "i", "j", "dot_products", "dot_product"}
+)
+"""Names that the printed experiment assigns and uses."""
+
+
+def _score(x: Any, y: Any) -> Any:
+    return Sum(x[index] * y[index], (index, 1, d))
+
+
+def _by_shared_vectors() -> Any:
+    """Return E of the estimator: mean square minus mean, squared, sorted by how many vectors pairs share."""
+    pairs = N * (N - 1) / 2
+    same = E(_score(a, b) ** 2)
+    one_shared = 2 * (N - 2) * E(_score(a, b) * _score(a, c))
+    none_shared = (N - 2) * (N - 3) / 2 * E(_score(a, b)) ** 2
+    return same - (same + one_shared + none_shared) / pairs
+
+
+def _enumerates(_: Any, after: Any) -> bool:
+    """Write out all pairs of all N vectors for small N and d, and take the expectation of each monomial."""
+    for vectors, dimension in ((3, 1), (4, 1), (3, 2)):
+        bases = [IndexedBase(f"x{j}") for j in range(vectors)]
+        population = Population(dict.fromkeys(bases, _RAW), d)
+        scores = [_score(x, y) for x, y in combinations(bases, 2)]
+        count = binomial(vectors, 2)
+        estimator = sum(s**2 for s in scores) / count - (sum(scores) / count) ** 2
+        by_hand = expanded(E(estimator), population, dimension)
+        if simplify(by_hand - expanded(after.subs(N, vectors), SHARED, dimension)) != S.Zero:
+            return False
+    return True
+
+
+def derive() -> Derivation:
+    """Derive the estimator's expectation for any N, d, mean and variance."""
+    check = Expansion(SHARED)
+    sorted_by_sharing = _by_shared_vectors()
+    split = by_index(sorted_by_sharing, SHARED)
+    known = by_moments(by_component(split, SHARED), SHARED)
+    result = factor(known)
+    route = Route(
+        "Pairs of pairs",
+        E(V),
+        (
+            Step(
+                sorted_by_sharing,
+                "Each of the N(N−1)/2 pairs shares one vector with 2(N−2) others",
+                By("all pairs written out for N = 3, 4 and d = 1, 2", _enumerates),
+            ),
+            Step(split, "Equal and different indices apart", check),
+            Step(known, "Independence, and the moments of the components", check),
+            Step(result, "Collecting terms", Identity()),
+        ),
+    )
+    return Derivation(E(V), result, (route,))
+
+
+def _for_uniform(expression: Any) -> Any:
+    of_law = {N: VECTORS, mu: exactly(UNIT_INTERVAL.mean), sigma: sqrt(exactly(UNIT_INTERVAL.variance))}
+    return simplify(expression.subs(of_law))
+
+
+def _true_variance() -> Any:
+    """Return the variance of one score of U(0, 1) components, which the estimator is meant to estimate."""
+    return _for_uniform(evaluate(Var(_score(a, b)), SHARED))
+
+
+def _relative_bias(derivation: Derivation) -> Any:
+    """Return the fraction by which the estimator falls short on average; the same in every dimension."""
+    return simplify(1 - _for_uniform(derivation.result) / _true_variance())
+
+
+@cache
+def _mean_score_kurtosis(dimension: int) -> float:
+    """Return the kurtosis of the mean score over all pairs, for U(0, 1).
+
+    In one dimension the sum over pairs is (A² - B)/2 with A the sum and B the sum of squares of N numbers;
+    the excess over the normal law's 3 falls like 1/d.
+    """
+    base, size = IndexedBase("x"), Symbol("N", integer=True, positive=True)
+    raw = tuple(Rational(1, n + 1) for n in range(9))
+    numbers = Population({base: raw}, size)
+    total = Sum(base[index], (index, 1, size))
+    squares = Sum(base[index] ** 2, (index, 1, size))
+    m1, m2, m3, m4 = (
+        evaluate(E(expand((total**2 - squares) ** power)), numbers).subs(size, VECTORS)
+        for power in (1, 2, 3, 4)
+    )
+    spread = m2 - m1**2
+    fourth = m4 - 4 * m3 * m1 + 6 * m2 * m1**2 - 3 * m1**4
+    return float(3 + (fourth / spread**2 - 3) / dimension)
+
+
+EXPECTED = Smooth(lambda m: float(m[0] - m[1]), lambda _: np.array([1.0, -1.0, 0.0]), positive=True)
+"""The mean of the plain variance over all pairs; the block's statistics are mean S², (mean S)², mean S."""
+
+
+def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # same blocks for all
+    """Repeat the experiment of 100 shared vectors many times; its bias is the variance of the pairs' mean."""
+    law = _for_uniform(derivation.result)
+    shortfall = simplify(_true_variance() - law)
+    cells = {
+        n: Cell(
+            f"d{n}",
+            (("d_k", n), ("vectors", VECTORS), ("components", UNIT_INTERVAL.name)),
+            SharedPairs(n, VECTORS, UNIT_INTERVAL),
+        )
+        for n in DIMENSIONS
+    }
+    expected = tuple(
+        Quantity(f"expected-d{n}", LABEL, cells[n], EXPECTED, prediction(law.subs(d, n)), Tolerance(2.0))
+        for n in DIMENSIONS
+    )
+    biases = tuple(
+        Quantity(
+            f"bias-d{n}",
+            BIAS,
+            cells[n],
+            variance(2, 1, block_variance=_mean_score_kurtosis(n) - 1),
+            prediction(shortfall.subs(d, n)),
+            Tolerance(10.0),
+        )
+        for n in BIAS_DIMENSIONS
+    )
+    wanted = tuple(
+        replace(one, tolerance=replace(one.tolerance, factor=2 * one.tolerance.factor))
+        for one in linear_law(law, (DIMENSIONS[0], DIMENSIONS[-1]))
+    )
+    lines = fits(expected, DIMENSIONS, LABEL, wanted)
+    return Experiment((*biases, *expected, *lines), (_unbiased(biases[-1]), *_printed_code()))
+
+
+def _unbiased(bias: Quantity) -> Control:
+    scale = Tolerance(10.0, bias.prediction.value, "the derived bias")
+    wrong = replace(bias, id="unbiased", prediction=prediction(S.Zero), tolerance=scale)
+    return Control("the estimator is unbiased", wrong, truth=bias.prediction.value)
+
+
+def _printed_code() -> tuple[Control, ...]:
+    """Return what the printed experiment would have to satisfy to run and to plot what it says."""
+    undefined = USED - ASSIGNED - set(dir(builtins))
+    computed_at, plotted_at = 1, 0
+    return (
+        Control(
+            "the experiment runs as printed",
+            Exact(
+                "code-runs-as-printed",
+                "undefined names in the printed experiment",
+                (("names", ", ".join(sorted(undefined))),),
+                prediction(S.Zero),
+                float(len(undefined)),
+            ),
+        ),
+        Control(
+            "its horizontal axis is the dimension",
+            Exact(
+                "axis-is-dimension",
+                "first computed dimension minus its place on the axis",
+                (("first dimension", computed_at), ("first place", plotted_at)),
+                prediction(S.Zero),
+                float(computed_at - plotted_at),
+            ),
+        ),
+    )
+
+
+def facts(derivation: Derivation) -> tuple[Fact, ...]:
+    """Return the relative bias of the experiment with 100 vectors."""
+    what = "fraction by which the variance over all pairs of 100 vectors from U(0, 1) falls short"
+    return (fact("relative-bias", what, _relative_bias(derivation)),)
+
+
+def figures(findings: Findings) -> tuple[Figure, ...]:
+    """Draw the estimator's mean against the dimension, on the derived line."""
+    span = (DIMENSIONS[0], DIMENSIONS[-1])
+    slope = findings.checks["slope"].prediction
+    return (
+        against_dimension(
+            "pairwise-line",
+            "The popular experiment does show a straight line",
+            "The mean of the variance over all pairs of 100 shared vectors grows in proportion to the "
+            "dimension from one to 512 dimensions, without curvature.",
+            "mean variance over all pairs",
+            (
+                curve("derived line", "truth", lambda n: slope * n, span),
+                measured((findings.checks[f"expected-d{n}"] for n in DIMENSIONS), "measured"),
+            ),
+        ),
+    )
+
+
+CLAIM = Claim(
+    id="pairwise-estimator",
+    order=50,
+    title="The variance over all pairs of shared vectors comes out low",
+    statement=(
+        r"Let $\hat V$ be the plain variance of all $N(N-1)/2$ scores among $N$ vectors with mean $\mu$ and "
+        r"variance $\sigma^2$ per component. Its expectation falls short of the variance of a score, by "
+        r"$\tfrac{2}{N(N-1)}\left[1 + \tfrac{2(N-2)\mu^2}{\sigma^2+2\mu^2}\right]$ of it, in every "
+        r"dimension: by 1.7% for $N = 100$ and U(0, 1)."
+    ),
+    meaning=(
+        "Scores that share a vector move together, so their plain variance misses what moves them all. The "
+        "popular experiment still shows the right shape, a straight line without curvature; only its slope "
+        "is 1.7% low. And its 4950 pairs are worth far fewer independent ones: a single run scatters by 12%."
+    ),
+    assumptions=(
+        Assumption(id="independent", text="The N vectors are independent, and so are their components."),
+        Assumption(id="alike", text="All components have one law with four finite moments."),
+    ),
+    references=(
+        Reference(
+            key="hoeffding1948",
+            text="W. Hoeffding, A Class of Statistics with Asymptotically Normal Distribution, "
+            "Ann. Math. Stat. 19 (1948), 293-325.",
+        ),
+    ),
+    derive=derive,
+    experiment=experiment,
+    facts=facts,
+    figures=figures,
+)

@@ -1,0 +1,113 @@
+"""E[q·k] = 0 for independent centred components."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from sympy import S
+
+from verify.claim import Claim, Findings
+from verify.designs import biased, prediction, score_cell
+from verify.evidence import Assumption, Figure
+from verify.montecarlo.components import NORMAL
+from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
+from verify.pictures import against_dimension, curve, measured
+from verify.symbolic.derivation import Derivation
+from verify.symbolic.expectation import E
+from verify.symbolic.scores import CENTRED, d, mean_route, score
+
+DIMENSIONS = (1, 8, 64, 512, 1024)
+LABEL = r"$\mathbb{E}[q\cdot k]$"
+
+
+def derive() -> Derivation:
+    """Derive the mean by linearity and independence."""
+    route = mean_route(score, CENTRED)
+    return Derivation(E(score), route.end, (route,))
+
+
+def _scale(n: int) -> Tolerance:
+    return Tolerance(1.0, math.sqrt(n), r"$\sqrt{d_k}$")
+
+
+def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+    """Measure the mean; its scale is √d, the size of a typical score, because the mean itself is 0."""
+    cells = [score_cell(n, NORMAL, NORMAL, tolerance) for n in DIMENSIONS]
+    points = tuple(
+        Quantity(
+            f"mean-d{c.d}", LABEL, c.cell, c.mean, prediction(derivation.result.subs(d, c.d)), _scale(c.d)
+        )
+        for c in cells
+    )
+    half = Fraction(1, 2)
+    shifted = score_cell(
+        8,
+        NORMAL.moved(half, 1, "normal, mean ½"),
+        NORMAL.moved(half, 1, "normal, mean ½"),
+        tolerance,
+        prefix="shifted-",
+    )
+    controls = (
+        biased(points[DIMENSIONS.index(64)], tolerance),
+        Control(
+            "the mean is 0 also for components that are not centred",
+            Quantity("shifted-mean", LABEL, shifted.cell, shifted.mean, prediction(S.Zero), _scale(8)),
+        ),
+    )
+    return Experiment(points, controls)
+
+
+def figures(findings: Findings) -> tuple[Figure, ...]:
+    """Draw the mean as a fraction of √d with its interval and the tolerance."""
+    ordered = [findings.checks[f"mean-d{n}"] for n in DIMENSIONS]
+    relative = [
+        check.model_copy(
+            update={
+                "estimate": check.estimate / math.sqrt(n),
+                "interval": (check.interval[0] / math.sqrt(n), check.interval[1] / math.sqrt(n)),
+            }
+        )
+        for check, n in zip(ordered, DIMENSIONS, strict=True)
+    ]
+    span = (DIMENSIONS[0], DIMENSIONS[-1])
+    width = ordered[0].tolerance
+    return (
+        against_dimension(
+            "mean-over-root",
+            "Scores average to zero in every dimension",
+            "The measured mean of q·k divided by the square root of d stays at zero, inside the tolerance, "
+            "from one to 1024 dimensions.",
+            r"mean of $q\cdot k$ over $\sqrt{d_k}$",
+            (
+                curve("derived: 0", "truth", lambda _: 0.0, span),
+                curve("tolerance", "other", lambda _: width, span),
+                curve("", "other", lambda _: -width, span),
+                measured(relative, "measured"),
+            ),
+            y_scale="linear",
+        ),
+    )
+
+
+CLAIM = Claim(
+    id="score-mean",
+    order=10,
+    title="Scores average to zero",
+    statement=r"For independent centred components, $\mathbb{E}[q\cdot k] = 0$ in every dimension.",
+    meaning=(
+        "Scores are as often positive as negative on balance: what grows with the dimension is their spread, "
+        "not their mean. It takes only one of the two vectors to be centred. Where neither is (say, after a "
+        "ReLU), the mean grows like the dimension itself."
+    ),
+    assumptions=(
+        Assumption(id="independent", text="All components of query and key are independent."),
+        Assumption(
+            id="centred", text=r"Every component has mean 0; any variance $\sigma_q^2$, $\sigma_k^2$."
+        ),
+    ),
+    references=(),
+    derive=derive,
+    experiment=experiment,
+    figures=figures,
+)

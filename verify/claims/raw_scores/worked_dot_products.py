@@ -1,0 +1,212 @@
+"""The worked dot products of the sources: right as arithmetic, no evidence about a variance."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy import stats
+from sympy import Idx, Poly, Rational, S, Sum, expand, factor, summation, symbols
+
+from verify.claim import Claim
+from verify.designs import fact, prediction
+from verify.evidence import Assumption, Fact, Reference
+from verify.montecarlo.experiment import Control, Exact, Experiment
+from verify.symbolic.derivation import By, Derivation, Route, Step
+
+n = symbols("n", integer=True, positive=True)
+i = Idx("i")
+GROWING = Sum(i * (i + 2), (i, 1, n))
+"""[1, …, n]·[3, …, n + 2]: the pattern of the worked examples in 2, 4 and 6 dimensions."""
+
+TWO_DIMENSIONAL = (((1, 2), (2, 3)), ((1, 4), (5, 6)), ((8, 9), (10, 2)))
+THREE_DIMENSIONAL = (((1, 2, 3), (3, 2, 1)), ((3, 4, 5), (6, 7, 8)), ((10, 9, 11), (8, 7, 6)))
+EVIDENCE_LEVEL = 0.05
+"""The customary level at which a difference between two variances would count as evidence."""
+
+
+def _by_induction(before: Any, after: Any) -> bool:
+    """The formula is right at n = 1, and grows by the next term of the sum."""
+    step = after.subs(n, n + 1) - after - before.function.subs(i, n + 1)
+    return bool(expand(step) == S.Zero and after.subs(n, 1) == before.subs(n, 1).doit())
+
+
+def _same_polynomial(before: Any, after: Any) -> bool:
+    return bool(Poly(before, n) == Poly(after, n))
+
+
+def derive() -> Derivation:
+    """Derive the closed form of the growing dot products."""
+    closed = expand(summation(GROWING.function, (i, 1, n)))
+    result = factor(closed)
+    route = Route(
+        "Summation",
+        GROWING,
+        (
+            Step(
+                closed,
+                "Sums of squares and of integers",
+                By("induction: first value and next term", _by_induction),
+            ),
+            Step(result, "Factored", By("SymPy: the same polynomial", _same_polynomial)),
+        ),
+    )
+    return Derivation(GROWING, result, (route,))
+
+
+def _dot(length: int) -> int:
+    """Return [1, …, length]·[3, …, length + 2] by multiplying and adding."""
+    return int(np.dot(np.arange(1, length + 1), np.arange(3, length + 3)))
+
+
+def _products(examples: Any) -> list[int]:
+    return [int(np.dot(a, b)) for a, b in examples]
+
+
+def _variances() -> tuple[Rational, Rational]:
+    """Return the exact population variances of the two sets of three worked products."""
+    spreads = []
+    for examples in (TWO_DIMENSIONAL, THREE_DIMENSIONAL):
+        values = [S(v) for v in _products(examples)]
+        mean = sum(values, S.Zero) / len(values)
+        spreads.append(sum(((v - mean) ** 2 for v in values), S.Zero) / len(values))
+    return spreads[0], spreads[1]
+
+
+def _p_value() -> float:
+    """Return the one-sided p-value of the F test for equal variances of the two sets."""
+    two, three = _variances()
+    freedom = len(TWO_DIMENSIONAL) - 1
+    return float(stats.f.sf(float(three / two), freedom, freedom))
+
+
+def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # nothing is tolerated
+    """Compare the closed form with the sums, and the examples with what they are said to show."""
+    two, three = _variances()
+    lengths = (1, 2, 4, 6, 100)
+    sums = tuple(
+        Exact(
+            f"sum-n{m}",
+            r"$[1,\dots,n]\cdot[3,\dots,n+2]$",
+            (("n", m),),
+            prediction(derivation.result.subs(n, m)),
+            float(_dot(m)),
+        )
+        for m in lengths
+    )
+    cubic = Exact(
+        "cubic-sum",
+        "degree in $n$ of the growing dot products, by their differences",
+        (("n", "1…8"),),
+        prediction(S(Poly(derivation.result, n).degree())),
+        float(_degree_by_differences()),
+    )
+    order = Exact(
+        "two-below-three",
+        "sign of the two-dimensional minus the three-dimensional variance of the printed examples",
+        (("products", 3),),
+        prediction(S(-1)),
+        float(np.sign(float(two - three))),
+    )
+    return Experiment((*sums, cubic, order), _controls())
+
+
+def _degree_by_differences() -> int:
+    """Return how often the sequence of dot products can be differenced before it is constant."""
+    values, degree = np.array([_dot(m) for m in range(1, 9)]), 0
+    while np.any(values != values[0]):
+        values, degree = np.diff(values), degree + 1
+    return degree
+
+
+def _controls() -> tuple[Control, ...]:
+    largest = max(1, 2, 3, 4)
+    return (
+        Control(
+            "the dot products grow in proportion to the dimension, from 11 in two dimensions",
+            Exact(
+                "linear-growth",
+                r"$[1,\dots,6]\cdot[3,\dots,8]$",
+                (("n", 6),),
+                prediction(S(_dot(2)) * 6 / 2),
+                float(_dot(6)),
+            ),
+        ),
+        Control(
+            "the components stay as small in six dimensions as in two",
+            Exact(
+                "components-stay-small",
+                "largest component of the six-dimensional example",
+                (("n", 6),),
+                prediction(S(largest)),
+                float(max(*range(1, 7), *range(3, 9))),
+            ),
+        ),
+        Control(
+            f"three products each are evidence that the variance grows (F test at {EVIDENCE_LEVEL:.0%})",
+            Exact(
+                "three-products-are-evidence",
+                "the F test rejects equal variances (1 = yes)",
+                (("products", 3),),
+                prediction(S.One),
+                float(_p_value() < EVIDENCE_LEVEL),
+            ),
+        ),
+    )
+
+
+def facts(derivation: Derivation) -> tuple[Fact, ...]:
+    """Return the worked dot products, their spreads, and the p-value of their comparison."""
+    two, three = _variances()
+    p = _p_value()
+    dots = tuple(
+        fact(f"dot-{m}", f"worked product [1, …, {m}]·[3, …, {m + 2}]", derivation.result.subs(n, m))
+        for m in (2, 4, 6)
+    )
+    return (
+        *dots,
+        fact("two-dim-variance", "population variance of the three two-dimensional products", two),
+        fact("three-dim-variance", "population variance of the three three-dimensional products", three),
+        Fact(
+            id="f-test-p",
+            what="one-sided p-value of the F test that the second variance is larger",
+            latex=f"{p:.3f}",
+            value=p if math.isfinite(p) else 1.0,
+        ),
+    )
+
+
+CLAIM = Claim(
+    id="worked-dot-products",
+    order=60,
+    title="Worked dot products are right, and show nothing about variance",
+    statement=(
+        r"$[1,\dots,n]\cdot[3,\dots,n+2] = n(n+1)(2n+7)/6$: 11, 50 and 133 for $n = 2, 4, 6$. The growth is "
+        "cubic because the components grow too; three products in two and three dimensions each cannot show "
+        "that a variance grows."
+    ),
+    meaning=(
+        "Examples with hand-picked integers are popular and their arithmetic is right. But they let the "
+        "components grow along with the dimension, so what they show is a growing mean of products of "
+        "positive numbers. And with three numbers a side, a ratio of variances as large as the printed one "
+        "comes up by chance in about one of five or six trials."
+    ),
+    assumptions=(
+        Assumption(id="printed-vectors", text="The vectors are the ones that the sources print."),
+        Assumption(
+            id="f-test",
+            text="The F test compares two sets of three normal values: the customary test for variances.",
+        ),
+    ),
+    references=(
+        Reference(
+            key="snedecor1934",
+            text="G. W. Snedecor, Calculation and Interpretation of Analysis of Variance and Covariance, "
+            "Collegiate Press, 1934.",
+        ),
+    ),
+    derive=derive,
+    experiment=experiment,
+    facts=facts,
+)

@@ -1,0 +1,86 @@
+"""Dividing by d_k itself leaves the variance 1/d_k."""
+
+from __future__ import annotations
+
+from sympy import S
+
+from verify.claim import Claim, Findings
+from verify.designs import biased, exponent, fits, misfit, prediction, score_cell, variances
+from verify.evidence import Assumption, Figure
+from verify.montecarlo.components import NORMAL
+from verify.montecarlo.experiment import Control, Experiment, Quantity
+from verify.pictures import against_dimension, curve, measured
+from verify.symbolic.derivation import Derivation
+from verify.symbolic.expectation import Var
+from verify.symbolic.scores import STANDARD, d, score, variance_route
+
+DIMENSIONS = (1, 4, 16, 64, 256, 1024)
+LABEL = r"$\operatorname{Var}(q\cdot k/d_k)$"
+
+
+def derive() -> Derivation:
+    """Derive the variance of the score over the dimension."""
+    route = variance_route(score / d, STANDARD)
+    return Derivation(Var(score / d), route.end, (route,))
+
+
+def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+    """Measure the over-scaled variance over the dimensions, and its exponent."""
+    result = derivation.result
+    cells = [score_cell(n, NORMAL, NORMAL, tolerance, scale=1 / n, scale_name="1/d_k") for n in DIMENSIONS]
+    points = variances(cells, LABEL, lambda n: result.subs(d, n))
+    lines = fits(points, DIMENSIONS, LABEL, (exponent(result), misfit("power")))
+    at64 = cells[DIMENSIONS.index(64)]
+    controls = (
+        Control(
+            "the variance stays at 1, as after dividing by the root",
+            Quantity("stays-at-one", LABEL, at64.cell, at64.variance, prediction(S.One)),
+            truth=1 / 64,
+        ),
+        biased(points[DIMENSIONS.index(64)], tolerance),
+    )
+    return Experiment((*points, *lines), controls)
+
+
+def figures(findings: Findings) -> tuple[Figure, ...]:
+    """Draw the falling variance beside the level line that the root would give."""
+    span = (DIMENSIONS[0], DIMENSIONS[-1])
+    return (
+        against_dimension(
+            "falling-variance",
+            "Divided by the dimension itself, scores shrink away",
+            "Divided by d, the measured variance of the score falls like 1/d, a thousandfold at 1024 "
+            "dimensions, far below the level line at 1.",
+            r"variance of $q\cdot k/d_k$",
+            (
+                curve("derived: $1/d_k$", "truth", lambda n: 1 / n, span),
+                curve("wrong: stays at 1", "control", lambda _: 1.0, span),
+                measured((findings.checks[f"variance-d{n}"] for n in DIMENSIONS), "measured"),
+            ),
+        ),
+    )
+
+
+CLAIM = Claim(
+    id="over-scaling",
+    order=40,
+    title="Dividing by the dimension itself shrinks the variance to its inverse",
+    statement=(
+        r"For independent components with mean 0 and variance 1, "
+        r"$\operatorname{Var}(q\cdot k/d_k) = 1/d_k$."
+    ),
+    meaning=(
+        "Scores divided by $d_k$ crowd together as the dimension grows, and softmax over them approaches an "
+        "even spread over all keys. (Where queries and keys are aligned rather than independent, the mean "
+        "of the score grows like $d_k$ itself, and this scale has its use.)"
+    ),
+    assumptions=(
+        Assumption(id="independent", text="All components of query and key are independent."),
+        Assumption(id="centred", text="Every component has mean 0."),
+        Assumption(id="unit-variance", text="Every component has variance 1."),
+    ),
+    references=(),
+    derive=derive,
+    experiment=experiment,
+    figures=figures,
+)

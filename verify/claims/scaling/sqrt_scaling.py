@@ -1,0 +1,118 @@
+"""Var(q·k/√d_k) = 1 in every dimension."""
+
+from __future__ import annotations
+
+from sympy import S, diff, sqrt
+
+from verify.claim import Claim, Findings
+from verify.designs import Wanted, biased, exponent, fact, fits, misfit, prediction, score_cell, variances
+from verify.evidence import Assumption, Fact, Figure, Reference
+from verify.montecarlo.components import NORMAL
+from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
+from verify.pictures import against_dimension, curve, measured
+from verify.symbolic.derivation import Derivation, Evaluation, Route, Step
+from verify.symbolic.expectation import Var
+from verify.symbolic.scores import STANDARD, d, score, variance_route
+
+DIMENSIONS = (1, 2, 8, 64, 512, 1024)
+LABEL = r"$\operatorname{Var}(q\cdot k/\sqrt{d_k})$"
+
+
+def derive() -> Derivation:
+    """Derive it directly, and again by taking the factor out of the variance first."""
+    scaled = score / sqrt(d)
+    direct = variance_route(scaled, STANDARD)
+    check = Evaluation(STANDARD)
+    outside = Route(
+        "The factor first",
+        Var(scaled),
+        (
+            Step(Var(score) / d, r"A factor enters the variance squared", check),
+            Step(S.One, "The variance of the raw score is the dimension", check),
+        ),
+    )
+    return Derivation(Var(scaled), direct.end, (direct, outside))
+
+
+def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+    """Measure the scaled variance over the dimensions; the line through it must be level at 1."""
+    result = derivation.result
+    cells = [score_cell(n, NORMAL, NORMAL, tolerance, scale=n**-0.5, scale_name="1/√d_k") for n in DIMENSIONS]
+    points = variances(cells, LABEL, lambda n: result.subs(d, n))
+    rise = Tolerance(1.0, 1 / DIMENSIONS[-1], "the level over the largest $d_k$")
+    wanted = (
+        Wanted("level", "level", "line", "constant", result.subs(d, 0), Tolerance()),
+        Wanted("slope", "slope", "line", "slope", diff(result, d), rise),
+        exponent(result),
+        misfit("line"),
+    )
+    lines = fits(points, DIMENSIONS, LABEL, wanted)
+    raw = score_cell(64, NORMAL, NORMAL, tolerance, prefix="unscaled-", scale_name="1")
+    controls = (
+        biased(points[DIMENSIONS.index(64)], tolerance),
+        Control(
+            "the variance is 1 also without scaling",
+            Quantity(
+                "unscaled", r"$\operatorname{Var}(q\cdot k)$", raw.cell, raw.variance, prediction(S.One)
+            ),
+            truth=64.0,
+        ),
+    )
+    return Experiment((*points, *lines), controls)
+
+
+def facts(derivation: Derivation) -> tuple[Fact, ...]:
+    """Return the variance of a scaled score."""
+    return (fact("scaled-variance", r"variance of $q\cdot k/\sqrt{d_k}$", derivation.result),)
+
+
+def figures(findings: Findings) -> tuple[Figure, ...]:
+    """Draw the scaled variances beside the raw ones and those over d."""
+    span = (DIMENSIONS[0], DIMENSIONS[-1])
+    return (
+        against_dimension(
+            "three-scales",
+            "Only the square root keeps the variance level",
+            "Divided by the square root of d, the measured variance of the score stays at 1 from one "
+            "to 1024 dimensions; unscaled it would grow like d, and divided by d shrink like 1/d.",
+            "variance of the scaled score",
+            (
+                curve(r"over $\sqrt{d_k}$: 1", "truth", lambda _: 1.0, span),
+                curve("unscaled: $d_k$", "control", lambda n: n, span),
+                curve("over $d_k$: $1/d_k$", "control", lambda n: 1 / n, span),
+                measured((findings.checks[f"variance-d{n}"] for n in DIMENSIONS), "measured"),
+            ),
+        ),
+    )
+
+
+CLAIM = Claim(
+    id="sqrt-scaling",
+    order=20,
+    title="Dividing by the root of the dimension makes the variance 1",
+    statement=(
+        r"For independent components with mean 0 and variance 1, "
+        r"$\operatorname{Var}(q\cdot k/\sqrt{d_k}) = 1$ for every $d_k$."
+    ),
+    meaning=(
+        "The scale makes scores comparable across dimensions: a head of 1024 dimensions then gives softmax "
+        "scores spread like those of one dimension. It fixes the spread under the stated assumptions; "
+        "trained queries and keys need not keep to them."
+    ),
+    assumptions=(
+        Assumption(id="independent", text="All components of query and key are independent."),
+        Assumption(id="centred", text="Every component has mean 0."),
+        Assumption(id="unit-variance", text="Every component has variance 1."),
+    ),
+    references=(
+        Reference(
+            key="vaswani2017",
+            text="A. Vaswani et al., Attention Is All You Need, NeurIPS 2017, section 3.2.1.",
+            url="https://arxiv.org/abs/1706.03762",
+        ),
+    ),
+    derive=derive,
+    experiment=experiment,
+    facts=facts,
+    figures=figures,
+)

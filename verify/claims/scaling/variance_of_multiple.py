@@ -1,0 +1,87 @@
+"""Var(cX) = c² Var(X)."""
+
+from __future__ import annotations
+
+from sympy import Rational, S, Symbol
+
+from verify.claim import Claim
+from verify.designs import biased, exactly, prediction, score_cell
+from verify.evidence import Assumption
+from verify.montecarlo.components import EXPONENTIAL, LAPLACE, NORMAL, RADEMACHER, UNIT_INTERVAL
+from verify.montecarlo.experiment import Control, Experiment, Quantity
+from verify.symbolic.derivation import Derivation, Evaluation, Identity, Route, Step
+from verify.symbolic.expectation import Population, Var, by_component, unfold
+from verify.symbolic.printing import Ordered
+from verify.symbolic.scores import d
+
+X = Symbol("X", real=True)
+c = Ordered("c", "b", real=True)
+mu, sigma = Symbol("mu", real=True), Symbol("sigma", positive=True)
+ANY = Population({X: (S.One, mu, mu**2 + sigma**2)}, d)
+D = 4
+LABEL = r"$\operatorname{Var}(cX)$"
+CASES = (
+    ("normal", NORMAL, S(3), "3"),
+    ("laplace", LAPLACE, -Rational(1, 2), "−1/2"),
+    ("rademacher", RADEMACHER, Rational(1, 8), "1/8"),
+    ("exponential", EXPONENTIAL, S(2), "2"),
+    ("uniform", UNIT_INTERVAL, -S(3), "−3"),
+)
+
+
+def derive() -> Derivation:
+    """Derive the rule for any variable with a finite variance."""
+    check = Evaluation(ANY)
+    unfolded = unfold(Var(c * X))
+    linear = by_component(unfolded, ANY)
+    collected = c**2 * unfold(Var(X))
+    route = Route(
+        "From the definition",
+        Var(c * X),
+        (
+            Step(unfolded, "Definition of the variance", check),
+            Step(linear, "The constant leaves the expectation: linearity", check),
+            Step(collected, "Collecting the constant", Identity()),
+            Step(c**2 * Var(X), "Definition of the variance, read backwards", check),
+        ),
+    )
+    return Derivation(Var(c * X), c**2 * Var(X), (route,))
+
+
+def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+    """Measure Var(cX) where X is a score in four dimensions, for five laws and constants."""
+    checks, controls = [], []
+    for name, law, constant, text in CASES:
+        square = exactly(law.moments(2)[2])
+        of_x = D * (square**2 - exactly(law.mean) ** 4)
+        expected = derivation.result.subs(Var(X), of_x).subs(c, constant)
+        cell = score_cell(D, law, law, tolerance, scale=float(constant), prefix=f"{name}-", scale_name=text)
+        label = rf"$\operatorname{{Var}}(cX)$, $c = {text.replace('−', '-')}$"
+        checks.append(Quantity(f"{name}-multiple", label, cell.cell, cell.variance, prediction(expected)))
+        if name == "normal":
+            linear = prediction(constant * of_x)
+            what = r"the constant enters once: $\operatorname{Var}(cX) = c\operatorname{Var}(X)$"
+            controls.append(
+                Control(what, Quantity("linear", LABEL, cell.cell, cell.variance, linear), float(expected))
+            )
+            controls.append(biased(checks[-1], tolerance))
+    return Experiment(tuple(checks), tuple(controls))
+
+
+CLAIM = Claim(
+    id="variance-of-multiple",
+    order=10,
+    title="A factor enters the variance squared",
+    statement=(
+        "For any $X$ with a finite variance and any constant $c$, "
+        r"$\operatorname{Var}(cX) = c^2\operatorname{Var}(X)$."
+    ),
+    meaning=(
+        "To divide a variance by $d_k$, divide the variable by its square root. This one rule is why the "
+        "scale of attention is a root, and it holds for every law, not only for the normal one."
+    ),
+    assumptions=(Assumption(id="finite-variance", text="$X$ has a finite variance."),),
+    references=(),
+    derive=derive,
+    experiment=experiment,
+)

@@ -1,0 +1,49 @@
+"""The characteristic function of a score of Gaussian components: a route that shares no moment rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sympy import I, Rational, S, exp, expand, expand_log, integrate, log, oo, pi, simplify, sqrt, symbols
+
+from verify.symbolic.derivation import By, Step
+from verify.symbolic.expectation import E
+from verify.symbolic.scores import d, one_product
+
+t = symbols("t", real=True)
+OF_ONE_PRODUCT = (1 + t**2) ** Rational(-1, 2)
+OF_SCORE = (1 + t**2) ** (-d / 2)
+"""E exp(i t q·k) for independent standard normal components."""
+
+START = E(exp(I * t * one_product()))
+
+
+def _averages_to(_: Any, after: Any) -> bool:
+    """Average exp(i·a·y) over a normal key, then exp(-t²x²/2) over a normal query."""
+    a, y = symbols("a y", real=True)
+    u = symbols("u", positive=True)
+    density = exp(-(y**2) / 2) / sqrt(2 * pi)
+    given_query = expand(integrate(exp(I * a * y) * density, (y, -oo, oo)))
+    # With u = 1 + t², the product of exp(-t²x²/2) and the normal density is a Gaussian of precision u.
+    averaged = integrate(exp(-u * y**2 / 2) / sqrt(2 * pi), (y, -oo, oo)).subs(u, 1 + t**2)
+    return bool(simplify(given_query - exp(-(a**2) / 2)) == S.Zero and simplify(averaged - after) == S.Zero)
+
+
+def _is_the_power(before: Any, after: Any) -> bool:
+    ratio = expand_log(log(after), force=True) - d * expand_log(log(before), force=True)
+    return bool(simplify(ratio) == S.Zero)
+
+
+STEPS = (
+    Step(
+        OF_ONE_PRODUCT,
+        "One product: average over a normal key, then over a normal query",
+        By("SymPy integrates both averages", _averages_to),
+    ),
+    Step(
+        OF_SCORE,
+        "Independent dimensions multiply: the function of the score",
+        By("SymPy: its logarithm is d times the one before", _is_the_power),
+    ),
+)
+"""From E exp(i t q_i k_i) to the characteristic function of the score."""

@@ -1,0 +1,61 @@
+"""What a person sees while it runs: a progress bar on a terminal, plain lines in a pipe."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from verify.evidence import ClaimRecord, Proof, Verdict
+from verify.runner import Progress as Listener
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+_MARKS = {Verdict.CONFIRMED: "✓", Verdict.APPROXIMATE: "≈", Verdict.REFUTED: "✗", Verdict.UNDECIDED: "?"}
+
+
+@contextmanager
+def following(total: int | None) -> Iterator[Listener]:
+    """Yield a listener that shows the progress of a run on standard error."""
+    if not sys.stderr.isatty():
+        yield Listener(finished=lambda record: print(f"{record.id}: {record.verdict}", file=sys.stderr))  # noqa: T201
+        return
+    columns = (
+        TextColumn("{task.description:<42}"),
+        BarColumn(bar_width=28),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("starting", total=total)
+        yield Listener(
+            started=lambda claim, phase: bar.update(task, description=f"{claim} · {phase}"),
+            finished=lambda _record: bar.advance(task),
+        )
+
+
+@contextmanager
+def rendering() -> Iterator[Callable[[str], None]]:
+    """Yield a function that shows which part of the report is being made."""
+    if not sys.stderr.isatty():
+        yield lambda phase: print(f"rendering: {phase}", file=sys.stderr)  # noqa: T201
+        return
+    with Console(stderr=True).status("rendering") as status:
+        yield lambda phase: status.update(f"rendering: {phase}")
+
+
+def verdict_line(record: ClaimRecord) -> str:
+    """Return one line on a claim: mark, id, verdict and reason."""
+    failed = record.derivation.status is Proof.FAILED
+    mark = "✗" if failed else _MARKS[record.verdict]
+    return f"{mark} {record.id:<24} {record.verdict:<12} {record.reason}"
+
+
+def phases_line(phases: Mapping[str, float]) -> str:
+    """Return the time of each phase and their sum, in seconds."""
+    parts = ", ".join(f"{name} {seconds:.1f}" for name, seconds in phases.items())
+    return f"{sum(phases.values()):.1f} s ({parts})"
