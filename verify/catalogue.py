@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 import importlib
 import importlib.util
 import pkgutil
+import sys
 from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
 
 import verify.claims
 from verify.claim import CHAPTERS, Claim
-from verify.errors import ClaimError
+from verify.errors import ClaimError, VerifyError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -64,19 +68,18 @@ def _built_in() -> list[tuple[str, Claim, str]]:
 def _from_file(path: Path) -> Claim:
     if not path.is_file():
         raise ClaimError(f"{path}: no such claim file; check the path given with --claims")
-    spec = importlib.util.spec_from_file_location(f"user_claim_{path.stem}", path)
+    name = f"user_claim_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]}"
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ClaimError(f"{path}: not a Python file; a claim file ends in .py")
     module = importlib.util.module_from_spec(spec)
+    # A dataclass looks its own module up there.
+    sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except SyntaxError as error:
-        raise ClaimError(f"{path}: line {error.lineno}: {error.msg}; mend the syntax") from error
-    except ClaimError as error:
-        raise ClaimError(f"{path}: {error}") from error
-    except Exception as error:
-        line = _line_in(path, error)
-        raise ClaimError(f"{path}:{line} {type(error).__name__}: {error}; mend the claim file") from error
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        raise ClaimError(f"{path}:{_told(path, error)}; mend the claim file") from error
     return _claim_of(module, str(path))
 
 
@@ -87,11 +90,21 @@ def _claim_of(module: ModuleType, origin: str) -> Claim:
     return claim
 
 
-def _line_in(path: Path, error: BaseException) -> str:
-    """Return " line N:" for the innermost frame of ``error`` that lies in the file, else nothing."""
-    line, trace = "", error.__traceback__
+def _told(path: Path, error: BaseException) -> str:
+    """Return what went wrong and in which line of the file, the innermost one."""
+    line: int | None = None
+    trace = error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == str(path):
-            line = f" line {trace.tb_lineno}:"
+            line = trace.tb_lineno
         trace = trace.tb_next
-    return line
+    what = f"{type(error).__name__}: {error}"
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        line, what = error.lineno, error.msg
+    elif isinstance(error, ValidationError):
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        what = f"{error.title} {place}: {first['msg']}"
+    elif isinstance(error, VerifyError):
+        what = str(error)
+    return f" line {line}: {what}" if line else f" {what}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import io
 import sys
 import time
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verify.errors import VerifyError
+from verify.errors import OutputError, VerifyError
 from verify.version import __version__
 
 if TYPE_CHECKING:
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 PROFILES = ("quick", "standard", "deep")
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
+
+_UNSAID = "verify.unsaid"
+"""Where a command's context keeps why standard output could not be written."""
 
 _PATH = click.Path(path_type=Path)
 
@@ -79,7 +82,10 @@ def _run_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    no_args_is_help=False,
+)
 @click.version_option(__version__, prog_name="sdpa-verify")
 def cli() -> None:
     """Settle what is true about scaled dot-product attention: derive, measure, judge, report."""
@@ -91,7 +97,7 @@ def report(out: Path, **options: Any) -> None:
     """Verify claims and write report.html, report.pdf and results.json."""
     record = _verified(out, options)
     _rendered(record, out)
-    sys.exit(record.exit_status())
+    _end(record.exit_status())
 
 
 @cli.command()
@@ -99,8 +105,10 @@ def report(out: Path, **options: Any) -> None:
 @click.option("--junit", type=_PATH, metavar="FILE", help="Write the outcome as JUnit XML as well.")
 def run(out: Path, junit: Path | None, **options: Any) -> None:
     """Verify claims and write results.json only."""
-    from verify.files import write_together
+    from verify.files import check_writable, write_together
 
+    if junit is not None:
+        check_writable(junit.parent, junit.name)
     record = _verified(out, options)
     files = {out / "results.json": record.to_json().encode()}
     if junit is not None:
@@ -109,8 +117,8 @@ def run(out: Path, junit: Path | None, **options: Any) -> None:
         files[junit] = to_junit(record)
     write_together(files)
     for path in files:
-        click.echo(path)
-    sys.exit(record.exit_status())
+        _say(path)
+    _end(record.exit_status())
 
 
 @cli.command()
@@ -122,7 +130,7 @@ def render(results: Path, out: Path | None) -> None:
 
     record = load(results)
     _rendered(record, out or results.parent)
-    sys.exit(record.exit_status())
+    _end(record.exit_status())
 
 
 @cli.command(name="list")
@@ -134,7 +142,8 @@ def list_(claim_files: tuple[Path, ...]) -> None:
     from verify.catalogue import catalogue
     from verify.explore import listing
 
-    click.echo(listing(catalogue(claim_files)))
+    _say(listing(catalogue(claim_files)))
+    _end(0)
 
 
 @cli.command()
@@ -149,8 +158,8 @@ def show(claim: str, claim_files: tuple[Path, ...]) -> None:
 
     ((chapter, chosen),) = choose(catalogue(claim_files), [claim]).values()
     text, proved = shown(chapter, chosen)
-    click.echo(text)
-    sys.exit(0 if proved else 1)
+    _say(text)
+    _end(0 if proved else 1)
 
 
 def _verified(out: Path, options: dict[str, Any]) -> RunRecord:
@@ -166,7 +175,7 @@ def _verified(out: Path, options: dict[str, Any]) -> RunRecord:
     with following(len(options["claims"]) or None) as progress:
         record = api.run(progress=progress, **options)
     for claim in record.claims:
-        click.echo(verdict_line(claim))
+        _say(verdict_line(claim))
     phases = {"imports": round(imports, 3), **record.run.phases_s}
     return record.model_copy(update={"run": record.run.model_copy(update={"phases_s": phases})})
 
@@ -174,19 +183,42 @@ def _verified(out: Path, options: dict[str, Any]) -> RunRecord:
 def _rendered(record: RunRecord, out: Path) -> None:
     """Write the report; if a rendering step could not be done, say so and end with its exit status."""
     from verify import api
-    from verify.terminal import phases_line, rendering
+    from verify.terminal import phases_line, rendering, tell
 
     with rendering() as announce:
         written = api.render(record, out, announce)
     for path in written.paths:
-        click.echo(path)
-    click.echo(phases_line({**record.run.phases_s, **written.phases_s}), err=True)
+        _say(path)
+    tell(phases_line({**record.run.phases_s, **written.phases_s}))
     if written.problem is not None:
         raise written.problem
 
 
+def _say(text: object) -> None:
+    """Print a result; if nobody can receive it any more, what is written to files must not suffer."""
+    try:
+        click.echo(text)
+    except OSError as error:
+        from verify.terminal import silence
+
+        silence(sys.stdout)
+        if not isinstance(error, BrokenPipeError):
+            click.get_current_context().meta[_UNSAID] = error.strerror
+
+
+def _end(status: int) -> None:
+    """End with ``status``, unless results could not be printed."""
+    reason = click.get_current_context().meta.get(_UNSAID)
+    if reason:
+        raise OutputError(f"standard output: cannot be written ({reason}); free space or send it elsewhere")
+    sys.exit(status)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and end the process with its exit status; errors are one line each."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal that lacks a character shows another; it is no reason to stop.
+        sys.stdout.reconfigure(errors="replace")
     try:
         sys.exit(cli.main(args=arguments, standalone_mode=False) or 0)
     except VerifyError as error:
@@ -195,15 +227,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except click.UsageError as error:
         where = f"; see `{error.ctx.command_path} --help`" if error.ctx else ""
         _complain(f"{error.format_message().rstrip('.')}{where}")
-        sys.exit(error.exit_code)
+        sys.exit(VerifyError.exit_status)
     except (click.Abort, KeyboardInterrupt):
-        _complain("interrupted; nothing was written")
+        _complain("interrupted; the files of earlier runs are as they were")
         sys.exit(INTERRUPTED)
-    except BrokenPipeError:
-        # The reader of a pipe went away; there is nobody left to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+    except OSError as error:
+        # Help could not be printed, say because the reader of a pipe went away.
+        from verify.terminal import silence
+
+        silence(sys.stdout)
+        _complain(f"{error.filename or 'standard output'}: {error.strerror or error}")
+        sys.exit(VerifyError.exit_status)
 
 
 def _complain(text: str) -> None:
-    click.echo(f"sdpa-verify: {' '.join(text.split())}", err=True)
+    try:
+        click.echo(f"sdpa-verify: {' '.join(text.split())}", err=True)
+    except OSError:
+        from verify.terminal import silence
+
+        silence(sys.stderr)

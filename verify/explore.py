@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import re
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from sympy import Symbol
 
 from verify.claim import CHAPTERS, Claim
+from verify.errors import ClaimError
 from verify.symbolic.printing import unicode_art
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 _WIDTH = 100
 _WORDS = {
-    r"\operatorname{Var}": "Var", r"\mathbb{E}": "E", r"\cdot": "·", r"\mu": "μ", r"\sigma": "σ",
-    r"\rho": "ρ",
-    r"\dots": "…", r"\left": "", r"\right": "", r"\,": " ", r"\big": "", r"\Gamma": "Γ", r"\pi": "π",
-    r"\tfrac": r"\frac", r"\hat V": "V̂",
+    "cdot": "·", "mu": "μ", "sigma": "σ", "rho": "ρ", "Gamma": "Γ", "pi": "π", "dots": "…", "ldots": "…",
+    "infty": "∞", "le": "≤", "ge": "≥", "ne": "≠", "approx": "≈", "pm": "±", "times": "×", "sum": "Σ",
+    "left": "", "right": "", "big": "", "Big": "", ",": " ", ";": " ", "ln": "ln ", "max": "max ",
 }  # fmt: skip
 
 
@@ -34,8 +36,15 @@ def listing(claims: Mapping[str, tuple[str, Claim]]) -> str:
 
 
 def shown(chapter: str, claim: Claim) -> tuple[str, bool]:
-    """Return one claim with its derivation as text, and whether the derivation holds."""
-    examined = claim.derive().examine()
+    """Return one claim with its derivation as text, and whether the derivation holds.
+
+    Raises:
+        ClaimError: the claim's own code fails.
+    """
+    try:
+        examined = claim.derive().examine()
+    except Exception as error:
+        raise ClaimError(f"claim {claim.id}: {type(error).__name__}: {error}; mend the claim file") from error
     blocks = [
         f"{claim.id} — {as_text(claim.title)}",
         f"Chapter: {CHAPTERS[chapter]}",
@@ -44,12 +53,11 @@ def shown(chapter: str, claim: Claim) -> tuple[str, bool]:
         "Assumptions\n" + "\n".join(f"  - {as_text(a.text)}" for a in claim.assumptions),
     ]
     for route, steps in examined.routes:
-        blocks.append(f"Derivation: {route.title}\n\n{_indented(unicode_art(route.start))}")
+        blocks.append(f"Derivation: {route.title}\n\n{_art(route.start)}")
         for one in steps:
             mark = "✓" if one.holds else "✗"
             blocks.append(
-                f"  {one.step.rule}\n  {mark} {one.step.check.label}\n\n"
-                f"{_indented(unicode_art(one.step.expression))}"
+                f"  {one.step.rule}\n  {mark} {one.step.check.label}\n\n{_art(one.step.expression)}"
             )
     blocks.append(f"{'Proved' if examined.proved else 'FAILED'}: {examined.reason}")
     return "\n\n".join(blocks), examined.proved
@@ -61,17 +69,43 @@ def as_text(prose: str) -> str:
 
 
 def _math(latex: str) -> str:
-    for command, text in _WORDS.items():
-        latex = latex.replace(command, text)
-    latex = re.sub(r"\\sqrt\{([^{}]*)\}", r"√(\1)", latex)
-    latex = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"(\1)/(\2)", latex)
-    latex = re.sub(r"_\{?([a-z0-9])\}?(?![a-z])", r"_\1", latex)
-    return re.sub(r"\s+", " ", latex.replace("{", "").replace("}", "").replace("\\", "")).strip()
+    # A command of letters swallows the spaces after it.
+    latex = re.sub(r"\\([A-Za-z]+) *|\\([^A-Za-z])", _command, latex)
+    before = ""
+    while latex != before:
+        before = latex
+        for pattern, text in _FORMS:
+            latex = re.sub(pattern, text, latex)
+    return re.sub(r"\s+", " ", re.sub(r"[{}\\]", "", latex)).strip()
+
+
+def _command(match: re.Match[str]) -> str:
+    name = match[1] or match[2]
+    return _WORDS.get(name, f"\\{name}")
+
+
+def _grouped(text: str) -> str:
+    """Return ``text`` in parentheses unless it is one thing."""
+    return text if re.fullmatch(r"[^\W_]+(_\w)?|\(.*\)", text) and text.count("(") < 2 else f"({text})"
+
+
+_FORMS: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
+    (r"\\(?:operatorname|mathrm|text|mathbb)\{([^{}]*)\}", lambda m: m[1]),
+    (r"\\hat *\{?(\w)\}?", lambda m: f"{m[1]}\u0302"),
+    (r"\\sqrt\{([^{}]*)\}", lambda m: f"√{_grouped(m[1])}"),
+    (r"\\t?frac\{([^{}]*)\}\{([^{}]*)\}", lambda m: f"{_grouped(m[1])}/{_grouped(m[2])}"),
+    (r"\^\{?([23])(?:\}|(?<!\{[23]))", lambda m: "²³"[int(m[1]) - 2]),
+    (r"([_^])\{([^{}]*)\}", lambda m: m[1] + _grouped(m[2])),
+)
+"""What is written with groups in braces, innermost first."""
 
 
 def _wrapped(text: str) -> str:
     return textwrap.fill(text, _WIDTH)
 
 
-def _indented(art: str) -> str:
-    return textwrap.indent(art, "      ")
+def _art(expression: Any) -> str:
+    """Return an expression drawn in Unicode, set in from the left; LaTeX in names of symbols as text."""
+    names = {one: Symbol(_math(one.name)) for one in expression.free_symbols if "\\" in one.name}
+    lines = unicode_art(expression.xreplace(names)).splitlines()
+    return "\n".join(f"      {line}".rstrip() for line in lines)

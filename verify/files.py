@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import tempfile
 from pathlib import Path
@@ -44,14 +45,17 @@ def write_together(files: Mapping[Path, bytes]) -> None:
             leftover.unlink(missing_ok=True)
 
 
-def check_writable(folder: Path) -> None:
+def check_writable(folder: Path, name: str = "results.json") -> None:
     """Make ``folder`` and try it with an empty file, so that a long run does not end in vain.
 
     Raises:
-        OutputError: the folder cannot be made or written.
+        OutputError: the folder cannot be made or written, or a folder is in the place of the file ``name``.
     """
-    with _told_as_output_error(folder / "results.json"):
-        _beside(folder / "results.json").unlink()
+    path = folder / name
+    with _told_as_output_error(path):
+        _beside(path).unlink()
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
 
 
 def _beside(path: Path) -> Path:
@@ -77,7 +81,9 @@ def _told_as_output_error(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = error.strerror or str(error)
+        # A file where a folder should be: mkdir calls it "File exists".
+        in_the_way = isinstance(error, FileExistsError)
+        reason = os.strerror(errno.ENOTDIR) if in_the_way else error.strerror or str(error)
         raise OutputError(
             f"{path}: cannot be written ({reason}); free space or choose another folder with --out"
         ) from error

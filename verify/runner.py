@@ -108,7 +108,7 @@ def run(
         VerifyError: a setting is impossible or a claim is broken.
     """
     begun = time.perf_counter()
-    workers = workers or os.cpu_count() or 1
+    workers = (os.cpu_count() or 1) if workers is None else workers
     if workers < 1:
         raise SettingsError(f"--workers {workers}: at least one is needed")
     progress = progress or Progress()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -22,7 +23,7 @@ _MARKS = {Verdict.CONFIRMED: "✓", Verdict.APPROXIMATE: "≈", Verdict.REFUTED:
 def following(total: int | None) -> Iterator[Listener]:
     """Yield a listener that shows the progress of a run on standard error."""
     if not sys.stderr.isatty():
-        yield Listener(finished=lambda record: print(f"{record.id}: {record.verdict}", file=sys.stderr))  # noqa: T201
+        yield Listener(finished=lambda record: tell(f"{record.id}: {record.verdict}"))
         return
     columns = (
         TextColumn("{task.description:<42}"),
@@ -42,10 +43,25 @@ def following(total: int | None) -> Iterator[Listener]:
 def rendering() -> Iterator[Callable[[str], None]]:
     """Yield a function that shows which part of the report is being made."""
     if not sys.stderr.isatty():
-        yield lambda phase: print(f"rendering: {phase}", file=sys.stderr)  # noqa: T201
+        yield lambda phase: tell(f"rendering: {phase}")
         return
     with Console(stderr=True).status("rendering") as status:
         yield lambda phase: status.update(f"rendering: {phase}")
+
+
+def tell(text: str) -> None:
+    """Print a line on standard error; progress that nobody can receive is no reason to stop."""
+    try:
+        print(text, file=sys.stderr, flush=True)  # noqa: T201 - this is the terminal
+    except OSError:
+        silence(sys.stderr)
+
+
+def silence(stream: TextIO) -> None:
+    """Send whatever is still written to ``stream`` to nowhere; its reader is gone or its disk full."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def verdict_line(record: ClaimRecord) -> str:

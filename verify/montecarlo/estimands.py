@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from verify.montecarlo.components import Array
     from verify.montecarlo.intervals import Interval
 
-MIN_BLOCKS = 256
+MIN_BLOCKS = 128
 """Fewer blocks than this are never judged: the block mean must be close to normal in its far tails."""
 
 PILOT_BLOCKS = 1024
@@ -95,7 +95,8 @@ class Smooth:
             skewness = self._skewness(sample, slope)
             interval = intervals.skewness_corrected(value, error, skewness, sample.blocks, quantile)
             of_mean = skewness / math.sqrt(sample.blocks)
-            reliable = intervals.is_reliable(of_mean, alpha)
+            # Blocks that all agree may have missed a rare event: no spread is no information.
+            reliable = variance > 0 and intervals.is_reliable(of_mean, alpha)
             return Measured(
                 value, error, interval, sample.blocks, sample.coordinates, skewness=of_mean, reliable=reliable
             )

@@ -9,12 +9,12 @@ from verify.montecarlo.estimands import MIN_BLOCKS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SIDES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+SIDES = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 
-_MULTIPLY_ADD = 0.009
+_MULTIPLY_ADD = 0.02
 """Time of one multiply-add of a matrix product, in units of drawing one component."""
 
-_PER_BLOCK = 12.0
+_PER_BLOCK = 20.0
 """Time that a block costs whatever its size, in the same unit; it counts only for the smallest."""
 
 _DEVIATIONS = 7.0
@@ -24,7 +24,7 @@ _DEVIATIONS = 7.0
 def block_cost(d: int, side: int) -> float:
     """Return the time of one side×side block of d-dimensional scores, in components drawn."""
     product = 2 * side * d * d if d < side else side * side * d
-    return 2 * side * d + _MULTIPLY_ADD * product + 0.1 * min(d, side) ** 2 + _PER_BLOCK
+    return 2 * side * d + _MULTIPLY_ADD * product + 0.2 * min(d, side) ** 2 + _PER_BLOCK
 
 
 def best_side(d: int, relative_variance: Callable[[int], float], tolerance: float) -> int:

@@ -42,21 +42,21 @@ class ScoreMatrices:
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return (mean S, mean S²) of ``count`` score matrices, shape (count, 2)."""
         queries, keys = (self._vectors(rng, count, law) for law in (self.query, self.key))
-        total = np.einsum("bd,bd->b", queries.sum(axis=1), keys.sum(axis=1))
+        total = np.einsum("bd,bd->b", np.einsum("bdm->bd", queries), np.einsum("bdm->bd", keys))
         if self.d < self.side:
             # The squared Frobenius norm of QKᵀ is tr(QᵀQ·KᵀK), and the d×d matrices are smaller.
-            grams = (x.transpose(0, 2, 1) @ x for x in (queries, keys))
-            squares = np.einsum("bij,bij->b", *grams)
+            squares = np.einsum("bij,bij->b", queries @ _transposed(queries), keys @ _transposed(keys))
         else:
-            scores = queries @ keys.transpose(0, 2, 1)
+            scores = _transposed(queries) @ keys
             squares = np.einsum("bij,bij->b", scores, scores)
         return np.stack([self.scale * total, self.scale**2 * squares], axis=1) / self.scores
 
     def _vectors(self, rng: np.random.Generator, count: int, law: ComponentLaw) -> Array:
-        own = law.draw(rng, (count, self.side, self.d))
+        """Return vectors as columns, shape (count, d, side): long rows make small products fast."""
+        own = law.draw(rng, (count, self.d, self.side))
         if self.correlation:
             own *= math.sqrt(1 - self.correlation)
-            own += math.sqrt(self.correlation) * law.draw(rng, (count, self.side, 1))
+            own += math.sqrt(self.correlation) * law.draw(rng, (count, 1, self.side))
         return own
 
 
@@ -120,10 +120,15 @@ class SharedPairs:
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return (mean S², (mean S)², mean S) of ``count`` sets of vectors, shape (count, 3)."""
-        x = self.law.draw(rng, (count, self.vectors, self.d))
-        gram = x @ x.transpose(0, 2, 1)
-        diagonal = np.einsum("bii->bi", gram)
-        # The Gram matrix holds each pair twice, and the vectors' own lengths on its diagonal.
-        mean = (gram.sum(axis=(1, 2)) - diagonal.sum(axis=1)) / (2 * self.scores)
-        squares = np.einsum("bij,bij->b", gram, gram) - np.einsum("bi,bi->b", diagonal, diagonal)
+        x = self.law.draw(rng, (count, self.d, self.vectors))
+        lengths = np.einsum("bdv,bdv->bv", x, x)
+        total = np.einsum("bdv->bd", x)
+        mean = (np.einsum("bd,bd->b", total, total) - lengths.sum(axis=1)) / (2 * self.scores)
+        # XᵀX and XXᵀ have the same squared norm; it holds each pair twice, and each vector with itself.
+        gram = x @ _transposed(x) if self.d < self.vectors else _transposed(x) @ x
+        squares = np.einsum("bij,bij->b", gram, gram) - np.einsum("bv,bv->b", lengths, lengths)
         return np.stack([squares / (2 * self.scores), mean**2, mean], axis=1)
+
+
+def _transposed(x: Array) -> Array:
+    return x.transpose(0, 2, 1)

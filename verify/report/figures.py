@@ -13,11 +13,11 @@ import matplotlib as mpl
 from matplotlib import font_manager
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure as Canvas
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from verify.errors import RenderError
 from verify.report import numbers
-from verify.report.labels import label_layers
+from verify.report.labels import label_layers, readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 FAMILY = "Source Sans Pro"
 _INK = "#010203"  # stands for the surrounding text's colour until the SVG is written
-_WIDTH, _HEIGHT = 6.7, 3.5  # inches; the print's text width
+_WIDTH, _HEIGHT = 6.7, 3.1  # inches; the print's text width
 _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "sdpa-verify",
@@ -100,7 +100,7 @@ def draw(figure: Figure, prefix: str) -> str:
     with mpl.rc_context(_SETTINGS):
         canvas = Canvas(figsize=(_WIDTH, _HEIGHT), dpi=72)  # one pixel is one point of the SVG
         FigureCanvasSVG(canvas)
-        axes = canvas.add_axes((0.07, 0.135, 0.63, 0.775))
+        axes = canvas.add_axes((0.07, 0.15, 0.63, 0.75))
         looks = list(_looks(figure.layers))
         try:
             for layer, look in zip(figure.layers, looks, strict=True):
@@ -150,10 +150,10 @@ def _draw_layer(axes: Axes, layer: Layer, look: Look) -> None:
 
 
 def _dress(axes: Axes, figure: Figure) -> None:
-    axes.set_xlabel(figure.x.label, labelpad=4)
+    axes.set_xlabel(readable(figure.x.label), labelpad=4)
     # Upright above its axis: nobody turns the head to read it.
     axes.annotate(
-        figure.y.label,
+        readable(figure.y.label),
         (0, 1),
         xycoords=("figure fraction", "axes fraction"),
         va="bottom",
@@ -164,14 +164,12 @@ def _dress(axes: Axes, figure: Figure) -> None:
         if record.scale == "log":
             getattr(axes, f"set_{axis.axis_name}scale")("log")
             axis.set_major_locator(LogLocator(numticks=7))
-            axis.set_minor_formatter(NullFormatter())
         else:
             axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
-            axis.set_minor_locator(NullLocator())
+        axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(FuncFormatter(_tick(record)))
     axes.grid(visible=True, which="major", color=_INK, alpha=0.13, lw=0.6)
     axes.tick_params(which="major", length=3.5, width=0.7, pad=3)
-    axes.tick_params(which="minor", length=2, width=0.5)
     axes.set_axisbelow(True)
 
 

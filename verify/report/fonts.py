@@ -64,15 +64,14 @@ def _rule(face: Face, address: str, kind: str) -> str:
 def _subset(face: Face, characters: str) -> str:
     """Return a face cut down to some characters, as a data address."""
     logging.getLogger("fontTools").setLevel(logging.ERROR)
-    font = TTFont(face.for_screen, recalcTimestamp=False, lazy=True)
     # Kerning takes most of the time; the few italic words and symbols do without.
-    dropped = ["GSUB", "GDEF", "BASE"] + ([] if face.style == "normal" else ["GPOS"])
     options = Options(hinting=False, layout_features=["kern"])
-    options.drop_tables += dropped
+    options.drop_tables += ["GSUB", "GDEF", "BASE"] + ([] if face.style == "normal" else ["GPOS"])
     subsetter = Subsetter(options)
     subsetter.populate(text=characters)
-    subsetter.subset(font)
-    font.flavor = "woff2"
     stream = BytesIO()
-    font.save(stream)
+    with TTFont(face.for_screen, recalcTimestamp=False, lazy=True) as font:
+        subsetter.subset(font)
+        font.flavor = "woff2"
+        font.save(stream)
     return "data:font/woff2;base64," + base64.b64encode(stream.getvalue()).decode()

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
+from verify.report.latex import pieces, simple
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -32,7 +34,7 @@ def label_layers(axes: Axes, layers: Sequence[Layer], looks: Sequence[Look]) -> 
     if not labelled:
         return
     box = axes.get_window_extent()
-    texts = [textwrap.wrap(_unbreakable(layer.label), _CHARACTERS) for layer, _ in labelled]
+    texts = [textwrap.wrap(readable(layer.label), _CHARACTERS) for layer, _ in labelled]
     wanted = [_end(axes, layer) for layer, _ in labelled]
     heights = [len(lines) * _LINE for lines in texts]
     places = spread(wanted, heights, box.y0, box.y1, _GAP)
@@ -71,9 +73,14 @@ def _end(axes: Axes, layer: Layer) -> float:
     return shown[-1] if shown else axes.get_window_extent().y0
 
 
-def _unbreakable(label: str) -> str:
-    # A formula must not be cut at its spaces; they mean nothing in it but the end of a name.
-    return re.sub(r"\$[^$]*\$", lambda formula: re.sub(r"\s+", "{}", formula[0]), label)
+def readable(label: str) -> str:
+    """Return a label whose formulas the figures' text face can set and no line break can cut."""
+    return "".join(_formula(piece.text) if piece.is_formula else piece.text for piece in pieces(label))
+
+
+def _formula(latex: str) -> str:
+    # Spaces mean nothing in a formula but the end of a name.
+    return "$" + re.sub(r"\s+", "{}", simple(latex)) + "$"
 
 
 def _mark(axes: Axes, layer: Layer, look: Look, left: float, right: float, height: float) -> None:

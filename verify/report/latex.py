@@ -129,6 +129,29 @@ def spoken(latex: str) -> str:
     return re.sub(r" ([)\],.;])", r"\1", re.sub(r"([(\[]) ", r"\1", text))
 
 
+_ROOT = re.compile(r"\\sqrt\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
+_KEPT = frozenset([r"\mathrm", r"\,", r"\;", r"\:", r"\ ", r"\quad", r"\qquad"])
+
+
+def simple(latex: str) -> str:
+    """Return a formula that a text face can set: fractions on one line, signs as characters."""
+    text = re.sub(r"\\(?:operatorname|mathbb|text)\b\*?", lambda _name: r"\mathrm", latex)
+    while (shorter := _FRACTION.sub(_fraction, text)) != text:
+        text = shorter
+    text = _ROOT.sub(lambda root: f"√{{{root[1] if len(spoken(root[1])) < 4 else f'({root[1]})'}}}", text)
+    return re.sub(r"\\(?:[A-Za-z]+|.)\s*", _character, text)
+
+
+def _character(name: re.Match[str]) -> str:
+    command = name[0].rstrip() or name[0]
+    if command in _KEPT:
+        return command
+    sign = _NAMES.get(command)
+    if sign is None:
+        return name[0]
+    return rf"\mathrm{{{sign}}}" if len(sign) == 1 and sign.isalpha() else sign
+
+
 def _fraction(match: re.Match[str]) -> str:
     above, below = match[1].strip(), match[2].strip()
     return "/".join(part if len(part) < 2 or part.isalnum() else f"({part})" for part in (above, below))

@@ -1,12 +1,20 @@
-"""Columns of numbers aligned on the decimal point."""
+"""Tables of checks, their numbers aligned on the decimal point."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import TYPE_CHECKING
+
+from verify.report import numbers
+from verify.report.latex import Prose
+from verify.report.words import Badge, badge, cell_text, tolerance_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from verify.evidence import Check, Control
 
 # Advances of Source Sans in em; its figures all have the same.
 _FIGURE, _POINT, _GAP, _TIMES, _SUPERSCRIPT = 0.497, 0.249, 0.2, 0.497, 0.36
@@ -18,6 +26,60 @@ class Cell:
 
     text: str
     pad: float
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    """What a check or several of them are about: quantity, prediction in symbols, method and tolerance."""
+
+    quantity: Prose
+    formula: Prose
+    note: Prose
+
+
+@dataclass(frozen=True, slots=True)
+class RowView:
+    """One check as a row; ``title`` is None where the table has one for all its rows."""
+
+    anchor: str
+    title: Title | None
+    label: Prose
+    predicted: Cell
+    estimate: Cell
+    error: Cell
+    low: Cell
+    high: Cell
+    sample: str
+    looks: int
+    verdict: Badge
+
+
+@dataclass(frozen=True, slots=True)
+class TableView:
+    """The checks of one quantity under a common title, or single checks each with its own."""
+
+    title: Title | None
+    rows: tuple[RowView, ...]
+
+
+def tables(claim: str, checks: Sequence[Check]) -> tuple[TableView, ...]:
+    """Return a claim's checks gathered by quantity, in their order; ``claim`` is its id."""
+    found: list[TableView] = []
+    for _, group in groupby(checks, key=lambda check: (check.quantity, check.method, check.tolerance_of)):
+        table = _table(claim, tuple(group))
+        if table.title is None and found and found[-1].title is None:
+            found[-1] = replace(found[-1], rows=found[-1].rows + table.rows)
+        else:
+            found.append(table)
+    return tuple(found)
+
+
+def sample(of: Check | Control) -> str:
+    """Return blocks and draws, such as ``4096 / 16.8 M``; nothing for an exact value."""
+    if of.blocks == 0:
+        return ""
+    draws = numbers.count(of.draws) if of.draws < 1_000_000 else numbers.exact(of.draws / 1e6, 3) + " M"
+    return f"{numbers.count(of.blocks)} / {draws}"
 
 
 def aligned(texts: Sequence[str]) -> tuple[Cell, ...]:
@@ -36,3 +98,55 @@ def _tail(text: str) -> float:
     if power:
         width += _TIMES + 2 * _FIGURE + (len(power) - 2) * _SUPERSCRIPT
     return width
+
+
+def _table(claim: str, checks: tuple[Check, ...]) -> TableView:
+    first = checks[0]
+    common = [
+        key for key, value in first.cell.items() if all(check.cell.get(key) == value for check in checks)
+    ]
+    method = "weighted fit" if first.method == "fit" else ""
+    shared = cell_text({key: first.cell[key] for key in common})
+    formulas = {check.prediction_latex for check in checks}
+    formula = formulas.pop() if len(formulas) == 1 else ""
+    title = Title(
+        quantity=Prose(first.quantity),
+        # A bare number stands in the column of predictions already.
+        formula=Prose(f"predicted ${formula}$" if _has_symbol(formula) else ""),
+        note=Prose("; ".join(filter(None, [method, shared, tolerance_text(first)]))),
+    )
+    if len(checks) == 1:
+        return TableView(None, _rows(claim, checks, common, title))
+    return TableView(title, _rows(claim, checks, common, None))
+
+
+def _has_symbol(latex: str) -> bool:
+    return re.search("[A-Za-z]", re.sub(r"\\[A-Za-z]+", "", latex)) is not None
+
+
+def _rows(
+    claim: str, checks: tuple[Check, ...], common: Sequence[str], title: Title | None
+) -> tuple[RowView, ...]:
+    found = [numbers.estimate(check.estimate, check.standard_error, check.interval) for check in checks]
+    measured = [check.method != "exact" for check in checks]
+    predicted = aligned([numbers.beside(check.prediction, check.standard_error) for check in checks])
+    estimates = aligned([one.value + one.times for one in found])
+    errors = aligned([one.error + one.times if one.error else "" for one in found])
+    lows = aligned([one.low + one.times if real else "" for one, real in zip(found, measured, strict=True)])
+    highs = aligned([one.high + one.times if real else "" for one, real in zip(found, measured, strict=True)])
+    return tuple(
+        RowView(
+            anchor=f"{claim}.{check.id}",
+            title=title,
+            label=cell_text(check.cell, without=common),
+            predicted=predicted[place],
+            estimate=estimates[place],
+            error=errors[place],
+            low=lows[place],
+            high=highs[place],
+            sample=sample(check),
+            looks=check.looks,
+            verdict=badge(check.verdict),
+        )
+        for place, check in enumerate(checks)
+    )

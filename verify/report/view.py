@@ -98,6 +98,7 @@ class ReportView:
     figure_claim: CardView | None
     chapters: tuple[ChapterView, ...]
     sources: tuple[SourceView, ...]
+    concerns: tuple[CardView, ...]
     corrections: tuple[StatementView, ...]
     settings: tuple[tuple[str, str], ...]
     environment: tuple[tuple[str, str], ...]
@@ -137,6 +138,7 @@ def view(record: RunRecord) -> ReportView:
         figure_claim=figured,
         chapters=chapters,
         sources=sources,
+        concerns=tuple(c for c in cards if c.verdict.tone != "good" or c.proof.tone == "bad"),
         corrections=_corrections(sources),
         settings=_settings(record),
         environment=tuple(sorted(record.run.environment.items())),

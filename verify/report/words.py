@@ -84,10 +84,14 @@ def closest_call(checks: Sequence[Check]) -> Check | None:
     return None
 
 
-def sentence(check: Check) -> Prose:
-    """Return one sentence that holds all of a measured check: value, interval, level, band, prediction."""
+def sentence(check: Check, *, proved: bool) -> Prose:
+    """Return one sentence that holds all of a measured check: value, interval, level, band, prediction.
+
+    Only a ``proved`` claim's prediction is called derived.
+    """
     found = numbers.estimate(check.estimate, check.standard_error, check.interval)
-    predicted = numbers.beside(check.prediction, check.standard_error)
+    origin = "derived" if proved else "predicted"
+    predicted = f"{origin} {numbers.beside(check.prediction, check.standard_error)}"
     where = cell_text(check.cell)
     at = f" at {where}" if where else ""
     return Prose(
@@ -100,13 +104,13 @@ def _place(check: Check, predicted: str) -> str:
     band = f"±{numbers.percent(check.tolerance)} of {check.tolerance_of}"
     match check.verdict:
         case Verdict.CONFIRMED:
-            return f"it lies within {band} and holds the derived {predicted}"
+            return f"it lies within {band} and holds the {predicted}"
         case Verdict.APPROXIMATE:
-            return f"it lies within {band} around the derived {predicted}, but leaves that value itself out"
+            return f"it lies within {band} around the {predicted}, but leaves that value itself out"
         case Verdict.REFUTED:
-            return f"it lies wholly outside {band} around the predicted {predicted}"
+            return f"it lies wholly outside {band} around the {predicted}"
         case Verdict.UNDECIDED:
-            return f"it is neither within nor outside {band} around the predicted {predicted}"
+            return f"it is neither within nor outside {band} around the {predicted}"
 
 
 def _room(check: Check) -> float:

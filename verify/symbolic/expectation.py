@@ -16,7 +16,21 @@ from itertools import product
 from math import comb, prod
 from typing import TYPE_CHECKING, Any
 
-from sympy import Dummy, Function, Idx, Indexed, Mul, Poly, S, Sum, Symbol, expand
+from sympy import (
+    Dummy,
+    Function,
+    Idx,
+    Indexed,
+    Mul,
+    Poly,
+    PolynomialError,
+    S,
+    Sum,
+    Symbol,
+    expand,
+    fraction,
+    together,
+)
 from sympy.core.sorting import default_sort_key
 
 from verify.errors import VerifyError
@@ -143,6 +157,30 @@ def expanded(expression: Any, population: Population, dimension: int) -> Any:
 
     concrete = expression.replace(Var, lambda x: E((x - mean(x)) ** 2))
     return expand(concrete.replace(E, mean).subs(population.dimension, dimension).doit())
+
+
+def degree_bound(one: Any, other: Any, dimension: Any) -> int:
+    """Return a bound on the degree in the dimension of (one - other) times their denominators.
+
+    A sum over the index contributes at most one power of the dimension to an expectation. Half powers of
+    the dimension (from its root) are counted as such and rounded up.
+
+    Raises:
+        DerivationError: an expression is no rational function of the dimension or of its root.
+    """
+    root = Dummy(positive=True)
+
+    def degrees(expression: Any) -> tuple[Any, Any]:
+        bare = expression.replace(Var, lambda x: x**2).replace(E, lambda x: x)
+        skeleton = bare.replace(Sum, lambda term, *_: dimension * term).subs(dimension, root**2)
+        top, bottom = fraction(together(expand(skeleton)))
+        try:
+            return Poly(top, root).degree(), Poly(bottom, root).degree()
+        except PolynomialError as error:
+            raise DerivationError(f"{expression}: no rational function of {dimension}") from error
+
+    (top, bottom), (other_top, other_bottom) = degrees(one), degrees(other)
+    return int(max(0, top + other_bottom, other_top + bottom) + 1) // 2
 
 
 def _component(atom: Any) -> Component:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Indexed, S, Symbol, pretty
+from sympy import Indexed, S, Symbol
 from sympy.printing.latex import LatexPrinter
+from sympy.printing.pretty.pretty import PrettyPrinter
+from sympy.printing.printer import Printer
 from sympy.printing.str import StrPrinter
 
 
@@ -36,21 +38,28 @@ class _Plain(StrPrinter):  # type: ignore[misc]  # SymPy has no types
     pass
 
 
-class _Printer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
-    def _print_Indexed(self, expr: Any) -> str:  # noqa: N802  # SymPy dispatches by this name
-        return rf"{self._print(expr.base)}_{{{','.join(map(self._print, expr.indices))}}}"
-
+class _MinusLast(Printer):  # type: ignore[misc]  # SymPy has no types
     def _as_ordered_terms(self, expr: Any, order: Any = None) -> list[Any]:
         terms: list[Any] = super()._as_ordered_terms(expr, order)
         return sorted(terms, key=lambda term: bool(term.could_extract_minus_sign()))
 
 
-_PRINTER = _Printer({"mul_symbol": None, "ln_notation": True, "fold_short_frac": False})
+class _Latex(_MinusLast, LatexPrinter):  # type: ignore[misc]  # SymPy has no types
+    def _print_Indexed(self, expr: Any) -> str:  # noqa: N802  # SymPy dispatches by this name
+        return rf"{self._print(expr.base)}_{{{','.join(map(self._print, expr.indices))}}}"
+
+
+class _Art(_MinusLast, PrettyPrinter):  # type: ignore[misc]  # SymPy has no types
+    pass
+
+
+_LATEX = _Latex({"mul_symbol": None, "ln_notation": True, "fold_short_frac": False})
+_ART = _Art({"use_unicode": True, "wrap_line": False})
 
 
 def latex(expression: Any) -> str:
     """Return the LaTeX of a SymPy expression or relation."""
-    text: str = _PRINTER.doprint(expression)
+    text: str = _LATEX.doprint(expression)
     return text
 
 
@@ -63,7 +72,7 @@ def plain(expression: Any) -> str:
 def unicode_art(expression: Any) -> str:
     """Return a SymPy expression or relation drawn with Unicode characters, on several lines."""
     entries = {entry: _as_symbol(entry) for entry in expression.atoms(Indexed)}
-    text: str = pretty(expression.xreplace(entries), use_unicode=True, wrap_line=False)
+    text: str = _ART.doprint(expression.xreplace(entries))
     return text
 
 
