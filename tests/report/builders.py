@@ -1,0 +1,100 @@
+"""Short ways to make the records of a claim up."""
+
+from __future__ import annotations
+
+from verify.evidence import Check, Control, Step, Verdict
+
+LEVEL = 1 - 6.08e-7
+_Z = 4.99
+
+
+def step(latex: str, rule: str, checked_by: str, *, holds: bool = True, plain: str = "") -> Step:
+    """Return a derivation's step."""
+    return Step(latex=latex, plain=plain, rule=rule, checked_by=checked_by, holds=holds)
+
+
+def check(
+    name: str,
+    estimate: float,
+    prediction: float,
+    *,
+    verdict: Verdict = Verdict.CONFIRMED,
+    error: float | None = None,
+    scale: float | None = None,
+    quantity: str = r"$\operatorname{Var}(q \cdot k)$",
+    method: str = "monte-carlo",
+    cell: dict[str, int | float | str] | None = None,
+    of: str = "the prediction",
+    latex: str = "d_k",
+    tolerance: float = 0.01,
+) -> Check:
+    """Return a check; ``scale`` is what the tolerance is a fraction of, the prediction if not given."""
+    error = abs(prediction) * 0.0015 if error is None else error
+    scale = abs(prediction) if scale is None else scale
+    return Check.model_validate(
+        {
+            "id": name,
+            "quantity": quantity,
+            "method": method,
+            "cell": cell or {},
+            "prediction": prediction,
+            "prediction_latex": latex,
+            "estimate": estimate,
+            "standard_error": error,
+            "interval": (estimate - _Z * error, estimate + 1.04 * _Z * error),
+            "level": LEVEL,
+            "tolerance": tolerance,
+            "tolerance_of": of,
+            "band": (prediction - tolerance * scale, prediction + tolerance * scale),
+            "verdict": verdict,
+            "looks": 1 if method == "monte-carlo" else 0,
+            "blocks": 4096 if method == "monte-carlo" else 36864,
+            "draws": 16_777_216,
+        }
+    )
+
+
+def exact_check(name: str, value: float, latex: str, quantity: str) -> Check:
+    """Return a check of two exact values."""
+    return Check.model_validate(
+        {
+            "id": name,
+            "quantity": quantity,
+            "method": "exact",
+            "cell": {},
+            "prediction": value,
+            "prediction_latex": latex,
+            "estimate": value,
+            "standard_error": 0,
+            "interval": (value, value),
+            "level": 1,
+            "tolerance": 0,
+            "tolerance_of": "",
+            "band": (value, value),
+            "verdict": "confirmed",
+            "looks": 0,
+            "blocks": 0,
+            "draws": 0,
+        }
+    )
+
+
+def control(name: str, what: str, prediction: float, estimate: float, **more: object) -> Control:
+    """Return a control that comes out refuted unless told otherwise."""
+    spread = 0.0075 * abs(estimate)
+    return Control.model_validate(
+        {
+            "id": name,
+            "what": what,
+            "cell": {"d_k": 64, "law": "normal"},
+            "prediction": prediction,
+            "estimate": estimate,
+            "interval": (estimate - spread, estimate + spread),
+            "band": (0.99 * prediction, 1.01 * prediction),
+            "verdict": "refuted",
+            "power": 0.99998,
+            "blocks": 4096,
+            "draws": 16_777_216,
+            **more,
+        }
+    )

@@ -1,0 +1,33 @@
+"""The made-up run, rendered once for all tests of the report."""
+
+import pytest
+
+from tests.report.records import record
+from verify.evidence import RunRecord
+from verify.report.html import render_html
+from verify.report.parts import Parts
+from verify.report.pdf import render_pdf
+
+
+@pytest.fixture(scope="session")
+def run() -> RunRecord:
+    """Return a run with a claim of every outcome."""
+    return record()
+
+
+@pytest.fixture(scope="session")
+def parts(run: RunRecord) -> Parts:
+    """Return the run's view, formulas and figures."""
+    return Parts.of(run)
+
+
+@pytest.fixture(scope="session")
+def page(run: RunRecord, parts: Parts) -> str:
+    """Return the run's HTML."""
+    return render_html(run, parts)
+
+
+@pytest.fixture(scope="session")
+def pdf(run: RunRecord, parts: Parts) -> bytes:
+    """Return the run's PDF."""
+    return render_pdf(run, parts)

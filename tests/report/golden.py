@@ -1,0 +1,47 @@
+"""Writes the golden cards anew: ``python -m tests.report.golden``; read the difference afterwards."""
+
+import re
+from pathlib import Path
+
+from markupsafe import Markup
+
+from tests.report.records import CLAIMS, record
+from verify.report.math import Formula, Formulas
+from verify.report.typeset import render
+from verify.report.view import view
+from verify.report.words import Badge
+
+FOLDER = Path(__file__).parent / "golden"
+
+
+class Spelled:
+    """Spells pictures out, so that a golden card does not depend on fonts."""
+
+    def formula(self, formula: Formula, style: str, words: str) -> Markup:  # noqa: ARG002
+        """Return the formula's words."""
+        return Markup("⟨{}⟩").format(words)
+
+    def mark(self, badge: Badge) -> Markup:
+        """Return the mark's name."""
+        return Markup("⟨{}⟩").format(badge.mark)
+
+    def figure(self, key: str, words: str) -> Markup:
+        """Return the figure's key and words."""
+        return Markup("⟨figure {}: {}⟩").format(key, words)
+
+
+def cards() -> dict[str, str]:
+    """Return the card of every made-up claim as HTML, by claim id."""
+    page = render("report.html.j2", view(record()), Formulas(), Spelled(), definitions=str)
+    found = re.findall(r'<article class="card" id="([^"]+)".*?</article>', page, flags=re.DOTALL)
+    assert found == [claim.id for claim in CLAIMS]
+    whole = re.finditer(r'<article class="card".*?</article>', page, flags=re.DOTALL)
+    return {
+        name: re.sub(r"\n\s*\n+", "\n", match[0]) + "\n" for name, match in zip(found, whole, strict=True)
+    }
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for name, card in cards().items():
+        (FOLDER / f"{name}.html").write_text(card, encoding="utf-8")

@@ -1,0 +1,110 @@
+"""Figures come from evidence alone, look the same every time, and never rely on colour."""
+
+import itertools
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.report.score_variance import SCORE_VARIANCE
+from verify.errors import RenderError
+from verify.evidence import Axis, Figure, Layer
+from verify.report.figures import draw
+from verify.report.labels import spread
+
+FIGURE = SCORE_VARIANCE.series[0]
+KINDS = Figure(
+    id="kinds",
+    title="All kinds",
+    alt="All kinds of layers.",
+    x=Axis(label="n"),
+    y=Axis(label=r"$\sigma^2$ per key"),
+    layers=tuple(
+        Layer(
+            kind=kind,
+            role=role,
+            label=f"{kind} {role} $d _k$",
+            x=(1, 2, 3),
+            y=(1, 4, 9),
+            lo=(0, 3, 8),
+            hi=(2, 5, 10),
+        )
+        for kind in ("points", "line", "band", "steps")
+        for role in ("truth", "measured", "control", "other")
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def drawn() -> str:
+    """Return the figure of the made-up claim."""
+    return draw(FIGURE, "x.")
+
+
+def test_same_record_same_text(drawn: str) -> None:
+    """Drawing twice gives the same bytes."""
+    assert draw(FIGURE, "x.") == drawn
+
+
+def test_text_is_text_in_the_surrounding_colour(drawn: str) -> None:
+    """Labels stay text in the report's face and follow the page's colour; axes too."""
+    assert "measured, with" in drawn
+    assert "variance of the score" in drawn
+    assert set(re.findall(r"font-family: ([^;]+);", drawn)) == {"'Source Sans Pro'"}
+    assert "#010203" not in drawn
+    assert drawn.count("currentColor") > 20
+
+
+def test_ids_carry_the_prefix_and_resolve(drawn: str) -> None:
+    """Several figures can lie in one page: every id is prefixed and every reference resolves."""
+    ids = re.findall(r' id="([^"]+)"', drawn)
+    assert ids
+    assert all(name.startswith("x.") for name in ids)
+    assert set(re.findall(r'(?:url\(#|href="#)([^")]+)', drawn)) <= set(ids)
+
+
+@pytest.mark.parametrize("figure", [FIGURE, KINDS])
+def test_is_well_formed_and_leaks_nothing(figure: Figure) -> None:
+    """The figure is a bare element without style rules or metadata, for a page and for an image."""
+    svg = draw(figure, "p.")
+    root = ET.fromstring(svg)  # noqa: S314
+    assert root.tag.endswith("svg")
+    assert "<style" not in svg
+    assert "metadata" not in svg
+    assert "http" not in svg.replace("http://www.w3.org/", "")
+
+
+def test_layers_differ_in_shape_as_well_as_colour() -> None:
+    """Layers of the same kind have distinct markers or dashes, whatever their role."""
+    svg = draw(FIGURE, "x.")
+    dashes = set(re.findall(r"stroke-dasharray: ([^;]+);", svg))
+    assert len(dashes) == 2
+
+
+def test_bad_latex_in_a_label_is_an_error() -> None:
+    """A label that cannot be set is told in one line that names the figure."""
+    broken = FIGURE.model_copy(update={"x": Axis(label=r"$\frac{a$", scale="log")})
+    with pytest.raises(RenderError, match="figure line"):
+        draw(broken, "x.")
+
+
+def test_values_that_a_log_axis_cannot_show() -> None:
+    """Zeros and negative values on a log axis are left out, not an error."""
+    layers = tuple(layer.model_copy(update={"y": (0.0, *layer.y[1:-1], -1.0)}) for layer in FIGURE.layers[:2])
+    nothing = FIGURE.layers[0].model_copy(update={"y": (0.0,) * 9})
+    assert "nan" not in draw(FIGURE.model_copy(update={"layers": (*layers, nothing)}), "x.")
+
+
+@given(st.lists(st.tuples(st.floats(0, 200), st.floats(8, 30)), min_size=1, max_size=6))
+def test_labels_never_overlap(labels: list[tuple[float, float]]) -> None:
+    """Labels keep apart, and inside the axes, whenever they fit there."""
+    wanted, heights = [place for place, _ in labels], [height for _, height in labels]
+    places = spread(wanted, heights, 0, 220, 3)
+    spans = sorted(
+        (place - height / 2, place + height / 2) for place, height in zip(places, heights, strict=True)
+    )
+    assert all(above[0] - below[1] > 3 - 1e-6 for below, above in itertools.pairwise(spans))
+    assert spans[0][0] > -1e-6
+    assert spans[-1][1] < 220 + 1e-6

@@ -1,0 +1,67 @@
+"""LaTeX in prose is found, long formulas break where mathematicians break them, formulas can be read out."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from verify.report.latex import in_lines, pieces, plain, spoken
+
+
+@pytest.mark.parametrize(
+    ("prose", "expected"),
+    [
+        ("no formula", [("no formula", False)]),
+        ("so $d_k$ it is", [("so ", False), ("d_k", True), (" it is", False)]),
+        (r"costs 5\$", [("costs 5$", False)]),
+        ("costs 5$ alone", [("costs 5$ alone", False)]),
+        (r"$\text{5\$}$", [(r"\text{5\$}", True)]),
+        ("", []),
+    ],
+)
+def test_prose_is_split(prose: str, expected: list[tuple[str, bool]]) -> None:
+    """Formulas stand between dollar signs; a lone or escaped one is a dollar."""
+    assert [tuple(piece) for piece in pieces(prose)] == expected
+
+
+@given(st.text(alphabet="ab$\\ {}_^", max_size=30))
+def test_splitting_never_fails(prose: str) -> None:
+    """Any text can be split, and keeps its letters."""
+    joined = "".join(piece.text for piece in pieces(prose))
+    assert [c for c in joined if c in "ab"] == [c for c in prose if c in "ab"]
+
+
+@pytest.mark.parametrize(
+    ("latex", "words"),
+    [
+        (r"\operatorname{Var}\left(q \cdot k\right) = d_{k}", "Var(q · k) = d_k"),
+        (r"\frac{1}{\sqrt{d_k}}", "1/(√d_k)"),
+        (r"\left(1 + t^{2}\right)^{- \frac{d}{2}}", "(1 + t^2)^(− d/2)"),
+        (r"\begin{aligned} a &= b \\ c &= d \end{aligned}", "a = b; c = d"),
+        (r"\sigma^2 \leq \kappa_q", "σ^2 ≤ κ_q"),
+    ],
+)
+def test_formulas_can_be_read_out(latex: str, words: str) -> None:
+    """What stands in for a formula's picture are words and signs, not LaTeX."""
+    assert spoken(latex) == words
+
+
+def test_titles_lose_their_markup() -> None:
+    """A title with a formula becomes plain text."""
+    assert plain("The variance is $d_k$") == "The variance is d_k"
+
+
+def test_long_formulas_break_at_relations_then_signs() -> None:
+    """Lines start with the relation or sign at which they broke; brackets stay whole."""
+    assert in_lines("a = b + c", len, 20) == "a = b + c"
+    broken = in_lines("a = bbbb + (cc + dd) - eeee = f", len, 16)
+    assert broken == (
+        r"\begin{aligned} a  & = bbbb  \\  & \qquad {} + (cc + dd)  "
+        r"\\  & \qquad {} - eeee  \\  & = f \end{aligned}"
+    )
+
+
+def test_a_formula_without_a_place_to_break_stays() -> None:
+    """No break is invented inside brackets, and an aligned formula is left alone."""
+    assert in_lines(r"\left(a + b = c\right)", len, 5) == r"\left(a + b = c\right)"
+    aligned = r"\begin{aligned} a &= b \\ c &= d \end{aligned}"
+    assert in_lines(aligned, len, 5) == aligned

@@ -1,0 +1,103 @@
+"""The PDF is tagged and archival, carries its evidence, and is the same bytes every time."""
+
+import logging
+import sys
+from io import BytesIO
+
+import pikepdf
+import pytest
+
+from tests.report.records import PAIRWISE, record
+from verify.errors import RenderError
+from verify.evidence import RunRecord
+from verify.report.pdf import render_pdf
+
+
+@pytest.fixture(scope="module")
+def opened(pdf: bytes) -> pikepdf.Pdf:
+    """Return the PDF, opened."""
+    return pikepdf.open(BytesIO(pdf))
+
+
+def test_is_tagged_and_says_what_it_is(opened: pikepdf.Pdf) -> None:
+    """It has a structure tree, a language, a title that viewers show, and says it is PDF/A-3a."""
+    root = opened.Root
+    assert root.MarkInfo.Marked
+    assert len(root.StructTreeRoot.K) > 0
+    assert str(root.Lang) == "en"
+    assert "Scaled dot-product attention" in str(opened.docinfo["/Title"])
+    with opened.open_metadata() as metadata:
+        assert metadata["pdfaid:part"] == "3"
+        assert metadata["pdfaid:conformance"].upper() == "A"
+
+
+def test_pages_and_bookmarks(opened: pikepdf.Pdf) -> None:
+    """It has the pages one expects, and bookmarks for chapters and claims."""
+    assert 10 <= len(opened.pages) <= 16
+    with opened.open_outline() as outline:
+        titles = [item.title for item in outline.root]
+        below = [child.title for item in outline.root for child in item.children]
+    assert any("Raw scores" in title for title in titles + below)
+
+
+def test_claims_and_checks_are_named_destinations(opened: pikepdf.Pdf) -> None:
+    """Every claim and check can be linked to by its id."""
+    names = pikepdf.NameTree(opened.Root.Names.Dests)
+    assert {"score-variance", "score-variance.slope", "pairwise-estimator"} <= set(names)
+
+
+def test_evidence_is_attached(opened: pikepdf.Pdf, run: RunRecord) -> None:
+    """results.json lies inside, related to the document as its source."""
+    attached = opened.attachments["results.json"]
+    assert attached.get_file().read_bytes().decode() == run.to_json()
+    assert opened.Root.AF[0].AFRelationship == pikepdf.Name.Source
+
+
+def test_fonts_are_embedded_and_ours(opened: pikepdf.Pdf) -> None:
+    """Every font is embedded, and none came from the system in place of ours."""
+    fonts = [
+        item for item in opened.objects
+        if isinstance(item, pikepdf.Dictionary) and item.get("/Type") == pikepdf.Name.FontDescriptor
+    ]  # fmt: skip
+    assert len(fonts) >= 4
+    for font in fonts:
+        assert any(key in font for key in ("/FontFile", "/FontFile2", "/FontFile3"))
+        assert "Source" in str(font.FontName)
+
+
+def test_pictures_have_words(opened: pikepdf.Pdf) -> None:
+    """Formulas and figures carry the text that stands in for them."""
+    words = {
+        str(item["/Alt"])
+        for item in opened.objects
+        if isinstance(item, pikepdf.Dictionary) and "/Alt" in item
+    }  # fmt: skip
+    assert "d_k" in words
+    assert any(text.startswith("Variance of a score against its dimension") for text in words)
+
+
+def test_same_record_same_bytes(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:
+    """The same record gives the same bytes; WeasyPrint does not complain and nothing is printed."""
+    made = record(PAIRWISE)
+    with caplog.at_level(logging.WARNING):
+        first = render_pdf(made)
+    assert [entry.getMessage() for entry in caplog.records] == []
+    assert capfd.readouterr() == ("", "")
+    assert render_pdf(made) == first
+
+
+def test_missing_pango_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch, run: RunRecord) -> None:
+    """Without the system libraries the error names the packages to install."""
+
+    class NoPango:
+        def find_spec(self, name: str, *_: object) -> None:
+            if name.startswith("weasyprint"):
+                raise OSError("cannot load library 'libpango-1.0-0'")
+
+    for name in [name for name in sys.modules if name.startswith("weasyprint")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [NoPango(), *sys.meta_path])
+    with pytest.raises(
+        RenderError, match=r"apt-get install libpango-1\.0-0 libpangoft2-1\.0-0 libharfbuzz-subset0"
+    ):
+        render_pdf(run)

@@ -1,0 +1,66 @@
+"""Writing the report: all files or the ones that can be, with times and the problem told."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.report.records import PAIRWISE, record
+from verify import results
+from verify.errors import OutputError, RenderError
+from verify.evidence import RunRecord
+from verify.report import html, write
+from verify.report.write import write_report
+
+PHASES = ["figures", "formulas", "html", "pdf", "write"]
+
+
+def fake_pdf(_record: RunRecord, _parts: object) -> bytes:
+    """Stand in for the slow PDF."""
+    return b"%PDF"
+
+
+def no_pango(_record: RunRecord, _parts: object) -> bytes:
+    """Stand in for a machine without Pango."""
+    raise RenderError("no Pango")
+
+
+@pytest.fixture(autouse=True)
+def _no_faces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the slow cutting of faces out."""
+    monkeypatch.setattr(html, "rules_for_screen", lambda _characters: "")
+
+
+def test_writes_three_files_and_tells_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All files are there, every phase was announced and timed, the results read back."""
+    monkeypatch.setattr(write, "render_pdf", fake_pdf)
+    heard: list[str] = []
+    made = record(PAIRWISE)
+    written = write_report(made, tmp_path, heard.append)
+    assert [path.name for path in written.paths] == ["results.json", "report.html", "report.pdf"]
+    assert heard == list(written.phases_s) == PHASES
+    assert written.problem is None
+    assert results.load(tmp_path / "results.json") == made
+
+
+def test_without_pango_page_and_results_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A missing library costs the PDF only, and is told."""
+    monkeypatch.setattr(write, "render_pdf", no_pango)
+    written = write_report(record(PAIRWISE), tmp_path, lambda _phase: None)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "results.json"]
+    assert str(written.problem) == "no Pango"
+
+
+def test_bad_latex_costs_the_report_but_not_the_results(tmp_path: Path) -> None:
+    """A long run's evidence is written even if a claim cannot be typeset."""
+    wrong = PAIRWISE.model_copy(update={"meaning": r"$\frac{a$"})
+    written = write_report(record(wrong), tmp_path, lambda _phase: None)
+    assert [path.name for path in tmp_path.iterdir()] == ["results.json"]
+    assert r"\frac{a" in str(written.problem)
+
+
+def test_an_unwritable_folder_is_an_output_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What cannot be written is told as such."""
+    monkeypatch.setattr(write, "render_pdf", fake_pdf)
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(OutputError, match="cannot be written"):
+        write_report(record(PAIRWISE), tmp_path / "file", lambda _phase: None)
