@@ -53,7 +53,7 @@ def run(
     )
     book = read_sources(sources)
     wanted = choose(catalogue(claim_files), claims)
-    return runner.run(wanted, chosen, book, workers=workers, progress=progress)
+    return runner.run(wanted, chosen, book, requested=claims, workers=workers, progress=progress)
 
 
 def render(record: RunRecord, out: Path, announce: Callable[[str], None] = lambda _phase: None) -> Written:

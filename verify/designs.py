@@ -110,7 +110,8 @@ def biased(check: Quantity, tolerance: float) -> Control:
     off = 2 * check.tolerance.width(truth, tolerance)
     value = truth + off
     wrong = replace(check, id="biased-prediction", prediction=Prediction(value, f"{value:.6g}"))
-    return Control(f"the value is larger than at {check.id} by twice the tolerance", wrong, truth)
+    where = dict(check.cell.settings)["d_k"]
+    return Control(f"the value at $d_k = {where}$ is larger by twice the tolerance", wrong, truth)
 
 
 @dataclass(frozen=True)

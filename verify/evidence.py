@@ -63,8 +63,12 @@ class Reference(Record):
 
 
 class Step(Record):
-    """One step of a derivation: the expression reached, the rule that led there, how it was checked."""
+    """One step of a derivation: the expression reached, the rule that led there, how it was checked.
 
+    ``relation`` is "=" where the expression equals the one before it, and "⇒" where it follows from it.
+    """
+
+    relation: Literal["=", "⇒"] = "="
     latex: str
     plain: str
     rule: str
@@ -257,6 +261,10 @@ class Tool(Record):
     version: str
 
 
+PROFILES = {"quick": 0.05, "standard": 0.01, "deep": 0.002}
+"""The relative tolerance that each profile stands for."""
+
+
 class Settings(Record):
     """The settings that results depend on, besides the claims themselves."""
 
@@ -283,9 +291,15 @@ class Budget(Record):
 
 
 class Run(Record):
-    """The run: its settings, its error budget, and where and when it was made."""
+    """The run: its settings, its error budget, and where and when it was made.
+
+    ``claims`` are the ids asked for; none means all of the catalogue. ``claim_files`` counts the claim
+    files of the user's own.
+    """
 
     settings: Settings
+    claims: tuple[str, ...] = ()
+    claim_files: int = 0
     budget: Budget
     environment: dict[str, str]
     created: str

@@ -7,6 +7,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from sympy import Symbol
+from sympy.printing.pretty.pretty_symbology import pretty_use_unicode
 
 from verify.claim import CHAPTERS, Claim
 from verify.errors import ClaimError
@@ -107,5 +108,10 @@ def _wrapped(text: str) -> str:
 def _art(expression: Any) -> str:
     """Return an expression drawn in Unicode, set in from the left; LaTeX in names of symbols as text."""
     names = {one: Symbol(_math(one.name)) for one in expression.free_symbols if "\\" in one.name}
-    lines = unicode_art(expression.xreplace(names)).splitlines()
+    # SymPy asks the terminal whether it knows Unicode, and half obeys its printer's own setting.
+    before = pretty_use_unicode(True)
+    try:
+        lines = unicode_art(expression.xreplace(names)).splitlines()
+    finally:
+        pretty_use_unicode(before)
     return "\n".join(f"      {line}".rstrip() for line in lines)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from verify.claim import CHAPTERS, Claim
 from verify.errors import ClaimError, SettingsError, VerifyError
 from verify.evidence import (
+    PROFILES,
     ClaimRecord,
     DerivationRecord,
     OrdinaryFit,
@@ -35,14 +36,11 @@ from verify.verdict import FalseAlarms, of_claim
 from verify.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from verify.claim import Findings
     from verify.sources import SourceBook
     from verify.symbolic.derivation import Derivation, Examined
-
-TOLERANCES = {"quick": 0.05, "standard": 0.01, "deep": 0.002}
-"""The tolerance that each profile stands for."""
 
 _PACKAGES = ("numpy", "scipy", "sympy", "matplotlib", "weasyprint")
 
@@ -72,9 +70,9 @@ def settings(
     Raises:
         SettingsError: one of them is outside what it may be.
     """
-    if profile not in TOLERANCES:
+    if profile not in PROFILES:
         raise SettingsError(f"no profile {profile!r}; choose quick, standard or deep")
-    tolerance = TOLERANCES[profile] if tolerance is None else tolerance
+    tolerance = PROFILES[profile] if tolerance is None else tolerance
     for name, value in (("tolerance", tolerance), ("false-alarm", false_alarm), ("power", power)):
         if not 0 < value < 1:
             raise SettingsError(f"--{name} {value:g}: must lie between 0 and 1, both excluded")
@@ -96,13 +94,14 @@ def run(
     chosen: Settings,
     book: SourceBook,
     *,
+    requested: Sequence[str] = (),
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> RunRecord:
     """Derive, measure and judge ``claims`` and decide the statements of ``book``.
 
-    ``workers`` threads draw blocks; the results do not depend on their number. None means one for each
-    processor.
+    ``requested`` are the ids asked for, none meaning all, for the record. ``workers`` threads draw blocks;
+    the results do not depend on their number, and None means one for each processor.
 
     Raises:
         VerifyError: a setting is impossible or a claim is broken.
@@ -123,6 +122,8 @@ def run(
         tool=Tool(version=__version__),
         run=Run(
             settings=chosen,
+            claims=tuple(requested),
+            claim_files=sum(chapter == "user" for chapter, _ in claims.values()),
             budget=alarms.record(checks, controls),
             environment=_environment(workers),
             created=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
@@ -224,6 +225,7 @@ def _derivation_record(derivation: Derivation, examined: Examined) -> Derivation
                     Step(
                         latex=latex(one.step.expression),
                         plain=plain(one.step.expression),
+                        relation=one.step.relation,
                         rule=one.step.rule,
                         checked_by=one.step.check.label,
                         holds=one.holds,

@@ -44,6 +44,7 @@ STEPS = (
         OF_SCORE,
         "Independent dimensions multiply: the function of the score",
         By("SymPy: its logarithm is d times the one before", _is_the_power),
+        relation="⇒",
     ),
 )
 """From E exp(i t q_i k_i) to the characteristic function of the score."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import mpmath
 from sympy import Eq, Expr, N, S, simplify
@@ -113,11 +113,15 @@ class By:
 
 @dataclass(frozen=True)
 class Step:
-    """An expression, the rule that leads to it from the one before, and how that is checked."""
+    """An expression, the rule that leads to it from the one before, and how that is checked.
+
+    ``relation`` is "=" or, where the expression follows without being equal, "⇒".
+    """
 
     expression: Any
     rule: str
     check: Checker
+    relation: Literal["=", "⇒"] = "="
 
 
 @dataclass(frozen=True)

@@ -171,8 +171,9 @@ def degree_bound(one: Any, other: Any, dimension: Any) -> int:
     root = Dummy(positive=True)
 
     def degrees(expression: Any) -> tuple[Any, Any]:
-        bare = expression.replace(Var, lambda x: x**2).replace(E, lambda x: x)
-        skeleton = bare.replace(Sum, lambda term, *_: dimension * term).subs(dimension, root**2)
+        # Factors of their own keep E[x²] and E[x]², or two sums, from cancelling as numbers would.
+        bare = expression.replace(Var, lambda x: Dummy() * x**2).replace(E, lambda x: Dummy() * x)
+        skeleton = bare.replace(Sum, lambda x, *_: dimension * Dummy() * x).subs(dimension, root**2)
         top, bottom = fraction(together(expand(skeleton)))
         try:
             return Poly(top, root).degree(), Poly(bottom, root).degree()

@@ -86,6 +86,7 @@ def derive() -> Derivation:
                 DENSITY,
                 "The density with this transform; a characteristic function determines its law",
                 By("SymPy: its cosine transform, symbolic d", _transforms_to),
+                relation="⇒",
             ),
         ),
     )

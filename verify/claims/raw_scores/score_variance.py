@@ -38,6 +38,7 @@ def derive() -> Derivation:
         at_zero,
         "Minus the second derivative at t = 0; the first vanishes there, so the mean is 0",
         By("binomial series of the function about t = 0", _agrees_with_series),
+        relation="⇒",
     )
     through = Route("Characteristic function, for normal components", START, (*STEPS, step))
     return Derivation(Var(score), by_index.end, (by_index, through))

@@ -27,7 +27,7 @@ def derive() -> Derivation:
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the over-scaled variance over the dimensions, and its exponent."""
     result = derivation.result
-    cells = [score_cell(n, NORMAL, NORMAL, tolerance, scale=1 / n, scale_name="1/d_k") for n in DIMENSIONS]
+    cells = [score_cell(n, NORMAL, NORMAL, tolerance, scale=1 / n, scale_name="$1/d_k$") for n in DIMENSIONS]
     points = variances(cells, LABEL, lambda n: result.subs(d, n))
     lines = fits(points, DIMENSIONS, LABEL, (exponent(result), misfit("power")))
     at64 = cells[DIMENSIONS.index(64)]

@@ -37,7 +37,10 @@ def derive() -> Derivation:
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the scaled variance over the dimensions; the line through it must be level at 1."""
     result = derivation.result
-    cells = [score_cell(n, NORMAL, NORMAL, tolerance, scale=n**-0.5, scale_name="1/√d_k") for n in DIMENSIONS]
+    cells = [
+        score_cell(n, NORMAL, NORMAL, tolerance, scale=n**-0.5, scale_name=r"$1/\sqrt{d_k}$")
+        for n in DIMENSIONS
+    ]
     points = variances(cells, LABEL, lambda n: result.subs(d, n))
     rise = Tolerance(1.0, 1 / DIMENSIONS[-1], "the level over the largest $d_k$")
     wanted = (

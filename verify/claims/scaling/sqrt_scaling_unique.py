@@ -41,11 +41,12 @@ def derive() -> Derivation:
         "Solving for the factor",
         wanted,
         (
-            Step(equation, "Variance of the multiple", By("moment calculus, symbolic d", _evaluates)),
+            Step(equation, "Variance of the multiple", By("moment calculus, symbolic d", _evaluates), "⇒"),
             Step(
                 solution,
                 "Both roots, and a quadratic has no more",
                 By("SymPy: each root put in gives 0, and there are as many as the degree", _are_all_roots),
+                relation="⇒",
             ),
         ),
     )
@@ -60,7 +61,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         sorted(derivation.result.args[1], key=lambda r: float(r.subs(d, 1))), ("minus", "plus"), strict=True
     ):
         for n in DIMENSIONS:
-            text = "1/√d_k" if sign == "plus" else "−1/√d_k"
+            text = r"$1/\sqrt{d_k}$" if sign == "plus" else r"$-1/\sqrt{d_k}$"
             cell = score_cell(
                 n,
                 NORMAL,
@@ -73,13 +74,13 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             checks.append(Quantity(f"{sign}-d{n}", LABEL, cell.cell, cell.variance, prediction(S.One)))
     n = 64
     others = (
-        ("fourth-root", n**-0.25, "d_k^(−1/4)", "the fourth root does as well"),
-        ("three-quarters", n**-0.75, "d_k^(−3/4)", "the power −3/4 does as well"),
-        ("dimension", 1 / n, "1/d_k", "the dimension itself does as well"),
+        ("fourth-root", n**-0.25, "$d_k^{-1/4}$", "the fourth root does as well"),
+        ("three-quarters", n**-0.75, "$d_k^{-3/4}$", "the power −3/4 does as well"),
+        ("dimension", 1 / n, "$1/d_k$", "the dimension itself does as well"),
         (
             "nearly",
             (1 + 2 * tolerance) / n**0.5,
-            "1/√d_k and a little",
+            r"$1/\sqrt{d_k}$ and a little",
             "a factor larger by twice the tolerance does as well",
         ),
     )
