@@ -36,6 +36,10 @@ class BlockSampler(Protocol):
         """Scores that one block holds."""
 
     @property
+    def held(self) -> int:
+        """Numbers that are in memory at once while one block is drawn and reduced."""
+
+    @property
     def order(self) -> int:
         """Highest order of the joint moments that the sampler's estimates need: 1, or 3."""
 

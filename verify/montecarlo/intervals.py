@@ -6,6 +6,7 @@ Every interval is (lower, upper) with false-exclusion rate at most ``alpha`` in 
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 from scipy import optimize, stats
@@ -16,11 +17,13 @@ SKEWNESS_LIMIT = 0.3
 """Above this value of |γ|z³/3, γ the skewness of the estimate, the correction itself is not trusted."""
 
 
+@cache
 def normal_quantile(alpha: float) -> float:
     """Return z with P(|Z| > z) = alpha for a standard normal Z."""
     return float(stats.norm.isf(alpha / 2))
 
 
+@cache
 def student_quantile(alpha: float, blocks: int) -> float:
     """Return t with P(|T| > t) = alpha for Student's T with ``blocks`` - 1 degrees of freedom."""
     return float(stats.t.isf(alpha / 2, blocks - 1))

@@ -39,6 +39,11 @@ class ScoreMatrices:
         """Scores that one block holds."""
         return self.side**2
 
+    @property
+    def held(self) -> int:
+        """Numbers that are in memory at once while one block is drawn and reduced."""
+        return self.coordinates + 2 * min(self.d, self.side) ** 2
+
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return (mean S, mean S²) of ``count`` score matrices, shape (count, 2)."""
         queries, keys = (self._vectors(rng, count, law) for law in (self.query, self.key))
@@ -82,6 +87,11 @@ class ScorePairs:
         """Scores that one block holds."""
         return self.pairs
 
+    @property
+    def held(self) -> int:
+        """Numbers that are in memory at once while one block is drawn and reduced."""
+        return self.coordinates + 2 * self.pairs + 2 * len(self.grid)
+
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return the fractions at or below the grid's points, shape (count, len(grid))."""
         shape = (count, self.pairs, self.d)
@@ -117,6 +127,11 @@ class SharedPairs:
     def scores(self) -> int:
         """Scores that one block holds."""
         return self.vectors * (self.vectors - 1) // 2
+
+    @property
+    def held(self) -> int:
+        """Numbers that are in memory at once while one block is drawn and reduced."""
+        return self.coordinates + min(self.d, self.vectors) ** 2
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return (mean S², (mean S)², mean S) of ``count`` sets of vectors, shape (count, 3)."""

@@ -178,7 +178,9 @@ def degree_bound(one: Any, other: Any, dimension: Any) -> int:
         try:
             return Poly(top, root).degree(), Poly(bottom, root).degree()
         except PolynomialError as error:
-            raise DerivationError(f"{expression}: no rational function of {dimension}") from error
+            raise DerivationError(
+                f"{plain(expression)}: no rational function of {plain(dimension)}"
+            ) from error
 
     (top, bottom), (other_top, other_bottom) = degrees(one), degrees(other)
     return int(max(0, top + other_bottom, other_top + bottom) + 1) // 2

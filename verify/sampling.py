@@ -1,0 +1,143 @@
+"""The samples of one claim: how many blocks each cell needs, and the blocks drawn so far."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from verify.errors import SettingsError
+from verify.montecarlo.blocks import Cell, Sample, Sums, draw
+from verify.montecarlo.estimands import MIN_BLOCKS, PILOT_BLOCKS, Goal, Measured
+from verify.montecarlo.experiment import Comparison, Exact, Experiment, Fit, Quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from verify.evidence import Settings
+    from verify.verdict import FalseAlarms
+
+MAX_DRAWS = 10**12
+"""A cell planned to draw more components than this is refused: it would take hours."""
+
+
+@dataclass
+class Samples:
+    """The samples drawn so far for one claim, and the sizes planned for its cells."""
+
+    claim: str
+    settings: Settings
+    alarms: FalseAlarms
+    mapper: Callable[[Callable[[int], Sums], Iterable[int]], Iterator[Sums]]
+    sums: dict[str, Sums] = field(default_factory=dict)
+    planned: dict[str, int] = field(default_factory=dict)
+
+    def extend(self, cell: Cell, blocks: int) -> None:
+        """Draw until the cell has at least ``blocks`` blocks."""
+        so_far = self.sums.get(cell.id)
+        if so_far is None or so_far.count < blocks:
+            self.sums[cell.id] = draw(cell, self.claim, self.settings.seed, blocks, so_far, self.mapper)
+
+    def sample(self, cell: Cell) -> Sample:
+        """Return what is known of the cell's blocks."""
+        return self.sums[cell.id].sample(cell)
+
+    def goal(self, comparison: Quantity | Fit) -> Goal:
+        """Return what the comparison's sample is planned for."""
+        prediction = comparison.prediction.value
+        width = comparison.tolerance.width(prediction, self.settings.tolerance)
+        return Goal(self.alarms.share(1), 1 - self.settings.power, prediction, width)
+
+    def plan(self, experiment: Experiment) -> None:
+        """Set the first look's blocks of every cell; a cell serves its most demanding comparison."""
+        for one in quantities_of(experiment.checks):
+            self._plan_quantity(one, None)
+        for fit in experiment.checks:
+            if isinstance(fit, Fit) and fit.target != "misfit":
+                self._enlarge(fit)
+        for one in quantities_of(control.comparison for control in experiment.controls):
+            if one.cell.id not in self.planned:
+                self._plan_quantity(one, self._gap)
+        for cell in cells_of(every_comparison(experiment)):
+            self._refuse_if_endless(cell)
+
+    def _plan_quantity(self, one: Quantity, gap: Callable[[Quantity, Sample], float] | None) -> None:
+        goal = self.goal(one)
+        wanted = one.estimand.blocks_needed(goal, None)
+        if wanted is None:
+            self.extend(one.cell, PILOT_BLOCKS)
+            pilot = self.sample(one.cell)
+            if gap is not None:
+                goal = replace(goal, width=max(goal.width, gap(one, pilot)))
+            wanted = one.estimand.blocks_needed(goal, pilot) or MIN_BLOCKS
+        self.planned[one.cell.id] = max(self.planned.get(one.cell.id, 0), wanted)
+
+    def _gap(self, one: Quantity, pilot: Sample) -> float:
+        """Return how far a wrong world lies outside the band, by its pilot: what refuting it must resolve."""
+        goal = self.goal(one)
+        value = one.estimand.measure(pilot, goal.alpha).value
+        return abs(value - goal.prediction) - goal.width
+
+    def _enlarge(self, fit: Fit) -> None:
+        """Plan more blocks for the points of a fit whose coefficient would come out too vague."""
+        goal = self.goal(fit)
+        errors: list[float] = []
+        for member in fit.members:
+            error = self._planned_error(member, logarithmic=fit.fit.model == "power")
+            if error is None:
+                return
+            errors.append(error)
+        excess = (fit.fit.planned_error(fit.target, errors) * goal.deviations() / goal.width) ** 2
+        if excess > 1:
+            for member in fit.members:
+                self.planned[member.cell.id] = math.ceil(self.planned[member.cell.id] * excess)
+
+    def _refuse_if_endless(self, cell: Cell) -> None:
+        draws = self.planned[cell.id] * cell.sampler.coordinates
+        if draws > MAX_DRAWS:
+            chosen = self.settings
+            raise SettingsError(
+                f"claim {self.claim}, cell {cell.id}: tolerance {chosen.tolerance:g} at false-alarm rate "
+                f"{chosen.false_alarm:g} and power {chosen.power:g} would take {draws:.1e} random numbers "
+                f"(at most {MAX_DRAWS:.0e}); raise --tolerance"
+            )
+
+    def _planned_error(self, member: Quantity, *, logarithmic: bool) -> float | None:
+        variance = getattr(member.estimand, "block_variance", None)
+        if variance is None:
+            return None
+        error = math.sqrt(variance / self.planned[member.cell.id])
+        size = abs(member.prediction.value)
+        absolute = error * size if getattr(member.estimand, "positive", True) else error
+        return absolute / size if logarithmic else absolute
+
+    def measured(self, comparison: Comparison, alpha: float) -> Measured:
+        """Return the comparison's estimate from the samples drawn so far."""
+        if isinstance(comparison, Exact):
+            value = comparison.computed
+            return Measured(value, 0.0, (value, value), 0, 0)
+        if isinstance(comparison, Quantity):
+            return comparison.estimand.measure(self.sample(comparison.cell), alpha)
+        points = [member.estimand.measure(self.sample(member.cell), alpha) for member in comparison.members]
+        if comparison.target == "misfit":
+            return comparison.fit.misfit(points, alpha)
+        return comparison.fit.coefficient(comparison.target, points, alpha)
+
+
+def quantities_of(comparisons: Iterable[Comparison]) -> list[Quantity]:
+    """Return the quantities that ``comparisons`` rest on, the members of fits included, each once."""
+    quantities: dict[tuple[str, str], Quantity] = {}
+    for one in comparisons:
+        members = one.members if isinstance(one, Fit) else (one,) if isinstance(one, Quantity) else ()
+        quantities |= {(member.id, member.cell.id): member for member in members}
+    return list(quantities.values())
+
+
+def cells_of(comparisons: Iterable[Comparison]) -> list[Cell]:
+    """Return the cells that ``comparisons`` draw from, each once."""
+    return list({one.cell.id: one.cell for one in quantities_of(comparisons)}.values())
+
+
+def every_comparison(experiment: Experiment) -> list[Comparison]:
+    """Return the checks and what the controls compare, in order."""
+    return [*experiment.checks, *(control.comparison for control in experiment.controls)]
