@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from verify.evidence import Settings
     from verify.montecarlo.blocks import Cell
 
-_ARRAYS = 3
-"""Arrays of a batch's size that are alive at once in one worker: queries, keys, and one in the making."""
+_SPARE = 2
+"""Memory in the making beside what a sampler holds: single-precision uniforms and their functions."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,8 @@ def plan(claim: Claim, settings: Settings) -> Planned:
     samples = Samples(claim.id, settings, FalseAlarms(settings.false_alarm), map)
     samples.plan(experiment)
     cells = cells_of(every_comparison(experiment))
-    blocks = {
-        cell.id: -(-samples.planned[cell.id] // cell.batch_blocks) * cell.batch_blocks for cell in cells
-    }
+    batches = {cell.id: -(-samples.planned[cell.id] // cell.batch_blocks) for cell in cells}
+    blocks = {cell.id: batches[cell.id] * cell.batch_blocks for cell in cells}
     return Planned(
         claim=claim.id,
         checks=len(experiment.checks),
@@ -64,12 +63,12 @@ def plan(claim: Claim, settings: Settings) -> Planned:
         scores=sum(blocks[cell.id] * cell.sampler.scores for cell in cells),
         draws=sum(blocks[cell.id] * cell.sampler.coordinates for cell in cells),
         memory=max((_batch_bytes(cell) for cell in cells), default=0),
-        seconds=sum(blocks[cell.id] / cell.batch_blocks * _batch_seconds(cell) for cell in cells),
+        seconds=sum(batches[cell.id] * _batch_seconds(cell) for cell in cells),
     )
 
 
 def _batch_bytes(cell: Cell) -> int:
-    return _ARRAYS * 8 * cell.batch_blocks * max(cell.sampler.coordinates, cell.sampler.scores)
+    return _SPARE * 8 * cell.batch_blocks * cell.sampler.held
 
 
 def _batch_seconds(cell: Cell) -> float:
