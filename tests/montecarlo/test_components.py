@@ -1,0 +1,220 @@
+"""Component laws: exact moments, draws that follow the law, and the algebra of moving."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import integrate, stats
+
+from tests.strategies import FALSE_ALARM, examples, fractions, laws
+from verify.montecarlo.components import (
+    EXPONENTIAL,
+    LAPLACE,
+    NORMAL,
+    RADEMACHER,
+    STANDARD_LAWS,
+    UNIFORM,
+    UNIT_INTERVAL,
+    ComponentLaw,
+    student_t,
+)
+
+if TYPE_CHECKING:
+    from verify.montecarlo.components import Array
+
+DRAWS = 200_000
+
+CONTINUOUS = [
+    pytest.param(NORMAL, stats.norm(), id="normal"),
+    pytest.param(UNIFORM, stats.uniform(-math.sqrt(3), 2 * math.sqrt(3)), id="uniform"),
+    pytest.param(UNIT_INTERVAL, stats.uniform(), id="U(0,1)"),
+    pytest.param(LAPLACE, stats.laplace(scale=math.sqrt(0.5)), id="laplace"),
+    pytest.param(EXPONENTIAL, stats.expon(-1), id="exponential"),
+    pytest.param(student_t(9), stats.t(9, scale=math.sqrt(7 / 9)), id="t9"),
+    pytest.param(student_t(5), stats.t(5, scale=math.sqrt(3 / 5)), id="t5"),
+    pytest.param(student_t(4), stats.t(4, scale=math.sqrt(2 / 4)), id="t4"),
+    pytest.param(student_t(3), stats.t(3, scale=math.sqrt(1 / 3)), id="t3"),
+]
+
+
+def generator(*place: int) -> np.random.Generator:
+    """Return a generator with a fixed seed."""
+    return np.random.default_rng([20170612, *place])
+
+
+@pytest.mark.parametrize(("law", "reference"), CONTINUOUS)
+def test_moments_against_numerical_integration(law: ComponentLaw, reference: Any) -> None:
+    """Every recorded moment is the integral of xⁿ against SciPy's density."""
+    low, high = reference.support()
+    middle = float(reference.median())
+    for n, exact in enumerate(law.moments(len(law.base_moments) - 1)):
+
+        def integrand(x: float, n: int = n) -> float:
+            return float(x**n * reference.pdf(x))
+
+        below, below_error = integrate.quad(integrand, low, middle, limit=200)
+        above, above_error = integrate.quad(integrand, middle, high, limit=200)
+        value, error = below + above, below_error + above_error
+        assert abs(value - float(exact)) <= 10 * error + 1e-9
+
+
+def test_moments_of_signs() -> None:
+    """Random signs have moments 1, 0, 1, 0, 1."""
+    assert list(map(int, RADEMACHER.moments(4))) == [1, 0, 1, 0, 1]
+
+
+@pytest.mark.parametrize(("law", "reference"), CONTINUOUS)
+def test_draws_follow_the_law(law: ComponentLaw, reference: Any) -> None:
+    """The largest gap between the draws' and SciPy's distribution function is within its exact bound.
+
+    Massart's constant makes √(ln(2/α)/2n) hold for every n, here at α = 1e-6.
+    """
+    draws = np.sort(law.draw(generator(1), (DRAWS,)))
+    expected = reference.cdf(draws)
+    steps = np.arange(DRAWS + 1) / DRAWS
+    gap = max(np.max(expected - steps[:-1]), np.max(steps[1:] - expected))
+    assert gap <= math.sqrt(math.log(2 / FALSE_ALARM) / (2 * DRAWS))
+
+
+def test_a_wrong_law_would_be_noticed() -> None:
+    """Student's t with 5 degrees is not taken for the normal law by the same bound."""
+    draws = np.sort(student_t(5).draw(generator(1), (DRAWS,)))
+    gap = np.max(np.abs(stats.norm.cdf(draws) - np.arange(DRAWS) / DRAWS))
+    assert gap > math.sqrt(math.log(2 / FALSE_ALARM) / (2 * DRAWS))
+
+
+def test_signs_are_fair_and_only_signs() -> None:
+    """Only ±1 is drawn; the count of +1 stays within the exact binomial bound at 1e-6, for every bit."""
+    draws = RADEMACHER.draw(generator(2), (DRAWS // 8, 8))
+    assert set(np.unique(draws)) == {-1.0, 1.0}
+    each = FALSE_ALARM / 8
+    low, high = stats.binom.ppf(each / 2, DRAWS // 8, 0.5), stats.binom.isf(each / 2, DRAWS // 8, 0.5)
+    for plus in np.count_nonzero(draws > 0, axis=0):
+        assert low <= plus <= high
+
+
+@pytest.mark.parametrize("law", [*STANDARD_LAWS, UNIT_INTERVAL], ids=lambda law: law.name)
+def test_mean_and_variance_of_draws(law: ComponentLaw) -> None:
+    """Sample mean and mean square within the central limit bound at 1e-6, errors from the exact moments."""
+    draws = law.draw(generator(3), (5 * DRAWS,))
+    first, second, _, fourth = law.moments(4)[1:]
+    z = stats.norm.isf(FALSE_ALARM / 4)
+    assert abs(draws.mean() - float(first)) <= z * math.sqrt(float(law.variance) / (5 * DRAWS))
+    assert abs((draws**2).mean() - float(second)) <= z * math.sqrt(float(fourth - second**2) / (5 * DRAWS))
+
+
+@pytest.mark.parametrize("law", [*STANDARD_LAWS, UNIT_INTERVAL], ids=lambda law: law.name)
+def test_draws_are_not_correlated_with_their_neighbours(law: ComponentLaw) -> None:
+    """Products of neighbouring deviations average to zero, within the central limit bound at 1e-6."""
+    draws = law.draw(generator(4), (2, DRAWS)) - float(law.mean)
+    z = stats.norm.isf(FALSE_ALARM / 4)
+    bound = z * float(law.variance) / math.sqrt(DRAWS)
+    assert abs((draws[0] * draws[1]).mean()) <= bound
+    assert abs((draws[0, ::2] * draws[0, 1::2]).mean()) <= bound * math.sqrt(2)
+
+
+@pytest.mark.parametrize("law", STANDARD_LAWS, ids=lambda law: law.name)
+@pytest.mark.parametrize("shape", [(1,), (7,), (3, 5), (2, 3, 3), (4, 0), ()])
+def test_every_shape_is_filled(law: ComponentLaw, shape: tuple[int, ...]) -> None:
+    """Shapes that are no multiple of a byte, empty ones and single numbers come out whole."""
+    draws = law.draw(generator(5), shape)
+    assert draws.shape == shape
+    assert np.all(np.isfinite(draws))
+
+
+def test_standard_laws_are_standard() -> None:
+    """Mean 0 and variance 1, exactly; names are unique."""
+    for law in STANDARD_LAWS:
+        assert law.mean == 0
+        assert law.variance == 1
+    assert len({law.name for law in STANDARD_LAWS}) == len(STANDARD_LAWS)
+
+
+@pytest.mark.parametrize(
+    ("law", "kurtosis"),
+    [
+        (NORMAL, 3),
+        (UNIFORM, Fraction(9, 5)),
+        (UNIT_INTERVAL, Fraction(9, 5)),
+        (RADEMACHER, 1),
+        (LAPLACE, 6),
+        (EXPONENTIAL, 9),
+        (student_t(9), Fraction(21, 5)),
+        (student_t(5), 9),
+    ],
+    ids=lambda value: getattr(value, "name", str(value)),
+)
+def test_kurtosis(law: ComponentLaw, kurtosis: Fraction) -> None:
+    """The kurtoses from the textbook, as exact fractions."""
+    assert law.kurtosis == kurtosis
+
+
+class TestStudent:
+    """Student's law has only so many moments."""
+
+    @pytest.mark.parametrize("freedom", [-1, 0, 1, 2])
+    def test_too_few_degrees_are_refused(self, freedom: int) -> None:
+        """Below three degrees there is no variance to standardise."""
+        with pytest.raises(ValueError, match=f"{freedom} degrees of freedom has no variance"):
+            student_t(freedom)
+
+    @pytest.mark.parametrize(("freedom", "missing"), [(3, 3), (4, 4), (5, 5), (9, 5)])
+    def test_missing_moments_raise(self, freedom: int, missing: int) -> None:
+        """A moment that does not exist, or is not recorded, is never made up."""
+        law = student_t(freedom)
+        assert len(law.moments(missing - 1)) == missing
+        with pytest.raises(ValueError, match=rf"t\({freedom}\): no finite moment of order {missing}"):
+            law.moments(missing)
+
+    def test_no_kurtosis_without_a_fourth_moment(self) -> None:
+        """The kurtosis of t(4) is infinite, and asking for it says so."""
+        with pytest.raises(ValueError, match="order 4"):
+            _ = student_t(4).kurtosis
+
+
+class TestMoved:
+    """``moved(a, b)`` is the law of a + b·x."""
+
+    @examples(40)
+    @given(laws(), fractions(), fractions())
+    def test_moments_follow_the_binomial_theorem(self, law: ComponentLaw, a: Fraction, b: Fraction) -> None:
+        """E(a + bx)ⁿ is the sum of binomial terms in the moments of x, exactly."""
+        raw = law.moments(4)
+        for n, value in enumerate(law.moved(a, b).moments(4)):
+            assert value == sum(math.comb(n, j) * a ** (n - j) * b**j * raw[j] for j in range(n + 1))
+
+    @examples(40)
+    @given(laws(), fractions(), fractions(), fractions(), fractions())
+    def test_moving_twice_is_moving_once(
+        self, law: ComponentLaw, a: Fraction, b: Fraction, c: Fraction, e: Fraction
+    ) -> None:
+        """It is c + e(a + bx) = (c + ea) + eb·x."""
+        assert law.moved(a, b).moved(c, e) == law.moved(c + e * a, e * b)
+
+    @examples(40)
+    @given(laws(), fractions(), fractions().filter(bool))
+    def test_mean_variance_and_kurtosis(self, law: ComponentLaw, a: Fraction, b: Fraction) -> None:
+        """The mean moves along, the variance scales with b², the kurtosis stays."""
+        moved = law.moved(a, b)
+        assert moved.mean == a + b * law.mean
+        assert moved.variance == b**2 * law.variance
+        assert moved.kurtosis == law.kurtosis
+
+    @examples(30)
+    @given(laws(), fractions(), fractions(), st.integers(0, 2**32))
+    def test_draws_move_along(self, law: ComponentLaw, a: Fraction, b: Fraction, seed: int) -> None:
+        """From the same stream come the same numbers, moved."""
+        plain: Array = law.draw(generator(seed), (20,))
+        moved = law.moved(a, b).draw(generator(seed), (20,))
+        assert np.allclose(moved, float(a) + float(b) * plain, rtol=1e-12, atol=1e-9)
+
+    def test_a_name_can_be_given(self) -> None:
+        """Without a new name the old one stays."""
+        assert NORMAL.moved(1, 2).name == "normal"
+        assert NORMAL.moved(1, 2, "N(1, 4)").name == "N(1, 4)"

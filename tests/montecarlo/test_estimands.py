@@ -1,0 +1,297 @@
+"""Estimands: gradients, errors, coverage of the intervals, and samples that are as large as promised."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from tests.strategies import FALSE_ALARM, examples, floats
+from verify.montecarlo import intervals
+from verify.montecarlo.blocks import Sample
+from verify.montecarlo.components import (
+    EXPONENTIAL,
+    NORMAL,
+    RADEMACHER,
+    UNIT_INTERVAL,
+    ComponentLaw,
+)
+from verify.montecarlo.estimands import MIN_BLOCKS, DistanceToLaw, Goal, Smooth, component, variance
+from verify.montecarlo.scores import ScoreMatrices, ScorePairs
+from verify.symbolic.blocks import mean_variance, square_variance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from fractions import Fraction
+
+    from verify.montecarlo.components import Array
+
+
+def sample_of(values: Array, scores: int = 1) -> Sample:
+    """Return the sample that holds these block vectors, its moments computed directly."""
+    mean = values.mean(axis=0)
+    centred = values - mean
+    third = np.einsum("bi,bj,bk->ijk", centred, centred, centred) / len(values)
+    covariance = np.atleast_2d(np.cov(values.T))
+    return Sample(len(values), 2 * len(values), scores * len(values), mean, covariance, third)
+
+
+def at_least(successes: int, trials: int, promised: float) -> bool:
+    """Return whether so many successes agree with a rate of at least ``promised``, by the exact bound."""
+    return bool(successes >= stats.binom.ppf(FALSE_ALARM, trials, promised))
+
+
+def moments(law: ComponentLaw) -> tuple[Fraction, ...]:
+    """Return mean and central moments of order 2, 3, 4."""
+    return (law.mean, *law.moved(-law.mean, 1).moments(4)[2:])
+
+
+def samples(sampler: ScoreMatrices, blocks: int, repetitions: int, seed: int) -> Iterator[Sample]:
+    """Yield independent samples of ``blocks`` blocks."""
+    rng = np.random.default_rng([20170612, seed])
+    for _ in range(repetitions):
+        yield sample_of(sampler.sample(rng, blocks))
+
+
+def score_variance(d: int, side: int, law: ComponentLaw) -> tuple[Smooth, float]:
+    """Return the estimand of the scores' variance with its derived block variance, and the truth."""
+    truth = mean_variance(d, 1, moments(law), moments(law))
+    return variance(0, 1, square_variance(d, side, moments(law), moments(law)) / truth**2), truth
+
+
+class TestGradients:
+    """Gradients of the smooth functions, against differences."""
+
+    @examples(50)
+    @given(st.lists(floats(-5, 5), min_size=3, max_size=3), st.permutations([0, 1, 2]), floats(-3, 3))
+    def test_against_central_differences(self, point: list[float], places: list[int], factor: float) -> None:
+        """Both functions are at most quadratic, so central differences are exact up to rounding."""
+        mean = np.array(point)
+        for estimand in (component(places[0], factor), variance(places[0], places[1])):
+            differences = [
+                (estimand.value(mean + step) - estimand.value(mean - step)) / 2 for step in np.eye(3)
+            ]
+            assert np.allclose(estimand.gradient(mean), differences, rtol=1e-9, atol=1e-9)
+
+    def test_values(self) -> None:
+        """A component times its factor; the second moment less the squared first."""
+        mean = np.array([3.0, 10.0])
+        assert component(1, 0.5).value(mean) == 5.0
+        assert variance(0, 1).value(mean) == 1.0
+        assert (component(0).positive, variance(0, 1).positive) == (False, True)
+
+
+class TestErrors:
+    """Standard errors and what is recorded of a measurement."""
+
+    def test_delta_method(self) -> None:
+        """The standard error is that of the linearised block statistic, computed directly."""
+        rng = np.random.default_rng(1)
+        values = rng.normal(2, 1, size=(500, 2)) ** 2
+        sample = sample_of(values)
+        measured = variance(0, 1).measure(sample, 0.01)
+        linear = values[:, 1] - 2 * sample.mean[0] * values[:, 0]
+        assert measured.error == pytest.approx(linear.std(ddof=1) / math.sqrt(500), rel=1e-12)
+        assert measured.value == pytest.approx(sample.mean[1] - sample.mean[0] ** 2, rel=1e-12)
+        assert (measured.blocks, measured.coordinates) == (500, 1000)
+
+    def test_skewness_of_the_linearised_statistic(self) -> None:
+        """Without a derived variance the interval uses the linearised statistic's own skewness."""
+        values = np.random.default_rng(2).exponential(size=(400, 2))
+        sample = sample_of(values)
+        measured = component(1, 2.0).measure(sample, 0.05)
+        gamma = stats.skew(2 * values[:, 1])
+        # SciPy's skewness divides by the uncorrected variance.
+        gamma *= (399 / 400) ** 1.5
+        error = 2 * values[:, 1].std(ddof=1) / 20
+        quantile = stats.t.isf(0.025, 399)
+        expected = intervals.skewness_corrected(measured.value, error, gamma, 400, quantile)
+        assert measured.interval == pytest.approx(expected, rel=1e-9)
+        assert measured.model_error is None
+
+    def test_hull_and_model_error(self) -> None:
+        """With a derived variance the interval holds both kinds, and the model's error is recorded."""
+        estimand, _ = score_variance(4, 4, NORMAL)
+        assert estimand.block_variance is not None
+        sample = next(samples(ScoreMatrices(4, 4, NORMAL, NORMAL), 300, 1, 3))
+        measured = estimand.measure(sample, 1e-4)
+        t, z = intervals.student_quantile(1e-4, 300), intervals.normal_quantile(1e-4)
+        plain = intervals.studentised(measured.value, measured.error, t, positive=True)
+        scored = intervals.scored(measured.value, estimand.block_variance, 300, z, positive=True)
+        assert measured.interval == (min(plain[0], scored[0]), max(plain[1], scored[1]))
+        assert measured.model_error == pytest.approx(
+            measured.value * math.sqrt(estimand.block_variance / 300)
+        )
+        assert measured.reliable
+
+    def test_too_skewed_a_sample_is_not_reliable(self) -> None:
+        """Rare large values are told apart from a sample that can be judged."""
+        values = np.zeros((1000, 1))
+        values[0] = 1.0
+        assert not component(0).measure(sample_of(values), 1e-6).reliable
+        assert component(0).measure(sample_of(np.random.default_rng(0).normal(size=(1000, 1))), 1e-6).reliable
+
+    def test_no_spread(self) -> None:
+        """Blocks that all agree may have missed a rare event; only a derived variance of 0 settles it."""
+        ones = sample_of(np.ones((300, 1)))
+        assert component(0).measure(ones, 1e-6).interval == (1.0, 1.0)
+        assert not component(0).measure(ones, 1e-6).reliable
+        assert component(0, block_variance=0.0).measure(ones, 1e-6).reliable
+
+
+class TestCoverage:
+    """Intervals cover at least as often as they say, by exact binomial bounds at 1e-6."""
+
+    CASES = (
+        pytest.param(1, 4, NORMAL, id="normal-1"),
+        pytest.param(64, 4, NORMAL, id="normal-64"),
+        pytest.param(1, 4, EXPONENTIAL, id="exponential-1"),
+        pytest.param(3, 3, UNIT_INTERVAL, id="unit-interval-3"),
+    )
+
+    @pytest.mark.parametrize(("d", "side", "law"), CASES)
+    def test_hull_at_95_percent(self, d: int, side: int, law: ComponentLaw) -> None:
+        """The variance of scores at the smallest sample that is ever judged."""
+        estimand, truth = score_variance(d, side, law)
+        covered = 0
+        for sample in samples(ScoreMatrices(d, side, law, law), MIN_BLOCKS, 400, 10 + d):
+            low, high = estimand.measure(sample, 0.05).interval
+            covered += low <= truth <= high
+        assert at_least(covered, 400, 0.95)
+
+    def test_chi_square_interval_would_not_pass(self) -> None:
+        """The textbook interval for a variance fails the same bound, for scores are not normal."""
+        rng = np.random.default_rng(77)
+        scores = ScoreMatrices(1, 1, EXPONENTIAL, EXPONENTIAL).sample(rng, 400 * MIN_BLOCKS)[:, 0]
+        sums = ((x := scores.reshape(400, MIN_BLOCKS)) - x.mean(axis=1, keepdims=True)).__pow__(2).sum(axis=1)
+        low, high = (sums / stats.chi2.isf(tail, MIN_BLOCKS - 1) for tail in (0.025, 0.975))
+        assert not at_least(int(np.sum((low <= 1) & (high >= 1))), 400, 0.95)
+
+    def test_skewness_corrected_at_95_percent(self) -> None:
+        """Means of exponentials, at the fewest blocks that count as reliable."""
+        blocks = intervals.least_blocks(2.0, 0.05)
+        drawn = np.random.default_rng(78).exponential(size=(1000, blocks, 1))
+        measured = [component(0).measure(sample_of(values), 0.05) for values in drawn]
+        assert at_least(sum(m.interval[0] <= 1 <= m.interval[1] for m in measured), 1000, 0.95)
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize(
+        "law", [NORMAL, RADEMACHER, EXPONENTIAL, UNIT_INTERVAL], ids=lambda law: law.name
+    )
+    @pytest.mark.parametrize("d", [1, 2, 16])
+    def test_hull_at_small_levels(self, d: int, law: ComponentLaw) -> None:
+        """At 99.9% over 20,000 repetitions; signs in one dimension have no spread and are left out."""
+        if law is RADEMACHER and d == 1:
+            law = RADEMACHER.moved(1, 1)
+        estimand, truth = score_variance(d, 4, law)
+        covered = 0
+        for sample in samples(ScoreMatrices(d, 4, law, law), MIN_BLOCKS, 20_000, 50 + d):
+            low, high = estimand.measure(sample, 1e-3).interval
+            covered += low <= truth <= high
+        assert at_least(covered, 20_000, 0.999)
+
+
+class TestPlanning:
+    """Samples of the planned size reach their goal as often as promised."""
+
+    @pytest.mark.parametrize(("d", "law"), [(1, NORMAL), (8, NORMAL), (4, EXPONENTIAL), (3, UNIT_INTERVAL)])
+    def test_derived_variance(self, d: int, law: ComponentLaw) -> None:
+        """With the derived block variance: the interval fits the band in at least 95% of 300 samples."""
+        estimand, truth = score_variance(d, 4, law)
+        goal = Goal(alpha=1e-3, miss=0.05, prediction=truth, width=0.2 * truth)
+        blocks = estimand.blocks_needed(goal, None)
+        assert blocks is not None
+        assert blocks >= MIN_BLOCKS
+        inside = 0
+        for sample in samples(ScoreMatrices(d, 4, law, law), blocks, 300, 90 + d):
+            low, high = estimand.measure(sample, 1e-3).interval
+            inside += truth - goal.width <= low and high <= truth + goal.width
+        assert at_least(inside, 300, 0.95)
+
+    def test_pilot_sample(self) -> None:
+        """Without one, a pilot tells; from a pilot of many blocks the promise holds."""
+        estimand = component(0)
+        goal = Goal(alpha=1e-2, miss=0.05, prediction=1.0, width=0.1)
+        assert estimand.blocks_needed(goal, None) is None
+        rng = np.random.default_rng(5)
+        blocks = estimand.blocks_needed(goal, sample_of(rng.exponential(size=(20_000, 1))))
+        assert blocks is not None
+        inside = 0
+        for _ in range(300):
+            low, high = estimand.measure(sample_of(rng.exponential(size=(blocks, 1))), 1e-2).interval
+            inside += low >= 0.9 and high <= 1.1
+        assert at_least(inside, 300, 0.95)
+
+    @examples(60)
+    @given(floats(1e-9, 0.1), floats(0.01, 0.5), floats(0.01, 0.3), floats(1.1, 4))
+    def test_harder_goals_need_more(self, alpha: float, miss: float, width: float, harder: float) -> None:
+        """Smaller levels, more power and narrower bands never need fewer blocks."""
+        estimand, truth = score_variance(4, 4, NORMAL)
+
+        def needed(alpha: float, miss: float, width: float) -> int:
+            blocks = estimand.blocks_needed(Goal(alpha, miss, truth, width * truth), None)
+            assert blocks is not None
+            return blocks
+
+        easy = needed(alpha, miss, width)
+        assert easy <= needed(alpha / harder, miss, width)
+        assert easy <= needed(alpha, miss / harder, width)
+        assert easy <= needed(alpha, miss, width / harder)
+
+    def test_planning_is_close_to_the_classical_formula(self) -> None:
+        """It is n = variance·((z + z_β)/width)², for a signed quantity, exactly."""
+        estimand = component(0, block_variance=4.0)
+        goal = Goal(alpha=1e-6, miss=0.05, prediction=0.0, width=0.05)
+        expected = 4 * ((stats.norm.isf(5e-7) + stats.norm.isf(0.025)) / 0.05) ** 2
+        assert estimand.blocks_needed(goal, None) == math.ceil(expected)
+
+
+class TestDistanceToLaw:
+    """The distance between the measured and a given distribution function."""
+
+    SAMPLER = ScorePairs(1, 50, NORMAL, NORMAL, (-1.0, 0.0, 1.0))
+
+    def pilot(self, blocks: int = 400, seed: int = 9) -> Sample:
+        """Return a sample of fractions."""
+        values = self.SAMPLER.sample(np.random.default_rng(seed), blocks)
+        empty = np.zeros((0, 0))
+        return Sample(blocks, blocks * 100, blocks * 50, values.mean(axis=0), empty, empty)
+
+    def test_value_and_interval(self) -> None:
+        """The largest gap, ± Massart's half-width, cut to what a distance can be."""
+        sample = self.pilot()
+        measured = DistanceToLaw(tuple(sample.mean + np.array([0.0, 0.3, -0.1]))).measure(sample, 0.01)
+        half = math.sqrt(math.log(200) / (2 * sample.scores))
+        assert measured.value == pytest.approx(0.3)
+        assert measured.interval == pytest.approx((0.3 - half, 0.3 + half))
+        assert DistanceToLaw(tuple(sample.mean)).measure(sample, 0.01).interval == pytest.approx((0.0, half))
+
+    def test_symmetric_scores_are_found_symmetric(self) -> None:
+        """P(S ≤ 0) = ½ lies within the interval at 1e-6; it is exact at every size."""
+        middle = ScorePairs(1, 50, NORMAL, NORMAL, (0.0,))
+        values = middle.sample(np.random.default_rng(9), 400)
+        sample = Sample(400, 1, 20_000, values.mean(axis=0), np.zeros(0), np.zeros(0))
+        assert DistanceToLaw((0.5,)).measure(sample, FALSE_ALARM).interval[0] == 0.0
+
+    def test_planned_size_reaches_the_goal(self) -> None:
+        """The planned sample's interval for a true law fits the width at least as often as promised."""
+        goal = Goal(alpha=0.01, miss=0.2, prediction=0.0, width=0.02)
+        estimand = DistanceToLaw((0.5,))
+        assert estimand.blocks_needed(goal, None) is None
+        pilot = self.pilot()
+        blocks = estimand.blocks_needed(goal, pilot)
+        assert blocks is not None
+        rng = np.random.default_rng(11)
+        fractions = rng.binomial(blocks * 50, 0.5, size=300) / (blocks * 50)
+        empty = np.zeros(0)
+        inside = sum(
+            estimand.measure(Sample(blocks, 1, blocks * 50, np.array([f]), empty, empty), 0.01).interval[1]
+            <= goal.width
+            for f in fractions
+        )
+        assert at_least(inside, 300, 0.8)

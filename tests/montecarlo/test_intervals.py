@@ -1,0 +1,255 @@
+"""Intervals: what each must contain, how it grows, and which test it inverts."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy import stats
+
+from tests.strategies import FALSE_ALARM, alphas, examples, floats, spans
+from verify.montecarlo import intervals
+
+VALUES = floats(1e-3, 1e3)
+ERRORS = floats(1e-6, 10)
+BLOCKS = st.integers(2, 10**6)
+QUANTILES = floats(0.1, 8)
+
+
+def widths(interval: intervals.Interval, value: float) -> tuple[float, float]:
+    """Return how far an interval reaches below and above ``value``."""
+    return value - interval[0], interval[1] - value
+
+
+@examples(100)
+@given(alphas(), BLOCKS)
+def test_quantiles_have_their_tails(alpha: float, blocks: int) -> None:
+    """Two tails beyond the quantile hold alpha, and Student's quantile lies beyond the normal one."""
+    z, t = intervals.normal_quantile(alpha), intervals.student_quantile(alpha, blocks)
+    assert 2 * stats.norm.sf(z) == pytest.approx(alpha, rel=1e-9)
+    assert 2 * stats.t.sf(t, blocks - 1) == pytest.approx(alpha, rel=1e-6)
+    assert t >= z * (1 - 1e-9)
+
+
+class TestStudentised:
+    """Value ± quantile·error, on the logarithmic scale where the quantity is positive."""
+
+    @examples(100)
+    @given(VALUES, ERRORS, QUANTILES, QUANTILES, st.booleans())
+    def test_contains_the_value_and_grows(
+        self, value: float, error: float, small: float, large: float, positive: bool
+    ) -> None:
+        """The estimate is inside, and a larger quantile gives an interval that contains the smaller one."""
+        assume(error / value < 50)
+        small, large = sorted((small, large))
+        inner = intervals.studentised(value, error, small, positive=positive)
+        outer = intervals.studentised(value, error, large, positive=positive)
+        assert outer[0] <= inner[0] <= value <= inner[1] <= outer[1]
+
+    @examples(50)
+    @given(VALUES, ERRORS, QUANTILES)
+    def test_positive_quantities_stay_positive(self, value: float, error: float, quantile: float) -> None:
+        """The logarithmic interval is symmetric as a ratio and never reaches zero."""
+        assume(error / value < 50)
+        low, high = intervals.studentised(value, error, quantile, positive=True)
+        assert low > 0
+        assert math.isclose(low * high, value**2, rel_tol=1e-9)
+        assert math.isclose(math.log(high / value), quantile * error / value, rel_tol=1e-6, abs_tol=1e-12)
+
+    def test_a_value_at_or_below_zero_falls_back_to_the_plain_scale(self) -> None:
+        """An estimate of a positive quantity may come out negative; its logarithm does not exist."""
+        assert intervals.studentised(-1.0, 0.5, 2.0, positive=True) == (-2.0, 0.0)
+        assert intervals.studentised(0.0, 0.5, 2.0, positive=True) == (-1.0, 1.0)
+
+
+class TestScored:
+    """All values that the score test does not reject."""
+
+    @examples(100)
+    @given(VALUES, floats(1e-3, 10), st.integers(2000, 10**6), QUANTILES, floats(0.01, 100))
+    def test_inverts_the_score_test(
+        self, value: float, relative: float, blocks: int, z: float, candidate: float
+    ) -> None:
+        """A candidate v is inside exactly if |value - v| ≤ z·v·√(r/B)."""
+        assume(z * math.sqrt(relative / blocks) < 0.95)
+        low, high = intervals.scored(value, relative, blocks, z, positive=True)
+        v = value * candidate
+        statistic = abs(value - v) / (v * math.sqrt(relative / blocks))
+        assume(abs(statistic - z) > 1e-9)
+        assert (low <= v <= high) == (statistic <= z)
+
+    @examples(50)
+    @given(VALUES, floats(1e-3, 10), st.integers(2000, 10**6), QUANTILES)
+    def test_the_ends_are_just_not_rejected(self, value: float, spread: float, blocks: int, z: float) -> None:
+        """At both ends the test statistic is z, for positive and for signed quantities."""
+        assume(z * math.sqrt(spread / blocks) < 0.95)
+        error = math.sqrt(spread / blocks)
+        for end in intervals.scored(value, spread, blocks, z, positive=True):
+            assert math.isclose(abs(value - end), z * end * error, rel_tol=1e-9)
+        for end in intervals.scored(value, spread, blocks, z, positive=False):
+            assert math.isclose(abs(value - end), z * error, rel_tol=1e-6)
+
+    def test_too_few_blocks_have_no_finite_bound(self) -> None:
+        """Where the score test rejects no large value, the interval would be infinite; that is an error."""
+        with pytest.raises(ValueError, match="4 blocks are too few"):
+            intervals.scored(1.0, 1.0, 4, 2.0, positive=True)
+        assert intervals.scored(1.0, 1.0, 4, 2.0, positive=False) == (0.0, 2.0)
+
+
+class TestSkewnessCorrected:
+    """Hall's transformation of the studentised interval."""
+
+    SKEWNESS = floats(0.01, 5)
+
+    @examples(100)
+    @given(VALUES, ERRORS, SKEWNESS, st.integers(10, 10**6), QUANTILES)
+    def test_mirrored(self, value: float, error: float, skewness: float, blocks: int, z: float) -> None:
+        """The opposite skewness gives the mirror image about the value."""
+        below, above = widths(intervals.skewness_corrected(value, error, skewness, blocks, z), value)
+        mirrored = widths(intervals.skewness_corrected(value, error, -skewness, blocks, z), value)
+        assert np.allclose(mirrored, (above, below), rtol=1e-6, atol=1e-9 * (error + value))
+
+    @examples(100)
+    @given(ERRORS, SKEWNESS, QUANTILES, QUANTILES, st.integers(10, 10**6))
+    def test_grows_with_the_quantile_and_keeps_the_value(
+        self, error: float, skewness: float, small: float, large: float, blocks: int
+    ) -> None:
+        """The transformation is monotone; the value is inside unless the interval is absurdly short."""
+        small, large = sorted((small, large))
+        inner = intervals.skewness_corrected(0.0, error, skewness, blocks, small)
+        outer = intervals.skewness_corrected(0.0, error, skewness, blocks, large)
+        slack = 1e-9 * error
+        assert outer[0] - slack <= inner[0] <= inner[1] <= outer[1] + slack
+        if small > skewness / (6 * math.sqrt(blocks)):
+            assert inner[0] <= slack
+            assert inner[1] >= -slack
+
+    @examples(50)
+    @given(VALUES, ERRORS, QUANTILES, st.integers(10, 10**6), st.sampled_from([0.0, 1e-13, 1e-6, -1e-6]))
+    def test_tends_to_the_plain_interval(
+        self, value: float, error: float, z: float, blocks: int, skewness: float
+    ) -> None:
+        """Without skewness nothing is corrected, and a little skewness corrects little."""
+        corrected = intervals.skewness_corrected(value, error, skewness, blocks, z)
+        plain = intervals.studentised(value, error, z, positive=False)
+        assert np.allclose(corrected, plain, rtol=0, atol=error * 1e-4 + 1e-12 * value)
+
+    @examples(50)
+    @given(floats(-2, 2), st.integers(50, 10**5), floats(-4, 4))
+    def test_inverts_the_published_transformation(self, skewness: float, blocks: int, t: float) -> None:
+        """The ends' studentised distances T satisfy T + γT²/3√B + γ²T³/27B + γ/6√B = ±z."""
+        root = math.sqrt(blocks)
+
+        def transformed(t: float) -> float:
+            return t + skewness * t**2 / (3 * root) + skewness**2 * t**3 / (27 * blocks) + skewness / 6 / root
+
+        z = abs(transformed(t))
+        low, high = intervals.skewness_corrected(0.0, 1.0, skewness, blocks, z)
+        assert transformed(-low) == pytest.approx(z, abs=1e-6)
+        assert transformed(-high) == pytest.approx(-z, abs=1e-6)
+
+    def test_positive_skewness_reaches_further_up(self) -> None:
+        """A right-skewed sample mean more often lies far below the truth than far above it."""
+        below, above = widths(intervals.skewness_corrected(1.0, 0.1, 2.0, 500, 3.0), 1.0)
+        assert above > 0.3 > below
+
+
+class TestReliability:
+    """How many blocks the skewness correction needs."""
+
+    @examples(100)
+    @given(floats(-10, 10), alphas())
+    def test_least_blocks_is_the_threshold(self, skewness: float, alpha: float) -> None:
+        """The mean of so many blocks is reliable, the mean of one fewer is not."""
+        least = intervals.least_blocks(skewness, alpha)
+        assume(least > 1)
+        assert intervals.is_reliable(skewness / math.sqrt(least), alpha * (1 + 1e-9))
+        assert not intervals.is_reliable(skewness / math.sqrt(least - 1), alpha * (1 - 1e-9))
+
+    def test_the_limit_itself_is_reliable(self) -> None:
+        """|γ|z³/3 may be as large as the limit, of either sign, and no larger."""
+        z = intervals.normal_quantile(1e-3)
+        at = 3 * intervals.SKEWNESS_LIMIT / z**3
+        for sign in (-1, 1):
+            assert intervals.is_reliable(sign * at * (1 - 1e-9), 1e-3)
+            assert not intervals.is_reliable(sign * at * (1 + 1e-9), 1e-3)
+
+    @examples(50)
+    @given(floats(0, 10), floats(0, 10), alphas(), alphas())
+    def test_more_skewness_and_smaller_levels_need_more(
+        self, one: float, two: float, first: float, second: float
+    ) -> None:
+        """The blocks needed grow with the skewness and as the level shrinks."""
+        low, high = sorted((one, two))
+        small, large = sorted((first, second))
+        assert intervals.least_blocks(low, large) <= intervals.least_blocks(high, small)
+
+
+@examples(50)
+@given(spans(), spans())
+def test_hull(one: intervals.Interval, two: intervals.Interval) -> None:
+    """The hull contains both and nothing beyond their outermost ends, in either order."""
+    low, high = intervals.hull(one, two)
+    assert low <= min(*one, *two)
+    assert high >= max(*one, *two)
+    assert {low, high} <= {*one, *two}
+    assert intervals.hull(two, one) == (low, high)
+
+
+class TestKolmogorov:
+    """The half-width of an empirical distribution function."""
+
+    @examples(50)
+    @given(alphas(), st.integers(1, 2000))
+    def test_never_below_the_exact_law(self, alpha: float, scores: int) -> None:
+        """Kolmogorov's exact law exceeds the half-width with probability at most alpha, at every size."""
+        half = intervals.kolmogorov(alpha, scores)
+        assert stats.kstwo.sf(half, scores) <= alpha * (1 + 1e-6)
+
+    def test_shrinks_with_the_root(self) -> None:
+        """Four times the scores halve it."""
+        assert intervals.kolmogorov(0.01, 400) == pytest.approx(intervals.kolmogorov(0.01, 100) / 2)
+
+
+class TestNoncentrality:
+    """The interval of the noncentrality of a chi-square."""
+
+    @examples(60)
+    @given(floats(0, 200), st.integers(1, 12), alphas())
+    def test_inverts_the_noncentral_law(self, statistic: float, freedom: int, alpha: float) -> None:
+        """At each end the statistic sits on a tail of alpha/2, unless even the central law puts it beyond."""
+        low, high = intervals.noncentrality(statistic, freedom, alpha)
+        assert 0 <= low <= high
+        for end, tail in ((low, 1 - alpha / 2), (high, alpha / 2)):
+            if end == 0:
+                assert stats.chi2.cdf(statistic, freedom) <= tail
+            else:
+                # 1 - tail is compared, for that is what the level is about.
+                beyond = stats.ncx2.sf(statistic, freedom, end)
+                assert beyond == pytest.approx(1 - tail, rel=1e-3, abs=1e-9)
+
+    @examples(30)
+    @given(floats(0, 100), floats(0, 100), st.integers(1, 12), alphas())
+    def test_grows_with_the_statistic(self, one: float, two: float, freedom: int, alpha: float) -> None:
+        """A larger statistic moves both ends up; a smaller level widens the interval."""
+        small, large = sorted((one, two))
+        below, above = (intervals.noncentrality(x, freedom, alpha) for x in (small, large))
+        assert below[0] <= above[0] + 1e-6
+        assert below[1] <= above[1] + 1e-6
+        wider = intervals.noncentrality(small, freedom, alpha / 10)
+        assert wider[0] <= below[0] + 1e-6
+        assert wider[1] >= below[1] - 1e-6
+
+    @pytest.mark.parametrize("truth", [0.0, 2.0, 30.0])
+    def test_covers_the_truth(self, truth: float) -> None:
+        """At 90% the interval covers at least as often as the exact binomial bound at 1e-6 asks."""
+        rng = np.random.default_rng(int(truth))
+        drawn = rng.normal(size=(200, 4))
+        drawn[:, 0] += math.sqrt(truth)
+        statistics = (drawn**2).sum(axis=1)
+        found = [intervals.noncentrality(float(x), 4, 0.1) for x in statistics]
+        covered = sum(low <= truth <= high for low, high in found)
+        assert covered >= stats.binom.ppf(FALSE_ALARM, 200, 0.9)

@@ -1,0 +1,185 @@
+"""Hypothesis strategies that several test modules share, and the settings they run under."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+
+from verify import evidence
+from verify.evidence import Outcome, Proof, Verdict
+from verify.montecarlo.components import STANDARD_LAWS, UNIT_INTERVAL
+from verify.montecarlo.estimands import Measured
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from verify.montecarlo.components import ComponentLaw
+
+FALSE_ALARM = 1e-6
+"""How often a statistical assertion may fail for a right program; every bound is derived from it."""
+
+
+def examples(number: int) -> settings:
+    """Return settings for ``number`` examples, the same in every run."""
+    return settings(
+        max_examples=number, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    )
+
+
+def fractions(size: int = 5, denominators: int = 6) -> st.SearchStrategy[Fraction]:
+    """Return fractions between ±``size``."""
+    return st.fractions(-size, size, max_denominator=denominators)
+
+
+def laws() -> st.SearchStrategy[ComponentLaw]:
+    """Return component laws with four moments, some of them moved and scaled."""
+    base = st.sampled_from((*STANDARD_LAWS, UNIT_INTERVAL))
+    scales = fractions().filter(bool)
+    return st.builds(lambda law, loc, scale: law.moved(loc, scale), base, fractions(), scales)
+
+
+def floats(low: float, high: float) -> st.SearchStrategy[float]:
+    """Return finite floats between ``low`` and ``high``."""
+    return st.floats(low, high, allow_nan=False, allow_infinity=False)
+
+
+def alphas() -> st.SearchStrategy[float]:
+    """Return false-exclusion rates from a coin's to those of a shared budget."""
+    return st.floats(-8, -0.5).map(lambda exponent: 10.0**exponent)
+
+
+def spans() -> st.SearchStrategy[tuple[float, float]]:
+    """Return intervals (low, high), some of them single points."""
+    return st.tuples(floats(-10, 10), st.just(0.0) | floats(1e-6, 10)).map(lambda x: (x[0], x[0] + x[1]))
+
+
+def measured(value: float, error: float, blocks: int = 1000, **others: Any) -> Measured:
+    """Return an estimate with the interval value ± 5·error."""
+    return Measured(value, error, (value - 5 * error, value + 5 * error), blocks, 10 * blocks, **others)
+
+
+_TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12)
+_SLUGS = st.from_regex(r"[a-z0-9]{1,6}(-[a-z0-9]{1,4}){0,2}", fullmatch=True)
+_NUMBERS = floats(-1e300, 1e300)
+_PAIRS = st.tuples(_NUMBERS, _NUMBERS)
+_COUNTS = st.integers(0, 10**15)
+_CELLS = st.dictionaries(_TEXTS, st.integers(-(10**6), 10**6) | _NUMBERS | _TEXTS, max_size=3)
+_VERDICTS = st.sampled_from(Verdict)
+
+
+def _some(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.lists(strategy, max_size=2).map(tuple)
+
+
+CHECKS = st.builds(
+    evidence.Check,
+    id=_SLUGS,
+    quantity=_TEXTS,
+    method=st.sampled_from(["monte-carlo", "fit", "exact"]),
+    cell=_CELLS,
+    prediction=_NUMBERS,
+    prediction_latex=_TEXTS,
+    estimate=_NUMBERS,
+    standard_error=_NUMBERS,
+    interval=_PAIRS,
+    level=floats(0, 1),
+    tolerance=_NUMBERS,
+    tolerance_of=_TEXTS,
+    band=_PAIRS,
+    verdict=_VERDICTS,
+    looks=_COUNTS,
+    blocks=_COUNTS,
+    draws=_COUNTS,
+)
+
+CONTROLS = st.builds(
+    evidence.Control,
+    id=_SLUGS,
+    what=_TEXTS,
+    cell=_CELLS,
+    prediction=_NUMBERS,
+    estimate=_NUMBERS,
+    interval=_PAIRS,
+    band=_PAIRS,
+    verdict=_VERDICTS,
+    power=floats(0, 1),
+    blocks=_COUNTS,
+    draws=_COUNTS,
+)
+
+_STEPS = st.builds(
+    evidence.Step, latex=_TEXTS, plain=_TEXTS, rule=_TEXTS, checked_by=_TEXTS, holds=st.booleans()
+)
+
+DERIVATIONS = st.builds(
+    evidence.DerivationRecord,
+    status=st.sampled_from(Proof),
+    subject=_TEXTS,
+    result=_TEXTS,
+    latex=_TEXTS,
+    routes=_some(
+        st.builds(evidence.Route, title=_TEXTS, start_latex=_TEXTS, start_plain=_TEXTS, steps=_some(_STEPS))
+    ),
+    agreement=_TEXTS,
+    reason=_TEXTS,
+)
+
+CLAIM_RECORDS = st.builds(
+    evidence.ClaimRecord,
+    id=_SLUGS,
+    chapter=_SLUGS,
+    chapter_title=_TEXTS,
+    title=_TEXTS,
+    statement=_TEXTS,
+    meaning=_TEXTS,
+    assumptions=_some(st.builds(evidence.Assumption, id=_SLUGS, text=_TEXTS)),
+    references=_some(st.builds(evidence.Reference, key=_TEXTS, text=_TEXTS, url=st.none() | _TEXTS)),
+    verdict=_VERDICTS,
+    reason=_TEXTS,
+    derivation=DERIVATIONS,
+    checks=_some(CHECKS),
+    controls=_some(CONTROLS),
+    facts=_some(st.builds(evidence.Fact, id=_SLUGS, what=_TEXTS, latex=_TEXTS, value=_NUMBERS)),
+)
+
+_STATEMENTS = st.builds(
+    evidence.Statement,
+    id=_SLUGS,
+    source=_SLUGS,
+    text=_TEXTS,
+    claim=st.none() | _SLUGS,
+    printed=st.none() | _TEXTS,
+    computed=st.none() | _TEXTS,
+    outcome=st.sampled_from(Outcome),
+    note=_TEXTS,
+    parts=st.just(()),
+)
+
+_BUDGETS = st.builds(
+    evidence.Budget,
+    false_alarm=floats(0, 1),
+    places=_COUNTS,
+    checks=_COUNTS,
+    controls=_COUNTS,
+    spent=floats(0, 1),
+    rule=_TEXTS,
+)
+
+RUN_RECORDS = st.builds(
+    evidence.RunRecord,
+    tool=st.builds(evidence.Tool, version=_TEXTS),
+    run=st.builds(
+        evidence.Run,
+        settings=st.builds(evidence.Settings, seed=_COUNTS),
+        budget=_BUDGETS,
+        environment=st.dictionaries(_TEXTS, _TEXTS, max_size=2),
+        created=_TEXTS,
+        elapsed_s=floats(0, 1e6),
+        phases_s=st.dictionaries(_TEXTS, floats(0, 1e6), max_size=2),
+    ),
+    claims=_some(CLAIM_RECORDS.map(lambda record: record.sealed())),
+    sources=_some(st.builds(evidence.Source, id=_SLUGS, title=_TEXTS, kind=_TEXTS)),
+    statements=_some(_STATEMENTS),
+)

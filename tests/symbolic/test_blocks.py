@@ -1,0 +1,123 @@
+"""Derived variances of block statistics, against closed forms and against simulated score matrices."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from scipy import stats
+from sympy import Symbol, expand, simplify
+
+from tests.strategies import FALSE_ALARM
+from verify.montecarlo.components import (
+    EXPONENTIAL,
+    LAPLACE,
+    NORMAL,
+    RADEMACHER,
+    UNIFORM,
+    UNIT_INTERVAL,
+    ComponentLaw,
+)
+from verify.montecarlo.scores import ScoreMatrices
+from verify.symbolic.blocks import (
+    _CENTRAL_K,
+    _CENTRAL_Q,
+    block_mean_variance,
+    block_square_variance,
+    m,
+    mean_variance,
+    square_variance,
+)
+from verify.symbolic.scores import d, mu_k, mu_q
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+V_Q, S_Q, F_Q = _CENTRAL_Q
+V_K, S_K, F_K = _CENTRAL_K
+
+
+def central(law: ComponentLaw) -> tuple[Fraction, ...]:
+    """Return a law's mean and its central moments of order 2, 3, 4."""
+    return (law.mean, *law.moved(-law.mean, 1).moments(4)[2:])
+
+
+def test_closed_form_for_centred_unit_variance() -> None:
+    """Var U = [2d² + d(κqκk - 3) + (m-1)d(κq + κk - 2)]/m², symbolically; third moments drop out."""
+    unit = {mu_q: 0, mu_k: 0, V_Q: 1, V_K: 1}
+    closed = (2 * d**2 + d * (F_Q * F_K - 3) + (m - 1) * d * (F_Q + F_K - 2)) / m**2
+    assert simplify(block_square_variance().subs(unit) - closed) == 0
+
+
+def test_closed_form_for_gaussian_components() -> None:
+    """Var U = 4d/m + (2d² + 2d)/m² for normal components."""
+    normal = {mu_q: 0, mu_k: 0, V_Q: 1, V_K: 1, S_Q: 0, S_K: 0, F_Q: 3, F_K: 3}
+    assert simplify(block_square_variance().subs(normal) - 4 * d / m - (2 * d**2 + 2 * d) / m**2) == 0
+
+
+def test_closed_form_of_the_mean() -> None:
+    """The mean score is q̄·k̄ with independent averages, so its variance is d(vv/m² + (μk²vq + μq²vk)/m)."""
+    closed = d * (V_Q * V_K / m**2 + (mu_k**2 * V_Q + mu_q**2 * V_K) / m)
+    assert simplify(block_mean_variance() - closed) == 0
+
+
+def test_queries_and_keys_change_places() -> None:
+    """Nothing changes if queries and keys swap their laws."""
+    stand_ins = {x: Symbol(f"t{i}") for i, x in enumerate((mu_q, *_CENTRAL_Q, mu_k, *_CENTRAL_K))}
+    back = dict(zip(stand_ins.values(), (mu_k, *_CENTRAL_K, mu_q, *_CENTRAL_Q), strict=True))
+    for expression in (block_mean_variance(), block_square_variance()):
+        assert expand(m**2 * (expression - expression.xreplace(stand_ins).xreplace(back))) == 0
+
+
+def test_no_spread_no_variance() -> None:
+    """Signs have S² = 1 in one dimension, so the second moment of a block does not vary at all."""
+    signs = central(RADEMACHER)
+    assert square_variance(1, 5, signs, signs) == 0.0
+    assert mean_variance(1, 5, signs, signs) == pytest.approx(1 / 25, rel=1e-15)
+
+
+CASES = [
+    pytest.param(3, 2, NORMAL, NORMAL, id="normal"),
+    pytest.param(2, 5, UNIFORM, LAPLACE, id="uniform-laplace"),
+    pytest.param(4, 3, UNIT_INTERVAL, UNIT_INTERVAL, id="unit-interval"),
+    pytest.param(2, 4, EXPONENTIAL.moved(Fraction(1, 2), 2), UNIT_INTERVAL, id="moved-exponential"),
+    pytest.param(5, 3, EXPONENTIAL, EXPONENTIAL.moved(-1, Fraction(1, 2)), id="two-exponentials"),
+    pytest.param(6, 4, RADEMACHER.moved(1, 1), NORMAL.moved(-1, 1), id="moved-signs"),
+]
+
+
+def agrees(derived: float, values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> bool:
+    """Return whether the sample variance is within its own error of ``derived``, at the stated rate.
+
+    On the logarithmic scale, with the sample's fourth moment for the error: the central limit theorem's
+    bound at false-alarm rate 1e-6.
+    """
+    squares = (values - values.mean()) ** 2
+    variance = squares.mean()
+    error = squares.std() / math.sqrt(len(values)) / variance
+    return abs(math.log(variance / derived)) <= float(stats.norm.isf(FALSE_ALARM / 2) * error)
+
+
+@pytest.mark.parametrize(("dimension", "side", "query", "key"), CASES)
+def test_against_simulated_score_matrices(
+    dimension: int, side: int, query: ComponentLaw, key: ComponentLaw
+) -> None:
+    """Both derived variances are what sampled blocks show, for laws with and without mean and skewness."""
+    rng = np.random.default_rng([dimension, side])
+    values = ScoreMatrices(dimension, side, query, key).sample(rng, 40_000)
+    mu = dimension * float(query.mean * key.mean)
+    moments: Sequence[tuple[Fraction, ...]] = (central(query), central(key))
+    assert agrees(mean_variance(dimension, side, *moments), values[:, 0])
+    deviation = values[:, 1] - 2 * mu * values[:, 0] + mu**2
+    assert agrees(square_variance(dimension, side, *moments), deviation)
+
+
+def test_a_wrong_block_variance_would_be_noticed() -> None:
+    """Taking the m² scores for independent is refused by the same comparison."""
+    normal = central(NORMAL)
+    values = ScoreMatrices(8, 8, NORMAL, NORMAL).sample(np.random.default_rng(8), 40_000)
+    assert agrees(square_variance(8, 8, normal, normal), values[:, 1])
+    assert not agrees(square_variance(8, 1, normal, normal) / 64, values[:, 1])

@@ -1,0 +1,344 @@
+"""Derivations: right ones are proved, and a mistake planted in any step is found and named."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from sympy import E as EULER
+from sympy import Eq, Integer, S, Sum, Symbol, cos, exp, expand, interpolate, log, pi, sin, sqrt, zoo
+
+from verify.claims.raw_scores import score_mean, score_variance
+from verify.symbolic.characteristic import OF_SCORE, STEPS
+from verify.symbolic.derivation import (
+    By,
+    Checker,
+    Derivation,
+    Evaluation,
+    Expansion,
+    Identity,
+    Numeric,
+    Route,
+    Step,
+)
+from verify.symbolic.expectation import E, Var, expanded
+from verify.symbolic.scores import (
+    CENTRED,
+    GENERAL,
+    STANDARD,
+    d,
+    index,
+    k,
+    mean_route,
+    mu_k,
+    q,
+    score,
+    sigma_q,
+    variance_route,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+x = Symbol("x", positive=True)
+
+SHORTEN = E(q[index] ** 2 * k[index] ** 2)
+PRODUCT = E(q[index] * k[index])
+
+
+BEYOND = (d - 1) * (d - 2) * (d - 3) * (d - 4) * (d - 5)
+"""Zero at the five dimensions that are written out, and nowhere else."""
+
+DEPENDENT = Sum(q[index], (index, 1, d)) * Sum(k[index], (index, 1, d)) - d * score
+"""Zero if sums were numbers."""
+
+DEPENDENT_SQUARES = [expanded(E(DEPENDENT**2), STANDARD, n) for n in range(1, 6)]
+
+
+def derivation_of(route: Route) -> Derivation:
+    """Return the derivation that has this one route and states where it ends."""
+    return Derivation(route.start, route.end, (route,))
+
+
+def with_step(route: Route, position: int, expression: Any) -> Route:
+    """Return ``route`` with another expression at one step."""
+    steps = list(route.steps)
+    steps[position] = replace(steps[position], expression=expression)
+    return replace(route, steps=tuple(steps))
+
+
+def one_more(expression: Any) -> Any:
+    """Return ``expression`` as if it had one dimension more."""
+    return expression.subs(d, d + 1)
+
+
+class TestCheckers:
+    """Every checker accepts a right step and rejects a wrong one."""
+
+    CASES = (
+        pytest.param(Expansion(STANDARD), Var(score), d, d + 1, id="expansion"),
+        pytest.param(
+            Expansion(GENERAL), E(score**2), E(score) ** 2 + Var(score), E(score) ** 2, id="moments"
+        ),
+        pytest.param(Identity(), (d + 1) ** 2, d**2 + 2 * d + 1, d**2 + d + 1, id="identity"),
+        pytest.param(Identity(), sin(x) ** 2 + cos(x) ** 2, S.One, S.Zero, id="trigonometric-identity"),
+        pytest.param(Evaluation(STANDARD), Var(2 * score), 4 * Var(score), 2 * Var(score), id="evaluation"),
+        pytest.param(
+            Numeric(({x: S(2)}, {x: S(5)})), log(x**2), 2 * log(x), 2 * log(x) + S(10) ** -25, id="numeric"
+        ),
+        pytest.param(
+            By("a square", lambda before, after: after == before**2), x, x**2, x**3, id="by-its-own-test"
+        ),
+    )
+
+    @pytest.mark.parametrize(("checker", "before", "right", "wrong"), CASES)
+    def test_right_and_wrong(self, checker: Checker, before: Any, right: Any, wrong: Any) -> None:
+        """A right step holds, a wrong one does not, and the label says how it was checked."""
+        assert checker.holds(before, right) is True
+        assert checker.holds(before, wrong) is False
+        assert checker.label.strip()
+
+    def test_expansion_says_where_it_looked(self) -> None:
+        """The dimensions that were written out are printed."""
+        assert Expansion(STANDARD, (1, 2, 3)).label == "exact expansion at d = 1…3"
+
+    def test_numeric_says_that_it_is_numerical(self) -> None:
+        """A numerical check is printed as one."""
+        assert Numeric(({x: S(1)},)).label == "numerically, 30 digits at 1 points"
+
+    def test_numeric_sees_one_wrong_point_among_many(self) -> None:
+        """All points must agree: sin(πx)+x and x differ only between the integers."""
+        points = ({x: S(1)}, {x: S(2)}, {x: S(1) / 2})
+        assert Numeric(points[:2]).holds(x, x + sin(pi * x))
+        assert not Numeric(points).holds(x, x + sin(pi * x))
+
+    def test_numeric_without_points_shows_nothing(self) -> None:
+        """A check at no point does not hold."""
+        assert not Numeric(()).holds(x, x)
+
+    @pytest.mark.parametrize("side", [zoo, S.NaN, Symbol("unknown"), E(score)])
+    def test_numeric_never_accepts_what_has_no_value(self, side: Any) -> None:
+        """Infinities, not-a-number and free symbols cannot be compared, so the step does not hold."""
+        route = Route("r", side, (Step(side + 1, "", Numeric(({x: S(1)},))),))
+        assert not derivation_of(route).examine().proved
+
+    def test_numeric_compares_to_thirty_digits(self) -> None:
+        """A relative difference of 1e-29 is seen, one of 1e-32 is not."""
+        here = Numeric(({x: S(7)},))
+        assert not here.holds(exp(x), exp(x) * (1 + S(10) ** -29))
+        assert here.holds(exp(x), exp(x) * (1 + S(10) ** -32))
+
+    @pytest.mark.parametrize(
+        ("before", "after"),
+        [
+            pytest.param(Var(score), d + BEYOND, id="agrees-at-the-five-dimensions"),
+            pytest.param(Var(score), d * (1 + BEYOND) / (1 + BEYOND / d), id="a-ratio-that-agrees-there"),
+            pytest.param(Var(score), d + BEYOND * 2**d, id="no-rational-function"),
+            pytest.param(
+                E(score**2) ** 6 - E(score) ** 12,
+                interpolate([(n, n**6) for n in range(1, 6)], d),
+                id="powers-that-cancel-as-numbers",
+            ),
+            pytest.param(
+                E(DEPENDENT**2) ** 3,
+                interpolate([(n, value**3) for n, value in enumerate(DEPENDENT_SQUARES, 1)], d),
+                id="sums-that-cancel-as-numbers",
+            ),
+        ],
+    )
+    def test_expansion_is_not_fooled_by_few_dimensions(self, before: Any, after: Any) -> None:
+        """What agrees at d = 1…5 but not beyond, or may not, does not follow."""
+        assert all(expand(expanded(before - after, STANDARD, n)) == 0 for n in range(1, 6))
+        route = Route("r", before, (Step(after, "", Expansion(STANDARD)),))
+        assert not derivation_of(route).examine().proved
+
+    def test_evaluation_is_not_fooled_by_a_high_degree(self) -> None:
+        """The moment calculus keeps d symbolic, so agreement at some dimensions is not enough."""
+        assert not Evaluation(STANDARD).holds(Var(score), d + BEYOND)
+
+
+MISTAKES: dict[str, Callable[[Any], Any]] = {
+    "wrong sign": lambda e: -e,
+    "one dimension more": one_more,
+    "the dimension squared": lambda e: e.subs(d, d**2) if not e.has(score) else e * d,
+    "a small term too much": lambda e: e + sigma_q**2 / 1000,
+    "a factor 1 + 1e-9": lambda e: e * (1 + S(10) ** -9),
+}
+
+
+class TestPlantedMistakes:
+    """Each mistake is planted in each step of the derivation of the score's variance."""
+
+    ROUTE = variance_route(score, GENERAL)
+
+    def test_the_right_derivation_is_proved(self) -> None:
+        """Without a mistake every step holds and the reason counts them."""
+        examined = derivation_of(self.ROUTE).examine()
+        assert examined.proved
+        assert examined.reason == "all 5 steps hold, the route ends in the stated result"
+        assert all(step.holds and not step.problem for _, steps in examined.routes for step in steps)
+
+    @pytest.mark.parametrize("position", range(5))
+    @pytest.mark.parametrize("mistake", MISTAKES)
+    def test_a_mistake_in_one_step(self, mistake: str, position: int) -> None:
+        """The step with the mistake does not follow, whatever comes after it."""
+        right = self.ROUTE.steps[position].expression
+        wrong = with_step(self.ROUTE, position, MISTAKES[mistake](right))
+        examined = replace(derivation_of(self.ROUTE), routes=(wrong,)).examine()
+        assert not examined.proved
+        assert f"“Index by index”, step {position + 1}: " in examined.reason
+        assert not examined.routes[0][1][position].holds
+
+    @pytest.mark.parametrize(
+        ("position", "expression"),
+        [
+            pytest.param(0, E(score**2), id="mean-forgotten"),
+            pytest.param(0, E(score**2) - E(score), id="mean-not-squared"),
+            pytest.param(1, d * SHORTEN - d**2 * PRODUCT**2, id="off-diagonal-dropped"),
+            pytest.param(1, d * SHORTEN + d**2 * PRODUCT**2 - d**2 * PRODUCT**2, id="off-diagonal-d-squared"),
+            pytest.param(1, d**2 * (SHORTEN - PRODUCT**2), id="one-pair-reused"),
+            pytest.param(2, d * E(q[index]) ** 2 * E(k[index] ** 2) - d * PRODUCT**2, id="square-inside"),
+            pytest.param(4, d * sigma_q**2 * mu_k**2, id="product-of-variances-lost"),
+        ],
+    )
+    def test_a_mistake_that_people_make(self, position: int, expression: Any) -> None:
+        """Classic mistakes in the derivation of a variance, with means that are not zero."""
+        wrong = with_step(self.ROUTE, position, expression)
+        examined = replace(derivation_of(self.ROUTE), routes=(wrong,)).examine()
+        assert not examined.proved
+        assert f"step {position + 1}: does not follow" in examined.reason
+
+    def test_a_mistake_carried_on_correctly_to_the_stated_result(self) -> None:
+        """One wrong step fails the claim even if all that follows is right and the result is stated so."""
+        reused = d**2 * (SHORTEN - PRODUCT**2)
+        steps = (
+            *self.ROUTE.steps[:1],
+            replace(self.ROUTE.steps[1], expression=reused),
+            Step(
+                reused.subs({SHORTEN: d, PRODUCT: S.Zero}),
+                "carried on",
+                By("always", lambda *_: True),
+            ),
+        )
+        examined = derivation_of(replace(self.ROUTE, steps=steps)).examine()
+        assert not examined.proved
+        assert examined.reason.startswith(
+            "“Index by index”, step 2: does not follow (exact expansion at d = 1…5"
+        )
+        assert [step.holds for step in examined.routes[0][1]] == [True, False, True]
+
+    def test_sympys_square_is_refused_with_route_and_step(self) -> None:
+        """The answer d² that ``sympy.stats`` gives comes out not proved, with the place named."""
+        step = Step(d**2, "variance of the sum", Expansion(STANDARD))
+        examined = Derivation(
+            Var(score), d**2, (Route("SymPy's own variance", Var(score), (step,)),)
+        ).examine()
+        assert examined.proved is False
+        assert "“SymPy's own variance”, step 1: does not follow" in examined.reason
+
+    def test_means_are_needed_to_see_a_dropped_mean(self) -> None:
+        """With centred components a forgotten mean is no mistake: the population decides."""
+        assert Expansion(CENTRED).holds(Var(score), E(score**2))
+        assert not Expansion(GENERAL).holds(Var(score), E(score**2))
+
+
+class TestScoreVarianceClaim:
+    """The two routes of the claim itself, with mistakes in the second one."""
+
+    DERIVATION = score_variance.derive()
+
+    def test_proved_by_two_routes(self) -> None:
+        """Both routes end in d."""
+        examined = self.DERIVATION.examine()
+        assert examined.proved
+        assert self.DERIVATION.result == d
+        assert examined.agreement == "2 routes end in the same result"
+
+    @pytest.mark.parametrize(
+        ("position", "expression"),
+        [
+            pytest.param(0, sqrt(STEPS[0].expression), id="power-of-one-product"),
+            pytest.param(0, 1 / STEPS[0].expression, id="sign-of-the-exponent"),
+            pytest.param(1, OF_SCORE**2, id="twice-the-dimensions"),
+            pytest.param(1, OF_SCORE.subs(d, d + 1), id="one-dimension-more"),
+            pytest.param(1, d * STEPS[0].expression, id="added-instead-of-multiplied"),
+            pytest.param(2, -d, id="minus-sign-lost"),
+            pytest.param(2, d**2, id="squared"),
+            pytest.param(2, d + 1, id="one-more"),
+            pytest.param(2, d / 2, id="half"),
+        ],
+    )
+    def test_a_mistake_in_the_characteristic_function(self, position: int, expression: Any) -> None:
+        """Every step of the second route has a check that its mistakes do not pass."""
+        first, second = self.DERIVATION.routes
+        wrong = with_step(second, position, expression)
+        examined = replace(self.DERIVATION, routes=(first, wrong)).examine()
+        assert not examined.proved
+        assert f"“{second.title}”, step {position + 1}: " in examined.reason
+
+    def test_the_mean_claim_is_proved(self) -> None:
+        """The mean of centred components is zero, by linearity and independence."""
+        derivation = score_mean.derive()
+        assert derivation.examine().proved
+        assert derivation.result == 0
+
+
+class TestExamination:
+    """What ``examine`` does with checks that break, and with routes that stray."""
+
+    def test_a_check_that_raises_fails_the_step(self) -> None:
+        """A check that cannot be done is no pass, and the reason says what went wrong."""
+
+        def broken(_: Any, __: Any) -> bool:
+            raise ZeroDivisionError("nothing to divide by")
+
+        route = Route("broken", x, (Step(x, "", By("broken", broken)),))
+        examined = derivation_of(route).examine()
+        assert not examined.proved
+        assert examined.reason == (
+            "“broken”, step 1: could not be checked (ZeroDivisionError: nothing to divide by)"
+        )
+
+    def test_a_missing_moment_fails_the_step(self) -> None:
+        """A step that needs a moment of which nothing is assumed is not proved."""
+        route = Route("r", E(score**3), (Step(S.Zero, "", Expansion(STANDARD)),))
+        examined = derivation_of(route).examine()
+        assert not examined.proved
+        assert "DerivationError: nothing is assumed about the moment of order 3" in examined.reason
+
+    def test_a_route_that_ends_elsewhere_fails(self) -> None:
+        """Right steps that lead to another expression than the stated result prove nothing."""
+        route = variance_route(score, STANDARD)
+        examined = Derivation(Var(score), d + 1, (route,)).examine()
+        assert not examined.proved
+        assert examined.reason == "“Index by index” does not end in the stated result"
+        assert examined.agreement == "the routes do not all end in the stated result"
+
+    def test_one_of_two_routes_ends_elsewhere(self) -> None:
+        """Two routes must agree; the stray is named."""
+        right = variance_route(score, STANDARD)
+        stray = replace(mean_route(score, STANDARD), title="Another")
+        examined = Derivation(Var(score), d, (right, stray)).examine()
+        assert not examined.proved
+        assert examined.reason == "“Another” does not end in the stated result"
+
+    def test_results_are_compared_as_mathematics(self) -> None:
+        """Ends that look different but are equal agree; relations are compared as they stand."""
+        route = Route("r", x, (Step((x + 1) ** 2, "", By("", lambda *_: True)),))
+        assert Derivation(x, x**2 + 2 * x + 1, (route,)).examine().proved
+        relation = Route("r", x, (Step(Eq(x, 1), "", By("", lambda *_: True)),))
+        assert Derivation(x, Eq(x, 1), (relation,)).examine().proved
+        assert not Derivation(x, Eq(x, 2), (relation,)).examine().proved
+
+    def test_every_wrong_step_is_told(self) -> None:
+        """The reason lists all that is wrong, not only the first."""
+        no, yes = By("no", lambda *_: False), By("yes", lambda *_: True)
+        steps = (Step(x, "", no), Step(x, "", yes), Step(x, "", no))
+        examined = derivation_of(Route("r", x, steps)).examine()
+        assert examined.reason == "“r”, step 1: does not follow (no); “r”, step 3: does not follow (no)"
+
+    def test_the_equation_is_not_evaluated(self) -> None:
+        """Subject and result are printed as one equation even where SymPy could decide it."""
+        assert Derivation(Integer(2), Integer(2), ()).equation == Eq(2, 2, evaluate=False)
+        assert Derivation(EULER, x, ()).equation.lhs == EULER

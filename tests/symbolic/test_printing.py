@@ -1,0 +1,109 @@
+"""Printing: queries before keys, minus signs last, and the real names everywhere."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from typing import Any
+
+import pytest
+from sympy import IndexedBase, Symbol, expand, sqrt
+
+from verify.symbolic.expectation import E, Var
+from verify.symbolic.printing import Ordered, latex, plain, unicode_art
+from verify.symbolic.scores import (
+    GENERAL,
+    d,
+    index,
+    k,
+    mu_k,
+    mu_q,
+    one_product,
+    q,
+    score,
+    sigma_k,
+    sigma_q,
+    variance_route,
+)
+
+EXPRESSIONS = [step.expression for step in variance_route(score, GENERAL).steps]
+RANK = re.compile(r"\b(a|q_?1|q_?2|mu_?1|mu_?2|s_?1|s_?2)\b|[μqs][₁₂]")
+
+
+@pytest.mark.parametrize(
+    ("expression", "wanted"),
+    [
+        (one_product(), "q_{i} k_{i}"),
+        (k[index] * q[index], "q_{i} k_{i}"),
+        (score, r"\sum_{i=1}^{d_{k}} q_{i} k_{i}"),
+        (mu_k * mu_q * d, r"d_{k} \mu_{q} \mu_{k}"),
+        (sigma_k**2 * sigma_q**2 * d, r"d_{k} \sigma_{q}^{2} \sigma_{k}^{2}"),
+        (E(k[index]) * E(q[index]), r"\mathbb{E}\left[q_{i}\right] \mathbb{E}\left[k_{i}\right]"),
+        (mu_k**2 * sigma_q**2 + mu_q**2 * sigma_k**2,
+         r"\mu_{q}^{2} \sigma_{k}^{2} + \mu_{k}^{2} \sigma_{q}^{2}"),
+        (score / sqrt(d), r"\frac{\sum_{i=1}^{d_{k}} q_{i} k_{i}}{\sqrt{d_{k}}}"),
+    ],
+)  # fmt: skip
+def test_queries_come_before_keys(expression: Any, wanted: str) -> None:
+    """The alphabet says k, q; the field writes q, k."""
+    assert latex(expression) == wanted
+
+
+@pytest.mark.parametrize("expression", [-d + mu_q, mu_q - d**2, E(score**2) - E(score) ** 2])
+def test_minus_terms_come_last(expression: Any) -> None:
+    """A sum starts with a positive term, where it has one."""
+    printed = latex(expression)
+    assert not printed.startswith("-")
+    assert printed.count(" - ") == 1
+
+
+def test_the_definition_of_the_variance() -> None:
+    """The formula in the report's first step, as a whole."""
+    assert latex(EXPRESSIONS[0]) == (
+        r"\mathbb{E}\left[\left(\sum_{i=1}^{d_{k}} q_{i} k_{i}\right)^{2}\right]"
+        r" - \mathbb{E}\left[\sum_{i=1}^{d_{k}} q_{i} k_{i}\right]^{2}"
+    )
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_text_and_art_hold_the_real_names(expression: Any) -> None:
+    """Ranks, which only order what is printed, are never printed."""
+    for text in (plain(expression), unicode_art(expression), latex(expression)):
+        assert not RANK.search(text)
+    assert "\n" not in plain(expression)
+
+
+def test_plain_text() -> None:
+    """Plain text is one line of Python-like mathematics with the printed names."""
+    assert plain(score) == "Sum(q[i]*k[i], (i, 1, d_k))"
+    assert plain(expand(d * mu_q * (mu_k + 1))) == "d_k*mu_q*mu_k + d_k*mu_q"
+
+
+def test_unicode_art() -> None:
+    """Drawn formulas have queries before keys too, plain or squared."""
+    assert unicode_art(one_product()) == "qᵢ⋅kᵢ"
+    assert unicode_art(d * sigma_q * sigma_k) == "dₖ⋅σ_q⋅σₖ"
+    assert "qᵢ⋅kᵢ" in unicode_art(Var(score))
+    assert "qᵢ ⋅kᵢ" in unicode_art(E(q[index] ** 2 * k[index] ** 2))
+
+
+def test_entries_with_several_or_numeric_indices() -> None:
+    """Matrix entries and concrete entries print all their indices."""
+    weight = IndexedBase("W")
+    assert latex(weight[1, 2]) == "W_{1,2}"
+    assert latex(q[3]) == "q_{3}"
+    assert unicode_art(q[3]) == "q₃"
+
+
+def test_ordered_symbols_survive_pickling() -> None:
+    """Derivations can be sent to other processes: name, rank and assumptions come back."""
+    copy = pickle.loads(pickle.dumps(d))  # noqa: S301  # what was pickled in this line
+    assert copy == d
+    assert (copy.name, copy.rank, copy.is_positive, copy.is_integer) == ("d_k", "a", True, True)
+    assert pickle.loads(pickle.dumps(score)) == score  # noqa: S301  # what was pickled in this line
+
+
+def test_an_ordered_symbol_is_not_the_plain_one() -> None:
+    """A symbol of the same name but without rank is another symbol, so nothing is mixed up by chance."""
+    assert Ordered("x", "a") == Ordered("x", "a")
+    assert Ordered("x", "a") != Symbol("x")
