@@ -1,6 +1,27 @@
 """Entry point of ``sdpa-verify`` and ``python -m verify``."""
 
-from verify.cli import main
+import os
+import sys
+
+_INTERRUPTED = 130
+
+
+def main() -> None:
+    """Run the command line; after Ctrl-C end at once, without waiting for threads and memory to be tidied."""
+    try:
+        from verify.cli import main as run  # noqa: PLC0415 - Ctrl-C may come while it is imported
+
+        run()
+    except KeyboardInterrupt:
+        sys.stderr.write("sdpa-verify: interrupted\n")
+        status = _INTERRUPTED
+    except SystemExit as ended:
+        if ended.code != _INTERRUPTED:
+            raise
+        status = _INTERRUPTED
+    sys.stderr.flush()
+    os._exit(status)
+
 
 if __name__ == "__main__":
     main()

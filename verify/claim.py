@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from verify.errors import ClaimError
+from verify.evidence import SLUG
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -72,7 +73,7 @@ class Claim:
     figures: Callable[[Findings], tuple[Figure, ...]] = _no_figures
 
     def __post_init__(self) -> None:
-        if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.id):
+        if not re.fullmatch(SLUG, self.id):
             raise ClaimError(f"claim id {self.id!r}: use lower-case words joined by hyphens")
         for name in ("title", "statement", "meaning"):
             if not getattr(self, name).strip():

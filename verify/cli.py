@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import _thread
 import io
+import signal
 import sys
+import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +18,8 @@ from verify.errors import OutputError, VerifyError
 from verify.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from types import FrameType
 
     from verify.evidence import RunRecord
 
@@ -220,7 +225,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # A terminal that lacks a character shows another; it is no reason to stop.
         sys.stdout.reconfigure(errors="replace")
     try:
-        sys.exit(cli.main(args=arguments, standalone_mode=False) or 0)
+        with _insisting():
+            status = cli.main(args=arguments, standalone_mode=False)
+        sys.exit(status or 0)
     except VerifyError as error:
         _complain(str(error))
         sys.exit(error.exit_status)
@@ -232,12 +239,42 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _complain("interrupted; the files of earlier runs are as they were")
         sys.exit(INTERRUPTED)
     except OSError as error:
-        # Help could not be printed, say because the reader of a pipe went away.
+        # Not foreseen where it happened: help that cannot be printed, a full folder for temporary files.
         from verify.terminal import silence
 
         silence(sys.stdout)
-        _complain(f"{error.filename or 'standard output'}: {error.strerror or error}")
+        _complain(f"{error.filename or 'output'}: {error.strerror or error}; free space or allow access")
         sys.exit(VerifyError.exit_status)
+
+
+@contextmanager
+def _insisting() -> Iterator[None]:
+    """Repeat Ctrl-C until the command has ended: some library code swallows the first one."""
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    asked, ended = threading.Event(), threading.Event()
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        asked.set()
+        signal.default_int_handler(number, frame)
+
+    def insist() -> None:
+        asked.wait()
+        while not ended.wait(0.3):
+            _thread.interrupt_main()
+
+    hook = sys.unraisablehook
+    threading.Thread(target=insist, daemon=True).start()
+    signal.signal(signal.SIGINT, interrupt)
+    sys.unraisablehook = lambda one: None if one.exc_type is KeyboardInterrupt else hook(one)
+    try:
+        yield
+    finally:
+        ended.set()
+        asked.set()
+        sys.unraisablehook = hook
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _complain(text: str) -> None:

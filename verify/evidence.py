@@ -11,7 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 Setting = int | float | str
 Method = Literal["monte-carlo", "fit", "exact"]
-Slug = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
+SLUG = r"^[a-z0-9]+(-[a-z0-9]+)*$"
+Slug = Field(pattern=SLUG)
 
 
 class Verdict(StrEnum):
@@ -254,6 +255,40 @@ class Statement(Record):
     parts: tuple[Part, ...]
 
 
+class Counted(Record):
+    """One row of the calibration: events counted in independent repetitions.
+
+    ``allowed`` is the probability that the design allows (``at_least`` False) or promises (True); ``low``
+    and ``high`` are the exact two-sided bounds of the events' probability. ``setting`` and ``level`` say
+    of which cell and at which false-exclusion rate, where rows form a table.
+    """
+
+    what: str
+    setting: str = ""
+    level: float | None = None
+    trials: int
+    events: int
+    allowed: float
+    at_least: bool = False
+    low: float
+    high: float
+
+    @property
+    def in_order(self) -> bool:
+        """Whether what was counted is compatible with what the design allows or promises."""
+        return self.high >= self.allowed if self.at_least else self.low <= self.allowed
+
+
+class Calibration(Record):
+    """How the judge itself fared: the table of the calibration study, with what made it."""
+
+    seed: int
+    command: str
+    version: str
+    confidence: float
+    rows: tuple[Counted, ...]
+
+
 class Tool(Record):
     """What made the results."""
 
@@ -319,6 +354,7 @@ class RunRecord(Record):
     claims: tuple[ClaimRecord, ...]
     sources: tuple[Source, ...]
     statements: tuple[Statement, ...]
+    calibration: Calibration | None = None
 
     def to_json(self) -> str:
         """Return the JSON text of this record, ending with a newline."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _WIDTH = 100
 _WORDS = {
     "cdot": "·", "mu": "μ", "sigma": "σ", "rho": "ρ", "Gamma": "Γ", "pi": "π", "dots": "…", "ldots": "…",
-    "infty": "∞", "le": "≤", "ge": "≥", "ne": "≠", "approx": "≈", "pm": "±", "times": "×", "sum": "Σ",
+    "infty": "∞", "le": " ≤ ", "ge": " ≥ ", "ne": " ≠ ", "approx": " ≈ ", "pm": "±", "times": "×", "sum": "Σ",
     "left": "", "right": "", "big": "", "Big": "", ",": " ", ";": " ", "ln": "ln ", "max": "max ",
 }  # fmt: skip
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from verify.errors import ResultsError
-from verify.evidence import RunRecord
+from verify.evidence import Calibration, RunRecord, digest_of
+from verify.resources import folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,6 +22,12 @@ _WANTED = "give a results.json that a run wrote"
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of ``results.json``."""
     return RunRecord.model_json_schema(by_alias=True)
+
+
+def stored_calibration() -> Calibration:
+    """Return the table of the calibration study that ships with this version."""
+    text = (folder("data") / "calibration.json").read_text(encoding="utf-8")
+    return Calibration.model_validate_json(text)
 
 
 def load(path: Path) -> RunRecord:
@@ -54,8 +61,15 @@ def _validated(content: Any, path: Path) -> RunRecord:
             "install the sdpa-verify that wrote it, or run the verification again"
         )
     try:
-        return RunRecord.model_validate(content)
+        record = RunRecord.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         raise ResultsError(f"{path}: {place}: {first['msg']}; {_WRITE_ANEW}") from error
+    for claim in record.claims:
+        if claim.digest != digest_of(claim):
+            raise ResultsError(
+                f"{path}: claim {claim.id}: its digest does not fit its content, so the file was changed "
+                f"after the run; {_WRITE_ANEW}"
+            )
+    return record

@@ -30,6 +30,8 @@ from verify.evidence import (
 from verify.measure import measure
 from verify.montecarlo.experiment import Experiment, Fit
 from verify.montecarlo.fits import ordinary
+from verify.results import stored_calibration
+from verify.sampling import refuse_malformed
 from verify.statements import decide
 from verify.symbolic.printing import latex, plain
 from verify.verdict import FalseAlarms, of_claim
@@ -133,6 +135,7 @@ def run(
         claims=records,
         sources=book.sources,
         statements=decide(book, records),
+        calibration=stored_calibration(),
     )
 
 
@@ -165,7 +168,7 @@ class _Bench:
             derivation = claim.derive()
             examined = derivation.examine()
             experiment = claim.experiment(derivation, self.settings.tolerance)
-            _refuse_without_controls(claim, experiment)
+            refuse_malformed(experiment, claim.id)
         self.progress.started(claim.id, "simulation")
         with self._timed("simulation"):
             findings, controls = measure(experiment, claim.id, self.settings, self.alarms, self.mapper)
@@ -196,18 +199,6 @@ class _Bench:
         begun = time.perf_counter()
         yield
         self.phases[phase] = self.phases.get(phase, 0.0) + time.perf_counter() - begun
-
-
-def _refuse_without_controls(claim: Claim, experiment: Experiment) -> None:
-    comparisons = [*experiment.checks, *(control.comparison for control in experiment.controls)]
-    if not experiment.checks or not experiment.controls:
-        raise ClaimError(
-            f"claim {claim.id}: needs at least one check and one control; a check that cannot fail is none"
-        )
-    names = [one.id for one in comparisons]
-    for name in names:
-        if names.count(name) > 1:
-            raise ClaimError(f"claim {claim.id}: the check id {name!r} is used twice; rename one")
 
 
 def _derivation_record(derivation: Derivation, examined: Examined) -> DerivationRecord:

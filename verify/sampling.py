@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from verify.errors import SettingsError
+from verify.errors import ClaimError, SettingsError
+from verify.evidence import SLUG
 from verify.montecarlo.blocks import Cell, Sample, Sums, draw
 from verify.montecarlo.estimands import MIN_BLOCKS, PILOT_BLOCKS, Goal, Measured
 from verify.montecarlo.experiment import Comparison, Exact, Experiment, Fit, Quantity
@@ -46,6 +48,11 @@ class Samples:
         """Return what the comparison's sample is planned for."""
         prediction = comparison.prediction.value
         width = comparison.tolerance.width(prediction, self.settings.tolerance)
+        if not width > 0:
+            raise ClaimError(
+                f"claim {self.claim}, check {comparison.id}: a tolerance relative to a prediction of 0 is "
+                "empty; give its Tolerance a scale"
+            )
         return Goal(self.alarms.share(1), 1 - self.settings.power, prediction, width)
 
     def plan(self, experiment: Experiment) -> None:
@@ -141,3 +148,24 @@ def cells_of(comparisons: Iterable[Comparison]) -> list[Cell]:
 def every_comparison(experiment: Experiment) -> list[Comparison]:
     """Return the checks and what the controls compare, in order."""
     return [*experiment.checks, *(control.comparison for control in experiment.controls)]
+
+
+def refuse_malformed(experiment: Experiment, claim: str) -> None:
+    """Refuse an experiment that could not fail, or whose names are unclear.
+
+    Raises:
+        ClaimError: no check or no control; an id is no slug or used twice; two cells share an id.
+    """
+    if not experiment.checks or not experiment.controls:
+        raise ClaimError(f"claim {claim}: needs at least one check and one control, or it could not fail")
+    comparisons = every_comparison(experiment)
+    names = [one.id for one in comparisons]
+    for name in names:
+        if not re.fullmatch(SLUG, name):
+            raise ClaimError(f"claim {claim}: check id {name!r}: use lower-case words joined by hyphens")
+        if names.count(name) > 1:
+            raise ClaimError(f"claim {claim}: the check id {name!r} is used twice; rename one")
+    cells: dict[str, Cell] = {}
+    for one in quantities_of(comparisons):
+        if cells.setdefault(one.cell.id, one.cell) != one.cell:
+            raise ClaimError(f"claim {claim}: two different cells are called {one.cell.id!r}; rename one")

@@ -100,20 +100,26 @@ def of_claim(
     proof: Proof, proof_reason: str, checks: Sequence[Check], controls: Sequence[Control]
 ) -> tuple[Verdict, str]:
     """Return the verdict of a whole claim and one sentence of reason."""
-    refuted = _named(checks, Verdict.REFUTED)
-    if refuted:
-        return Verdict.REFUTED, f"refuted by {refuted}"
-    if proof is Proof.FAILED:
-        return Verdict.UNDECIDED, f"the derivation failed: {proof_reason}"
+    refuted, undecided, approximate = (
+        _named(checks, one) for one in (Verdict.REFUTED, Verdict.UNDECIDED, Verdict.APPROXIMATE)
+    )
     standing = ", ".join(c.id for c in controls if c.verdict is not Verdict.REFUTED)
-    if standing:
-        return Verdict.UNDECIDED, f"the wrong version was not refuted: {standing}"
-    undecided = _named(checks, Verdict.UNDECIDED)
-    if undecided:
-        return Verdict.UNDECIDED, f"undecided at the largest sample: {undecided}"
-    approximate = _named(checks, Verdict.APPROXIMATE)
-    if approximate:
-        return Verdict.APPROXIMATE, f"within tolerance, but the exact value is excluded: {approximate}"
+    unmeasured = not checks or not controls
+    cases = (
+        (unmeasured, Verdict.UNDECIDED, "nothing was measured, or nothing could have been refuted"),
+        (refuted, Verdict.REFUTED, f"refuted by {refuted}"),
+        (proof is Proof.FAILED, Verdict.UNDECIDED, f"the derivation failed: {proof_reason}"),
+        (standing, Verdict.UNDECIDED, f"the wrong version was not refuted: {standing}"),
+        (undecided, Verdict.UNDECIDED, f"undecided at the largest sample: {undecided}"),
+        (
+            approximate,
+            Verdict.APPROXIMATE,
+            f"within tolerance, but the exact value is excluded: {approximate}",
+        ),
+    )
+    for applies, verdict, reason in cases:
+        if applies:
+            return verdict, reason
     return Verdict.CONFIRMED, _success(proof, len(checks), len(controls))
 
 

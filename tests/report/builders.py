@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from verify.evidence import Check, Control, Step, Verdict
 
 LEVEL = 1 - 6.08e-7
 _Z = 4.99
 
 
-def step(latex: str, rule: str, checked_by: str, *, holds: bool = True, plain: str = "") -> Step:
+def step(
+    latex: str,
+    rule: str,
+    checked_by: str,
+    *,
+    relation: Literal["=", "⇒"] = "=",
+    holds: bool = True,
+    plain: str = "",
+) -> Step:
     """Return a derivation's step."""
-    return Step(latex=latex, plain=plain, rule=rule, checked_by=checked_by, holds=holds)
+    return Step(relation=relation, latex=latex, plain=plain, rule=rule, checked_by=checked_by, holds=holds)
 
 
 def check(

@@ -205,7 +205,7 @@ def _statement(name: str, outcome: Outcome, text: str, **more: object) -> Statem
 _SOFTMAX = Part(
     text=r"$\operatorname{softmax}(7, 5)$ is given",
     claim="sqrt-scaling",
-    evidence="softmax",
+    evidence="fact:softmax",
     kind="prints",
     printed="0.880, 0.120",
     computed="0.8808, 0.1192",

@@ -98,7 +98,12 @@ SCORE_VARIANCE = ClaimRecord(
                         "Gaussian integral over $k$, then over $q$",
                         "SymPy: the integral evaluates to the right-hand side",
                     ),
-                    step(r"-\varphi''(0) = d", "second derivative at 0", "SymPy: differentiates to $d$"),
+                    step(
+                        r"-\varphi''(0) = d",
+                        "second derivative at 0",
+                        "SymPy: differentiates to $d$",
+                        relation="⇒",
+                    ),
                 ),
             ),
         ),

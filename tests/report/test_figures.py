@@ -83,6 +83,17 @@ def test_layers_differ_in_shape_as_well_as_colour() -> None:
     assert len(dashes) == 2
 
 
+def test_a_layer_without_label_looks_like_its_kin() -> None:
+    """The second edge of a tolerance, labelled once, is drawn like the first."""
+    edge = Layer(kind="line", role="other", label="tolerance", x=(1, 2), y=(1, 1))
+    other = edge.model_copy(update={"label": "", "y": (-1.0, -1.0)})
+    svg = draw(FIGURE.model_copy(update={"layers": (edge, other)}), "x.")
+    assert len(set(re.findall(r"stroke-dasharray: ([^;]+);", svg))) == 1
+    assert len(set(re.findall(r"stroke: (#56b4e9)", svg))) == 1
+    named = draw(FIGURE.model_copy(update={"layers": (edge, edge)}), "x.")
+    assert len(set(re.findall(r"stroke-dasharray: ([^;]+);", named))) == 2
+
+
 def test_bad_latex_in_a_label_is_an_error() -> None:
     """A label that cannot be set is told in one line that names the figure."""
     broken = FIGURE.model_copy(update={"x": Axis(label=r"$\frac{a$", scale="log")})

@@ -115,9 +115,23 @@ def test_verdicts_are_words_and_shapes(page: str) -> None:
 
 def test_a_failing_step_is_marked(page: str) -> None:
     """The step that does not follow says so."""
-    failing = re.search(r'<li class="step fails">.*?</li>', page, flags=re.DOTALL)
+    failing = re.search(r'<li class="step[^"]* fails">.*?</li>', page, flags=re.DOTALL)
     assert failing is not None
     assert "does not follow." in failing[0]
+
+
+def test_steps_are_tied_to_the_one_before(page: str) -> None:
+    """Each step but the start says whether it equals the one before or follows from it."""
+    relations = re.findall(r'<div class="relation">(?:<svg[^>]*aria-label="([^"]*)")?', page)
+    assert set(relations) == {"", "=", "⇒"}
+    assert relations.count("⇒") == 1
+
+
+def test_alarms_cannot_be_overlooked(page: str) -> None:
+    """A failed derivation and a control that stands are told on the first page and on the card."""
+    for words in ("The derivation failed.", "was not refuted: the measurement settles nothing."):
+        assert page.count(words) == 2
+    assert page.count('class="verdict tone-bad"') == 2
 
 
 def test_input_cannot_inject_markup(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,10 +6,11 @@ from tests.report.builders import check
 from tests.report.records import CLAIMS, PAIRWISE, record
 from tests.report.score_variance import SCORE_VARIANCE
 from verify.evidence import Settings, Verdict
+from verify.report.latex import pieces
 from verify.report.numbers import GAP, NO_BREAK
-from verify.report.tables import aligned
+from verify.report.tables import aligned, groups
 from verify.report.view import formulas, view
-from verify.report.words import cell_text, closest_call, sentence
+from verify.report.words import cell_text, closest_call, largest_deviation, sentence
 
 
 def spaced(text: str) -> str:
@@ -28,7 +29,8 @@ def test_counts_add_up() -> None:
     }
     assert (seen.controls, seen.controls_refuted) == (5, 4)
     assert (seen.statements, seen.decided) == (5, 4)
-    assert [one.id for one in seen.corrections] == ["v4", "b3"]
+    assert [one.id for one in seen.corrections] == ["v4", "b3", "v3"]
+    assert seen.more_corrections == 0
     assert [card.id for card in seen.concerns] == [
         "pairwise-estimator",
         "sqrt-scaling",
@@ -36,15 +38,21 @@ def test_counts_add_up() -> None:
         "double-sum",
     ]
     assert [chapter.number for chapter in seen.chapters] == [1, 2]
-    assert seen.figure_claim is not None
-    assert seen.figure_claim.id == "score-variance"
+    assert seen.figure is not None
+    assert seen.figure.key == "score-variance.line"
 
 
 def test_statements_link_only_to_claims_of_the_run() -> None:
-    """A statement whose claim did not run has no dead link."""
+    """A part names its evidence but links only to what is there; an open one says what it awaits."""
     seen = view(record(SCORE_VARIANCE))
-    links = {one.claim for source in seen.sources for one in source.statements}
-    assert links == {"", "score-variance"}
+    parts = [part for source in seen.sources for one in source.statements for part in one.parts]
+    assert {part.link for part in parts} == {""}
+    assert {part.name for part in parts} == {"sqrt-scaling.softmax"}
+    everything = view(record())
+    links = {part.link for source in everything.sources for one in source.statements for part in one.parts}
+    assert links == {"sqrt-scaling"}
+    waiting = [one for source in everything.sources for one in source.open]
+    assert [(one.id, one.waits_for) for one in waiting] == [("b6", ("gradient-through-layers",))]
 
 
 def test_a_run_of_one_claim_without_figure_or_statements() -> None:
@@ -112,10 +120,57 @@ def test_command_repeats_the_run(settings: Settings, command: str) -> None:
     assert view(again).command == command
 
 
+def test_command_names_the_claims_asked_for_and_files_of_the_users_own() -> None:
+    """A run of some claims, and of claims that are not in the catalogue, is repeated as such."""
+    made = record()
+    run = made.run.model_copy(update={"claims": ("score-mean", "my-claim"), "claim_files": 1})
+    seen = view(made.model_copy(update={"run": run}))
+    assert seen.command == (
+        "sdpa-verify report score-mean my-claim --claims FILE --seed 20170612 --profile standard"
+    )
+    assert seen.claim_files == 1
+
+
+def test_alarms_are_raised_for_failed_derivations_and_standing_controls() -> None:
+    """What nobody may overlook stands on the card, in words of its own."""
+    alarms = {card.id: card.alarms for card in view(record()).concerns}
+    assert alarms["double-sum"] == ("The derivation failed.",)
+    assert alarms["over-scaling"] == (
+        "A version that is wrong on purpose was not refuted: the measurement settles nothing.",
+    )
+    assert alarms["pairwise-estimator"] == ()
+
+
+def test_largest_deviation_is_the_one_that_uses_most_of_its_tolerance() -> None:
+    """The share of the tolerance decides, not the share of the prediction."""
+    sharp = check("sharp", 64.32, 64)
+    blunt = check("blunt", 65.28, 64, tolerance=0.1)
+    assert spaced(largest_deviation((sharp, blunt))) == "0.5% of ±1%"
+    assert largest_deviation(()) == ""
+
+
 def test_decimal_points_line_up() -> None:
     """What stands right of the point, and its padding, is equally wide in all cells of a column."""
     cells = aligned(["1", "22.5", "3.125", ""])
     assert [cell.pad for cell in cells] == [1.74, 0.994, 0.0, 0.0]
+    assert [cell.pad for cell in aligned(["1", "0.25", "−7.1×10⁻⁸"])] == [1.243, 0.0, 0.0]
+
+
+def test_checks_of_one_fit_stand_together() -> None:
+    """A fit's slope, intercept and so on share a title that says what was fitted."""
+    last = groups("c", SCORE_VARIANCE.checks)[-1]
+    assert last.title is not None
+    assert last.title.quantity == "Weighted fit"
+    assert [row.anchor for row in last.rows][:2] == ["c.slope", "c.intercept"]
+
+
+def test_settings_may_hold_formulas() -> None:
+    """A cell's value with LaTeX between dollar signs is typeset, in tables and sentences."""
+    cells = [{"scale": r"$1/\sqrt{d_k}$", "d_k": d} for d in (1, 2)]
+    made = tuple(check(f"c{n}", 1, 1, cell={**cell}) for n, cell in enumerate(cells))
+    (group,) = groups("c", made)
+    assert group.title is not None
+    assert [piece.text for piece in pieces(group.title.note) if piece.is_formula] == [r"1/\sqrt{d_k}"]
 
 
 def test_every_formula_is_found() -> None:

@@ -50,6 +50,15 @@ def test_without_pango_page_and_results_are_written(tmp_path: Path, monkeypatch:
     assert str(written.problem) == "no Pango"
 
 
+def test_an_older_report_stays_and_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An older PDF is not thrown away, but nobody may take it for this run's."""
+    monkeypatch.setattr(write, "render_pdf", no_pango)
+    (tmp_path / "report.pdf").write_bytes(b"old")
+    written = write_report(record(PAIRWISE), tmp_path, lambda _phase: None)
+    assert str(written.problem) == f"no Pango; report.pdf in {tmp_path} is from an earlier run"
+    assert (tmp_path / "report.pdf").read_bytes() == b"old"
+
+
 def test_bad_latex_costs_the_report_but_not_the_results(tmp_path: Path) -> None:
     """A long run's evidence is written even if a claim cannot be typeset."""
     wrong = PAIRWISE.model_copy(update={"meaning": r"$\frac{a$"})

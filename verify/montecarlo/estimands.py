@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 MIN_BLOCKS = 128
 """Fewer blocks than this are never judged: the block mean must be close to normal in its far tails."""
 
+SKEWNESS_CAP = 32
+"""Skewness may raise a planned sample by this factor and no further; the looks may double it as often."""
+
 PILOT_BLOCKS = 1024
 """Blocks that tell variance and skewness where neither is derived; the planned sample goes on from them."""
 
@@ -110,7 +113,7 @@ class Smooth:
 
     def blocks_needed(self, goal: Goal, pilot: Sample | None) -> int | None:
         """Return the blocks that reach ``goal``, or None if that takes a pilot sample to know."""
-        least = MIN_BLOCKS
+        for_skewness = 0
         if self.block_variance is not None:
             unit = goal.prediction**2 if self.positive else 1.0
             variance = self.block_variance * unit
@@ -118,13 +121,15 @@ class Smooth:
             slope = self.gradient(pilot.mean)
             variance = float(slope @ pilot.covariance @ slope)
             # A pilot's skewness is rough, and the next look's level is four times smaller.
-            least = max(least, 2 * intervals.least_blocks(self._skewness(pilot, slope), goal.alpha))
+            for_skewness = 2 * intervals.least_blocks(self._skewness(pilot, slope), goal.alpha)
         else:
             return None
         # The upper bound of a positive quantity lies further off than the lower one.
         stretch = 1 + goal.width / abs(goal.prediction) if self.positive and goal.prediction else 1.0
         width = goal.width / stretch
-        return max(least, math.ceil(variance * (goal.deviations() / width) ** 2))
+        for_width = max(MIN_BLOCKS, math.ceil(variance * (goal.deviations() / width) ** 2))
+        # Where the tails are so heavy that even this many are not reliable, undecided is the honest end.
+        return max(for_width, min(for_skewness, SKEWNESS_CAP * for_width))
 
     @staticmethod
     def _skewness(sample: Sample, slope: Array) -> float:

@@ -8,17 +8,29 @@ from typing import TYPE_CHECKING
 from verify.evidence import Check, Proof, Verdict
 from verify.report import numbers
 from verify.report.latex import Prose, Tex, plain, spoken
-from verify.report.tables import TableView, sample, tables
-from verify.report.words import Badge, badge, cell_text, closest_call, control_badge, sentence
+from verify.report.tables import GroupView, groups, sample
+from verify.report.words import (
+    Badge,
+    badge,
+    cell_text,
+    closest_call,
+    control_badge,
+    largest_deviation,
+    sentence,
+)
 
 if TYPE_CHECKING:
     from verify.evidence import ClaimRecord, Control, Fact, OrdinaryFit, Route
 
 
+_RELATIONS = {"=": "$=$", "⇒": r"$\Rightarrow$"}
+
+
 @dataclass(frozen=True, slots=True)
 class StepView:
-    """One step of a derivation; ``mark`` is shown only where the step fails."""
+    """One step of a derivation; ``relation`` says how it stands to the one before."""
 
+    relation: Prose
     rule: Prose
     formula: Tex
     spoken: str
@@ -71,6 +83,7 @@ class CardView:
     assumptions: tuple[Prose, ...]
     verdict: Badge
     proof: Badge
+    alarms: tuple[str, ...]
     reason: Prose
     headline: Prose | None
     headline_label: str
@@ -79,10 +92,13 @@ class CardView:
     routes: tuple[RouteView, ...]
     agreement: Prose
     proof_reason: Prose
-    tables: tuple[TableView, ...]
+    groups: tuple[GroupView, ...]
     level: str
+    checks: int
+    deviation: str
     figures: tuple[FigureView, ...]
     controls: tuple[ControlView, ...]
+    refuted: int
     fits: tuple[tuple[Prose, str, str, str], ...]
     facts: tuple[tuple[str, Prose, Prose, str], ...]
     references: tuple[tuple[str, Prose, str | None], ...]
@@ -104,6 +120,7 @@ def card(claim: ClaimRecord, number: str) -> CardView:
         assumptions=tuple(Prose(assumption.text) for assumption in claim.assumptions),
         verdict=badge(claim.verdict),
         proof=badge(derivation.status),
+        alarms=_alarms(claim),
         reason=Prose(_closed(claim.reason)),
         headline=sentence(call, proved=derivation.status is Proof.PROVED) if call else None,
         headline_label=_headline_label(claim, call),
@@ -112,18 +129,34 @@ def card(claim: ClaimRecord, number: str) -> CardView:
         routes=tuple(_route(route) for route in derivation.routes),
         agreement=Prose(_closed(derivation.agreement[:1].upper() + derivation.agreement[1:])),
         proof_reason=Prose(derivation.reason if derivation.status is not Proof.PROVED else ""),
-        tables=tables(claim.id, claim.checks),
+        groups=groups(claim.id, claim.checks),
         level=numbers.level(min(levels)) if levels else "",
+        checks=len(claim.checks),
+        deviation=largest_deviation(claim.checks),
         figures=tuple(
             FigureView(f"{claim.id}.{figure.id}", Prose(figure.title), plain(figure.alt))
             for figure in claim.series
         ),
         controls=tuple(_control(claim.id, control) for control in claim.controls),
+        refuted=sum(control.verdict is Verdict.REFUTED for control in claim.controls),
         fits=tuple(_fit(fit) for fit in claim.fits),
         facts=tuple(_fact(claim.id, fact) for fact in claim.facts),
         references=tuple((ref.key, Prose(ref.text), _web_address(ref.url)) for ref in claim.references),
         digest=claim.digest,
     )
+
+
+def _alarms(claim: ClaimRecord) -> tuple[str, ...]:
+    """Return what nobody may overlook: a derivation that fails, a wrong version that stands."""
+    found = ["The derivation failed."] if claim.derivation.status is Proof.FAILED else []
+    standing = sum(control.verdict is not Verdict.REFUTED for control in claim.controls)
+    if standing == 1:
+        found.append("A version that is wrong on purpose was not refuted: the measurement settles nothing.")
+    elif standing:
+        found.append(
+            f"{standing} versions wrong on purpose were not refuted: the measurement settles nothing."
+        )
+    return tuple(found)
 
 
 def _web_address(url: str | None) -> str | None:
@@ -161,7 +194,14 @@ def _route(route: Route) -> RouteView:
         start=Tex(route.start_latex),
         start_spoken=route.start_plain,
         steps=tuple(
-            StepView(Prose(step.rule), Tex(step.latex), step.plain, Prose(step.checked_by), step.holds)
+            StepView(
+                Prose(_RELATIONS[step.relation]),
+                Prose(step.rule),
+                Tex(step.latex),
+                step.plain,
+                Prose(step.checked_by),
+                step.holds,
+            )
             for step in route.steps
         ),
     )

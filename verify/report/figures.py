@@ -17,7 +17,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 
 from verify.errors import RenderError
 from verify.report import numbers
-from verify.report.labels import label_layers, readable
+from verify.report.labels import label_layers, label_width, readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 FAMILY = "Source Sans Pro"
 _INK = "#010203"  # stands for the surrounding text's colour until the SVG is written
-_WIDTH, _HEIGHT = 6.7, 3.1  # inches; the print's text width
+_WIDTH, _HEIGHT = 6.7, 2.7  # inches; the print's text width
 _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "sdpa-verify",
@@ -100,13 +100,13 @@ def draw(figure: Figure, prefix: str) -> str:
     with mpl.rc_context(_SETTINGS):
         canvas = Canvas(figsize=(_WIDTH, _HEIGHT), dpi=72)  # one pixel is one point of the SVG
         FigureCanvasSVG(canvas)
-        axes = canvas.add_axes((0.07, 0.15, 0.63, 0.75))
+        axes = canvas.add_axes((0.07, 0.165, 0.63, 0.725))
         looks = list(_looks(figure.layers))
         try:
             for layer, look in zip(figure.layers, looks, strict=True):
                 _draw_layer(axes, layer, look)
             _dress(axes, figure)
-            _make_room(canvas, axes)
+            _make_room(canvas, axes, label_width(axes, figure.layers))
             label_layers(axes, figure.layers, looks)
             svg = _svg(canvas)
         except ValueError as error:
@@ -124,22 +124,22 @@ def _know_the_font() -> None:
 
 
 def _looks(layers: tuple[Layer, ...]) -> Iterator[Look]:
-    used: dict[str, int] = {}
+    # A measured law's band and its line belong together, hence by role and kind; a layer without a
+    # label belongs to the labelled one before it.
+    labelled = {(layer.role, layer.kind) for layer in layers if layer.label}
+    used: dict[tuple[str, str], int] = {}
     for layer in layers:
-        # A measured law's band and its line belong together, hence by role and kind.
-        key = f"{layer.role} {layer.kind}"
-        place = used.get(key, 0)
-        used[key] = place + 1
-        yield _LOOKS[layer.role][place % len(_LOOKS[layer.role])]
+        key = (layer.role, layer.kind)
+        shares = not layer.label and key in labelled and key in used
+        used[key] = used.get(key, -1) + (not shares)
+        yield _LOOKS[layer.role][used[key] % len(_LOOKS[layer.role])]
 
 
 def _draw_layer(axes: Axes, layer: Layer, look: Look) -> None:
     if layer.kind == "points":
         axes.plot(layer.x, layer.y, ls="", marker=look.marker, ms=5.5, color=look.colour, mew=0, zorder=4)
         if layer.lo:
-            axes.vlines(layer.x, layer.lo, layer.hi, color=look.colour, lw=1.1, zorder=3)
-            for end in (layer.lo, layer.hi):
-                axes.plot(layer.x, end, ls="", marker="_", ms=6, mew=1.1, color=look.colour, zorder=3)
+            axes.plot(*_whiskers(layer), color=look.colour, lw=1.3, zorder=3)
     elif layer.kind == "band":
         axes.fill_between(layer.x, layer.lo, layer.hi, color=look.colour, alpha=0.22, lw=0, zorder=1)
         axes.plot(layer.x, layer.y, color=look.colour, lw=1.2, ls=look.dashes, zorder=2)
@@ -147,6 +147,14 @@ def _draw_layer(axes: Axes, layer: Layer, look: Look) -> None:
         axes.step(layer.x, layer.y, where="mid", color=look.colour, lw=1.2, ls=look.dashes, zorder=2)
     else:
         axes.plot(layer.x, layer.y, color=look.colour, lw=1.5, ls=look.dashes, zorder=2)
+
+
+def _whiskers(layer: Layer) -> tuple[list[float], list[float]]:
+    """Return the intervals as one broken line."""
+    ends = [
+        (x, end) for x, *ends in zip(layer.x, layer.lo, layer.hi, strict=True) for end in (*ends, math.nan)
+    ]
+    return [x for x, _ in ends], [end for _, end in ends]
 
 
 def _dress(axes: Axes, figure: Figure) -> None:
@@ -173,13 +181,13 @@ def _dress(axes: Axes, figure: Figure) -> None:
     axes.set_axisbelow(True)
 
 
-def _make_room(canvas: Canvas, axes: Axes) -> None:
-    """Move the axes' left edge so that the widest tick label just fits."""
+def _make_room(canvas: Canvas, axes: Axes, right: float) -> None:
+    """Move the axes' edges so that the widest tick label just fits, and ``right`` points for the labels."""
     canvas.draw_without_rendering()
     widest = max((label.get_window_extent().width for label in axes.get_yticklabels()), default=0.0)
     place = axes.get_position()
     left = (widest + 9) / canvas.bbox.width
-    axes.set_position((left, place.y0, place.x1 - left, place.height))
+    axes.set_position((left, place.y0, 1 - right / canvas.bbox.width - left, place.height))
 
 
 def _tick(axis: Axis) -> Callable[[float, int], str]:
@@ -208,8 +216,22 @@ def _tidy(svg: str, prefix: str) -> str:
     used = set(re.findall(r'(?:url\(#|href="#)([^")]+)', svg))
     svg = re.sub(r' id="([^"]+)"', lambda m: f' id="{prefix}{m[1]}"' if m[1] in used else "", svg)
     svg = re.sub(r'(url\(#|href="#)', rf"\g<1>{prefix}", svg)
+    svg = _without_idle_groups(svg)
     svg = re.sub(r'<svg [^>]*?viewBox="([^"]+)"[^>]*>', _ROOT, svg, count=1)
     return re.sub(r"\s*\n\s*", "\n", re.sub(r"<defs>\s*</defs>", "", svg)).strip()
+
+
+def _without_idle_groups(svg: str) -> str:
+    """Return the drawing without groups that say nothing; every node costs time where it is printed."""
+    idle: list[bool] = []
+
+    def kept(tag: re.Match[str]) -> str:
+        if tag[0] != "</g>":
+            idle.append(tag[0] == "<g>")
+            return "" if idle[-1] else tag[0]
+        return "" if idle.pop() else tag[0]
+
+    return re.sub(r"</?g\b[^>]*>", kept, svg)
 
 
 _ROOT = (

@@ -64,9 +64,11 @@ def _rule(face: Face, address: str, kind: str) -> str:
 def _subset(face: Face, characters: str) -> str:
     """Return a face cut down to some characters, as a data address."""
     logging.getLogger("fontTools").setLevel(logging.ERROR)
-    # Kerning takes most of the time; the few italic words and symbols do without.
+    # Kerning takes most of the time; the few words in italics or in bold serif do without.
+    kerned = face.style == "normal" and (face.family, face.weight) != (SERIF, 600)
     options = Options(hinting=False, layout_features=["kern"])
-    options.drop_tables += ["GSUB", "GDEF", "BASE"] + ([] if face.style == "normal" else ["GPOS"])
+    options.drop_tables += ["GSUB", "GDEF", "BASE"] + ([] if kerned else ["GPOS"])
+    options.no_subset_tables += ["name"]  # to look for idle names takes longer than to carry them
     subsetter = Subsetter(options)
     subsetter.populate(text=characters)
     stream = BytesIO()

@@ -25,7 +25,19 @@ if TYPE_CHECKING:
 _LINE = 11.5  # between the lines of a label
 _GAP = 3.0  # between two labels
 _CHARACTERS = 26
+_SIZE = 9
+_MARGIN = 14.0  # right of the labels, or of the last tick's label
 _SWATCH = (6.0, 24.0)  # right of the axes: where a label's mark starts and its text starts
+
+
+def label_width(axes: Axes, layers: Sequence[Layer]) -> float:
+    """Return the room that labels need right of the axes; enough for a tick's label if there are none."""
+    widest = 0.0
+    for line in (line for layer in layers for line in _lines(layer)):
+        text = axes.text(0, 0, line, fontsize=_SIZE)
+        widest = max(widest, text.get_window_extent().width + _SWATCH[1])
+        text.remove()
+    return widest + _MARGIN
 
 
 def label_layers(axes: Axes, layers: Sequence[Layer], looks: Sequence[Look]) -> None:
@@ -34,7 +46,7 @@ def label_layers(axes: Axes, layers: Sequence[Layer], looks: Sequence[Look]) -> 
     if not labelled:
         return
     box = axes.get_window_extent()
-    texts = [textwrap.wrap(readable(layer.label), _CHARACTERS) for layer, _ in labelled]
+    texts = [_lines(layer) for layer, _ in labelled]
     wanted = [_end(axes, layer) for layer, _ in labelled]
     heights = [len(lines) * _LINE for lines in texts]
     places = spread(wanted, heights, box.y0, box.y1, _GAP)
@@ -43,7 +55,11 @@ def label_layers(axes: Axes, layers: Sequence[Layer], looks: Sequence[Look]) -> 
         _mark(axes, layer, look, box.x1 + _SWATCH[0], box.x1 + _SWATCH[1] - 5, first)
         for number, line in enumerate(lines):
             height = first - number * _LINE
-            axes.text(box.x1 + _SWATCH[1], height, line, transform=None, va="center_baseline", fontsize=9)
+            axes.text(box.x1 + _SWATCH[1], height, line, transform=None, va="center_baseline", fontsize=_SIZE)
+
+
+def _lines(layer: Layer) -> list[str]:
+    return textwrap.wrap(readable(layer.label), _CHARACTERS)
 
 
 def spread(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-_CIRCLE = '<circle cx="8" cy="8" r="6.9"/>'
-
+_ROUND = "M1.1 8a6.9 6.9 0 1 1 13.8 0a6.9 6.9 0 1 1-13.8 0z"
+_CIRCLE = f'<path d="{_ROUND}"/>'
 _OCTAGON = '<path d="M5.1 1.2h5.8l3.9 3.9v5.8l-3.9 3.9H5.1L1.2 10.9V5.1z"/>'
-_SQUARE = '<rect x="1.3" y="1.3" width="13.4" height="13.4" rx="1"/>'
-_DASHED = '<circle cx="8" cy="8" r="6.9" stroke-dasharray="2.4 1.94"/>'
+_SQUARE = '<path d="M1.3 1.3h13.4v13.4H1.3z"/>'
+_DASHED = f'<path d="{_ROUND}" stroke-dasharray="2.4 1.94"/>'
 _WAVE = "c1.2-1.4 2.4-1.4 3.6-.5s2.4.9 3.6-.5"
 
-# Strokes on a square of 16 units.
+# Paths, stroked unless they say otherwise, on a square of 16 units.
 MARKS = {
     "check": _CIRCLE + '<path d="M4.7 8.4 7 10.7 11.3 5.7"/>',
     "about": _CIRCLE + f'<path d="M4.4 7{_WAVE}M4.4 10.2{_WAVE}"/>',
@@ -20,23 +20,14 @@ MARKS = {
     "open": _DASHED + '<path d="M6.1 6.3c.2-2.6 4-2.3 3.8.1-.1 1.4-1.9 1.5-1.9 3.1M8 11.2v.9"/>',
     "dash": _DASHED + '<path d="M5 8h6"/>',
 }
-STROKE = 'fill="none" stroke="currentColor" stroke-width="1.5" stroke-linecap="round" stroke-linejoin="round"'
-
-# Dark enough on white for text, too.
-TONES = {"good": "#00664b", "fair": "#8a5a00", "bad": "#b03a00", "idle": "#4d5660"}
+STROKE_WIDTH = 1.5
 
 
 def symbols() -> str:
     """Return all marks as SVG symbols with ids ``mark-…``, to be used from anywhere in the page."""
+    stroke = f'fill="none" stroke="currentColor" stroke-width="{STROKE_WIDTH}"'
     return "".join(
-        f'<symbol id="mark-{name}" viewBox="0 0 16 16"><g {STROKE}>{drawing}</g></symbol>'
+        f'<symbol id="mark-{name}" viewBox="0 0 16 16">'
+        f'<g {stroke} stroke-linecap="round" stroke-linejoin="round">{drawing}</g></symbol>'
         for name, drawing in MARKS.items()
-    )
-
-
-def image(name: str, tone: str) -> str:
-    """Return one mark as a complete SVG in its tone's colour."""
-    drawing = f"<g {STROKE}>{MARKS[name]}</g>".replace("currentColor", TONES[tone])
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16" width="16" height="16">{drawing}</svg>'
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from verify.report.latex import Tex, pieces
 from verify.report.math import Formulas
-from verify.report.typeset import FULL_WIDTH, STEP_WIDTH
+from verify.report.typeset import step_formula
 from verify.report.view import ReportView, formulas, view
 
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ def draw_formulas(seen: ReportView) -> Formulas:
     drawer = Formulas()
     for text in formulas(seen):
         if isinstance(text, Tex):
-            drawer.display(text, STEP_WIDTH)
-            drawer.display(text, FULL_WIDTH)
+            step_formula(drawer, text)
         else:
             for piece in pieces(text):
                 if piece.is_formula:

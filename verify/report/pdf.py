@@ -6,15 +6,18 @@ import contextlib
 import gc
 import hashlib
 import logging
+import re
 import warnings
 from typing import TYPE_CHECKING, Any
 
 from verify import resources
 from verify.errors import RenderError
 from verify.report.fonts import rules_for_print
+from verify.report.imprint import creation
+from verify.report.marks import MARKS
+from verify.report.outlines import outlined, stroked
 from verify.report.parts import Parts
-from verify.report.typeset import OnPaper, render
-from verify.report.view import creation
+from verify.report.typeset import OnPaper, render, standalone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -58,6 +61,7 @@ def render_pdf(record: RunRecord, parts: Parts | None = None) -> bytes:
             pdf_variant="pdf/a-3a",
             pdf_tags=True,
             attachments=[attachment],
+            cache=_images(medium),
             pdf_identifier=hashlib.sha256(evidence.encode()).digest()[:16],
         )
     return written
@@ -88,6 +92,17 @@ def _weasyprint() -> Any:
     return weasyprint
 
 
+def _images(medium: OnPaper) -> dict[str, Any]:
+    """Return WeasyPrint's cache of images with what it need not draw: marks, nearly all formulas."""
+    drawn: dict[str, Any] = {name: stroked(MARKS[mark]) for name, mark in medium.marks.items()}
+    for name, formula in medium.formulas.items():
+        if ready := outlined(formula):
+            drawn[name] = ready
+        else:
+            medium.images[name] = standalone(formula)
+    return drawn
+
+
 def _fetcher(images: Mapping[str, str]) -> Any:
     """Return a fetcher that knows this report's images and font files, and nothing of the network."""
     from weasyprint.urls import URLFetcher, URLFetcherResponse  # noqa: PLC0415
@@ -102,5 +117,8 @@ def _fetcher(images: Mapping[str, str]) -> Any:
 
 
 def _styles() -> str:
+    """Return the sheets for print, their custom properties put in, which WeasyPrint would do per element."""
     folder = resources.folder("templates")
-    return "".join((folder / name).read_text(encoding="utf-8") for name in ("common.css", "print.css"))
+    css = "".join((folder / name).read_text(encoding="utf-8") for name in ("common.css", "print.css"))
+    values = dict(re.findall(r"--(\w+): ([^;]+);", css))
+    return re.sub(r"var\(--(\w+)\)", lambda name: values[name[1]], css)

@@ -39,7 +39,7 @@ class Title:
 
 @dataclass(frozen=True, slots=True)
 class RowView:
-    """One check as a row; ``title`` is None where the table has one for all its rows."""
+    """One check as a row; ``title`` is None where its group has one for all its rows."""
 
     anchor: str
     title: Title | None
@@ -50,28 +50,33 @@ class RowView:
     low: Cell
     high: Cell
     sample: str
-    looks: int
     verdict: Badge
 
 
 @dataclass(frozen=True, slots=True)
-class TableView:
-    """The checks of one quantity under a common title, or single checks each with its own."""
+class GroupView:
+    """Checks of one quantity, or of one fit, under a common title; or single checks each with its own."""
 
     title: Title | None
     rows: tuple[RowView, ...]
 
 
-def tables(claim: str, checks: Sequence[Check]) -> tuple[TableView, ...]:
-    """Return a claim's checks gathered by quantity, in their order; ``claim`` is its id."""
-    found: list[TableView] = []
-    for _, group in groupby(checks, key=lambda check: (check.quantity, check.method, check.tolerance_of)):
-        table = _table(claim, tuple(group))
-        if table.title is None and found and found[-1].title is None:
-            found[-1] = replace(found[-1], rows=found[-1].rows + table.rows)
+def groups(claim: str, checks: Sequence[Check]) -> tuple[GroupView, ...]:
+    """Return a claim's checks in groups, in their order; ``claim`` is its id."""
+    found: list[GroupView] = []
+    for _, members in groupby(checks, key=_kinship):
+        group = _group(claim, tuple(members))
+        if group.title is None and found and found[-1].title is None:
+            found[-1] = replace(found[-1], rows=found[-1].rows + group.rows)
         else:
-            found.append(table)
+            found.append(group)
     return tuple(found)
+
+
+def _kinship(check: Check) -> tuple[object, ...]:
+    if check.method == "fit":
+        return check.method, tuple(check.cell.items())
+    return check.method, check.quantity, check.tolerance_of
 
 
 def sample(of: Check | Control) -> str:
@@ -83,11 +88,16 @@ def sample(of: Check | Control) -> str:
 
 
 def aligned(texts: Sequence[str]) -> tuple[Cell, ...]:
-    """Return the texts of a column as cells whose decimal points line up; empty texts stay empty."""
-    tails = [_tail(text) for text in texts]
+    """Return the texts of a column as cells whose decimal points line up.
+
+    Where some have a power of ten and some have none, those without line up among themselves.
+    """
+    mixed = len({"×" in text for text in texts if text}) > 1
+    tails = [0.0 if mixed and "×" in text else _tail(text) for text in texts]
     longest = max(tails, default=0.0)
     return tuple(
-        Cell(text, round(longest - tail, 3) if text else 0.0) for text, tail in zip(texts, tails, strict=True)
+        Cell(text, 0.0 if not text or (mixed and "×" in text) else round(longest - tail, 3))
+        for text, tail in zip(texts, tails, strict=True)
     )
 
 
@@ -100,24 +110,28 @@ def _tail(text: str) -> float:
     return width
 
 
-def _table(claim: str, checks: tuple[Check, ...]) -> TableView:
+def _group(claim: str, checks: tuple[Check, ...]) -> GroupView:
     first = checks[0]
     common = [
         key for key, value in first.cell.items() if all(check.cell.get(key) == value for check in checks)
     ]
-    method = "weighted fit" if first.method == "fit" else ""
     shared = cell_text({key: first.cell[key] for key in common})
+    if first.method == "fit":
+        titles = [Title(Prose(check.quantity), Prose(""), tolerance_text(check)) for check in checks]
+        return GroupView(
+            Title(Prose("Weighted fit"), Prose(""), shared), _rows(claim, checks, common, titles)
+        )
     formulas = {check.prediction_latex for check in checks}
     formula = formulas.pop() if len(formulas) == 1 else ""
     title = Title(
         quantity=Prose(first.quantity),
         # A bare number stands in the column of predictions already.
         formula=Prose(f"predicted ${formula}$" if _has_symbol(formula) else ""),
-        note=Prose("; ".join(filter(None, [method, shared, tolerance_text(first)]))),
+        note=Prose("; ".join(filter(None, [shared, tolerance_text(first)]))),
     )
     if len(checks) == 1:
-        return TableView(None, _rows(claim, checks, common, title))
-    return TableView(title, _rows(claim, checks, common, None))
+        return GroupView(None, _rows(claim, checks, common, [title]))
+    return GroupView(title, _rows(claim, checks, common, [None] * len(checks)))
 
 
 def _has_symbol(latex: str) -> bool:
@@ -125,7 +139,7 @@ def _has_symbol(latex: str) -> bool:
 
 
 def _rows(
-    claim: str, checks: tuple[Check, ...], common: Sequence[str], title: Title | None
+    claim: str, checks: tuple[Check, ...], common: Sequence[str], titles: Sequence[Title | None]
 ) -> tuple[RowView, ...]:
     found = [numbers.estimate(check.estimate, check.standard_error, check.interval) for check in checks]
     measured = [check.method != "exact" for check in checks]
@@ -137,7 +151,7 @@ def _rows(
     return tuple(
         RowView(
             anchor=f"{claim}.{check.id}",
-            title=title,
+            title=titles[place],
             label=cell_text(check.cell, without=common),
             predicted=predicted[place],
             estimate=estimates[place],
@@ -145,7 +159,6 @@ def _rows(
             low=lows[place],
             high=highs[place],
             sample=sample(check),
-            looks=check.looks,
             verdict=badge(check.verdict),
         )
         for place, check in enumerate(checks)

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from verify.report.words import Badge
 
 SCALE = 1.07  # brings the mathematics' x-height (0.442 em) to the text face's (0.475 em)
-STEP_WIDTH = 21.0  # em of a formula between its rule and its check
-FULL_WIDTH = 40.0  # em of a formula on a line of its own
-_STRETCH = 1.2  # a formula may shrink by this much before it gets the whole line
+_STEP_WIDTH = 21.0  # em of a formula between its rule and its check
+_WIDE_WIDTH = 32.5  # em of a formula that takes the place of its check as well
+_FULL_WIDTH = 44.0  # em of a formula on a line of its own
+_STRETCH = 1.1  # a formula may shrink by this much before it gets more room
 _SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]*⁻[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+")
 _STUCK = re.compile("(?:[^\\s(\\[]|\N{NO-BREAK SPACE})*")  # what must stay on a formula's line
 _PLAIN_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789−")
@@ -62,7 +63,9 @@ class InPage:
 
     def mark(self, badge: Badge) -> Markup:
         """Return an inline SVG, hidden from screen readers: its word stands beside it."""
-        return Markup('<svg class="mark" aria-hidden="true"><use href="#mark-{}"/></svg>').format(badge.mark)
+        return Markup('<svg class="mark tone-{}" aria-hidden="true"><use href="#mark-{}"/></svg>').format(
+            badge.tone, badge.mark
+        )
 
     def figure(self, key: str, words: str) -> Markup:
         """Return the figure's own SVG with its words."""
@@ -81,26 +84,29 @@ class InPage:
 
 
 class OnPaper:
-    """Pictures as images; ``images`` holds each by its address once it was used."""
+    """Pictures as images; ``images``, ``formulas`` and ``marks`` hold those used, by their addresses."""
 
     def __init__(self, figures: Mapping[str, str]) -> None:
         self._figures = figures
         self._names: dict[str, str] = {}
         self.images: dict[str, str] = {}
+        self.formulas: dict[str, Formula] = {}
+        self.marks: dict[str, str] = {}
 
     def formula(self, formula: Formula, style: str, words: str) -> Markup:
         """Return an image tag; the same formula is the same image."""
         key = formula.view_box + formula.body
         name = self._names.setdefault(key, f"svg:formula-{len(self._names)}")
-        if name not in self.images:
-            self.images[name] = _standalone(formula)
+        self.formulas[name] = formula
         return Markup('<img class="f" src="{}" alt="{}" style="{}">').format(name, words, style)
 
     def mark(self, badge: Badge) -> Markup:
         """Return a background: decoration to a screen reader, as the word stands beside it."""
-        name = f"svg:mark-{badge.mark}-{badge.tone}"
-        self.images[name] = marks.image(badge.mark, badge.tone)
-        return Markup('<span class="mark" style="background-image:url({})"></span>').format(name)
+        name = f"svg:mark-{badge.mark}"
+        self.marks[name] = badge.mark
+        return Markup('<span class="mark tone-{}" style="background-image:url({})"></span>').format(
+            badge.tone, name
+        )
 
     def figure(self, key: str, words: str) -> Markup:
         """Return an image tag with its words."""
@@ -136,6 +142,21 @@ def render(template: str, view: ReportView, formulas: Formulas, medium: Medium, 
     return environment.get_template(template).render(report=view, **more)
 
 
+def step_formula(formulas: Formulas, tex: Tex) -> tuple[Formula, str]:
+    """Return a derivation step's formula, broken to its room, and that room: none, wide or full.
+
+    A wide formula takes its check's room, too, and a full one has lines to itself.
+
+    Raises:
+        RenderError: the LaTeX cannot be typeset.
+    """
+    for room, width in (("", _STEP_WIDTH), ("wide", _WIDE_WIDTH)):
+        drawn = formulas.display(tex, width if room else None)
+        if drawn.width <= width * _STRETCH:
+            return drawn, room
+    return formulas.display(tex, _FULL_WIDTH), "full"
+
+
 class _Setter:
     """Turns what a view holds into markup."""
 
@@ -150,15 +171,13 @@ class _Setter:
         return _text(value) if type(value) is str else value
 
     def step(self, tex: Tex, words: str) -> dict[str, object]:
-        """Return a step's formula and whether it takes the whole line."""
-        narrow = self._formulas.display(tex, STEP_WIDTH)
-        wide = narrow.width > STEP_WIDTH * _STRETCH
-        drawn = self._formulas.display(tex, FULL_WIDTH) if wide else narrow
-        return {"formula": self._displayed(drawn, words or spoken(tex)), "wide": wide}
+        """Return a step's formula and the room it takes."""
+        drawn, room = step_formula(self._formulas, tex)
+        return {"formula": self._displayed(drawn, words or spoken(tex)), "room": room}
 
     def display(self, tex: Tex) -> Markup:
         """Return a formula on a line of its own."""
-        return self._displayed(self._formulas.display(tex, FULL_WIDTH), spoken(tex))
+        return self._displayed(self._formulas.display(tex, _FULL_WIDTH), spoken(tex))
 
     def _displayed(self, drawn: Formula, words: str) -> Markup:
         width = drawn.width * SCALE
@@ -198,7 +217,8 @@ def _drawn(markup: str) -> Markup:
     return Markup(markup)  # noqa: S704
 
 
-def _standalone(formula: Formula) -> str:
+def standalone(formula: Formula) -> str:
+    """Return a formula as a complete SVG."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{formula.view_box}" '
         f'width="{formula.width * SCALE:.4f}em" height="{formula.height * SCALE:.4f}em" stroke-width="0">'

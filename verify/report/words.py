@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from verify.evidence import Check, Outcome, Proof, Verdict
 from verify.report import numbers
@@ -23,6 +23,14 @@ class Badge:
     mark: str
     tone: str
     word: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How often a verdict occurs."""
+
+    badge: Badge
+    count: int
 
 
 _VERDICTS = {
@@ -55,6 +63,11 @@ def badge(of: Verdict | Proof | Outcome) -> Badge:
     return _PROOFS[of] if isinstance(of, Proof) else _OUTCOMES[of]
 
 
+def tallies(counts: Mapping[Any, int], kinds: type[Verdict | Proof | Outcome]) -> tuple[Tally, ...]:
+    """Return how often each kind of verdict occurs, leaving out what does not."""
+    return tuple(Tally(badge(kind), counts[kind]) for kind in kinds if counts[kind])
+
+
 def control_badge(verdict: Verdict) -> Badge:
     """Return how a control is shown: a refuted control is in order, anything else is an alarm."""
     if verdict is Verdict.REFUTED:
@@ -82,6 +95,20 @@ def closest_call(checks: Sequence[Check]) -> Check | None:
         if group:
             return min(group, key=_room)
     return None
+
+
+def largest_deviation(checks: Sequence[Check]) -> str:
+    """Return the largest deviation from a prediction beside its tolerance, such as ``0.21% of ±1%``."""
+    shares = [
+        (2 * abs(check.estimate - check.prediction) / (check.band[1] - check.band[0]), check.tolerance)
+        for check in checks
+        if check.method != "exact" and check.band[1] > check.band[0]
+    ]
+    if not shares:
+        return ""
+    share, tolerance = max(shares)
+    worst = f"{numbers.exact(100 * share * tolerance, 2)}%"
+    return f"{worst} of{numbers.NO_BREAK}±{numbers.percent(tolerance)}"
 
 
 def sentence(check: Check, *, proved: bool) -> Prose:

@@ -34,7 +34,8 @@ def write_report(record: RunRecord, out: Path, announce: Callable[[str], None]) 
     """Write ``results.json``, ``report.html`` and ``report.pdf`` into a folder.
 
     ``announce`` hears each phase's name as it starts: figures, formulas, html, pdf, write. What cannot
-    be rendered is left out and told in ``problem``; the results are written all the same.
+    be rendered is left out and told in ``problem``, along with any older one that stays in its place; the
+    results are written all the same.
 
     Raises:
         OutputError: the folder cannot be written; what was there before is untouched.
@@ -63,7 +64,16 @@ def write_report(record: RunRecord, out: Path, announce: Callable[[str], None]) 
         with phase("pdf"):
             files[out / "report.pdf"] = render_pdf(record, parts)
     except RenderError as error:
-        problem = error
+        problem = _with_leftovers(error, out, {path.name for path in files})
     with phase("write"):
         write_together(files)
     return Written(tuple(files), phases, problem)
+
+
+def _with_leftovers(error: RenderError, out: Path, made: set[str]) -> RenderError:
+    """Return the error; where an earlier run's files stay beside the new results, it says so."""
+    old = [name for name in ("report.html", "report.pdf") if name not in made and (out / name).exists()]
+    if not old:
+        return error
+    told = f"{' and '.join(old)} in {out} {'is' if len(old) == 1 else 'are'} from an earlier run"
+    return RenderError(f"{error}; {told}")

@@ -18,8 +18,10 @@ OF_SCORE = (1 + t**2) ** (-d / 2)
 START = E(exp(I * t * one_product()))
 
 
-def _averages_to(_: Any, after: Any) -> bool:
+def _averages_to(before: Any, after: Any) -> bool:
     """Average exp(i·a·y) over a normal key, then exp(-t²x²/2) over a normal query."""
+    if before != START:
+        return False
     a, y = symbols("a y", real=True)
     u = symbols("u", positive=True)
     density = exp(-(y**2) / 2) / sqrt(2 * pi)

@@ -94,7 +94,8 @@ class Numeric:
         allowed = mpmath.mpf(10) ** -self.digits
         for point in self.points:
             one, other = (N(side.subs(point).doit(), self.digits + 10) for side in (before, after))
-            if not abs(one - other) <= allowed * max(1, abs(one)):
+            size = max(abs(one), abs(other)) if one and other else 1
+            if not abs(one - other) <= allowed * size:
                 return False
         return bool(self.points)
 
@@ -185,6 +186,8 @@ class Derivation:
         ]
         strays = [route.title for route in self.routes if not _same(route.end, self.result)]
         wrong += [f"“{title}” does not end in the stated result" for title in strays]
+        if not any(steps for _, steps in routes):
+            wrong.append("it has no steps")
         count = sum(len(steps) for _, steps in routes)
         agreement = _agreement(len(self.routes), bool(strays))
         reason = "; ".join(wrong) or f"all {count} steps hold, {agreement}"

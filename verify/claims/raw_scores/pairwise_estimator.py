@@ -67,8 +67,10 @@ def _by_shared_vectors() -> Any:
     return same - (same + one_shared + none_shared) / pairs
 
 
-def _enumerates(_: Any, after: Any) -> bool:
+def _enumerates(before: Any, after: Any) -> bool:
     """Write out all pairs of all N vectors for small N and d, and take the expectation of each monomial."""
+    if before != E(V):
+        return False
     for vectors, dimension in ((3, 1), (4, 1), (3, 2)):
         bases = [IndexedBase(f"x{j}") for j in range(vectors)]
         population = Population(dict.fromkeys(bases, _RAW), d)

@@ -1,0 +1,106 @@
+"""Time to certificate: the variance of a score to ±0.5%, at six dimensions with one error budget.
+
+Run by hand: ``python -m tests.benchmarks.certificate``. All contestants use one thread and end at the same
+relative half-width; those marked ~ were measured on fewer pairs and scaled up.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from tests.benchmarks.contestants import available, pairs_needed, seconds
+from verify.designs import score_cell
+from verify.montecarlo.blocks import draw
+from verify.montecarlo.components import NORMAL
+from verify.montecarlo.estimands import MIN_BLOCKS
+from verify.montecarlo.intervals import normal_quantile
+
+DIMENSIONS = (1, 2, 8, 64, 512, 1024)
+WIDTH = 0.005
+FALSE_ALARM = 1e-3
+
+
+def engine(d: int, alpha: float) -> tuple[float, float, int, int, float]:
+    """Return seconds, reached half-width, side, components drawn, and efficiency at one dimension.
+
+    The efficiency is the Cramér-Rao bound 4/(d·m·B) of the relative variance over the variance reached.
+    """
+    begun = time.perf_counter()
+    one = score_cell(d, NORMAL, NORMAL, WIDTH * 7 / normal_quantile(alpha))
+    relative = one.variance.block_variance or math.nan
+    side = one.cell.settings[-1][1]
+    blocks = max(MIN_BLOCKS, math.ceil(relative * (normal_quantile(alpha) * (1 + WIDTH) / WIDTH) ** 2))
+    sums = draw(one.cell, "certificate", 1, blocks, None, map)
+    while True:
+        sample = sums.sample(one.cell)
+        measured = one.variance.measure(sample, alpha)
+        low, high = measured.interval
+        reached = (high - low) / 2 / measured.value
+        if reached <= WIDTH:
+            break
+        more = math.ceil(sums.count * (reached / WIDTH) ** 2) + 1
+        sums = draw(one.cell, "certificate", 1, more, sums, map)
+    took = time.perf_counter() - begun
+    rows = int(str(side).split("×", maxsplit=1)[0])
+    bound = 4 / (d * rows * sample.blocks)
+    return (
+        took,
+        reached,
+        rows,
+        sample.coordinates,
+        bound / (relative / sample.blocks),
+    )
+
+
+def floor(d: int, side: int, coordinates: int) -> float:
+    """Return the machine's own time for so many normals and their products, nothing else."""
+    rng = np.random.Generator(np.random.SFC64(1))
+    blocks = max(1, (1 << 17) // (2 * d * side))
+    x = np.empty((2, blocks, d, side))
+    repeats = 20
+    begun = time.perf_counter()
+    for _ in range(repeats):
+        NORMAL.fill(rng, x)
+    for _ in range(repeats):
+        if d < side:
+            x[0] @ x[0].transpose(0, 2, 1), x[1] @ x[1].transpose(0, 2, 1)
+        else:
+            x[0].transpose(0, 2, 1) @ x[1]
+    return (time.perf_counter() - begun) / repeats * coordinates / x.size
+
+
+def main() -> None:
+    """Print the table of times and ratios."""
+    alpha = FALSE_ALARM / len(DIMENSIONS)
+    z = normal_quantile(alpha)
+    contestants = available()
+    engine(4, alpha)  # the first use derives the block variance
+    names = "".join(f" {name:>22}" for name in contestants)
+    print(f"{'d':>5} {'engine s':>9} {'width':>7} {'side':>5} {'eff.':>5} {'floor':>6}{names}")
+    totals = dict.fromkeys(["engine", *contestants], 0.0)
+    with threadpool_limits(limits=1):
+        for d in DIMENSIONS:
+            took, width, side, drawn, efficiency = engine(d, alpha)
+            totals["engine"] += took
+            over_floor = took / floor(d, side, drawn)
+            line = f"{d:5d} {took:9.3f} {width:7.3%} {side:5d} {efficiency:5.2f} {over_floor:6.2f}"
+            for name, (contestant, components) in contestants.items():
+                pairs = pairs_needed(d, z, WIDTH)
+                other = seconds(contestant, d, pairs, max(1, components // (2 * d)))
+                totals[name] += other
+                scaled = "~" if components // (2 * d) < pairs else " "
+                line += f" {scaled}{other:10.2f} s {other / took:7.0f}×"
+            print(line, flush=True)
+    print(
+        f"total {totals['engine']:9.3f} s"
+        + " " * 27
+        + "".join(f"  {totals[name]:10.2f} s {totals[name] / totals['engine']:7.0f}×" for name in contestants)
+    )
+
+
+if __name__ == "__main__":
+    main()

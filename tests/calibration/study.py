@@ -1,0 +1,294 @@
+"""Calibration of the judge: how often its intervals miss, its verdicts alarm, its plans hold.
+
+Run ``python -m tests.calibration.study`` to print the table, with ``--write`` to store it where the report
+finds it. Every row counts events in independent repetitions and bounds their probability exactly.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import stats
+from threadpoolctl import threadpool_limits
+
+from verify.designs import prediction, score_cell
+from verify.evidence import Calibration, Counted, Settings, Verdict
+from verify.measure import measure
+from verify.montecarlo.blocks import Cell, Sample, Sums
+from verify.montecarlo.components import EXPONENTIAL, NORMAL, STANDARD_LAWS, UNIT_INTERVAL, ComponentLaw
+from verify.montecarlo.estimands import MIN_BLOCKS, Measured, Smooth, variance
+from verify.montecarlo.experiment import Experiment, Quantity, Tolerance
+from verify.montecarlo.fits import WeightedFit
+from verify.montecarlo.intervals import least_blocks
+from verify.montecarlo.scores import ScoreMatrices
+from verify.montecarlo.streams import stream
+from verify.symbolic.blocks import mean_variance, square_variance
+from verify.verdict import MAX_LOOKS, FalseAlarms
+from verify.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+SEED = 20170612
+CONFIDENCE = 0.9999
+"""Confidence of each printed bound; there are about 180, so that all hold at once with 98%."""
+
+LEVELS = (1e-2, 1e-3, 1e-4, 6e-7)
+"""False-exclusion rates tried; the last is what a check gets at its first look in a run of rate 1e-3."""
+
+COARSE = 0.25
+"""Samples are sized as for this tolerance: 25 times smaller than the coarsest profile's, so harder."""
+
+LAWS = (*STANDARD_LAWS, UNIT_INTERVAL)
+GRID = (1, 2, 8, 64, 512, 1024)
+
+
+def counted(
+    what: str,
+    trials: int,
+    events: int,
+    allowed: float,
+    *,
+    at_least: bool = False,
+    setting: str = "",
+    level: float | None = None,
+) -> Counted:
+    """Return a row with the exact (Clopper-Pearson) bounds of the events' probability."""
+    bounds = stats.binomtest(events, trials).proportion_ci(CONFIDENCE, method="exact")
+    return Counted(
+        what=what,
+        setting=setting,
+        level=level,
+        trials=trials,
+        events=events,
+        allowed=allowed,
+        at_least=at_least,
+        low=float(bounds.low),
+        high=float(bounds.high),
+    )
+
+
+def _sample(cell: Cell, values: np.ndarray) -> Sample:
+    moved = values - values.mean(axis=0)
+    n = len(values)
+    products = np.einsum("bi,bj->bij", moved, moved)
+    return Sample(
+        n,
+        n * cell.sampler.coordinates,
+        n * cell.sampler.scores,
+        values.mean(axis=0),
+        products.sum(axis=0) / (n - 1),
+        np.einsum("bij,bk->ijk", products, moved) / n,
+    )
+
+
+def repetitions(cell: Cell, count: int, blocks: int) -> Iterator[Sample]:
+    """Yield ``count`` independent samples of ``blocks`` blocks each."""
+    at_once = max(1, (1 << 17) // (blocks * cell.sampler.coordinates))
+    for batch in range(-(-count // at_once)):
+        rng = stream(SEED, "calibration", cell.id, batch)
+        values = cell.sampler.sample(rng, at_once * blocks).reshape(at_once, blocks, -1)
+        for one in values[: count - batch * at_once]:
+            yield _sample(cell, one)
+
+
+def _small_cell(law: ComponentLaw, d: int, side: int) -> tuple[Cell, Smooth, int]:
+    """Return a cell of small blocks, its estimand, and the few blocks that a coarse plan gives it."""
+    central = law.moved(-law.mean, 1).moments(4)[2:]
+    moments = ((law.mean, *central),) * 2
+    true_variance = mean_variance(d, 1, *moments)
+    relative = square_variance(d, side, *moments) / true_variance**2
+    cell = Cell(f"{law.name}-d{d}-m{side}", (), ScoreMatrices(d, side, law, law))
+    blocks = max(MIN_BLOCKS, math.ceil(relative * (7 / COARSE) ** 2))
+    return cell, variance(0, 1, block_variance=relative), blocks
+
+
+def coverage(job: tuple[ComponentLaw, int, int, int]) -> list[Counted]:
+    """Return how often the interval of the variance misses it, at every level, for one law and dimension."""
+    law, d, side, count = job
+    cell, estimand, blocks = _small_cell(law, d, side)
+    truth = mean_variance(d, 1, *((law.mean, *law.moved(-law.mean, 1).moments(4)[2:]),) * 2)
+    missed = dict.fromkeys(LEVELS, 0)
+    for sample in repetitions(cell, count, blocks):
+        for level in LEVELS:
+            low, high = estimand.measure(sample, level).interval
+            if low <= truth <= high:
+                break  # intervals grow as the level shrinks
+            missed[level] += 1
+    setting = f"{law.name}, d = {d}, {blocks} blocks of {side}×{side}"
+    what = "the interval of the variance misses it"
+    return [counted(what, count, missed[level], level, setting=setting, level=level) for level in LEVELS]
+
+
+def corrected(job: tuple[ComponentLaw, int]) -> Counted:
+    """Return how often the skewness-corrected interval misses, with as few blocks as it deems reliable.
+
+    An interval that does not count as reliable decides nothing, so it cannot miss.
+    """
+    law, count = job
+    level = 1e-3
+    cell, _, _ = _small_cell(law, 16, 8)
+    estimand = variance(0, 1)
+    (pilot,) = repetitions(cell, 1, 1 << 16)
+    slope = estimand.gradient(pilot.mean)
+    spread = float(slope @ pilot.covariance @ slope) ** 1.5
+    skewness = float(np.einsum("ijk,i,j,k->", pilot.third, slope, slope, slope)) / spread
+    blocks = max(MIN_BLOCKS, 2 * least_blocks(skewness, level))
+    truth = mean_variance(16, 1, *((law.mean, *law.moved(-law.mean, 1).moments(4)[2:]),) * 2)
+    judged = [estimand.measure(sample, level) for sample in repetitions(cell, count, blocks)]
+    reliable = [m.interval for m in judged if m.reliable]
+    missed = sum(not low <= truth <= high for low, high in reliable)
+    setting = f"{law.name}, d = 16, {blocks} blocks of 8×8"
+    what = "a skewness-corrected interval that counts as reliable misses"
+    return counted(what, count, missed, level, setting=setting)
+
+
+def peeking(count: int) -> Counted:
+    """Return how often any of the looks, each at its share, excludes a true value."""
+    rate = 0.05
+    shares = [rate * 6 / (math.pi * look) ** 2 for look in range(1, MAX_LOOKS + 1)]
+    cell, estimand, least = _small_cell(NORMAL, 4, 4)
+    events = 0
+    for batch in range(count):
+        blocks = least << (MAX_LOOKS - 1)
+        values = cell.sampler.sample(stream(SEED, "peeking", cell.id, batch), blocks)
+        looks = (_sample(cell, values[: least << k]) for k in range(MAX_LOOKS))
+        intervals = (estimand.measure(s, a).interval for s, a in zip(looks, shares, strict=True))
+        events += any(not low <= 4.0 <= high for low, high in intervals)
+    return counted(f"a true value is excluded at any of {MAX_LOOKS} looks", count, events, rate)
+
+
+def fits(job: tuple[str, int]) -> Counted:
+    """Return how often the interval of a fitted coefficient misses it, on the grid 1…1024."""
+    what, count = job
+    level = 1e-2
+    cells = [_small_cell(NORMAL, d, 4) for d in GRID]
+    sources = [repetitions(cell, count, blocks) for cell, _, blocks in cells]
+    x = tuple(map(float, GRID))
+    line = WeightedFit("line", x, tuple(v**-2.0 for v in x))
+    parabola = WeightedFit("parabola", x, tuple(v**-2.0 for v in x))
+    power = WeightedFit("power", x, (1.0,) * len(x))
+    judged: dict[str, tuple[Callable[[list[Measured]], Measured], float]] = {
+        "slope": (partial(_coefficient, line, "slope", level), 1.0),
+        "intercept": (partial(_coefficient, line, "constant", level), 0.0),
+        "quadratic term": (partial(_coefficient, parabola, "square", level), 0.0),
+        "log–log exponent": (partial(_coefficient, power, "slope", level), 1.0),
+        "lack of fit": (lambda points: line.misfit(points, level), 0.0),
+    }
+    estimate, truth = judged[what]
+    events = 0
+    for samples in zip(*sources, strict=True):
+        points = [e.measure(s, level) for (_, e, _), s in zip(cells, samples, strict=True)]
+        low, high = estimate(points).interval
+        events += not low <= truth <= high
+    return counted(
+        f"the interval of the {what} on d = 1…1024 misses it (level {level:g})", count, events, level
+    )
+
+
+def _coefficient(fit: WeightedFit, target: str, level: float, points: list[Measured]) -> Measured:
+    return fit.coefficient(target, points, level)  # type: ignore[arg-type]  # one of the targets
+
+
+def _experiment(tolerance: float, predicted: float = 1.0) -> Experiment:
+    """Return true checks (or, for ``predicted`` ≠ 1, wrong ones) in three dimensions."""
+    checks = []
+    for d in (1, 4, 16):
+        cell = score_cell(d, NORMAL, NORMAL, tolerance)
+        expected = prediction(np.float64(predicted * d).item())
+        checks.append(Quantity(f"variance-d{d}", "Var", cell.cell, cell.variance, expected, Tolerance()))
+    return Experiment(tuple(checks), ())
+
+
+def _map(function: Callable[[int], Sums], batches: Iterable[int]) -> Iterator[Sums]:
+    return map(function, batches)
+
+
+def runs(job: tuple[int, int]) -> tuple[int, int, int, int]:
+    """Return checks, false alarms, first-look decisions, and missed refutations over a range of seeds."""
+    first, last = job
+    rate, tolerance, power = 0.5, 0.05, 0.9
+    checks = alarms = decided = missed = 0
+    for seed in range(first, last):
+        settings = Settings(seed=seed, profile="quick", tolerance=tolerance, false_alarm=rate, power=power)
+        for predicted in (1.0, 1 + 2 * tolerance):
+            found, _ = measure(
+                _experiment(tolerance, predicted), "calibration", settings, FalseAlarms(rate), _map
+            )
+            for check in found.checks.values():
+                if predicted == 1.0:
+                    checks += 1
+                    alarms += check.verdict in {Verdict.REFUTED, Verdict.APPROXIMATE}
+                    decided += check.looks == 1 and check.verdict is Verdict.CONFIRMED
+                else:
+                    missed += check.verdict is not Verdict.REFUTED
+    return checks, alarms, decided, missed
+
+
+def study(scale: float) -> list[Counted]:
+    """Return the whole table; ``scale`` 1 is the stored one (about ten minutes on two cores)."""
+    many, some = round(20_000 * scale), round(2_000 * scale)
+    seeds = np.linspace(0, round(600 * scale), 9, dtype=int)
+    with ProcessPoolExecutor(initializer=threadpool_limits, initargs=(1,)) as pool:
+        shapes = [
+            (law, d, side, many if d < 64 else some * 2)
+            for law in LAWS
+            for d in (1, 4, 64)
+            for side in (1, 8)
+        ]
+        covered = pool.map(coverage, shapes)
+        fitted = pool.map(
+            fits,
+            [(n, some) for n in ("slope", "intercept", "quadratic term", "log–log exponent", "lack of fit")],
+        )
+        judged = pool.map(runs, [(int(a), int(b)) for a, b in pairwise(seeds)])
+        skewed = pool.map(corrected, [(law, many // 4) for law in (NORMAL, EXPONENTIAL)])
+        looked = pool.submit(peeking, some)
+        rows = [row for rows in covered for row in rows] + [*fitted, *skewed, looked.result()]
+        checks, alarms, decided, missed = (sum(column) for column in zip(*judged, strict=True))
+    share = 0.5 / 1000
+    return [
+        *rows,
+        counted(
+            f"a true check is refuted or approximate in a whole run, share {share:g} a check",
+            checks,
+            alarms,
+            share,
+        ),
+        counted(
+            "a true check is confirmed at its planned sample, power 0.9", checks, decided, 0.9, at_least=True
+        ),
+        counted(
+            "a check off by twice the tolerance ends refuted", checks, checks - missed, 0.9, at_least=True
+        ),
+    ]
+
+
+def main() -> None:
+    """Print the table; with ``--write``, store it with its seed and command."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--write", type=Path, metavar="FILE")
+    options = parser.parse_args()
+    rows = study(options.scale)
+    for row in rows:
+        mark = "ok " if row.in_order else "BAD"
+        bounds = f"[{row.low:.2g}, {row.high:.2g}] of {row.allowed:g}"
+        print(f"{mark} {row.events:7d}/{row.trials:<7d} {bounds:34} {row.what} {row.setting}")
+    if options.write:
+        command = f"python -m tests.calibration.study --scale {options.scale:g} --write {options.write}"
+        table = Calibration(
+            seed=SEED, command=command, version=__version__, confidence=CONFIDENCE, rows=tuple(rows)
+        )
+        options.write.write_text(table.model_dump_json(indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,372 @@
+"""What every claim must keep to, and proof that a wrong one does not get through."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from sympy import Contains, Eq, Expr, FiniteSet, Ne, S
+
+from verify import api, catalogue, runner
+from verify.evidence import Proof, Verdict, digest_of
+from verify.montecarlo.experiment import Experiment, Fit, Prediction, Quantity
+from verify.report.latex import pieces
+from verify.report.math import Formulas
+from verify.report.parts import draw_figures
+from verify.sources import read_sources
+from verify.symbolic.expectation import Var
+from verify.symbolic.scores import d, score
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from verify.claim import Claim
+    from verify.evidence import ClaimRecord, Figure, Layer, RunRecord
+    from verify.montecarlo.experiment import Comparison
+    from verify.symbolic.derivation import Derivation, Step
+
+CATALOGUE = catalogue.catalogue()
+EACH = pytest.mark.parametrize("name", CATALOGUE)
+NO_DRAWS = {"worked-dot-products"}
+"""Claims of exact values only."""
+
+
+@pytest.fixture(scope="session")
+def records(quick: RunRecord) -> dict[str, ClaimRecord]:
+    """Return the quick run's evidence by claim."""
+    return {record.id: record for record in quick.claims}
+
+
+def settled(claim: Claim, **settings: Any) -> ClaimRecord:
+    """Return the evidence for one claim alone, made with one worker."""
+    chosen = runner.settings(profile="quick", **settings)
+    run = runner.run({claim.id: ("user", claim)}, chosen, read_sources(), workers=1)
+    return run.claims[0]
+
+
+# --- what a claim is ----------------------------------------------------------------------------------
+
+
+@EACH
+def test_the_id_is_the_name_of_the_file(name: str) -> None:
+    """Ids are permanent, and the file is found by its claim."""
+    _, claim = CATALOGUE[name]
+    assert claim.id == name
+    module = claim.derive.__module__
+    assert module.rpartition(".")[2] == name.replace("-", "_")
+    assert module.split(".")[2] == CATALOGUE[name][0]
+
+
+@EACH
+def test_assumptions_have_names_of_their_own(name: str) -> None:
+    """A claim says under which conditions it is made, each once."""
+    ids = [one.id for one in CATALOGUE[name][1].assumptions]
+    assert ids
+    assert len(set(ids)) == len(ids)
+
+
+# --- what the run finds -------------------------------------------------------------------------------
+
+
+@EACH
+def test_the_derivation_is_proved(records: dict[str, ClaimRecord], name: str) -> None:
+    """Every step holds, says how it was checked, and the routes agree."""
+    derivation = records[name].derivation
+    assert derivation.status is Proof.PROVED, derivation.reason
+    steps = [step for route in derivation.routes for step in route.steps]
+    assert steps
+    assert all(step.holds and step.rule and step.checked_by for step in steps)
+
+
+@EACH
+def test_every_check_agrees(records: dict[str, ClaimRecord], name: str) -> None:
+    """The claim and each of its checks are confirmed, or approximate."""
+    record = records[name]
+    agreeing = {Verdict.CONFIRMED, Verdict.APPROXIMATE}
+    assert {check.id: check.verdict for check in record.checks if check.verdict not in agreeing} == {}
+    assert record.verdict in agreeing, record.reason
+
+
+@EACH
+def test_every_wrong_version_is_refuted(records: dict[str, ClaimRecord], name: str) -> None:
+    """A control is there to be refuted, with a known power; at least one is no mere shift of the value."""
+    controls = records[name].controls
+    assert {one.id: one.verdict for one in controls} == {one.id: Verdict.REFUTED for one in controls}
+    assert all(0.5 < one.power <= 1 for one in controls), {one.id: one.power for one in controls}
+    assert [one.id for one in controls if one.id != "biased-prediction"]
+    assert len({one.what for one in controls}) == len(controls)
+
+
+@EACH
+def test_numbers_are_finite_and_in_order(records: dict[str, ClaimRecord], name: str) -> None:
+    """Intervals hold their estimates, bands their predictions; what is drawn has a standard error."""
+    record = records[name]
+    for check in record.checks:
+        low, high = check.interval
+        assert low <= check.estimate <= high
+        assert check.band[0] <= check.prediction <= check.band[1]
+        assert 0 < check.level <= 1
+        assert (check.method == "exact") == (check.blocks == 0 and check.looks == 0)
+        assert (check.standard_error > 0) == (check.method != "exact")
+    assert all(math.isfinite(fact.value) for fact in record.facts)
+    assert len({fact.id for fact in record.facts}) == len(record.facts)
+    assert (name in NO_DRAWS) == all(check.method == "exact" for check in record.checks)
+
+
+@EACH
+def test_all_latex_can_be_typeset(records: dict[str, ClaimRecord], name: str) -> None:
+    """Every formula that a reader may meet is drawn by MathJax without complaint."""
+    record, formulas = records[name], Formulas()
+    for text in _prose(record):
+        assert text.count("$") % 2 == 0, text
+        assert "\\" not in re.sub(r"\$[^$]*\$", "", text), text
+        for piece in pieces(text):
+            if piece.is_formula:
+                formulas.inline(piece.text)
+    for latex in _displayed(record):
+        formulas.display(latex)
+
+
+def _prose(record: ClaimRecord) -> Iterator[str]:
+    yield from (record.title, record.statement, record.meaning)
+    yield from (one.text for one in record.assumptions)
+    yield from (one.quantity for one in record.checks)
+    yield from (one.tolerance_of for one in record.checks)
+    yield from (one.what for one in record.controls)
+    yield from (one.what for one in record.facts)
+    yield from (route.title for route in record.derivation.routes)
+    yield from (step.rule for route in record.derivation.routes for step in route.steps)
+    yield from (text for one in record.series for text in (one.title, one.x.label, one.y.label))
+    yield from (layer.label for one in record.series for layer in one.layers)
+
+
+def _displayed(record: ClaimRecord) -> Iterator[str]:
+    yield record.derivation.latex
+    yield from (route.start_latex for route in record.derivation.routes)
+    yield from (step.latex for route in record.derivation.routes for step in route.steps)
+    yield from (one.prediction_latex for one in record.checks)
+    yield from (one.latex for one in record.facts)
+
+
+@EACH
+def test_figures_are_well_formed(records: dict[str, ClaimRecord], name: str) -> None:
+    """Layers are complete and can be shown on their axes; words that replace the figure say something."""
+    figures = records[name].series
+    assert len({one.id for one in figures}) == len(figures)
+    for one in figures:
+        assert len(one.alt.split()) >= 8
+        assert not set("$\\_^") & set(one.alt), "the alternative text is read aloud"
+        assert one.title != one.alt
+        assert one.x.label
+        assert one.y.label
+        assert {"truth", "measured"} <= {layer.role for layer in one.layers}
+        for layer in one.layers:
+            _is_well_formed(one, layer)
+
+
+def _is_well_formed(figure: Figure, layer: Layer) -> None:
+    values = (*layer.y, *layer.lo, *layer.hi)
+    assert len(layer.x) == len(layer.y) > 1
+    assert len(layer.lo) == len(layer.hi)
+    assert len(layer.lo) in {0, len(layer.x)}
+    assert all(map(math.isfinite, (*layer.x, *values)))
+    assert all(low <= high for low, high in zip(layer.lo, layer.hi, strict=True))
+    assert figure.x.scale == "linear" or min(layer.x) > 0
+    assert figure.y.scale == "linear" or min(values) > 0
+    assert list(layer.x) == sorted(layer.x)
+
+
+def test_all_figures_can_be_drawn(quick: RunRecord) -> None:
+    """Each figure of the catalogue becomes an SVG."""
+    drawn = draw_figures(quick)
+    assert set(drawn) == {f"{claim.id}.{one.id}" for claim in quick.claims for one in claim.series}
+
+
+# --- the same every time ------------------------------------------------------------------------------
+
+
+@EACH
+def test_the_evidence_depends_on_nothing_but_seed_and_settings(
+    records: dict[str, ClaimRecord], name: str
+) -> None:
+    """One worker instead of two, and no other claims beside it: the same record, to the last bit."""
+    alone = api.run([name], profile="quick", workers=1).claims
+    assert alone == (records[name],)
+    assert alone[0].model_dump_json() == records[name].model_dump_json()
+
+
+@EACH
+def test_the_digest_covers_the_record(records: dict[str, ClaimRecord], name: str) -> None:
+    """A change anywhere in a claim's record changes its digest."""
+    record = records[name]
+    assert record.digest == digest_of(record)
+    assert digest_of(record.model_copy(update={"reason": "because"})) != record.digest
+    another = record.checks[0].model_copy(update={"estimate": record.checks[0].estimate + 1e-12})
+    assert digest_of(record.model_copy(update={"checks": (another, *record.checks[1:])})) != record.digest
+
+
+def test_another_seed_gives_other_draws(records: dict[str, ClaimRecord]) -> None:
+    """The seed reaches every drawn estimate."""
+    (other,) = api.run(["sqrt-scaling-unique"], profile="quick", seed=2, workers=1).claims
+    mine = records["sqrt-scaling-unique"]
+    assert not {check.estimate for check in mine.checks} & {check.estimate for check in other.checks}
+
+
+# --- planted faults: predictions ----------------------------------------------------------------------
+
+
+def predicting(claim: Claim, wrong: Callable[[Comparison], float]) -> Claim:
+    """Return ``claim`` with another value predicted in all its checks."""
+
+    def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+        right = claim.experiment(derivation, tolerance)
+        checks = (replace(one, prediction=Prediction(wrong(one), "x")) for one in right.checks)
+        return Experiment(tuple(checks), right.controls)
+
+    return replace(claim, experiment=experiment)
+
+
+def _well_outside(one: Comparison) -> float:
+    value = one.prediction.value
+    return value + (3 * one.tolerance.width(value, 0.05) if isinstance(one, Quantity | Fit) else 1)
+
+
+@EACH
+def test_a_prediction_off_by_three_tolerances_is_refuted(name: str) -> None:
+    """Not a single check of any claim confirms a value that lies well outside its tolerance."""
+    record = settled(predicting(CATALOGUE[name][1], _well_outside))
+    assert record.verdict is Verdict.REFUTED
+    passed = {check.id for check in record.checks if check.verdict is not Verdict.REFUTED}
+    assert not passed
+    assert record.derivation.status is Proof.PROVED
+
+
+@pytest.mark.parametrize(
+    ("claim", "wrong"),
+    [
+        pytest.param("score-variance", lambda n: n + 1, id="d + 1"),
+        pytest.param("score-variance", lambda n: n**2, id="d squared"),
+        pytest.param("score-variance", lambda n: 1.1 * n, id="1.1 d"),
+        pytest.param("score-variance", lambda n: n / 1.1, id="d over 1.1"),
+        pytest.param("score-variance", lambda n: n**1.02, id="d to the power 1.02"),
+        pytest.param("score-variance", lambda n: n**0.5, id="the root of d"),
+        pytest.param("score-variance", lambda n: max(n - 1, 0.5), id="d - 1"),
+        pytest.param("sqrt-scaling", lambda n: n, id="scaled variance d"),
+        pytest.param("sqrt-scaling", lambda n: 1 / n, id="scaled variance 1/d"),
+        pytest.param("over-scaling", lambda n: n**-0.5, id="over-scaled variance 1 over root of d"),
+        pytest.param("over-scaling", lambda _: 1.0, id="over-scaled variance 1"),
+    ],
+)
+def test_a_popular_mistake_is_refuted(claim: str, wrong: Callable[[float], float]) -> None:
+    """Wrong laws of the dimension, right at some dimensions and wrong at others."""
+
+    def at_dimension(one: Comparison) -> float:
+        if not isinstance(one, Quantity):
+            return one.prediction.value
+        return wrong(float(dict(one.cell.settings)["d_k"]))
+
+    assert settled(predicting(CATALOGUE[claim][1], at_dimension)).verdict is Verdict.REFUTED
+
+
+def test_a_mean_a_fifth_of_a_deviation_off_is_refuted() -> None:
+    """The mean is measured on the scale of the scores' own spread."""
+    wrong = predicting(
+        CATALOGUE["score-mean"][1],
+        lambda one: 0.2 * float(dict(one.cell.settings)["d_k"]) ** 0.5 if isinstance(one, Quantity) else 0.0,
+    )
+    assert settled(wrong).verdict is Verdict.REFUTED
+
+
+# --- planted faults: derivations ----------------------------------------------------------------------
+
+
+def spoiled(expression: Any) -> Any:
+    """Return an expression of the same kind that says something else."""
+    if isinstance(expression, Expr):
+        return S.One if expression.is_zero else expression * S(11) / 10
+    if isinstance(expression, Eq):
+        return Eq(spoiled(expression.lhs), expression.rhs, evaluate=False)
+    if isinstance(expression, Contains):
+        return Contains(
+            expression.args[0], FiniteSet(*(11 * one for one in expression.args[1])), evaluate=False
+        )
+    return Ne(expression, expression)
+
+
+@EACH
+def test_every_step_notices_that_its_expression_is_wrong(name: str) -> None:
+    """A wrong expression in any one step of any route fails that step's own check."""
+    derivation = CATALOGUE[name][1].derive()
+    for route in (*derivation.lemmas, *derivation.routes):
+        before = route.start
+        for number, step in enumerate(route.steps, 1):
+            unseen = _holds(step, before, spoiled(step.expression))
+            if unseen and isinstance(step.expression, Expr):
+                # A multiple of what is 0 on closer inspection.
+                unseen = _holds(step, before, step.expression + 1)
+            assert not unseen, f"{route.title}, step {number}"
+            before = step.expression
+
+
+def _holds(step: Step, before: Any, after: Any) -> bool:
+    try:
+        return bool(step.check.holds(before, after))
+    except Exception:  # noqa: BLE001 - what cannot be checked does not hold
+        return False
+
+
+@EACH
+def test_a_wrong_last_step_is_not_confirmed(name: str) -> None:
+    """However well the measurement agrees, a claim whose derivation fails is not confirmed."""
+    claim = CATALOGUE[name][1]
+
+    def derive() -> Derivation:
+        right = claim.derive()
+        *routes, last = right.routes
+        wrong = replace(last.steps[-1], expression=spoiled(last.steps[-1].expression))
+        return replace(right, routes=(*routes, replace(last, steps=(*last.steps[:-1], wrong))))
+
+    examined = derive().examine()
+    assert not examined.proved
+    assert "does not end in the stated result" in examined.reason
+
+
+def test_a_failed_derivation_ends_with_status_1() -> None:
+    """The whole run says so too: undecided for the reader, failed for a script."""
+    claim = CATALOGUE["score-variance"][1]
+    wrong = replace(claim, derive=lambda: replace(claim.derive(), result=d + S.Zero, subject=Var(2 * score)))
+    squared = replace(claim, derive=lambda: _with_square(claim.derive()))
+    for one, status in ((wrong, 0), (squared, 1)):
+        chosen = runner.settings(profile="quick")
+        run = runner.run({one.id: ("user", one)}, chosen, read_sources(), workers=1)
+        assert run.exit_status() == status, run.claims[0].reason
+
+
+def _with_square(right: Derivation) -> Derivation:
+    """Put the step in that ``variance(Sum(q*k))`` takes by using one and the same product d times."""
+    first, *others = right.routes
+    steps = tuple(replace(step, expression=d**2) if step.expression == d else step for step in first.steps)
+    assert steps != first.steps
+    return replace(right, routes=(replace(first, steps=steps), *others))
+
+
+# --- planted faults: controls -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(set(CATALOGUE)))
+def test_a_control_that_is_true_leaves_the_claim_undecided(name: str) -> None:
+    """A wrong version that cannot be refuted shows that the measurement could not tell."""
+    claim = CATALOGUE[name][1]
+
+    def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+        right = claim.experiment(derivation, tolerance)
+        true = replace(right.checks[0], id="in-fact-true")
+        control = replace(right.controls[0], what="a true version", comparison=true, truth=None)
+        return Experiment(right.checks, (*right.controls, control))
+
+    record = settled(replace(claim, experiment=experiment))
+    assert record.verdict is Verdict.UNDECIDED
+    assert record.reason == "the wrong version was not refuted: in-fact-true"

@@ -1,0 +1,58 @@
+"""What tests of several modules share: the tool called in this process, and one quick run of all claims."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.tool import Ended, example_claim
+from verify import api
+from verify.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from verify.evidence import RunRecord
+
+
+@pytest.fixture
+def tool(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
+    """Return a function that runs the tool in this process, as its command line would."""
+
+    def run(*arguments: object) -> Ended:
+        with pytest.raises(SystemExit) as ended:
+            main([str(one) for one in arguments])
+        captured = capsys.readouterr()
+        return Ended(ended.value.code, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def quick() -> RunRecord:
+    """Return one run of all claims in the quick profile, with two workers."""
+    return api.run(profile="quick", workers=2)
+
+
+@pytest.fixture(scope="session")
+def small() -> RunRecord:
+    """Return a run of the smallest claim that draws."""
+    return api.run(["sqrt-scaling-unique"], profile="quick", workers=1)
+
+
+@pytest.fixture
+def claim_file(tmp_path: Path) -> Callable[..., Path]:
+    """Return a function that writes the README's claim file, with pieces of it replaced."""
+
+    def write(*changes: tuple[str, str], name: str = "mine.py") -> Path:
+        text = example_claim()
+        for old, new in changes:
+            assert old in text, old
+            text = text.replace(old, new)
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write

@@ -1,0 +1,171 @@
+"""Ctrl-C, a full disk, a closed pipe, a missing library: the tool ends at once and loses nothing."""
+
+from __future__ import annotations
+
+import resource
+import signal
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.tool import Ended, begin, finish
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from verify.evidence import RunRecord
+
+    Write = Callable[..., Path]
+
+OLD = {name: f"the {name} of an earlier run\n" for name in ("results.json", "report.html", "report.pdf")}
+MARK = "__import__('sys').stderr.write('now\\n') or __import__('sys').stderr.flush()"
+PATIENCE = 3.0
+"""Seconds in which an interrupted tool must be gone, here where other processes want the processor too."""
+
+
+@pytest.fixture
+def reports(tmp_path: Path) -> Iterator[Path]:
+    """Return a folder with a report of an earlier run, and see afterwards that it is as it was."""
+    folder = tmp_path / "reports"
+    folder.mkdir()
+    for name, text in OLD.items():
+        (folder / name).write_text(text)
+    yield folder
+    assert {path.name: path.read_text() for path in folder.iterdir()} == OLD
+
+
+def interrupted(process: subprocess.Popen[str], line: str, after: float = 0.0) -> Ended:
+    """Send Ctrl-C some time after a line of progress, and return what the tool leaves."""
+    heard = []
+    for text in iter(process.stderr.readline, ""):  # type: ignore[union-attr]  # it is a pipe
+        heard.append(text)
+        if text.strip() == line:
+            break
+    time.sleep(after)
+    assert process.poll() is None, heard
+    begun = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    ended = finish(process)
+    assert time.monotonic() - begun < PATIENCE
+    return Ended(ended.status, ended.out, ended.err)
+
+
+def is_told(ended: Ended) -> None:
+    """Assert what every interrupted run has in common."""
+    assert ended.status == 130
+    assert ended.complaint == "interrupted; the files of earlier runs are as they were"
+
+
+def test_ctrl_c_while_deriving(reports: Path, claim_file: Write) -> None:
+    """SymPy may take as long as it likes: it is interrupted in the middle."""
+    endless = "[((d + S(n)) ** 9).expand() for n in range(10**8)]"
+    path = claim_file(("    route = variance", f"    {MARK}\n    {endless}\n    route = variance"))
+    is_told(interrupted(begin("report", "doubled-keys", "--claims", path, "--out", reports), "now", 0.2))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_ctrl_c_while_drawing(reports: Path, claim_file: Write, workers: int) -> None:
+    """Threads that draw end with their batch, and those that wait do not begin."""
+    path = claim_file(("    return Experiment(", f"    {MARK}\n    return Experiment("))
+    options = ("--claims", path, "--tolerance", "0.0004", "--workers", workers, "--out", reports)
+    process = begin("report", "doubled-keys", *options)
+    is_told(interrupted(process, "now", 0.5))
+
+
+@pytest.mark.parametrize("phase", ["figures", "formulas", "html", "pdf"])
+def test_ctrl_c_while_rendering(reports: Path, tmp_path: Path, small: RunRecord, phase: str) -> None:
+    """A report half made leaves no trace."""
+    results = tmp_path / "results.json"
+    results.write_text(small.to_json(), encoding="utf-8")
+    process = begin("render", results, "--out", reports)
+    is_told(interrupted(process, f"rendering: {phase}", 0.05))
+
+
+@pytest.mark.parametrize("after", [0.15, 0.4, 0.8])
+def test_ctrl_c_while_importing(reports: Path, after: float) -> None:
+    """The first second belongs to the libraries; it can be interrupted too."""
+    process = begin("report", "--out", reports)
+    time.sleep(after)
+    process.send_signal(signal.SIGINT)
+    is_told(finish(process))
+
+
+def _limited() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
+
+
+@pytest.mark.parametrize("command", ["run", "report"])
+def test_a_full_disk(reports: Path, command: str) -> None:
+    """Files that may not grow beyond 8 KiB stand for a disk that fills up while results are written."""
+    process = begin(
+        command, "over-scaling", "--profile", "quick", "--out", reports, preexec_fn=_limited
+    )  # fmt: skip
+    ended = finish(process)
+    assert ended.status == 2
+    assert "File too large" in ended.complaint
+    assert "; free space" in ended.complaint
+
+
+def test_the_reader_of_the_results_goes_away(tmp_path: Path) -> None:
+    """``| head -1`` costs the lines that nobody reads, not the results."""
+    process = begin(
+        "run", "sqrt-scaling-unique", "worked-dot-products", "--profile", "quick", "--out", tmp_path
+    )
+    process.stdout.close()  # type: ignore[union-attr]  # it is a pipe
+    process.stdout = None
+    ended = finish(process)
+    assert ended == Ended(0, "", "worked-dot-products: confirmed\nsqrt-scaling-unique: confirmed\n")
+    assert (tmp_path / "results.json").is_file()
+
+
+def test_the_reader_of_the_progress_goes_away(tmp_path: Path) -> None:
+    """Neither does it matter that nobody follows."""
+    process = begin("run", "sqrt-scaling-unique", "--profile", "quick", "--out", tmp_path)
+    process.stderr.close()  # type: ignore[union-attr]  # it is a pipe
+    process.stderr = None
+    ended = finish(process)
+    assert ended.status == 0
+    assert ended.out.startswith("✓ sqrt-scaling-unique")
+    assert (tmp_path / "results.json").is_file()
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["list"], ["show", "score-mean"]])
+def test_nobody_reads_at_all(arguments: list[str]) -> None:
+    """A closed pipe is no error of the tool; at most the exit status tells."""
+    process = begin(*arguments)
+    process.stdout.close()  # type: ignore[union-attr]  # it is a pipe
+    process.stdout = None
+    ended = finish(process)
+    assert "Traceback" not in ended.err
+    assert "Exception" not in ended.err
+    assert ended.status in {0, 1, 2}
+
+
+def test_standard_output_on_a_full_disk(tmp_path: Path) -> None:
+    """What cannot be printed is told, after the results are written."""
+    with open("/dev/full", "w") as full:  # noqa: PTH123 - a device
+        ended = finish(
+            begin("run", "worked-dot-products", "--profile", "quick", "--out", tmp_path, stdout=full)
+        )
+    assert ended.status == 2
+    assert ended.complaint.startswith("standard output: cannot be written (No space left on device)")
+    assert (tmp_path / "results.json").is_file()
+
+
+def test_without_pango_everything_but_the_pdf_is_written(tmp_path: Path, small: RunRecord) -> None:
+    """WeasyPrint raises while it is imported; the message names the packages that it needs."""
+    stub = tmp_path / "stub" / "weasyprint"
+    stub.mkdir(parents=True)
+    (stub / "__init__.py").write_text("raise OSError(\"cannot load library 'libpango-1.0-0'\")\n")
+    results = tmp_path / "results.json"
+    results.write_text(small.to_json(), encoding="utf-8")
+    environment: dict[str, Any] = {"PYTHONPATH": str(stub.parent)}
+    ended = finish(begin("render", results, "--out", tmp_path / "out", environment=environment))
+    assert ended.status == 4
+    for package in ("libpango-1.0-0", "libpangoft2-1.0-0", "libharfbuzz-subset0"):
+        assert package in ended.complaint
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["report.html", "results.json"]
+    assert (tmp_path / "out" / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")

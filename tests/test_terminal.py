@@ -1,0 +1,94 @@
+"""What is seen while it runs: plain lines in a pipe, a bar on a terminal that leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import pty
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.tool import begin
+from verify.evidence import Proof, Verdict
+from verify.terminal import following, phases_line, rendering, tell, verdict_line
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from verify.evidence import RunRecord
+
+
+def test_a_pipe_gets_plain_lines(capsys: pytest.CaptureFixture[str], small: RunRecord) -> None:
+    """One line for each finished claim and each phase of rendering, on standard error."""
+    with following(None) as progress:
+        progress.started("sqrt-scaling-unique", "derivation")
+        progress.finished(small.claims[0])
+    with rendering() as announce:
+        announce("pdf")
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == "sqrt-scaling-unique: confirmed\nrendering: pdf\n"
+
+
+def test_a_terminal_gets_a_bar(tmp_path: Path) -> None:
+    """The bar and its claim are shown, then cleared, and the cursor is given back."""
+    controller, terminal = pty.openpty()
+    arguments = ("run", "sqrt-scaling-unique", "--profile", "quick", "--out", tmp_path)
+    process = begin(*arguments, stderr=terminal, environment={"TERM": "xterm", "COLUMNS": "100"})
+    os.close(terminal)
+    seen = b""
+    while True:
+        try:
+            piece = os.read(controller, 4096)
+        except OSError:  # the other end is closed: the process has ended
+            break
+        if not piece:
+            break
+        seen += piece
+    out = process.communicate(timeout=60)[0]
+    os.close(controller)
+    assert process.returncode == 0
+    assert out.startswith("✓ sqrt-scaling-unique")
+    shown = seen.decode()
+    assert "sqrt-scaling-unique · simulation" in shown
+    assert "\x1b[?25l" in shown
+    assert shown.rfind("\x1b[?25h") > shown.rfind("\x1b[?25l")
+    assert "\x1b[2K" in shown
+
+
+@pytest.mark.parametrize(
+    ("verdict", "mark"),
+    [
+        (Verdict.CONFIRMED, "✓"),
+        (Verdict.APPROXIMATE, "≈"),
+        (Verdict.REFUTED, "✗"),
+        (Verdict.UNDECIDED, "?"),
+    ],
+)
+def test_a_verdict_has_a_mark(small: RunRecord, verdict: Verdict, mark: str) -> None:
+    """Mark, id, verdict, reason: one line, in columns."""
+    record = small.claims[0].model_copy(update={"verdict": verdict, "reason": "because"})
+    assert verdict_line(record) == f"{mark} sqrt-scaling-unique      {verdict:<12} because"
+
+
+def test_a_failed_derivation_is_marked_whatever_the_verdict(small: RunRecord) -> None:
+    """The mark agrees with the exit status."""
+    record = small.claims[0]
+    failed = record.derivation.model_copy(update={"status": Proof.FAILED})
+    line = verdict_line(record.model_copy(update={"derivation": failed, "verdict": Verdict.UNDECIDED}))
+    assert line.startswith("✗ sqrt-scaling-unique      undecided")
+
+
+def test_phases_are_summed() -> None:
+    """The sum comes first."""
+    assert phases_line({"imports": 0.26, "pdf": 4.04}) == "4.3 s (imports 0.3, pdf 4.0)"
+
+
+def test_progress_that_cannot_be_shown_is_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A full disk under standard error stops nothing."""
+    with open("/dev/full", "w", encoding="utf-8") as full:  # noqa: PTH123 - a device
+        monkeypatch.setattr(sys, "stderr", full)
+        tell("lost")
+        tell("lost as well")
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,72 @@
+"""The tool as other programs meet it: what a call leaves, processes of it, and the README's examples."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ROOT = Path(__file__).resolve().parent.parent
+
+_START = (
+    # Where tests run in the background, a shell has told its children to ignore Ctrl-C.
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "from verify.__main__ import main; main()"
+)
+
+
+class Ended(NamedTuple):
+    """What a call of the tool leaves."""
+
+    status: object
+    out: str
+    err: str
+
+    @property
+    def complaint(self) -> str:
+        """The one line that says what is wrong; all other lines on standard error are progress."""
+        assert "Traceback" not in self.err
+        complaints = [line for line in self.err.splitlines() if line.startswith("sdpa-verify: ")]
+        assert len(complaints) == 1, self.err
+        assert self.err.endswith(complaints[0] + "\n")
+        return complaints[0].removeprefix("sdpa-verify: ")
+
+
+def begin(
+    *arguments: object, environment: Mapping[str, str] | None = None, **more: Any
+) -> subprocess.Popen[str]:
+    """Start the tool as a process of its own."""
+    command = [sys.executable, "-c", _START, *map(str, arguments)]
+    settings: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **more}
+    path = os.pathsep.join(filter(None, [(environment or {}).get("PYTHONPATH"), str(ROOT)]))
+    return subprocess.Popen(
+        command, env={**os.environ, **(environment or {}), "PYTHONPATH": path}, encoding="utf-8", **settings
+    )
+
+
+def finish(process: subprocess.Popen[str], timeout: float = 120) -> Ended:
+    """Wait for a process of the tool and return what it leaves."""
+    out, err = process.communicate(timeout=timeout)
+    return Ended(process.returncode, out or "", err or "")
+
+
+def readme() -> str:
+    """Return the README's text."""
+    return (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    """Return the README's code blocks of one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", readme(), flags=re.DOTALL | re.MULTILINE)
+
+
+def example_claim() -> str:
+    """Return the claim file that the README shows."""
+    (text,) = (block for block in blocks("python") if "CLAIM = Claim(" in block)
+    return text

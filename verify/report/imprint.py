@@ -1,0 +1,71 @@
+"""What made a run: its settings and times, its error budget, and the command that makes it again."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from verify.evidence import PROFILES
+from verify.report import numbers
+
+if TYPE_CHECKING:
+    from verify.evidence import RunRecord
+
+
+def creation(record: RunRecord) -> datetime:
+    """Return when the run was made, in UTC; a time without a zone counts as UTC."""
+    created = datetime.fromisoformat(record.run.created)
+    return (created if created.tzinfo else created.replace(tzinfo=UTC)).astimezone(UTC)
+
+
+def digest(record: RunRecord) -> str:
+    """Return the SHA-256, in hexadecimal, of the claims' own digests: the same for the same findings."""
+    text = "\n".join(f"{claim.id} {claim.digest}" for claim in record.claims)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def settings(record: RunRecord) -> tuple[tuple[str, str], ...]:
+    """Return the run's settings and times, each with its name."""
+    chosen = record.run.settings
+    phases = ((f"time, {name}", numbers.seconds(spent)) for name, spent in record.run.phases_s.items())
+    return (
+        ("seed", str(chosen.seed)),
+        ("profile", chosen.profile),
+        ("tolerance", f"±{numbers.percent(chosen.tolerance)}"),
+        ("false alarms, whole run", f"at most {numbers.percent(chosen.false_alarm)}"),
+        ("power aimed at", numbers.percent(chosen.power)),
+        ("made", f"{creation(record):%Y-%m-%d %H:%M} UTC"),
+        ("time, whole run", numbers.seconds(record.run.elapsed_s)),
+        *phases,
+    )
+
+
+def budget(record: RunRecord) -> dict[str, str]:
+    """Return the figures of the run's error budget."""
+    shared = record.run.budget
+    return {
+        "false_alarm": numbers.small(shared.false_alarm),
+        "places": numbers.count(shared.places),
+        "share": numbers.small(shared.false_alarm / shared.places) if shared.places else "0",
+        "checks": numbers.count(shared.checks),
+        "controls": numbers.count(shared.controls),
+        "spent": numbers.small(shared.spent),
+        "rule": shared.rule,
+    }
+
+
+def command(record: RunRecord) -> str:
+    """Return the command that repeats the run; claim files of the user's own are to be filled in."""
+    chosen, usual = record.run.settings, type(record.run.settings)()
+    words = ["sdpa-verify report", *map(shlex.quote, record.run.claims)]
+    words += ["--claims FILE"] * record.run.claim_files
+    words += [f"--seed {chosen.seed}", f"--profile {chosen.profile}"]
+    if chosen.tolerance != PROFILES[chosen.profile]:
+        words.append(f"--tolerance {chosen.tolerance:g}")
+    if chosen.false_alarm != usual.false_alarm:
+        words.append(f"--false-alarm {chosen.false_alarm:g}")
+    if chosen.power != usual.power:
+        words.append(f"--power {chosen.power:g}")
+    return " ".join(words)

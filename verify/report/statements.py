@@ -1,0 +1,145 @@
+"""What the sources state, as printed: decided statements with their parts, open ones in short."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from verify.evidence import Outcome, Part, Source, Statement
+from verify.report.latex import Prose
+from verify.report.words import Badge, Tally, badge, tallies
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from collections.abc import Set as AbstractSet
+
+    from verify.evidence import RunRecord
+
+
+@dataclass(frozen=True, slots=True)
+class PartView:
+    """One thing a statement says; ``link`` is the anchor of what decided it, ``name`` what it is called."""
+
+    text: Prose
+    printed: str
+    computed: str
+    badge: Badge
+    reason: Prose
+    link: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatementView:
+    """A decided statement with its parts."""
+
+    id: str
+    source_title: str
+    text: Prose
+    printed: str
+    computed: str
+    outcome: Badge
+    note: Prose
+    parts: tuple[PartView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenView:
+    """An open statement and the ids of the claims it waits for."""
+
+    id: str
+    text: Prose
+    waits_for: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceView:
+    """A source document, what became of its statements, and those that are decided."""
+
+    id: str
+    title: str
+    byline: str
+    tallies: tuple[Tally, ...]
+    statements: tuple[StatementView, ...]
+    open: tuple[OpenView, ...]
+
+
+def sources(record: RunRecord) -> tuple[SourceView, ...]:
+    """Return the sources of a record's statements, in the record's order."""
+    known = {source.id: source for source in record.sources}
+    order = list(known)
+    anchors = set(_anchors(record))
+    return tuple(
+        _source(known[key], tuple(statements), anchors)
+        for key, statements in groupby(
+            sorted(record.statements, key=lambda statement: order.index(statement.source)),
+            key=lambda statement: statement.source,
+        )
+    )
+
+
+def corrections(sources: tuple[SourceView, ...]) -> tuple[StatementView, ...]:
+    """Return the statements that did not simply hold, the gravest first."""
+    kinds = [badge(kind) for kind in (Outcome.WRONG, Outcome.MISPRINTED, Outcome.WITH_CONDITIONS)]
+    found = [one for source in sources for one in source.statements if one.outcome in kinds]
+    return tuple(sorted(found, key=lambda one: kinds.index(one.outcome)))
+
+
+def _anchors(record: RunRecord) -> Iterator[str]:
+    for claim in record.claims:
+        yield claim.id
+        groups = (claim.checks, claim.controls, claim.facts)
+        yield from (f"{claim.id}.{evidence.id}" for group in groups for evidence in group)
+
+
+def _source(source: Source, statements: tuple[Statement, ...], anchors: AbstractSet[str]) -> SourceView:
+    return SourceView(
+        id=f"source-{source.id}",
+        title=source.title,
+        byline=", ".join(filter(None, [source.kind, source.author and f"by {source.author}"])),
+        tallies=tallies(Counter(statement.outcome for statement in statements), Outcome),
+        statements=tuple(
+            _statement(one, source.title, anchors) for one in statements if one.outcome is not Outcome.OPEN
+        ),
+        open=tuple(_open(one) for one in statements if one.outcome is Outcome.OPEN),
+    )
+
+
+def _statement(statement: Statement, title: str, anchors: AbstractSet[str]) -> StatementView:
+    return StatementView(
+        id=statement.id,
+        source_title=title,
+        text=Prose(statement.text),
+        printed=statement.printed or "",
+        computed=statement.computed or "",
+        outcome=badge(statement.outcome),
+        note=Prose(statement.note),
+        parts=tuple(_part(part, anchors) for part in statement.parts),
+    )
+
+
+def _open(statement: Statement) -> OpenView:
+    waiting = [part.claim for part in statement.parts if part.holds is None]
+    if not waiting and statement.claim:
+        waiting = [statement.claim]
+    return OpenView(statement.id, Prose(statement.text), tuple(dict.fromkeys(waiting)))
+
+
+def _part(part: Part, anchors: AbstractSet[str]) -> PartView:
+    word = {True: Outcome.HOLDS, False: Outcome.WRONG, None: Outcome.OPEN}[part.holds]
+    if part.kind == "prints" and part.holds is False:
+        word = Outcome.MISPRINTED
+    _, _, evidence = part.evidence.partition(":")
+    name = ".".join(filter(None, [part.claim, evidence]))
+    return PartView(
+        text=Prose(part.text),
+        printed=part.printed or "",
+        computed=part.computed or "",
+        badge=badge(word),
+        # Where a part simply holds, the evidence it links to says the rest.
+        reason=Prose("" if part.holds else part.reason),
+        link=next((anchor for anchor in (name, part.claim) if anchor in anchors), ""),
+        name=name,
+    )
