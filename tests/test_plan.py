@@ -1,0 +1,40 @@
+"""What a verification will take, told before it is run."""
+
+from __future__ import annotations
+
+import pytest
+
+from verify.catalogue import catalogue
+from verify.errors import SettingsError
+from verify.plan import plan
+from verify.runner import settings
+
+CLAIM = catalogue()["over-scaling"][1]
+
+
+def test_counts_are_those_of_the_run() -> None:
+    """Checks, controls and cells are the experiment's own, and every cell draws something."""
+    planned = plan(CLAIM, settings(profile="quick"))
+    experiment = CLAIM.experiment(CLAIM.derive(), 0.05)
+    assert (planned.checks, planned.controls) == (len(experiment.checks), len(experiment.controls))
+    assert planned.cells == 6
+    assert planned.draws > planned.blocks > 0
+    assert planned.seconds > 0
+
+
+def test_a_fifth_of_the_tolerance_takes_more() -> None:
+    """Draws grow with the inverse square of the tolerance once samples exceed their smallest size."""
+    coarse, fine = (plan(CLAIM, settings(tolerance=t)) for t in (0.01, 0.002))
+    assert fine.draws > 8 * coarse.draws
+
+
+def test_memory_does_not_grow_with_the_draws() -> None:
+    """The plan's memory is that of one batch, below 100 MB whatever the tolerance."""
+    for tolerance in (0.05, 0.0005):
+        assert plan(CLAIM, settings(tolerance=tolerance)).memory < 100e6
+
+
+def test_the_impossible_is_refused_with_its_reason() -> None:
+    """A tolerance of one in a million names the claim, the cell and what to raise."""
+    with pytest.raises(SettingsError, match=r"over-scaling, cell d1.*raise --tolerance"):
+        plan(CLAIM, settings(tolerance=1e-6))

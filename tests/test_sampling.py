@@ -1,0 +1,83 @@
+"""The plan of a claim's samples: what is refused before anything is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.test_measure import ALARMS, SETTINGS, Bell, quantity
+from verify.errors import ClaimError, SettingsError
+from verify.montecarlo.blocks import Cell
+from verify.montecarlo.experiment import Control, Experiment, Tolerance
+from verify.sampling import Samples, cells_of, refuse_malformed
+
+if TYPE_CHECKING:
+    from verify.evidence import Settings
+
+RIGHT = quantity("right", 1.0, 1.0)
+WRONG = Control("the mean is 2", quantity("wrong", 1.0, 2.0))
+
+
+class TestRefuseMalformed:
+    """An experiment is refused by name before anything is measured."""
+
+    def test_a_sound_experiment_passes(self) -> None:
+        """A check, a control, and one cell each leave nothing to refuse."""
+        experiment = Experiment((RIGHT,), (WRONG,))
+        refuse_malformed(experiment, "a-claim")
+        assert len(cells_of([RIGHT, WRONG.comparison])) == 2
+
+    @pytest.mark.parametrize(
+        ("experiment", "said"),
+        [
+            (Experiment((), (WRONG,)), "at least one check and one control"),
+            (Experiment((RIGHT,), ()), "at least one check and one control"),
+            (Experiment((RIGHT, RIGHT), (WRONG,)), "'right' is used twice"),
+            (Experiment((RIGHT,), (Control("x", replace(RIGHT)),)), "'right' is used twice"),
+            (Experiment((replace(RIGHT, id="No Slug"),), (WRONG,)), "'No Slug': use lower-case"),
+        ],
+    )
+    def test_unclear_or_toothless(self, experiment: Experiment, said: str) -> None:
+        """No check, no control, a name twice, and a name that is no slug are told in one line."""
+        with pytest.raises(ClaimError, match=said) as caught:
+            refuse_malformed(experiment, "a-claim")
+        assert str(caught.value).startswith("claim a-claim")
+        assert "\n" not in str(caught.value)
+
+    def test_two_cells_of_one_name(self) -> None:
+        """Two different samplers under one cell id would share a sample; they are refused."""
+        other = replace(RIGHT, id="other", cell=Cell(RIGHT.cell.id, (), Bell(5.0)))
+        with pytest.raises(ClaimError, match="two different cells"):
+            refuse_malformed(Experiment((RIGHT, other), (WRONG,)), "a-claim")
+
+
+class TestPlan:
+    """A plan out of reach, or without a scale, ends at once."""
+
+    def test_endless(self) -> None:
+        """A tolerance that would take weeks names the claim, the cell and the mend."""
+        samples = Samples("a-claim", replace_tolerance(1e-9), ALARMS, map)
+        with pytest.raises(SettingsError, match=r"a-claim, cell cell-right.*raise --tolerance"):
+            samples.plan(Experiment((RIGHT,), (WRONG,)))
+
+    def test_relative_to_zero(self) -> None:
+        """A tolerance relative to a prediction of 0 is refused with the way to mend it."""
+        zero = quantity("zero", 0.0, 0.0)
+        with pytest.raises(ClaimError, match="give its Tolerance a scale"):
+            Samples("a-claim", SETTINGS, ALARMS, map).plan(Experiment((zero,), (WRONG,)))
+
+    def test_a_scale_mends_it(self) -> None:
+        """With a scale the same check is planned, for (deviations/tolerance)² blocks of unit variance."""
+        zero = quantity("zero", 0.0, 0.0, tolerance=Tolerance(1.0, 1.0, "one"))
+        samples = Samples("a-claim", SETTINGS, ALARMS, map)
+        samples.plan(Experiment((zero,), (WRONG,)))
+        goal = samples.goal(zero)
+        wanted = (goal.deviations() / SETTINGS.tolerance) ** 2
+        assert wanted <= samples.planned[zero.cell.id] < wanted + 2
+
+
+def replace_tolerance(tolerance: float) -> Settings:
+    """Return the usual settings with another tolerance."""
+    return SETTINGS.model_copy(update={"tolerance": tolerance})
