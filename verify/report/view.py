@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from verify.evidence import ClaimRecord, Outcome, Proof, Verdict
 from verify.report import imprint, numbers
+from verify.report.calibration import CalibrationView, calibration
 from verify.report.cards import CardView, FigureView, card
 from verify.report.latex import Prose, Tex, pieces
 from verify.report.statements import SourceView, StatementView, corrections, sources
@@ -56,6 +57,7 @@ class ReportView:
     settings: tuple[tuple[str, str], ...]
     environment: tuple[tuple[str, str], ...]
     budget: dict[str, str]
+    calibration: CalibrationView | None
     seed: str
     profile: str
     tolerance: str
@@ -96,6 +98,7 @@ def view(record: RunRecord) -> ReportView:
         settings=imprint.settings(record),
         environment=tuple(sorted(record.run.environment.items())),
         budget=imprint.budget(record),
+        calibration=calibration(record.calibration),
         seed=str(record.run.settings.seed),
         profile=record.run.settings.profile,
         tolerance=f"±{numbers.percent(record.run.settings.tolerance)}",

@@ -1,0 +1,93 @@
+"""How the judge itself fared, as the method chapter prints it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from verify.report import numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from verify.evidence import Calibration, Counted
+
+
+@dataclass(frozen=True)
+class LevelRow:
+    """All cells tried at one level: how often the interval missed over all, and in the worst cell."""
+
+    level: str
+    cells: str
+    trials: str
+    events: str
+    rate: str
+    worst: str
+    where: str
+    in_order: bool
+
+
+@dataclass(frozen=True)
+class EventRow:
+    """One kind of event: how often it happened, its exact bounds, and what the design says."""
+
+    what: str
+    trials: str
+    events: str
+    bounds: str
+    design: str
+    in_order: bool
+
+
+@dataclass(frozen=True)
+class CalibrationView:
+    """The calibration study in two tables, with what made it."""
+
+    levels: tuple[LevelRow, ...]
+    events: tuple[EventRow, ...]
+    confidence: str
+    seed: str
+    command: str
+
+
+def calibration(table: Calibration | None) -> CalibrationView | None:
+    """Return the stored study as the report prints it, or None where the run holds none."""
+    if table is None:
+        return None
+    levels = sorted({row.level for row in table.rows if row.level is not None}, reverse=True)
+    return CalibrationView(
+        levels=tuple(_of_level(level, [r for r in table.rows if r.level == level]) for level in levels),
+        events=tuple(_event(row) for row in table.rows if row.level is None),
+        confidence=numbers.percent(table.confidence),
+        seed=str(table.seed),
+        command=table.command,
+    )
+
+
+def _of_level(level: float, rows: Iterable[Counted]) -> LevelRow:
+    rows = list(rows)
+    trials, events = sum(row.trials for row in rows), sum(row.events for row in rows)
+    worst = max(rows, key=lambda row: row.events / row.trials)
+    return LevelRow(
+        level=numbers.small(level),
+        cells=numbers.count(len(rows)),
+        trials=numbers.count(trials),
+        events=numbers.count(events),
+        rate=numbers.small(events / trials) if events else "0",
+        worst=numbers.small(worst.events / worst.trials) if worst.events else "0",
+        where=worst.setting if worst.events else "",
+        in_order=all(row.in_order for row in rows),
+    )
+
+
+def _event(row: Counted) -> EventRow:
+    low = numbers.small(row.low) if row.low else "0"
+    side = "at least" if row.at_least else "at most"
+    return EventRow(
+        what=f"{row.what} ({row.setting})" if row.setting else row.what,
+        trials=numbers.count(row.trials),
+        events=numbers.count(row.events),
+        bounds=f"{low} to {numbers.small(row.high)}",
+        design=f"{side} {numbers.small(row.allowed)}",
+        in_order=row.in_order,
+    )
