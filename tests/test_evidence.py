@@ -135,3 +135,15 @@ class TestExitStatus:
         assert (status == 1) == (Verdict.REFUTED in verdicts or Proof.FAILED in proofs)
         if status != 1:
             assert status == (3 if Verdict.UNDECIDED in verdicts else 0)
+
+
+@examples(20)
+@given(RUN_RECORDS)
+def test_a_run_shows_itself_as_text_and_in_notebooks(record: RunRecord) -> None:
+    """Every claim has one line of text and one row of escaped HTML."""
+    assert len(str(record).splitlines()) >= len(record.claims)
+    shown = record._repr_html_()
+    assert shown.count("<tr>") == len(record.claims) + 1
+    for claim in record.claims:
+        assert f"<td>{claim.id}</td>" in shown
+        assert claim.id in str(record)

@@ -1,0 +1,169 @@
+"""What is on record of a whole run: its claims, the sources' statements, settings and error budget."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Literal
+
+from pydantic import Field
+
+from verify.evidence.claims import ClaimRecord, Outcome, Proof, Record, Slug, Verdict
+
+
+class Part(Record):
+    """One thing that a statement says, decided by one piece of evidence; ``holds`` is None while open."""
+
+    text: str
+    claim: str
+    evidence: str
+    kind: Literal["says", "prints"]
+    printed: str | None
+    computed: str | None
+    holds: bool | None
+    reason: str
+
+
+class Source(Record):
+    """A document that states what is commonly believed."""
+
+    id: str = Slug
+    title: str
+    kind: str
+    author: str | None = None
+
+
+class Statement(Record):
+    """Something a source says, with the outcome that the run computed."""
+
+    id: str = Slug
+    source: str
+    text: str
+    claim: str | None
+    printed: str | None
+    computed: str | None
+    outcome: Outcome
+    note: str
+    parts: tuple[Part, ...]
+
+
+class Counted(Record):
+    """One row of the calibration: events counted in independent repetitions.
+
+    ``allowed`` is the probability that the design allows (``at_least`` False) or promises (True); ``low``
+    and ``high`` are the exact two-sided bounds of the events' probability. ``setting`` and ``level`` say
+    of which cell and at which false-exclusion rate, where rows form a table.
+    """
+
+    what: str
+    setting: str = ""
+    level: float | None = None
+    trials: int
+    events: int
+    allowed: float
+    at_least: bool = False
+    low: float
+    high: float
+
+    @property
+    def in_order(self) -> bool:
+        """Whether what was counted is compatible with what the design allows or promises."""
+        return self.high >= self.allowed if self.at_least else self.low <= self.allowed
+
+
+class Calibration(Record):
+    """How the judge itself fared: the table of the calibration study, with what made it."""
+
+    seed: int
+    command: str
+    version: str
+    confidence: float
+    rows: tuple[Counted, ...]
+
+
+class Tool(Record):
+    """What made the results."""
+
+    name: str = "sdpa-verify"
+    version: str
+
+
+PROFILES = {"quick": 0.05, "standard": 0.01, "deep": 0.002}
+"""The relative tolerance that each profile stands for."""
+
+
+class Settings(Record):
+    """The settings that results depend on, besides the claims themselves."""
+
+    seed: int = 20170612
+    profile: Literal["quick", "standard", "deep"] = "standard"
+    tolerance: float = 0.01
+    false_alarm: float = 1e-3
+    power: float = 0.95
+
+
+class Budget(Record):
+    """How the false-alarm rate of the whole run is shared out.
+
+    ``places`` equal shares exist whatever claims run; ``checks`` of them are used, so the run's own
+    bound is ``spent``, at most ``false_alarm``.
+    """
+
+    false_alarm: float
+    places: int
+    checks: int
+    controls: int
+    spent: float
+    rule: str
+
+
+class Run(Record):
+    """The run: its settings, its error budget, and where and when it was made.
+
+    ``claims`` are the ids asked for; none means all of the catalogue. ``claim_files`` counts the claim
+    files of the user's own.
+    """
+
+    settings: Settings
+    claims: tuple[str, ...] = ()
+    claim_files: int = 0
+    budget: Budget
+    environment: dict[str, str]
+    created: str
+    elapsed_s: float
+    phases_s: dict[str, float]
+
+
+class RunRecord(Record):
+    """Everything a run found; what ``results.json`` holds.
+
+    ``schema`` is the version of the JSON form, raised when a reader of the old form would go wrong.
+    """
+
+    schema_version: Literal[1] = Field(default=1, alias="schema")
+    tool: Tool
+    run: Run
+    claims: tuple[ClaimRecord, ...]
+    sources: tuple[Source, ...]
+    statements: tuple[Statement, ...]
+    calibration: Calibration | None = None
+
+    def to_json(self) -> str:
+        """Return the JSON text of this record, ending with a newline."""
+        return self.model_dump_json(by_alias=True, indent=1) + "\n"
+
+    def __str__(self) -> str:
+        """Return one line a claim: its id, verdict and reason."""
+        return "\n".join(f"{claim.id}: {claim.verdict} ({claim.reason})" for claim in self.claims)
+
+    def _repr_html_(self) -> str:
+        """Return the claims as a table, which notebooks show."""
+        cells = ((claim.id, claim.derivation.status, claim.verdict, claim.reason) for claim in self.claims)
+        rows = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in cells)
+        head = "".join(f"<th>{name}</th>" for name in ("claim", "derivation", "measurement", "reason"))
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+    def exit_status(self) -> int:
+        """Return 1 if anything is refuted or a derivation failed, else 3 if undecided, else 0."""
+        if any(c.verdict is Verdict.REFUTED or c.derivation.status is Proof.FAILED for c in self.claims):
+            return 1
+        return 3 if any(c.verdict is Verdict.UNDECIDED for c in self.claims) else 0
