@@ -6,6 +6,7 @@ import datetime as dt
 import importlib.metadata
 import os
 import platform
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -250,16 +251,33 @@ def _ordinary_fits(experiment: Experiment, findings: Findings) -> Iterator[Ordin
 
 @contextmanager
 def _mapper(workers: int) -> Iterator[Callable[..., Iterable[Any]]]:
-    """Yield a function like ``map`` that uses so many threads; NumPy lets go of the interpreter in them."""
+    """Yield a function like ``map`` that uses so many threads; NumPy lets go of the interpreter in them.
+
+    Each thread gets one task, every ``workers``-th batch, instead of one task a batch: Ctrl-C in the midst
+    of handing out tasks can leave the executor's lock held, and there is next to no such moment here.
+    """
     if workers == 1:
         yield map
         return
-    executor = ThreadPoolExecutor(workers)
+    executor, stop = ThreadPoolExecutor(workers), threading.Event()
+
+    def spread(function: Callable[[int], Any], batches: Iterable[int]) -> list[Any]:
+        numbers = list(batches)
+
+        def share(worker: int) -> list[Any]:
+            return [function(number) for number in numbers[worker::workers] if not stop.is_set()]
+
+        shares = list(executor.map(share, range(workers)))
+        return [shares[place % workers][place // workers] for place in range(len(numbers))]
+
     try:
-        yield executor.map
-    finally:
-        # On Ctrl-C nothing that waits is begun any more, and a batch takes milliseconds.
-        executor.shutdown(wait=True, cancel_futures=True)
+        yield spread
+    except BaseException:
+        # Threads stop after the batch at hand, in milliseconds; waiting for them here could hang.
+        stop.set()
+        executor.shutdown(wait=False, cancel_futures=True)
+        raise
+    executor.shutdown()
 
 
 def _environment(workers: int) -> dict[str, str]:
