@@ -131,17 +131,19 @@ def fits(
 ) -> tuple[Fit, ...]:
     """Return weighted fits of ``members`` against their ``dimensions``.
 
-    Every point weighs by the inverse square of its predicted value (equally on log-log axes), because all
-    are planned for the same relative error.
+    Points are planned for relative errors in proportion to their tolerances, and weigh accordingly.
     """
     x = tuple(map(float, dimensions))
-    relative = tuple(member.prediction.value**-2.0 for member in members)
+    logarithmic = tuple(member.tolerance.factor**-2.0 for member in members)
+    relative = tuple(
+        weight * member.prediction.value**-2.0 for weight, member in zip(logarithmic, members, strict=True)
+    )
     return tuple(
         Fit(
             one.id,
             f"{one.words} of {label}",
             tuple(members),
-            WeightedFit(one.model, x, (1.0,) * len(x) if one.model == "power" else relative),
+            WeightedFit(one.model, x, logarithmic if one.model == "power" else relative),
             one.target,
             prediction(one.expected),
             one.tolerance,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from verify.designs import (
 )
 from verify.evidence import Assumption, Fact, Figure
 from verify.montecarlo.components import EXPONENTIAL, NORMAL, UNIT_INTERVAL, ComponentLaw
-from verify.montecarlo.experiment import Control, Experiment, Quantity
+from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
 from verify.pictures import against_dimension, curve, measured
 from verify.symbolic.derivation import Derivation, Identity, Route, Step
 from verify.symbolic.expectation import E, Var, evaluate
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 UNIFORM_DIMENSIONS = (1, 3, 100, 1000)
 NORMAL_DIMENSIONS = (1, 8, 64)
 EXPONENTIAL_DIMENSIONS = (2, 32)
+COARSE = Tolerance(2.0)
+"""For a thousand dimensions: the means make blocks vary as single vectors do, so draws are dear."""
 LABEL = r"$\operatorname{Var}(q\cdot k)$"
 MEAN = r"$\mathbb{E}[q\cdot k]$"
 SHIFTED_Q = NORMAL.moved(Fraction(1, 2), 1, "normal(½, 1)")
@@ -78,7 +81,12 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     for name, query, key, dimensions in groups:
         law = _at(derivation.result, query, key)
         cells = [score_cell(n, query, key, tolerance, prefix=f"{name}-") for n in dimensions]
-        points = variances(cells, LABEL, partial(law.subs, d), name=f"{name}-variance")
+        points = tuple(
+            replace(point, tolerance=COARSE) if one.d >= 1000 else point
+            for one, point in zip(
+                cells, variances(cells, LABEL, partial(law.subs, d), name=f"{name}-variance"), strict=True
+            )
+        )
         checks += points
         if name == "uniform":
             checks += fits(points, dimensions, LABEL, linear_law(law, (1, dimensions[-1]), "uniform-"))
