@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from verify.catalogue import catalogue
 from verify.errors import SettingsError
 from verify.plan import plan
 from verify.runner import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.tool import Ended
 
 CLAIM = catalogue()["over-scaling"][1]
 
@@ -38,3 +45,20 @@ def test_the_impossible_is_refused_with_its_reason() -> None:
     """A tolerance of one in a million names the claim, the cell and what to raise."""
     with pytest.raises(SettingsError, match=r"over-scaling, cell d1.*raise --tolerance"):
         plan(CLAIM, settings(tolerance=1e-6))
+
+
+def test_the_command_prints_a_line_a_claim_and_the_sum(tool: Callable[..., Ended]) -> None:
+    """Both claims asked for and their sum are there, under the settings they are planned for."""
+    ended = tool("plan", "over-scaling", "sqrt-scaling", "--profile", "quick")
+    assert ended.status == 0
+    names = [line.split()[0] for line in ended.out.splitlines()[2:]]
+    assert names == ["claim", "sqrt-scaling", "over-scaling", "together"]
+    assert "tolerance 0.05" in ended.out
+
+
+def test_the_command_refuses_the_impossible_in_one_line(tool: Callable[..., Ended]) -> None:
+    """The reason and the mend are told, and the status is that of bad input."""
+    ended = tool("plan", "over-scaling", "--tolerance", "1e-7")
+    assert ended.status == 2
+    assert len(ended.err.strip().splitlines()) == 1
+    assert "raise --tolerance" in ended.err

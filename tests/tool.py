@@ -52,7 +52,12 @@ def begin(
 
 def finish(process: subprocess.Popen[str], timeout: float = 120) -> Ended:
     """Wait for a process of the tool and return what it leaves."""
-    out, err = process.communicate(timeout=timeout)
+    try:
+        out, err = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        raise
     return Ended(process.returncode, out or "", err or "")
 
 

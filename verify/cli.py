@@ -33,7 +33,7 @@ _UNSAID = "verify.unsaid"
 _PATH = click.Path(path_type=Path)
 
 
-def _run_options(command: Callable[..., None]) -> Callable[..., None]:
+def _plan_options(command: Callable[..., None]) -> Callable[..., None]:
     options = (
         click.argument("claims", nargs=-1, metavar="[CLAIM]..."),
         click.option("--seed", type=int, default=20170612, show_default=True, help="Root seed of all draws."),
@@ -60,15 +60,24 @@ def _run_options(command: Callable[..., None]) -> Callable[..., None]:
             help="Chance that a check decides at its planned sample.",
         ),
         click.option(
-            "--workers", type=int, help="Threads that draw; changes no result.  [default: processors]"
-        ),
-        click.option(
             "--claims",
             "claim_files",
             type=_PATH,
             multiple=True,
             metavar="FILE",
             help="A claim file of your own; may be given several times.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _run_options(command: Callable[..., None]) -> Callable[..., None]:
+    options = (
+        _plan_options,
+        click.option(
+            "--workers", type=int, help="Threads that draw; changes no result.  [default: processors]"
         ),
         click.option(
             "--sources", type=_PATH, metavar="FILE", help="Statements to decide, in place of those shipped."
@@ -138,6 +147,21 @@ def render(results: Path, out: Path | None) -> None:
     _end(record.exit_status())
 
 
+@cli.command()
+@_plan_options
+def plan(claims: tuple[str, ...], claim_files: tuple[Path, ...], **options: Any) -> None:
+    """Say what verifying the claims would take: blocks, draws, memory and time."""
+    from verify import runner
+    from verify.catalogue import catalogue, choose
+    from verify.plan import plan as planned
+    from verify.plan import table
+
+    chosen = runner.settings(**options)
+    wanted = choose(catalogue(claim_files), claims)
+    _say(table([planned(claim, chosen) for _, claim in wanted.values()], chosen))
+    _end(0)
+
+
 @cli.command(name="list")
 @click.option(
     "--claims", "claim_files", type=_PATH, multiple=True, metavar="FILE", help="A claim file of your own."
@@ -169,14 +193,13 @@ def show(claim: str, claim_files: tuple[Path, ...]) -> None:
 
 def _verified(out: Path, options: dict[str, Any]) -> RunRecord:
     """Run the verification with its progress on standard error and its verdicts on standard output."""
+    begun = time.perf_counter()
+    from verify import api
     from verify.files import check_writable
     from verify.terminal import following, verdict_line
 
-    check_writable(out)
-    begun = time.perf_counter()
-    from verify import api
-
     imports = time.perf_counter() - begun
+    check_writable(out)
     with following(len(options["claims"]) or None) as progress:
         record = api.run(progress=progress, **options)
     for claim in record.claims:
@@ -253,7 +276,7 @@ def _insisting() -> Iterator[None]:
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
-    asked, ended = threading.Event(), threading.Event()
+    asked, ended, mine = threading.Event(), threading.Event(), threading.get_ident()
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         asked.set()
@@ -262,7 +285,11 @@ def _insisting() -> Iterator[None]:
     def insist() -> None:
         asked.wait()
         while not ended.wait(0.3):
-            _thread.interrupt_main()
+            if hasattr(signal, "pthread_kill"):
+                # A real signal also wakes a thread that waits for a lock.
+                signal.pthread_kill(mine, signal.SIGINT)
+            else:
+                _thread.interrupt_main()
 
     hook = sys.unraisablehook
     threading.Thread(target=insist, daemon=True).start()

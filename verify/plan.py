@@ -13,6 +13,8 @@ from verify.sampling import Samples, cells_of, every_comparison
 from verify.verdict import FalseAlarms
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from verify.claim import Claim
     from verify.evidence import Settings
     from verify.montecarlo.blocks import Cell
@@ -65,6 +67,42 @@ def plan(claim: Claim, settings: Settings) -> Planned:
         memory=max((_batch_bytes(cell) for cell in cells), default=0),
         seconds=sum(batches[cell.id] * _batch_seconds(cell) for cell in cells),
     )
+
+
+def table(rows: Sequence[Planned], settings: Settings) -> str:
+    """Return the plans as text, a line a claim and one of totals, under the settings they are for."""
+    head = (
+        f"tolerance {settings.tolerance:g}, false alarms {settings.false_alarm:g} for the whole run, "
+        f"power {settings.power:g}; memory and time are those of one worker"
+    )
+    names = ("claim", "checks", "controls", "cells", "blocks", "scores", "draws", "memory", "time")
+    total = Planned(
+        claim="together",
+        checks=sum(row.checks for row in rows),
+        controls=sum(row.controls for row in rows),
+        cells=sum(row.cells for row in rows),
+        blocks=sum(row.blocks for row in rows),
+        scores=sum(row.scores for row in rows),
+        draws=sum(row.draws for row in rows),
+        memory=max((row.memory for row in rows), default=0),
+        seconds=sum(row.seconds for row in rows),
+    )
+    lines = [names, *(_cells(row) for row in (*rows, total))]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(names))]
+    body = (
+        "  ".join(
+            cell.ljust(w) if not n else cell.rjust(w)
+            for n, (cell, w) in enumerate(zip(line, widths, strict=True))
+        )
+        for line in lines
+    )
+    return "\n".join([head, "", *body])
+
+
+def _cells(row: Planned) -> tuple[str, ...]:
+    counts = (row.checks, row.controls, row.cells, row.blocks)
+    large = (f"{number:.1e}" if number >= 100_000 else str(number) for number in (row.scores, row.draws))
+    return (row.claim, *map(str, counts), *large, f"{row.memory / 1e6:.0f} MB", f"{row.seconds:.2f} s")
 
 
 def _batch_bytes(cell: Cell) -> int:
