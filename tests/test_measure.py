@@ -93,7 +93,7 @@ def judged(
     controls: Iterable[Comparison] = (),
     settings: Settings = SETTINGS,
     alarms: FalseAlarms = ALARMS,
-    mapper: Callable[[Callable[[int], Sums], Iterable[int]], Iterator[Sums]] = map,
+    mapper: Callable[[Callable[[int], Sums], Iterable[int]], Iterable[Sums]] = map,
 ) -> tuple[Mapping[str, evidence.Check], dict[str, evidence.Control]]:
     """Return the checks and controls, judged, by id."""
     experiment = Experiment(tuple(checks), tuple(Control(f"wrong {c.id}", c) for c in controls))

@@ -13,7 +13,7 @@ from verify.sampling import Samples, cells_of, every_comparison
 from verify.verdict import MAX_LOOKS, FalseAlarms, band, judge, refuting_power
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from verify.montecarlo.blocks import Sums
     from verify.montecarlo.estimands import Measured
@@ -76,7 +76,7 @@ def measure(
     claim: str,
     settings: evidence.Settings,
     alarms: FalseAlarms,
-    mapper: Callable[[Callable[[int], Sums], Iterable[int]], Iterator[Sums]],
+    mapper: Callable[[Callable[[int], Sums], Iterable[int]], Iterable[Sums]],
 ) -> tuple[Findings, tuple[evidence.Control, ...]]:
     """Return the findings and the controls of one experiment, judged.
 

@@ -6,9 +6,7 @@ import datetime as dt
 import importlib.metadata
 import os
 import platform
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -37,9 +35,10 @@ from verify.statements import decide
 from verify.symbolic.printing import latex, plain
 from verify.verdict import FalseAlarms, of_claim
 from verify.version import __version__
+from verify.workers import mapping
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from verify.claim import Findings
     from verify.sources import SourceBook
@@ -116,7 +115,7 @@ def run(
     progress = progress or Progress()
     phases: dict[str, float] = {}
     alarms = FalseAlarms(chosen.false_alarm)
-    with _mapper(workers) as mapper:
+    with mapping(workers) as mapper:
         bench = _Bench(chosen, alarms, mapper, phases, progress)
         records = tuple(bench.settle(chapter, claim) for chapter, claim in claims.values())
     checks = sum(check.method != "exact" for record in records for check in record.checks)
@@ -247,37 +246,6 @@ def _ordinary_fits(experiment: Experiment, findings: Findings) -> Iterator[Ordin
         yield OrdinaryFit(
             id=name, quantity=check.members[0].label, slope=slope, intercept=intercept, r_squared=r_squared
         )
-
-
-@contextmanager
-def _mapper(workers: int) -> Iterator[Callable[..., Iterable[Any]]]:
-    """Yield a function like ``map`` that uses so many threads; NumPy lets go of the interpreter in them.
-
-    Each thread gets one task, every ``workers``-th batch, instead of one task a batch: Ctrl-C in the midst
-    of handing out tasks can leave the executor's lock held, and there is next to no such moment here.
-    """
-    if workers == 1:
-        yield map
-        return
-    executor, stop = ThreadPoolExecutor(workers), threading.Event()
-
-    def spread(function: Callable[[int], Any], batches: Iterable[int]) -> list[Any]:
-        numbers = list(batches)
-
-        def share(worker: int) -> list[Any]:
-            return [function(number) for number in numbers[worker::workers] if not stop.is_set()]
-
-        shares = list(executor.map(share, range(workers)))
-        return [shares[place % workers][place // workers] for place in range(len(numbers))]
-
-    try:
-        yield spread
-    except BaseException:
-        # Threads stop after the batch at hand, in milliseconds; waiting for them here could hang.
-        stop.set()
-        executor.shutdown(wait=False, cancel_futures=True)
-        raise
-    executor.shutdown()
 
 
 def _environment(workers: int) -> dict[str, str]:

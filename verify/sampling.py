@@ -14,7 +14,7 @@ from verify.montecarlo.estimands import MIN_BLOCKS, PILOT_BLOCKS, Goal, Measured
 from verify.montecarlo.experiment import Comparison, Exact, Experiment, Fit, Quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from verify.evidence import Settings
     from verify.verdict import FalseAlarms
@@ -30,7 +30,7 @@ class Samples:
     claim: str
     settings: Settings
     alarms: FalseAlarms
-    mapper: Callable[[Callable[[int], Sums], Iterable[int]], Iterator[Sums]]
+    mapper: Callable[[Callable[[int], Sums], Iterable[int]], Iterable[Sums]]
     sums: dict[str, Sums] = field(default_factory=dict)
     planned: dict[str, int] = field(default_factory=dict)
 

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from verify.montecarlo.streams import stream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from verify.montecarlo.components import Array
 
@@ -122,7 +122,7 @@ def draw(
     seed: int,
     blocks: int,
     so_far: Sums | None,
-    mapper: Callable[[Callable[[int], Sums], Iterable[int]], Iterator[Sums]],
+    mapper: Callable[[Callable[[int], Sums], Iterable[int]], Iterable[Sums]],
 ) -> Sums:
     """Return the sums over at least ``blocks`` blocks, whole batches, going on from ``so_far``.
 
