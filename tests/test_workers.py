@@ -20,9 +20,13 @@ def test_results_come_in_the_order_of_the_batches(workers: int) -> None:
 
 def test_several_threads_work() -> None:
     """With two workers two threads have a hand in it."""
+
+    def who(_: int) -> int:
+        time.sleep(0.01)
+        return threading.get_ident()
+
     with mapping(2) as spread:
-        names = set(spread(lambda _: (time.sleep(0.01), threading.get_ident())[1], range(8)))
-    assert len(names) == 2
+        assert len(set(spread(who, range(8)))) == 2
 
 
 def test_an_error_in_a_batch_is_raised() -> None:
