@@ -82,10 +82,13 @@ def test_a_claim_that_fails_while_it_runs_is_told_by_its_id(
     assert not list((tmp_path / "out").iterdir())
 
 
-def test_a_derivation_that_raises_is_told_by_show(tool: Callable[..., Ended], claim_file: Write) -> None:
-    """Showing a broken claim needs no traceback either."""
+@pytest.mark.parametrize("command", ["show", "plan"])
+def test_a_derivation_that_raises_is_told_without_a_run(
+    tool: Callable[..., Ended], claim_file: Write, command: str
+) -> None:
+    """Showing or planning a broken claim needs no traceback either."""
     path = claim_file(("variance_route(2 * score", "variance_route(score * q1"))
-    ended = tool("show", "doubled-keys", "--claims", path)
+    ended = tool(command, "doubled-keys", "--claims", path)
     assert ended.status == 2
     assert ended.complaint.startswith("claim doubled-keys: NameError: name 'q1' is not defined")
 

@@ -48,6 +48,10 @@ MISUSE = [
         for name in ("tolerance", "false-alarm", "power")
         for value in ("0", "-0.5", "1", "7", "nan", "inf")
     ),
+    pytest.param(["plan", "xyz"], "no claim 'xyz'", id="plan-claim"),
+    pytest.param(["plan", "--tolerance", "0"], "--tolerance 0: must lie between", id="plan-tolerance"),
+    pytest.param(["plan", "--tolerance", "1e-9"], "raise --tolerance", id="plan-endless"),
+    pytest.param(["run", "--tolerance", "1e-9"], "raise --tolerance", id="run-endless"),
     pytest.param(["run", "--seed", "-1"], "--seed -1: must not be negative", id="negative-seed"),
     pytest.param(["run", "--seed", "1.5"], "'1.5' is not a valid integer", id="broken-seed"),
     pytest.param(["run", "--workers", "0"], "--workers 0: at least one is needed", id="no-workers"),
@@ -279,7 +283,7 @@ def test_a_step_that_cannot_be_rendered_has_its_own_status(
 def test_help_and_version(tool: Tool) -> None:
     """Both go to standard output with status 0, for the tool and each command."""
     assert tool("--version").out == f"sdpa-verify, version {__version__}\n"
-    for command in ((), ("report",), ("run",), ("render",), ("list",), ("show",)):
+    for command in ((), ("report",), ("run",), ("render",), ("plan",), ("list",), ("show",)):
         ended = tool(*command, "--help")
         assert ended.status == 0
         assert ended.out.startswith("Usage: ")

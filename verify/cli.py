@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verify.errors import OutputError, VerifyError
+from verify.errors import OutputError, VerifyError, own_code_of
 from verify.version import __version__
 
 if TYPE_CHECKING:
@@ -158,7 +158,11 @@ def plan(claims: tuple[str, ...], claim_files: tuple[Path, ...], **options: Any)
 
     chosen = runner.settings(**options)
     wanted = choose(catalogue(claim_files), claims)
-    _say(table([planned(claim, chosen) for _, claim in wanted.values()], chosen))
+    rows = []
+    for name, (_, claim) in wanted.items():
+        with own_code_of(name):
+            rows.append(planned(claim, chosen))
+    _say(table(rows, chosen))
     _end(0)
 
 

@@ -1,5 +1,13 @@
 """Every error the tool raises for misuse or bad input; outcomes of a verification are values, not errors."""
 
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 
 class VerifyError(Exception):
     """Bad input or an impossible request; its text is one line: what, where, how to mend.
@@ -34,3 +42,14 @@ class RenderError(VerifyError):
     """A rendering step could not be done; the results themselves are complete."""
 
     exit_status = 4
+
+
+@contextmanager
+def own_code_of(claim: str) -> Iterator[None]:
+    """Tell whatever a claim's own code raises as a mistake in that claim."""
+    try:
+        yield
+    except VerifyError:
+        raise
+    except Exception as error:
+        raise ClaimError(f"claim {claim}: {type(error).__name__}: {error}; mend the claim file") from error

@@ -10,7 +10,7 @@ from sympy import Symbol
 from sympy.printing.pretty.pretty_symbology import pretty_use_unicode
 
 from verify.claim import CHAPTERS, Claim
-from verify.errors import ClaimError
+from verify.errors import own_code_of
 from verify.symbolic.printing import unicode_art
 
 if TYPE_CHECKING:
@@ -42,10 +42,8 @@ def shown(chapter: str, claim: Claim) -> tuple[str, bool]:
     Raises:
         ClaimError: the claim's own code fails.
     """
-    try:
+    with own_code_of(claim.id):
         examined = claim.derive().examine()
-    except Exception as error:
-        raise ClaimError(f"claim {claim.id}: {type(error).__name__}: {error}; mend the claim file") from error
     blocks = [
         f"{claim.id} — {as_text(claim.title)}",
         f"Chapter: {CHAPTERS[chapter]}",

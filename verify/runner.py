@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from verify.claim import CHAPTERS, Claim
-from verify.errors import ClaimError, SettingsError, VerifyError
+from verify.errors import SettingsError, own_code_of
 from verify.evidence import (
     PROFILES,
     ClaimRecord,
@@ -151,14 +151,8 @@ class _Bench:
 
     def settle(self, chapter: str, claim: Claim) -> ClaimRecord:
         """Return all evidence for one claim."""
-        try:
+        with own_code_of(claim.id):
             record = self._settle(chapter, claim)
-        except VerifyError:
-            raise
-        except Exception as error:
-            raise ClaimError(
-                f"claim {claim.id}: {type(error).__name__}: {error}; mend the claim file"
-            ) from error
         self.progress.finished(record)
         return record
 

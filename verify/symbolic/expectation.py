@@ -69,7 +69,7 @@ class Var(Function):  # type: ignore[misc]  # SymPy has no types
         return body if exp is None else rf"{body}^{{{exp}}}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # compared and hashed as the object it is
 class Population:
     """Mutually independent components and their raw moments.
 
@@ -137,6 +137,7 @@ def evaluate(expression: Any, population: Population) -> Any:
     return by_moments(by_index(unfold(expression), population), population)
 
 
+@cache  # a step's expression is the next step's start
 def expanded(expression: Any, population: Population, dimension: int) -> Any:
     """Return the value of ``expression`` at one concrete dimension, by writing every index out.
 
