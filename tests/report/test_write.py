@@ -1,5 +1,7 @@
 """Writing the report: all files or the ones that can be, with times and the problem told."""
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -73,3 +75,17 @@ def test_an_unwritable_folder_is_an_output_error(tmp_path: Path, monkeypatch: py
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(OutputError, match="cannot be written"):
         write_report(record(PAIRWISE), tmp_path / "file", lambda _phase: None)
+
+
+def test_a_disk_full_while_rendering_costs_that_step_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No room for a library's temporary files is told with the phase, and the results are written."""
+
+    def full(_record: RunRecord, _parts: object) -> bytes:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "a-temporary-file")
+
+    monkeypatch.setattr(write, "render_pdf", full)
+    written = write_report(record(PAIRWISE), tmp_path, lambda _phase: None)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "results.json"]
+    assert "rendering, pdf: a-temporary-file: No space left on device" in str(written.problem)

@@ -63,11 +63,21 @@ def write_report(record: RunRecord, out: Path, announce: Callable[[str], None]) 
             files[out / "report.html"] = render_html(record, parts).encode()
         with phase("pdf"):
             files[out / "report.pdf"] = render_pdf(record, parts)
-    except RenderError as error:
-        problem = _with_leftovers(error, out, {path.name for path in files})
+    except (RenderError, OSError) as error:
+        problem = _with_leftovers(_told(error, list(phases)[-1]), out, {path.name for path in files})
     with phase("write"):
         write_together(files)
     return Written(tuple(files), phases, problem)
+
+
+def _told(error: RenderError | OSError, phase: str) -> RenderError:
+    """Return the error as one line; libraries that render keep temporary files, and a disk can be full."""
+    if isinstance(error, RenderError):
+        return error
+    results = "the results are written; mend that, then `sdpa-verify render` them"
+    return RenderError(
+        f"rendering, {phase}: {error.filename or 'a file'}: {error.strerror or error}; {results}"
+    )
 
 
 def _with_leftovers(error: RenderError, out: Path, made: set[str]) -> RenderError:
