@@ -33,7 +33,7 @@ def _no_facts(_: Derivation) -> tuple[Fact, ...]:
     return ()
 
 
-def _no_figures(_: Findings) -> tuple[Figure, ...]:
+def _no_figures(_: Derivation, __: Findings) -> tuple[Figure, ...]:
     return ()
 
 
@@ -53,8 +53,8 @@ class Claim:
     ``id`` is permanent; ``order`` is the place within the chapter. ``title``,
     ``statement`` and ``meaning`` may hold LaTeX between dollar signs.
     ``derive`` returns the derivation; ``experiment`` gets it and the tolerance and returns what to measure;
-    ``facts`` gets it and returns exact values that a source may have printed; ``figures`` gets what was
-    found.
+    ``facts`` gets it and returns exact values that a source may have printed; ``figures`` gets it and
+    what was found.
 
     Raises:
         ClaimError: the id is not a lower-case slug, or a text is empty.
@@ -70,7 +70,7 @@ class Claim:
     derive: Callable[[], Derivation]
     experiment: Callable[[Derivation, float], Experiment]
     facts: Callable[[Derivation], tuple[Fact, ...]] = _no_facts
-    figures: Callable[[Findings], tuple[Figure, ...]] = _no_figures
+    figures: Callable[[Derivation, Findings], tuple[Figure, ...]] = _no_figures
 
     def __post_init__(self) -> None:
         if not re.fullmatch(SLUG, self.id):

@@ -122,6 +122,8 @@ def run(out: Path, junit: Path | None, **options: Any) -> None:
     from verify.files import check_writable, write_together
 
     if junit is not None:
+        if junit.resolve() == (out / "results.json").resolve():
+            raise OutputError(f"{junit}: is where the results go; give --junit another name")
         check_writable(junit.parent, junit.name)
     record = _verified(out, options)
     files = {out / "results.json": record.to_json().encode()}
@@ -301,6 +303,11 @@ def _insisting() -> Iterator[None]:
     sys.unraisablehook = lambda one: None if one.exc_type is KeyboardInterrupt else hook(one)
     try:
         yield
+    except Exception:
+        if asked.is_set():
+            # Some compiled modules turn an interruption into an error of their own.
+            raise KeyboardInterrupt from None
+        raise
     finally:
         ended.set()
         asked.set()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from threadpoolctl import threadpool_limits
 
 from verify.montecarlo.streams import stream
-from verify.sampling import Samples, cells_of, every_comparison
+from verify.sampling import Samples, cells_of, every_comparison, refuse_malformed
 from verify.verdict import FalseAlarms
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def plan(claim: Claim, settings: Settings) -> Planned:
         SettingsError: the plan is out of reach; the message says which cell and what to change.
     """
     experiment = claim.experiment(claim.derive(), settings.tolerance)
+    refuse_malformed(experiment, claim.id)
     samples = Samples(claim.id, settings, FalseAlarms(settings.false_alarm), map)
     samples.plan(experiment)
     cells = cells_of(every_comparison(experiment))

@@ -27,7 +27,7 @@ from verify.evidence import (
     Tool,
 )
 from verify.measure import measure
-from verify.montecarlo.experiment import Experiment, Fit
+from verify.montecarlo.experiment import Exact, Experiment, Fit
 from verify.montecarlo.fits import ordinary
 from verify.results import stored_calibration
 from verify.sampling import refuse_malformed
@@ -78,6 +78,9 @@ def settings(
     for name, value in (("tolerance", tolerance), ("false-alarm", false_alarm), ("power", power)):
         if not 0 < value < 1:
             raise SettingsError(f"--{name} {value:g}: must lie between 0 and 1, both excluded")
+    for name, value, least in (("tolerance", tolerance, 1e-9), ("false-alarm", false_alarm, 1e-30)):
+        if value < least:
+            raise SettingsError(f"--{name} {value:g}: nothing below {least:g} can be measured")
     if seed < 0:
         raise SettingsError(f"--seed {seed}: must not be negative")
     return Settings.model_validate(
@@ -148,6 +151,7 @@ class _Bench:
     mapper: Any
     phases: dict[str, float]
     progress: Progress
+    checks: int = 0
 
     def settle(self, chapter: str, claim: Claim) -> ClaimRecord:
         """Return all evidence for one claim."""
@@ -163,6 +167,7 @@ class _Bench:
             examined = derivation.examine()
             experiment = claim.experiment(derivation, self.settings.tolerance)
             refuse_malformed(experiment, claim.id)
+            self._count(experiment)
         self.progress.started(claim.id, "simulation")
         with self._timed("simulation"):
             findings, controls = measure(experiment, claim.id, self.settings, self.alarms, self.mapper)
@@ -185,8 +190,13 @@ class _Bench:
             controls=controls,
             fits=tuple(_ordinary_fits(experiment, findings)),
             facts=claim.facts(derivation),
-            series=claim.figures(findings),
+            series=claim.figures(derivation, findings),
         ).sealed()
+
+    def _count(self, experiment: Experiment) -> None:
+        """Refuse a run that outgrows the error budget before measuring what does not fit."""
+        self.checks += sum(not isinstance(check, Exact) for check in experiment.checks)
+        self.alarms.record(self.checks, 0)
 
     @contextmanager
     def _timed(self, phase: str) -> Iterator[None]:

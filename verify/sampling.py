@@ -11,7 +11,7 @@ from verify.errors import ClaimError, SettingsError
 from verify.evidence import SLUG
 from verify.montecarlo.blocks import Cell, Sample, Sums, draw
 from verify.montecarlo.estimands import MIN_BLOCKS, PILOT_BLOCKS, Goal, Measured
-from verify.montecarlo.experiment import Comparison, Exact, Experiment, Fit, Quantity
+from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Fit, Quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -62,11 +62,33 @@ class Samples:
         for fit in experiment.checks:
             if isinstance(fit, Fit) and fit.target != "misfit":
                 self._enlarge(fit)
-        for one in quantities_of(control.comparison for control in experiment.controls):
-            if one.cell.id not in self.planned:
-                self._plan_quantity(one, self._gap)
+        for control in experiment.controls:
+            self._plan_control(control)
         for cell in cells_of(every_comparison(experiment)):
             self._refuse_if_endless(cell)
+
+    def _plan_control(self, control: Control) -> None:
+        """Plan a control to be refuted with the wanted power: its sample must resolve how wrong it is."""
+        wrong = control.comparison
+        if isinstance(wrong, Exact):
+            return
+        if isinstance(wrong, Quantity) and control.truth is not None:
+            goal = self.goal(wrong)
+            gap = abs(control.truth - goal.prediction) - goal.width
+            if gap <= 0:
+                raise SettingsError(
+                    f"claim {self.claim}, control {wrong.id}: at tolerance {self.settings.tolerance:g} the "
+                    "wrong version counts as agreeing, so nothing could be refuted; lower --tolerance"
+                )
+            resolving = replace(goal, prediction=control.truth, width=gap)
+            self._plan_at(wrong, wrong.estimand.blocks_needed(resolving, None))
+        for one in quantities_of([wrong]):
+            if one.cell.id not in self.planned:
+                self._plan_quantity(one, self._gap)
+
+    def _plan_at(self, one: Quantity, blocks: int | None) -> None:
+        if blocks is not None:
+            self.planned[one.cell.id] = max(self.planned.get(one.cell.id, 0), blocks)
 
     def _plan_quantity(self, one: Quantity, gap: Callable[[Quantity, Sample], float] | None) -> None:
         goal = self.goal(one)
@@ -77,7 +99,7 @@ class Samples:
             if gap is not None:
                 goal = replace(goal, width=max(goal.width, gap(one, pilot)))
             wanted = one.estimand.blocks_needed(goal, pilot) or MIN_BLOCKS
-        self.planned[one.cell.id] = max(self.planned.get(one.cell.id, 0), wanted)
+        self._plan_at(one, wanted)
 
     def _gap(self, one: Quantity, pilot: Sample) -> float:
         """Return how far a wrong world lies outside the band, by its pilot: what refuting it must resolve."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import math
 import random
@@ -39,7 +40,7 @@ def numpy_pairs(d: int, pairs: int) -> float:
 
 def torch_pairs(d: int, pairs: int) -> float:
     """Return the same with PyTorch on the processor."""
-    import torch  # type: ignore[import-not-found]  # optional  # noqa: PLC0415
+    torch = importlib.import_module("torch")
 
     torch.manual_seed(1)
     torch.set_num_threads(1)

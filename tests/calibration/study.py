@@ -233,7 +233,7 @@ def runs(job: tuple[int, int]) -> tuple[int, int, int, int]:
 
 
 def study(scale: float) -> list[Counted]:
-    """Return the whole table; ``scale`` 1 is the stored one (about ten minutes on two cores)."""
+    """Return the whole table; ``scale`` 1 takes about ten minutes on two cores."""
     many, some = round(20_000 * scale), round(2_000 * scale)
     seeds = np.linspace(0, round(600 * scale), 9, dtype=int)
     with ProcessPoolExecutor(initializer=threadpool_limits, initargs=(1,)) as pool:

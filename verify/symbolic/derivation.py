@@ -160,7 +160,10 @@ class Examined:
 
 @dataclass(frozen=True)
 class Derivation:
-    """One or more routes to ``result``; proved only if every step holds and all routes end in it.
+    """One or more routes from ``subject`` to ``result``; proved only if every step holds.
+
+    All routes must end in the result, and one at least start at the subject; others may reach it in words,
+    as a density does its characteristic function.
 
     ``lemmas`` are chains that the claim needs besides, such as the mean beside a variance.
     """
@@ -188,6 +191,8 @@ class Derivation:
         wrong += [f"“{title}” does not end in the stated result" for title in strays]
         if not any(steps for _, steps in routes):
             wrong.append("it has no steps")
+        if not any(route.start == self.subject for route in self.routes):
+            wrong.append("no route starts at its subject")
         count = sum(len(steps) for _, steps in routes)
         agreement = _agreement(len(self.routes), bool(strays))
         reason = "; ".join(wrong) or f"all {count} steps hold, {agreement}"

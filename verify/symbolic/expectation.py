@@ -163,28 +163,36 @@ def expanded(expression: Any, population: Population, dimension: int) -> Any:
 def degree_bound(one: Any, other: Any, dimension: Any) -> int:
     """Return a bound on the degree in the dimension of (one - other) times their denominators.
 
-    A sum over the index contributes at most one power of the dimension to an expectation. Half powers of
-    the dimension (from its root) are counted as such and rounded up.
+    A sum over the index contributes at most one power of the dimension to an expectation, as long as the
+    index stands only in components. Where odd powers of the dimension's root occur, the degree is that in
+    the root, for so many positive zeros there can be.
 
     Raises:
-        DerivationError: an expression is no rational function of the dimension or of its root.
+        DerivationError: an expression is no rational function of the dimension or of its root, or a
+            summand depends on the index itself.
     """
     root = Dummy(positive=True)
 
-    def degrees(expression: Any) -> tuple[Any, Any]:
+    def powers(expression: Any) -> list[list[int]]:
+        for one_sum in expression.atoms(Sum):
+            outside = one_sum.function.replace(lambda x: isinstance(x, Indexed), lambda _: Dummy())
+            if one_sum.limits[0][0] in outside.free_symbols:
+                raise DerivationError(f"{plain(one_sum)}: the index stands outside the components")
         # Factors of their own keep E[x²] and E[x]², or two sums, from cancelling as numbers would.
         bare = expression.replace(Var, lambda x: Dummy() * x**2).replace(E, lambda x: Dummy() * x)
         skeleton = bare.replace(Sum, lambda x, *_: dimension * Dummy() * x).subs(dimension, root**2)
         top, bottom = fraction(together(expand(skeleton)))
         try:
-            return Poly(top, root).degree(), Poly(bottom, root).degree()
+            return [[power for (power,) in Poly(part, root).monoms()] for part in (top, bottom)]
         except PolynomialError as error:
             raise DerivationError(
                 f"{plain(expression)}: no rational function of {plain(dimension)}"
             ) from error
 
-    (top, bottom), (other_top, other_bottom) = degrees(one), degrees(other)
-    return int(max(0, top + other_bottom, other_top + bottom) + 1) // 2
+    (top, bottom), (other_top, other_bottom) = powers(one), powers(other)
+    found = {a + b for a in top for b in other_bottom} | {a + b for a in other_top for b in bottom}
+    mixed = len({power % 2 for power in found}) > 1
+    return max(found) if mixed else max(found) // 2
 
 
 def _component(atom: Any) -> Component:

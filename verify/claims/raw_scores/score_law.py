@@ -33,7 +33,7 @@ from verify.montecarlo.components import NORMAL, Array
 from verify.montecarlo.estimands import DistanceToLaw
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
 from verify.montecarlo.scores import ScorePairs
-from verify.symbolic.characteristic import START, STEPS, t
+from verify.symbolic.characteristic import OF_SCORE, START, STEPS, t
 from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.predict import function
 from verify.symbolic.printing import Ordered
@@ -61,6 +61,15 @@ def _transforms_to(before: Any, after: Any) -> bool:
     positive = symbols("t", positive=True)
     transform = integrate(2 * cos(positive * x) * after, (x, 0, oo), meijerg=True, conds="none")
     return bool(simplify(transform - before.subs(t, positive)) == S.Zero)
+
+
+def _mixes_to_score(before: Any, after: Any) -> bool:
+    """A normal law of variance w has exp(-t²w/2); averaged over w, that is the score's own function."""
+    (w, *_) = after.limits[0]
+    positive = symbols("t", positive=True)
+    weight = simplify(after.function / (exp(-(x**2) / (2 * w)) / sqrt(2 * pi * w)))
+    average = integrate(exp(-(positive**2) * w / 2) * weight, (w, 0, oo), meijerg=True, conds="none")
+    return before == f and bool(simplify(average - OF_SCORE.subs(t, positive)) == S.Zero)
 
 
 def _has_all_moments(before: Any, after: Any) -> bool:
@@ -92,8 +101,13 @@ def derive() -> Derivation:
     )
     mixture = Route(
         r"A normal law whose variance is the squared length of the query",
-        Integral(normal * chi_square, (w, 0, oo)),
+        f,
         (
+            Step(
+                Integral(normal * chi_square, (w, 0, oo)),
+                "The query's squared length is chi-square; given it, the score is normal with that variance",
+                By("SymPy: the mixture has the score's characteristic function", _mixes_to_score),
+            ),
             Step(
                 DENSITY,
                 "The same moments; the tails are exponential, so the moments determine the law",
@@ -161,9 +175,9 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa:
     return Experiment(tuple(checks), controls)
 
 
-def figures(findings: Findings) -> tuple[Figure, ...]:
+def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw the measured densities of q·k/√d at three dimensions and the derived ones through them."""
-    density = function((x, d), DENSITY, "scipy")
+    density = function((x, d), derivation.result, "scipy")
     layers = []
     for n in (1, 4, 64):
         cell = findings.cells[f"pairs-d{n}"]

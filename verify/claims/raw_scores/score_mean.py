@@ -15,6 +15,7 @@ from verify.montecarlo.experiment import Control, Experiment, Quantity, Toleranc
 from verify.pictures import against_dimension, curve, measured
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.expectation import E
+from verify.symbolic.predict import function
 from verify.symbolic.scores import CENTRED, d, mean_route, score
 
 DIMENSIONS = (1, 8, 64, 512, 1024)
@@ -58,7 +59,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     return Experiment(points, controls)
 
 
-def figures(findings: Findings) -> tuple[Figure, ...]:
+def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw the mean as a fraction of √d with its interval and the tolerance."""
     ordered = [findings.checks[f"mean-d{n}"] for n in DIMENSIONS]
     relative = [
@@ -80,7 +81,7 @@ def figures(findings: Findings) -> tuple[Figure, ...]:
             "from one to 1024 dimensions.",
             r"mean of $q\cdot k$ over $\sqrt{d_k}$",
             (
-                curve("derived: 0", "truth", lambda _: 0.0, span),
+                curve("derived: 0", "truth", function((d,), derivation.result), span),
                 curve("tolerance", "other", lambda _: width, span),
                 curve("", "other", lambda _: -width, span),
                 measured(relative, "measured"),
@@ -96,7 +97,7 @@ CLAIM = Claim(
     title="Scores average to zero",
     statement=r"For independent centred components, $\mathbb{E}[q\cdot k] = 0$ in every dimension.",
     meaning=(
-        "Scores are as often positive as negative on balance: what grows with the dimension is their spread, "
+        "Scores balance out around zero: what grows with the dimension is their spread, "
         "not their mean. It takes only one of the two vectors to be centred. Where neither is (say, after a "
         "ReLU), the mean grows like the dimension itself."
     ),

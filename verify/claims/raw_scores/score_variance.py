@@ -18,6 +18,7 @@ from verify.pictures import against_dimension, curve, measured
 from verify.symbolic.characteristic import OF_SCORE, START, STEPS, t
 from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.expectation import Var, evaluate
+from verify.symbolic.predict import function
 from verify.symbolic.scores import STANDARD, d, one_product, score, variance_route
 
 DIMENSIONS = (1, 2, 3, 8, 64, 100, 512, 1000, 1024)
@@ -80,7 +81,7 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
     return (fact("product-variance", "variance of one product $q_i k_i$", of_product), *printed)
 
 
-def figures(findings: Findings) -> tuple[Figure, ...]:
+def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw the measured variances on the derived line, and the square that they are not."""
     span = (DIMENSIONS[0], DIMENSIONS[-1])
     return (
@@ -91,7 +92,7 @@ def figures(findings: Findings) -> tuple[Figure, ...]:
             "the curve d squared, a wrong version, leaves them at once.",
             r"variance of $q\cdot k$",
             (
-                curve("derived: $d_k$", "truth", lambda n: n, span),
+                curve("derived: $d_k$", "truth", function((d,), derivation.result), span),
                 curve("wrong: $d_k^2$", "control", lambda n: n**2, (span[0], 100.0)),
                 measured((findings.checks[f"variance-d{n}"] for n in DIMENSIONS), "measured"),
             ),

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from sympy import simplify
+from sympy import diff, simplify
 
 from verify.claim import Claim, Findings
 from verify.designs import (
@@ -118,11 +118,11 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
     )
 
 
-def figures(findings: Findings) -> tuple[Figure, ...]:
+def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw the variance for U(0, 1) components beside what it would be without their means."""
     span = (1, UNIFORM_DIMENSIONS[-1])
     points = [findings.checks[f"uniform-variance-d{n}"] for n in UNIFORM_DIMENSIONS]
-    slope = findings.checks["uniform-slope"].prediction
+    slope = float(diff(_at(derivation.result, UNIT_INTERVAL, UNIT_INTERVAL), d))
     without = float(UNIT_INTERVAL.variance) ** 2
     return (
         against_dimension(

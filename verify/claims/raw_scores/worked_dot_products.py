@@ -55,9 +55,14 @@ def derive() -> Derivation:
     return Derivation(GROWING, result, (route,))
 
 
+def _growing(length: int) -> tuple[list[int], list[int]]:
+    """Return the pair of printed vectors of that length, [1, …, length] and [3, …, length + 2]."""
+    return list(range(1, length + 1)), list(range(3, length + 3))
+
+
 def _dot(length: int) -> int:
-    """Return [1, …, length]·[3, …, length + 2] by multiplying and adding."""
-    return int(np.dot(np.arange(1, length + 1), np.arange(3, length + 3)))
+    """Return the dot product of that pair by multiplying and adding."""
+    return int(np.dot(*_growing(length)))
 
 
 def _products(examples: Any) -> list[int]:
@@ -121,7 +126,7 @@ def _degree_by_differences() -> int:
 
 
 def _controls() -> tuple[Control, ...]:
-    largest = max(1, 2, 3, 4)
+    smallest, largest = (max(*a, *b) for a, b in (_growing(2), _growing(6)))
     return (
         Control(
             "the dot products grow in proportion to the dimension, from 11 in two dimensions",
@@ -139,8 +144,8 @@ def _controls() -> tuple[Control, ...]:
                 "components-stay-small",
                 "largest component of the six-dimensional example",
                 (("n", 6),),
-                prediction(S(largest)),
-                float(max(*range(1, 7), *range(3, 9))),
+                prediction(S(smallest)),
+                float(largest),
             ),
         ),
         Control(

@@ -12,6 +12,7 @@ from verify.montecarlo.experiment import Control, Experiment, Quantity
 from verify.pictures import against_dimension, curve, measured
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.expectation import Var
+from verify.symbolic.predict import function
 from verify.symbolic.scores import STANDARD, d, score, variance_route
 
 DIMENSIONS = (1, 4, 16, 64, 256, 1024)
@@ -42,7 +43,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     return Experiment((*points, *lines), controls)
 
 
-def figures(findings: Findings) -> tuple[Figure, ...]:
+def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw the falling variance beside the level line that the root would give."""
     span = (DIMENSIONS[0], DIMENSIONS[-1])
     return (
@@ -53,7 +54,7 @@ def figures(findings: Findings) -> tuple[Figure, ...]:
             "dimensions, far below the level line at 1.",
             r"variance of $q\cdot k/d_k$",
             (
-                curve("derived: $1/d_k$", "truth", lambda n: 1 / n, span),
+                curve("derived: $1/d_k$", "truth", function((d,), derivation.result), span),
                 curve("wrong: stays at 1", "control", lambda _: 1.0, span),
                 measured((findings.checks[f"variance-d{n}"] for n in DIMENSIONS), "measured"),
             ),

@@ -12,6 +12,7 @@ from verify.montecarlo.experiment import Control, Experiment, Quantity, Toleranc
 from verify.pictures import against_dimension, curve, measured
 from verify.symbolic.derivation import Derivation, Evaluation, Route, Step
 from verify.symbolic.expectation import Var
+from verify.symbolic.predict import function
 from verify.symbolic.scores import STANDARD, d, score, variance_route
 
 DIMENSIONS = (1, 2, 8, 64, 512, 1024)
@@ -69,7 +70,7 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
     return (fact("scaled-variance", r"variance of $q\cdot k/\sqrt{d_k}$", derivation.result),)
 
 
-def figures(findings: Findings) -> tuple[Figure, ...]:
+def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw the scaled variances beside the raw ones and those over d."""
     span = (DIMENSIONS[0], DIMENSIONS[-1])
     return (
@@ -80,7 +81,7 @@ def figures(findings: Findings) -> tuple[Figure, ...]:
             "to 1024 dimensions; unscaled it would grow like d, and divided by d shrink like 1/d.",
             "variance of the scaled score",
             (
-                curve(r"over $\sqrt{d_k}$: 1", "truth", lambda _: 1.0, span),
+                curve(r"over $\sqrt{d_k}$: 1", "truth", function((d,), derivation.result), span),
                 curve("unscaled: $d_k$", "control", lambda n: n, span),
                 curve("over $d_k$: $1/d_k$", "control", lambda n: 1 / n, span),
                 measured((findings.checks[f"variance-d{n}"] for n in DIMENSIONS), "measured"),

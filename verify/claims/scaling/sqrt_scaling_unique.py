@@ -11,7 +11,7 @@ from verify.designs import prediction, score_cell
 from verify.evidence import Assumption
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.experiment import Control, Experiment, Quantity
-from verify.symbolic.derivation import By, Derivation, Route, Step
+from verify.symbolic.derivation import By, Derivation, Expansion, Route, Step
 from verify.symbolic.expectation import Var, evaluate
 from verify.symbolic.printing import Ordered
 from verify.symbolic.scores import STANDARD, d, score
@@ -22,7 +22,7 @@ LABEL = r"$\operatorname{Var}(c\,q\cdot k)$"
 
 
 def _evaluates(before: Any, after: Any) -> bool:
-    return bool(simplify(evaluate(before.lhs, STANDARD) - after.lhs) == S.Zero and before.rhs == after.rhs)
+    return before.rhs == after.rhs and Expansion(STANDARD).holds(before.lhs, after.lhs)
 
 
 def _are_all_roots(before: Any, after: Any) -> bool:
@@ -41,7 +41,7 @@ def derive() -> Derivation:
         "Solving for the factor",
         wanted,
         (
-            Step(equation, "Variance of the multiple", By("moment calculus, symbolic d", _evaluates), "⇒"),
+            Step(equation, "Variance of the multiple", By(Expansion(STANDARD).label, _evaluates), "⇒"),
             Step(
                 solution,
                 "Both roots, and a quadratic has no more",

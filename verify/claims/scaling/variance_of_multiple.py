@@ -9,10 +9,10 @@ from verify.designs import biased, exactly, prediction, score_cell
 from verify.evidence import Assumption
 from verify.montecarlo.components import EXPONENTIAL, LAPLACE, NORMAL, RADEMACHER, UNIT_INTERVAL
 from verify.montecarlo.experiment import Control, Experiment, Quantity
-from verify.symbolic.derivation import Derivation, Evaluation, Identity, Route, Step
-from verify.symbolic.expectation import Population, Var, by_component, unfold
+from verify.symbolic.derivation import Derivation, Expansion, Identity, Route, Step
+from verify.symbolic.expectation import Population, Var, by_component, evaluate, unfold
 from verify.symbolic.printing import Ordered
-from verify.symbolic.scores import d
+from verify.symbolic.scores import d, k, q, score
 
 X = Symbol("X", real=True)
 c = Ordered("c", "b", real=True)
@@ -31,7 +31,7 @@ CASES = (
 
 def derive() -> Derivation:
     """Derive the rule for any variable with a finite variance."""
-    check = Evaluation(ANY)
+    check = Expansion(ANY)
     unfolded = unfold(Var(c * X))
     linear = by_component(unfolded, ANY)
     collected = c**2 * unfold(Var(X))
@@ -52,8 +52,8 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure Var(cX) where X is a score in four dimensions, for five laws and constants."""
     checks, controls = [], []
     for name, law, constant, text in CASES:
-        square = exactly(law.moments(2)[2])
-        of_x = D * (square**2 - exactly(law.mean) ** 4)
+        raw = tuple(exactly(moment) for moment in law.moments(2))
+        of_x = evaluate(Var(score), Population({q: raw, k: raw}, d)).subs(d, D)
         expected = derivation.result.subs(Var(X), of_x).subs(c, constant)
         cell = score_cell(D, law, law, tolerance, scale=float(constant), prefix=f"{name}-", scale_name=text)
         label = rf"$\operatorname{{Var}}(cX)$, $c = {text.replace('−', '-')}$"
