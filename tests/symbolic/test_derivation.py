@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from sympy import E as EULER
-from sympy import Eq, Integer, S, Sum, Symbol, cos, exp, expand, interpolate, log, pi, sin, sqrt, zoo
+from sympy import Eq, Integer, S, Sum, Symbol, cos, exp, expand, interpolate, log, pi, prod, sin, sqrt, zoo
 
 from verify.claims.raw_scores import score_mean, score_variance
 from verify.symbolic.characteristic import OF_SCORE, STEPS
@@ -152,6 +152,18 @@ class TestCheckers:
         assert all(expand(expanded(before - after, STANDARD, n)) == 0 for n in range(1, 6))
         route = Route("r", before, (Step(after, "", Expansion(STANDARD)),))
         assert not derivation_of(route).examine().proved
+
+    def test_expansion_is_not_fooled_by_half_powers(self) -> None:
+        """A polynomial in √d can vanish at d = 1…5 with degree five in the root."""
+        beyond = prod([sqrt(d) - sqrt(n) for n in range(1, 6)])
+        assert not Expansion(STANDARD).holds(Var(score), d + beyond)
+
+    def test_a_foreign_subject_is_not_proved(self) -> None:
+        """A right chain for another quantity proves nothing about this one."""
+        route = variance_route(score, STANDARD)
+        examined = Derivation(Var(2 * score), route.end, (route,)).examine()
+        assert not examined.proved
+        assert "no route starts at its subject" in examined.reason
 
     def test_evaluation_is_not_fooled_by_a_high_degree(self) -> None:
         """The moment calculus keeps d symbolic, so agreement at some dimensions is not enough."""
