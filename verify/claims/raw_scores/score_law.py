@@ -26,8 +26,9 @@ from sympy import (
 )
 
 from verify.claim import Claim, Findings
+from verify.conditions import INDEPENDENT, NORMAL_COMPONENTS
 from verify.designs import prediction
-from verify.evidence import Assumption, Axis, Figure, Layer, Reference
+from verify.evidence import Axis, Figure, Layer, Reference
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL, Array
 from verify.montecarlo.estimands import DistanceToLaw
@@ -227,8 +228,8 @@ CLAIM = Claim(
         "bell. Intervals made for normal data therefore do not hold for scores of few dimensions."
     ),
     assumptions=(
-        Assumption(id="independent", text="All components of query and key are independent."),
-        Assumption(id="normal", text="Every component is standard normal."),
+        INDEPENDENT,
+        NORMAL_COMPONENTS,
     ),
     references=(
         Reference(

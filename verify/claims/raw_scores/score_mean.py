@@ -8,6 +8,7 @@ from fractions import Fraction
 from sympy import S
 
 from verify.claim import Claim, Findings
+from verify.conditions import INDEPENDENT
 from verify.designs import biased, prediction, score_cell
 from verify.evidence import Assumption, Figure
 from verify.montecarlo.components import NORMAL
@@ -102,7 +103,7 @@ CLAIM = Claim(
         "ReLU), the mean grows like the dimension itself."
     ),
     assumptions=(
-        Assumption(id="independent", text="All components of query and key are independent."),
+        INDEPENDENT,
         Assumption(
             id="centred", text=r"Every component has mean 0; any variance $\sigma_q^2$, $\sigma_k^2$."
         ),

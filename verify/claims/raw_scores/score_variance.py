@@ -7,8 +7,9 @@ from typing import Any
 from sympy import O, S, diff, series, simplify
 
 from verify.claim import Claim, Findings
+from verify.conditions import STANDARD_COMPONENTS, VASWANI
 from verify.designs import biased, fact, fits, linear_law, prediction, score_cell, variances
-from verify.evidence import Assumption, Fact, Figure, Reference
+from verify.evidence import Fact, Figure
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.estimands import variance
@@ -110,20 +111,8 @@ CLAIM = Claim(
         r"dimension doubles the variance, so a typical raw score grows like $\sqrt{d_k}$. Nothing here needs "
         "the normal law: only that the components are independent, centred and of unit variance."
     ),
-    assumptions=(
-        Assumption(id="independent", text="All components of query and key are independent."),
-        Assumption(
-            id="centred", text=r"Every component has mean 0: $\mathbb{E}[q_i] = \mathbb{E}[k_i] = 0$."
-        ),
-        Assumption(id="unit-variance", text="Every component has variance 1."),
-    ),
-    references=(
-        Reference(
-            key="vaswani2017",
-            text="A. Vaswani et al., Attention Is All You Need, NeurIPS 2017, section 3.2.1, footnote 4.",
-            url="https://arxiv.org/abs/1706.03762",
-        ),
-    ),
+    assumptions=STANDARD_COMPONENTS,
+    references=(VASWANI,),
     derive=derive,
     experiment=experiment,
     facts=facts,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sympy import diff, simplify
 
 from verify.claim import Claim, Findings
+from verify.conditions import FINITE_VARIANCE, INDEPENDENT
 from verify.designs import (
     ScoreCell,
     biased,
@@ -155,9 +156,9 @@ CLAIM = Claim(
         "the components were centred. Much of that surplus is common to all keys of one query."
     ),
     assumptions=(
-        Assumption(id="independent", text="All components of query and key are independent."),
+        INDEPENDENT,
         Assumption(id="alike", text="The components of a query have one law, those of a key another."),
-        Assumption(id="finite-variance", text="Both laws have a finite variance."),
+        FINITE_VARIANCE,
     ),
     references=(),
     derive=derive,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from sympy import S
 
 from verify.claim import Claim, Findings
+from verify.conditions import STANDARD_COMPONENTS
 from verify.designs import biased, exponent, fits, misfit, prediction, score_cell, variances
-from verify.evidence import Assumption, Figure
+from verify.evidence import Figure
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.experiment import Control, Experiment, Quantity
 from verify.pictures import against_dimension, curve, measured
@@ -75,11 +76,7 @@ CLAIM = Claim(
         "even spread over all keys. (Where queries and keys are aligned rather than independent, the mean "
         "of the score grows like $d_k$ itself, and this scale has its use.)"
     ),
-    assumptions=(
-        Assumption(id="independent", text="All components of query and key are independent."),
-        Assumption(id="centred", text="Every component has mean 0."),
-        Assumption(id="unit-variance", text="Every component has variance 1."),
-    ),
+    assumptions=STANDARD_COMPONENTS,
     references=(),
     derive=derive,
     experiment=experiment,

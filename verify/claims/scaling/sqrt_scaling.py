@@ -5,8 +5,9 @@ from __future__ import annotations
 from sympy import S, diff, sqrt
 
 from verify.claim import Claim, Findings
+from verify.conditions import STANDARD_COMPONENTS, VASWANI
 from verify.designs import Wanted, biased, exponent, fact, fits, misfit, prediction, score_cell, variances
-from verify.evidence import Assumption, Fact, Figure, Reference
+from verify.evidence import Fact, Figure
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
 from verify.pictures import against_dimension, curve, measured
@@ -103,18 +104,8 @@ CLAIM = Claim(
         "scores spread like those of one dimension. It fixes the spread under the stated assumptions; "
         "trained queries and keys need not keep to them."
     ),
-    assumptions=(
-        Assumption(id="independent", text="All components of query and key are independent."),
-        Assumption(id="centred", text="Every component has mean 0."),
-        Assumption(id="unit-variance", text="Every component has variance 1."),
-    ),
-    references=(
-        Reference(
-            key="vaswani2017",
-            text="A. Vaswani et al., Attention Is All You Need, NeurIPS 2017, section 3.2.1.",
-            url="https://arxiv.org/abs/1706.03762",
-        ),
-    ),
+    assumptions=STANDARD_COMPONENTS,
+    references=(VASWANI,),
     derive=derive,
     experiment=experiment,
     facts=facts,

@@ -7,8 +7,8 @@ from typing import Any
 from sympy import Contains, Eq, FiniteSet, Poly, S, simplify, solveset, sqrt
 
 from verify.claim import Claim
+from verify.conditions import STANDARD_COMPONENTS
 from verify.designs import prediction, score_cell
-from verify.evidence import Assumption
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.experiment import Control, Experiment, Quantity
 from verify.symbolic.derivation import By, Derivation, Expansion, Route, Step
@@ -104,11 +104,7 @@ CLAIM = Claim(
         r"The scale $1/\sqrt{d_k}$ is not one choice among several: under these assumptions it is the only "
         "positive one with unit variance. (Whether unit variance is the best target is another question.)"
     ),
-    assumptions=(
-        Assumption(id="independent", text="All components of query and key are independent."),
-        Assumption(id="centred", text="Every component has mean 0."),
-        Assumption(id="unit-variance", text="Every component has variance 1."),
-    ),
+    assumptions=STANDARD_COMPONENTS,
     references=(),
     derive=derive,
     experiment=experiment,
