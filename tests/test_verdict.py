@@ -16,7 +16,8 @@ from tests.strategies import FALSE_ALARM, examples, floats, spans
 from verify.errors import SettingsError
 from verify.evidence import Check, Control, Proof, Verdict
 from verify.montecarlo.estimands import Measured
-from verify.verdict import MAX_LOOKS, PLACES, FalseAlarms, band, judge, of_claim, refuting_power
+from verify.montecarlo.experiment import band
+from verify.verdict import MAX_LOOKS, PLACES, FalseAlarms, judge, of_claim, refuting_power
 
 if TYPE_CHECKING:
     from verify.verdict import Interval

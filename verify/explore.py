@@ -37,7 +37,7 @@ def listing(claims: Mapping[str, tuple[str, Claim]]) -> str:
 
 
 def shown(chapter: str, claim: Claim) -> tuple[str, bool]:
-    """Return one claim with its derivation as text, and whether the derivation holds.
+    """Return one claim with its derivation as text, and whether the derivation stands (no step fails).
 
     Raises:
         ClaimError: the claim's own code fails.
@@ -58,8 +58,9 @@ def shown(chapter: str, claim: Claim) -> tuple[str, bool]:
             blocks.append(
                 f"  {one.step.rule}\n  {mark} {one.step.check.label}\n\n{_art(one.step.expression)}"
             )
-    blocks.append(f"{'Proved' if examined.proved else 'FAILED'}: {examined.reason}")
-    return "\n\n".join(blocks), examined.proved
+    ending = {"proved": "Proved", "failed": "FAILED", "not-claimed": "Measured only"}[examined.status]
+    blocks.append(f"{ending}: {examined.reason}")
+    return "\n\n".join(blocks), examined.status != "failed"
 
 
 def as_text(prose: str) -> str:

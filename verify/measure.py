@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from verify import evidence
 from verify.claim import Findings
 from verify.evidence import Verdict
-from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Fit, Quantity
+from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Fit, Quantity, band
 from verify.sampling import Samples, cells_of, every_comparison
-from verify.verdict import MAX_LOOKS, FalseAlarms, band, judge, refuting_power
+from verify.verdict import MAX_LOOKS, FalseAlarms, judge, refuting_power
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -44,9 +45,10 @@ class Decided:
             standard_error=m.error,
             interval=m.interval,
             level=1 - self.alpha,
-            tolerance=0.0 if isinstance(c, Exact) else c.tolerance.factor * tolerance,
-            tolerance_of="nothing: exact" if isinstance(c, Exact) else c.tolerance.of,
-            band=self.band,
+            relation=c.relation,
+            tolerance=c.rounding if isinstance(c, Exact) else c.tolerance.factor * tolerance,
+            tolerance_of=_tolerance_of(c),
+            band=_closed_ends(self.band),
             verdict=self.verdict,
             looks=self.looks,
             blocks=m.blocks,
@@ -63,7 +65,8 @@ class Decided:
             prediction=c.prediction.value,
             estimate=m.value,
             interval=m.interval,
-            band=self.band,
+            relation=c.relation,
+            band=_closed_ends(self.band),
             verdict=self.verdict,
             power=refuting_power(m, self.band, control.truth),
             blocks=m.blocks,
@@ -111,9 +114,10 @@ def _decide(samples: Samples, comparison: Comparison, look: int) -> Decided:
     measured = samples.measured(comparison, alpha)
     prediction = comparison.prediction.value
     if isinstance(comparison, Exact):
-        within, look, alpha = band(prediction, 0.0), 0, 0.0
+        width, look, alpha = comparison.rounding, 0, 0.0
     else:
-        within = band(prediction, comparison.tolerance.width(prediction, samples.settings.tolerance))
+        width = comparison.tolerance.width(prediction, samples.settings.tolerance)
+    within = band(prediction, width, comparison.relation)
     verdict = judge(measured.interval, prediction, within, reliable=measured.reliable)
     return Decided(comparison, measured, within, verdict, look, alpha)
 
@@ -122,6 +126,17 @@ def _method(comparison: Comparison) -> evidence.Method:
     if isinstance(comparison, Exact):
         return "exact"
     return "fit" if isinstance(comparison, Fit) else "monte-carlo"
+
+
+def _tolerance_of(comparison: Comparison) -> str:
+    if isinstance(comparison, Exact):
+        return "rounding of floating-point arithmetic" if comparison.rounding else "nothing: exact"
+    return comparison.tolerance.of
+
+
+def _closed_ends(within: tuple[float, float]) -> tuple[float | None, float | None]:
+    low, high = (end if math.isfinite(end) else None for end in within)
+    return low, high
 
 
 def _settings(comparison: Comparison) -> dict[str, evidence.Setting]:

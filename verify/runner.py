@@ -207,10 +207,8 @@ class _Bench:
 
 def _derivation_record(derivation: Derivation, examined: Examined) -> DerivationRecord:
     return DerivationRecord(
-        status=Proof.PROVED if examined.proved else Proof.FAILED,
-        subject=latex(derivation.subject),
-        result=plain(derivation.result),
-        latex=latex(derivation.equation),
+        status=Proof(examined.status),
+        **_stated(derivation),
         routes=tuple(
             Route(
                 title=route.title,
@@ -233,6 +231,16 @@ def _derivation_record(derivation: Derivation, examined: Examined) -> Derivation
         agreement=examined.agreement,
         reason=examined.reason,
     )
+
+
+def _stated(derivation: Derivation) -> dict[str, str]:
+    if derivation.unclaimed:
+        return {"subject": "", "result": "", "latex": ""}
+    return {
+        "subject": latex(derivation.subject),
+        "result": plain(derivation.result),
+        "latex": latex(derivation.equation),
+    }
 
 
 def _ordinary_fits(experiment: Experiment, findings: Findings) -> Iterator[OrdinaryFit]:

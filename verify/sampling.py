@@ -11,7 +11,16 @@ from verify.errors import ClaimError, SettingsError
 from verify.evidence import SLUG
 from verify.montecarlo.blocks import Cell, Sample, Sums, draw
 from verify.montecarlo.estimands import MIN_BLOCKS, PILOT_BLOCKS, Goal, Measured
-from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Fit, Quantity
+from verify.montecarlo.experiment import (
+    Comparison,
+    Control,
+    Exact,
+    Experiment,
+    Fit,
+    Quantity,
+    band,
+    excess,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -58,7 +67,7 @@ class Samples:
     def plan(self, experiment: Experiment) -> None:
         """Set the first look's blocks of every cell; a cell serves its most demanding comparison."""
         for one in quantities_of(experiment.checks):
-            self._plan_quantity(one, None)
+            self._plan_quantity(one, control=False)
         for fit in experiment.checks:
             if isinstance(fit, Fit) and fit.target != "misfit":
                 self._enlarge(fit)
@@ -74,7 +83,7 @@ class Samples:
             return
         if isinstance(wrong, Quantity) and control.truth is not None:
             goal = self.goal(wrong)
-            gap = abs(control.truth - goal.prediction) - goal.width
+            gap = excess(control.truth, band(goal.prediction, goal.width, wrong.relation))
             if gap <= 0:
                 raise SettingsError(
                     f"claim {self.claim}, control {wrong.id}: at tolerance {self.settings.tolerance:g} the "
@@ -84,28 +93,34 @@ class Samples:
             self._plan_at(wrong, wrong.estimand.blocks_needed(resolving, None))
         for one in quantities_of([wrong]):
             if one.cell.id not in self.planned:
-                self._plan_quantity(one, self._gap)
+                self._plan_quantity(one, control=True)
 
     def _plan_at(self, one: Quantity, blocks: int | None) -> None:
         if blocks is not None:
             self.planned[one.cell.id] = max(self.planned.get(one.cell.id, 0), blocks)
 
-    def _plan_quantity(self, one: Quantity, gap: Callable[[Quantity, Sample], float] | None) -> None:
+    def _plan_quantity(self, one: Quantity, *, control: bool) -> None:
         goal = self.goal(one)
-        wanted = one.estimand.blocks_needed(goal, None)
+        bound = one.relation != "="
+        wanted = None if bound else one.estimand.blocks_needed(goal, None)
         if wanted is None:
             self.extend(one.cell, PILOT_BLOCKS)
             pilot = self.sample(one.cell)
-            if gap is not None:
-                goal = replace(goal, width=max(goal.width, gap(one, pilot)))
+            if bound or control:
+                goal = self._to_edge(one, goal, pilot, inside=bound)
             wanted = one.estimand.blocks_needed(goal, pilot) or MIN_BLOCKS
         self._plan_at(one, wanted)
 
-    def _gap(self, one: Quantity, pilot: Sample) -> float:
-        """Return how far a wrong world lies outside the band, by its pilot: what refuting it must resolve."""
-        goal = self.goal(one)
+    @staticmethod
+    def _to_edge(one: Quantity, goal: Goal, pilot: Sample, *, inside: bool) -> Goal:
+        """Return the goal of telling the quantity from the edge of its band, judged by the pilot.
+
+        A wrong world lies outside the band, what keeps a bound lies ``inside`` by any distance.
+        """
         value = one.estimand.measure(pilot, goal.alpha).value
-        return abs(value - goal.prediction) - goal.width
+        outside = excess(value, band(goal.prediction, goal.width, one.relation))
+        width = max(goal.width, abs(outside) if inside else outside)
+        return replace(goal, prediction=value if inside else goal.prediction, width=width)
 
     def _enlarge(self, fit: Fit) -> None:
         """Plan more blocks for the points of a fit whose coefficient would come out too vague."""

@@ -59,16 +59,11 @@ class FalseAlarms:
         )
 
 
-def band(prediction: float, width: float) -> Interval:
-    """Return the values that count as agreeing with ``prediction``."""
-    return prediction - width, prediction + width
-
-
 def judge(interval: Interval, prediction: float, within: Interval, *, reliable: bool = True) -> Verdict:
     """Return what a simultaneous interval says of a prediction with its band ``within``.
 
-    Inside the band: confirmed, or approximate if the exact prediction is excluded. Disjoint from the
-    band: refuted. Anything else, and any unreliable interval: undecided.
+    Inside the band: confirmed, or approximate if the exact prediction is excluded, by a bound's band on its
+    closed side only. Disjoint from the band: refuted. Anything else, and any unreliable interval: undecided.
     """
     low, high = interval
     if not reliable:
@@ -76,7 +71,9 @@ def judge(interval: Interval, prediction: float, within: Interval, *, reliable: 
     if high < within[0] or low > within[1]:
         return Verdict.REFUTED
     if within[0] <= low and high <= within[1]:
-        return Verdict.CONFIRMED if low <= prediction <= high else Verdict.APPROXIMATE
+        below = high < prediction and math.isfinite(within[0])
+        above = low > prediction and math.isfinite(within[1])
+        return Verdict.APPROXIMATE if below or above else Verdict.CONFIRMED
     return Verdict.UNDECIDED
 
 
@@ -89,10 +86,9 @@ def refuting_power(measured: Measured, within: Interval, truth: float | None = N
     low, high = measured.interval
     centre = measured.value if truth is None else truth
     error = measured.error if measured.model_error is None else measured.model_error
-    if centre >= (within[0] + within[1]) / 2:
-        room = (centre - within[1]) - (measured.value - low)
-    else:
-        room = (within[0] - centre) - (high - measured.value)
+    above = (centre - within[1]) - (measured.value - low)
+    below = (within[0] - centre) - (high - measured.value)
+    room = max(above, below)
     return float(room > 0) if error == 0 else float(stats.norm.cdf(room / error))
 
 

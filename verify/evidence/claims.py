@@ -10,6 +10,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 Setting = int | float | str
+Relation = Literal["=", "≤", "≥"]
+Band = tuple[float | None, float | None]
 Method = Literal["monte-carlo", "fit", "exact"]
 SLUG = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 Slug = Field(pattern=SLUG)
@@ -66,10 +68,10 @@ class Reference(Record):
 class Step(Record):
     """One step of a derivation: the expression reached, the rule that led there, how it was checked.
 
-    ``relation`` is "=" where the expression equals the one before it, and "⇒" where it follows from it.
+    ``relation`` says how the expression stands to the one before it; "⇒" where it follows from it.
     """
 
-    relation: Literal["=", "⇒"] = "="
+    relation: Literal["=", "⇒", "≤", "≥"] = "="
     latex: str
     plain: str
     rule: str
@@ -99,11 +101,12 @@ class DerivationRecord(Record):
 
 
 class Check(Record):
-    """One comparison of an estimate with its prediction.
+    """One comparison of an estimate with its prediction, which by ``relation`` is its value or a bound.
 
     ``interval`` is simultaneous at ``level`` over the whole run; ``band`` is the prediction with its
-    tolerance; ``tolerance_of`` says in words what the tolerance is a fraction of. An ``exact`` check
-    compares two exact values and has no blocks.
+    tolerance, None where a bound leaves a side open; ``tolerance_of`` says in words what the tolerance is
+    a fraction of. An ``exact`` check compares two computed values and has no blocks; its tolerance, if any,
+    is absolute and for rounding.
     """
 
     id: str = Slug
@@ -116,13 +119,19 @@ class Check(Record):
     standard_error: float
     interval: tuple[float, float]
     level: float
+    relation: Relation = "="
     tolerance: float
     tolerance_of: str
-    band: tuple[float, float]
+    band: Band
     verdict: Verdict
     looks: int
     blocks: int
     draws: int
+
+    @property
+    def half_width(self) -> float:
+        """How far the band reaches from the prediction, in the quantity's units."""
+        return next(abs(end - self.prediction) for end in self.band if end is not None)
 
 
 class Control(Record):
@@ -137,7 +146,8 @@ class Control(Record):
     prediction: float
     estimate: float
     interval: tuple[float, float]
-    band: tuple[float, float]
+    relation: Relation = "="
+    band: Band
     verdict: Verdict
     power: float
     blocks: int

@@ -164,6 +164,98 @@ class DistanceToLaw:
         return max(MIN_BLOCKS, math.ceil((both / goal.width) ** 2 * pilot.blocks / pilot.scores))
 
 
+@dataclass(frozen=True)
+class Quantile:
+    """The value below which the share ``level`` lies, found among the points of ``grid``.
+
+    The sampler's statistics from position ``first`` on are shares of values at or below each grid point.
+    The interval ends at grid points whose own shares' intervals exclude the level, each end at half the
+    rate: it needs neither a density nor a normal law, and is as wide as the grid is coarse.
+    """
+
+    grid: tuple[float, ...]
+    first: int = 0
+    level: float = 0.5
+
+    def measure(self, sample: Sample, alpha: float) -> Measured:
+        """Return the quantile with its interval; not reliable where the grid does not hold it."""
+        shares, errors = self._shares(sample)
+        half = intervals.student_quantile(alpha, sample.blocks) * errors
+        below = np.flatnonzero(shares + half < self.level)
+        above = np.flatnonzero(shares - half > self.level)
+        held = bool(below.size and above.size)
+        low = self.grid[below[-1]] if held else self.grid[0]
+        high = self.grid[above[0]] if held else self.grid[-1]
+        value = min(max(float(np.interp(self.level, shares, self.grid)), low), high)
+        error = (high - low) / (2 * intervals.student_quantile(alpha, sample.blocks))
+        return Measured(value, error, (low, high), sample.blocks, sample.coordinates, reliable=held)
+
+    def blocks_needed(self, goal: Goal, pilot: Sample | None) -> int | None:
+        """Return the blocks that reach ``goal``; the pilot tells the density at the quantile."""
+        if pilot is None:
+            return None
+        shares, errors = self._shares(pilot)
+        at = int(np.clip(np.searchsorted(shares, self.level), 1, len(self.grid) - 1))
+        left, right = max(at - 2, 0), min(at + 1, len(self.grid) - 1)
+        density = (shares[right] - shares[left]) / (self.grid[right] - self.grid[left])
+        if not density > 0:
+            return None
+        spread = math.sqrt(pilot.blocks) * float(np.max(errors[at - 1 : at + 1])) / density
+        # An end moves outwards to the next grid point.
+        step = self.grid[at] - self.grid[at - 1]
+        width = max(goal.width - step, goal.width / 2)
+        return max(MIN_BLOCKS, math.ceil(float(spread * goal.deviations() / width) ** 2))
+
+    def _shares(self, sample: Sample) -> tuple[Array, Array]:
+        part = slice(self.first, self.first + len(self.grid))
+        variances = np.maximum(np.diagonal(sample.covariance)[part], 0)
+        return sample.mean[part], np.sqrt(variances / sample.blocks)
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """The quotient of two positive estimands of one sample; each has half of the false-exclusion rate."""
+
+    over: Estimand
+    under: Estimand
+
+    def measure(self, sample: Sample, alpha: float) -> Measured:
+        """Return the quotient; its interval holds whenever both estimands' intervals do."""
+        top, bottom = (one.measure(sample, alpha / 2) for one in (self.over, self.under))
+        value = top.value / bottom.value
+        interval = (top.interval[0] / bottom.interval[1], top.interval[1] / bottom.interval[0])
+        error = value * (top.error / top.value + bottom.error / bottom.value)
+        reliable = top.reliable and bottom.reliable
+        return Measured(value, error, interval, sample.blocks, sample.coordinates, reliable=reliable)
+
+    def blocks_needed(self, goal: Goal, pilot: Sample | None) -> int | None:
+        """Return the blocks at which both estimands are known to half the relative width of ``goal``."""
+        if pilot is None:
+            return None
+        needed = []
+        for one in (self.over, self.under):
+            size = one.measure(pilot, goal.alpha).value
+            width = goal.width / abs(goal.prediction) / 2 * size
+            part = Goal(goal.alpha / 2, goal.miss / 2, prediction=size, width=width)
+            needed.append(one.blocks_needed(part, pilot) or MIN_BLOCKS)
+        return max(needed)
+
+
+def ratio(over: int, under: int, power: float = 1.0) -> Smooth:
+    """Return (m_over / m_under)^power of two positive block statistics; ½ for root-mean-square values."""
+
+    def value(mean: Array) -> float:
+        return math.pow(mean[over] / mean[under], power)
+
+    def gradient(mean: Array) -> Array:
+        slope = np.zeros_like(mean)
+        slope[over] = power * value(mean) / mean[over]
+        slope[under] = -power * value(mean) / mean[under]
+        return slope
+
+    return Smooth(value, gradient, positive=True)
+
+
 def component(position: int, factor: float = 1.0, block_variance: float | None = None) -> Smooth:
     """Return the mean of one block statistic times ``factor``, on the whole real line."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Cell
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from verify.montecarlo.fits import Target, WeightedFit
 
 Settings = tuple[tuple[str, int | float | str], ...]
+Relation = Literal["=", "≤", "≥"]
+"""What is said of a quantity: that it equals the prediction, or that the prediction bounds it."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class Tolerance:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A comparison in one cell."""
+    """A comparison in one cell; by ``relation`` the prediction is the value or a bound of it."""
 
     id: str
     label: str
@@ -47,6 +50,7 @@ class Quantity:
     estimand: Estimand
     prediction: Prediction
     tolerance: Tolerance = Tolerance()
+    relation: Relation = "="
 
 
 @dataclass(frozen=True)
@@ -61,16 +65,24 @@ class Fit:
     prediction: Prediction
     tolerance: Tolerance = Tolerance()
 
+    relation: ClassVar[Relation] = "="
+
 
 @dataclass(frozen=True)
 class Exact:
-    """A comparison of two exactly computed values; nothing is drawn and nothing is tolerated."""
+    """A comparison of two computed values; nothing is drawn.
+
+    ``rounding`` is what floating-point arithmetic may make of an exact agreement, in the value's units;
+    0 where both are exact. By ``relation`` the prediction is the value or a bound of it.
+    """
 
     id: str
     label: str
     settings: Settings
     prediction: Prediction
     computed: float
+    rounding: float = 0.0
+    relation: Relation = "="
 
 
 Comparison = Quantity | Fit | Exact
@@ -95,3 +107,18 @@ class Experiment:
 
     checks: tuple[Comparison, ...]
     controls: tuple[Control, ...]
+
+
+def band(prediction: float, width: float, relation: Relation = "=") -> tuple[float, float]:
+    """Return the values that count as agreeing: within ``width`` of the prediction, or beyond it.
+
+    A bound leaves one side open, at infinity.
+    """
+    low = -math.inf if relation == "≤" else prediction - width
+    high = math.inf if relation == "≥" else prediction + width
+    return low, high
+
+
+def excess(value: float, within: tuple[float, float]) -> float:
+    """Return how far ``value`` lies outside the band ``within``; inside, minus its distance to the edge."""
+    return max(within[0] - value, value - within[1])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from verify.evidence import Check, Proof, Verdict
 from verify.report import numbers
 from verify.report.latex import Prose, Tex, plain, spoken
-from verify.report.tables import GroupView, groups, sample
+from verify.report.tables import GroupView, as_predicted, groups, sample
 from verify.report.words import (
     Badge,
     badge,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from verify.evidence import ClaimRecord, Control, Fact, OrdinaryFit, Route
 
 
-_RELATIONS = {"=": "$=$", "⇒": r"$\Rightarrow$"}
+_RELATIONS = {"=": "$=$", "⇒": r"$\Rightarrow$", "≤": r"$\le$", "≥": r"$\ge$"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +215,7 @@ def _control(claim: str, control: Control) -> ControlView:
     return ControlView(
         anchor=f"{claim}.{control.id}",
         what=Prose(f"{control.what} ({where})" if where else control.what),
-        predicted=numbers.beside(control.prediction, error),
+        predicted=as_predicted(control, error),
         found=f"{found.value}{found.times} in {found.interval}" if error else found.value + found.times,
         power=numbers.power(control.power) if control.blocks else "exact",
         sample=sample(control),

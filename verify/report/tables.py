@@ -87,6 +87,12 @@ def sample(of: Check | Control) -> str:
     return f"{numbers.count(of.blocks)} / {draws}"
 
 
+def as_predicted(of: Check | Control, error: float) -> str:
+    """Return the prediction beside a measurement with this standard error, a bound with its sign."""
+    value = numbers.beside(of.prediction, error)
+    return value if of.relation == "=" else f"{of.relation}{numbers.GAP}{value}"
+
+
 def aligned(texts: Sequence[str]) -> tuple[Cell, ...]:
     """Return the texts of a column as cells whose decimal points line up.
 
@@ -143,7 +149,7 @@ def _rows(
 ) -> tuple[RowView, ...]:
     found = [numbers.estimate(check.estimate, check.standard_error, check.interval) for check in checks]
     measured = [check.method != "exact" for check in checks]
-    predicted = aligned([numbers.beside(check.prediction, check.standard_error) for check in checks])
+    predicted = aligned([as_predicted(check, check.standard_error) for check in checks])
     estimates = aligned([one.value + one.times for one in found])
     errors = aligned([one.error + one.times if one.error else "" for one in found])
     lows = aligned([one.low + one.times if real else "" for one, real in zip(found, measured, strict=True)])

@@ -81,10 +81,18 @@ def cell_text(cell: Mapping[str, Setting], without: Sequence[str] = ()) -> Prose
 
 
 def tolerance_text(check: Check) -> Prose:
-    """Return the tolerance, such as ``±1% of the prediction``; an exact check has none."""
+    """Return the tolerance, such as ``±1% of the prediction``; an exact check has none but for rounding."""
+    bound = {"=": "", "≤": "upper bound", "≥": "lower bound"}[check.relation]
+    if check.method == "exact" and check.tolerance:
+        return Prose(", ".join(filter(None, [bound, f"to {numbers.small(check.tolerance)} for rounding"])))
     if check.method == "exact" or check.tolerance == 0:
-        return Prose("exact")
-    return Prose(f"±{numbers.percent(check.tolerance)} of {check.tolerance_of}")
+        return Prose(bound or "exact")
+    return Prose(f"{bound} {_allowed(check)}".strip())
+
+
+def _allowed(check: Check) -> str:
+    sign = {"=": "±", "≤": "+", "≥": numbers.MINUS}[check.relation]
+    return f"{sign}{numbers.percent(check.tolerance)} of {check.tolerance_of}"
 
 
 def closest_call(checks: Sequence[Check]) -> Check | None:
@@ -100,9 +108,9 @@ def closest_call(checks: Sequence[Check]) -> Check | None:
 def largest_deviation(checks: Sequence[Check]) -> str:
     """Return the largest deviation from a prediction beside its tolerance, such as ``0.21% of ±1%``."""
     shares = [
-        (2 * abs(check.estimate - check.prediction) / (check.band[1] - check.band[0]), check.tolerance)
+        (abs(check.estimate - check.prediction) / check.half_width, check.tolerance)
         for check in checks
-        if check.method != "exact" and check.band[1] > check.band[0]
+        if check.method != "exact" and check.relation == "=" and check.half_width > 0
     ]
     if not shares:
         return ""
@@ -118,7 +126,8 @@ def sentence(check: Check, *, proved: bool) -> Prose:
     """
     found = numbers.estimate(check.estimate, check.standard_error, check.interval)
     origin = "derived" if proved else "predicted"
-    predicted = f"{origin} {numbers.beside(check.prediction, check.standard_error)}"
+    bound = "" if check.relation == "=" else "bound "
+    predicted = f"{origin} {bound}{numbers.beside(check.prediction, check.standard_error)}"
     where = cell_text(check.cell)
     at = f" at {where}" if where else ""
     return Prose(
@@ -128,7 +137,9 @@ def sentence(check: Check, *, proved: bool) -> Prose:
 
 
 def _place(check: Check, predicted: str) -> str:
-    band = f"±{numbers.percent(check.tolerance)} of {check.tolerance_of}"
+    band = _allowed(check)
+    if check.relation != "=":
+        return _against_bound(check, f"the {predicted}", band)
     match check.verdict:
         case Verdict.CONFIRMED:
             return f"it lies within {band} and holds the {predicted}"
@@ -140,13 +151,27 @@ def _place(check: Check, predicted: str) -> str:
             return f"it is neither within nor outside {band} around the {predicted}"
 
 
+def _against_bound(check: Check, bound: str, band: str) -> str:
+    kept, broken = ("below", "above") if check.relation == "≤" else ("above", "below")
+    match check.verdict:
+        case Verdict.CONFIRMED:
+            return f"it keeps {kept} {bound} with its allowance of {band}"
+        case Verdict.APPROXIMATE:
+            return f"it lies {broken} {bound}, but within its allowance of {band}"
+        case Verdict.REFUTED:
+            return f"it lies wholly {broken} {bound} with its allowance of {band}"
+        case Verdict.UNDECIDED:
+            return f"it lies neither wholly {kept} nor wholly {broken} {bound} with its allowance of {band}"
+
+
 def _room(check: Check) -> float:
     """Return how far the interval keeps from the edge of the band, as a share of the band's half width."""
-    half = (check.band[1] - check.band[0]) / 2
-    if half == 0:
+    if check.half_width == 0:
         return 0.0
-    inside = min(check.band[1] - check.interval[1], check.interval[0] - check.band[0])
-    return inside / half if check.verdict is not Verdict.REFUTED else -inside / half
+    low, high = check.band
+    ends = ((high, check.interval[1], 1), (low, check.interval[0], -1))
+    inside = min(sign * (edge - end) for edge, end, sign in ends if edge is not None)
+    return inside / check.half_width if check.verdict is not Verdict.REFUTED else -inside / check.half_width
 
 
 def _setting(key: str, value: Setting) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import mpmath
-from sympy import Eq, Expr, N, S, simplify
+from sympy import Eq, Expr, Ge, Le, N, S, simplify
 
 from verify.symbolic.expectation import degree_bound, evaluate, expanded
 
@@ -116,13 +116,14 @@ class By:
 class Step:
     """An expression, the rule that leads to it from the one before, and how that is checked.
 
-    ``relation`` is "=" or, where the expression follows without being equal, "⇒".
+    ``relation`` is "=", "≤" or "≥" to the expression before or, where it follows without being comparable,
+    "⇒".
     """
 
     expression: Any
     rule: str
     check: Checker
-    relation: Literal["=", "⇒"] = "="
+    relation: Literal["=", "⇒", "≤", "≥"] = "="
 
 
 @dataclass(frozen=True)
@@ -148,14 +149,22 @@ class CheckedStep:
     problem: str
 
 
+CheckedRoutes = tuple[tuple[Route, tuple[CheckedStep, ...]], ...]
+
+
 @dataclass(frozen=True)
 class Examined:
     """A derivation after all its checks; ``reason`` is one sentence."""
 
-    routes: tuple[tuple[Route, tuple[CheckedStep, ...]], ...]
+    routes: CheckedRoutes
     agreement: str
-    proved: bool
+    status: Literal["proved", "failed", "not-claimed"]
     reason: str
+
+    @property
+    def proved(self) -> bool:
+        """Whether every step holds and the routes lead from the subject to the result."""
+        return self.status == "proved"
 
 
 @dataclass(frozen=True)
@@ -165,6 +174,8 @@ class Derivation:
     All routes must end in the result, and one at least start at the subject; others may reach it in words,
     as a density does its characteristic function.
 
+    ``relation`` is what the routes show: that the subject equals the result, or is bounded by it. Where a
+    claim rests on measurement alone, ``unclaimed`` says why nothing is derived; there may be lemmas still.
     ``lemmas`` are chains that the claim needs besides, such as the mean beside a variance.
     """
 
@@ -172,11 +183,19 @@ class Derivation:
     result: Any
     routes: tuple[Route, ...]
     lemmas: tuple[Route, ...] = ()
+    relation: Literal["=", "≤", "≥"] = "="
+    unclaimed: str = ""
+
+    @classmethod
+    def none(cls, reason: str, lemmas: tuple[Route, ...] = ()) -> Derivation:
+        """Return the derivation of a claim that is only measured, for the ``reason`` given."""
+        return cls(None, None, (), lemmas, unclaimed=reason)
 
     @property
     def equation(self) -> Any:
-        """Subject and result as one equation, unevaluated."""
-        return Eq(self.subject, self.result, evaluate=False)
+        """Subject and result as one equation or inequality, unevaluated."""
+        kind = {"=": Eq, "≤": Le, "≥": Ge}[self.relation]
+        return kind(self.subject, self.result, evaluate=False)
 
     def examine(self) -> Examined:
         """Return the derivation with every step checked and the routes' ends compared."""
@@ -189,14 +208,26 @@ class Derivation:
         ]
         strays = [route.title for route in self.routes if not _same(route.end, self.result)]
         wrong += [f"“{title}” does not end in the stated result" for title in strays]
-        if not any(steps for _, steps in routes):
-            wrong.append("it has no steps")
-        if not any(route.start == self.subject for route in self.routes):
-            wrong.append("no route starts at its subject")
+        if not self.unclaimed:
+            wrong += self._unfit(routes)
+        if self.unclaimed:
+            return Examined(
+                routes, "", "failed" if wrong else "not-claimed", "; ".join(wrong) or self.unclaimed
+            )
         count = sum(len(steps) for _, steps in routes)
         agreement = _agreement(len(self.routes), bool(strays))
         reason = "; ".join(wrong) or f"all {count} steps hold, {agreement}"
-        return Examined(routes, agreement, not wrong, reason)
+        return Examined(routes, agreement, "failed" if wrong else "proved", reason)
+
+    def _unfit(self, routes: CheckedRoutes) -> list[str]:
+        """Return why the routes, however well their steps hold, do not lead from subject to result."""
+        wrong = [] if any(steps for _, steps in routes) else ["it has no steps"]
+        if not any(route.start == self.subject for route in self.routes):
+            wrong.append("no route starts at its subject")
+        taken = {step.relation for route in self.routes for step in route.steps} - {"=", "⇒"}
+        if taken - {self.relation}:
+            wrong.append(f"its routes show {', '.join(sorted(taken))}, and it states {self.relation}")
+        return wrong
 
 
 def _agreement(routes: int, strays: bool) -> str:

@@ -1,0 +1,69 @@
+"""Scaled dot-product attention and its gradients on arrays, as a program computes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from verify.montecarlo.components import Array
+
+
+@dataclass(frozen=True)
+class Gradients:
+    """The gradients of a loss with respect to values, probabilities, scores, queries and keys."""
+
+    values: Array
+    probabilities: Array
+    scores: Array
+    queries: Array
+    keys: Array
+
+
+def softmax(scores: Array) -> Array:
+    """Return exp(s)/Σexp(s) over the last axis, shape of ``scores``; minus infinity is a masked key.
+
+    The largest score is subtracted first, which changes nothing but keeps the exponentials finite.
+    """
+    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    probabilities: Array = exponentials / exponentials.sum(axis=-1, keepdims=True)
+    return probabilities
+
+
+def probabilities(queries: Array, keys: Array, scale: float, mask: Array | None = None) -> Array:
+    """Return the attention weights softmax(c·QKᵀ + mask), shape (…, queries, keys).
+
+    ``queries`` has shape (…, m, d), ``keys`` (…, n, d); ``mask`` is added to the scores and holds 0 or -∞.
+    """
+    scores = scale * queries @ np.swapaxes(keys, -1, -2)
+    return softmax(scores if mask is None else scores + mask)
+
+
+def attention(queries: Array, keys: Array, values: Array, scale: float, mask: Array | None = None) -> Array:
+    """Return softmax(c·QKᵀ + mask)·V, shape (…, queries, d_v).
+
+    Source: A. Vaswani et al., Attention Is All You Need, NeurIPS 2017, equation 1.
+    """
+    return probabilities(queries, keys, scale, mask) @ values
+
+
+def gradients(
+    queries: Array, keys: Array, values: Array, weights: Array, upstream: Array, scale: float
+) -> Gradients:
+    """Return the gradients that ``upstream``, the loss's gradient at the output, sends back.
+
+    ``weights`` are the probabilities of the forward pass. dV = PᵀG, dP = GVᵀ, dS = P∘(dP - rowsum(P∘dP)),
+    dQ = c·dS·K, dK = c·dSᵀ·Q; the claim on attention's gradients derives them.
+    """
+    of_probabilities = upstream @ np.swapaxes(values, -1, -2)
+    inner = np.sum(weights * of_probabilities, axis=-1, keepdims=True)
+    of_scores: Array = weights * (of_probabilities - inner)
+    return Gradients(
+        values=np.swapaxes(weights, -1, -2) @ upstream,
+        probabilities=of_probabilities,
+        scores=of_scores,
+        queries=scale * of_scores @ keys,
+        keys=scale * np.swapaxes(of_scores, -1, -2) @ queries,
+    )
