@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from verify import evidence
     from verify.montecarlo.blocks import Sums
     from verify.montecarlo.components import Array
+    from verify.montecarlo.experiment import Relation
 
 SETTINGS = Settings(seed=20170612, tolerance=0.01)
 ALARMS = FalseAlarms(1e-3)
@@ -332,3 +333,63 @@ class TestTheJudgeItself:
         found = self.verdicts(quantity("off", 11.0, 10.0, spread=3.0), 200)
         refuted = sum(check.verdict is Verdict.REFUTED for check in found)
         assert refuted >= stats.binom.ppf(FALSE_ALARM, 200, 0.95)
+
+
+class TestBounds:
+    """Comparisons with a bound: planned by how far inside the value lies, judged on one side only."""
+
+    @pytest.mark.parametrize(
+        ("relation", "predicted", "verdict"),
+        [
+            ("≤", 9.0, Verdict.CONFIRMED),
+            ("≤", 5.0, Verdict.CONFIRMED),
+            ("≤", 4.8, Verdict.REFUTED),
+            ("≥", 1.0, Verdict.CONFIRMED),
+            ("≥", 5.0, Verdict.CONFIRMED),
+            ("≥", 5.2, Verdict.REFUTED),
+        ],
+    )
+    def test_kept_and_broken(self, relation: Relation, predicted: float, verdict: Verdict) -> None:
+        """A mean of 5 keeps bounds on its own side, even tight ones, and breaks those beyond 1%."""
+        one = quantity("bound", 5.0, predicted, relation=relation)
+        other = quantity("other", 5.0, 7.0)
+        checks, _ = judged([one], [other])
+        assert checks["bound"].verdict is verdict
+        assert checks["bound"].relation == relation
+        assert checks["bound"].band[0 if relation == "≤" else 1] is None
+
+    def test_a_distant_bound_takes_fewer_blocks(self) -> None:
+        """What lies far inside need not be known to 1%."""
+        near = quantity("near", 5.0, 5.0, relation="≤", spread=5.0)
+        far = quantity("far", 5.0, 50.0, relation="≤", spread=5.0)
+        checks, _ = judged([near, far], [quantity("other", 5.0, 7.0)])
+        assert checks["far"].blocks < checks["near"].blocks / 4
+
+    def test_a_wrong_bound_is_a_control(self) -> None:
+        """With or without a known truth it is refuted, with the wanted power."""
+        wrong = quantity("wrong-bound", 5.0, 4.0, relation="≤")
+        _, controls = judged([quantity("right", 5.0, 5.0)], [wrong])
+        assert controls["wrong-bound"].verdict is Verdict.REFUTED
+        assert controls["wrong-bound"].power > 0.9
+        known = Experiment((quantity("right", 5.0, 5.0),), (Control("too low", wrong, truth=5.0),))
+        _, (control,) = measure(known, "a-claim", SETTINGS, ALARMS, map)
+        assert control.verdict is Verdict.REFUTED
+
+    @pytest.mark.parametrize(
+        ("computed", "relation", "verdict"),
+        [
+            (1 + 1e-13, "=", Verdict.CONFIRMED),
+            (1 + 1e-11, "=", Verdict.REFUTED),
+            (0.5, "≤", Verdict.CONFIRMED),
+            (1 + 1e-13, "≤", Verdict.CONFIRMED),
+            (1 + 1e-11, "≤", Verdict.REFUTED),
+            (2.0, "≥", Verdict.CONFIRMED),
+        ],
+    )
+    def test_computed_values_agree_to_rounding(
+        self, computed: float, relation: Relation, verdict: Verdict
+    ) -> None:
+        """Rounding is allowed for, and nothing beyond it."""
+        one = Exact("computed", "x", (), Prediction(1.0, "1"), computed, rounding=1e-12, relation=relation)
+        checks, _ = judged([one], [quantity("other", 5.0, 7.0)])
+        assert checks["computed"].verdict is verdict

@@ -83,7 +83,7 @@ def part(
     return PartEntry(text="T", claim=of, evidence=evidence, kind=kind, printed=printed, about=about)
 
 
-def decided(parts: list[PartEntry], *claims: ClaimRecord) -> Statement:
+def decided(parts: list[PartEntry], *claims: ClaimRecord, noted: Outcome = Outcome.HOLDS) -> Statement:
     """Return the only statement of a book that has ``parts``, decided by ``claims``."""
     book = SourceBook.model_validate(
         {
@@ -95,6 +95,7 @@ def decided(parts: list[PartEntry], *claims: ClaimRecord) -> Statement:
                     "text": "T",
                     "claim": parts[0].claim,
                     "note": "The truth.",
+                    "noted": noted,
                     "part": [one.model_dump() for one in parts],
                 }
             ],
@@ -178,11 +179,26 @@ def test_figures_are_shown_as_printed_and_as_computed() -> None:
         part("fact:first", kind="prints", printed="0.880"),
         part("fact:second", kind="prints", printed="0.120"),
     ]
-    statement = decided(parts, claim(facts=figures))
+    statement = decided(parts, claim(facts=figures), noted=Outcome.MISPRINTED)
     assert (statement.printed, statement.computed) == ("0.880, 0.120", "0.881, 0.119")
     assert statement.outcome is Outcome.MISPRINTED
     assert "rounds to 0.881, not" in statement.parts[0].reason
     assert statement.note == "The truth."
+
+
+def test_a_note_for_another_outcome_gives_way_to_the_reasons() -> None:
+    """What was written for one outcome is not printed beside another; the outcome does not depend on it."""
+    record = claim(controls={"wrong": REFUTED})
+    for noted in Outcome:
+        statement = decided([part(), part("control:wrong")], record, noted=noted)
+        assert statement.outcome is Outcome.WITH_CONDITIONS
+        if noted is Outcome.WITH_CONDITIONS:
+            assert statement.note == "The truth."
+        else:
+            assert statement.note == (
+                "By this run, the claim one-claim is confirmed. "
+                "By this run, the wrong version wrong of one-claim is refuted."
+            )
 
 
 def test_a_missing_claim_leaves_the_statement_open() -> None:

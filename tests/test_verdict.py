@@ -16,10 +16,11 @@ from tests.strategies import FALSE_ALARM, examples, floats, spans
 from verify.errors import SettingsError
 from verify.evidence import Check, Control, Proof, Verdict
 from verify.montecarlo.estimands import Measured
-from verify.montecarlo.experiment import band
+from verify.montecarlo.experiment import band, excess
 from verify.verdict import MAX_LOOKS, PLACES, FalseAlarms, judge, of_claim, refuting_power
 
 if TYPE_CHECKING:
+    from verify.montecarlo.experiment import Relation
     from verify.verdict import Interval
 
 CONFIRMED, APPROXIMATE, REFUTED, UNDECIDED = Verdict
@@ -102,6 +103,51 @@ class TestJudge:
         """With no width at all there is nothing between equal and refuted."""
         assert judge((2.0, 2.0), 2.0, band(2.0, 0.0)) is CONFIRMED
         assert judge((2.0, 2.0), math.nextafter(2.0, 3), band(math.nextafter(2.0, 3), 0.0)) is REFUTED
+
+
+class TestBounds:
+    """Predictions that bound the quantity instead of giving it."""
+
+    @pytest.mark.parametrize(
+        ("relation", "interval", "expected"),
+        [
+            ("≤", (-50.0, 9.0), CONFIRMED),
+            ("≤", (9.0, 10.5), CONFIRMED),
+            ("≤", (10.2, 10.9), APPROXIMATE),
+            ("≤", (10.5, 11.5), UNDECIDED),
+            ("≤", (11.1, 12.0), REFUTED),
+            ("≥", (11.0, 99.0), CONFIRMED),
+            ("≥", (9.5, 11.0), CONFIRMED),
+            ("≥", (9.1, 9.9), APPROXIMATE),
+            ("≥", (8.0, 9.5), UNDECIDED),
+            ("≥", (7.0, 8.9), REFUTED),
+        ],
+    )
+    def test_one_side_is_open(self, relation: Relation, interval: Interval, expected: Verdict) -> None:
+        """A bound of 10 ± 1 is kept by anything beyond it and broken only on the other side."""
+        assert judge(interval, 10.0, band(10.0, 1.0, relation)) is expected
+
+    @examples(200)
+    @given(spans(), floats(-10, 10), floats(0, 5))
+    def test_mirrored(self, interval: Interval, prediction: float, width: float) -> None:
+        """An upper bound of a quantity is a lower bound of its opposite."""
+        upper = judge(interval, prediction, band(prediction, width, "≤"))
+        turned = (-interval[1], -interval[0])
+        assert judge(turned, -prediction, band(-prediction, width, "≥")) is upper
+
+    @examples(100)
+    @given(floats(-20, 20), floats(-10, 10), floats(0, 5))
+    def test_excess(self, value: float, prediction: float, width: float) -> None:
+        """Positive outside the band, negative inside, and 0 on its edge."""
+        assert excess(value, band(prediction, width)) == pytest.approx(abs(value - prediction) - width)
+        assert excess(value, band(prediction, width, "≤")) == pytest.approx(value - prediction - width)
+        assert excess(value, band(prediction, width, "≥")) == pytest.approx(prediction - value - width)
+
+    def test_power_counts_the_closed_side_only(self) -> None:
+        """A value far beyond an upper bound is refuted with power 1, one far below it never."""
+        above, below = (Measured(v, 1.0, (v - 4, v + 4), 1, 1) for v in (40.0, -40.0))
+        assert refuting_power(above, band(10.0, 1.0, "≤")) > 1 - 1e-6
+        assert refuting_power(below, band(10.0, 1.0, "≤")) == 0.0
 
 
 class TestFalseAlarms:

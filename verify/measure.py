@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from verify import evidence
 from verify.claim import Findings
 from verify.evidence import Verdict
-from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Fit, Quantity, band
+from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Fit, Quantity, band, excess
 from verify.sampling import Samples, cells_of, every_comparison
 from verify.verdict import MAX_LOOKS, FalseAlarms, judge, refuting_power
 
@@ -114,9 +114,10 @@ def _decide(samples: Samples, comparison: Comparison, look: int) -> Decided:
     measured = samples.measured(comparison, alpha)
     prediction = comparison.prediction.value
     if isinstance(comparison, Exact):
-        width, look, alpha = comparison.rounding, 0, 0.0
-    else:
-        width = comparison.tolerance.width(prediction, samples.settings.tolerance)
+        within = band(prediction, comparison.rounding, comparison.relation)
+        agrees = excess(measured.value, within) <= 0
+        return Decided(comparison, measured, within, Verdict.CONFIRMED if agrees else Verdict.REFUTED, 0, 0.0)
+    width = comparison.tolerance.width(prediction, samples.settings.tolerance)
     within = band(prediction, width, comparison.relation)
     verdict = judge(measured.interval, prediction, within, reliable=measured.reliable)
     return Decided(comparison, measured, within, verdict, look, alpha)

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, ConfigDict, Field, StrictBool, ValidationEr
 from pydantic_core import PydanticCustomError
 
 from verify.errors import SourcesError
-from verify.evidence import Record, Slug, Source
+from verify.evidence import Outcome, Record, Slug, Source
 from verify.resources import folder
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ _MENDS = {
     "string_pattern_mismatch": "must be lower-case words joined by hyphens, as in score-variance; correct it",
     "bool_type": "must be true or false; correct it",
     "literal_error": 'must be "says" or "prints"; correct it',
+    "enum": 'must be an outcome such as "holds"; correct it',
     "tuple_type": "must be a list of tables; write each under its own [[header]]",
     "model_type": "must be a table; write it under its own [[header]]",
 }
@@ -88,13 +89,17 @@ class PartEntry(Record):
 
 
 class StatementEntry(Record):
-    """A statement as the file has it; ``claim`` is the claim that mainly decides it."""
+    """A statement as the file has it; ``claim`` is the claim that mainly decides it.
+
+    ``note`` was written for the outcome ``noted``; a run that decides otherwise gives its own reasons.
+    """
 
     id: str = Slug
     source: str
     text: Prose
     claim: str = Slug
     note: Prose
+    noted: Outcome
     parts: tuple[PartEntry, ...] = Field(alias="part")
 
 

@@ -64,7 +64,8 @@ def decide(book: SourceBook, claims: Sequence[ClaimRecord]) -> tuple[Statement, 
     some of it is, ``holds-with-conditions``; nothing is, ``holds``. The verdict ``approximate`` means
     that the exact assertion is excluded though the measurement is within tolerance; it satisfies
     a part only where the source says "about", and elsewhere limits the outcome to
-    ``holds-with-conditions``. While a statement is open its note tells what is awaited.
+    ``holds-with-conditions``. While a statement is open its note tells what is awaited, and where the outcome
+    is not the one that the note was written for, the parts' reasons stand in its place.
 
     Raises:
         SourcesError: a part names a check, control or fact that its claim does not have.
@@ -118,7 +119,7 @@ def _decided(entry: StatementEntry, claims: Mapping[str, ClaimRecord]) -> Statem
         printed=_listed(part.printed for part in figures),
         computed=_listed(part.computed for part in figures),
         outcome=outcome,
-        note=_awaited(parts) if outcome is Outcome.OPEN else entry.note,
+        note=_note(entry, outcome, parts),
         parts=parts,
     )
 
@@ -138,6 +139,13 @@ def _listed(figures: Iterable[str | None]) -> str | None:
     """Return the figures in a row, or None if there are none or some are not known yet."""
     known = list(figures)
     return ", ".join(figure for figure in known if figure) if known and all(known) else None
+
+
+def _note(entry: StatementEntry, outcome: Outcome, parts: Sequence[Part]) -> str:
+    """Return the written note where it fits the outcome, else the reasons that the parts give."""
+    if outcome is Outcome.OPEN:
+        return _awaited(parts)
+    return entry.note if outcome is entry.noted else " ".join(part.reason for part in parts)
 
 
 def _awaited(parts: Sequence[Part]) -> str:

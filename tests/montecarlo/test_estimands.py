@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import integrate, optimize, stats
 
 from tests.strategies import FALSE_ALARM, examples, floats
 from verify.montecarlo import intervals
@@ -21,7 +21,17 @@ from verify.montecarlo.components import (
     UNIT_INTERVAL,
     ComponentLaw,
 )
-from verify.montecarlo.estimands import MIN_BLOCKS, DistanceToLaw, Goal, Smooth, component, variance
+from verify.montecarlo.estimands import (
+    MIN_BLOCKS,
+    DistanceToLaw,
+    Goal,
+    Quantile,
+    Ratio,
+    Smooth,
+    component,
+    ratio,
+    variance,
+)
 from verify.montecarlo.scores import ScoreMatrices, ScorePairs
 from verify.symbolic.blocks import mean_variance, square_variance
 
@@ -295,3 +305,117 @@ class TestDistanceToLaw:
             for f in fractions
         )
         assert at_least(inside, 300, 0.8)
+
+
+GRID = tuple(float(x) for x in np.geomspace(0.05, 20, 121))
+MEDIAN = math.log(2)
+"""The median of the standard exponential law."""
+
+
+def shares_of(values: Array) -> Sample:
+    """Return the sample whose statistics are shares of each block's values at or below the grid's points."""
+    shares = (values[:, :, None] <= np.asarray(GRID)).mean(axis=1)
+    return Sample(
+        len(values),
+        values.size,
+        values.size,
+        shares.mean(axis=0),
+        np.cov(shares.T),
+        np.zeros((0, 0, 0)),
+    )
+
+
+class TestQuantile:
+    """Quantiles from shares at grid points."""
+
+    def test_covers_the_median_at_the_stated_rate(self) -> None:
+        """Of 2000 samples at 95% few enough intervals miss the median, and their width is no luxury."""
+        rng = np.random.default_rng(12)
+        found = [Quantile(GRID).measure(shares_of(rng.exponential(size=(200, 4))), 0.05) for _ in range(2000)]
+        held = sum(one.interval[0] <= MEDIAN <= one.interval[1] for one in found)
+        assert at_least(held, 2000, 0.95)
+        # The ideal half-width is z/(2f√N) with density f = ½ at the median; the grid adds a step of 5%.
+        assert (
+            np.mean([one.interval[1] - one.interval[0] for one in found]) < 2 * 1.96 / math.sqrt(800) + 0.08
+        )
+        assert all(one.interval[0] <= one.value <= one.interval[1] for one in found)
+
+    def test_other_levels(self) -> None:
+        """Any level can be asked for."""
+        sample = shares_of(np.random.default_rng(13).exponential(size=(4000, 4)))
+        low, high = Quantile(GRID, level=0.9).measure(sample, FALSE_ALARM).interval
+        assert low <= math.log(10) <= high
+        assert not low <= math.log(5) <= high
+
+    def test_a_grid_that_does_not_hold_it_is_not_reliable(self) -> None:
+        """A median beyond the grid's end is never judged."""
+        sample = shares_of(100 + np.random.default_rng(14).exponential(size=(200, 4)))
+        assert not Quantile(GRID).measure(sample, 0.05).reliable
+
+    def test_planned_size_reaches_the_goal(self) -> None:
+        """The interval at the planned size fits around a prediction as often as promised."""
+        goal = Goal(alpha=0.01, miss=0.2, prediction=MEDIAN, width=0.15)
+        rng = np.random.default_rng(15)
+        assert Quantile(GRID).blocks_needed(goal, None) is None
+        blocks = Quantile(GRID).blocks_needed(goal, shares_of(rng.exponential(size=(400, 4))))
+        assert blocks is not None
+        inside = 0
+        for _ in range(200):
+            low, high = Quantile(GRID).measure(shares_of(rng.exponential(size=(blocks, 4))), 0.01).interval
+            inside += MEDIAN - goal.width <= low and high <= MEDIAN + goal.width
+        assert at_least(inside, 200, 0.8)
+
+
+class TestRatio:
+    """Quotients of statistics and of estimands."""
+
+    def test_root_mean_square_ratio(self) -> None:
+        """The delta-method interval of a ratio of root-mean-square values covers as stated."""
+        rng = np.random.default_rng(16)
+        held = 0
+        for _ in range(1000):
+            squares = rng.normal(size=(300, 2)) ** 2 * np.array([9.0, 1.0])
+            low, high = ratio(0, 1, 0.5).measure(sample_of(squares), 0.05).interval
+            held += low <= 3 <= high
+        assert at_least(held, 1000, 0.93)
+
+    def test_quotient_of_medians(self) -> None:
+        """The interval holds with at least the stated rate, dependent estimands or not."""
+        rng = np.random.default_rng(17)
+        both = Ratio(Quantile(GRID), Quantile(GRID, first=len(GRID)))
+        held = 0
+        for _ in range(500):
+            one = rng.exponential(size=(200, 4))
+            other = one * rng.uniform(0.5, 1.5, size=one.shape) / 2
+            joined = np.concatenate(
+                [(x[:, :, None] <= np.asarray(GRID)).mean(axis=1) for x in (one, other)], axis=1
+            )
+            empty = np.zeros((0, 0, 0))
+            sample = Sample(200, 800, 800, joined.mean(axis=0), np.cov(joined.T), empty)
+            low, high = both.measure(sample, 0.05).interval
+            held += low <= TRUE_QUOTIENT <= high
+        assert at_least(held, 500, 0.95)
+
+    def test_blocks_needed_reach_the_goal(self) -> None:
+        """Both parts are planned so that the quotient's interval is as narrow as wanted."""
+        rng = np.random.default_rng(18)
+        quotient = Ratio(component(0), component(1))
+        values = rng.normal(5, 1, size=(400, 2))
+        goal = Goal(alpha=0.01, miss=0.1, prediction=1.0, width=0.05)
+        assert quotient.blocks_needed(goal, None) is None
+        blocks = quotient.blocks_needed(goal, sample_of(values))
+        assert blocks is not None
+        low, high = quotient.measure(sample_of(rng.normal(5, 1, size=(blocks, 2))), 0.01).interval
+        assert 0.94 < low < 1 < high < 1.06
+
+
+def _true_quotient() -> float:
+    """Return median(x)/median(x·u/2) for x exponential and u uniform on (½, 3/2), by integration."""
+
+    def at_or_below(y: float) -> float:
+        return float(integrate.quad(lambda u: 1 - math.exp(-2 * y / u), 0.5, 1.5)[0])
+
+    return MEDIAN / float(optimize.brentq(lambda y: at_or_below(y) - 0.5, 0.01, 2))
+
+
+TRUE_QUOTIENT = _true_quotient()

@@ -15,7 +15,7 @@ def step(
     rule: str,
     checked_by: str,
     *,
-    relation: Literal["=", "⇒"] = "=",
+    relation: Literal["=", "⇒", "≤", "≥"] = "=",
     holds: bool = True,
     plain: str = "",
 ) -> Step:
@@ -37,6 +37,7 @@ def check(
     of: str = "the prediction",
     latex: str = "d_k",
     tolerance: float = 0.01,
+    relation: Literal["=", "≤", "≥"] = "=",
 ) -> Check:
     """Return a check; ``scale`` is what the tolerance is a fraction of, the prediction if not given."""
     error = abs(prediction) * 0.0015 if error is None else error
@@ -55,7 +56,11 @@ def check(
             "level": LEVEL,
             "tolerance": tolerance,
             "tolerance_of": of,
-            "band": (prediction - tolerance * scale, prediction + tolerance * scale),
+            "relation": relation,
+            "band": (
+                None if relation == "≤" else prediction - tolerance * scale,
+                None if relation == "≥" else prediction + tolerance * scale,
+            ),
             "verdict": verdict,
             "looks": 1 if method == "monte-carlo" else 0,
             "blocks": 4096 if method == "monte-carlo" else 36864,

@@ -1,8 +1,10 @@
 """What the report says about a run: counts, sentences, corrections, the command to repeat it."""
 
+from typing import Literal
+
 import pytest
 
-from tests.report.builders import check
+from tests.report.builders import check, exact_check
 from tests.report.records import CLAIMS, PAIRWISE, record
 from tests.report.score_variance import SCORE_VARIANCE
 from verify.evidence import Settings, Verdict
@@ -10,7 +12,7 @@ from verify.report.latex import pieces
 from verify.report.numbers import GAP, NO_BREAK
 from verify.report.tables import aligned, groups
 from verify.report.view import formulas, view
-from verify.report.words import cell_text, closest_call, largest_deviation, sentence
+from verify.report.words import cell_text, closest_call, largest_deviation, sentence, tolerance_text
 
 
 def spaced(text: str) -> str:
@@ -84,6 +86,32 @@ def test_sentences(verdict: Verdict, ending: str) -> None:
         "Var at $d_{k}$ = 64, law normal: 64.02 ± 0.10, simultaneous interval [63.54, 64.52] "
         f"at level 1 − 6.1×10⁻⁷; {ending}"
     )
+
+
+@pytest.mark.parametrize(
+    ("relation", "verdict", "ending"),
+    [
+        ("≤", Verdict.CONFIRMED, "it keeps below the derived bound 64 with its allowance of +1%"),
+        ("≤", Verdict.APPROXIMATE, "it lies above the derived bound 64, but within its allowance of +1%"),
+        ("≥", Verdict.REFUTED, "it lies wholly below the derived bound 64 with its allowance of −1%"),
+        ("≥", Verdict.UNDECIDED, "it lies neither wholly above nor wholly below the derived bound 64 with"),
+    ],
+)
+def test_sentences_about_bounds(relation: Literal["≤", "≥"], verdict: Verdict, ending: str) -> None:
+    """A bound is called one, and on which side of it the value lies."""
+    made = check("at", 64.02, 64, verdict=verdict, relation=relation)
+    assert ending in spaced(sentence(made, proved=True))
+    name = {"≤": "upper", "≥": "lower"}[relation]
+    sign = {"≤": "+", "≥": "−"}[relation]
+    assert spaced(tolerance_text(made)) == f"{name} bound {sign}1% of the prediction"
+    assert groups("c", (made,))[0].rows[0].predicted.text == f"{relation}\N{NARROW NO-BREAK SPACE}64"
+    assert largest_deviation((made,)) == ""
+
+
+def test_rounding_is_told() -> None:
+    """Values compared to rounding say to how much."""
+    made = exact_check("at", 0.5, "1/2", "p").model_copy(update={"tolerance": 1e-12})
+    assert spaced(tolerance_text(made)) == "to 1×10⁻¹² for rounding"
 
 
 def test_closest_call_is_the_gravest_then_the_tightest() -> None:

@@ -7,7 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from sympy import E as EULER
-from sympy import Eq, Integer, S, Sum, Symbol, cos, exp, expand, interpolate, log, pi, prod, sin, sqrt, zoo
+from sympy import (
+    Eq,
+    Ge,
+    Integer,
+    Le,
+    S,
+    Sum,
+    Symbol,
+    cos,
+    exp,
+    expand,
+    interpolate,
+    log,
+    pi,
+    prod,
+    sin,
+    sqrt,
+    zoo,
+)
 
 from verify.claims.raw_scores import score_mean, score_variance
 from verify.symbolic.characteristic import OF_SCORE, STEPS
@@ -354,3 +372,40 @@ class TestExamination:
         """Subject and result are printed as one equation even where SymPy could decide it."""
         assert Derivation(Integer(2), Integer(2), ()).equation == Eq(2, 2, evaluate=False)
         assert Derivation(EULER, x, ()).equation.lhs == EULER
+
+
+class TestBoundsAndNothing:
+    """Chains of inequalities, and claims for which nothing is derived."""
+
+    ROUTE = Route(
+        "r",
+        x,
+        (
+            Step(x + 1, "", By("yes", lambda *_: True), relation="≤"),
+            Step(x + 1, "", By("yes", lambda *_: True)),
+        ),
+    )
+
+    def test_a_chain_shows_what_it_states(self) -> None:
+        """An upper bound is proved as an upper bound, and as nothing else."""
+        assert Derivation(x, x + 1, (self.ROUTE,), relation="≤").examine().proved
+        for relation in ("=", "≥"):
+            examined = Derivation(x, x + 1, (self.ROUTE,), relation=relation).examine()
+            assert not examined.proved
+            assert examined.reason == f"its routes show ≤, and it states {relation}"
+
+    def test_the_inequality_is_printed_as_one(self) -> None:
+        """Subject and result stand on their own sides."""
+        assert Derivation(x, x + 1, (), relation="≤").equation == Le(x, x + 1, evaluate=False)
+        assert Derivation(x, x - 1, (), relation="≥").equation == Ge(x, x - 1, evaluate=False)
+
+    def test_measured_only(self) -> None:
+        """Without a derivation nothing is proved and nothing has failed, but a wrong lemma fails."""
+        examined = Derivation.none("it is an experiment").examine()
+        assert (examined.status, examined.reason, examined.proved) == (
+            "not-claimed",
+            "it is an experiment",
+            False,
+        )
+        wrong = Route("lemma", x, (Step(x, "", By("no", lambda *_: False)),))
+        assert Derivation.none("it is an experiment", (wrong,)).examine().status == "failed"

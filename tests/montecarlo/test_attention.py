@@ -1,0 +1,73 @@
+"""Attention on arrays: against loops, SciPy, and differences of the loss."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import special
+
+from tests.strategies import examples
+from verify.montecarlo.attention import Gradients, attention, gradients, probabilities, softmax
+
+if TYPE_CHECKING:
+    from verify.montecarlo.components import Array
+
+
+@examples(50)
+@given(st.integers(1, 6), st.integers(1, 8), st.floats(0.01, 300), st.integers(0, 2**32 - 1))
+def test_softmax_is_scipys(rows: int, keys: int, size: float, seed: int) -> None:
+    """Rows of any size of score sum to 1 and agree with SciPy."""
+    drawn = size * np.random.default_rng(seed).normal(size=(rows, keys))
+    found = softmax(drawn)
+    np.testing.assert_allclose(found, special.softmax(drawn, axis=-1), rtol=1e-12)
+    np.testing.assert_allclose(found.sum(axis=-1), 1, rtol=1e-12)
+
+
+def drawn(seed: int = 1) -> tuple[Array, Array, Array]:
+    """Return queries (2, 3, 4), keys (2, 5, 4) and values (2, 5, 6)."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(2, 3, 4)), rng.normal(size=(2, 5, 4)), rng.normal(size=(2, 5, 6))
+
+
+def test_attention_in_loops() -> None:
+    """The definition entry by entry gives the same output, for each matrix of a batch."""
+    queries, keys, values = drawn()
+    output = attention(queries, keys, values, 0.5)
+    for b in range(2):
+        for row in range(3):
+            weights = [math.exp(0.5 * sum(queries[b, row] * keys[b, key])) for key in range(5)]
+            total = sum(weights)
+            expected = sum(w / total * values[b, key] for key, w in enumerate(weights))
+            np.testing.assert_allclose(output[b, row], expected, rtol=1e-12)
+
+
+def test_masked_keys_get_nothing() -> None:
+    """A key at minus infinity has probability 0; the others share what is left."""
+    queries, keys, _ = drawn()
+    mask = np.where(np.arange(5) < 2, 0.0, -np.inf)
+    weights = probabilities(queries, keys, 1.0, mask)
+    assert not weights[..., 2:].any()
+    np.testing.assert_allclose(weights[..., :2], probabilities(queries, keys[:, :2], 1.0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["queries", "keys", "values"])
+def test_gradients_against_complex_steps(name: str) -> None:
+    """The derivative of the loss ΣG·output in a random direction, by a complex step: no cancellation."""
+    parts = dict(zip(("queries", "keys", "values"), drawn(), strict=True))
+    rng = np.random.default_rng(2)
+    upstream = rng.normal(size=(2, 3, 6))
+    direction = rng.normal(size=parts[name].shape)
+    step = 1e-30
+    moved = parts | {name: parts[name] + 1j * step * direction}
+    scores = 0.7 * moved["queries"] @ np.swapaxes(moved["keys"], -1, -2)
+    exponentials = np.exp(scores)
+    output = exponentials / exponentials.sum(axis=-1, keepdims=True) @ moved["values"]
+    slope = float(np.sum(upstream * output).imag / step)
+    weights = probabilities(parts["queries"], parts["keys"], 0.7)
+    found: Gradients = gradients(parts["queries"], parts["keys"], parts["values"], weights, upstream, 0.7)
+    assert float(np.sum(getattr(found, name) * direction)) == pytest.approx(slope, rel=1e-12)

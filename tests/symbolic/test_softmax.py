@@ -1,0 +1,70 @@
+"""Softmax with symbolic n: what its checks accept, and what they do not let through."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import integrate
+from sympy import Integer, Sum, log, sqrt
+
+from verify.symbolic.expectation import E
+from verify.symbolic.softmax import Quadrature, WrittenOut, i, n, p, s, scores, sigma, written_out
+
+SQUARES = Sum(p[i] ** 2, (i, 1, n))
+INNER = E(Sum(p[i] * s[i], (i, 1, n)))
+STEIN = sigma**2 * (1 - E(SQUARES))
+
+
+@pytest.mark.parametrize("keys", [2, 3, 5])
+def test_probabilities_are_the_softmax_of_the_scores(keys: int) -> None:
+    """Written out, p is exp(s)/Σexp(s), and the sum of all is 1."""
+    values = np.linspace(-1, 2, keys)
+    at = dict(zip(scores(keys), values, strict=True))
+    expected = np.exp(values) / np.exp(values).sum()
+    assert [float(written_out(p[key], keys).subs(at)) for key in range(1, keys + 1)] == pytest.approx(
+        expected
+    )
+    assert WrittenOut((keys,)).holds(Sum(p[i], (i, 1, n)), Integer(1))
+
+
+@pytest.mark.parametrize(
+    ("after", "holds"),
+    [(1 - SQUARES, True), (1 - SQUARES / 2, False), (1 - Sum(p[i] ** 3, (i, 1, n)), False)],
+)
+def test_written_out_tells_right_from_wrong(after: Any, holds: bool) -> None:
+    """Σp(1-p) = 1 - Σp², and no other thing."""
+    assert WrittenOut().holds(Sum(p[i] * (1 - p[i]), (i, 1, n)), after) is holds
+
+
+@pytest.mark.parametrize("deviation", [0.5, 1.0, 2.0, 4.0])
+def test_quadrature_against_adaptive_integration(deviation: float) -> None:
+    """For two keys E p(1-p) is a one-dimensional integral over their difference, by another rule."""
+
+    def integrand(z: float) -> float:
+        odds = math.exp(-abs(math.sqrt(2) * deviation * z))
+        return odds / (1 + odds) ** 2 * math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+
+    expected = 2 * integrate.quad(integrand, 0, 20, epsabs=1e-13)[0]
+    assert Quadrature.value(E(p[1] * (1 - p[1])), 2, deviation) == pytest.approx(expected, abs=1e-8)
+
+
+def test_quadrature_tells_right_from_wrong() -> None:
+    """Stein's identity holds to nine digits; one part in a million is noticed; so is a broken bound."""
+    assert Quadrature().holds(INNER, STEIN)
+    assert not Quadrature().holds(INNER, STEIN * (1 + Integer(10) ** -6))
+    assert not Quadrature().holds(INNER, sigma * (1 - E(SQUARES)))
+    bound = sqrt(2 * log(n)) / sigma
+    assert Quadrature("≤").holds(1 - E(SQUARES), bound)
+    assert not Quadrature("≤").holds(1 - E(SQUARES), bound / 3)
+    assert Quadrature("≥").holds(bound, 1 - E(SQUARES))
+    assert not Quadrature("≥").holds(bound / 3, 1 - E(SQUARES))
+
+
+def test_labels_say_that_it_is_numerical() -> None:
+    """Nobody takes an integration for a proof."""
+    assert Quadrature().label == "numerical integration, n = 2, 3 and σ = 0.5, 1, 2: agrees to 9 digits"
+    assert Quadrature("≤").label.endswith("≤ is kept")
+    assert WrittenOut().label == "SymPy, written out for n = 2…5 keys"
