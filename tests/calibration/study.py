@@ -24,13 +24,13 @@ from verify.measure import measure
 from verify.montecarlo.blocks import Cell, Sample, Sums
 from verify.montecarlo.components import EXPONENTIAL, NORMAL, STANDARD_LAWS, UNIT_INTERVAL, ComponentLaw
 from verify.montecarlo.estimands import MIN_BLOCKS, Measured, Smooth, variance
-from verify.montecarlo.experiment import Experiment, Quantity, Tolerance
+from verify.montecarlo.experiment import Experiment, Prediction, Quantity, Tolerance
 from verify.montecarlo.fits import WeightedFit
 from verify.montecarlo.intervals import least_blocks
 from verify.montecarlo.scores import ScoreMatrices
 from verify.montecarlo.streams import stream
 from verify.symbolic.blocks import mean_variance, square_variance
-from verify.verdict import MAX_LOOKS, FalseAlarms
+from verify.verdict import MAX_LOOKS, PLACES, FalseAlarms
 from verify.version import __version__
 
 if TYPE_CHECKING:
@@ -43,8 +43,13 @@ CONFIDENCE = 0.9999
 LEVELS = (1e-2, 1e-3, 1e-4, 6e-7)
 """False-exclusion rates tried; the last is what a check gets at its first look in a run of rate 1e-3."""
 
+FIT_LEVELS = LEVELS[:3]
+
 COARSE = 0.25
 """Samples are sized as for this tolerance: 25 times smaller than the coarsest profile's, so harder."""
+
+RUN_CHECKS, RUN_RATE = 300, 0.9
+"""A whole run's checks and its rate, so large that false alarms would show in a few hundred runs."""
 
 LAWS = (*STANDARD_LAWS, UNIT_INTERVAL)
 GRID = (1, 2, 8, 64, 512, 1024)
@@ -165,35 +170,42 @@ def peeking(count: int) -> Counted:
     return counted(f"a true value is excluded at any of {MAX_LOOKS} looks", count, events, rate)
 
 
-def fits(job: tuple[str, int]) -> Counted:
-    """Return how often the interval of a fitted coefficient misses it, on the grid 1…1024."""
-    what, count = job
-    level = 1e-2
-    cells = [_small_cell(NORMAL, d, 4) for d in GRID]
+def fits(job: tuple[ComponentLaw, int]) -> list[Counted]:
+    """Return how often intervals of fitted coefficients miss them, on the grid 1…1024, at three levels."""
+    law, count = job
+    cells = [_small_cell(law, d, 4) for d in GRID]
     sources = [repetitions(cell, count, blocks) for cell, _, blocks in cells]
     x = tuple(map(float, GRID))
-    line = WeightedFit("line", x, tuple(v**-2.0 for v in x))
-    parabola = WeightedFit("parabola", x, tuple(v**-2.0 for v in x))
+    relative = tuple(v**-2.0 for v in x)
+    line, parabola = WeightedFit("line", x, relative), WeightedFit("parabola", x, relative)
     power = WeightedFit("power", x, (1.0,) * len(x))
-    judged: dict[str, tuple[Callable[[list[Measured]], Measured], float]] = {
-        "slope": (partial(_coefficient, line, "slope", level), 1.0),
-        "intercept": (partial(_coefficient, line, "constant", level), 0.0),
-        "quadratic term": (partial(_coefficient, parabola, "square", level), 0.0),
-        "log–log exponent": (partial(_coefficient, power, "slope", level), 1.0),
-        "lack of fit": (lambda points: line.misfit(points, level), 0.0),
+    judged: dict[str, tuple[Callable[[list[Measured], float], Measured], float]] = {
+        "slope": (partial(_coefficient, line, "slope"), 1.0),
+        "intercept": (partial(_coefficient, line, "constant"), 0.0),
+        "quadratic term": (partial(_coefficient, parabola, "square"), 0.0),
+        "log–log exponent": (partial(_coefficient, power, "slope"), 1.0),
+        "lack of fit": (line.misfit, 0.0),
     }
-    estimate, truth = judged[what]
-    events = 0
+    missed = {(what, level): 0 for what in judged for level in FIT_LEVELS}
     for samples in zip(*sources, strict=True):
-        points = [e.measure(s, level) for (_, e, _), s in zip(cells, samples, strict=True)]
-        low, high = estimate(points).interval
-        events += not low <= truth <= high
-    return counted(
-        f"the interval of the {what} on d = 1…1024 misses it (level {level:g})", count, events, level
-    )
+        for level in FIT_LEVELS:
+            points = [e.measure(s, level) for (_, e, _), s in zip(cells, samples, strict=True)]
+            for what, (estimate, truth) in judged.items():
+                low, high = estimate(points, level).interval
+                missed[what, level] += not low <= truth <= high
+    return [
+        counted(
+            f"the interval of the {what} on d = 1…1024 misses it (level {level:g})",
+            count,
+            events,
+            level,
+            setting=law.name,
+        )
+        for (what, level), events in missed.items()
+    ]
 
 
-def _coefficient(fit: WeightedFit, target: str, level: float, points: list[Measured]) -> Measured:
+def _coefficient(fit: WeightedFit, target: str, points: list[Measured], level: float) -> Measured:
     return fit.coefficient(target, points, level)  # type: ignore[arg-type]  # one of the targets
 
 
@@ -232,6 +244,23 @@ def runs(job: tuple[int, int]) -> tuple[int, int, int, int]:
     return checks, alarms, decided, missed
 
 
+def whole_runs(job: tuple[int, int]) -> int:
+    """Return in how many of a range of seeds a run of 300 true checks raises any false alarm at all."""
+    settings = {"profile": "quick", "tolerance": COARSE, "false_alarm": RUN_RATE, "power": 0.5}
+    checks = []
+    for place in range(RUN_CHECKS):
+        law, d = LAWS[place % len(LAWS)], place // len(LAWS) % 4 + 1
+        cell = score_cell(d, law, law, COARSE, prefix=f"place-{place}-")
+        truth = d * float(law.variance * (law.variance + 2 * law.mean**2))
+        checks.append(Quantity(f"place-{place}", "Var", cell.cell, cell.variance, Prediction(truth, "v")))
+    events = 0
+    for seed in range(*job):
+        chosen = Settings.model_validate(settings | {"seed": seed})
+        found, _ = measure(Experiment(tuple(checks), ()), "whole-run", chosen, FalseAlarms(RUN_RATE), _map)
+        events += any(c.verdict in {Verdict.REFUTED, Verdict.APPROXIMATE} for c in found.checks.values())
+    return events
+
+
 def study(scale: float) -> list[Counted]:
     """Return the whole table; ``scale`` 1 takes about ten minutes on two cores."""
     many, some = round(20_000 * scale), round(2_000 * scale)
@@ -244,18 +273,28 @@ def study(scale: float) -> list[Counted]:
             for side in (1, 8)
         ]
         covered = pool.map(coverage, shapes)
-        fitted = pool.map(
-            fits,
-            [(n, some) for n in ("slope", "intercept", "quadratic term", "log–log exponent", "lack of fit")],
-        )
+        fitted = pool.map(fits, [(law, some * 4) for law in (NORMAL, EXPONENTIAL)])
+        whole = pool.map(whole_runs, [(int(a), int(b)) for a, b in pairwise(seeds)])
         judged = pool.map(runs, [(int(a), int(b)) for a, b in pairwise(seeds)])
         skewed = pool.map(corrected, [(law, many // 4) for law in (NORMAL, EXPONENTIAL)])
         looked = pool.submit(peeking, some)
-        rows = [row for rows in covered for row in rows] + [*fitted, *skewed, looked.result()]
+        rows = [row for rows in covered for row in rows] + [
+            *(row for rows in fitted for row in rows),
+            *skewed,
+            looked.result(),
+        ]
+        alarmed = sum(whole)
         checks, alarms, decided, missed = (sum(column) for column in zip(*judged, strict=True))
-    share = 0.5 / 1000
+    share = 0.5 / PLACES
+    spent = RUN_RATE * RUN_CHECKS / PLACES
     return [
         *rows,
+        counted(
+            f"a whole run of {RUN_CHECKS} true checks, which spends {spent:g}, raises any false alarm",
+            int(seeds[-1]),
+            alarmed,
+            spent,
+        ),
         counted(
             f"a true check is refuted or approximate in a whole run, share {share:g} a check",
             checks,
