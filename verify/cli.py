@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import _thread
 import io
-import signal
 import sys
-import threading
 import time
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from verify.errors import OutputError, VerifyError, own_code_of
+from verify.interruption import insisting
 from verify.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from types import FrameType
+    from collections.abc import Callable, Sequence
 
     from verify.evidence import RunRecord
 
@@ -254,7 +250,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # A terminal that lacks a character shows another; it is no reason to stop.
         sys.stdout.reconfigure(errors="replace")
     try:
-        with _insisting():
+        with insisting():
             status = cli.main(args=arguments, standalone_mode=False)
         sys.exit(status or 0)
     except VerifyError as error:
@@ -274,45 +270,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         silence(sys.stdout)
         _complain(f"{error.filename or 'output'}: {error.strerror or error}; free space or allow access")
         sys.exit(VerifyError.exit_status)
-
-
-@contextmanager
-def _insisting() -> Iterator[None]:
-    """Repeat Ctrl-C until the command has ended: some library code swallows the first one."""
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
-        return
-    asked, ended, mine = threading.Event(), threading.Event(), threading.get_ident()
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        asked.set()
-        signal.default_int_handler(number, frame)
-
-    def insist() -> None:
-        asked.wait()
-        while not ended.wait(0.3):
-            if hasattr(signal, "pthread_kill"):
-                # A real signal also wakes a thread that waits for a lock.
-                signal.pthread_kill(mine, signal.SIGINT)
-            else:
-                _thread.interrupt_main()
-
-    hook = sys.unraisablehook
-    threading.Thread(target=insist, daemon=True).start()
-    signal.signal(signal.SIGINT, interrupt)
-    sys.unraisablehook = lambda one: None if one.exc_type is KeyboardInterrupt else hook(one)
-    try:
-        yield
-    except Exception:
-        if asked.is_set():
-            # Some compiled modules turn an interruption into an error of their own.
-            raise KeyboardInterrupt from None
-        raise
-    finally:
-        ended.set()
-        asked.set()
-        sys.unraisablehook = hook
-        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _complain(text: str) -> None:

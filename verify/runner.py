@@ -15,6 +15,7 @@ from verify.claim import CHAPTERS, Claim
 from verify.errors import SettingsError, own_code_of
 from verify.evidence import (
     PROFILES,
+    Budget,
     ClaimRecord,
     DerivationRecord,
     OrdinaryFit,
@@ -121,18 +122,17 @@ def run(
     with mapping(workers) as mapper:
         bench = _Bench(chosen, alarms, mapper, phases, progress)
         records = tuple(bench.settle(chapter, claim) for chapter, claim in claims.values())
-    checks = sum(check.method != "exact" for record in records for check in record.checks)
-    controls = sum(len(record.controls) for record in records)
+    elapsed = round(time.perf_counter() - begun, 3)
     return RunRecord(
         tool=Tool(version=__version__),
         run=Run(
             settings=chosen,
             claims=tuple(requested),
             claim_files=sum(chapter == "user" for chapter, _ in claims.values()),
-            budget=alarms.record(checks, controls),
+            budget=_budget(alarms, records),
             environment=_environment(workers),
             created=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
-            elapsed_s=round(time.perf_counter() - begun, 3),
+            elapsed_s=elapsed,
             phases_s={name: round(seconds, 3) for name, seconds in phases.items()},
         ),
         claims=records,
@@ -140,6 +140,12 @@ def run(
         statements=decide(book, records),
         calibration=stored_calibration(),
     )
+
+
+def _budget(alarms: FalseAlarms, records: Sequence[ClaimRecord]) -> Budget:
+    checks = sum(check.method != "exact" for record in records for check in record.checks)
+    controls = sum(len(record.controls) for record in records)
+    return alarms.record(checks, controls)
 
 
 @dataclass
