@@ -168,7 +168,8 @@ class DistanceToLaw:
 class Quantile:
     """The value below which the share ``level`` lies, found among the points of ``grid``.
 
-    The sampler's statistics from position ``first`` on are shares of values at or below each grid point.
+    The sampler's statistics from position ``first`` on are shares of values at or below each grid point; a
+    sampler that keeps no covariances holds independent values, whose shares are binomial.
     The interval ends at grid points whose own shares' intervals exclude the level, each end at half the
     rate: it needs neither a density nor a normal law, and is as wide as the grid is coarse.
     """
@@ -208,8 +209,11 @@ class Quantile:
 
     def _shares(self, sample: Sample) -> tuple[Array, Array]:
         part = slice(self.first, self.first + len(self.grid))
+        shares = sample.mean[part]
+        if not sample.covariance.size:
+            return shares, np.sqrt(shares * (1 - shares) / sample.scores)
         variances = np.maximum(np.diagonal(sample.covariance)[part], 0)
-        return sample.mean[part], np.sqrt(variances / sample.blocks)
+        return shares, np.sqrt(variances / sample.blocks)
 
 
 @dataclass(frozen=True)

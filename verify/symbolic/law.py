@@ -46,4 +46,6 @@ def below(dimension: int, point: float) -> float:
     def integrand(w: float) -> float:
         return float(special.ndtr(point / w**0.5) * squared_length.pdf(w))
 
-    return float(sum(integrate.quad(integrand, a, b, epsabs=1e-13, epsrel=1e-11)[0] for a, b in pairwise(ends)))
+    return float(
+        sum(integrate.quad(integrand, a, b, epsabs=1e-13, epsrel=1e-11)[0] for a, b in pairwise(ends))
+    )

@@ -172,9 +172,10 @@ CLAIM = Claim(
         r"$\sqrt{2d_k/\pi}$ from below."
     ),
     meaning=(
-        "Scores do not grow because vectors with more components point more alike: their mean stays 0. What grows "
-        "is their size, about 0.8 times the root of the dimension, half of them positive and half negative. A raw "
-        "score of 6 or 7 is ordinary at 64 dimensions."
+        "Scores do not grow because vectors with more components point more alike: their mean stays 0. "
+        "What grows "
+        "is their size, about 0.8 times the root of the dimension, half of them positive and half "
+        "negative. A raw score of 6 or 7 is ordinary at 64 dimensions."
     ),
     assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
     references=(

@@ -93,7 +93,7 @@ def derive() -> Derivation:
 
 @cache
 def _gap(dimension: int) -> float:
-    """Return how far the exact law lies from the normal one at the worst point, by averaging over the query."""
+    """Return the distance of the exact law from the normal one at the worst point."""
     point = -float(WORST)
     return abs(below(dimension, point * dimension**0.5) - float(special.ndtr(point)))
 
@@ -162,7 +162,7 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
         Figure(
             id="distance",
             title=r"Scores approach the normal law like $1/d_k$",
-            alt="The exact distance of the law of a score from the normal law, at its worst point, falls from "
+            alt="The exact distance of a score's law from the normal law, at its worst point, falls from "
             "eight hundredths in one dimension along a line of slope minus one; measured values lie on it.",
             x=Axis(label="dimension $d_k$", scale="log"),
             y=Axis(label="distance to the normal law", scale="log"),
@@ -200,13 +200,14 @@ CLAIM = Claim(
     order=42,
     title="Scores become normal as the dimension grows",
     statement=(
-        r"For independent standard normal components, $q\cdot k$ has skewness 0 and excess kurtosis $6/d_k$, and its "
-        r"distance to the normal law shrinks like $1/d_k$."
+        r"For independent standard normal components, $q\cdot k$ has skewness 0 and excess kurtosis "
+        r"$6/d_k$, and its distance to the normal law shrinks like $1/d_k$."
     ),
     meaning=(
-        "At the usual 64 dimensions a scaled score is normal for most purposes: no probability differs by much more "
-        "than two thousandths. Formulas that take scores as normal are approximations of this quality, worse in few "
-        "dimensions and in the far tails."
+        "At the usual 64 dimensions a scaled score is normal for most purposes: no probability differs by "
+        "much more "
+        "than two thousandths. Formulas that take scores as normal are approximations of this quality, "
+        "worse in few dimensions and in the far tails."
     ),
     assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
     references=(),
