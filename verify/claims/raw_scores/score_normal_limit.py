@@ -11,7 +11,7 @@ from sympy import S, Symbol, cos, diff, exp, integrate, log, oo, pi, series, sim
 
 from verify.claim import Claim, Findings
 from verify.conditions import INDEPENDENT, NORMAL_COMPONENTS
-from verify.designs import prediction
+from verify.designs import capped, prediction
 from verify.evidence import Axis, Figure, Layer
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
@@ -112,7 +112,7 @@ def _distance(dimension: int, name: str, expected: Prediction, tolerance: Tolera
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the distance in few dimensions, and tell its rate from the exact law in many."""
-    band = Tolerance(min(10.0, 0.1 / tolerance))
+    band = capped(10.0, tolerance)
     measured = tuple(
         _distance(n, f"distance-d{n}", Prediction(_gap(n), f"{_gap(n):.5f}"), band) for n in DIMENSIONS
     )

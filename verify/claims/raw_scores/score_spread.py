@@ -11,12 +11,12 @@ from sympy import Integral, S, Symbol, diff, integrate, log, simplify
 
 from verify.claim import Claim, Findings
 from verify.conditions import INDEPENDENT
-from verify.designs import exactly
+from verify.designs import capped, exactly
 from verify.evidence import Assumption, Axis, Figure, Layer
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL, UNIT_INTERVAL, ComponentLaw
 from verify.montecarlo.estimands import Quantile
-from verify.montecarlo.experiment import Control, Experiment, Prediction, Quantity, Tolerance
+from verify.montecarlo.experiment import Control, Experiment, Prediction, Quantity
 from verify.montecarlo.scores import ScorePairs
 from verify.symbolic.derivation import By, Derivation, Identity, Route, Step
 from verify.symbolic.expectation import Var
@@ -93,7 +93,7 @@ def _quantity(law: ComponentLaw, n: int, name: str, expected: float, tolerance: 
     settings = (("d_k", n), ("components", law.name))
     cell = Cell(f"{'uniform' if law is UNIT_INTERVAL else 'normal'}-d{n}", settings, sampler)
     estimand = Quantile(tuple(map(float, steps)), level=LEVEL)
-    band = Tolerance(min(5.0, 0.05 / tolerance))
+    band = capped(5.0, tolerance)
     return Quantity(name, LABEL, cell, estimand, Prediction(expected, f"{expected:.5g}"), band)
 
 

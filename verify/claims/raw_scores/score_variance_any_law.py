@@ -10,11 +10,21 @@ from sympy import S, symbols
 
 from verify.claim import Claim, Findings
 from verify.conditions import STANDARD_COMPONENTS
-from verify.designs import biased, exactly, exponent, fits, linear_law, prediction, score_cell, variances
+from verify.designs import (
+    biased,
+    capped,
+    exactly,
+    exponent,
+    fits,
+    linear_law,
+    prediction,
+    score_cell,
+    variances,
+)
 from verify.evidence import Axis, Figure
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import LAPLACE, NORMAL, RADEMACHER, STANDARD_LAWS, UNIFORM, ComponentLaw
-from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
+from verify.montecarlo.experiment import Control, Experiment, Quantity
 from verify.montecarlo.moments import ScorePowers, kurtosis
 from verify.pictures import against_dimension, curve, measured
 from verify.symbolic.derivation import Derivation
@@ -61,7 +71,7 @@ def _kurtosis_check(law: ComponentLaw, expected: Any, name: str, tolerance: floa
         ScorePowers(EIGHT, 32, law, law, (2, 4)),
     )
     # Fourth powers are so skewed that a coarse tolerance would not take fewer blocks.
-    band = Tolerance(min(3.0, 0.03 / tolerance))
+    band = capped(3.0, tolerance)
     return Quantity(name, KURTOSIS, cell, kurtosis(0, 1), prediction(expected), band)
 
 
