@@ -75,33 +75,32 @@ class LayerStack:
         tokens, upstream = (NORMAL.draw(rng, (count, self.tokens, width)) for _ in range(2))
         entries = self.tokens * width
         at_output = np.einsum("bnd,bnd->b", upstream, upstream)
-        columns = [at_output / entries]
-        for scale in self.scales:
-            squares = self._squares(tokens, upstream, weights, scale)
-            columns += [squares[-1] / entries, *(np.log(one / at_output) / 2 for one in squares)]
-        return np.stack(columns, axis=1)
+        squares = self._squares(tokens, upstream, weights)
+        logs = np.log(squares / at_output[:, None, None]) / 2
+        of_scales = np.concatenate([squares[:, :, -1:] / entries, logs], axis=2)
+        return np.concatenate([at_output[:, None] / entries, of_scales.reshape(count, -1)], axis=1)
 
-    def _squares(
-        self, tokens: Array, upstream: Array, weights: list[tuple[Array, ...]], scale: float
-    ) -> list[Array]:
-        """Return the gradient's squared norm after each layer on the way back, shape (count,) each."""
+    def _squares(self, tokens: Array, upstream: Array, weights: list[tuple[Array, ...]]) -> Array:
+        """Return the gradient's squared norm after each layer on its way back, (count, scales, layers)."""
+        scales = np.asarray(self.scales)[:, None, None]
+        tokens, upstream = tokens[:, None], upstream[:, None]
         passes = []
         for layer in weights:
-            forward = _Layer(layer, scale, self.normalisation)
+            forward = _Layer(tuple(one[:, None] for one in layer), scales, self.normalisation)
             tokens = forward(tokens)
             passes.append(forward)
         squares = []
         for forward in reversed(passes):
             upstream = forward.back(upstream)
-            squares.append(np.einsum("bnd,bnd->b", upstream, upstream))
-        return squares
+            squares.append(np.einsum("bsnd,bsnd->bs", upstream, upstream))
+        return np.stack(squares, axis=2)
 
 
 class _Layer:
-    """One residual attention layer, which keeps what its way back needs."""
+    """One residual attention layer at several scales at once, which keeps what its way back needs."""
 
-    def __init__(self, weights: tuple[Array, ...], scale: float, normalisation: Normalisation) -> None:
-        self.weights, self.scale, self.normalisation = weights, scale, normalisation
+    def __init__(self, weights: tuple[Array, ...], scales: Array, normalisation: Normalisation) -> None:
+        self.weights, self.scales, self.normalisation = weights, scales, normalisation
 
     def __call__(self, tokens: Array) -> Array:
         """Return the tokens after the layer."""
@@ -110,7 +109,7 @@ class _Layer:
             seen, self.size = _normalised(tokens)
         self.seen = seen
         self.queries, self.keys, self.values = (seen @ one for one in self.weights)
-        self.probabilities = probabilities(self.queries, self.keys, self.scale)
+        self.probabilities = probabilities(self.queries, self.keys, self.scales)
         after = tokens + self.probabilities @ self.values
         if self.normalisation == "after":
             after, self.size = _normalised(after)
@@ -121,7 +120,7 @@ class _Layer:
         """Return the gradient with respect to the tokens before the layer."""
         if self.normalisation == "after":
             upstream = _through_normalisation(upstream, self.after, self.size)
-        found = gradients(self.queries, self.keys, self.values, self.probabilities, upstream, self.scale)
+        found = gradients(self.queries, self.keys, self.values, self.probabilities, upstream, self.scales)
         query, key, value = (np.swapaxes(one, -1, -2) for one in self.weights)
         branch = found.queries @ query + found.keys @ key + found.values @ value
         if self.normalisation == "before":

@@ -283,7 +283,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     checks = [*_bounds(main, result), *(_compared(one) for one in compared), *small]
     if tolerance < 0.005:
         checks += [*_bounds(Stack(D, "before"), result, "-normalised-before"), _compared(Stack(4))]
-    large = Stack(D, weight_size=D**0.25)
+    large = Stack(16, weight_size=8**0.5)
     controls = (
         Control(
             r"scaling bounds the gradient as clipping does, whatever the weights: those of queries and keys "
