@@ -150,4 +150,5 @@ class CausalRows:
         ahead = np.arange(self.length) >= np.asarray(self.positions)[:, None]
         p = softmax(np.where(ahead, -np.inf, scores))
         # A masked key adds nothing; the logarithm of its 0 is never taken.
-        return -np.sum(p * np.log(np.where(p > 0, p, 1.0)), axis=-1)
+        entropies: Array = -np.sum(p * np.log(np.where(p > 0, p, 1.0)), axis=-1)
+        return entropies
