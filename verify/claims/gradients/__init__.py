@@ -1,0 +1,1 @@
+"""Claims about the gradients that pass through softmax and attention."""
