@@ -167,4 +167,4 @@ def value(expression: Any, probabilities: Array) -> float:
         return Float(np.sum(np.broadcast_to(of_one(probabilities), probabilities.shape)))
 
     entries = {p[key]: Float(number) for key, number in enumerate(probabilities, 1)}
-    return float(expression.replace(Sum, total).xreplace(entries))
+    return float(expression.replace(Sum, total).xreplace(entries | {n: Integer(len(probabilities))}))
