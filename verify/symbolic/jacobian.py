@@ -117,7 +117,7 @@ def weighted_out(expression: Any, keys: int, *, ordered: bool = False) -> Any:
     total = Add(*weights)
     entries = {p[key]: weight / total for key, weight in enumerate(weights, 1)}
     entries |= {x[key]: plain for key, plain in enumerate(_entries(keys), 1)}
-    return _without_sums(expression.subs(n, keys)).xreplace(entries)
+    return without_sums(expression.subs(n, keys)).xreplace(entries)
 
 
 def _entries(keys: int) -> tuple[Any, ...]:
@@ -126,7 +126,7 @@ def _entries(keys: int) -> tuple[Any, ...]:
     return plain
 
 
-def _without_sums(expression: Any) -> Any:
+def without_sums(expression: Any) -> Any:
     """Return ``expression`` with its sums written out term by term, as they stand.
 
     SymPy's own ``doit`` multiplies out what is summed over a Kronecker delta.
