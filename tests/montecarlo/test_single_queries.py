@@ -34,7 +34,7 @@ def _one(query: Array, keys: Array, values: Array, upstream: Array) -> Array:
         of_score = sum(weights[other] * ((key == other) - weights[key]) * sent[other] for other in range(4))
         place = 0 if weights[key] <= 0.1 else 1 if weights[key] <= 0.5 else 2
         counts[place] += 1
-        sums[place] += (of_score / np.abs(sent).max()) ** 2
+        sums[place] += abs(of_score) / np.abs(sent).max() / weights[key]
     length = np.sum(upstream**2)
     return np.array([np.sum(weights**2) * length, length, *np.stack([counts, sums], axis=1).ravel()])
 

@@ -22,7 +22,7 @@ class SingleQueries:
     All components are standard normal. Every query's gradients are taken by themselves. Statistics, means
     over the queries: the squared norms of what it sends to the values, and of the gradient at its output;
     then, for the keys whose probabilities lie between each two successive ``edges``, their number, and the
-    sum of their squared gradients in units of (scale·|query|·max|dP|)².
+    sum of their gradients' norms in units of scale·|query|·max|dP| and of their probability.
     """
 
     d: int
@@ -57,12 +57,14 @@ class SingleQueries:
         found = gradients(query, keys, values, weights, upstream, self.scale)
         statistics = [_squares(found.values), _squares(upstream)]
         if self.edges:
+            chances = weights[:, :, 0]
             largest = np.abs(found.probabilities).max(axis=(2, 3))
-            unit = self.scale**2 * _squares(query) * largest**2
-            share = np.einsum("brnd,brnd->brn", found.keys, found.keys) / unit[:, :, None]
+            unit = (self.scale * np.sqrt(_squares(query)) * largest)[:, :, None] * chances
+            lengths = np.sqrt(np.einsum("brnd,brnd->brn", found.keys, found.keys))
             for low, high in pairwise(self.edges):
-                inside = (weights[:, :, 0] > low) & (weights[:, :, 0] <= high)
-                statistics += [inside.sum(axis=2), np.where(inside, share, 0.0).sum(axis=2)]
+                inside = (chances > low) & (chances <= high)
+                share = np.divide(lengths, unit, out=np.zeros_like(unit), where=inside)
+                statistics += [inside.sum(axis=2), share.sum(axis=2)]
         return np.stack([one.mean(axis=1) for one in statistics], axis=1)
 
 
