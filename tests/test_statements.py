@@ -254,7 +254,7 @@ FACTS = {
     "softmax-1-10-first": logistic(-9), "softmax-1-10-second": logistic(9),
     "softmax-14-10-first": logistic(4), "softmax-14-10-second": logistic(-4),
     "softmax-7-5-first": logistic(2), "softmax-7-5-second": logistic(-2),
-} | {f"variance-d{d}": d for d in (1, 2, 8, 64, 512)}  # fmt: skip
+} | {f"exact-variance-d{d}": d for d in (1, 2, 8, 64, 512)}  # fmt: skip
 
 
 def test_the_shipped_statements_come_out_as_theory_has_it() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sympy import Rational, S, diff, log, simplify
 
-from verify.evidence import Fact
+from verify.evidence import PROFILES, Fact
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.estimands import Smooth, component, variance
 from verify.montecarlo.experiment import Control, Fit, Prediction, Quantity, Tolerance
@@ -28,6 +28,14 @@ if TYPE_CHECKING:
 
 EVEN = Tolerance()
 """The run's tolerance, of the prediction."""
+
+
+def capped(factor: float, tolerance: float) -> Tolerance:
+    """Return ``factor`` times the run's tolerance, in coarse profiles no more than in the standard one.
+
+    For quantities so skewed that a coarser band would not take fewer blocks.
+    """
+    return Tolerance(factor * min(1.0, PROFILES["standard"] / tolerance))
 
 
 @dataclass(frozen=True)

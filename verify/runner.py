@@ -12,12 +12,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from verify.claim import CHAPTERS, Claim
-from verify.errors import SettingsError, own_code_of
+from verify.errors import ClaimError, SettingsError, own_code_of
 from verify.evidence import (
     PROFILES,
     Budget,
+    Check,
     ClaimRecord,
+    Control,
     DerivationRecord,
+    Fact,
     OrdinaryFit,
     Proof,
     Route,
@@ -179,6 +182,8 @@ class _Bench:
             findings, controls = measure(experiment, claim.id, self.settings, self.alarms, self.mapper)
         derived = _derivation_record(derivation, examined)
         checks = tuple(findings.checks.values())
+        facts = claim.facts(derivation)
+        _refuse_double_names(claim.id, _names(checks, controls, facts))
         verdict, reason = of_claim(derived.status, derived.reason, checks, controls)
         return ClaimRecord(
             id=claim.id,
@@ -195,7 +200,7 @@ class _Bench:
             checks=checks,
             controls=controls,
             fits=tuple(_ordinary_fits(experiment, findings)),
-            facts=claim.facts(derivation),
+            facts=facts,
             series=claim.figures(derivation, findings),
         ).sealed()
 
@@ -209,6 +214,17 @@ class _Bench:
         begun = time.perf_counter()
         yield
         self.phases[phase] = self.phases.get(phase, 0.0) + time.perf_counter() - begun
+
+
+def _names(*groups: Sequence[Check | Control | Fact]) -> list[str]:
+    return [one.id for group in groups for one in group]
+
+
+def _refuse_double_names(claim: str, names: Sequence[str]) -> None:
+    """Refuse a name given twice: a finding is linked to and cited by its claim and its name."""
+    for name in names:
+        if names.count(name) > 1:
+            raise ClaimError(f"claim {claim}: {name!r} names two findings; rename the fact")
 
 
 def _derivation_record(derivation: Derivation, examined: Examined) -> DerivationRecord:

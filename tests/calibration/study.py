@@ -195,11 +195,12 @@ def fits(job: tuple[ComponentLaw, int]) -> list[Counted]:
                 missed[what, level] += not low <= truth <= high
     return [
         counted(
-            f"the interval of the {what} on d = 1…1024 misses it (level {level:g})",
+            "the interval of a fitted coefficient on d = 1…1024 misses it",
             count,
             events,
             level,
-            setting=law.name,
+            setting=f"{what}, {law.name}",
+            level=level,
         )
         for (what, level), events in missed.items()
     ]

@@ -21,10 +21,10 @@ from verify.symbolic.expectation import Var
 from verify.symbolic.scores import d, score
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from verify.claim import Claim
-    from verify.evidence import Check, ClaimRecord, Figure, Layer, RunRecord
+    from verify.evidence import Check, ClaimRecord, Control, Fact, Figure, Layer, RunRecord
     from verify.montecarlo.experiment import Comparison
     from verify.symbolic.derivation import Derivation, Step
 
@@ -119,7 +119,9 @@ def test_numbers_are_finite_and_in_order(records: dict[str, ClaimRecord], name: 
         assert (check.method == "exact") == (check.blocks == 0 and check.looks == 0)
         assert (check.standard_error > 0) == (check.method != "exact")
     assert all(math.isfinite(fact.value) for fact in record.facts)
-    assert len({fact.id for fact in record.facts}) == len(record.facts)
+    groups: tuple[Sequence[Check | Control | Fact], ...] = (record.checks, record.controls, record.facts)
+    names = [one.id for group in groups for one in group]
+    assert len(set(names)) == len(names)
     assert (name in NO_DRAWS) == all(check.method == "exact" for check in record.checks)
 
 

@@ -23,12 +23,15 @@ from verify.montecarlo.components import (
 )
 from verify.montecarlo.estimands import (
     MIN_BLOCKS,
+    PILOT_BLOCKS,
+    Bounded,
     DistanceToLaw,
     Goal,
     Quantile,
     Ratio,
     Smooth,
     component,
+    pilot_blocks,
     ratio,
     variance,
 )
@@ -323,6 +326,45 @@ def shares_of(values: Array) -> Sample:
         np.cov(shares.T),
         np.zeros((0, 0, 0)),
     )
+
+
+class TestBounded:
+    """The mean of a statistic between 0 and 1."""
+
+    SHARES = np.array([[0.25, 1.0], [0.5, 1.0], [0.75, 1.0], [1.0, 1.0]])
+
+    def test_value_and_interval(self) -> None:
+        """The mean with Hoeffding's interval; signed, both on the scale from -1 to 1."""
+        found = Bounded(0).measure(sample_of(self.SHARES), 0.01)
+        signed = Bounded(0, signed=True).measure(sample_of(self.SHARES), 0.01)
+        assert found.value == 0.625
+        assert found.interval == intervals.bounded_mean(0.625, 0.01, 4)
+        assert signed.value == 0.25
+        assert signed.interval == tuple(2 * end - 1 for end in found.interval)
+        assert signed.error == 2 * found.error > 0
+
+    def test_blocks_that_all_agree_keep_an_interval(self) -> None:
+        """No spread among the blocks does not make the mean certain."""
+        found = Bounded(1).measure(sample_of(self.SHARES), 0.01)
+        assert found.interval[0] < found.value == found.interval[1] == 1
+        assert found.reliable
+
+    @pytest.mark.parametrize(("truth", "edge"), [(0.6, 0.5), (0.97, 0.5), (0.3, 0.5), (0.98, 0.9)])
+    @pytest.mark.parametrize("signed", [False, True])
+    def test_planned_size_reaches_the_goal(self, truth: float, edge: float, signed: bool) -> None:
+        """At the planned size the interval ends before the edge with at least the wanted power."""
+        alpha, miss, factor = 1e-4, 0.05, 2 if signed else 1
+        goal = Goal(alpha, miss, factor * truth - (factor - 1), width=factor * abs(truth - edge))
+        blocks = Bounded(0, signed=signed).blocks_needed(goal, None)
+        assert blocks is not None
+        counts = np.arange(blocks + 1)
+        found = [intervals.bounded_mean(k / blocks, alpha, blocks) for k in counts]
+        clear = [(low > edge) if truth > edge else (high < edge) for low, high in found]
+        assert stats.binom.pmf(counts, blocks, truth)[clear].sum() >= 1 - miss
+
+    def test_its_pilot_is_short(self) -> None:
+        """Only estimands whose variance and skewness must be told take a long pilot."""
+        assert pilot_blocks(Bounded(0)) == MIN_BLOCKS < PILOT_BLOCKS == pilot_blocks(component(0))
 
 
 class TestQuantile:

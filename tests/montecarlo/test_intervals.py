@@ -199,6 +199,47 @@ def test_hull(one: intervals.Interval, two: intervals.Interval) -> None:
     assert intervals.hull(two, one) == (low, high)
 
 
+class TestBoundedMean:
+    """Intervals for means between 0 and 1 that hold for every law."""
+
+    @given(mean=floats(0.0, 1.0), alpha=floats(1e-9, 0.5), blocks=st.integers(1, 10**5))
+    def test_ends_have_the_allowed_divergence(self, mean: float, alpha: float, blocks: int) -> None:
+        """The mean lies inside, and ends within (0, 1) sit where Hoeffding's bound equals half the rate."""
+        low, high = intervals.bounded_mean(mean, alpha, blocks)
+        assert 0 <= low <= mean <= high <= 1
+        for end in (low, high):
+            if 1e-9 < end < 1 - 1e-9 and abs(end - mean) > 1e-6:
+                base = (mean / end) ** mean * ((1 - mean) / (1 - end)) ** (1 - mean)
+                assert math.isclose(2 * base**-blocks, alpha, rel_tol=2e-2)
+
+    @pytest.mark.parametrize("truth", [0.02, 0.3, 0.5, 0.97])
+    @pytest.mark.parametrize("blocks", [20, 128, 900])
+    def test_covers_whatever_the_mean(self, truth: float, blocks: int) -> None:
+        """For 0-1 blocks, the law hardest to bound, the exact chance of missing is at most the rate."""
+        alpha = 1e-3
+        counts = np.arange(blocks + 1)
+        missed = [
+            not low <= truth <= high
+            for low, high in (intervals.bounded_mean(k / blocks, alpha, blocks) for k in counts)
+        ]
+        assert stats.binom.pmf(counts, blocks, truth)[missed].sum() <= alpha
+
+    def test_a_normal_interval_would_not_pass(self) -> None:
+        """The studentised interval misses a rare event's share far too often at such levels."""
+        blocks, truth, alpha = 128, 0.02, 1e-3
+        counts = np.arange(blocks + 1)
+        shares = counts / blocks
+        half = intervals.student_quantile(alpha, blocks) * np.sqrt(shares * (1 - shares) / (blocks - 1))
+        missed = (shares + half < truth) | (shares - half > truth)
+        assert stats.binom.pmf(counts, blocks, truth)[missed].sum() > 10 * alpha
+
+    def test_narrower_near_the_ends(self) -> None:
+        """At 0 and 1 the interval is one-sided and shrinks with the blocks, not with their root."""
+        assert intervals.bounded_mean(0.0, 1e-3, 100)[0] == 0
+        high, higher = (intervals.bounded_mean(0.0, 1e-3, blocks)[1] for blocks in (10_000, 1000))
+        assert math.isclose(higher / high, 10, rel_tol=0.01)
+
+
 class TestKolmogorov:
     """The half-width of an empirical distribution function."""
 

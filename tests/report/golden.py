@@ -17,6 +17,8 @@ FOLDER = Path(__file__).parent / "golden"
 class Spelled:
     """Spells pictures out, so that a golden card does not depend on fonts."""
 
+    folds = True
+
     def formula(self, formula: Formula, style: str, words: str) -> Markup:  # noqa: ARG002
         """Return the formula's words."""
         return Markup("⟨{}⟩").format(words)

@@ -32,16 +32,19 @@ def softmax(scores: Array) -> Array:
     return probabilities
 
 
-def probabilities(queries: Array, keys: Array, scale: float, mask: Array | None = None) -> Array:
+def probabilities(queries: Array, keys: Array, scale: float | Array, mask: Array | None = None) -> Array:
     """Return the attention weights softmax(c·QKᵀ + mask), shape (…, queries, keys).
 
     ``queries`` has shape (…, m, d), ``keys`` (…, n, d); ``mask`` is added to the scores and holds 0 or -∞.
+    The scale may be an array that broadcasts, (…, 1, 1), for several at once.
     """
     scores = scale * queries @ np.swapaxes(keys, -1, -2)
     return softmax(scores if mask is None else scores + mask)
 
 
-def attention(queries: Array, keys: Array, values: Array, scale: float, mask: Array | None = None) -> Array:
+def attention(
+    queries: Array, keys: Array, values: Array, scale: float | Array, mask: Array | None = None
+) -> Array:
     """Return softmax(c·QKᵀ + mask)·V, shape (…, queries, d_v).
 
     Source: A. Vaswani et al., Attention Is All You Need, NeurIPS 2017, equation 1.
@@ -50,7 +53,7 @@ def attention(queries: Array, keys: Array, values: Array, scale: float, mask: Ar
 
 
 def gradients(
-    queries: Array, keys: Array, values: Array, weights: Array, upstream: Array, scale: float
+    queries: Array, keys: Array, values: Array, weights: Array, upstream: Array, scale: float | Array
 ) -> Gradients:
     """Return the gradients that ``upstream``, the loss's gradient at the output, sends back.
 

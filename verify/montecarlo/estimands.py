@@ -165,10 +165,47 @@ class DistanceToLaw:
 
 
 @dataclass(frozen=True)
+class Bounded:
+    """The mean of one block statistic between 0 and 1, such as a share, or with ``signed`` of 2x - 1.
+
+    The interval holds for every law and every number of blocks, so nothing need be known of variance or
+    skewness: the estimand for blocks that are too dear to draw by the thousand.
+    """
+
+    position: int
+    signed: bool = False
+
+    def measure(self, sample: Sample, alpha: float) -> Measured:
+        """Return the mean with its interval at false-exclusion rate ``alpha``."""
+        # Rounding may carry a mean of ones over 1.
+        share = min(max(float(sample.mean[self.position]), 0.0), 1.0)
+        low, high = intervals.bounded_mean(share, alpha, sample.blocks)
+        error = 0.5 / math.sqrt(sample.blocks)
+        if self.signed:
+            share, low, high, error = 2 * share - 1, 2 * low - 1, 2 * high - 1, 2 * error
+        return Measured(share, error, (low, high), sample.blocks, sample.coordinates)
+
+    def blocks_needed(self, goal: Goal, pilot: Sample | None) -> int | None:  # noqa: ARG002  # needs none
+        """Return the blocks that reach ``goal`` whatever the law: a mean near an end takes fewer."""
+        both = math.sqrt(math.log(2 / goal.alpha)) + math.sqrt(math.log(2 / goal.miss))
+        centre, width = goal.prediction, goal.width
+        if self.signed:
+            centre, width = (centre + 1) / 2, width / 2
+        rates = [intervals.divergence(centre, end) for end in (centre - width, centre + width) if 0 < end < 1]
+        return max(MIN_BLOCKS, math.ceil(both**2 / min(rates))) if rates else MIN_BLOCKS
+
+
+def pilot_blocks(estimand: Estimand) -> int:
+    """Return how many blocks a pilot of ``estimand`` takes: few where it only has to tell the mean."""
+    return MIN_BLOCKS if isinstance(estimand, Bounded) else PILOT_BLOCKS
+
+
+@dataclass(frozen=True)
 class Quantile:
     """The value below which the share ``level`` lies, found among the points of ``grid``.
 
-    The sampler's statistics from position ``first`` on are shares of values at or below each grid point.
+    The sampler's statistics from position ``first`` on are shares of values at or below each grid point; a
+    sampler that keeps no covariances holds independent values, whose shares are binomial.
     The interval ends at grid points whose own shares' intervals exclude the level, each end at half the
     rate: it needs neither a density nor a normal law, and is as wide as the grid is coarse.
     """
@@ -208,8 +245,11 @@ class Quantile:
 
     def _shares(self, sample: Sample) -> tuple[Array, Array]:
         part = slice(self.first, self.first + len(self.grid))
+        shares = sample.mean[part]
+        if not sample.covariance.size:
+            return shares, np.sqrt(shares * (1 - shares) / sample.scores)
         variances = np.maximum(np.diagonal(sample.covariance)[part], 0)
-        return sample.mean[part], np.sqrt(variances / sample.blocks)
+        return shares, np.sqrt(variances / sample.blocks)
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,11 @@ import math
 from functools import cache
 
 import numpy as np
-from scipy import optimize, stats
+from scipy import optimize, special, stats
 
 Interval = tuple[float, float]
+
+_TINY = 1e-300
 
 SKEWNESS_LIMIT = 0.3
 """Above this value of |γ|z³/3, γ the skewness of the estimate, the correction itself is not trusted."""
@@ -85,6 +87,29 @@ def least_blocks(skewness: float, alpha: float) -> int:
 def hull(one: Interval, other: Interval) -> Interval:
     """Return the smallest interval that contains both."""
     return min(one[0], other[0]), max(one[1], other[1])
+
+
+def divergence(mean: float, other: float) -> float:
+    """Return the Kullback-Leibler divergence of 0-1 variables, from mean ``other`` to ``mean``."""
+    return float(special.rel_entr(mean, other) + special.rel_entr(1 - mean, 1 - other))
+
+
+def bounded_mean(value: float, alpha: float, blocks: int) -> Interval:
+    """Return the interval of the mean of blocks that lie between 0 and 1, whatever their law.
+
+    All means μ for which B·KL(value, μ) is at most log(2/alpha), with the divergence of 0-1 variables.
+    Source: W. Hoeffding, Probability Inequalities for Sums of Bounded Random Variables, J. Am. Stat. Assoc.
+    58 (1963), 13-30, theorem 1; it holds for every sample size.
+    """
+    allowed = math.log(2 / alpha) / blocks
+
+    def lower(mean: float) -> float:
+        def excess(other: float) -> float:
+            return divergence(mean, other) - allowed
+
+        return float(optimize.brentq(excess, _TINY, mean, xtol=1e-12)) if excess(_TINY) > 0 else 0.0
+
+    return lower(value), 1 - lower(1 - value)
 
 
 def kolmogorov(alpha: float, scores: int) -> float:

@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING
 from verify.report import numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from verify.evidence import Calibration, Counted
 
 
 @dataclass(frozen=True)
 class LevelRow:
-    """All cells tried at one level: how often the interval missed over all, and in the worst cell."""
+    """All cells tried at one level: how often the interval missed over all, and in the worst cell.
 
+    ``what`` names the event in the first of the rows about it and is empty in the others.
+    """
+
+    what: str
     level: str
     cells: str
     trials: str
@@ -54,9 +58,17 @@ def calibration(table: Calibration | None) -> CalibrationView | None:
     """Return the stored study as the report prints it, or None where the run holds none."""
     if table is None:
         return None
-    levels = sorted({row.level for row in table.rows if row.level is not None}, reverse=True)
+    by_level: dict[tuple[str, float], list[Counted]] = {}
+    for row in table.rows:
+        if row.level is not None:
+            by_level.setdefault((row.what, row.level), []).append(row)
+    events = list(dict.fromkeys(what for what, _ in by_level))
+    order = sorted(by_level, key=lambda key: (events.index(key[0]), -key[1]))
     return CalibrationView(
-        levels=tuple(_of_level(level, [r for r in table.rows if r.level == level]) for level in levels),
+        levels=tuple(
+            _of_level("" if place and order[place - 1][0] == key[0] else key[0], key[1], by_level[key])
+            for place, key in enumerate(order)
+        ),
         events=tuple(_event(row) for row in table.rows if row.level is None),
         confidence=numbers.percent(table.confidence),
         seed=str(table.seed),
@@ -64,11 +76,11 @@ def calibration(table: Calibration | None) -> CalibrationView | None:
     )
 
 
-def _of_level(level: float, rows: Iterable[Counted]) -> LevelRow:
-    rows = list(rows)
+def _of_level(what: str, level: float, rows: Sequence[Counted]) -> LevelRow:
     trials, events = sum(row.trials for row in rows), sum(row.events for row in rows)
     worst = max(rows, key=lambda row: row.events / row.trials)
     return LevelRow(
+        what=what[:1].upper() + what[1:],
         level=numbers.small(level),
         cells=numbers.count(len(rows)),
         trials=numbers.count(trials),

@@ -103,6 +103,7 @@ class CardView:
     facts: tuple[tuple[str, Prose, Prose, str], ...]
     references: tuple[tuple[str, Prose, str | None], ...]
     digest: str
+    citation: str
 
 
 def card(claim: ClaimRecord, number: str) -> CardView:
@@ -143,6 +144,8 @@ def card(claim: ClaimRecord, number: str) -> CardView:
         facts=tuple(_fact(claim.id, fact) for fact in claim.facts),
         references=tuple((ref.key, Prose(ref.text), _web_address(ref.url)) for ref in claim.references),
         digest=claim.digest,
+        citation=f"sdpa-verify, claim {claim.id}: {plain(claim.title)}. "
+        f"{badge(claim.verdict).word.capitalize()}; evidence {claim.digest[:16]}.",
     )
 
 

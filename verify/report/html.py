@@ -25,10 +25,12 @@ def render_html(record: RunRecord, parts: Parts | None = None) -> str:
     medium = InPage(parts.figures)
     body = render("report.html.j2", parts.view, parts.formulas, medium, definitions=medium.definitions)
     # The faces carry just the characters of this page; those of its markup are among them, at no cost.
-    style = rules_for_screen("".join(sorted(set(body)))) + _styles("common.css", "page.css")
-    return body.replace("/* style */", style, 1)
+    style = rules_for_screen("".join(sorted(set(body)))) + _joined("common.css", "page.css")
+    # A claim's own text may hold the place holder too; the real one comes last.
+    before, _, after = body.replace("/* style */", style, 1).rpartition("/* script */")
+    return before + _joined("row.js", "page.js") + after
 
 
-def _styles(*names: str) -> str:
+def _joined(*names: str) -> str:
     folder = resources.folder("templates")
     return "".join((folder / name).read_text(encoding="utf-8") for name in names)

@@ -36,6 +36,10 @@ _PLAIN_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789−")
 class Medium(Protocol):
     """How a page takes pictures in: inline, or as images fetched by name."""
 
+    @property
+    def folds(self) -> bool:
+        """Whether parts of the page can fold."""
+
     def formula(self, formula: Formula, style: str, words: str) -> Markup:
         """Return markup for a formula."""
 
@@ -48,6 +52,8 @@ class Medium(Protocol):
 
 class InPage:
     """Pictures as inline SVG in the text's own colour; glyphs are defined once for the page."""
+
+    folds = True
 
     def __init__(self, figures: Mapping[str, str]) -> None:
         self._figures = figures
@@ -85,6 +91,8 @@ class InPage:
 
 class OnPaper:
     """Pictures as images; ``images``, ``formulas`` and ``marks`` hold those used, by their addresses."""
+
+    folds = False
 
     def __init__(self, figures: Mapping[str, str]) -> None:
         self._figures = figures
@@ -136,6 +144,7 @@ def render(template: str, view: ReportView, formulas: Formulas, medium: Medium, 
         display=setter.display,
         mark=medium.mark,
         figure=medium.figure,
+        folds=medium.folds,
         verdicts={verdict.value: badge(verdict) for verdict in Verdict},
         alarm=badge(Proof.FAILED),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Idx, Indexed, IndexedBase, S, Sum, factor
+from sympy import Idx, Indexed, IndexedBase, S, Sum, apart, expand, factor
 
 from verify.symbolic.derivation import Expansion, Identity, Route, Step
 from verify.symbolic.expectation import E, Population, Var, by_component, by_index, by_moments, unfold
@@ -70,3 +70,20 @@ def variance_route(variable: Any, population: Population, title: str = "Index by
     if factor(known) != known:
         steps.append(Step(factor(known), "Collecting terms", Identity()))
     return Route(title, Var(variable), tuple(steps))
+
+
+def kurtosis_route(population: Population, title: str = "Index by index") -> Route:
+    """Return E[(q·k)⁴]/E[(q·k)²]² step by step, for components with mean 0 and known fourth moments."""
+    check = Expansion(population)
+    start = E(score**4) / E(score**2) ** 2
+    split = by_index(start, population)
+    known = by_moments(by_component(split, population), population)
+    return Route(
+        title,
+        start,
+        (
+            Step(split, "Which of the four indices coincide: all, or two and two", check),
+            Step(known, "Independence, and the moments of the components", check),
+            Step(apart(expand(known), d), "Collecting powers of the dimension", Identity()),
+        ),
+    )

@@ -1,1 +1,1 @@
-"""Claims about the gradients that pass through softmax and attention."""
+"""Claims about the gradients that attention sends back."""

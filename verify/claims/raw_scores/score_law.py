@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import integrate as quadrature
 from scipy import stats
 from sympy import (
     Integral,
     S,
-    besselk,
     cos,
     exp,
     gamma,
@@ -36,6 +32,7 @@ from verify.montecarlo.experiment import Control, Experiment, Quantity, Toleranc
 from verify.montecarlo.scores import ScorePairs
 from verify.symbolic.characteristic import OF_SCORE, START, STEPS, t
 from verify.symbolic.derivation import By, Derivation, Route, Step
+from verify.symbolic.law import DENSITY, distribution, x
 from verify.symbolic.predict import function
 from verify.symbolic.printing import Ordered
 from verify.symbolic.scores import d
@@ -50,11 +47,7 @@ GRID = 256
 LABEL = "largest gap between measured and exact distribution function"
 ONE = Tolerance(0.5, 1.0, "a probability of 1")
 
-x = Ordered("x", "x", positive=True)
 f = Ordered("f(x)", "f", positive=True)
-NU = (d - 1) / 2
-DENSITY = x**NU * besselk(NU, x) / (sqrt(pi) * gamma(d / 2) * 2**NU)
-"""For x > 0; the law is symmetric."""
 
 
 def _transforms_to(before: Any, after: Any) -> bool:
@@ -119,22 +112,11 @@ def derive() -> Derivation:
     return Derivation(f, DENSITY, (by_transform, mixture))
 
 
-def _at_dimension(density: Callable[[float, int], float], dimension: int, point: float) -> float:
-    return density(point, dimension)
-
-
-def _distribution(density: Callable[[float], float], points: Array) -> Array:
-    """Return the symmetric law's distribution function at increasing positive ``points``."""
-    edges = np.concatenate([[0.0], points])
-    pieces = [quadrature.quad(density, low, high, epsabs=1e-12)[0] for low, high in pairwise(edges)]
-    return 0.5 + np.cumsum(pieces)
-
-
 def _equally_probable(density: Callable[[float], float], dimension: int) -> Array:
     """Return positive points about equally probable apart, by interpolating the distribution function."""
     fine = np.geomspace(1e-4, 12.0, 400) * np.sqrt(dimension)
     wanted = 0.5 + np.arange(1, GRID // 2) / GRID
-    points: Array = np.interp(wanted, _distribution(density, fine), fine)
+    points: Array = np.interp(wanted, distribution(density, fine), fine)
     return points
 
 
@@ -151,18 +133,18 @@ def _both_sides(upper: Array) -> tuple[float, ...]:
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # one for all d
     """Compare the distribution of independent scores with the integral of the derived density."""
-    density = function((x, d), derivation.result, "scipy")
     checks, laws = [], {}
     for n in DIMENSIONS:
-        of_n = partial(_at_dimension, density, n)
+        of_n = function((x,), derivation.result.subs(d, n), "scipy")
         points = _equally_probable(of_n, n)
-        laws[n] = (points, _both_sides(_distribution(of_n, points)))
+        laws[n] = (points, _both_sides(distribution(of_n, points)))
         distance = DistanceToLaw(laws[n][1])
         cell = _cell(n, points)
         checks.append(Quantity(f"distance-d{n}", LABEL, cell, distance, prediction(S.Zero), ONE))
     one, two = checks[0], checks[1]
     normal = DistanceToLaw(_both_sides(stats.norm.cdf(laws[1][0])))
-    other = DistanceToLaw(_both_sides(_distribution(partial(_at_dimension, density, 3), laws[2][0])))
+    of_three = function((x,), derivation.result.subs(d, 3), "scipy")
+    other = DistanceToLaw(_both_sides(distribution(of_three, laws[2][0])))
     controls = (
         Control(
             "a score of one dimension is normal, with variance 1",

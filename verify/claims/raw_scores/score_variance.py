@@ -76,7 +76,7 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
     """Return the variances at the dimensions that sources print, and that of a single product."""
     of_product = evaluate(Var(one_product()), STANDARD)
     printed = (
-        fact(f"variance-d{n}", f"variance of a score at $d_k = {n}$", derivation.result.subs(d, n))
+        fact(f"exact-variance-d{n}", f"variance of a score at $d_k = {n}$", derivation.result.subs(d, n))
         for n in (1, 2, 8, 64, 512)
     )
     return (fact("product-variance", "variance of one product $q_i k_i$", of_product), *printed)

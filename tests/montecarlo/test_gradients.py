@@ -1,0 +1,103 @@
+"""The sampler of row gradients: its statistics equal those of a loss differentiated numerically."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from verify.montecarlo import gradients
+from verify.montecarlo.components import NORMAL
+from verify.montecarlo.gradients import RowGradients
+
+if TYPE_CHECKING:
+    from verify.montecarlo.components import Array
+
+GRID, SCALED_GRID = (0.2, 0.9, 2.5), (0.4, 1.1)
+
+
+class Spy:
+    """A law that keeps what it draws."""
+
+    def __init__(self) -> None:
+        self.drawn: list[Array] = []
+
+    def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+        """Draw normals and keep a copy."""
+        values = NORMAL.draw(rng, shape)
+        self.drawn.append(values.copy())
+        return values
+
+
+def loss(queries: Array, keys: Array, values: Array, upstream: Array, scale: float) -> float:
+    """Return Σ G∘O of attention written out in loops, whose gradient at the output is G."""
+    total = 0.0
+    for query, g in zip(queries, upstream, strict=True):
+        weights = [math.exp(scale * float(query @ key)) for key in keys]
+        for weight, value in zip(weights, values, strict=True):
+            total += weight / math.fsum(weights) * float(value @ g)
+    return total
+
+
+def numeric(of: int, arrays: list[Array], scale: float) -> Array:
+    """Return the gradient of the loss with respect to one of its arrays by central differences."""
+    found = np.zeros_like(arrays[of])
+    for place in np.ndindex(found.shape):
+        ends = []
+        for step in (1e-5, -1e-5):
+            moved = [one.copy() for one in arrays]
+            moved[of][place] += step
+            queries, keys, values, upstream = moved
+            ends.append(loss(queries, keys, values, upstream, scale))
+        found[place] = (ends[0] - ends[1]) / 2e-5
+    return found
+
+
+@pytest.mark.parametrize(("keys", "d", "rows", "size"), [(3, 4, 2, 1.0), (2, 1, 3, 1.0), (4, 9, 2, 0.3)])
+def test_statistics_by_differences(
+    monkeypatch: pytest.MonkeyPatch, keys: int, d: int, rows: int, size: float
+) -> None:
+    """Every statistic is that of the numerically differentiated gradients, row by row and key by key."""
+    spy: Any = Spy()
+    monkeypatch.setattr(gradients, "NORMAL", spy)
+    value_d, cut = 2, 0.5
+    sampler = RowGradients(keys, d, rows, value_d, cut, GRID, SCALED_GRID, query_size=size)
+    found = sampler.sample(np.random.default_rng(d), 3)
+    assert found.shape == (3, 6 + len(GRID) + len(SCALED_GRID))
+    assert sum(one.size for one in spy.drawn) == 3 * sampler.coordinates
+    for block in range(3):
+        arrays = [one[block] for one in spy.drawn]
+        arrays[0] = size * arrays[0]
+        expected: list[float] = []
+        norms = []
+        for scale in (1.0, 1 / math.sqrt(d)):
+            of_queries = (numeric(0, arrays, scale) ** 2).sum(axis=1) * keys / value_d
+            of_keys = (numeric(1, arrays, scale) ** 2).sum(axis=1) * keys**2 / (rows * value_d)
+            norms.append((of_queries, of_keys))
+        for which in (0, 1):
+            plain, scaled = norms[0][which], norms[1][which]
+            capped = [min(float(one), cut) for one in plain]
+            expected += [float(np.mean(plain)), float(np.mean(scaled)), float(np.mean(capped))]
+        for grid, (squares, _) in zip((GRID, SCALED_GRID), norms, strict=True):
+            expected += [sum(math.sqrt(one) <= point for one in squares) / rows for point in grid]
+        assert np.allclose(found[block], expected, rtol=1e-6, atol=1e-8)
+
+
+def test_at_one_dimension_both_scales_are_the_same() -> None:
+    """With d = 1 the scale is 1: every statistic of the scaled side equals the unscaled one."""
+    found = RowGradients(5, 1, 4, 3, math.inf, GRID, GRID).sample(np.random.default_rng(3), 6)
+    assert np.array_equal(found[:, 0], found[:, 1])
+    assert np.array_equal(found[:, 3:5], found[:, [4, 5]])
+    assert np.array_equal(found[:, 6:9], found[:, 9:])
+
+
+def test_cutting_off_lowers_only_the_unscaled_side() -> None:
+    """The cut-off mean square is at most the full one, and the scaled one does not know of it."""
+    plain, cut = (
+        RowGradients(6, 16, 8, 3, limit).sample(np.random.default_rng(4), 40) for limit in (math.inf, 2.0)
+    )
+    assert np.array_equal(plain[:, [0, 1, 3, 4]], cut[:, [0, 1, 3, 4]])
+    assert np.all(cut[:, [2, 5]] <= np.minimum(plain[:, [0, 3]], 2.0))
+    assert np.array_equal(plain[:, [2, 5]], plain[:, [0, 3]])

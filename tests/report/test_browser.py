@@ -1,0 +1,180 @@
+# ruff: noqa: E501 - the probe is JavaScript
+"""The page in a real browser: no error, nothing fetched, and everything on it works."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from verify.report.html import render_html
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from verify.evidence import RunRecord
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs Chromium or Chrome on the PATH")
+
+LISTENER = """<script>window.problems = [];
+addEventListener("error", (event) => problems.push(String(event.message)));
+addEventListener("securitypolicyviolation", (event) => problems.push(event.violatedDirective));
+for (const name of ["error", "warn"]) console[name] = (...what) => problems.push(what.join(" "));
+</script>"""
+
+PROBE = """<script>{
+const $ = (s) => document.querySelector(s), $$ = (s) => [...document.querySelectorAll(s)];
+const found = {};
+const change = (element, value, kind) => {
+  element.value = value;
+  element.dispatchEvent(new Event(kind, { bubbles: true }));
+};
+found.broken = $$("a[href^='#']").map((a) => a.getAttribute("href").slice(1)).filter((id) => !document.getElementById(id));
+const ids = $$("[id]").map((e) => e.id);
+found.twice = ids.filter((id, place) => ids.indexOf(id) !== place);
+found.outside = $$("[src], link[href]").map((e) => e.src || e.href).filter((a) => !a.startsWith("data:"));
+found.requests = performance.getEntriesByType("resource").map((e) => e.name).filter((n) => !n.startsWith("data:"));
+const bars = () => $("svg[data-panel=probabilities]").innerHTML;
+found.explorer = !$("#explorer").hidden;
+const first = bars();
+change($("#dimension"), 10, "input");
+found.sameDimension = bars() === first;
+change($("select[name=scale]"), "one", "input");
+const tell = $("[data-tell=probabilities]").textContent;
+found.largest = parseFloat(tell.match(/largest ([0-9.]+)/)[1]);
+change($("#keys"), 8, "input");
+found.bars = $$("svg[data-panel=scores] rect").length;
+const before = bars();
+$("#explorer form button").click();
+found.sameDraw = bars() === before;
+const [chapter, verdict] = $$("#filters select");
+change(chapter, "chapter-2", "change");
+found.shown = $$("article.card:not([hidden])").map((card) => card.id);
+found.count = $("#filters output").textContent;
+change(chapter, "", "change");
+found.folded = $$("details.unfold").every((one) => !one.open);
+const table = $("#score-variance table.checks");
+table.querySelector("button.sort").click();
+table.querySelector("button.sort").click();
+found.sorted = [...table.querySelectorAll("tbody:first-of-type tr:not(.group)")].map((row) => row.cells[1].textContent);
+found.copies = $$("button.copy").length;
+found.cards = $$("article.card").length;
+found.headings = $$("h1, h2, h3, h4, h5").filter((h) => !h.closest("[hidden]")).map((h) => Number(h.tagName[1]));
+found.names = $$("button, select, input").filter((e) => !(e.ariaLabel || e.textContent.trim() || e.labels?.length)).length;
+found.paper = getComputedStyle(document.body).backgroundColor;
+found.width = document.documentElement.scrollWidth;
+found.problems = problems;
+document.body.append(Object.assign(document.createElement("pre"), { id: "probe", textContent: JSON.stringify(found) }));
+}</script>"""
+
+
+def seen(page: str, folder: Path, *options: str) -> dict[str, Any]:
+    """Return what the probe finds in ``page``, opened from a file."""
+    file = folder / "page.html"
+    probed = page.replace("<style>", LISTENER + "<style>", 1)
+    file.write_text(probed.replace("</body>", PROBE + "</body>"), encoding="utf-8")
+    command = [
+        str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}",
+        "--virtual-time-budget=5000", *options, "--dump-dom", file.as_uri(),
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    probe = re.search(r'<pre id="probe">(.*?)</pre>', done.stdout, re.DOTALL)
+    assert probe, "the page's scripts did not reach their end"
+    found: dict[str, Any] = json.loads(html.unescape(probe[1]))
+    return found
+
+
+@pytest.fixture(scope="module")
+def page(quick: RunRecord) -> str:
+    """Return the quick run's page."""
+    return render_html(quick)
+
+
+@pytest.fixture(scope="module")
+def found(page: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Return what the probe finds in a wide window."""
+    return seen(page, tmp_path_factory.mktemp("wide"), "--window-size=1280,900")
+
+
+def test_no_error_and_nothing_from_outside(found: dict[str, Any]) -> None:
+    """Opened from a file, without a network: no message, no request, no address."""
+    assert found["problems"] == []
+    assert found["outside"] == []
+    assert found["requests"] == []
+
+
+def test_every_anchor_resolves(found: dict[str, Any]) -> None:
+    """Each link within the page has its target, and each target its own name."""
+    assert found["broken"] == []
+    assert found["twice"] == []
+
+
+def test_the_explorer_redraws(found: dict[str, Any]) -> None:
+    """Sliders and choices change the picture at once; without scaling 1024 dimensions freeze the row."""
+    assert found["explorer"]
+    assert not found["sameDimension"]
+    assert found["largest"] > 0.9
+    assert found["bars"] == 256
+    assert not found["sameDraw"]
+
+
+def test_claims_can_be_filtered(found: dict[str, Any], quick: RunRecord) -> None:
+    """Choosing a chapter leaves its claims and says how many."""
+    second = [claim.id for claim in quick.claims if claim.chapter == "scaling"]
+    assert found["shown"] == second
+    assert found["count"] == f"{len(second)} of {len(quick.claims)} claims shown"
+
+
+def test_tables_sort_and_derivations_fold(found: dict[str, Any]) -> None:
+    """A second click on a column's head sorts it downwards, by value and not by its letters."""
+    values = [float(text.replace("\N{NARROW NO-BREAK SPACE}", "")) for text in found["sorted"]]
+    assert values == sorted(values, reverse=True)
+    assert len(values) > 5
+    assert found["folded"]
+
+
+def test_controls_have_names_and_headings_their_order(found: dict[str, Any]) -> None:
+    """A screen reader meets no nameless control, and no heading more than one level deeper than the last."""
+    assert found["names"] == 0
+    assert found["copies"] == 2 * found["cards"]
+    levels = found["headings"]
+    assert levels[0] == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+
+
+def test_dark_scheme(page: str, found: dict[str, Any], tmp_path: Path) -> None:
+    """Where the reader prefers dark, the paper is dark."""
+    dark = seen(page, tmp_path, "--blink-settings=preferredColorScheme=0")
+    assert found["paper"] == "rgb(255, 255, 255)"
+    assert dark["paper"] == "rgb(20, 23, 26)"
+
+
+def test_a_phone_scrolls_one_way_only(page: str, tmp_path: Path) -> None:
+    """In a frame as wide as a phone nothing sticks out."""
+    inner = tmp_path / "inner.html"
+    inner.write_text(page, encoding="utf-8")
+    script = (
+        'onload = () => document.body.append(document.getElementById("f").contentDocument.'
+        "documentElement.scrollWidth)"
+    )
+    outer = tmp_path / "outer.html"
+    outer.write_text(
+        f'<iframe id="f" src="{inner.name}" style="width:390px;height:800px;border:0"></iframe>'
+        f"<script>{script}</script>",
+        encoding="utf-8",
+    )
+    command = [
+        str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files",
+        f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=5000", "--dump-dom", outer.as_uri(),
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    width = re.search(r"(\d+)\s*</body>", done.stdout)
+    assert width
+    assert 0 < int(width[1]) <= 390

@@ -1,0 +1,30 @@
+"""The law of a score: density and mixture agree, and both with a simulation's share."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from verify.symbolic.law import DENSITY, below, distribution, x
+from verify.symbolic.predict import function
+from verify.symbolic.scores import d
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 7, 64])
+@pytest.mark.parametrize("point", [0.1, 1.0, 5.0])
+def test_density_and_mixture_agree(dimension: int, point: float) -> None:
+    """Two routes to the same probability: integrating the density, averaging the normal law."""
+    density = function((x,), DENSITY.subs(d, dimension), "scipy")
+    direct = distribution(density, np.array([point]))[0]
+    assert below(dimension, point) == pytest.approx(direct, abs=1e-11)
+    assert below(dimension, -point) == pytest.approx(1 - direct, abs=1e-11)
+
+
+def test_two_dimensions_are_laplace() -> None:
+    """In two dimensions a score has the Laplace law, in closed form."""
+    assert below(2, -1.5) == pytest.approx(np.exp(-1.5) / 2, abs=1e-12)
+
+
+def test_thousands_of_dimensions_are_nearly_normal() -> None:
+    """No overflow far out, and the normal law within a hundred-thousandth."""
+    assert below(4000, 4000**0.5) == pytest.approx(0.841345, abs=1e-4)

@@ -1,0 +1,1 @@
+"""Claims on where the others stop, and the formula that takes over there."""

@@ -1,0 +1,165 @@
+"""The variance within a row, not the total one, is what the softmax sees."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sympy import IndexedBase, Sum, factor, simplify, sqrt
+
+from verify.claim import Claim, Findings
+from verify.conditions import FINITE_VARIANCE, INDEPENDENT
+from verify.designs import biased, capped, exactly, prediction
+from verify.evidence import Assumption, Figure
+from verify.montecarlo.blocks import Cell
+from verify.montecarlo.components import NORMAL, UNIT_INTERVAL, ComponentLaw
+from verify.montecarlo.estimands import Smooth, component
+from verify.montecarlo.experiment import Control, Experiment, Quantity
+from verify.montecarlo.linked import RowSpread
+from verify.pictures import against_dimension, curve, measured
+from verify.symbolic.derivation import Derivation, Evaluation, Expansion, Identity, Route, Step
+from verify.symbolic.expectation import E, Population, Var, by_component, by_index, by_moments, evaluate
+from verify.symbolic.predict import function
+from verify.symbolic.printing import Ordered
+from verify.symbolic.scores import GENERAL, d, index, k, mu_k, mu_q, q, score, sigma_k, sigma_q
+
+DIMENSIONS = (1, 8, 64, 256)
+LABEL = "mean variance of the scores within a row"
+ROW, COLUMN = (Smooth(component(place).value, component(place).gradient, positive=True) for place in (0, 1))
+
+other = IndexedBase(Ordered("k'", "q3"))
+_KEY = GENERAL.moments[k]
+POPULATION = Population({**GENERAL.moments, other: _KEY}, d)
+sibling = Sum(q[index] * other[index], (index, 1, d))
+"""The score of the same query with another key."""
+
+
+def derive() -> Derivation:
+    """Derive the expected variance of one query's scores from the product of two of them."""
+    check = Expansion(POPULATION)
+    start = E(score**2) - E(score * sibling)
+    split = by_index(start, POPULATION)
+    known = by_moments(by_component(split, POPULATION), POPULATION)
+    result = d * (sigma_q**2 + mu_q**2) * sigma_k**2
+    route = Route(
+        "The same query, two keys",
+        start,
+        (
+            Step(split, "Equal and different indices apart", check),
+            Step(known, "Independence, and the moments of the components", check),
+            Step(result, "Collecting terms", Identity()),
+        ),
+    )
+    total = evaluate(Var(score), GENERAL)
+    rest = Route(
+        "What is left of the total variance: a shift of whole rows, which softmax ignores",
+        Var(score) - result,
+        (
+            Step(
+                factor(simplify(total - result)),
+                r"$\operatorname{Var}$ of the rows' own means",
+                Evaluation(GENERAL),
+            ),
+        ),
+    )
+    return Derivation(start, result, (route,), lemmas=(rest,))
+
+
+def _at(expression: Any, query: ComponentLaw, key: ComponentLaw) -> Any:
+    of_laws = {
+        mu_q: exactly(query.mean),
+        mu_k: exactly(key.mean),
+        sigma_q: sqrt(exactly(query.variance)),
+        sigma_k: sqrt(exactly(key.variance)),
+    }
+    return simplify(expression.subs(of_laws))
+
+
+def _cell(n: int, law: ComponentLaw, prefix: str) -> Cell:
+    settings = (("d_k", n), ("query", law.name), ("key", law.name), ("block", "32×32"))
+    return Cell(f"{prefix}d{n}", settings, RowSpread(n, 32, 32, law, law))
+
+
+def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+    """Measure the variance within rows for components with and without a mean."""
+    checks = []
+    for prefix, law in (("uniform-", UNIT_INTERVAL), ("normal-", NORMAL)):
+        expected = _at(derivation.result, law, law)
+        checks += [
+            Quantity(
+                f"{prefix}row-d{n}",
+                LABEL,
+                _cell(n, law, prefix),
+                ROW,
+                prediction(expected.subs(d, n)),
+                capped(2.0, tolerance),
+            )
+            for n in DIMENSIONS
+        ]
+    at64 = checks[DIMENSIONS.index(64)]
+    total = _at(evaluate(Var(score), GENERAL), UNIT_INTERVAL, UNIT_INTERVAL).subs(d, 64)
+    row = _at(derivation.result, UNIT_INTERVAL, UNIT_INTERVAL).subs(d, 64)
+    spread = exactly(UNIT_INTERVAL.variance) ** 2 * 64
+    controls = (
+        Control(
+            r"rows vary as much as all scores together: $7d_k/144$ for $U(0, 1)$",
+            Quantity("total-variance", LABEL, at64.cell, ROW, prediction(total)),
+            truth=float(row),
+        ),
+        Control(
+            r"rows vary by $d_k\sigma_q^2\sigma_k^2$, whatever the means",
+            Quantity("without-means", LABEL, at64.cell, ROW, prediction(spread)),
+            truth=float(row),
+        ),
+        biased(at64, tolerance),
+    )
+    return Experiment(tuple(checks), controls)
+
+
+def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
+    """Draw the row variance of uniform components below the total one."""
+    span = (DIMENSIONS[0], DIMENSIONS[-1])
+    row = _at(derivation.result, UNIT_INTERVAL, UNIT_INTERVAL)
+    total = _at(evaluate(Var(score), GENERAL), UNIT_INTERVAL, UNIT_INTERVAL)
+    return (
+        against_dimension(
+            "rows-and-total",
+            "Rows vary less than the whole matrix",
+            "For components from U(0, 1) the measured variance within rows lies on d over 36, below the "
+            "total variance of 7 d over 144.",
+            "variance of the scores",
+            (
+                curve("within a row: $d_k/36$", "truth", function((d,), row), span),
+                curve("total: $7d_k/144$", "control", function((d,), total), span),
+                measured((findings.checks[f"uniform-row-d{n}"] for n in DIMENSIONS), "measured"),
+            ),
+        ),
+    )
+
+
+CLAIM = Claim(
+    id="row-variance",
+    order=50,
+    title="The softmax sees the variance within a row, not the total one",
+    statement=(
+        r"The scores of one query vary by $d_k(\sigma_q^2 + \mu_q^2)\sigma_k^2$ on average; the rest of "
+        r"the total "
+        r"variance, $d_k\sigma_q^2\mu_k^2$, shifts whole rows. For components from $U(0, 1)$: $d_k/36$ of "
+        r"$7d_k/144$."
+    ),
+    meaning=(
+        "Adding a number to all scores of a query changes no softmax weight, so the part of the variance "
+        "that comes from "
+        "the keys' mean does nothing. For centred keys both variances agree. With the positive components "
+        "that follow a "
+        "ReLU, the total variance overstates what the softmax feels, and the rest is a matter of the mean."
+    ),
+    assumptions=(
+        INDEPENDENT,
+        Assumption(id="alike", text="The components of queries have one law, those of keys another."),
+        FINITE_VARIANCE,
+    ),
+    references=(),
+    derive=derive,
+    experiment=experiment,
+    figures=figures,
+)

@@ -1,0 +1,144 @@
+"""A vector's score with itself: mean d_k, variance 2 d_k."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sympy import IndexedBase, S, Sum, Symbol, sqrt
+
+from verify.claim import Claim, Findings
+from verify.designs import biased, capped, prediction
+from verify.evidence import Assumption, Figure
+from verify.montecarlo.blocks import Cell
+from verify.montecarlo.components import NORMAL, UNIFORM, ComponentLaw
+from verify.montecarlo.estimands import component, variance
+from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
+from verify.montecarlo.linked import LinkedPairs
+from verify.pictures import against_dimension, curve, measured
+from verify.symbolic.derivation import Derivation
+from verify.symbolic.expectation import Population, Var
+from verify.symbolic.predict import function
+from verify.symbolic.scores import d, index, mean_route, variance_route
+
+DIMENSIONS = (1, 8, 64, 128)
+PAIRS = 32
+MEAN, VARIANCE = r"$\mathbb{E}[q\cdot q]$", r"$\operatorname{Var}(q\cdot q)$"
+kappa = Symbol("kappa", positive=True)
+skew = Symbol("gamma", real=True)
+q = IndexedBase("q")
+POPULATION = Population({q: (S.One, S.Zero, S.One, skew, kappa)}, d)
+own = Sum(q[index] ** 2, (index, 1, d))
+
+
+def derive() -> Derivation:
+    """Derive the variance for any kurtosis of the components, and the mean as a lemma."""
+    route = variance_route(own, POPULATION)
+    return Derivation(Var(own), route.end, (route,), lemmas=(mean_route(own, POPULATION, "The mean"),))
+
+
+def _cell(n: int, law: ComponentLaw = NORMAL, prefix: str = "") -> Cell:
+    settings = (("d_k", n), ("components", law.name), ("scores", "of vectors with themselves"))
+    return Cell(f"{prefix}d{n}", settings, LinkedPairs(n, PAIRS, law, ((1.0,), (1.0,)), (0.0, 0.0)))
+
+
+def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+    """Measure mean and variance over the dimensions, and the variance for uniform components."""
+    mean, spread = derivation.lemmas[0].end, derivation.result.subs(kappa, 3)
+    cells = {n: _cell(n) for n in DIMENSIONS}
+    means = tuple(
+        Quantity(
+            f"mean-d{n}",
+            MEAN,
+            cells[n],
+            component(0, block_variance=float(spread.subs(d, n)) / PAIRS),
+            prediction(mean.subs(d, n)),
+        )
+        for n in DIMENSIONS
+    )
+    spreads = tuple(
+        Quantity(
+            f"variance-d{n}",
+            VARIANCE,
+            cells[n],
+            variance(0, 1),
+            prediction(spread.subs(d, n)),
+            capped(3.0, tolerance),
+        )
+        for n in DIMENSIONS
+    )
+    of_uniform = derivation.result.subs({kappa: S(9) / 5, d: 64})
+    uniform = Quantity(
+        "uniform-variance-d64",
+        VARIANCE,
+        _cell(64, UNIFORM, "uniform-"),
+        variance(0, 1),
+        prediction(of_uniform),
+        capped(3.0, tolerance),
+    )
+    at = DIMENSIONS.index(64)
+    controls = (
+        Control(
+            "a vector's score with itself is like any other: mean 0",
+            Quantity(
+                "mean-zero",
+                MEAN,
+                cells[64],
+                component(0),
+                prediction(S.Zero),
+                Tolerance(1.0, 8.0, r"$\sqrt{d_k}$"),
+            ),
+            truth=64.0,
+        ),
+        Control(
+            "its variance is $d_k$, as for an independent key",
+            Quantity("variance-of-independent", VARIANCE, cells[64], variance(0, 1), prediction(S(64))),
+            truth=128.0,
+        ),
+        biased(means[at], tolerance),
+    )
+    return Experiment((*means, *spreads, uniform), controls)
+
+
+def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
+    """Draw the mean of a score with itself above the spread of the others."""
+    span = (DIMENSIONS[0], DIMENSIONS[-1])
+    mean: Any = derivation.lemmas[0].end
+    return (
+        against_dimension(
+            "above-the-others",
+            "A token's score with itself stands far above the spread of the others",
+            "The mean score of a vector with itself is the dimension, a straight line; three standard "
+            "deviations of scores with independent keys grow only like its root and stay below from nine on.",
+            r"score",
+            (
+                curve("with itself: $d_k$", "truth", function((d,), mean), span),
+                curve(r"with others: $3\sqrt{d_k}$", "other", function((d,), 3 * sqrt(d)), span),
+                measured((findings.checks[f"mean-d{n}"] for n in DIMENSIONS), "measured"),
+            ),
+        ),
+    )
+
+
+CLAIM = Claim(
+    id="self-score",
+    order=30,
+    title="A vector's score with itself has mean $d_k$",
+    statement=(
+        r"For independent components with mean 0, variance 1 and kurtosis $\kappa$, the score $q\cdot q$ "
+        r"has mean $d_k$ and variance $d_k(\kappa - 1)$; for normal components $2d_k$."
+    ),
+    meaning=(
+        "Where query and key are the same vector, as with tied projections, nothing averages out: the "
+        "score is the "
+        r"squared length. Divided by $\sqrt{d_k}$ it still grows like $\sqrt{d_k}$, and every token "
+        r"attends to itself. The statement on the variance needs query and key to be independent."
+    ),
+    assumptions=(
+        Assumption(id="independent", text="The components of the vector are independent."),
+        Assumption(id="standard", text=r"Each has mean 0, variance 1 and finite kurtosis $\kappa$."),
+    ),
+    references=(),
+    derive=derive,
+    experiment=experiment,
+    figures=figures,
+)

@@ -1,0 +1,191 @@
+"""E|q·k| grows like the root of the dimension."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sympy import Abs, S, Symbol, exp, gamma, gammasimp, integrate, oo, pi, simplify, sqrt
+
+from verify.claim import Claim, Findings
+from verify.conditions import INDEPENDENT, NORMAL_COMPONENTS
+from verify.designs import biased, prediction
+from verify.evidence import Figure, Reference
+from verify.montecarlo.blocks import Cell
+from verify.montecarlo.components import NORMAL
+from verify.montecarlo.estimands import Smooth, component
+from verify.montecarlo.experiment import Control, Exact, Experiment, Quantity
+from verify.montecarlo.moments import ScorePowers
+from verify.pictures import against_dimension, curve, measured
+from verify.symbolic.derivation import By, Derivation, Route, Step
+from verify.symbolic.expectation import E
+from verify.symbolic.law import DENSITY, x
+from verify.symbolic.predict import function
+from verify.symbolic.scores import d, score
+
+DIMENSIONS = (1, 2, 8, 64, 512)
+LABEL = r"$\mathbb{E}|q\cdot k|$"
+LENGTH = Symbol(r"\lVert q\rVert", positive=True)
+EXACT = 2 * gamma((d + 1) / 2) / (sqrt(pi) * gamma(d / 2))
+ASYMPTOTE = sqrt(2 * d / pi)
+MEAN_SIZE = Smooth(component(0).value, component(0).gradient, positive=True)
+
+
+def _averages_over_keys(before: Any, after: Any) -> bool:
+    """Given the query a score is normal with its length as deviation; average the size of such a number."""
+    y, deviation = Symbol("y", positive=True), Symbol("s", positive=True)
+    density = exp(-(y**2) / (2 * deviation**2)) / (deviation * sqrt(2 * pi))
+    size = simplify(2 * integrate(y * density, (y, 0, oo)) / deviation)
+    return bool(before == E(Abs(score)) and simplify(after - size * E(LENGTH)) == S.Zero)
+
+
+def _averages_over_lengths(before: Any, after: Any) -> bool:
+    """The squared length is chi-square with d degrees of freedom; average its root."""
+    w = Symbol("w", positive=True)
+    chi_square = w ** (d / 2 - 1) * exp(-w / 2) / (2 ** (d / 2) * gamma(d / 2))
+    mean = integrate(sqrt(w) * chi_square, (w, 0, oo), conds="none")
+    return bool(gammasimp(simplify(before.subs(E(LENGTH), mean) / after)) == S.One)
+
+
+def _is_the_mean_of_the_density(before: Any, after: Any) -> bool:
+    mean = integrate(2 * x * DENSITY, (x, 0, oo), meijerg=True, conds="none")
+    return before == E(Abs(score)) and bool(gammasimp(simplify(mean / after)) == S.One)
+
+
+def _product_of_neighbours(before: Any, after: Any) -> bool:
+    return bool(simplify(gammasimp(before) ** 2 - after**2) == S.Zero)
+
+
+def derive() -> Derivation:
+    """Derive the mean size by averaging over keys first, and from the exact density."""
+    by_length = Route(
+        "Keys first, then the length of the query",
+        E(Abs(score)),
+        (
+            Step(
+                sqrt(2 / pi) * E(LENGTH),
+                "Given the query, the score is normal, with the query's length as standard deviation",
+                By("SymPy integrates the mean size of a normal number", _averages_over_keys),
+            ),
+            Step(
+                EXACT,
+                "The squared length is chi-square",
+                By("SymPy integrates the mean root of a chi-square number", _averages_over_lengths),
+            ),
+        ),
+    )
+    by_density = Route(
+        "From the exact density",
+        E(Abs(score)),
+        (
+            Step(
+                EXACT,
+                "Twice the integral of x f(x)",
+                By("SymPy integrates, symbolic d", _is_the_mean_of_the_density),
+            ),
+        ),
+    )
+    share = EXACT / ASYMPTOTE
+    squeeze = Route(
+        r"The share of $\sqrt{2d_k/\pi}$ reached: at most 1 (Jensen), and times the next dimension's share",
+        share * share.subs(d, d + 1),
+        (
+            Step(
+                sqrt(d / (d + 1)),
+                r"so the share lies between $\sqrt{d_k/(d_k+1)}$ and 1",
+                By("SymPy: both squares agree", _product_of_neighbours),
+            ),
+        ),
+    )
+    return Derivation(E(Abs(score)), EXACT, (by_length, by_density), lemmas=(squeeze,))
+
+
+def _check(n: int, name: str, expected: Any) -> Quantity:
+    side = 8 if n < 8 else 32
+    cell = Cell(
+        f"d{n}",
+        (("d_k", n), ("query", NORMAL.name), ("key", NORMAL.name), ("block", f"{side}×{side}")),
+        ScorePowers(n, side, NORMAL, NORMAL, (1,)),
+    )
+    return Quantity(name, LABEL, cell, MEAN_SIZE, prediction(expected))
+
+
+def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+    """Measure the mean size over the dimensions, and hold it against its bounds at 64."""
+    result = derivation.result
+    checks = tuple(_check(n, f"magnitude-d{n}", result.subs(d, n)) for n in DIMENSIONS)
+    at64 = dict(zip(DIMENSIONS, checks, strict=True))[64]
+    truth = at64.prediction.value
+    settings = (("d_k", 64),)
+    bounds = (
+        Exact("upper-bound", LABEL, settings, prediction(ASYMPTOTE.subs(d, 64)), truth, relation="≤"),
+        Exact(
+            "lower-bound",
+            LABEL,
+            settings,
+            prediction((ASYMPTOTE * sqrt(d / (d + 1))).subs(d, 64)),
+            truth,
+            relation="≥",
+        ),
+    )
+    controls = (
+        Control(
+            r"a typical score has the size of its standard deviation, $\sqrt{d_k}$",
+            _check(64, "size-of-deviation", sqrt(S(64))),
+            truth,
+        ),
+        Control(
+            r"sizes grow in proportion to $d_k$ from $\sqrt{2/\pi}$ on",
+            _check(64, "proportional", 64 * sqrt(2 / pi)),
+            truth,
+        ),
+        biased(at64, tolerance),
+    )
+    return Experiment((*checks, *bounds), controls)
+
+
+def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
+    """Draw the measured sizes on the exact curve, below its asymptote."""
+    span = (DIMENSIONS[0], 300.0)
+    return (
+        against_dimension(
+            "sizes",
+            "A typical raw score grows like the root of the dimension",
+            "The measured mean size of a score lies on the exact curve, which from a few dimensions on "
+            "is the root of two d over pi.",
+            r"$\mathbb{E}|q\cdot k|$",
+            (
+                curve("exact", "truth", function((d,), derivation.result, "scipy"), span),
+                curve(r"$\sqrt{2d_k/\pi}$", "other", function((d,), ASYMPTOTE), span),
+                measured((findings.checks[f"magnitude-d{n}"] for n in DIMENSIONS), "measured"),
+            ),
+        ),
+    )
+
+
+CLAIM = Claim(
+    id="score-magnitude",
+    order=44,
+    title="The size of a typical score grows like the root of the dimension",
+    statement=(
+        r"For independent standard normal components, "
+        r"$\mathbb{E}|q\cdot k| = 2\,\Gamma((d_k+1)/2) \big/ (\sqrt{\pi}\,\Gamma(d_k/2))$, which tends to "
+        r"$\sqrt{2d_k/\pi}$ from below."
+    ),
+    meaning=(
+        "Scores do not grow because vectors with more components point more alike: their mean stays 0. "
+        "What grows "
+        "is their size, about 0.8 times the root of the dimension, half of them positive and half "
+        "negative. A raw score of 6 or 7 is ordinary at 64 dimensions."
+    ),
+    assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
+    references=(
+        Reference(
+            key="dlmf5",
+            text="NIST Digital Library of Mathematical Functions, chapter 5 (the gamma function).",
+            url="https://dlmf.nist.gov/5",
+        ),
+    ),
+    derive=derive,
+    experiment=experiment,
+    figures=figures,
+)

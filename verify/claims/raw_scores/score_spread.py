@@ -1,0 +1,198 @@
+"""The histogram of scores widens with the dimension."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from scipy import optimize
+from sympy import Integral, S, Symbol, diff, integrate, log, simplify
+
+from verify.claim import Claim, Findings
+from verify.conditions import INDEPENDENT
+from verify.designs import capped, exactly
+from verify.evidence import Assumption, Axis, Figure, Layer
+from verify.montecarlo.blocks import Cell
+from verify.montecarlo.components import NORMAL, UNIT_INTERVAL, ComponentLaw
+from verify.montecarlo.estimands import Quantile
+from verify.montecarlo.experiment import Control, Experiment, Prediction, Quantity
+from verify.montecarlo.scores import ScorePairs
+from verify.symbolic.derivation import By, Derivation, Identity, Route, Step
+from verify.symbolic.expectation import Var
+from verify.symbolic.law import below
+from verify.symbolic.predict import function
+from verify.symbolic.scores import GENERAL, d, mu_k, mu_q, score, sigma_k, sigma_q, variance_route
+
+NORMAL_DIMENSIONS = (2, 100)
+UNIFORM_DIMENSIONS = (3, 100, 1000)
+LEVEL = 0.95
+LABEL = "95% point of the scores, above their mean"
+_CELLS = 2048
+"""Intervals into which (0, 1) is cut to convolve the law of a product numerically."""
+
+u, v = Symbol("u", positive=True), Symbol("v", positive=True)
+PRODUCT = u - u * log(u)
+"""P(xy ≤ u) for independent x and y from U(0, 1)."""
+
+
+def _is_the_area(before: Any, after: Any) -> bool:
+    """The area below the hyperbola xy = u in the unit square, by its density and its value at 1."""
+    area = u + integrate(u / v, (v, u, 1))
+    return bool(simplify(before.doit() - area) == S.Zero and simplify(after - area) == S.Zero)
+
+
+def derive() -> Derivation:
+    """Derive the variance, which sets the width, and the law of one product of uniform components."""
+    route = variance_route(score, GENERAL)
+    product = Route(
+        r"One product of components from $U(0, 1)$: $P(q_i k_i \le u)$",
+        Integral(1, (v, 0, u)) + Integral(u / v, (v, u, 1)),
+        (
+            Step(
+                PRODUCT,
+                "The area of the unit square where the product is at most u",
+                By("SymPy integrates", _is_the_area),
+            ),
+            Step(Integral(diff(PRODUCT, u).subs(u, v), (v, 0, u)), "The integral of its density", Identity()),
+        ),
+    )
+    return Derivation(Var(score), route.end, (route,), lemmas=(product,))
+
+
+@cache
+def _uniform_point(dimension: int) -> float:
+    """Return the 95% point above the mean, by convolving the law of a product with itself numerically.
+
+    Each cell's probability sits at the cell's mean product, so that mean and spread come out right.
+    """
+    edges = np.linspace(0, 1, _CELLS + 1)
+    at_or_below = function((u,), PRODUCT, "numpy")
+    probabilities = np.diff(np.concatenate([[0.0], at_or_below(edges[1:])]))
+    size = 1 << int(np.ceil(np.log2(dimension * _CELLS + 1)))
+    spectrum = np.fft.rfft(probabilities, size) ** dimension
+    law = np.cumsum(np.fft.irfft(spectrum, size))
+    # A cell's numbers lie half a cell above its lower edge on average, up to the curvature of the density.
+    centre = float(np.sum(np.arange(_CELLS) * probabilities)) / _CELLS
+    places = np.arange(size) / _CELLS - dimension * centre
+    return float(np.interp(LEVEL, law, places + 0.5 / _CELLS))
+
+
+@cache
+def _normal_point(dimension: int) -> float:
+    """Return the 95% point of the exact law of normal components."""
+    width = dimension**0.5
+    return float(optimize.brentq(lambda point: below(dimension, point) - LEVEL, 0.1 * width, 4 * width))
+
+
+def _quantity(law: ComponentLaw, n: int, name: str, expected: float, tolerance: float) -> Quantity:
+    spread = float(_variance(law) * n) ** 0.5
+    mean = n * float(law.mean) ** 2
+    steps = np.linspace(1.0, 2.4, 141) * spread
+    sampler = ScorePairs(n, 64 if n < 1000 else 16, law, law, tuple(float(mean + step) for step in steps))
+    settings = (("d_k", n), ("components", law.name))
+    cell = Cell(f"{'uniform' if law is UNIT_INTERVAL else 'normal'}-d{n}", settings, sampler)
+    estimand = Quantile(tuple(map(float, steps)), level=LEVEL)
+    band = capped(5.0, tolerance)
+    return Quantity(name, LABEL, cell, estimand, Prediction(expected, f"{expected:.5g}"), band)
+
+
+def _variance(law: ComponentLaw) -> Any:
+    of_law = {mu_q: law.mean, mu_k: law.mean, sigma_q**2: law.variance, sigma_k**2: law.variance}
+    result = variance_route(score, GENERAL).end / d
+    return simplify(result.subs({name: exactly(value) for name, value in of_law.items()}))
+
+
+def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # laws, not moments
+    """Measure the 95% points against the exact law and against the convolved one."""
+    checks = [
+        _quantity(NORMAL, n, f"normal-point-d{n}", _normal_point(n), tolerance) for n in NORMAL_DIMENSIONS
+    ]
+    checks += [
+        _quantity(UNIT_INTERVAL, n, f"uniform-point-d{n}", _uniform_point(n), tolerance)
+        for n in UNIFORM_DIMENSIONS
+    ]
+    two, hundred = (_normal_point(n) for n in NORMAL_DIMENSIONS)
+    controls = (
+        Control(
+            "the histogram is as wide at 100 dimensions as at 2",
+            _quantity(NORMAL, 100, "same-width", two, tolerance),
+            truth=hundred,
+        ),
+        Control(
+            "its width grows in proportion to the dimension",
+            _quantity(NORMAL, 100, "proportional-width", two * 50, tolerance),
+            truth=hundred,
+        ),
+        Control(
+            "uniform components: it is 10 times as wide at 1000 dimensions as at 100",
+            _quantity(UNIT_INTERVAL, 1000, "tenfold-width", 10 * _uniform_point(100), tolerance),
+            truth=_uniform_point(1000),
+        ),
+    )
+    return Experiment(tuple(checks), controls)
+
+
+def figures(_: Derivation, findings: Findings) -> tuple[Figure, ...]:
+    """Draw the upper tails of uniform components at three dimensions, each from its mean on."""
+    layers = []
+    for n in UNIFORM_DIMENSIONS:
+        estimand = findings.cells[f"uniform-d{n}"].sampler.grid  # type: ignore[attr-defined]  # score pairs
+        points = np.asarray(estimand)[::10] - n / 4
+        shares = 1 - findings.samples[f"uniform-d{n}"].mean[::10]
+        layers.append(
+            Layer(
+                kind="points",
+                role="measured",
+                label=f"$d_k = {n}$",
+                x=tuple(map(float, points)),
+                y=tuple(map(float, shares)),
+            )
+        )
+        layers.append(
+            Layer(
+                kind="line",
+                role="truth",
+                label="",
+                x=(0.0, _uniform_point(n), _uniform_point(n)),
+                y=(1 - LEVEL, 1 - LEVEL, 0.0),
+            )
+        )
+    return (
+        Figure(
+            id="tails",
+            title="Five scores in a hundred lie beyond a point that moves out with the dimension",
+            alt="Share of scores beyond a distance above the mean, uniform components in 3, 100 and 1000 "
+            "dimensions; the derived points with five percent beyond them lie on the measured curves.",
+            x=Axis(label="distance above the mean"),
+            y=Axis(label="share of scores beyond"),
+            layers=tuple(layers),
+        ),
+    )
+
+
+CLAIM = Claim(
+    id="score-spread",
+    order=46,
+    title="Histograms of scores widen with the dimension",
+    statement=(
+        "The 95% point of the scores above their mean moves out like the root of the dimension: for "
+        "standard normal "
+        r"components from 2.30 at $d_k = 2$ to 16.4 at 100, for components from $U(0, 1)$ from 0.69 at 3 "
+        r"to 3.69 at 100 and 11.5 at 1000."
+    ),
+    meaning=(
+        "What the eye sees in histograms of dot products is right: in more dimensions they are wider, by "
+        "the root of "
+        "the ratio and not by the ratio itself. Where components have a mean, the histogram moves as a "
+        "whole as well, and in proportion to the dimension; the two must not be confused."
+    ),
+    assumptions=(
+        INDEPENDENT,
+        Assumption(id="laws", text=r"Components are standard normal, or uniform on $(0, 1)$."),
+    ),
+    references=(),
+    derive=derive,
+    experiment=experiment,
+    figures=figures,
+)

@@ -1,0 +1,123 @@
+"""Dividing by d_k^α leaves a variance that goes like d_k^(1 − 2α)."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from sympy import Rational, S, Symbol
+
+from verify.claim import Claim, Findings
+from verify.conditions import STANDARD_COMPONENTS
+from verify.designs import biased, exponent, fits, prediction, score_cell, variances
+from verify.evidence import Figure
+from verify.montecarlo.components import NORMAL
+from verify.montecarlo.experiment import Comparison, Control, Experiment, Fit
+from verify.pictures import against_dimension, curve, measured
+from verify.symbolic.derivation import Derivation, Evaluation, Route, Step
+from verify.symbolic.expectation import Var
+from verify.symbolic.predict import function
+from verify.symbolic.scores import STANDARD, d, score
+
+DIMENSIONS = (2, 16, 128, 1024)
+POWERS = {
+    "none": (S.Zero, "0"),
+    "quarter": (Rational(1, 4), "1/4"),
+    "half": (Rational(1, 2), "1/2"),
+    "three-quarters": (Rational(3, 4), "3/4"),
+    "whole": (S.One, "1"),
+}
+LABEL = r"$\operatorname{Var}(q\cdot k/d_k^{\alpha})$"
+alpha = Symbol("alpha", real=True)
+
+
+def derive() -> Derivation:
+    """Derive the variance for any power of the dimension."""
+    scaled = score * d**-alpha
+    check = Evaluation(STANDARD)
+    route = Route(
+        "The factor first",
+        Var(scaled),
+        (
+            Step(d ** (-2 * alpha) * Var(score), "A factor enters the variance squared", check),
+            Step(d ** (1 - 2 * alpha), "The variance of the raw score is the dimension", check),
+        ),
+    )
+    return Derivation(Var(scaled), route.end, (route,))
+
+
+def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+    """Measure the exponent for five powers."""
+    checks: list[Comparison] = []
+    controls: list[Control] = []
+    for name, (power, text) in POWERS.items():
+        law = derivation.result.subs(alpha, power)
+        cells = [
+            score_cell(
+                n, NORMAL, NORMAL, tolerance, scale=float(n**-power), prefix=f"{name}-",
+                scale_name=rf"$d_k^{{-{text}}}$" if power else "1",
+            )
+            for n in DIMENSIONS
+        ]  # fmt: skip
+        points = variances(cells, LABEL, partial(law.subs, d), name=f"{name}-variance")
+        (fit,) = fits(points, DIMENSIONS, rf"{LABEL}, $\alpha = {text}$", (exponent(law, f"{name}-"),))
+        checks += [*points, fit]
+        if name == "quarter":
+            controls = [_once(fit), biased(points[-1], tolerance)]
+    return Experiment(tuple(checks), tuple(controls))
+
+
+def _once(fit: Fit) -> Control:
+    wrong = Fit(
+        "power-counted-once",
+        fit.label,
+        fit.members,
+        fit.fit,
+        fit.target,
+        prediction(1 - POWERS["quarter"][0]),
+        fit.tolerance,
+    )
+    return Control(
+        r"the factor enters once, not squared: the exponent is $1 - \alpha$ ($\alpha = 1/4$)", wrong, 0.5
+    )
+
+
+def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
+    """Draw the five lines on logarithmic axes."""
+    span = (DIMENSIONS[0], DIMENSIONS[-1])
+    layers = []
+    for name, (power, text) in POWERS.items():
+        law = function((d,), derivation.result.subs(alpha, power))
+        layers.append(curve(rf"$\alpha = {text}$", "truth", law, span))
+        layers.append(measured((findings.checks[f"{name}-variance-d{n}"] for n in DIMENSIONS), ""))
+    return (
+        against_dimension(
+            "fan",
+            "Only the exponent one half keeps the variance level",
+            "Variances of the score over d to the power alpha, for five powers from 0 to 1: straight lines "
+            "on logarithmic axes that rise, stay level at one half, and fall.",
+            r"variance of $q\cdot k/d_k^{\alpha}$",
+            layers,
+        ),
+    )
+
+
+CLAIM = Claim(
+    id="scaling-exponent",
+    order=50,
+    title="Each power of the dimension has its own exponent",
+    statement=(
+        r"For independent components with mean 0 and variance 1, "
+        r"$\operatorname{Var}(q\cdot k/d_k^{\alpha}) = d_k^{1 - 2\alpha}$ for every $\alpha$."
+    ),
+    meaning=(
+        r"The usual scale, $\alpha = \tfrac12$, sits between two worlds: less of it and scores grow with "
+        r"the dimension, "
+        "more of it and they fade. There is no second level line, and being a little off costs little at 64 "
+        r"dimensions: $\alpha = 0.45$ leaves a variance of 1.5."
+    ),
+    assumptions=STANDARD_COMPONENTS,
+    references=(),
+    derive=derive,
+    experiment=experiment,
+    figures=figures,
+)

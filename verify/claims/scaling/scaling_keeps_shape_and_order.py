@@ -1,0 +1,143 @@
+"""Scaling changes the spacing of the scores and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sympy import Mul, S, Symbol, factor, log, sign
+
+from verify.claim import Claim
+from verify.designs import prediction
+from verify.evidence import Assumption
+from verify.montecarlo.attention import softmax
+from verify.montecarlo.blocks import Cell
+from verify.montecarlo.components import NORMAL, Array
+from verify.montecarlo.estimands import DistanceToLaw
+from verify.montecarlo.experiment import Control, Exact, Experiment, Quantity, Tolerance
+from verify.montecarlo.scores import ScorePairs
+from verify.montecarlo.streams import stream
+from verify.symbolic.derivation import By, Derivation, Identity, Route, Step
+from verify.symbolic.law import below
+from verify.symbolic.softmax import WrittenOut, p, s
+
+SIZES = (2, 5, 64, 512)
+"""Numbers of keys in the matrices whose rows are compared."""
+
+D = 64
+c = Symbol("c", positive=True)
+first, second = Symbol("s_1", real=True), Symbol("s_2", real=True)
+ORDER = "rows whose keys change their order"
+BEYOND = r"gap in $P(q\cdot k/\sqrt{d_k} \le \pm 1)$"
+ONE = Tolerance(0.5, 1.0, "a probability of 1")
+
+
+def _takes_the_factor_out(before: Any, after: Any) -> bool:
+    """Factor the difference; a positive factor has no part in its sign."""
+    (difference,) = before.args
+    positive, rest = factor(difference).as_independent(*(first, second))
+    return bool(positive.is_positive and Mul(positive, rest).equals(difference) and after == sign(rest))
+
+
+def derive() -> Derivation:
+    """Derive that order is kept, and that the softmax feels the spacing alone."""
+    order = Route(
+        "Which of two scores is larger",
+        sign(c * first - c * second),
+        (
+            Step(
+                sign(first - second),
+                "A positive factor leaves the sign of the difference",
+                By("SymPy factors the difference", _takes_the_factor_out),
+            ),
+        ),
+    )
+    odds = Route(
+        "What the softmax makes of two scores",
+        log(p[1] / p[2]),
+        (Step(s[1] - s[2], "The common denominator cancels: only the difference counts", WrittenOut()),),
+    )
+    scaled = Route(
+        "and of two scaled scores",
+        c * s[1] - c * s[2],
+        (Step(c * (s[1] - s[2]), "The spacing shrinks by the factor", Identity()),),
+    )
+    return Derivation(order.start, order.end, (order,), lemmas=(odds, scaled))
+
+
+def _drawn(keys: int) -> Array:
+    """Return a score matrix of 64 queries and so many keys, always the same one."""
+    rng = stream(0, "scaling-keeps-shape-and-order", f"keys-{keys}", 0)
+    return NORMAL.draw(rng, (64, D)) @ NORMAL.draw(rng, (keys, D)).T
+
+
+def _reordered(keys: int) -> int:
+    """Return how many rows rank their keys otherwise after scaling."""
+    scores = _drawn(keys)
+    ranks = (np.argsort(one, axis=1, kind="stable") for one in (scores, scores / D**0.5))
+    return int(np.any(next(ranks) != next(ranks), axis=1).sum())
+
+
+def _pairs(name: str, shares: tuple[float, float]) -> Quantity:
+    reach = D**0.5
+    settings = (("d_k", D), ("query", NORMAL.name), ("key", NORMAL.name))
+    cell = Cell("pairs", settings, ScorePairs(D, 64, NORMAL, NORMAL, (-reach, reach)))
+    return Quantity(name, BEYOND, cell, DistanceToLaw(shares), prediction(S.Zero), ONE)
+
+
+def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # nothing depends on it
+    """Compare ranks and shapes of drawn matrices, and measure how many scaled scores are not small."""
+    ranks = tuple(
+        Exact(f"order-n{n}", ORDER, (("keys", n), ("rows", 64)), prediction(S.Zero), _reordered(n))
+        for n in SIZES
+    )
+    shape = Exact(
+        "shape", "entries of the scaled score matrix", (("keys", 512), ("rows", 64)),
+        prediction(S(64) * 512), float((_drawn(512) / D**0.5).size),
+    )  # fmt: skip
+    upper = below(D, D**0.5)
+    beyond = _pairs("scores-beyond-one", (1 - upper, upper))
+    scores = _drawn(SIZES[-1])
+    moved = float(np.abs(softmax(scores) - softmax(scores / D**0.5)).sum(axis=1).mean())
+    controls = (
+        Control(
+            "scaling makes all scores small: none is larger than 1 in size", _pairs("all-small", (0.0, 1.0))
+        ),
+        Control(
+            "as the order stays, so do the softmax weights",
+            Exact(
+                "weights-stay",
+                "mean change of a row's weights, in all",
+                (("keys", 512),),
+                prediction(S.Zero),
+                moved,
+            ),
+        ),
+    )
+    return Experiment((*ranks, shape, beyond), controls)
+
+
+CLAIM = Claim(
+    id="scaling-keeps-shape-and-order",
+    order=70,
+    title="Scaling keeps shape and order and changes only the spacing",
+    statement=(
+        "For any factor $c > 0$, $cs_i > cs_j$ exactly when $s_i > s_j$: the score matrix keeps its shape, "
+        "every row "
+        r"its ranking and its largest entry. Only the differences shrink, and these are all that the "
+        r"softmax sees."
+    ),
+    meaning=(
+        "Scaling never decides which key wins, only by how much. Nor does it make all scores small: at 64 "
+        "dimensions "
+        "almost a third of the scaled scores are still larger than 1 in size. Its purpose is one spread in "
+        "every dimension."
+    ),
+    assumptions=(
+        Assumption(id="positive", text="The factor is positive."),
+        Assumption(id="normal", text="For the share of scores beyond 1: components are standard normal."),
+    ),
+    references=(),
+    derive=derive,
+    experiment=experiment,
+)

@@ -1,0 +1,119 @@
+"""The variance of the scores does not depend on the number of tokens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sympy import IndexedBase, S, Sum
+
+from verify.claim import Claim, Findings
+from verify.conditions import STANDARD_COMPONENTS
+from verify.designs import Wanted, biased, fits, prediction
+from verify.evidence import Axis, Figure, Layer
+from verify.montecarlo.blocks import Cell
+from verify.montecarlo.components import NORMAL
+from verify.montecarlo.estimands import variance
+from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
+from verify.montecarlo.scores import ScoreMatrices
+from verify.symbolic.blocks import square_variance
+from verify.symbolic.derivation import Derivation, Evaluation, Route, Step
+from verify.symbolic.expectation import E, Population, Var
+from verify.symbolic.scores import STANDARD, d, index, q, score, variance_route
+
+TOKENS = (2, 8, 32, 128)
+D = 64
+LABEL = r"$\operatorname{Var}(q\cdot k)$"
+_STANDARD = (S.One, S.Zero, S.One)
+
+
+def _mean_square(keys: int) -> Route:
+    """Return E of the mean squared score of one query with so many keys."""
+    bases = [IndexedBase("k" + "'" * j) for j in range(keys)]
+    population = Population(dict.fromkeys((q, *bases), _STANDARD), d)
+    squares: Any = sum(Sum(q[index] * base[index], (index, 1, d)) ** 2 for base in bases)
+    step = Step(d, "Each key adds the same, whatever the others are", Evaluation(population))
+    return Route(f"Mean square over {keys} keys of one query", E(squares) / keys, (step,))
+
+
+def derive() -> Derivation:
+    """Derive the variance of one score, in which no length occurs, and the mean square over some keys."""
+    route = variance_route(score, STANDARD, "One score: the number of tokens does not occur")
+    return Derivation(Var(score), route.end, (route,), lemmas=tuple(_mean_square(n) for n in (2, 3, 4)))
+
+
+def _check(tokens: int, expected: Any, name: str) -> Quantity:
+    moments = tuple((law.mean, law.variance, 0, law.kurtosis) for law in (NORMAL, NORMAL))
+    relative = square_variance(D, tokens, *moments) / D**2
+    settings = (("d_k", D), ("tokens", tokens), ("query", NORMAL.name), ("key", NORMAL.name))
+    cell = Cell(f"tokens-{tokens}", settings, ScoreMatrices(D, tokens, NORMAL, NORMAL))
+    return Quantity(name, LABEL, cell, variance(0, 1, block_variance=relative), prediction(expected))
+
+
+def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+    """Measure the variance over the scores of whole matrices of 2 to 128 tokens."""
+    level = derivation.result.subs(d, D)
+    checks = tuple(_check(n, level, f"variance-n{n}") for n in TOKENS)
+    rise = Tolerance(1.0, float(level) / TOKENS[-1], "the level over the largest number of tokens")
+    slope = Wanted("slope", "slope against the number of tokens", "line", "slope", S.Zero, rise)
+    controls = (
+        Control(
+            "$d_k$ is the number of words: the variance is that number",
+            _check(32, S(32), "number-of-words"),
+            D,
+        ),
+        Control("the variance doubles with the number of tokens", _check(128, level * 64, "doubles"), D),
+        biased(checks[0], tolerance),
+    )
+    return Experiment((*checks, *fits(checks, TOKENS, LABEL, (slope,))), controls)
+
+
+def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
+    """Draw the level line over the number of tokens."""
+    checks = [findings.checks[f"variance-n{n}"] for n in TOKENS]
+    ends = (float(TOKENS[0]), float(TOKENS[-1]))
+    level = float(derivation.result.subs(d, D))
+    return (
+        Figure(
+            id="level",
+            title="Longer texts have no larger scores",
+            alt="Measured variances of scores in 64 dimensions, for 2 to 128 tokens, lie on the level 64; "
+            "a variance equal to the number of tokens would be a rising line.",
+            x=Axis(label="number of tokens", scale="log"),
+            y=Axis(label=r"variance of $q\cdot k$", scale="log"),
+            layers=(
+                Layer(kind="line", role="truth", label="derived: $d_k = 64$", x=ends, y=(level, level)),
+                Layer(kind="line", role="control", label="wrong: number of tokens", x=ends, y=ends),
+                Layer(
+                    kind="points",
+                    role="measured",
+                    label="measured",
+                    x=tuple(map(float, TOKENS)),
+                    y=tuple(check.estimate for check in checks),
+                    lo=tuple(check.interval[0] for check in checks),
+                    hi=tuple(check.interval[1] for check in checks),
+                ),
+            ),
+        ),
+    )
+
+
+CLAIM = Claim(
+    id="score-variance-ignores-length",
+    order=80,
+    title="The number of tokens has no influence on the variance of a score",
+    statement=(
+        r"For independent components with mean 0 and variance 1, $\operatorname{Var}(q\cdot k) = d_k$ "
+        r"whatever the number of queries and keys."
+    ),
+    meaning=(
+        "$d_k$ counts the components of a query or key, not the words of a text, and a longer text calls "
+        "for no other "
+        "scale on this account. What the length does change is the largest of many scores and the spread "
+        "of the softmax over many keys; other claims measure that."
+    ),
+    assumptions=STANDARD_COMPONENTS,
+    references=(),
+    derive=derive,
+    experiment=experiment,
+    figures=figures,
+)

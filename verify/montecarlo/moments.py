@@ -1,0 +1,61 @@
+"""Score matrices reduced to means of powers of the scores' sizes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from verify.montecarlo.estimands import Smooth
+
+if TYPE_CHECKING:
+    from verify.montecarlo.components import Array, ComponentLaw
+
+
+@dataclass(frozen=True)
+class ScorePowers:
+    """Blocks are side×side score matrices; statistics: the mean of |S|^p for each of ``powers``."""
+
+    d: int
+    side: int
+    query: ComponentLaw
+    key: ComponentLaw
+    powers: tuple[Literal[1, 2, 4], ...]
+
+    order = 3
+
+    @property
+    def coordinates(self) -> int:
+        """Random components drawn for one block."""
+        return 2 * self.side * self.d
+
+    @property
+    def scores(self) -> int:
+        """Scores that one block holds."""
+        return self.side**2
+
+    @property
+    def held(self) -> int:
+        """Numbers that are in memory at once while one block is drawn and reduced."""
+        return self.coordinates + 3 * self.scores
+
+    def sample(self, rng: np.random.Generator, count: int) -> Array:
+        """Return the mean powers of ``count`` score matrices, shape (count, len(powers))."""
+        shape = (count, self.side, self.d)
+        scores = self.query.draw(rng, shape) @ self.key.draw(rng, shape).transpose(0, 2, 1)
+        squares = scores * scores
+        powers = {1: np.abs(scores), 2: squares, 4: squares * squares}
+        return np.stack([powers[power].mean(axis=(1, 2)) for power in self.powers], axis=1)
+
+
+def kurtosis(second: int, fourth: int) -> Smooth:
+    """Return E S⁴/(E S²)² from the positions of mean S² and mean S⁴; positive, for centred scores."""
+
+    def gradient(mean: Array) -> Array:
+        slope = np.zeros_like(mean)
+        slope[second] = -2 * mean[fourth] / mean[second] ** 3
+        slope[fourth] = mean[second] ** -2
+        return slope
+
+    return Smooth(lambda mean: float(mean[fourth] / mean[second] ** 2), gradient, positive=True)

@@ -1,0 +1,195 @@
+"""Sampler of training runs: one head of attention learns to look up, at several scales and learning rates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from verify.montecarlo.attention import gradients, probabilities
+from verify.montecarlo.components import NORMAL
+
+if TYPE_CHECKING:
+    from verify.montecarlo.components import Array
+
+LAST = 20
+"""A run has succeeded if its mean loss over so many last steps is below the goal."""
+
+WINDOW = 5
+"""The goal is reached at the end of the first so many steps with a mean loss below it."""
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """The task: find, among ``keys`` random tokens, the one that a noisy query is a copy of.
+
+    Each step draws fresh tokens of ``width`` normal components and, of every token, ``copies`` queries with
+    normal noise added. The value of key j is the j-th unit vector, so the output is the attention itself;
+    the loss, between 0 and 1, is half its mean squared distance from the right value.
+    """
+
+    keys: int = 4
+    copies: int = 2
+    width: int = 8
+    noise: float = 0.3
+
+    @property
+    def queries(self) -> int:
+        """Queries that one step shows."""
+        return self.keys * self.copies
+
+    def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> tuple[Array, Array]:
+        """Return tokens, shape (*shape, keys, width), and queries, shape (*shape, queries, width)."""
+        tokens = NORMAL.draw(rng, (*shape, self.keys, self.width))
+        queries = np.repeat(tokens, self.copies, axis=-2)
+        queries += self.noise * NORMAL.draw(rng, queries.shape)
+        return tokens, queries
+
+
+def losses(
+    task: Lookup, weights: tuple[Array, Array], tokens: Array, queries: Array, scales: Array, rates: Array
+) -> Array:
+    """Return the loss at every step of gradient descent, shape (seeds, runs, steps).
+
+    The seeds' initial ``weights`` of queries and keys have shape (seeds, runs, width, d), ``tokens`` and
+    ``queries`` are the task's, shape (seeds, steps, …); run r has scale ``scales[r]`` and learning rate
+    ``rates[r]``. All runs of a seed see the same data.
+    """
+    of_query, of_key = (one.copy() for one in weights)
+    scale, rate = scales[:, None, None], rates[:, None, None]
+    values = np.eye(task.keys)
+    wanted = np.repeat(values, task.copies, axis=0)
+    found = np.empty((*of_query.shape[:2], tokens.shape[1]))
+    for step in range(tokens.shape[1]):
+        seen, asked = tokens[:, step, None], queries[:, step, None]
+        q, k = asked @ of_query, seen @ of_key
+        weight = probabilities(q, k, scale)
+        error = weight - wanted
+        found[:, :, step] = np.einsum("srmn,srmn->sr", error, error) / (2 * task.queries)
+        back = gradients(q, k, values, weight, error / task.queries, scale)
+        of_query -= rate * (np.swapaxes(asked, -1, -2) @ back.queries)
+        of_key -= rate * (np.swapaxes(seen, -1, -2) @ back.keys)
+    return found
+
+
+@dataclass(frozen=True)
+class TrainingRuns:
+    """Blocks are seeds: one initialisation and one sequence of data, trained at every scale and rate.
+
+    Weights start normal with variance 1/width. Statistics, all between 0 and 1, with positions given by
+    the methods: for each scale and rate whether the run succeeds, its steps to the goal (over ``steps``,
+    which also stands for never), and its loss and squared loss at each of the steps ``marks``; for each
+    scale whether any rate succeeds; and for each pair of scales how the first fares against the second in
+    the share of rates that succeed, in the mean steps over all rates, and in the steps at the best rate of
+    each: whether better (1 better, ½ equal, 0 worse), and by how much ((1 + difference)/2).
+    """
+
+    d: int
+    scales: tuple[float, ...]
+    rates: tuple[float, ...]
+    steps: int
+    goal: float
+    marks: tuple[int, ...]
+    task: Lookup = Lookup()
+
+    order = 1
+
+    @property
+    def coordinates(self) -> int:
+        """Random components drawn for one block."""
+        task = self.task
+        return task.width * (self.steps * (task.keys + task.queries) + 2 * self.d)
+
+    @property
+    def scores(self) -> int:
+        """Scores that one block holds, of all steps of one run."""
+        return self.steps * self.task.keys * self.task.queries
+
+    @property
+    def held(self) -> int:
+        """Numbers that are in memory at once while one block is drawn and reduced."""
+        task = self.task
+        of_run = 4 * task.width * self.d + 2 * (task.keys + task.queries) * self.d + self.steps
+        return 2 * self.coordinates + self._runs * of_run
+
+    @property
+    def _runs(self) -> int:
+        return len(self.scales) * len(self.rates)
+
+    def success(self, scale: int, rate: int) -> int:
+        """Return the position of whether a run succeeds."""
+        return scale * len(self.rates) + rate
+
+    def steps_taken(self, scale: int, rate: int) -> int:
+        """Return the position of the share of the steps that a run takes to the goal."""
+        return self._runs + self.success(scale, rate)
+
+    def loss(self, scale: int, rate: int, mark: int) -> int:
+        """Return the position of a run's loss at one of the marks."""
+        return 2 * self._runs + self.success(scale, rate) * len(self.marks) + mark
+
+    def squared_loss(self, scale: int, rate: int, mark: int) -> int:
+        """Return the position of a run's squared loss at one of the marks."""
+        return self.loss(scale, rate, mark) + self._runs * len(self.marks)
+
+    def any_success(self, scale: int) -> int:
+        """Return the position of whether any rate succeeds."""
+        return self._runs * (2 + 2 * len(self.marks)) + scale
+
+    def better(self, scale: int, other: int, measure: int) -> int:
+        """Return the position of one scale against another: 0 successes, 1 mean steps, 2 best steps."""
+        pair = scale * len(self.scales) + other
+        return self.any_success(len(self.scales)) + 6 * pair + 2 * measure
+
+    def difference(self, scale: int, other: int, measure: int) -> int:
+        """Return the position of by how much one scale is better than another, as (1 + difference)/2."""
+        return self.better(scale, other, measure) + 1
+
+    def sample(self, rng: np.random.Generator, count: int) -> Array:
+        """Return the statistics of ``count`` seeds, one row each."""
+        shape = (count, 1, self.task.width, self.d)
+        start = NORMAL.draw(rng, shape), NORMAL.draw(rng, shape)
+        many = (count, self._runs, self.task.width, self.d)
+        size = self.task.width**-0.5
+        of_query, of_key = (np.broadcast_to(size * one, many) for one in start)
+        tokens, queries = self.task.draw(rng, (count, self.steps))
+        scales = np.repeat(self.scales, len(self.rates))
+        rates = np.tile(self.rates, len(self.scales))
+        found = losses(self.task, (of_query, of_key), tokens, queries, scales, rates)
+        return self.statistics(found)
+
+    def statistics(self, found: Array) -> Array:
+        """Return the statistics of seeds from the losses of their runs, shape (seeds, runs, steps)."""
+        count, grid = len(found), (len(found), len(self.scales), len(self.rates))
+        succeeded = (found[:, :, -LAST:].mean(axis=2) < self.goal).astype(float)
+        taken = steps_to(found, self.goal) / self.steps
+        shares, steps = succeeded.reshape(grid), taken.reshape(grid)
+        measures = (shares.mean(axis=2), -steps.mean(axis=2), -steps.min(axis=2))
+        differences = [
+            one[:, first] - one[:, second]
+            for first in range(grid[1])
+            for second in range(grid[1])
+            for one in measures
+        ]
+        compared = [(1 + one) / 2 for gap in differences for one in (_sign(gap), gap)]
+        marked = found[:, :, list(self.marks)].reshape(count, -1)
+        any_rate = shares.max(axis=2)
+        return np.concatenate(
+            [succeeded, taken, marked, marked**2, any_rate, np.stack(compared, axis=1)], axis=1
+        )
+
+
+def steps_to(found: Array, goal: float) -> Array:
+    """Return the steps after which the mean loss of the last few is below ``goal``, or all of them."""
+    reached = sliding_window_view(found, WINDOW, axis=2).mean(axis=3) < goal
+    first = reached.argmax(axis=2) + WINDOW
+    taken: Array = np.where(reached.any(axis=2), first, found.shape[2]).astype(float)
+    return taken
+
+
+def _sign(differences: Array) -> Array:
+    # Means of equal numbers in another order may differ in the last digit.
+    sign: Array = np.sign(np.round(differences, 9))
+    return sign
