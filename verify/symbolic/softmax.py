@@ -12,7 +12,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sympy import Idx, IndexedBase, S, Symbol, exp, lambdify, simplify
+from sympy import Idx, IndexedBase, Max, S, Symbol, exp, lambdify, simplify
 
 from verify.symbolic.expectation import E
 from verify.symbolic.printing import Ordered
@@ -30,6 +30,9 @@ s = IndexedBase(Ordered("s", "r"))
 p = IndexedBase(Ordered("p", "p"))
 i, j = Idx("i"), Idx("j")
 
+largest = Ordered(r"\max_i s_i", "s0", real=True)
+"""The largest of the n scores."""
+
 _STEP, _REACH = 0.2, 8.0
 """Spacing and reach of the trapezoid rule, in standard deviations."""
 
@@ -43,7 +46,7 @@ def written_out(expression: Any, keys: int) -> Any:
     """Return ``expression`` for ``keys`` keys: sums written out, probabilities as functions of the scores."""
     plain = scores(keys)
     total = sum(map(exp, plain))
-    concrete = expression.subs(n, keys).doit()
+    concrete = expression.subs({n: keys, largest: Max(*plain)}).doit()
     entries = {s[key]: plain[key - 1] for key in range(1, keys + 1)}
     entries |= {p[key]: exp(plain[key - 1]) / total for key in range(1, keys + 1)}
     return concrete.xreplace(entries)

@@ -1,0 +1,61 @@
+"""Statistics of rows: against their definitions, key by key."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from verify.montecarlo.attention import softmax
+from verify.montecarlo.components import NORMAL
+from verify.montecarlo.rows import AttentionRows, CausalRows, NormalRows, Statistic, row_statistics
+
+ALL: tuple[Statistic, ...] = ("largest", "squares", "entropy", "jacobian", "product")
+
+
+@pytest.mark.parametrize("size", [0.1, 3.0, 500.0])
+def test_definitions(size: float) -> None:
+    """Each statistic agrees with a computation of its own, also where probabilities underflow."""
+    scores = size * np.random.default_rng(1).normal(size=(6, 5))
+    found = row_statistics(scores, ALL)
+    for row, values in zip(scores, found, strict=True):
+        p = softmax(row)
+        jacobian = np.diag(p) - np.outer(p, p)
+        expected = [p.max(), np.sum(p**2), stats.entropy(p), np.sum(jacobian**2), p[0] * (1 - p[0])]
+        assert values == pytest.approx(expected, abs=1e-12)
+
+
+def test_rows_of_real_vectors() -> None:
+    """A block's statistics are the means over the rows of its own score matrix."""
+    sampler = AttentionRows(3, 2, 4, NORMAL, NORMAL, 0.5, ("entropy", "squares"))
+    found = sampler.sample(np.random.default_rng(2), 3)
+    rng = np.random.default_rng(2)
+    queries, keys = NORMAL.draw(rng, (3, 2, 3)), NORMAL.draw(rng, (3, 4, 3))
+    for block in range(3):
+        rows = [softmax(np.array([0.5 * q @ k for k in keys[block]])) for q in queries[block]]
+        expected = [np.mean([stats.entropy(p) for p in rows]), np.mean([np.sum(p**2) for p in rows])]
+        assert found[block] == pytest.approx(expected)
+    assert (sampler.coordinates, sampler.scores) == (18, 8)
+
+
+def test_normal_rows_have_their_deviation() -> None:
+    """Of tiny deviation, a row is nearly even; of a huge one, nearly all on one key."""
+    wanted: tuple[Statistic, ...] = ("squares",)
+    even = NormalRows(8, 4, 1e-6, NORMAL, wanted).sample(np.random.default_rng(3), 10)
+    frozen = NormalRows(8, 4, 1e6, NORMAL, wanted).sample(np.random.default_rng(3), 10)
+    assert even == pytest.approx(1 / 8)
+    assert frozen == pytest.approx(1)
+
+
+def test_causal_rows_see_the_past_only() -> None:
+    """The entropy at position t is that of the first t keys' softmax, and 0 at position 1."""
+    sampler = CausalRows(3, 6, NORMAL, 1.0, (1, 4, 6))
+    found = sampler.sample(np.random.default_rng(4), 2)
+    rng = np.random.default_rng(4)
+    queries, keys = NORMAL.draw(rng, (2, 3, 3)), NORMAL.draw(rng, (2, 6, 3))
+    for block in range(2):
+        expected = [
+            stats.entropy(softmax(keys[block, :t] @ query))
+            for t, query in zip((1, 4, 6), queries[block], strict=True)
+        ]
+        assert found[block] == pytest.approx(expected, abs=1e-12)

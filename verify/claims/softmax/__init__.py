@@ -1,0 +1,1 @@
+"""Claims about what the softmax makes of the scores."""

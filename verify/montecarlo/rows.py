@@ -1,0 +1,154 @@
+"""Rows of attention: score matrices reduced to what the softmax of each row looks like."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from verify.montecarlo.attention import softmax
+
+if TYPE_CHECKING:
+    from verify.montecarlo.components import Array, ComponentLaw
+
+Statistic = Literal["largest", "squares", "entropy", "jacobian", "product"]
+"""Of one row: max p; Σp²; entropy in nats; squared Frobenius norm of diag(p) - ppᵀ; p₁(1 - p₁)."""
+
+
+def row_statistics(scores: Array, wanted: tuple[Statistic, ...]) -> Array:
+    """Return the wanted statistics of each row's softmax, shape (…, len(wanted)) for scores (…, keys)."""
+    p = softmax(scores)
+    found: dict[str, Array] = {}
+    if "largest" in wanted:
+        found["largest"] = p.max(axis=-1)
+    if "squares" in wanted or "jacobian" in wanted:
+        found["squares"] = np.einsum("...j,...j->...", p, p)
+    if "jacobian" in wanted:
+        cubes = np.einsum("...j,...j,...j->...", p, p, p)
+        found["jacobian"] = found["squares"] - 2 * cubes + found["squares"] ** 2
+    if "entropy" in wanted:
+        # -Σ p ln p = ln Σ exp(s - top) - Σ p (s - top), where no logarithm of a probability 0 occurs.
+        moved = scores - scores.max(axis=-1, keepdims=True)
+        total = np.exp(moved).sum(axis=-1)
+        found["entropy"] = np.log(total) - np.einsum("...j,...j->...", p, moved)
+    if "product" in wanted:
+        found["product"] = p[..., 0] * (1 - p[..., 0])
+    return np.stack([found[name] for name in wanted], axis=-1)
+
+
+@dataclass(frozen=True)
+class AttentionRows:
+    """Blocks are ``queries`` rows over ``keys`` shared keys in ``d`` dimensions; statistics: row means."""
+
+    d: int
+    queries: int
+    keys: int
+    query: ComponentLaw
+    key: ComponentLaw
+    scale: float
+    wanted: tuple[Statistic, ...]
+
+    order = 3
+
+    @property
+    def coordinates(self) -> int:
+        """Random components drawn for one block."""
+        return (self.queries + self.keys) * self.d
+
+    @property
+    def scores(self) -> int:
+        """Scores that one block holds."""
+        return self.queries * self.keys
+
+    @property
+    def held(self) -> int:
+        """Numbers that are in memory at once while one block is drawn and reduced."""
+        return self.coordinates + 4 * self.scores
+
+    def sample(self, rng: np.random.Generator, count: int) -> Array:
+        """Return the row statistics' means of ``count`` blocks, shape (count, len(wanted))."""
+        queries = self.query.draw(rng, (count, self.queries, self.d))
+        keys = self.key.draw(rng, (count, self.keys, self.d))
+        scores = self.scale * (queries @ keys.transpose(0, 2, 1))
+        means: Array = row_statistics(scores, self.wanted).mean(axis=1)
+        return means
+
+
+@dataclass(frozen=True)
+class NormalRows:
+    """Blocks are ``rows`` rows of independent normal scores of the given deviation; statistics: row means.
+
+    What a row of normal keys looks like once the query's length is known.
+    """
+
+    keys: int
+    rows: int
+    deviation: float
+    law: ComponentLaw
+    wanted: tuple[Statistic, ...]
+
+    order = 3
+
+    @property
+    def coordinates(self) -> int:
+        """Random components drawn for one block."""
+        return self.rows * self.keys
+
+    @property
+    def scores(self) -> int:
+        """Scores that one block holds."""
+        return self.rows * self.keys
+
+    @property
+    def held(self) -> int:
+        """Numbers that are in memory at once while one block is drawn and reduced."""
+        return 5 * self.scores
+
+    def sample(self, rng: np.random.Generator, count: int) -> Array:
+        """Return the row statistics' means of ``count`` blocks, shape (count, len(wanted))."""
+        scores = self.deviation * self.law.draw(rng, (count, self.rows, self.keys))
+        means: Array = row_statistics(scores, self.wanted).mean(axis=1)
+        return means
+
+
+@dataclass(frozen=True)
+class CausalRows:
+    """Blocks are causal score matrices of ``length`` tokens; statistics: entropies at some positions.
+
+    Row t attends to the first t keys; ``positions`` count from 1.
+    """
+
+    d: int
+    length: int
+    law: ComponentLaw
+    scale: float
+    positions: tuple[int, ...]
+
+    order = 3
+
+    @property
+    def coordinates(self) -> int:
+        """Random components drawn for one block."""
+        return (self.length + len(self.positions)) * self.d
+
+    @property
+    def scores(self) -> int:
+        """Scores that one block holds."""
+        return sum(self.positions)
+
+    @property
+    def held(self) -> int:
+        """Numbers that are in memory at once while one block is drawn and reduced."""
+        return self.coordinates + 4 * self.length * len(self.positions)
+
+    def sample(self, rng: np.random.Generator, count: int) -> Array:
+        """Return the entropies of ``count`` matrices at the positions, shape (count, len(positions))."""
+        queries = self.law.draw(rng, (count, len(self.positions), self.d))
+        keys = self.law.draw(rng, (count, self.length, self.d))
+        scores = self.scale * (queries @ keys.transpose(0, 2, 1))
+        ahead = np.arange(self.length) >= np.asarray(self.positions)[:, None]
+        p = softmax(np.where(ahead, -np.inf, scores))
+        # A masked key adds nothing; the logarithm of its 0 is never taken.
+        entropies: Array = -np.sum(p * np.log(np.where(p > 0, p, 1.0)), axis=-1)
+        return entropies
