@@ -7,6 +7,7 @@ keys.
 from __future__ import annotations
 
 import math
+from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -230,14 +231,21 @@ def of_two_keys(dimension: int, scale: float) -> float:
     length = stats.chi(dimension)
     gaps, gap_weights = _gauss(0.0, 40.0)
     lengths, length_weights = _gauss(float(length.ppf(1e-16)), float(length.isf(1e-16)))
-    given_length = stats.halfnorm(scale=math.sqrt(2) * scale * lengths[:, None]).pdf(gaps)
+    spread = math.sqrt(2) * scale * lengths[:, None]
+    given_length = np.exp(-((gaps / spread) ** 2) / 2) * math.sqrt(2 / math.pi) / spread
     passed = function((g,), OF_GAP, "numpy")(gaps)
     return float((length_weights * length.pdf(lengths)) @ given_length @ (gap_weights * passed))
 
 
+@cache
+def _nodes() -> tuple[Array, Array]:
+    nodes, weights = np.polynomial.legendre.leggauss(200)
+    return nodes, weights
+
+
 def _gauss(low: float, high: float) -> tuple[Array, Array]:
     """Return Gauss and Legendre's nodes and weights between two ends."""
-    nodes, weights = np.polynomial.legendre.leggauss(400)
+    nodes, weights = _nodes()
     return low + (high - low) * (nodes + 1) / 2, weights * (high - low) / 2
 
 
