@@ -133,6 +133,10 @@ def _fill_exponential(rng: np.random.Generator, out: Array) -> None:
     out -= 1.0
 
 
+def _fill_cauchy(rng: np.random.Generator, out: Array) -> None:
+    out[...] = rng.standard_cauchy(out.shape)
+
+
 @dataclass(frozen=True)
 class _FillStudent:
     freedom: int
@@ -147,6 +151,7 @@ UNIFORM = ComponentLaw("uniform", _moments(1, 0, 1, 0, Fraction(9, 5)), _fill_un
 UNIT_INTERVAL = ComponentLaw("U(0,1)", tuple(Fraction(1, n + 1) for n in range(5)), _fill_unit_interval)
 RADEMACHER = ComponentLaw("Rademacher", _moments(1, 0, 1, 0, 1), _fill_signs)
 LAPLACE = ComponentLaw("Laplace", _moments(1, 0, 1, 0, 6), _fill_laplace)
+CAUCHY = ComponentLaw("Cauchy", _moments(1), _fill_cauchy)
 EXPONENTIAL = ComponentLaw("centred exponential", _moments(1, 0, 1, 2, 9), _fill_exponential)
 
 

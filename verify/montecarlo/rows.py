@@ -114,13 +114,14 @@ class NormalRows:
 
 @dataclass(frozen=True)
 class CausalRows:
-    """Blocks are causal score matrices of ``length`` tokens; statistics: entropies at some positions.
+    """Blocks are ``queries`` causal rows at each of some positions, over shared keys; statistics: entropies.
 
-    Row t attends to the first t keys; ``positions`` count from 1.
+    Row t attends to the first t of ``length`` keys; ``positions`` count from 1.
     """
 
     d: int
     length: int
+    queries: int
     law: ComponentLaw
     scale: float
     positions: tuple[int, ...]
@@ -130,25 +131,26 @@ class CausalRows:
     @property
     def coordinates(self) -> int:
         """Random components drawn for one block."""
-        return (self.length + len(self.positions)) * self.d
+        return (self.length + self.queries * len(self.positions)) * self.d
 
     @property
     def scores(self) -> int:
         """Scores that one block holds."""
-        return sum(self.positions)
+        return self.queries * sum(self.positions)
 
     @property
     def held(self) -> int:
         """Numbers that are in memory at once while one block is drawn and reduced."""
-        return self.coordinates + 4 * self.length * len(self.positions)
+        return self.coordinates + 4 * self.length * self.queries * len(self.positions)
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
-        """Return the entropies of ``count`` matrices at the positions, shape (count, len(positions))."""
-        queries = self.law.draw(rng, (count, len(self.positions), self.d))
-        keys = self.law.draw(rng, (count, self.length, self.d))
-        scores = self.scale * (queries @ keys.transpose(0, 2, 1))
+        """Return the mean entropies of ``count`` blocks at the positions, shape (count, len(positions))."""
+        queries = self.law.draw(rng, (count, self.queries, len(self.positions), self.d))
+        keys = self.law.draw(rng, (count, 1, self.length, self.d))
+        scores = self.scale * (queries @ keys.transpose(0, 1, 3, 2))
         ahead = np.arange(self.length) >= np.asarray(self.positions)[:, None]
         p = softmax(np.where(ahead, -np.inf, scores))
         # A masked key adds nothing; the logarithm of its 0 is never taken.
         entropies: Array = -np.sum(p * np.log(np.where(p > 0, p, 1.0)), axis=-1)
-        return entropies
+        means: Array = entropies.mean(axis=1)
+        return means

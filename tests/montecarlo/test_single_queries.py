@@ -1,0 +1,63 @@
+"""What single queries send back: the sampler's statistics, drawn again and computed key by key."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from verify.montecarlo.components import NORMAL, Array
+from verify.montecarlo.single_queries import SingleQueries
+
+SAMPLER = SingleQueries(5, 4, 3, 2, scale=0.7, edges=(0.0, 0.1, 0.5, 1.0))
+
+
+def test_statistics_key_by_key() -> None:
+    """The same draws, softmax and its gradient in loops, one query at a time."""
+    found = SAMPLER.sample(np.random.default_rng(1), 6)
+    rng = np.random.default_rng(1)
+    query, upstream = (NORMAL.draw(rng, (6, 2, 1, width)) for width in (5, 3))
+    keys, values = (NORMAL.draw(rng, (6, 1, 4, width)) for width in (5, 3))
+    for block in range(6):
+        rows = [
+            _one(query[block, row, 0], keys[block, 0], values[block, 0], upstream[block, row, 0])
+            for row in range(2)
+        ]
+        np.testing.assert_allclose(found[block], np.mean(rows, axis=0), rtol=1e-9)
+
+
+def _one(query: Array, keys: Array, values: Array, upstream: Array) -> Array:
+    weights = np.exp(0.7 * keys @ query)
+    weights /= weights.sum()
+    sent = values @ upstream
+    counts, sums = np.zeros(3), np.zeros(3)
+    for key in range(4):
+        of_score = sum(weights[other] * ((key == other) - weights[key]) * sent[other] for other in range(4))
+        place = 0 if weights[key] <= 0.1 else 1 if weights[key] <= 0.5 else 2
+        counts[place] += 1
+        sums[place] += abs(of_score) / np.abs(sent).max() / weights[key]
+    length = np.sum(upstream**2)
+    return np.array([np.sum(weights**2) * length, length, *np.stack([counts, sums], axis=1).ravel()])
+
+
+def test_it_says_what_it_draws() -> None:
+    """Five components each of two queries and four keys, three of each value and of each gradient."""
+    assert SAMPLER.coordinates == 6 * 5 + 6 * 3
+    assert SAMPLER.scores == 8
+    assert SAMPLER.held > SAMPLER.coordinates
+
+
+def test_without_edges_there_are_two_statistics() -> None:
+    """The means of the squared norms; no query sends more to the values than it got."""
+    found = SingleQueries(5, 4, 3, 1).sample(np.random.default_rng(1), 100)
+    assert found.shape == (100, 2)
+    assert np.all(found[:, 0] < found[:, 1])
+    assert found[:, 1].mean() == pytest.approx(3, rel=0.3)
+
+
+def test_nothing_breaks_where_a_row_is_saturated() -> None:
+    """Large scores: probabilities that underflow to 0 fall into no class, and all stays finite."""
+    sampler = SingleQueries(256, 8, 4, 3, scale=20.0, edges=(0.0, 0.5, 1.0))
+    found = sampler.sample(np.random.default_rng(1), 50)
+    assert np.all(np.isfinite(found))
+    assert np.all(found[:, 0] <= found[:, 1] * (1 + 1e-12))
+    assert np.all(found[:, 4] == 1)

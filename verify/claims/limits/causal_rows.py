@@ -1,0 +1,150 @@
+"""Under a causal mask, row t attends to t keys, and its entropy is that of t keys."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from sympy import S, Sum, exp, log
+
+from verify.claim import Claim, Findings
+from verify.conditions import INDEPENDENT, NORMAL_COMPONENTS
+from verify.designs import prediction
+from verify.evidence import Axis, Figure, Layer
+from verify.montecarlo.blocks import Cell
+from verify.montecarlo.components import NORMAL
+from verify.montecarlo.estimands import Smooth, component
+from verify.montecarlo.experiment import Control, Experiment, Quantity, Relation, Tolerance
+from verify.montecarlo.rows import CausalRows
+from verify.symbolic.derivation import Derivation, Identity, Route, Step
+from verify.symbolic.expectation import E
+from verify.symbolic.printing import Ordered
+from verify.symbolic.softmax import Quadrature, i, n, p, s, sigma
+
+POSITIONS = (2, 8, 32, 128)
+LENGTH, D = 128, 64
+NAT = Tolerance(2.0, 1.0, "one nat")
+ENTROPY = -Sum(p[i] * log(p[i]), (i, 1, n))
+SQUARES = Sum(p[i] ** 2, (i, 1, n))
+t = Ordered("t", "t", integer=True, positive=True)
+
+
+def derive() -> Derivation:
+    """Derive the bound for n keys, and put the position in the place of n."""
+    partition = E(log(Sum(exp(s[i]), (i, 1, n))))
+    rest = 1 - E(SQUARES)
+    route = Route(
+        "A row of n keys that the mask leaves",
+        E(ENTROPY),
+        (
+            Step(
+                partition - sigma**2 * rest,
+                "As for attention without a mask: integration by parts",
+                Quadrature(),
+            ),
+            Step(
+                log(n) - sigma**2 / 2,
+                "The first term grows with σ² at a falling rate; the squares are positive",
+                Quadrature("≥"),
+                relation="≥",
+            ),
+        ),
+    )
+    row = Route(
+        "Row t of a causal mask",
+        log(n).subs(n, t) - S.Half,
+        (Step(log(t) - S.Half, r"$n = t$ keys, and scaled scores have $\sigma = 1$", Identity()),),
+    )
+    return Derivation(E(ENTROPY), route.end, (route,), lemmas=(row,), relation="≥")
+
+
+@cache
+def _cell() -> Cell:
+    settings = (("d_k", D), ("tokens", LENGTH), ("mask", "causal"), ("scale", r"$1/\sqrt{d_k}$"))
+    return Cell("causal", settings, CausalRows(D, LENGTH, 16, NORMAL, D**-0.5, POSITIONS))
+
+
+def _check(position: int, name: str, bound: Any, relation: Relation) -> Quantity:
+    mean = component(POSITIONS.index(position))
+    entropy = Smooth(mean.value, mean.gradient, positive=False)
+    label = rf"$\mathbb{{E}}H$ of row {position}"
+    return Quantity(name, label, _cell(), entropy, prediction(bound), NAT, relation)
+
+
+def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # a bound is a bound
+    """Measure the entropy at four positions against its bounds."""
+    bound = derivation.lemmas[0].end
+    lower = tuple(_check(one, f"at-least-t{one}", bound.subs(t, one), "≥") for one in POSITIONS)
+    upper = tuple(_check(one, f"at-most-t{one}", log(S(one)), "≤") for one in POSITIONS)
+    controls = (
+        Control(
+            "every row of a text of 128 tokens spreads over about as many keys",
+            _check(8, "as-if-unmasked", bound.subs(t, LENGTH), "≥"),
+        ),
+        Control(
+            "causal rows are sharper than others: row 128 loses more than a nat",
+            _check(128, "causal-is-sharper", log(S(128)) - 1, "≤"),
+        ),
+    )
+    return Experiment((*lower, *upper), controls)
+
+
+def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
+    """Draw the entropy over the position, between its bounds."""
+    bound = derivation.lemmas[0].end
+    at = tuple(float(x) for x in np.geomspace(2, LENGTH, 25))
+    checks = [findings.checks[f"at-least-t{one}"] for one in POSITIONS]
+    return (
+        Figure(
+            id="by-position",
+            title="A causal row’s entropy follows the logarithm of its position",
+            alt="Measured entropy of the rows of causal attention over their position: it rises like the "
+            "logarithm of the position and stays within half a nat below it.",
+            x=Axis(label="position $t$", scale="log"),
+            y=Axis(label="mean entropy, in nats"),
+            layers=(
+                Layer(
+                    kind="line", role="other", label=r"$\ln t$", x=at, y=tuple(float(np.log(x)) for x in at)
+                ),
+                Layer(
+                    kind="line",
+                    role="truth",
+                    label=r"$\ln t - \tfrac12$",
+                    x=at,
+                    y=tuple(float(bound.subs(t, x)) for x in at),
+                ),
+                Layer(
+                    kind="points",
+                    role="measured",
+                    label="measured",
+                    x=tuple(map(float, POSITIONS)),
+                    y=tuple(check.estimate for check in checks),
+                    lo=tuple(check.interval[0] for check in checks),
+                    hi=tuple(check.interval[1] for check in checks),
+                ),
+            ),
+        ),
+    )
+
+
+CLAIM = Claim(
+    id="causal-rows",
+    order=90,
+    title="Under a causal mask, entropy grows with the position",
+    statement=(
+        r"Row $t$ of causal attention has $t$ keys: with scaled scores of independent standard normal "
+        r"components, its entropy lies between $\ln t - \tfrac12$ and $\ln t$."
+    ),
+    meaning=(
+        "A mask changes no score, but it decides among how many keys a row chooses. The first token "
+        "attends to itself "
+        "with certainty, whatever the scale, and gets no gradient through its scores; late tokens average. "
+        "Statistics over all rows of a causal head mix these."
+    ),
+    assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
+    references=(),
+    derive=derive,
+    experiment=experiment,
+    figures=figures,
+)

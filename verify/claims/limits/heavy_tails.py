@@ -1,0 +1,216 @@
+"""Components without a second moment have no variance to scale."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy import integrate as quadrature
+from sympy import E as EULER
+from sympy import Integral, S, Symbol, diff, limit, log, oo, pi, simplify
+
+from verify.claim import Claim, Findings
+from verify.designs import fact, prediction
+from verify.evidence import Assumption, Axis, Fact, Figure, Layer, Reference
+from verify.montecarlo.blocks import Cell
+from verify.montecarlo.components import CAUCHY
+from verify.montecarlo.estimands import Bounded, DistanceToLaw
+from verify.montecarlo.experiment import Control, Experiment, Prediction, Quantity, Relation, Tolerance
+from verify.montecarlo.scores import ScorePairs
+from verify.symbolic.derivation import By, Derivation, Route, Step
+from verify.symbolic.law import below
+from verify.symbolic.predict import function
+from verify.symbolic.printing import Ordered
+
+POINTS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0)
+D, FAR = 64, 10.0
+LABEL = "largest gap between measured and exact distribution function"
+BEYOND = r"$P(q\cdot k/\sqrt{d_k} \le -10)$"
+ONE = Tolerance(0.5, 1.0, "a probability of 1")
+
+x = Ordered("x", "x", positive=True)
+u = Symbol("u", positive=True)
+T = Symbol("T", positive=True)
+f = Ordered("f(x)", "f", positive=True)
+DENSITY = 2 * log(x) / (pi**2 * (x**2 - 1))
+"""Of the product of two independent Cauchy numbers, for x > 0; the law is symmetric."""
+
+_INTEGRAND = 2 / pi**2 * u / ((1 + u**2) * (u**2 + x**2))
+
+
+def _is_the_product(before: Any, after: Any) -> bool:
+    """The integral over the first factor: both Cauchy densities, and 1/u for the change of variables."""
+    cauchy = 1 / (pi * (1 + u**2))
+    both_signs = 2 * cauchy * cauchy.subs(u, x / u) / u
+    return before == f and bool(simplify(both_signs - after.function) == 0)
+
+
+def _has_this_primitive(before: Any, after: Any) -> bool:
+    primitive = (log(1 + u**2) - log(u**2 + x**2)) / (pi**2 * (x**2 - 1))
+    rise = limit(primitive.subs(x, 2), u, oo) - primitive.subs({x: 2, u: 0})
+    return bool(
+        simplify(diff(primitive, u) - before.function) == 0
+        and simplify(-primitive.subs(u, 0) - after) == 0
+        and simplify(rise - after.subs(x, 2)) == 0
+    )
+
+
+def _is_at_least_one(before: Any, after: Any) -> bool:
+    """With ln x = 1 + y, y ≥ 0, the integrand over its bound is 1 plus something positive."""
+    y = Symbol("y", nonnegative=True)
+    over = simplify((before.function / (4 / pi**2) * (x**2 - 1) - (x**2 - 1)).subs(log(x), 1 + y))
+    return bool(over.expand().is_positive and simplify(after - 4 / pi**2 * (T - EULER)) == 0)
+
+
+def derive() -> Derivation:
+    """Derive the law of one product, and that its truncated second moment grows without bound."""
+    route = Route(
+        "The product of two Cauchy components",
+        f,
+        (
+            Step(
+                Integral(_INTEGRAND, (u, 0, oo)),
+                "Over all ways to write x as a product",
+                By("SymPy: the densities multiplied out", _is_the_product),
+            ),
+            Step(DENSITY, "Partial fractions", By("SymPy differentiates the primitive", _has_this_primitive)),
+        ),
+    )
+    moment = Route(
+        r"The second moment of a product, cut off at $T$",
+        Integral(2 * x**2 * DENSITY, (x, EULER, T)),
+        (
+            Step(
+                4 / pi**2 * (T - EULER),
+                r"From $x = e$ on the integrand is at least $4/\pi^2$: the moment grows with $T$, without "
+                r"bound",
+                By("SymPy: the excess is positive", _is_at_least_one),
+                relation="≥",
+            ),
+        ),
+    )
+    return Derivation(f, DENSITY, (route,), lemmas=(moment,))
+
+
+@cache
+def _upper(point: float) -> float:
+    """Return P(qk ≤ point) for positive points by integrating the derived density."""
+    density = function((x,), DENSITY)
+    ends = [0.0, *sorted({end for end in (1e-6, 1e-3, 0.1, 1.0, 10.0, 100.0, point) if end <= point})]
+    return 0.5 + sum(quadrature.quad(density, low, high, epsabs=1e-11)[0] for low, high in pairwise(ends))
+
+
+def _law() -> tuple[float, ...]:
+    upper = np.array([_upper(point) for point in POINTS])
+    return tuple(np.concatenate([1 - upper[::-1], upper]).tolist())
+
+
+def _one_product() -> Cell:
+    grid = tuple(-point for point in POINTS[::-1]) + POINTS
+    settings = (("d_k", 1), ("components", CAUCHY.name), ("points", len(grid)))
+    return Cell("cauchy-d1", settings, ScorePairs(1, 64, CAUCHY, CAUCHY, grid))
+
+
+def _scaled(name: str, bound: float, relation: Relation) -> Quantity:
+    settings = (("d_k", D), ("components", CAUCHY.name), ("scale", r"$1/\sqrt{d_k}$"))
+    cell = Cell("cauchy-d64", settings, ScorePairs(D, 1, CAUCHY, CAUCHY, (-FAR * D**0.5,)))
+    return Quantity(
+        name,
+        BEYOND,
+        cell,
+        Bounded(0),
+        Prediction(bound, f"{bound:g}"),
+        Tolerance(1.0, 1.0, "a probability of 1"),
+        relation,
+    )
+
+
+def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # probabilities
+    """Measure the law of one product, and how many scaled scores lie far out; no variance is estimated."""
+    law = Quantity("law-of-a-product", LABEL, _one_product(), DistanceToLaw(_law()), prediction(S.Zero), ONE)
+    far = _scaled("far-out-after-scaling", 0.25, "≥")
+    lower = [1 - below(1, point) for point in POINTS[::-1]]
+    normal = DistanceToLaw((*lower, *(below(1, point) for point in POINTS)))
+    controls = (
+        Control(
+            "a product of Cauchy components has the law of a product of normal ones",
+            Quantity("as-if-normal", LABEL, _one_product(), normal, prediction(S.Zero), ONE),
+        ),
+        Control(
+            "dividing by the root brings scores back to ordinary size: under 1% lie below −10",
+            _scaled("ordinary-after-scaling", 0.01, "≤"),
+        ),
+    )
+    return Experiment((law, far), controls)
+
+
+def facts(_: Derivation) -> tuple[Fact, ...]:
+    """Return the density's value where query and key components multiply to 1."""
+    return (
+        fact("density-at-one", "density of the product of two Cauchy components at 1", limit(DENSITY, x, 1)),
+    )
+
+
+def figures(_: Derivation, findings: Findings) -> tuple[Figure, ...]:
+    """Draw how many products lie beyond a size, for Cauchy and for normal components."""
+    shares = findings.samples["cauchy-d1"].mean
+    beyond = tuple(float(2 * share) for share in shares[: len(POINTS)][::-1])
+    near = tuple(point for point in POINTS if point <= 10)
+    return (
+        Figure(
+            id="tails",
+            title="Cauchy components: large products are so frequent that no variance exists",
+            alt="The share of products beyond a size, on logarithmic axes: for Cauchy components it falls "
+            "hardly faster than one over the size, for normal ones it drops off a cliff beyond ten.",
+            x=Axis(label="size of $q_i k_i$", scale="log"),
+            y=Axis(label="share beyond", scale="log"),
+            layers=(
+                Layer(
+                    kind="line",
+                    role="truth",
+                    label="Cauchy",
+                    x=POINTS,
+                    y=tuple(2 * (1 - _upper(p)) for p in POINTS),
+                ),
+                Layer(
+                    kind="line", role="other", label="normal", x=near, y=tuple(2 * below(1, -p) for p in near)
+                ),
+                Layer(kind="points", role="measured", label="measured", x=POINTS, y=beyond),
+            ),
+        ),
+    )
+
+
+CLAIM = Claim(
+    id="heavy-tails",
+    order=70,
+    title="Components without a second moment have no variance to scale",
+    statement=(
+        r"The product of two independent Cauchy components has the density $2\ln|x|/(\pi^2(x^2 - 1))$, "
+        r"whose second moment "
+        r"is infinite: no scale gives such scores a variance of 1, and at 64 dimensions more than half of "
+        r"them lie beyond $\pm 10$ after division by $\sqrt{d_k}$."
+    ),
+    meaning=(
+        "The theory of scaling is a theory of second moments. Where they do not exist, an estimate of the "
+        "variance grows "
+        "with the sample and never settles, so none is made here: what can be known are shares and "
+        "quantiles. Between "
+        "the two worlds, Student’s t with 3 degrees has a variance, but no fourth moment, and therefore no "
+        "standard error for its estimate; this tool ends such a check undecided."
+    ),
+    assumptions=(Assumption(id="cauchy", text="All components are independent and standard Cauchy."),),
+    references=(
+        Reference(
+            key="springer1979",
+            text="M. D. Springer, The Algebra of Random Variables, Wiley, 1979: products of Cauchy "
+            "variables.",
+        ),
+    ),
+    derive=derive,
+    experiment=experiment,
+    facts=facts,
+    figures=figures,
+)

@@ -1,0 +1,166 @@
+"""The shapes of attention's matrices, from tokens to output."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sympy import Function, MatrixSymbol, S, Tuple
+
+from verify.claim import Claim
+from verify.designs import fact, prediction
+from verify.evidence import Assumption, Fact
+from verify.montecarlo.attention import attention, probabilities
+from verify.montecarlo.components import NORMAL, Array
+from verify.montecarlo.experiment import Control, Exact, Experiment
+from verify.montecarlo.streams import stream
+from verify.symbolic.derivation import By, Derivation, Route, Step
+from verify.symbolic.printing import Ordered
+from verify.symbolic.scores import d
+
+TOKENS, WIDTH, HEAD = 3, 512, 64
+
+T = Ordered("T", "A", integer=True, positive=True)
+D = Ordered("D", "B", integer=True, positive=True)
+d_v = Ordered("d_v", "c", integer=True, positive=True)
+X = MatrixSymbol("X", T, D)
+W_Q, W_K, W_V = (MatrixSymbol(name, D, size) for name, size in (("W_Q", d), ("W_K", d), ("W_V", d_v)))
+P = MatrixSymbol("P", T, T)
+
+
+class Shape(Function):  # type: ignore[misc]  # SymPy has no types
+    """The shape of a matrix expression, left unevaluated until a rule evaluates it."""
+
+    nargs = 1
+
+    def _latex(self, printer: Any) -> str:
+        return rf"\operatorname{{shape}}\left({printer.doprint(self.args[0])}\right)"
+
+
+def _multiplies(before: Any, after: Any) -> bool:
+    """SymPy's own shape of the product, which refuses factors that do not fit."""
+    return bool(Tuple(*before.args[0].shape) == after)
+
+
+def _route(title: str, matrix: Any, shape: tuple[Any, Any], rule: str) -> Route:
+    step = Step(Tuple(*shape), rule, By("SymPy's matrix shapes", _multiplies))
+    return Route(title, Shape(matrix), (step,))
+
+
+def derive() -> Derivation:
+    """Derive the shape of the output; of queries, keys and scores as lemmas."""
+    outer = "Rows of the first factor, columns of the last; the inner sizes agree"
+    output = _route("Output", P * (X * W_V), (T, d_v), outer)
+    lemmas = (
+        _route("Queries (keys alike)", X * W_Q, (T, d), outer),
+        _route(
+            "Scores",
+            X * W_Q * (X * W_K).T,
+            (T, T),
+            "Each score is a sum over the $d_k$ columns of a query and a key",
+        ),
+    )
+    return Derivation(output.start, output.end, (output,), lemmas=lemmas)
+
+
+def _arrays() -> dict[str, Array]:
+    rng = stream(0, "attention-shapes", "arrays", 0)
+    tokens = NORMAL.draw(rng, (TOKENS, WIDTH))
+    queries, keys, values = (tokens @ NORMAL.draw(rng, (WIDTH, HEAD)) / WIDTH**0.5 for _ in range(3))
+    return {
+        "queries": queries,
+        "keys": keys,
+        "values": values,
+        "scores": queries @ keys.T,
+        "weights": probabilities(queries, keys, HEAD**-0.5),
+        "output": attention(queries, keys, values, HEAD**-0.5),
+    }
+
+
+def _sizes(derivation: Derivation) -> dict[str, tuple[Any, Any]]:
+    numbers = {T: TOKENS, D: WIDTH, d: HEAD, d_v: HEAD}
+    queries, scores = (lemma.end.subs(numbers) for lemma in derivation.lemmas)
+    output = derivation.result.subs(numbers)
+    return {
+        "queries": queries,
+        "keys": queries,
+        "values": output,
+        "scores": scores,
+        "weights": scores,
+        "output": output,
+    }
+
+
+def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # nothing is tolerated
+    """Compare the derived shapes with those of arrays: 3 tokens of width 512, heads of 64."""
+    arrays = _arrays()
+    settings = (("tokens", TOKENS), ("width", WIDTH), ("d_k", HEAD))
+    checks = tuple(
+        Exact(
+            f"{name}-{side}",
+            f"{side} of the {name}",
+            settings,
+            prediction(S(shape[place])),
+            float(arrays[name].shape[place]),
+        )
+        for name, shape in _sizes(derivation).items()
+        for place, side in enumerate(("rows", "columns"))
+    )
+    controls = (
+        Control(
+            r"$d_k$ is the dimension of the embedding",
+            Exact(
+                "key-dimension-is-embedding-dimension",
+                "columns of the keys",
+                settings,
+                prediction(S(WIDTH)),
+                float(arrays["keys"].shape[1]),
+            ),
+        ),
+        Control(
+            "a score adds one product for each token",
+            Exact(
+                "products-are-tokens",
+                "products in a score",
+                settings,
+                prediction(S(TOKENS)),
+                float(arrays["queries"].shape[1]),
+            ),
+        ),
+    )
+    return Experiment(checks, controls)
+
+
+def facts(derivation: Derivation) -> tuple[Fact, ...]:
+    """Return the sizes that sources print."""
+    sizes = _sizes(derivation)
+    return (
+        fact("query-columns", "columns of a query matrix", sizes["queries"][1]),
+        fact("score-rows", "rows of the score matrix", sizes["scores"][0]),
+        fact("score-columns", "columns of the score matrix", sizes["scores"][1]),
+        fact("products-per-score", "products that a score adds", sizes["keys"][1]),
+    )
+
+
+CLAIM = Claim(
+    id="attention-shapes",
+    order=10,
+    title="Shapes: from three tokens to a three by three score matrix",
+    statement=(
+        r"$T$ tokens of width $D$ and weights of $D\times d_k$ give $T\times d_k$ queries and keys and "
+        r"$T\times T$ scores, "
+        r"each a sum of $d_k$ products; with values of width $d_v$ the output is $T\times d_v$. For 3 "
+        r"tokens of 512 and heads of 64: $3\times64$, $3\times3$, $3\times64$."
+    ),
+    meaning=(
+        r"The dimension under the root is the number of columns of queries and keys, $d_k$. It is neither "
+        r"the width of "
+        "the tokens nor their number, and often much smaller than the width: 64 where the embedding has 512."
+    ),
+    assumptions=(
+        Assumption(id="one-head", text="One head, with queries, keys and values from the same tokens."),
+    ),
+    references=(),
+    derive=derive,
+    experiment=experiment,
+    facts=facts,
+)

@@ -1,0 +1,166 @@
+"""All entries of a score matrix have variance d_k; those of a row are uncorrelated, not independent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sympy import IndexedBase, S, Sum, factor
+
+from verify.claim import Claim
+from verify.conditions import INDEPENDENT, NORMAL_COMPONENTS
+from verify.designs import biased, capped, prediction
+from verify.evidence import Reference
+from verify.montecarlo.blocks import Cell
+from verify.montecarlo.components import NORMAL
+from verify.montecarlo.estimands import Smooth
+from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
+from verify.montecarlo.pipeline import ScoreMatrixEntries
+from verify.symbolic.derivation import Derivation, Expansion, Identity, Route, Step
+from verify.symbolic.expectation import E, Population, Var, by_component, by_index, by_moments
+from verify.symbolic.printing import Ordered
+from verify.symbolic.scores import d, index, k, q, score, variance_route
+
+D, SIDE = 16, 8
+SQUARES = "covariance of the squares of two entries of a row"
+_NORMAL = (S.One, S.Zero, S.One, S.Zero, S(3))
+other_key = IndexedBase(Ordered("k'", "q3"))
+other_query = IndexedBase(Ordered("q'", "q4"))
+POPULATION = Population(dict.fromkeys((q, k, other_key, other_query), _NORMAL), d)
+same_row = Sum(q[index] * other_key[index], (index, 1, d))
+elsewhere = Sum(other_query[index] * other_key[index], (index, 1, d))
+"""The scores of the same query with another key, and of another query with it."""
+
+
+def _route(title: str, start: Any) -> Route:
+    check = Expansion(POPULATION)
+    split = by_index(start, POPULATION)
+    known = by_moments(by_component(split, POPULATION), POPULATION)
+    return Route(
+        title,
+        start,
+        (
+            Step(split, "Equal and different indices apart", check),
+            Step(known, "Independence, and the moments of the components", check),
+            Step(factor(known), "Collecting terms", Identity()),
+        ),
+    )
+
+
+def derive() -> Derivation:
+    """Derive the variance of an entry, and how entries of a row, and their squares, go together."""
+    route = variance_route(score, POPULATION, "Any one entry")
+    lemmas = (
+        _route("Covariance of two entries of a row", E(score * same_row) - E(score) * E(same_row)),
+        _route("Covariance of their squares", E(score**2 * same_row**2) - E(score**2) * E(same_row**2)),
+        _route(
+            "Covariance of the squares of entries in different rows and columns",
+            E(score**2 * elsewhere**2) - E(score**2) * E(elsewhere**2),
+        ),
+    )
+    return Derivation(Var(score), route.end, (route,), lemmas=lemmas)
+
+
+def _cell() -> Cell:
+    settings = (("d_k", D), ("components", NORMAL.name), ("matrix", f"{SIDE}×{SIDE}"))
+    return Cell("entries", settings, ScoreMatrixEntries(D, SIDE, NORMAL, NORMAL))
+
+
+def _covariance(product: int, first: int, second: int) -> Smooth:
+    """Return E XY - E X·E Y from the positions of the means of XY, X and Y."""
+
+    def gradient(mean: Any) -> Any:
+        slope = np.zeros_like(mean)
+        slope[product] = 1.0
+        slope[first] -= mean[second]
+        slope[second] -= mean[first]
+        return slope
+
+    return Smooth(lambda m: float(m[product] - m[first] * m[second]), gradient, positive=False)
+
+
+def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+    """Measure the variance in corners and over all, and how entries and their squares go together."""
+    cell, at = _cell(), ScoreMatrixEntries.POSITIONS
+    level = derivation.result.subs(d, D)
+    row, squares, apart = (lemma.end.subs(d, D) for lemma in derivation.lemmas)
+    entries = tuple(
+        Quantity(
+            f"variance-{name}",
+            rf"$\operatorname{{Var}}(S_{{{place}}})$",
+            cell,
+            _covariance(at[f"{name}-square"], at[name], at[name]),
+            prediction(level),
+            capped(3.0, tolerance),
+        )
+        for name, place in (("first", "11"), ("last", "nn"))
+    )
+    whole = Quantity(
+        "variance-all", "variance over all entries", cell, _covariance(at["square"], at["mean"], at["mean"]),
+        prediction(level), capped(2.0, tolerance),
+    )  # fmt: skip
+    in_row = _covariance(at["row-squares"], at["square"], at["square"])
+    of_scores = Tolerance(2.0, float(level), "the variance of a score")
+    covariances = (
+        Quantity(
+            "covariance-in-row",
+            "covariance of two entries of a row",
+            cell,
+            _covariance(at["row-product"], at["mean"], at["mean"]),
+            prediction(row),
+            of_scores,
+        ),
+        Quantity("squares-in-row", SQUARES, cell, in_row, prediction(squares), capped(20.0, tolerance)),
+        Quantity(
+            "squares-apart",
+            "covariance of the squares of entries that share neither row nor column",
+            cell,
+            _covariance(at["apart-squares"], at["square"], at["square"]),
+            prediction(apart),
+            Tolerance(20.0 * min(1.0, 0.01 / tolerance), float(squares), "the covariance within a row"),
+        ),
+    )
+    controls = (
+        Control(
+            "the entries of a row are independent, so their squares are uncorrelated",
+            replace(covariances[2], id="row-is-independent", label=SQUARES, estimand=in_row),
+            truth=float(squares),
+        ),
+        Control(
+            "the entries of a matrix vary the more, the larger it is: 8×8 entries by 8 times as much",
+            replace(whole, id="times-the-matrix", prediction=prediction(SIDE * level)),
+            truth=float(level),
+        ),
+        biased(whole, tolerance),
+    )
+    return Experiment((*entries, whole, *covariances), controls)
+
+
+CLAIM = Claim(
+    id="score-matrix-variance",
+    order=40,
+    title="Every entry of a score matrix varies by the dimension; entries of a row are not independent",
+    statement=(
+        r"For independent standard normal components, every entry of $QK^{\mathsf T}$ has variance $d_k$. "
+        r"Two entries that "
+        r"share a query or a key are uncorrelated, but their squares have covariance $2d_k$; entries that "
+        r"share neither are independent."
+    ),
+    meaning=(
+        "The variance of the matrix is that of its entries, whatever its size, and it comes from the "
+        "dimension of "
+        "queries and keys. But $n^2$ entries are not $n^2$ independent observations: treating them so "
+        "makes intervals far too short, which is why this tool takes whole matrices as its units."
+    ),
+    assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
+    references=(
+        Reference(
+            key="hoeffding1948",
+            text="W. Hoeffding, A Class of Statistics with Asymptotically Normal Distribution, Ann. Math. "
+            "Stat. 19 (1948), 293-325.",
+        ),
+    ),
+    derive=derive,
+    experiment=experiment,
+)

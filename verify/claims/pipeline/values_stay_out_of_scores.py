@@ -1,0 +1,105 @@
+"""The values have no part in the scores' variance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sympy import S
+
+from verify.claim import Claim
+from verify.conditions import STANDARD_COMPONENTS
+from verify.designs import biased, prediction
+from verify.evidence import Assumption
+from verify.montecarlo.blocks import Cell
+from verify.montecarlo.components import NORMAL
+from verify.montecarlo.estimands import Smooth, variance
+from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
+from verify.montecarlo.pipeline import ScoresBesideValues
+from verify.symbolic.blocks import square_variance
+from verify.symbolic.derivation import Derivation, Expansion, Route, Step
+from verify.symbolic.expectation import E, Population, Var
+from verify.symbolic.printing import Ordered
+from verify.symbolic.scores import STANDARD, d, k, q, score, variance_route
+
+D, SIDE = 64, 32
+WIDTHS = (1, 64, 512)
+LABEL = r"$\operatorname{Var}(q\cdot k)$"
+_STANDARD = (S.One, S.Zero, S.One)
+v = Ordered("v", "v", real=True)
+BESIDE = Population({q: _STANDARD, k: _STANDARD, v: _STANDARD}, d)
+
+
+def derive() -> Derivation:
+    """Derive the variance, in which no value occurs, and its covariance with a squared value."""
+    route = variance_route(score, STANDARD, "The score: no value occurs in it")
+    together = E(score**2 * v**2) - E(score**2) * E(v**2)
+    lemma = Route(
+        "Covariance of a squared score and a squared value component",
+        together,
+        (Step(S.Zero, "Values are independent of queries and keys", Expansion(BESIDE)),),
+    )
+    return Derivation(Var(score), route.end, (route,), lemmas=(lemma,))
+
+
+def _cell(width: int) -> Cell:
+    settings = (("d_k", D), ("d_v", width), ("components", NORMAL.name), ("block", f"{SIDE}×{SIDE}"))
+    return Cell(f"values-{width}", settings, ScoresBesideValues(D, width, SIDE, NORMAL))
+
+
+def _variance(width: int, name: str, expected: Any) -> Quantity:
+    moments = tuple((NORMAL.mean, NORMAL.variance, 0, NORMAL.kurtosis) for _ in range(2))
+    relative = square_variance(D, SIDE, *moments) / D**2
+    return Quantity(name, LABEL, _cell(width), variance(0, 1, block_variance=relative), prediction(expected))
+
+
+def _covariance() -> Smooth:
+    def gradient(mean: Any) -> Any:
+        return np.array([0.0, -mean[2], -mean[1], 1.0])
+
+    return Smooth(lambda m: float(m[3] - m[1] * m[2]), gradient, positive=False)
+
+
+def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+    """Draw values of three widths beside the scores; measure variance and covariance."""
+    level = derivation.result.subs(d, D)
+    checks = tuple(_variance(width, f"variance-dv{width}", level) for width in WIDTHS)
+    none = Quantity(
+        "covariance",
+        "covariance of the mean squared score and the mean squared value",
+        _cell(1),
+        _covariance(),
+        prediction(derivation.lemmas[0].end),
+        Tolerance(1.0, float(level), "the variance of a score"),
+    )
+    controls = (
+        Control(
+            "wider values make larger scores: the variance is $d_v$",
+            _variance(512, "values-change-the-variance", S(512)),
+            truth=float(level),
+        ),
+        biased(checks[0], tolerance),
+    )
+    return Experiment((*checks, none), controls)
+
+
+CLAIM = Claim(
+    id="values-stay-out-of-scores",
+    order=30,
+    title="The values have no part in the scores",
+    statement=(
+        r"$\operatorname{Var}(q\cdot k) = d_k$ whatever the values' law and dimension $d_v$; scores and "
+        r"values are independent where their projections are."
+    ),
+    meaning=(
+        "The variance of a score comes from the dimension of queries and keys alone. Values are averaged "
+        "with the weights afterwards; their dimension may differ from $d_k$ and calls for no scale."
+    ),
+    assumptions=(
+        *STANDARD_COMPONENTS,
+        Assumption(id="values", text="Values are independent of queries and keys."),
+    ),
+    references=(),
+    derive=derive,
+    experiment=experiment,
+)

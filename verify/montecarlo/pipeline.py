@@ -1,0 +1,121 @@
+"""Score matrices entry by entry, and beside the values that never enter them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from verify.montecarlo.components import Array, ComponentLaw
+
+
+@dataclass(frozen=True)
+class ScoreMatrixEntries:
+    """Blocks are single score matrices; statistics: powers of two corners, and means over pairs of entries.
+
+    ``POSITIONS`` names them: the first and last entry and their squares; the mean of all entries and of
+    their squares; over pairs of entries in one row, the mean of their product and of their squares'; and the
+    mean product of squares over pairs that share neither row nor column.
+    """
+
+    d: int
+    side: int
+    query: ComponentLaw
+    key: ComponentLaw
+
+    order = 3
+    POSITIONS: ClassVar[dict[str, int]] = {
+        name: place
+        for place, name in enumerate(
+            (
+                "first",
+                "first-square",
+                "last",
+                "last-square",
+                "mean",
+                "square",
+                "row-product",
+                "row-squares",
+                "apart-squares",
+            )
+        )
+    }
+
+    @property
+    def coordinates(self) -> int:
+        """Random components drawn for one block."""
+        return 2 * self.side * self.d
+
+    @property
+    def scores(self) -> int:
+        """Scores that one block holds."""
+        return self.side**2
+
+    @property
+    def held(self) -> int:
+        """Numbers that are in memory at once while one block is drawn and reduced."""
+        return self.coordinates + 3 * self.scores
+
+    def sample(self, rng: np.random.Generator, count: int) -> Array:
+        """Return the statistics of ``count`` matrices, shape (count, 9)."""
+        m, shape = self.side, (count, self.side, self.d)
+        scores = self.query.draw(rng, shape) @ self.key.draw(rng, shape).transpose(0, 2, 1)
+        squares = scores**2
+        whole, fourth = squares.sum(axis=(1, 2)), (squares**2).sum(axis=(1, 2))
+        rows = (squares.sum(axis=2) ** 2).sum(axis=1)
+        columns = (squares.sum(axis=1) ** 2).sum(axis=1)
+        products = (scores.sum(axis=2) ** 2).sum(axis=1) - whole
+        in_rows, apart = m * m * (m - 1), (m * (m - 1)) ** 2
+        statistics = (
+            scores[:, 0, 0],
+            squares[:, 0, 0],
+            scores[:, -1, -1],
+            squares[:, -1, -1],
+            scores.sum(axis=(1, 2)) / m**2,
+            whole / m**2,
+            products / in_rows,
+            (rows - fourth) / in_rows,
+            (whole**2 - rows - columns + fourth) / apart,
+        )
+        return np.stack(statistics, axis=1)
+
+
+@dataclass(frozen=True)
+class ScoresBesideValues:
+    """Blocks are a score matrix and the values drawn beside it; statistics: mean S, S², V², and S²·V².
+
+    The last multiplies the two block means: its covariance tells whether values have a part in scores.
+    """
+
+    d: int
+    d_v: int
+    side: int
+    law: ComponentLaw
+
+    order = 3
+
+    @property
+    def coordinates(self) -> int:
+        """Random components drawn for one block."""
+        return (2 * self.d + self.d_v) * self.side
+
+    @property
+    def scores(self) -> int:
+        """Scores that one block holds."""
+        return self.side**2
+
+    @property
+    def held(self) -> int:
+        """Numbers that are in memory at once while one block is drawn and reduced."""
+        return self.coordinates + self.scores
+
+    def sample(self, rng: np.random.Generator, count: int) -> Array:
+        """Return (mean S, mean S², mean V², product of the last two), shape (count, 4)."""
+        queries, keys = (self.law.draw(rng, (count, self.side, self.d)) for _ in range(2))
+        values = self.law.draw(rng, (count, self.side, self.d_v))
+        scores = queries @ keys.transpose(0, 2, 1)
+        squares = (scores**2).mean(axis=(1, 2))
+        sizes = (values**2).mean(axis=(1, 2))
+        return np.stack([scores.mean(axis=(1, 2)), squares, sizes, squares * sizes], axis=1)

@@ -1,0 +1,54 @@
+"""An adversary: searches among all rows of probabilities for one that breaks a bound."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import optimize
+
+from verify.montecarlo.attention import softmax
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from verify.montecarlo.components import Array
+
+    OfRows = Callable[[Array], Array]
+
+REACH = 5.0
+"""The search is over scores up to this size: beyond, eigenvalues near 0 lose digits to rounding."""
+
+
+@cache  # the same whatever the tolerance
+def largest_ratio(over: OfRows, under: OfRows, keys: int) -> float:
+    """Return the largest over/under that differential evolution finds among rows of ``keys`` probabilities.
+
+    Both functions get sorted rows, largest first, shape (rows, keys), and return shape (rows,). Source: R.
+    Storn and K. Price, Differential Evolution, J. Global Optimization 11 (1997), 341-359.
+    """
+
+    def negative(scores: Array) -> Array:
+        weights = -np.sort(-softmax(scores.T), axis=1)
+        result: Array = -over(weights) / under(weights)
+        return result
+
+    found = optimize.differential_evolution(
+        negative,  # type: ignore[arg-type]  # SciPy's stubs know no vectorised functions
+        optimize.Bounds([-REACH] * keys, [REACH] * keys),
+        maxiter=40,
+        popsize=max(4, 32 // keys),
+        seed=keys,
+        tol=0,
+        polish=False,
+        vectorized=True,
+        updating="deferred",
+    )
+    return float(-found.fun)
+
+
+def spectral_norms(weights: Array) -> Array:
+    """Return the largest eigenvalue of diag(p) - ppᵀ for each row of ``weights``, shape (rows,)."""
+    matrices = weights[:, :, None] * np.eye(weights.shape[1]) - weights[:, :, None] * weights[:, None, :]
+    return np.asarray(np.linalg.eigvalsh(matrices)[:, -1], np.float64)

@@ -1,0 +1,74 @@
+"""Sampler of what single queries' rows of attention send back to their keys and values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from verify.montecarlo.attention import gradients, probabilities
+from verify.montecarlo.components import NORMAL
+
+if TYPE_CHECKING:
+    from verify.montecarlo.components import Array
+
+
+@dataclass(frozen=True)
+class SingleQueries:
+    """Blocks are ``rows`` queries that share keys and values, each with a gradient at its own output.
+
+    All components are standard normal. Every query's gradients are taken by themselves. Statistics, means
+    over the queries: the squared norms of what it sends to the values, and of the gradient at its output;
+    then, for the keys whose probabilities lie between each two successive ``edges``, their number, and the
+    sum of their gradients' norms in units of scale·|query|·max|dP| and of their probability.
+    """
+
+    d: int
+    keys: int
+    value_d: int
+    rows: int
+    scale: float = 1.0
+    edges: tuple[float, ...] = ()
+
+    order = 3
+
+    @property
+    def coordinates(self) -> int:
+        """Random components drawn for one block."""
+        return (self.keys + self.rows) * (self.d + self.value_d)
+
+    @property
+    def scores(self) -> int:
+        """Scores that one block holds."""
+        return self.rows * self.keys
+
+    @property
+    def held(self) -> int:
+        """Numbers that are in memory at once while one block is drawn and reduced."""
+        return self.coordinates + self.scores * (self.d + self.value_d + 4)
+
+    def sample(self, rng: np.random.Generator, count: int) -> Array:
+        """Return the statistics of ``count`` blocks, shape (count, 2 + 2·(edges - 1))."""
+        query, upstream = (NORMAL.draw(rng, (count, self.rows, 1, width)) for width in (self.d, self.value_d))
+        keys, values = (NORMAL.draw(rng, (count, 1, self.keys, width)) for width in (self.d, self.value_d))
+        weights = probabilities(query, keys, self.scale)
+        found = gradients(query, keys, values, weights, upstream, self.scale)
+        statistics = [_squares(found.values), _squares(upstream)]
+        if self.edges:
+            chances = weights[:, :, 0]
+            largest = np.abs(found.probabilities).max(axis=(2, 3))
+            unit = (self.scale * np.sqrt(_squares(query)) * largest)[:, :, None] * chances
+            lengths = np.sqrt(np.einsum("brnd,brnd->brn", found.keys, found.keys))
+            for low, high in pairwise(self.edges):
+                inside = (chances > low) & (chances <= high)
+                share = np.divide(lengths, unit, out=np.zeros_like(unit), where=inside)
+                statistics += [inside.sum(axis=2), share.sum(axis=2)]
+        return np.stack([one.mean(axis=1) for one in statistics], axis=1)
+
+
+def _squares(matrices: Array) -> Array:
+    """Return the squared norm of each query's matrix, shape (blocks, rows)."""
+    squares: Array = np.einsum("brij,brij->br", matrices, matrices)
+    return squares

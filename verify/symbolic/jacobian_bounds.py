@@ -1,0 +1,186 @@
+"""Chains that bound the norm of softmax's Jacobian, the largest xᵀJx/|x|², from both sides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sympy import (
+    Derivative,
+    Integer,
+    KroneckerDelta,
+    Matrix,
+    Rational,
+    S,
+    Sum,
+    diff,
+    eye,
+    factor,
+    simplify,
+    symbols,
+)
+
+from verify.symbolic.derivation import By, Identity, Route, Step
+from verify.symbolic.jacobian import FORM, LENGTH, Surplus, is_rational_zero, weighted_out, x
+from verify.symbolic.softmax import i, j, n, p
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+QUOTIENT = FORM / LENGTH
+VARIANCE = Sum(p[i] * x[i] ** 2, (i, 1, n)) - Sum(p[i] * x[i], (i, 1, n)) ** 2
+BELOW_LARGEST = Sum(p[i] * x[i] ** 2, (i, 1, n))
+ROW_SUMS = 2 * Sum(p[i] * (1 - p[i]) * x[i] ** 2, (i, 1, n))
+BOUND = 2 * p[1] * (1 - p[1])
+SMALLEST = n / (n - 1) * p[1] * (1 - p[1])
+
+t = symbols("t", positive=True)
+"""exp of the lead of the first score over all others, which are equal."""
+LEADING = n * t / (t + n - 1) ** 2
+
+
+def by_row_sums() -> Route:
+    """Return the bound 2p₁(1 - p₁)|x|² of xᵀJx, where p₁ is the largest probability."""
+    apart = 1 - KroneckerDelta(i, j)
+    cross = Sum(apart * p[i] * p[j] * (x[i] + x[j]) ** 2, (i, 1, n), (j, 1, n)) / 2
+    unequal = 2 * Sum((p[1] - p[i]) * (1 - p[1] - p[i]) * x[i] ** 2, (i, 1, n))
+    return Route(
+        r"The largest of all $x^{\mathsf T}Jx$: by the sums of rows",
+        FORM,
+        (
+            Step(VARIANCE, "The variance of x under p", Surplus(relation="=")),
+            Step(
+                ROW_SUMS,
+                "Row i holds $p_i(1-p_i)$ twice in absolute value; the difference is "
+                r"$\frac12\sum_{i\ne j} p_ip_j(x_i+x_j)^2$",
+                Surplus(cross),
+                "≤",
+            ),
+            Step(
+                BOUND * LENGTH,
+                "$p_1(1-p_1)$ is the largest of its kind: for other keys $p_1 \\ge p_i$ and "
+                "$p_1 + p_i \\le 1$",
+                Surplus(unequal, ordered=True),
+                "≤",
+            ),
+        ),
+    )
+
+
+def by_largest() -> Route:
+    """Return the bound p₁|x|² of xᵀJx."""
+    mean = Sum(p[i] * x[i], (i, 1, n))
+    below = Sum((p[1] - p[i]) * x[i] ** 2, (i, 1, n))
+    return Route(
+        "By the largest probability",
+        FORM,
+        (
+            Step(VARIANCE, "The variance of x under p", Surplus(relation="=")),
+            Step(BELOW_LARGEST, "A square less is more", Surplus(mean**2), "≤"),
+            Step(p[1] * LENGTH, "$p_1$ is the largest", Surplus(below, ordered=True), "≤"),
+        ),
+    )
+
+
+def never_above_half() -> Route:
+    """Return the bound ½ of 2p₁(1 - p₁)."""
+    half = Rational(1, 2)
+    return Route(
+        "The sums of rows never exceed one half",
+        BOUND,
+        (Step(half, r"The difference is $2(p_1-\frac12)^2$", Surplus(2 * (p[1] - half) ** 2), "≤"),),
+    )
+
+
+def from_below() -> tuple[Route, Route]:
+    """Return lower bounds of the norm, from two directions x: n/(n-1)·p₁(1-p₁), and p₂."""
+    two = p[1] * p[2] * (p[1] + p[2]) / (p[1] ** 2 + p[2] ** 2)
+    surplus = p[2] ** 2 * (p[1] - p[2]) / (p[1] ** 2 + p[2] ** 2)
+    return (
+        Route(
+            "From below, in the direction of the first key",
+            QUOTIENT,
+            (
+                Step(
+                    SMALLEST,
+                    "$x_1 = 1 - 1/n$, and $-1/n$ for all others",
+                    _in_direction(lambda key: (Integer(1) if key == 1 else S.Zero) - 1 / n),
+                    "⇒",
+                ),
+            ),
+        ),
+        Route(
+            "From below, between the first two keys",
+            QUOTIENT,
+            (
+                Step(
+                    two,
+                    "$x_1 = p_2$, $x_2 = -p_1$, and 0 for all others",
+                    _in_direction(lambda key: {1: p[2], 2: -p[1]}.get(key, S.Zero)),
+                    "⇒",
+                ),
+                Step(
+                    p[2],
+                    r"The difference is $p_2^2(p_1-p_2)/(p_1^2+p_2^2)$",
+                    Surplus(surplus, "≥", ordered=True),
+                    "≥",
+                ),
+            ),
+        ),
+    )
+
+
+def _in_direction(entry: Callable[[int], Any]) -> By:
+    """Return the check that puts a direction into xᵀJx/|x|², for n = 2…5 keys."""
+
+    def holds(before: Any, after: Any) -> bool:
+        for keys in (2, 3, 4, 5):
+            chosen = {
+                weighted_out(x[key], keys): weighted_out(entry(key), keys) for key in range(1, keys + 1)
+            }
+            if not is_rational_zero(weighted_out(before, keys).xreplace(chosen) - weighted_out(after, keys)):
+                return False
+        return True
+
+    return By("SymPy, put in for n = 2…5 keys", holds)
+
+
+def one_ahead() -> Route:
+    """Return how the norm moves with the lead of one key: up to n - 1, and then down."""
+    slope = factor(diff(LEADING, t))
+    return Route(
+        "One key ahead of the others, which are equal: $p_1 = t/(t+n-1)$",
+        SMALLEST,
+        (
+            Step(
+                LEADING,
+                "The lower bound is then an eigenvalue, and for $t\\ge1$ the largest",
+                By("SymPy: all eigenvalues, for n = 2…5 keys", _is_largest_eigenvalue),
+            ),
+            Step(
+                Derivative(LEADING, t),
+                "How it changes with the lead",
+                By("SymPy: differentiated", _is_derivative),
+                "⇒",
+            ),
+            Step(slope, "Positive up to $t = n-1$, negative beyond", Identity()),
+        ),
+    )
+
+
+def _is_largest_eigenvalue(before: Any, after: Any) -> bool:
+    """Compare with every eigenvalue at t = 1 + u, and with the expression before."""
+    ahead = symbols("u", nonnegative=True)
+    for keys in (2, 3, 4, 5):
+        row = Matrix([t, *[S.One] * (keys - 1)]) / (t + keys - 1)
+        matrix = eye(keys).multiply_elementwise(row * Matrix([[1] * keys])) - row * row.T
+        value = after.subs(n, keys)
+        values = {simplify(one) for one in matrix.eigenvals()}
+        gaps = [factor((value - one).subs(t, 1 + ahead)) for one in values]
+        first = before.subs(n, keys).subs(p[1], row[0])
+        if not (S.Zero in gaps and all(gap.is_nonnegative for gap in gaps) and simplify(first - value) == 0):
+            return False
+    return True
+
+
+def _is_derivative(before: Any, after: Any) -> bool:
+    return bool(after.expr == before and simplify(after.doit() - diff(before, t)) == S.Zero)

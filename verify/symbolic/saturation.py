@@ -1,0 +1,325 @@
+"""How the mean squared norm of softmax's Jacobian falls as scores grow: an identity, a bound and the limit.
+
+Scores are independent and normal with mean 0 and standard deviation σ, as they are for one query and normal
+keys.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import integrate as quadrature
+from scipy import special, stats
+from sympy import (
+    Derivative,
+    Dummy,
+    Float,
+    Integral,
+    KroneckerDelta,
+    Limit,
+    Rational,
+    S,
+    Sum,
+    Symbol,
+    diff,
+    erf,
+    exp,
+    gamma,
+    integrate,
+    log,
+    oo,
+    pi,
+    simplify,
+    sqrt,
+    symbols,
+)
+
+from verify.symbolic.derivation import By, Route, Step
+from verify.symbolic.expectation import E
+from verify.symbolic.jacobian import FROBENIUS, SQUARES, Surplus, is_rational_zero
+from verify.symbolic.predict import function
+from verify.symbolic.printing import Ordered
+from verify.symbolic.scores import d
+from verify.symbolic.softmax import Quadrature, i, j, n, p, s, scores, sigma, written_out
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+z, g = Symbol("z", real=True), Ordered("g", "g", positive=True)
+r = Symbol("r", positive=True)
+"""Variables of integration: a standard normal score, the gap of two scores, a query's length."""
+
+NORMAL_DENSITY = exp(-(z**2) / 2) / sqrt(2 * pi)
+BELOW = (1 + erf(z / sqrt(2))) / 2
+LARGEST = Integral(n * z * NORMAL_DENSITY * BELOW ** (n - 1), (z, -oo, oo))
+"""The mean of the largest of n standard normal variables, M_n."""
+
+OF_GAP = 4 * exp(2 * g) / (1 + exp(g)) ** 4
+"""The squared norm of the Jacobian of two keys with a gap g between their scores."""
+
+TIES = n * (n - 1) * Integral(NORMAL_DENSITY**2 * BELOW ** (n - 2), (z, -oo, oo))
+"""The density, at 0, of the gap between the two largest of n standard normal variables."""
+
+LENGTH_DENSITY = r ** (d - 1) * exp(-(r**2) / 2) / (2 ** (d / 2 - 1) * gamma(d / 2))
+"""The density of the length of a query with d standard normal components."""
+
+_VALUES = Sum(s[j] * p[j], (j, 1, n))
+_PASSED = 2 * Sum(s[j] * p[j] ** 2, (j, 1, n)) - SQUARES * _VALUES
+_SIZES = (2, 3, 4)
+
+
+def identity() -> Route:
+    """Return E‖J‖² as a mean of scores, exactly, for every number of keys and every deviation."""
+    total = Sum(exp(s[i]), (i, 1, n))
+    own = exp(s[j]) / total
+    squares = Sum((exp(s[i]) / total) ** 2, (i, 1, n))
+    field = Rational(2, 3) * own**2 - own * squares / 3
+    return Route(
+        "By parts over normal scores: an identity for all n and σ",
+        E(FROBENIUS),
+        (
+            Step(
+                E(Sum(Derivative(field, s[j]), (j, 1, n))),
+                r"The squared norm is the divergence of $\frac23p_j^2 - \frac13p_j\sum p_i^2$",
+                By(f"SymPy, differentiated for n = {_SIZES[0]}…{_SIZES[-1]} keys", _same_inside),
+            ),
+            Step(
+                E(Sum(s[j] * (Rational(2, 3) * p[j] ** 2 - p[j] * SQUARES / 3), (j, 1, n))) / sigma**2,
+                r"Gaussian integration by parts: $\mathbb{E}\,\partial F/\partial s_j = "
+                r"\mathbb{E}[s_jF]/\sigma^2$",
+                Quadrature(deviations=(0.5, 2.0)),
+            ),
+            Step(
+                E(_PASSED) / (3 * sigma**2),
+                "Collecting terms",
+                By(f"SymPy, written out for n = {_SIZES[0]}…{_SIZES[-1]} keys", _same_inside),
+            ),
+        ),
+    )
+
+
+def limit() -> Route:
+    """Return the limit of σ·E‖J‖² as scores grow, from the identity."""
+    of_scores = E(_PASSED) / (3 * sigma)
+    return Route(
+        "By the identity",
+        Limit(sigma * E(FROBENIUS), sigma, oo),
+        (
+            Step(
+                Limit(of_scores, sigma, oo),
+                "The identity",
+                By(
+                    Quadrature().label,
+                    lambda before, after: Quadrature().holds(before.args[0], after.args[0]),
+                ),
+            ),
+            Step(
+                LARGEST / 3,
+                "All probability goes to the largest score, σ times the largest of n standard normal ones; "
+                "the mean stays below three times the largest in absolute value, so the limit may be taken "
+                "inside",
+                By(
+                    "SymPy: the limit for 2 and 3 keys in order; numerically, the mean of the largest of 2, "
+                    "3 and 16 by its tails",
+                    _goes_to_the_largest,
+                ),
+            ),
+        ),
+    )
+
+
+def by_ties() -> Route:
+    """Return the same limit another way: how often the two largest scores tie, times what a tie passes."""
+    return Route(
+        "By ties: the density of a tie of the two largest, times what a tie passes on",
+        TIES * Integral(OF_GAP, (g, 0, oo)),
+        (
+            Step(
+                TIES / 3,
+                r"With $p = 1/(1+e^{-g})$: $\int 4p(1-p)\,dp$ from ½ to 1",
+                By("SymPy integrates over the probability instead of the gap", _passes_a_third),
+            ),
+            Step(
+                LARGEST / 3,
+                r"By parts, for $z\varphi(z) = -\varphi'(z)$",
+                By(
+                    "SymPy: the integrands differ by a derivative, of what vanishes at both ends",
+                    _by_parts,
+                ),
+            ),
+        ),
+    )
+
+
+def bound() -> Route:
+    """Return a bound that holds for every number of keys and every deviation."""
+    apart = 1 - KroneckerDelta(i, j)
+    pairs = (1 - p[i] - p[j], (p[i] - p[j]) ** 2)
+    exact = Surplus(
+        sum(Sum(apart * p[i] * p[j] * one, (i, 1, n), (j, 1, n)) for one in pairs) / 2, sizes=_SIZES
+    )
+    return Route(
+        "A bound for all n and σ",
+        E(FROBENIUS),
+        (
+            Step(
+                E(1 - SQUARES) / 2,
+                "No eigenvalue is above ½, and their sum is the trace",
+                By(exact.label, lambda before, after: exact.holds(_inside(before), _inside(after))),
+                "≤",
+            ),
+            Step(E(_VALUES) / (2 * sigma**2), "Gaussian integration by parts", Quadrature()),
+            Step(
+                LARGEST / (2 * sigma),
+                "A mean of scores is no more than the largest",
+                By(Quadrature("≤").label, _is_below),
+                "≤",
+            ),
+        ),
+    )
+
+
+def two_keys() -> Route:
+    """Return the squared norm for two keys as a function of the gap of their scores."""
+    return Route(
+        "Two keys with scores a gap g apart",
+        FROBENIUS,
+        (
+            Step(
+                OF_GAP,
+                "Put in $p_1 = 1/(1+e^{-g})$ and $p_2 = 1 - p_1$",
+                By("SymPy, written out for two keys", _of_two),
+                "⇒",
+            ),
+        ),
+    )
+
+
+def inverse_length() -> Route:
+    """Return the mean of one over the length of a query with standard normal components."""
+    return Route(
+        "Unscaled, σ is the length of the query: the mean of one over it",
+        Integral(LENGTH_DENSITY / r, (r, 0, oo)),
+        (
+            Step(
+                gamma((d - 1) / 2) / (sqrt(2) * gamma(d / 2)),
+                "The integral is a gamma function again, for $d_k > 1$",
+                By("SymPy integrates, for d = 2…7", _is_inverse_length),
+            ),
+        ),
+    )
+
+
+def number(expression: Any, keys: int, deviation: float = 1.0) -> float:
+    """Return what an expression of ``LARGEST`` or ``TIES`` is for so many keys and this σ."""
+
+    def value(integrand: Any, _: Any) -> Any:
+        compiled = function((z,), integrand)
+        return Float(quadrature.quad(compiled, -12, 12, epsabs=1e-12)[0])
+
+    return float(expression.subs({n: keys, sigma: deviation}).replace(Integral, value))
+
+
+def of_two_keys(dimension: int, scale: float) -> float:
+    """Return E‖J‖² for two keys: the mean of ``OF_GAP`` over normal gaps, and over the query's length."""
+    length = stats.chi(dimension)
+    gaps, gap_weights = _gauss(0.0, 40.0)
+    lengths, length_weights = _gauss(float(length.ppf(1e-16)), float(length.isf(1e-16)))
+    given_length = stats.halfnorm(scale=math.sqrt(2) * scale * lengths[:, None]).pdf(gaps)
+    passed = function((g,), OF_GAP, "numpy")(gaps)
+    return float((length_weights * length.pdf(lengths)) @ given_length @ (gap_weights * passed))
+
+
+def _gauss(low: float, high: float) -> tuple[Array, Array]:
+    """Return Gauss and Legendre's nodes and weights between two ends."""
+    nodes, weights = np.polynomial.legendre.leggauss(400)
+    return low + (high - low) * (nodes + 1) / 2, weights * (high - low) / 2
+
+
+def _inside(expression: Any) -> Any:
+    """Return an expression with its expectation's argument in its place."""
+    return expression.replace(E, lambda argument: argument)
+
+
+def _same_inside(before: Any, after: Any) -> bool:
+    """Write both arguments out as rational functions of the exponentials, with the scores as they are."""
+    for keys in _SIZES:
+        plain = scores(keys)
+        weights = symbols(f"w_1:{keys + 1}", positive=True)
+        gap = written_out(_inside(before), keys) - written_out(_inside(after), keys)
+        powers = gap.replace(exp, lambda argument: exp(argument, evaluate=False))
+        stand_ins = {one: log(weight) for one, weight in zip(plain, weights, strict=True)}
+        if not is_rational_zero(powers.xreplace(stand_ins)):
+            return False
+    return True
+
+
+def _follows_from_the_identity(before: Any, after: Any) -> bool:
+    known = identity()
+    sides = zip((before, after), (known.start, known.end), strict=True)
+    return all(side == Limit(sigma * mean, sigma, oo) for side, mean in sides)
+
+
+def _goes_to_the_largest(before: Any, after: Any) -> bool:
+    """Put scores σ·x in order, let the other keys' weights vanish, and compare what is left with x₁."""
+    inside = before.args[0]
+    for keys in (2, 3):
+        places = symbols(f"x_1:{keys + 1}", real=True)
+        small = (S.One, *symbols(f"e_2:{keys + 1}", positive=True))
+        entries = {s[key]: sigma * places[key - 1] for key in range(1, keys + 1)}
+        entries |= {p[key]: small[key - 1] / sum(small) for key in range(1, keys + 1)}
+        left = (
+            _inside(inside).subs(n, keys).doit().xreplace(entries).xreplace(dict.fromkeys(small[1:], S.Zero))
+        )
+        if simplify(3 * left - places[0]) != S.Zero:
+            return False
+    return all(abs(3 * number(after, keys) - _mean_largest(keys)) < 1e-9 for keys in (2, 3, 16))
+
+
+def _is_below(before: Any, after: Any) -> bool:
+    """Integrate both sides numerically, each in its own way."""
+    if not after.has(Integral):
+        return False
+    cases = product((2, 3), (0.5, 1.0, 2.0))
+    return all(
+        Quadrature.value(before, keys, deviation) <= number(after, keys, deviation)
+        for keys, deviation in cases
+    )
+
+
+def _mean_largest(keys: int) -> float:
+    """Return the mean of the largest of ``keys`` normal variables from its distribution function alone."""
+    above = quadrature.quad(lambda x: 1 - special.ndtr(x) ** keys, 0, 12, epsabs=1e-12)[0]
+    below = quadrature.quad(lambda x: special.ndtr(x) ** keys, -12, 0, epsabs=1e-12)[0]
+    return float(above - below)
+
+
+def _passes_a_third(before: Any, after: Any) -> bool:
+    """With the probability as the variable, dg = dp/(p(1-p)) turns 4p²(1-p)² into 4p(1-p)."""
+    share = Dummy(positive=True)
+    (passed,) = (one for one in before.atoms(Integral) if one.variables == [g])
+    moved = passed.function.subs(g, log(share / (1 - share))) / (share * (1 - share))
+    value = integrate(simplify(moved), (share, Rational(1, 2), 1))
+    return bool(simplify(before / passed * value - after) == S.Zero)
+
+
+def _by_parts(before: Any, after: Any) -> bool:
+    (first,), (second,) = (side.atoms(Integral) for side in (before, after))
+    gap = after / second * second.function - before / first * first.function
+    boundary = -n * NORMAL_DENSITY * BELOW ** (n - 1) / 3
+    return bool(simplify(gap - diff(boundary, z)) == S.Zero)
+
+
+def _of_two(before: Any, after: Any) -> bool:
+    weight = Symbol("w", positive=True)
+    one = before.subs(n, 2).doit().xreplace({p[1]: weight / (1 + weight), p[2]: 1 / (1 + weight)})
+    return is_rational_zero(one - after.subs(g, log(weight)))
+
+
+def _is_inverse_length(before: Any, after: Any) -> bool:
+    return all(simplify((before - after).subs(d, size).doit()) == S.Zero for size in range(2, 8))
