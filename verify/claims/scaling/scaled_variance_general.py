@@ -47,14 +47,14 @@ def derive() -> Derivation:
     return Derivation(Var(scaled), Var(one_product()), (whole,), lemmas=(centred,))
 
 
-def _of_product(query: ComponentLaw, key: ComponentLaw) -> Any:
+def _of_product(derivation: Derivation, query: ComponentLaw, key: ComponentLaw) -> Any:
     of_laws = {
         mu_q: exactly(query.mean),
         mu_k: exactly(key.mean),
         sigma_q: sqrt(exactly(query.variance)),
         sigma_k: sqrt(exactly(key.variance)),
     }
-    return simplify(evaluate(Var(one_product()), GENERAL).subs(of_laws))
+    return simplify(evaluate(derivation.result, GENERAL).subs(of_laws))
 
 
 def _level(value: Any) -> Callable[[float], Any]:
@@ -62,11 +62,11 @@ def _level(value: Any) -> Callable[[float], Any]:
     return lambda _: value
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # one product for all
+def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure it for centred components of unequal spread, and for components from U(0, 1)."""
     checks: list[Comparison] = []
     for name, query, key in (("centred", WIDE, NARROW), ("uniform", UNIT_INTERVAL, UNIT_INTERVAL)):
-        level = _of_product(query, key)
+        level = _of_product(derivation, query, key)
         cells = [
             score_cell(
                 n, query, key, tolerance, scale=n**-0.5, prefix=f"{name}-", scale_name=r"$1/\sqrt{d_k}$"
@@ -78,7 +78,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa:
         slope = Wanted(f"{name}-slope", "slope", "line", "slope", diff(level, d), rise)
         checks += [*points, *fits(points, DIMENSIONS, f"{LABEL}, {query.name} components", (slope,))]
         last = cells[-1]
-    uniform = _of_product(UNIT_INTERVAL, UNIT_INTERVAL)
+    uniform = _of_product(derivation, UNIT_INTERVAL, UNIT_INTERVAL)
     wrong = partial(Quantity, label=LABEL, cell=last.cell, estimand=last.variance)
     spread = exactly(UNIT_INTERVAL.variance) ** 2
     controls = (
@@ -97,7 +97,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa:
     return Experiment(tuple(checks), controls)
 
 
-def figures(_: Derivation, findings: Findings) -> tuple[Figure, ...]:
+def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw both levels over the dimension."""
     span = (DIMENSIONS[0], DIMENSIONS[-1])
     layers = []
@@ -105,7 +105,7 @@ def figures(_: Derivation, findings: Findings) -> tuple[Figure, ...]:
         ("centred", WIDE, NARROW, r"deviations 2 and 3: 36"),
         ("uniform", UNIT_INTERVAL, UNIT_INTERVAL, "$U(0, 1)$: 7/144"),
     ):
-        level = float(_of_product(query, key))
+        level = float(_of_product(derivation, query, key))
         layers.append(curve(text, "truth", _level(level), span))
         layers.append(measured((findings.checks[f"{name}-variance-d{n}"] for n in DIMENSIONS), ""))
     layers.append(curve("wrong: always 1", "control", lambda _: 1.0, span))

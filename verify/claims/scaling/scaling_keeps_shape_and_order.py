@@ -25,6 +25,9 @@ SIZES = (2, 5, 64, 512)
 """Numbers of keys in the matrices whose rows are compared."""
 
 D = 64
+FACTORS = (D**-0.5, D**-0.25, 1 / D, 0.3, 7.0)
+"""Factors under which ranks are compared; by 1/8 alone the arithmetic of the test would be exact."""
+
 c = Symbol("c", positive=True)
 first, second = Symbol("s_1", real=True), Symbol("s_2", real=True)
 ORDER = "rows whose keys change their order"
@@ -65,17 +68,28 @@ def derive() -> Derivation:
     return Derivation(order.start, order.end, (order,), lemmas=(odds, scaled))
 
 
-def _drawn(keys: int) -> Array:
-    """Return a score matrix of 64 queries and so many keys, always the same one."""
+def _drawn(keys: int) -> tuple[Array, Array]:
+    """Return 64 queries and so many keys, always the same ones."""
     rng = stream(0, "scaling-keeps-shape-and-order", f"keys-{keys}", 0)
-    return NORMAL.draw(rng, (64, D)) @ NORMAL.draw(rng, (keys, D)).T
+    return NORMAL.draw(rng, (64, D)), NORMAL.draw(rng, (keys, D))
 
 
-def _reordered(keys: int) -> int:
-    """Return how many rows rank their keys otherwise after scaling."""
-    scores = _drawn(keys)
-    ranks = (np.argsort(one, axis=1, kind="stable") for one in (scores, scores / D**0.5))
-    return int(np.any(next(ranks) != next(ranks), axis=1).sum())
+def _scores(keys: int) -> Array:
+    query, key = _drawn(keys)
+    return query @ key.T
+
+
+def _reordered(scores: Array, *factors: float | Array) -> int:
+    """Return how many rows rank their keys otherwise after scaling by any of the factors."""
+    ranks = np.argsort(scores, axis=1, kind="stable")
+    scaled = (np.argsort(scores * factor, axis=1, kind="stable") for factor in factors)
+    moved = np.stack([np.any(one != ranks, axis=1) for one in scaled])
+    return int(moved.any(axis=0).sum())
+
+
+def _order(name: str, keys: int, found: int, factors: str) -> Exact:
+    settings = (("keys", keys), ("rows", 64), ("factor", factors))
+    return Exact(name, ORDER, settings, prediction(S.Zero), found)
 
 
 def _pairs(name: str, shares: tuple[float, float]) -> Quantity:
@@ -88,18 +102,21 @@ def _pairs(name: str, shares: tuple[float, float]) -> Quantity:
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # nothing depends on it
     """Compare ranks and shapes of drawn matrices, and measure how many scaled scores are not small."""
     ranks = tuple(
-        Exact(f"order-n{n}", ORDER, (("keys", n), ("rows", 64)), prediction(S.Zero), _reordered(n))
-        for n in SIZES
+        _order(f"order-n{n}", n, _reordered(_scores(n), *FACTORS), f"each of {len(FACTORS)}") for n in SIZES
     )
     shape = Exact(
         "shape", "entries of the scaled score matrix", (("keys", 512), ("rows", 64)),
-        prediction(S(64) * 512), float((_drawn(512) / D**0.5).size),
+        prediction(S(64) * 512), float((_scores(512) / D**0.5).size),
     )  # fmt: skip
     upper = below(D, D**0.5)
     beyond = _pairs("scores-beyond-one", (1 - upper, upper))
-    scores = _drawn(SIZES[-1])
+    scores, lengths = _scores(SIZES[-1]), np.linalg.norm(_drawn(SIZES[-1])[1], axis=1)
     moved = float(np.abs(softmax(scores) - softmax(scores / D**0.5)).sum(axis=1).mean())
     controls = (
+        Control(
+            "a factor of its own for each key, as in cosine similarity, keeps the order as well",
+            _order("own-factor", SIZES[-1], _reordered(scores, 1 / lengths), "1 / length of the key"),
+        ),
         Control(
             "scaling makes all scores small: none is larger than 1 in size", _pairs("all-small", (0.0, 1.0))
         ),
