@@ -21,6 +21,7 @@ from verify.symbolic.saturation import (
     g,
     identity,
     inverse_length,
+    largest,
     limit,
     number,
     of_two_keys,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from verify.symbolic.derivation import Route
 
 
-@pytest.mark.parametrize("route", [identity, limit, by_ties, bound, two_keys, inverse_length])
+@pytest.mark.parametrize("route", [identity, limit, largest, by_ties, bound, two_keys, inverse_length])
 def test_every_step_holds_and_none_is_arbitrary(route: object) -> None:
     """Each chain holds by its own checks; an end a tenth larger does not."""
     assert callable(route)

@@ -40,7 +40,7 @@ a, b, j, k, h = (Idx(name) for name in "abjkl")
 """Indices of queries, of the values' dimensions, of keys (two), and of the queries' dimensions (l)."""
 
 Shape = tuple[int, int, int, int]
-SHAPES: tuple[Shape, ...] = ((1, 2, 1, 1), (1, 3, 2, 1), (2, 2, 2, 2))
+SHAPES: tuple[Shape, ...] = ((1, 2, 1, 1), (1, 3, 2, 1), (2, 2, 1, 2))
 """Values of m, n, d and d_v."""
 
 PLACES: tuple[Shape, ...] = ((1, 1, 1, 1), (1, 2, 1, 2), (2, 3, 2, 1))

@@ -18,7 +18,7 @@ from verify.montecarlo.experiment import Control, Exact, Experiment, Quantity, T
 from verify.montecarlo.single_queries import SingleQueries
 from verify.pictures import curve
 from verify.symbolic.attention import c
-from verify.symbolic.derivation import By, Derivation, Identity, Route, Step
+from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.jacobian import M, Surplus, is_rational_zero, weighted_out, x
 from verify.symbolic.predict import function
 from verify.symbolic.printing import Ordered
@@ -58,12 +58,11 @@ def derive() -> Derivation:
                 "≤",
             ),
             Step(
-                FACTOR * (1 - p[j]) ** 2 * 4 * M**2,
+                result,
                 "No two of the $x_i$ are further apart than 2M",
                 Surplus(FACTOR * (1 - p[j]) * room, at=at, bounded=True),
                 "≤",
             ),
-            Step(result, "A square", Identity()),
         ),
     )
     return Derivation(OF_KEY, result, (route,), (_attained(result),), "≤")

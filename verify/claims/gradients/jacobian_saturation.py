@@ -28,6 +28,7 @@ from verify.symbolic.saturation import (
     g,
     identity,
     inverse_length,
+    largest,
     limit,
     number,
     of_two_keys,
@@ -46,7 +47,7 @@ RATIO = r"$\mathbb{E}\,\|J\|_F^2$ unscaled, over the same scaled"
 def derive() -> Derivation:
     """Derive the limit from an identity and again by ties, and a bound for every deviation."""
     route, again = limit(), by_ties()
-    lemmas = (identity(), bound(), inverse_length(), two_keys())
+    lemmas = (identity(), bound(), inverse_length(), two_keys(), largest())
     return Derivation(route.start, route.end, (route, again), lemmas)
 
 
@@ -92,7 +93,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
 def _bounded(derivation: Derivation, dimension: int) -> Quantity:
     """Return the comparison of sixteen unscaled keys with the bound, averaged over the query's length."""
-    _, for_all, inverse, _ = derivation.lemmas
+    _, for_all, inverse, *_ = derivation.lemmas
     mean = (for_all.end * sigma * inverse.end).subs(d, dimension)
     value = number(mean, 16)
     return Quantity(
@@ -160,14 +161,13 @@ def _controls(two: list[Quantity], above: Quantity, tolerance: float) -> tuple[C
 def facts(derivation: Derivation) -> tuple[Fact, ...]:
     """Return the limit of two keys, and the means of the largest score in it."""
     named = ((2, "two"), (16, "sixteen"), (128, "128"))
-    largest = (
+    means = (
         (f"largest-n{keys}", f"mean of the largest of {words} standard normal scores", number(LARGEST, keys))
         for keys, words in named
     )
     of_two = ("limit-of-two", "limit of σ times the mean, for two keys", number(derivation.result, 2))
     return tuple(
-        Fact(id=name, what=what, latex=f"{value:.6f}", value=value)
-        for name, what, value in (of_two, *largest)
+        Fact(id=name, what=what, latex=f"{value:.6f}", value=value) for name, what, value in (of_two, *means)
     )
 
 
