@@ -11,6 +11,7 @@ from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from scipy import integrate as quadrature
 from scipy import special, stats
 from sympy import (
@@ -46,7 +47,6 @@ from verify.symbolic.scores import d
 from verify.symbolic.softmax import Quadrature, i, j, n, p, s, scores, sigma, written_out
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
