@@ -30,7 +30,23 @@ if TYPE_CHECKING:
 
 CATALOGUE = catalogue.catalogue()
 EACH = pytest.mark.parametrize("name", CATALOGUE)
-NO_DRAWS = {"jacobian-bounds", "softmax-jacobian", "worked-dot-products"}
+EACH_AGAIN = pytest.mark.parametrize(
+    "name",
+    [
+        name if place % 6 == 0 else pytest.param(name, marks=pytest.mark.slow)
+        for place, name in enumerate(CATALOGUE)
+    ],
+)
+"""For tests that run every claim anew: each sixth at once, the others among the longer studies."""
+NO_DRAWS = {
+    "attention-definition",
+    "attention-shapes",
+    "jacobian-bounds",
+    "softmax-identities",
+    "softmax-jacobian",
+    "softmax-worked-examples",
+    "worked-dot-products",
+}
 """Claims of exact values only."""
 MEASURED_ONLY: set[str] = set()
 """Claims that rest on measurement alone, and say so."""
@@ -197,7 +213,7 @@ def test_all_figures_can_be_drawn(quick: RunRecord) -> None:
 # --- the same every time ------------------------------------------------------------------------------
 
 
-@EACH
+@EACH_AGAIN
 def test_the_evidence_depends_on_nothing_but_seed_and_settings(
     records: dict[str, ClaimRecord], name: str
 ) -> None:
@@ -248,7 +264,7 @@ def _well_outside(one: Comparison, found: Check) -> float:
     return found.estimate + sign * max(off, 3 * (found.interval[1] - found.interval[0]))
 
 
-@EACH
+@EACH_AGAIN
 def test_a_prediction_off_by_three_tolerances_is_refuted(records: dict[str, ClaimRecord], name: str) -> None:
     """Not a single check of any claim confirms a value that lies well outside its tolerance."""
     found = {check.id: check for check in records[name].checks}
@@ -378,7 +394,7 @@ def _with_square(right: Derivation) -> Derivation:
 # --- planted faults: controls -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", sorted(set(CATALOGUE)))
+@EACH_AGAIN
 def test_a_control_that_is_true_leaves_the_claim_undecided(name: str) -> None:
     """A wrong version that cannot be refuted shows that the measurement could not tell."""
     claim = CATALOGUE[name][1]

@@ -110,7 +110,7 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
                 Layer(
                     kind="line",
                     role="truth",
-                    label=r"$\ln t - \tfrac12$",
+                    label=r"$\ln t - 1/2$",
                     x=at,
                     y=tuple(float(bound.subs(t, x)) for x in at),
                 ),

@@ -59,6 +59,8 @@ def _has_this_primitive(before: Any, after: Any) -> bool:
 
 def _is_at_least_one(before: Any, after: Any) -> bool:
     """With ln x = 1 + y, y ≥ 0, the integrand over its bound is 1 plus something positive."""
+    if after.has(Integral):
+        return False
     y = Symbol("y", nonnegative=True)
     over = simplify((before.function / (4 / pi**2) * (x**2 - 1) - (x**2 - 1)).subs(log(x), 1 + y))
     return bool(over.expand().is_positive and simplify(after - 4 / pi**2 * (T - EULER)) == 0)

@@ -25,8 +25,8 @@ from verify.symbolic.scores import d, index, k, q, score, variance_route
 D, SIDE = 16, 8
 SQUARES = "covariance of the squares of two entries of a row"
 _NORMAL = (S.One, S.Zero, S.One, S.Zero, S(3))
-other_key = IndexedBase(Ordered("k'", "q3"))
-other_query = IndexedBase(Ordered("q'", "q4"))
+other_key = IndexedBase(Ordered("kbar", "q3"))
+other_query = IndexedBase(Ordered("qbar", "q4"))
 POPULATION = Population(dict.fromkeys((q, k, other_key, other_query), _NORMAL), d)
 same_row = Sum(q[index] * other_key[index], (index, 1, d))
 elsewhere = Sum(other_query[index] * other_key[index], (index, 1, d))
