@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
+from filelock import FileLock
 
 from tests.tool import Ended, example_claim
 from verify import api
 from verify.cli import main
+from verify.results import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,9 +34,15 @@ def tool(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
 
 
 @pytest.fixture(scope="session")
-def quick() -> RunRecord:
-    """Return one run of all claims in the quick profile, with two workers."""
-    return api.run(profile="quick", workers=2)
+def quick(tmp_path_factory: pytest.TempPathFactory) -> RunRecord:
+    """Return one run of all claims in the quick profile, with two workers; test processes share it."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return api.run(profile="quick", workers=2)
+    shared = tmp_path_factory.getbasetemp().parent / "quick.json"
+    with FileLock(f"{shared}.lock"):
+        if not shared.exists():
+            shared.write_text(api.run(profile="quick", workers=2).to_json(), encoding="utf-8")
+    return load(shared)
 
 
 @pytest.fixture(scope="session")

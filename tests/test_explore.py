@@ -40,7 +40,7 @@ def test_a_claim_is_shown_with_every_step(name: str) -> None:
     assert all(line == line.rstrip() for line in text.splitlines())
     derivation = claim.derive()
     for route in (*derivation.lemmas, *derivation.routes):
-        assert f"Derivation: {route.title}" in text
+        assert f"Derivation: {as_text(route.title)}" in text
         assert all(f"✓ {step.check.label}" in text for step in route.steps)
     assert text.splitlines()[-1].startswith("Proved: all ")
 

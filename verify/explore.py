@@ -6,7 +6,8 @@ import re
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from sympy import Symbol
+from sympy import Function, Symbol
+from sympy.core.function import AppliedUndef
 from sympy.printing.pretty.pretty_symbology import pretty_use_unicode
 
 from verify.claim import CHAPTERS, Claim
@@ -18,21 +19,22 @@ if TYPE_CHECKING:
 
 _WIDTH = 100
 _WORDS = {
-    "cdot": "·", "mu": "μ", "sigma": "σ", "rho": "ρ", "Gamma": "Γ", "pi": "π", "dots": "…", "ldots": "…",
-    "infty": "∞", "le": " ≤ ", "ge": " ≥ ", "ne": " ≠ ", "approx": " ≈ ", "pm": "±", "times": "×", "sum": "Σ",
-    "left": "", "right": "", "big": "", "Big": "", ",": " ", ";": " ", "ln": "ln ", "max": "max ",
+    "cdot": "·", "mu": "μ", "sigma": "σ", "rho": "ρ", "Gamma": "Γ", "delta": "δ", "eta": "η", "alpha": "α",
+    "kappa": "κ", "varphi": "φ", "tau": "τ", "pi": "π", "psi": "ψ", "dots": "…", "ldots": "…", "infty": "∞",
+    "le": " ≤ ", "ge": " ≥ ", "ne": " ≠ ", "to": " → ", "approx": " ≈ ", "pm": "±", "times": "×", "sum": "Σ",
+    "int": "∫", "left": "", "right": "", "big": "", "Big": "", ",": " ", ";": " ", "ln": "ln ", "max": "max ",
 }  # fmt: skip
 
 
 def listing(claims: Mapping[str, tuple[str, Claim]]) -> str:
     """Return the claims by chapter, a line each."""
     lines: list[str] = []
-    last = ""
+    last, width = "", max(map(len, claims), default=0)
     for name, (chapter, claim) in claims.items():
         if chapter != last:
             lines += ([""] if lines else []) + [CHAPTERS[chapter]]
             last = chapter
-        lines.append(f"  {name:<26} {as_text(claim.title)}")
+        lines.append(f"  {name:<{width}} {as_text(claim.title)}")
     return "\n".join(lines)
 
 
@@ -52,11 +54,11 @@ def shown(chapter: str, claim: Claim) -> tuple[str, bool]:
         "Assumptions\n" + "\n".join(f"  - {as_text(a.text)}" for a in claim.assumptions),
     ]
     for route, steps in examined.routes:
-        blocks.append(f"Derivation: {route.title}\n\n{_art(route.start)}")
+        blocks.append(f"Derivation: {as_text(route.title)}\n\n{_art(route.start)}")
         for one in steps:
             mark = "✓" if one.holds else "✗"
             blocks.append(
-                f"  {one.step.rule}\n  {mark} {one.step.check.label}\n\n{_art(one.step.expression)}"
+                f"  {as_text(one.step.rule)}\n  {mark} {one.step.check.label}\n\n{_art(one.step.expression)}"
             )
     ending = {"proved": "Proved", "failed": "FAILED", "not-claimed": "Measured only"}[examined.status]
     blocks.append(f"{ending}: {examined.reason}")
@@ -107,6 +109,9 @@ def _wrapped(text: str) -> str:
 def _art(expression: Any) -> str:
     """Return an expression drawn in Unicode, set in from the left; LaTeX in names of symbols as text."""
     names = {one: Symbol(_math(one.name)) for one in expression.free_symbols if "\\" in one.name}
+    for one in expression.atoms(AppliedUndef):
+        if "\\" in one.func.__name__:
+            names[one] = Function(_math(one.func.__name__))(*one.args)
     # SymPy asks the terminal whether it knows Unicode, and half obeys its printer's own setting.
     before = pretty_use_unicode(True)
     try:
