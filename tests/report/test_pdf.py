@@ -101,3 +101,15 @@ def test_missing_pango_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch, run:
         RenderError, match=r"apt-get install libpango-1\.0-0 libpangoft2-1\.0-0 libharfbuzz-subset0"
     ):
         render_pdf(run)
+
+
+def test_what_does_not_fit_on_a_page_is_told(monkeypatch: pytest.MonkeyPatch, run: RunRecord) -> None:
+    """Where WeasyPrint gives up on the layout, there is one line and no traceback."""
+    weasyprint = pytest.importorskip("weasyprint")
+
+    def give_up(*_: object, **__: object) -> bytes:
+        raise AssertionError
+
+    monkeypatch.setattr(weasyprint.HTML, "write_pdf", give_up)
+    with pytest.raises(RenderError, match=r"cannot lay out the pages.*report\.html is complete"):
+        render_pdf(run)

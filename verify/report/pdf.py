@@ -29,6 +29,11 @@ _MISSING = (
     "for the PDF, apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0"
 )
 
+_NO_LAYOUT = (
+    "report.pdf: WeasyPrint cannot lay out the pages, something is higher than one; report.html is complete; "
+    "shorten the longest texts of the claim files of your own, or report it"
+)
+
 
 def render_pdf(record: RunRecord, parts: Parts | None = None) -> bytes:
     """Return the report as a PDF/A-3a; the same record gives the same bytes.
@@ -36,7 +41,8 @@ def render_pdf(record: RunRecord, parts: Parts | None = None) -> bytes:
     ``parts`` are the record's drawn figures and formulas, made here if not given.
 
     Raises:
-        RenderError: Pango is missing, or a formula or figure of the record cannot be drawn.
+        RenderError: Pango is missing, a formula or figure of the record cannot be drawn, or something in it
+            does not fit on a page.
     """
     weasyprint = _weasyprint()
     parts = parts or Parts.of(record)
@@ -55,15 +61,19 @@ def render_pdf(record: RunRecord, parts: Parts | None = None) -> bytes:
     with warnings.catch_warnings(), _no_garbage_collection():
         # WeasyPrint leaves the file of its colour profile to the garbage collector.
         warnings.filterwarnings("ignore", "unclosed file .*sRGB", ResourceWarning)
-        written: bytes = document.write_pdf(
-            stylesheets=sheets,
-            font_config=fonts,
-            pdf_variant="pdf/a-3a",
-            pdf_tags=True,
-            attachments=[attachment],
-            cache=_images(medium),
-            pdf_identifier=hashlib.sha256(evidence.encode()).digest()[:16],
-        )
+        try:
+            written: bytes = document.write_pdf(
+                stylesheets=sheets,
+                font_config=fonts,
+                pdf_variant="pdf/a-3a",
+                pdf_tags=True,
+                attachments=[attachment],
+                cache=_images(medium),
+                pdf_identifier=hashlib.sha256(evidence.encode()).digest()[:16],
+            )
+        except AssertionError as error:
+            # WeasyPrint gives up so where something higher than a page must not be broken.
+            raise RenderError(_NO_LAYOUT) from error
     return written
 
 

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from verify.report import numbers
-from verify.report.latex import Prose, plain
+from verify.report.latex import Prose
 from verify.report.words import Badge, badge, cell_text, tolerance_text
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from verify.evidence import Check, Control
 
-_LONG = 80  # characters of a title that would make a narrow column tall
 # Advances of Source Sans in em; its figures all have the same.
 _FIGURE, _POINT, _GAP, _TIMES, _SUPERSCRIPT = 0.497, 0.249, 0.2, 0.497, 0.36
 
@@ -136,9 +135,6 @@ def _group(claim: str, checks: tuple[Check, ...]) -> GroupView:
         formula=Prose(f"predicted ${formula}$" if _has_symbol(formula) else ""),
         note=Prose("; ".join(filter(None, [shared, tolerance_text(first)]))),
     )
-    if len(checks) == 1 and len(plain(title.quantity)) + len(plain(title.note)) > _LONG and shared:
-        above = replace(title, note=tolerance_text(first))
-        return GroupView(above, _rows(claim, checks, (), [None]))
     if len(checks) == 1:
         return GroupView(None, _rows(claim, checks, common, [title]))
     return GroupView(title, _rows(claim, checks, common, [None] * len(checks)))
