@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from scipy import stats
-from sympy import Symbol, expand, simplify
+from sympy import IndexedBase, S, Sum, Symbol, expand, simplify
 
 from tests.strategies import FALSE_ALARM
 from verify.montecarlo.components import (
@@ -21,17 +21,23 @@ from verify.montecarlo.components import (
     UNIT_INTERVAL,
     ComponentLaw,
 )
+from verify.montecarlo.linked import RowSpread
 from verify.montecarlo.scores import ScoreMatrices
 from verify.symbolic.blocks import (
     _CENTRAL_K,
     _CENTRAL_Q,
     block_mean_variance,
     block_square_variance,
+    kurtosis,
     m,
     mean_variance,
+    n,
+    row_spread_variance,
+    row_variance,
     square_variance,
 )
-from verify.symbolic.scores import d, mu_k, mu_q
+from verify.symbolic.expectation import DerivationError, Population
+from verify.symbolic.scores import STANDARD, d, index, mu_k, mu_q, score
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -121,3 +127,69 @@ def test_a_wrong_block_variance_would_be_noticed() -> None:
     values = ScoreMatrices(8, 8, NORMAL, NORMAL).sample(np.random.default_rng(8), 40_000)
     assert agrees(square_variance(8, 8, normal, normal), values[:, 1])
     assert not agrees(square_variance(8, 1, normal, normal) / 64, values[:, 1])
+
+
+# --- the variance within rows -------------------------------------------------------------------------
+
+
+def test_one_row_of_one_dimension_and_fixed_queries() -> None:
+    """With q = 1 and d = 1 a row is a plain sample: Var s² = (κ - (n-3)/(n-1))·v²/n, the textbook's."""
+    fixed = {mu_q: 1, V_Q: 0, S_Q: 0, F_Q: 0, d: 1, m: 1}
+    textbook = (F_K - (n - 3) / (n - 1) * V_K**2) / n
+    assert simplify(row_spread_variance().subs(fixed) - textbook) == 0
+
+
+def test_a_mean_of_the_keys_has_no_part_in_it() -> None:
+    """Differences of scores within a row do not depend on it."""
+    assert mu_k not in row_spread_variance().free_symbols
+
+
+@pytest.mark.parametrize(
+    ("dimension", "keys", "query", "key"),
+    [(case.values[0], case.values[1], *case.values[2:]) for case in CASES],
+)
+def test_against_simulated_rows(dimension: int, keys: int, query: ComponentLaw, key: ComponentLaw) -> None:
+    """The derived variance is what sampled blocks show, for laws with and without mean and skewness."""
+    values = RowSpread(dimension, 3, keys, query, key).sample(
+        np.random.default_rng([dimension, keys]), 40_000
+    )
+    moments = central(query), central(key)
+    assert agrees(row_variance(dimension, 3, keys, *moments), values[:, 0])
+
+
+def test_a_wrong_variance_within_rows_would_be_noticed() -> None:
+    """Taking the rows of a block for independent, or its keys for fewer, is refused."""
+    moments = central(UNIT_INTERVAL), central(UNIT_INTERVAL)
+    values = RowSpread(4, 8, 5, UNIT_INTERVAL, UNIT_INTERVAL).sample(np.random.default_rng(4), 40_000)[:, 0]
+    assert agrees(row_variance(4, 8, 5, *moments), values)
+    assert not agrees(row_variance(4, 1, 5, *moments) / 8, values)
+    assert not agrees(row_variance(4, 8, 4, *moments), values)
+
+
+# --- the kurtosis of a sum ----------------------------------------------------------------------------
+
+
+def test_kurtosis_of_scores_and_of_squared_lengths() -> None:
+    """3 + 6/d for scores of normal components, 3 + 12/d for their chi-square squared length."""
+    q, k = IndexedBase("q"), IndexedBase("k")
+    normal = (S.One, S.Zero, S.One, S.Zero, S(3), S.Zero, S(15), S.Zero, S(105))
+    population = Population({q: normal, k: normal}, d)
+    assert simplify(kurtosis(Sum(q[index] * k[index], (index, 1, d)), population) - 3 - 6 / d) == 0
+    assert simplify(kurtosis(Sum(q[index] ** 2, (index, 1, d)), population) - 3 - 12 / d) == 0
+
+
+def test_kurtosis_does_not_depend_on_where_a_sum_lies() -> None:
+    """Moving or stretching the components of a sum leaves its kurtosis alone."""
+    x, y = IndexedBase("x"), IndexedBase("y")
+    raw = [float(one) for one in EXPONENTIAL.moments(4)]
+    moved = [float(one) for one in EXPONENTIAL.moved(2, 3).moments(4)]
+    population = Population({x: tuple(map(S, raw)), y: tuple(map(S, moved))}, d)
+    one, other = (kurtosis(Sum(base[index], (index, 1, d)), population).subs(d, 4) for base in (x, y))
+    assert float(one) == pytest.approx(float(other), rel=1e-9)
+    assert float(one) == pytest.approx(3 + 6 / 4, rel=1e-9)
+
+
+def test_kurtosis_wants_the_moments() -> None:
+    """Where nothing is assumed about fourth moments, nothing is said."""
+    with pytest.raises(DerivationError, match="moment of order"):
+        kurtosis(score, STANDARD)

@@ -58,9 +58,9 @@ class LinkedPairs:
 
 @dataclass(frozen=True)
 class RowSpread:
-    """Blocks are score matrices; statistics: mean unbiased variance within a row, and over one column.
+    """Blocks are score matrices; statistic: the mean unbiased variance within a row.
 
-    The first is what softmax over the keys of a query sees; the second, over queries that share a key.
+    A row holds the scores of one query, over which its softmax is taken.
     """
 
     d: int
@@ -87,12 +87,12 @@ class RowSpread:
         return self.coordinates + 2 * self.scores
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
-        """Return (row variance, column variance) of ``count`` matrices, shape (count, 2)."""
+        """Return the mean row variance of ``count`` matrices, shape (count, 1)."""
         queries = self.query.draw(rng, (count, self.queries, self.d))
         keys = self.key.draw(rng, (count, self.keys, self.d))
         scores = queries @ keys.transpose(0, 2, 1)
-        rows, columns = (scores.var(axis=axis, ddof=1).mean(axis=1) for axis in (2, 1))
-        return np.stack([rows, columns], axis=1)
+        rows: Array = scores.var(axis=2, ddof=1).mean(axis=1)
+        return rows[:, None]
 
 
 @dataclass(frozen=True)

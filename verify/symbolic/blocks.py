@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sympy import IndexedBase, S, Sum, Symbol, symbols
 
-from verify.symbolic.expectation import E, Population, evaluate
+from verify.symbolic.expectation import E, Population, Var, evaluate
 from verify.symbolic.predict import function
 from verify.symbolic.scores import d, index, mu_k, mu_q
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 m = Symbol("m", integer=True, positive=True)
+n = Symbol("n", integer=True, positive=True)
 _CENTRAL_Q = symbols("v_q s_q f_q", real=True)
 _CENTRAL_K = symbols("v_k s_k f_k", real=True)
 
@@ -58,16 +59,62 @@ def block_square_variance() -> Any:
 
 
 @cache
+def row_spread_variance() -> Any:
+    """Return Var of the mean unbiased variance within the rows of one m×n block of scores.
+
+    A row's variance is the mean of (S - S')²/2 over the pairs of its keys. Two such squares depend on each
+    other through their query, or through the keys that they share: both, one or none.
+    """
+    x, x2, y, y2, y3, y4 = (IndexedBase(name) for name in ("x", "x2", "y", "y2", "y3", "y4"))
+    of_query, of_key = (S.One, S.Zero, *_CENTRAL_Q), (S.One, S.Zero, *_CENTRAL_K)
+    moments = dict.fromkeys((x, x2), of_query) | dict.fromkeys((y, y2, y3, y4), of_key)
+    population = Population(moments, d)
+
+    def half_square(query: Any, one: Any, other: Any) -> Any:
+        gap = (query[index] + mu_q) * (one[index] - other[index])
+        return Sum(gap, (index, 1, d)) ** 2 / 2
+
+    first = half_square(x, y, y2)
+    expected = evaluate(E(first), population)
+
+    def shared(query: Any, one: Any, other: Any) -> Any:
+        return evaluate(E(first * half_square(query, one, other)), population) - expected**2
+
+    pairs = n * (n - 1) / 2
+    one_key, no_key = 2 * (n - 2), (n - 2) * (n - 3) / 2
+    own = shared(x, y, y2) + one_key * shared(x, y, y3) + no_key * shared(x, y3, y4)
+    others = shared(x2, y, y2) + one_key * shared(x2, y, y3)
+    return (own + (m - 1) * others) / (m * pairs)
+
+
+def kurtosis(variable: Any, population: Population) -> Any:
+    """Return E[(x - E x)⁴]/Var(x)² of a sum over components, symbolic in the dimension.
+
+    The mean squared deviation of N independent values of x has the relative variance (kurtosis - 1)/N.
+
+    Raises:
+        DerivationError: ``population`` says too little about the components' moments.
+    """
+    deviation = variable - evaluate(E(variable), population)
+    return evaluate(E(deviation**4), population) / evaluate(Var(variable), population) ** 2
+
+
+@cache
 def _numeric(which: str) -> Callable[..., float]:
-    expression = {"mean": block_mean_variance, "square": block_square_variance}[which]()
-    return function((d, m, mu_q, *_CENTRAL_Q, mu_k, *_CENTRAL_K), expression)
+    derived = {"mean": block_mean_variance, "square": block_square_variance, "row": row_spread_variance}
+    return function((d, m, n, mu_q, *_CENTRAL_Q, mu_k, *_CENTRAL_K), derived[which]())
 
 
 def mean_variance(dimension: int, side: int, query: Sequence[Any], key: Sequence[Any]) -> float:
     """Return Var of a block's mean score; ``query`` and ``key`` are (mean, central moments 2, 3, 4)."""
-    return float(_numeric("mean")(dimension, side, *map(float, query), *map(float, key)))
+    return float(_numeric("mean")(dimension, side, side, *map(float, query), *map(float, key)))
 
 
 def square_variance(dimension: int, side: int, query: Sequence[Any], key: Sequence[Any]) -> float:
     """Return Var of a block's mean squared deviation; arguments as for ``mean_variance``."""
-    return float(_numeric("square")(dimension, side, *map(float, query), *map(float, key)))
+    return float(_numeric("square")(dimension, side, side, *map(float, query), *map(float, key)))
+
+
+def row_variance(dimension: int, queries: int, keys: int, query: Sequence[Any], key: Sequence[Any]) -> float:
+    """Return Var of a block's mean variance within rows; ``query`` and ``key`` as for ``mean_variance``."""
+    return float(_numeric("row")(dimension, queries, keys, *map(float, query), *map(float, key)))

@@ -3,11 +3,29 @@
 from __future__ import annotations
 
 from functools import reduce
+from itertools import product
 from operator import mul
 from typing import Any
 
-import numpy as np
-from sympy import MatMul, MatPow, Matrix, MatrixSymbol, S, Symbol, Trace, Transpose, expand, symbols
+from sympy import (
+    Add,
+    Idx,
+    MatMul,
+    MatPow,
+    Matrix,
+    MatrixSymbol,
+    S,
+    Sum,
+    Symbol,
+    Trace,
+    Transpose,
+    Tuple,
+    diff,
+    exp,
+    expand,
+    symbols,
+)
+from sympy.matrices.expressions.matexpr import MatrixElement
 
 from verify.claim import Claim
 from verify.designs import biased, capped, prediction
@@ -18,7 +36,7 @@ from verify.montecarlo.estimands import component, variance
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
 from verify.montecarlo.linked import LinkedPairs
 from verify.symbolic.derivation import By, Derivation, Route, Step
-from verify.symbolic.expectation import Population, Var, evaluate
+from verify.symbolic.expectation import DerivationError, E, Population, Var, evaluate
 from verify.symbolic.scores import d
 
 LABEL, MEAN = r"$\operatorname{Var}(q\cdot k)$", r"$\mathbb{E}[q\cdot k]$"
@@ -31,6 +49,7 @@ CROSS = Matrix([[S.Half, 2], [-1, S.Half]])
 MEAN_Q, MEAN_K = Matrix([1, -1]), Matrix([S.Half, 1])
 
 SIZE = Symbol("d", integer=True, positive=True)
+FIRST, SECOND = Idx("i"), Idx("j")
 SIGMA_Q, SIGMA_K, C = (MatrixSymbol(name, SIZE, SIZE) for name in ("Sigma_q", "Sigma_k", "C"))
 MU_Q, MU_K = (MatrixSymbol(name, SIZE, 1) for name in ("mu_q", "mu_k"))
 PRODUCT = Symbol(r"q^{\mathsf T} k")
@@ -41,7 +60,7 @@ GENERAL = (
     + Trace(MU_K.T * SIGMA_Q * MU_K)
     + 2 * Trace(MU_Q.T * C.T * MU_K)
 )
-_NORMAL = (S.One, S.Zero, S.One, S.Zero, S(3))
+MEAN_OF_SCORE = Trace(C) + Trace(MU_Q.T * MU_K)
 
 
 def _in_numbers(expression: Any, sigma_q: Any, sigma_k: Any, cross: Any, mu_q: Any, mu_k: Any) -> Any:
@@ -66,34 +85,139 @@ def _trace(argument: Any, given: dict[Any, Any]) -> Any:
     return value(argument).trace()
 
 
-def _isserlis(before: Any, after: Any) -> bool:
-    """Write (q, k) = mean + L·z out with random integer L and means, and take all moments exactly."""
-    if before != Var(PRODUCT):
-        return False
-    rng = np.random.default_rng(1)
-    for size in (1, 2, 2, 3):
+def _entries(size: int) -> dict[Any, Any]:
+    """Return symbolic matrices and means for ``size`` dimensions; C has no symmetry, the others are such."""
+
+    def matrix(name: str, *, symmetric: bool) -> Matrix:
+        def entry(a: int, b: int) -> Symbol:
+            return Symbol(f"{name}{min(a, b) if symmetric else a}_{max(a, b) if symmetric else b}", real=True)
+
+        return Matrix(size, size, entry)
+
+    return {
+        SIGMA_Q: matrix("s", symmetric=True),
+        SIGMA_K: matrix("t", symmetric=True),
+        C: matrix("c", symmetric=False),
+        MU_Q: Matrix(symbols(f"m0:{size}", real=True)),
+        MU_K: Matrix(symbols(f"h0:{size}", real=True)),
+    }
+
+
+def _of_product(a: Any, b: Any) -> Any:
+    """Return E[q_a k_a q_b k_b] - E[q_a k_a]E[q_b k_b] from the normal law's generating function.
+
+    E exp(t·x) = exp(t·μ + tᵀΣt/2) for the four numbers in x, differentiated once by each t at 0: no pairing
+    is enumerated. For a = b two of the four numbers are one and the same, which the covariances say.
+    """
+    means = Matrix([MU_Q[a, 0], MU_K[a, 0], MU_Q[b, 0], MU_K[b, 0]])
+    covariance = Matrix(
+        [
+            [SIGMA_Q[a, a], C[a, a], SIGMA_Q[a, b], C[a, b]],
+            [C[a, a], SIGMA_K[a, a], C[b, a], SIGMA_K[a, b]],
+            [SIGMA_Q[a, b], C[b, a], SIGMA_Q[b, b], C[b, b]],
+            [C[a, b], SIGMA_K[a, b], C[b, b], SIGMA_K[b, b]],
+        ]
+    )
+    t = Matrix(symbols("t0:4", real=True))
+    exponent = (t.T * means + t.T * covariance * t / 2)[0]
+
+    def moment(*places: int) -> Any:
+        found = exp(exponent)
+        for place in places:
+            found = diff(found, t[place])
+        return found.subs(dict.fromkeys(t, 0))
+
+    return expand(moment(0, 1, 2, 3) - moment(0, 1) * moment(2, 3))
+
+
+def _summand(expression: Any) -> Any:
+    """Return what double sums over all i and j add up, as one expression in i and j."""
+    every = ((FIRST, 0, SIZE - 1), (SECOND, 0, SIZE - 1))
+    parts = Add.make_args(expression)
+    if not all(
+        isinstance(part, Sum) and part.limits == tuple(Tuple(*one) for one in every) for part in parts
+    ):
+        raise DerivationError("not double sums over all pairs of dimensions")
+    return Add(*[part.function for part in parts])
+
+
+def _adds_up(before: Any, after: Any) -> bool:
+    """The sums' term for general i and j is the covariance of two products; C_ij and C_ji stay apart."""
+    return before == Var(PRODUCT) and bool(expand(_summand(after) - _of_product(FIRST, SECOND)) == 0)
+
+
+def _numbered(expression: Any, given: dict[Any, Any]) -> Any:
+    """Return an expression of matrix entries with the entries of the ``given`` matrices."""
+    entries = expression.atoms(MatrixElement)
+    return expression.xreplace({one: given[one.parent][int(one.i), int(one.j)] for one in entries})
+
+
+def _written_out(before: Any, after: Any) -> bool:
+    """Both sides for 1, 2 and 3 dimensions with symbolic matrices: each trace is a sum over two indices."""
+    summand = _summand(before)
+    for size in (1, 2, 3):
+        given = _entries(size)
+        pairs = product(range(size), repeat=2)
+        summed = sum(_numbered(summand.subs({FIRST: a, SECOND: b}), given) for a, b in pairs)
+        if expand(summed - _in_numbers(after, *given.values())) != 0:
+            return False
+    return True
+
+
+def _has_mixed_means(before: Any, after: Any) -> bool:
+    """Write (q, k) = mean + L·z out with symbolic L for 1 and 2 dimensions; normality plays no part."""
+    for size in (1, 2):
         fresh = Matrix(symbols(f"z0:{2 * size}", real=True))
-        population = Population(dict.fromkeys(fresh, _NORMAL), d)
-        mixing = Matrix(rng.integers(-3, 4, (2 * size, 2 * size)).tolist())
-        means = Matrix(rng.integers(-3, 4, (2 * size, 1)).tolist())
+        population = Population(dict.fromkeys(fresh, (S.One, S.Zero, S.One)), d)
+        mixing = Matrix(2 * size, 2 * size, symbols(f"l0:{4 * size**2}", real=True))
+        means = Matrix(symbols(f"m0:{2 * size}", real=True))
         both = means + mixing * fresh
-        score = expand((both[:size, :].T * both[size:, :])[0])
-        exact = evaluate(Var(score), population)
-        joint = mixing * mixing.T
-        blocks = (joint[:size, :size], joint[size:, size:], joint[:size, size:])
-        if expand(exact - _in_numbers(after, *blocks, means[:size, :], means[size:, :])) != 0:
+        exact = evaluate(E(expand((both[:size, :].T * both[size:, :])[0])), population)
+        cross = mixing[:size, :] * mixing[size:, :].T
+        stated = _in_numbers(after, None, None, cross, means[:size, :], means[size:, :])
+        if before != E(PRODUCT) or expand(exact - stated) != 0:
             return False
     return True
 
 
 def derive() -> Derivation:
-    """State the formula and check it exactly against written-out moments of normal numbers."""
-    step = Step(
-        GENERAL,
-        "Isserlis: fourth moments of normal numbers are sums over pairings; the means add linear terms",
-        By("written out with random integer covariances and means, 1 to 3 dimensions", _isserlis),
+    """Derive the variance from the covariances of two products; the mean as a lemma."""
+    groups = (
+        SIGMA_Q[FIRST, SECOND] * SIGMA_K[FIRST, SECOND] + C[FIRST, SECOND] * C[SECOND, FIRST],
+        MU_Q[FIRST, 0] * MU_Q[SECOND, 0] * SIGMA_K[FIRST, SECOND]
+        + MU_K[FIRST, 0] * MU_K[SECOND, 0] * SIGMA_Q[FIRST, SECOND],
+        MU_Q[FIRST, 0] * C[SECOND, FIRST] * MU_K[SECOND, 0]
+        + MU_Q[SECOND, 0] * C[FIRST, SECOND] * MU_K[FIRST, 0],
     )
-    return Derivation(Var(PRODUCT), GENERAL, (Route("Pairings of normal numbers", Var(PRODUCT), (step,)),))
+    route = Route(
+        "Pairings of normal numbers",
+        Var(PRODUCT),
+        (
+            Step(
+                Add(*[Sum(one, (FIRST, 0, SIZE - 1), (SECOND, 0, SIZE - 1)) for one in groups]),
+                r"The covariance of $q_ik_i$ and $q_jk_j$, by Isserlis: over all ways to pair one's numbers "
+                "with the other's",
+                By("SymPy: derivatives of the normal law's moment generating function", _adds_up),
+            ),
+            Step(
+                GENERAL,
+                "Double sums are traces; the two last are equal",
+                By("written out for 1, 2 and 3 dimensions with symbolic entries", _written_out),
+            ),
+        ),
+    )
+    mean = Route(
+        "The mean, for any law",
+        E(PRODUCT),
+        (
+            Step(
+                MEAN_OF_SCORE,
+                r"The mean of $q_ik_i$ is its covariance plus the product of the means",
+                By("written out for 1 and 2 dimensions with symbolic covariances", _has_mixed_means),
+            ),
+        ),
+    )
+    return Derivation(Var(PRODUCT), GENERAL, (route,), lemmas=(mean,))
 
 
 def _mixing() -> Matrix:
@@ -122,7 +246,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure mean and variance of a strongly asymmetric example."""
     cell, spread = _cell(), variance(0, 1)
     truth = _expected(derivation.result)
-    mean = GROUPS * (CROSS.trace() + (MEAN_Q.T * MEAN_K)[0])
+    mean = _expected(derivation.lemmas[0].end)
     checks = (
         Quantity("variance", LABEL, cell, spread, prediction(truth), capped(3.0, tolerance)),
         Quantity(
@@ -136,6 +260,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     )
     independent = Trace(SIGMA_Q * SIGMA_K) + Trace(MU_Q.T * SIGMA_K * MU_Q) + Trace(MU_K.T * SIGMA_Q * MU_K)
     transposed = derivation.result.subs(Trace(C * C), Trace(C * C.T))
+    with_means = derivation.result.subs(Trace(MU_Q.T * C.T * MU_K), Trace(MU_Q.T * C * MU_K))
     controls = tuple(
         Control(
             what, Quantity(name, LABEL, cell, spread, prediction(value), capped(3.0, tolerance)), float(truth)
@@ -147,6 +272,11 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
                 r"$\operatorname{tr}(CC^{\mathsf T})$ in place of $\operatorname{tr}(CC)$",
                 _expected(transposed),
             ),
+            (
+                "wrong-transpose-of-means",
+                r"$2\mu_q^{\mathsf T}C\mu_k$ in place of $2\mu_q^{\mathsf T}C^{\mathsf T}\mu_k$",
+                _expected(with_means),
+            ),
         )
     )
     return Experiment(checks, (*controls, biased(checks[0], tolerance)))
@@ -157,16 +287,15 @@ CLAIM = Claim(
     order=20,
     title="The general formula: a query and a key that depend on each other",
     statement=(
-        r"For jointly normal $q$ and $k$ with $C = \operatorname{Cov}(q, k)$, $\operatorname{Var}(q\cdot "
-        r"k) = "
-        r"\operatorname{tr}(\Sigma_q\Sigma_k) + \operatorname{tr}(CC) + \mu_q^{\mathsf T}\Sigma_k\mu_q + "
-        r"\mu_k^{\mathsf T}\Sigma_q\mu_k + 2\mu_q^{\mathsf T}C^{\mathsf T}\mu_k$."
+        r"For jointly normal $q$ and $k$ with $C = \operatorname{Cov}(q, k)$, the variance of $q\cdot k$ is "
+        r"$\operatorname{tr}(\Sigma_q\Sigma_k) + \operatorname{tr}(CC) + \mu_q^{\mathsf T}\Sigma_k\mu_q + "
+        r"\mu_k^{\mathsf T}\Sigma_q\mu_k + 2\mu_q^{\mathsf T}C^{\mathsf T}\mu_k$; the mean is "
+        r"$\operatorname{tr}(C) + \mu_q^{\mathsf T}\mu_k$."
     ),
     meaning=(
         "This is what takes over once training has made queries and keys depend on each other. The "
-        "dependence can lower "
-        "the variance as well as raise it, for the trace of $CC$ may be negative. With $C = 0$ the formula "
-        "of the earlier chapters comes back."
+        "dependence can lower the variance as well as raise it, for the trace of $CC$ may be negative. With "
+        "$C = 0$ the formula of the earlier chapters comes back."
     ),
     assumptions=(
         Assumption(id="jointly-normal", text="All components of query and key together are normal."),

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import IndexedBase, S, Sum, Symbol, sqrt
+from sympy import IndexedBase, S, Sum, Symbol, factorial2, sqrt
 
 from verify.claim import Claim, Findings
-from verify.designs import biased, capped, prediction
+from verify.designs import biased, prediction
 from verify.evidence import Assumption, Figure
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL, UNIFORM, ComponentLaw
-from verify.montecarlo.estimands import component, variance
+from verify.montecarlo.estimands import Smooth, component, variance
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
 from verify.montecarlo.linked import LinkedPairs
 from verify.pictures import against_dimension, curve, measured
+from verify.symbolic.blocks import kurtosis
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.expectation import Population, Var
 from verify.symbolic.predict import function
@@ -29,6 +30,15 @@ q = IndexedBase("q")
 POPULATION = Population({q: (S.One, S.Zero, S.One, skew, kappa)}, d)
 own = Sum(q[index] ** 2, (index, 1, d))
 
+COARSE = Tolerance(2.0)
+"""For variances: squared lengths have heavier tails than scores."""
+
+_MOMENTS = {
+    NORMAL.name: tuple(factorial2(n - 1) if n % 2 == 0 else S.Zero for n in range(9)),
+    UNIFORM.name: tuple(S(3) ** (n // 2) / (n + 1) if n % 2 == 0 else S.Zero for n in range(9)),
+}
+"""Raw moments of the components up to order 8, which a squared length's kurtosis takes."""
+
 
 def derive() -> Derivation:
     """Derive the variance for any kurtosis of the components, and the mean as a lemma."""
@@ -39,6 +49,12 @@ def derive() -> Derivation:
 def _cell(n: int, law: ComponentLaw = NORMAL, prefix: str = "") -> Cell:
     settings = (("d_k", n), ("components", law.name), ("scores", "of vectors with themselves"))
     return Cell(f"{prefix}d{n}", settings, LinkedPairs(n, PAIRS, law, ((1.0,), (1.0,)), (0.0, 0.0)))
+
+
+def _spread(n: int, law: ComponentLaw) -> Smooth:
+    """Return the variance as an estimand, with the derived variance of a block of independent scores."""
+    of_score = kurtosis(own, Population({q: _MOMENTS[law.name]}, d)).subs(d, n)
+    return variance(0, 1, block_variance=float(of_score - 1) / PAIRS)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
@@ -57,12 +73,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     )
     spreads = tuple(
         Quantity(
-            f"variance-d{n}",
-            VARIANCE,
-            cells[n],
-            variance(0, 1),
-            prediction(spread.subs(d, n)),
-            capped(3.0, tolerance),
+            f"variance-d{n}", VARIANCE, cells[n], _spread(n, NORMAL), prediction(spread.subs(d, n)), COARSE
         )
         for n in DIMENSIONS
     )
@@ -71,9 +82,9 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         "uniform-variance-d64",
         VARIANCE,
         _cell(64, UNIFORM, "uniform-"),
-        variance(0, 1),
+        _spread(64, UNIFORM),
         prediction(of_uniform),
-        capped(3.0, tolerance),
+        COARSE,
     )
     at = DIMENSIONS.index(64)
     controls = (
@@ -83,16 +94,23 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
                 "mean-zero",
                 MEAN,
                 cells[64],
-                component(0),
+                means[at].estimand,
                 prediction(S.Zero),
                 Tolerance(1.0, 8.0, r"$\sqrt{d_k}$"),
             ),
-            truth=64.0,
+            truth=float(mean.subs(d, 64)),
         ),
         Control(
             "its variance is $d_k$, as for an independent key",
-            Quantity("variance-of-independent", VARIANCE, cells[64], variance(0, 1), prediction(S(64))),
-            truth=128.0,
+            Quantity(
+                "variance-of-independent",
+                VARIANCE,
+                cells[64],
+                spreads[at].estimand,
+                prediction(S(64)),
+                COARSE,
+            ),
+            truth=float(spread.subs(d, 64)),
         ),
         biased(means[at], tolerance),
     )
@@ -128,9 +146,8 @@ CLAIM = Claim(
         r"has mean $d_k$ and variance $d_k(\kappa - 1)$; for normal components $2d_k$."
     ),
     meaning=(
-        "Where query and key are the same vector, as with tied projections, nothing averages out: the "
-        "score is the "
-        r"squared length. Divided by $\sqrt{d_k}$ it still grows like $\sqrt{d_k}$, and every token "
+        "Where query and key are the same vector, as with tied projections, nothing averages out: the score "
+        r"is the squared length. Divided by $\sqrt{d_k}$ it still grows like $\sqrt{d_k}$, and every token "
         r"attends to itself. The statement on the variance needs query and key to be independent."
     ),
     assumptions=(

@@ -1,0 +1,141 @@
+"""Samplers of dependent scores: their statistics equal those computed score by score in plain loops."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tests.montecarlo.test_scores import Spy, generator
+from tests.strategies import FALSE_ALARM
+from verify.montecarlo.components import NORMAL, RADEMACHER, UNIFORM, UNIT_INTERVAL
+from verify.montecarlo.linked import LinkedPairs, ProjectedTokens, RowSpread
+
+if TYPE_CHECKING:
+    from verify.montecarlo.components import Array
+
+MIXING = ((1.0, 0.0, 2.0), (0.0, -1.0, 0.5), (3.0, 1.0, 0.0), (0.0, 2.0, -1.0))
+"""Two query and two key components made from three numbers, no two rows alike."""
+MEANS = (1.0, -2.0, 0.5, 4.0)
+
+
+def within(values: Array, expected: float) -> bool:
+    """Return whether the mean of ``values`` is ``expected``, by the central limit bound at 1e-6."""
+    error = float(values.std()) / math.sqrt(len(values))
+    return abs(float(values.mean()) - expected) <= float(stats.norm.isf(FALSE_ALARM / 2)) * error
+
+
+class TestLinkedPairs:
+    """Queries and keys mixed from the same numbers."""
+
+    @pytest.mark.parametrize("scale", [1.0, 0.25])
+    def test_statistics_score_by_score(self, scale: float) -> None:
+        """Queries are the first rows of the mixing, keys the last; groups add up; then the scale."""
+        law, groups, pairs = Spy(NORMAL), 3, 4
+        sampler = LinkedPairs(groups, pairs, law, MIXING, MEANS, scale)  # type: ignore[arg-type]  # a spy
+        found = sampler.sample(generator(1), 5)
+        (fresh,) = law.drawn
+        assert found.shape == (5, 2)
+        assert fresh.size == 5 * sampler.coordinates
+        assert sampler.scores == pairs
+        numbers = fresh.reshape(5, pairs, groups, 3)
+        for block in range(5):
+            scores = []
+            for pair in range(pairs):
+                score = 0.0
+                for group in range(groups):
+                    z = numbers[block, pair, group]
+                    q1, q2, k1, k2 = (
+                        mean + sum(a * b for a, b in zip(row, z, strict=True))
+                        for row, mean in zip(MIXING, MEANS, strict=True)
+                    )
+                    score += q1 * k1 + q2 * k2
+                scores.append(scale * score)
+            assert math.isclose(found[block, 0], math.fsum(scores) / pairs, rel_tol=1e-11)
+            assert math.isclose(found[block, 1], math.fsum(s * s for s in scores) / pairs, rel_tol=1e-11)
+
+    def test_the_same_vector_twice(self) -> None:
+        """With mixing (1), (1) a score is a squared length: signs give d exactly, every time."""
+        found = LinkedPairs(7, 3, RADEMACHER, ((1.0,), (1.0,)), (0.0, 0.0)).sample(generator(2), 6)
+        assert np.all(found == [7.0, 49.0])
+
+    def test_covariance_has_queries_in_its_rows(self) -> None:
+        """If q = z₁ and k = Cᵀq + z₂, then E[q·k] = tr C; with the rows exchanged it is another."""
+        cross = np.array([[0.5, 2.0], [-1.0, 3.0]])
+        upper = np.hstack([np.eye(2), np.zeros((2, 2))])
+        mixing = np.vstack([upper, np.hstack([cross.T, np.eye(2)])])
+        exchanged = np.vstack([upper, np.hstack([cross.T[::-1], np.eye(2)])])
+        means = []
+        for one in (mixing, exchanged):
+            rows = tuple(map(tuple, one.tolist()))
+            means.append(LinkedPairs(1, 4, NORMAL, rows, (0.0,) * 4).sample(generator(3), 40_000)[:, 0])
+        assert within(means[0], 3.5)
+        assert not within(means[1], 3.5)
+        assert within(means[1], 1.0)
+
+
+class TestRowSpread:
+    """The variance of one query's scores over its keys."""
+
+    @pytest.mark.parametrize(("d", "queries", "keys"), [(1, 1, 2), (3, 4, 2), (5, 2, 6)])
+    def test_variance_row_by_row(self, d: int, queries: int, keys: int) -> None:
+        """The statistic is the mean of the rows' sample variances, queries in rows."""
+        query, key = Spy(UNIT_INTERVAL), Spy(NORMAL)
+        sampler = RowSpread(d, queries, keys, query, key)  # type: ignore[arg-type]  # a spy draws
+        found = sampler.sample(generator(4), 3)
+        (x,), (y,) = query.drawn, key.drawn
+        assert found.shape == (3, 1)
+        assert x.size + y.size == 3 * sampler.coordinates
+        assert sampler.scores == queries * keys
+        for block in range(3):
+            rows = [
+                statistics.variance([float(x[block, a] @ y[block, b]) for b in range(keys)])
+                for a in range(queries)
+            ]
+            assert math.isclose(found[block, 0], statistics.fmean(rows), rel_tol=1e-11)
+
+    def test_a_shift_of_all_scores_of_a_query_does_not_count(self) -> None:
+        """Another mean of the keys moves whole rows and leaves the statistic alone."""
+        centred = RowSpread(4, 3, 5, NORMAL, NORMAL).sample(generator(5), 8)
+        shifted = RowSpread(4, 3, 5, NORMAL, NORMAL.moved(2, 1)).sample(generator(5), 8)
+        assert np.allclose(centred, shifted, rtol=1e-11)
+
+    def test_components_from_the_unit_interval(self) -> None:
+        """The mean is d/36, within the sample's error; it is not the total variance 7d/144."""
+        values = RowSpread(6, 4, 8, UNIT_INTERVAL, UNIT_INTERVAL).sample(generator(6), 20_000)[:, 0]
+        assert within(values, 6 / 36)
+        assert not within(values, 6 * 7 / 144)
+
+
+class TestProjectedTokens:
+    """Normalised tokens through projection matrices that are really drawn."""
+
+    def test_squares_score_by_score(self) -> None:
+        """Tokens have squared length D; scores of different tokens only; entries have the variance."""
+        law, width, d, tokens, variance = Spy(UNIFORM), 5, 3, 4, 0.3
+        sampler = ProjectedTokens(width, d, tokens, law, variance)  # type: ignore[arg-type]  # a spy draws
+        found = sampler.sample(generator(7), 2)
+        again = generator(7).normal(size=(2, tokens, width))
+        queries, keys = (math.sqrt(variance) * drawn for drawn in law.drawn)
+        assert again.size + queries.size + keys.size == 2 * sampler.coordinates
+        assert sampler.scores == tokens * (tokens - 1)
+        for block in range(2):
+            x = [token * math.sqrt(width / float(token @ token)) for token in again[block]]
+            squares = [
+                float((x[a] @ queries[block]) @ (x[b] @ keys[block])) ** 2 / d
+                for a, b in itertools.permutations(range(tokens), 2)
+            ]
+            assert math.isclose(found[block, 0], statistics.fmean(squares), rel_tol=1e-11)
+
+    @pytest.mark.parametrize("d", [1, 4])
+    def test_mean_square_is_that_of_the_entries_times_the_width(self, d: int) -> None:
+        """E[(q·k)²/d] = (vD)² in any head dimension, within the sample's error; not vD."""
+        width, variance = 6, 0.25
+        values = ProjectedTokens(width, d, 3, NORMAL, variance).sample(generator(8), 60_000)[:, 0]
+        assert within(values, (variance * width) ** 2)
+        assert not within(values, variance * width)
