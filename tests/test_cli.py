@@ -195,7 +195,7 @@ def test_a_run_writes_results_and_prints_verdicts(tool: Tool, tmp_path: Path) ->
     assert content["run"]["settings"] == {
         "seed": 5, "profile": "quick", "tolerance": 0.05, "false_alarm": 1e-3, "power": 0.95,
     }  # fmt: skip
-    assert list(content["run"]["phases_s"]) == ["imports", "derivation", "simulation"]
+    assert list(content["run"]["phases_s"]) == ["imports", "verification"]
 
 
 def test_results_can_be_rendered_elsewhere(tool: Tool, tmp_path: Path, small: RunRecord) -> None:

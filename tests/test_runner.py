@@ -9,13 +9,18 @@ import pytest
 from verify import runner
 from verify.catalogue import catalogue, choose
 from verify.claim import CHAPTERS
-from verify.errors import SettingsError
+from verify.errors import ClaimError, SettingsError
 from verify.evidence import Proof
 from verify.sources import read_sources
 from verify.version import __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     from verify.evidence import ClaimRecord, RunRecord
+
+    Write = Callable[..., Path]
 
 
 def test_settings_have_the_profiles_tolerance_unless_told() -> None:
@@ -37,20 +42,29 @@ def test_rates_lie_between_0_and_1(name: str, value: float) -> None:
         runner.settings(**{name: value})  # type: ignore[arg-type]  # one of the rates
 
 
-def test_progress_is_told_in_order() -> None:
-    """Each claim is announced with its phases and handed over when it is finished."""
+@pytest.mark.parametrize("workers", [1, 2])
+def test_progress_is_told(workers: int) -> None:
+    """Each claim is announced before it is handed over, in whatever order two processes finish."""
     heard: list[str] = []
     progress = runner.Progress(
-        started=lambda claim, phase: heard.append(f"{claim} {phase}"),
+        started=lambda claim: heard.append(f"{claim} started"),
         finished=lambda record: heard.append(f"{record.id} {record.verdict}"),
     )
-    claims = choose(catalogue(), ["worked-dot-products", "sqrt-scaling-unique"])
-    runner.run(claims, runner.settings(profile="quick"), read_sources(), workers=2, progress=progress)
-    assert heard == [
-        f"{name} {what}"
-        for name in ("worked-dot-products", "sqrt-scaling-unique")
-        for what in ("derivation", "simulation", "confirmed")
-    ]
+    names = ["worked-dot-products", "sqrt-scaling-unique", "variance-of-multiple"]
+    claims = choose(catalogue(), names)
+    settings = runner.settings(profile="quick")
+    run = runner.run(claims, settings, read_sources(), workers=workers, progress=progress)
+    assert sorted(heard) == sorted(f"{name} {what}" for name in names for what in ("confirmed", "started"))
+    assert all(heard.index(f"{name} started") < heard.index(f"{name} confirmed") for name in names)
+    assert [record.id for record in run.claims] == list(claims)
+
+
+def test_a_broken_claim_ends_the_run(claim_file: Write) -> None:
+    """What a process of its own finds wrong with a claim file arrives as the same one line."""
+    path = claim_file(("    route = variance_route(2 * score, STANDARD)", "    route = 1 / 0"))
+    claims = choose(catalogue([path]), ["doubled-keys", "worked-dot-products"])
+    with pytest.raises(ClaimError, match=r"claim doubled-keys: ZeroDivisionError: .*; mend the claim file"):
+        runner.run(claims, runner.settings(profile="quick"), read_sources(), workers=2)
 
 
 def test_the_budget_is_spent_by_what_is_drawn(quick: RunRecord) -> None:
@@ -64,13 +78,14 @@ def test_the_budget_is_spent_by_what_is_drawn(quick: RunRecord) -> None:
 
 
 def test_the_record_says_how_it_was_made(quick: RunRecord) -> None:
-    """Versions, workers, time and phases are there; the phases do not exceed the whole."""
+    """Versions, workers and times are there, of the whole and of each claim."""
     run = quick.run
     assert quick.tool.version == __version__
     assert {"python", "system", "processors", "workers", "numpy", "scipy", "sympy"} <= set(run.environment)
     assert run.environment["workers"] == "2"
-    assert list(run.phases_s) == ["derivation", "simulation"]
-    assert 0 < sum(run.phases_s.values()) <= run.elapsed_s
+    assert run.phases_s == {"verification": run.elapsed_s}
+    assert list(run.spent_s) == [claim.id for claim in quick.claims]
+    assert all(set(spent) == {"derivation", "simulation"} for spent in run.spent_s.values())
     assert run.created.endswith("+00:00")
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def test_a_pipe_gets_plain_lines(capsys: pytest.CaptureFixture[str], small: RunRecord) -> None:
     """One line for each finished claim and each phase of rendering, on standard error."""
     with following(None) as progress:
-        progress.started("sqrt-scaling-unique", "derivation")
+        progress.started("sqrt-scaling-unique")
         progress.finished(small.claims[0])
     with rendering() as announce:
         announce("pdf")
@@ -51,7 +51,7 @@ def test_a_terminal_gets_a_bar(tmp_path: Path) -> None:
     assert process.returncode == 0
     assert out.startswith("✓ sqrt-scaling-unique")
     shown = seen.decode()
-    assert "sqrt-scaling-unique · simulation" in shown
+    assert "sqrt-scaling-unique" in shown
     assert "\x1b[?25l" in shown
     assert shown.rfind("\x1b[?25h") > shown.rfind("\x1b[?25l")
     assert "\x1b[2K" in shown

@@ -1,13 +1,14 @@
-"""Threads that draw: the same results in the same order, and an end when interrupted."""
+"""Processes and threads: the same results in the same order, and an end when interrupted."""
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 
 import pytest
 
-from verify.workers import mapping
+from verify.workers import each, mapping
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 7])
@@ -49,3 +50,32 @@ def test_after_an_interruption_no_further_batch_is_begun() -> None:
         list(spread(slow, range(10_000)))
     time.sleep(0.1)
     assert len(begun) < 100
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3])
+def test_each_task_is_done_once(processes: int) -> None:
+    """Places tell the tasks apart, whatever order they are done in, and every one is announced."""
+    for count in (0, 1, 2, 7):
+        begun: list[int] = []
+        done = dict(each(pow, [(n, 2) for n in range(count)], processes, begun.append))
+        assert done == {n: n * n for n in range(count)}
+        assert begun == list(range(count))
+
+
+def test_tasks_are_done_by_other_processes() -> None:
+    """Two processes work for this one, with tasks that no module could name."""
+
+    def who(_: int) -> int:
+        time.sleep(0.2)
+        return os.getpid()
+
+    pids = [pid for _, pid in each(who, [(n,) for n in range(4)], 2)]
+    assert len(set(pids)) == 2
+    assert os.getpid() not in pids
+
+
+def test_an_error_in_a_process_is_raised() -> None:
+    """It arrives as it is, and the processes are of use afterwards."""
+    with pytest.raises(ZeroDivisionError):
+        list(each(lambda n: 1 // n, [(1,), (0,), (2,)], 2))
+    assert dict(each(abs, [(-1,), (-2,)], 2)) == {0: 1, 1: 2}

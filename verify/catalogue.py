@@ -10,6 +10,7 @@ import pkgutil
 import sys
 from typing import TYPE_CHECKING
 
+import cloudpickle
 from pydantic import ValidationError
 
 import verify.claims
@@ -80,6 +81,8 @@ def _from_file(path: Path) -> Claim:
     except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise ClaimError(f"{path}:{_told(path, error)}; mend the claim file") from error
+    # Processes that settle claims cannot import it by its name.
+    cloudpickle.register_pickle_by_value(module)
     return _claim_of(module, str(path))
 
 

@@ -72,9 +72,7 @@ def _plan_options(command: Callable[..., None]) -> Callable[..., None]:
 def _run_options(command: Callable[..., None]) -> Callable[..., None]:
     options = (
         _plan_options,
-        click.option(
-            "--workers", type=int, help="Threads that draw; changes no result.  [default: processors]"
-        ),
+        click.option("--workers", type=int, help="Processors to use; changes no result.  [default: all]"),
         click.option(
             "--sources", type=_PATH, metavar="FILE", help="Statements to decide, in place of those shipped."
         ),

@@ -1,4 +1,4 @@
-"""Runs claims: derive, measure, judge, and put everything on record."""
+"""Runs claims on all processors, decides the statements, and puts everything on record."""
 
 from __future__ import annotations
 
@@ -7,46 +7,23 @@ import importlib.metadata
 import os
 import platform
 import time
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from verify.claim import CHAPTERS, Claim
-from verify.errors import ClaimError, SettingsError, own_code_of
-from verify.evidence import (
-    PROFILES,
-    Budget,
-    Check,
-    ClaimRecord,
-    Control,
-    DerivationRecord,
-    Fact,
-    OrdinaryFit,
-    Proof,
-    Route,
-    Run,
-    RunRecord,
-    Settings,
-    Step,
-    Tool,
-)
-from verify.measure import measure
-from verify.montecarlo.experiment import Exact, Experiment, Fit
-from verify.montecarlo.fits import ordinary
+from verify.errors import SettingsError
+from verify.evidence import PROFILES, ClaimRecord, Run, RunRecord, Settings, Tool
 from verify.results import stored_calibration
-from verify.sampling import refuse_malformed
+from verify.settle import Settled, settle
 from verify.statements import decide
-from verify.symbolic.printing import latex, plain
-from verify.verdict import FalseAlarms, of_claim
+from verify.verdict import FalseAlarms
 from verify.version import __version__
-from verify.workers import mapping
+from verify.workers import each
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from verify.claim import Findings
+    from verify.claim import Claim
     from verify.sources import SourceBook
-    from verify.symbolic.derivation import Derivation, Examined
 
 _PACKAGES = ("numpy", "scipy", "sympy", "matplotlib", "weasyprint")
 
@@ -55,11 +32,11 @@ _PACKAGES = ("numpy", "scipy", "sympy", "matplotlib", "weasyprint")
 class Progress:
     """Hears of the run as it goes on; the default says nothing.
 
-    ``started(claim, phase)`` is called before each claim's derivation and measurement, and
-    ``finished(record)`` after it.
+    ``started(claim)`` is called before each claim's derivation and measurement, and ``finished(record)``
+    after it; with several workers, claims overlap and need not finish in order.
     """
 
-    started: Callable[[str, str], None] = field(default=lambda _claim, _phase: None)
+    started: Callable[[str], None] = field(default=lambda _claim: None)
     finished: Callable[[ClaimRecord], None] = field(default=lambda _record: None)
 
 
@@ -109,8 +86,9 @@ def run(
 ) -> RunRecord:
     """Derive, measure and judge ``claims`` and decide the statements of ``book``.
 
-    ``requested`` are the ids asked for, none meaning all, for the record. ``workers`` threads draw blocks;
-    the results do not depend on their number, and None means one for each processor.
+    ``requested`` are the ids asked for, none meaning all, for the record. ``workers`` processors are used,
+    None meaning all: as processes that settle one claim each or, where there are fewer claims, as threads
+    that draw for one. The results do not depend on their number.
 
     Raises:
         VerifyError: a setting is impossible or a claim is broken.
@@ -119,12 +97,9 @@ def run(
     workers = (os.cpu_count() or 1) if workers is None else workers
     if workers < 1:
         raise SettingsError(f"--workers {workers}: at least one is needed")
-    progress = progress or Progress()
-    phases: dict[str, float] = {}
     alarms = FalseAlarms(chosen.false_alarm)
-    with mapping(workers) as mapper:
-        bench = _Bench(chosen, alarms, mapper, phases, progress)
-        records = tuple(bench.settle(chapter, claim) for chapter, claim in claims.values())
+    settled = _settled(claims, chosen, alarms, workers, progress or Progress())
+    records = tuple(one.record for one in settled)
     elapsed = round(time.perf_counter() - begun, 3)
     return RunRecord(
         tool=Tool(version=__version__),
@@ -132,11 +107,12 @@ def run(
             settings=chosen,
             claims=tuple(requested),
             claim_files=sum(chapter == "user" for chapter, _ in claims.values()),
-            budget=_budget(alarms, records),
+            budget=alarms.record(_drawn(records), sum(len(record.controls) for record in records)),
             environment=_environment(workers),
             created=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
             elapsed_s=elapsed,
-            phases_s={name: round(seconds, 3) for name, seconds in phases.items()},
+            phases_s={"verification": elapsed},
+            spent_s={one.record.id: one.spent_s for one in settled},
         ),
         claims=records,
         sources=book.sources,
@@ -145,141 +121,29 @@ def run(
     )
 
 
-def _budget(alarms: FalseAlarms, records: Sequence[ClaimRecord]) -> Budget:
-    checks = sum(check.method != "exact" for record in records for check in record.checks)
-    controls = sum(len(record.controls) for record in records)
-    return alarms.record(checks, controls)
+def _settled(
+    claims: Mapping[str, tuple[str, Claim]],
+    chosen: Settings,
+    alarms: FalseAlarms,
+    workers: int,
+    progress: Progress,
+) -> tuple[Settled, ...]:
+    """Return every claim settled, in the order of ``claims``."""
+    processes = max(1, min(workers, len(claims)))
+    tasks = [(chapter, claim, chosen, workers // processes) for chapter, claim in claims.values()]
+    names = list(claims)
+    done: dict[int, Settled] = {}
+    for place, one in each(settle, tasks, processes, lambda place: progress.started(names[place])):
+        done[place] = one
+        # All claims share one budget; a run that outgrows it ends here.
+        alarms.record(_drawn([settled.record for settled in done.values()]), 0)
+        progress.finished(one.record)
+    return tuple(done[place] for place in range(len(tasks)))
 
 
-@dataclass
-class _Bench:
-    """What settling one claim after another needs."""
-
-    settings: Settings
-    alarms: FalseAlarms
-    mapper: Any
-    phases: dict[str, float]
-    progress: Progress
-    checks: int = 0
-
-    def settle(self, chapter: str, claim: Claim) -> ClaimRecord:
-        """Return all evidence for one claim."""
-        with own_code_of(claim.id):
-            record = self._settle(chapter, claim)
-        self.progress.finished(record)
-        return record
-
-    def _settle(self, chapter: str, claim: Claim) -> ClaimRecord:
-        self.progress.started(claim.id, "derivation")
-        with self._timed("derivation"):
-            derivation = claim.derive()
-            examined = derivation.examine()
-            experiment = claim.experiment(derivation, self.settings.tolerance)
-            refuse_malformed(experiment, claim.id)
-            self._count(experiment)
-        self.progress.started(claim.id, "simulation")
-        with self._timed("simulation"):
-            findings, controls = measure(experiment, claim.id, self.settings, self.alarms, self.mapper)
-        derived = _derivation_record(derivation, examined)
-        checks = tuple(findings.checks.values())
-        facts = claim.facts(derivation)
-        _refuse_double_names(claim.id, _names(checks, controls, facts))
-        verdict, reason = of_claim(derived.status, derived.reason, checks, controls)
-        return ClaimRecord(
-            id=claim.id,
-            chapter=chapter,
-            chapter_title=CHAPTERS[chapter],
-            title=claim.title,
-            statement=claim.statement,
-            meaning=claim.meaning,
-            assumptions=claim.assumptions,
-            references=claim.references,
-            verdict=verdict,
-            reason=reason,
-            derivation=derived,
-            checks=checks,
-            controls=controls,
-            fits=tuple(_ordinary_fits(experiment, findings)),
-            facts=facts,
-            series=claim.figures(derivation, findings),
-        ).sealed()
-
-    def _count(self, experiment: Experiment) -> None:
-        """Refuse a run that outgrows the error budget before measuring what does not fit."""
-        self.checks += sum(not isinstance(check, Exact) for check in experiment.checks)
-        self.alarms.record(self.checks, 0)
-
-    @contextmanager
-    def _timed(self, phase: str) -> Iterator[None]:
-        begun = time.perf_counter()
-        yield
-        self.phases[phase] = self.phases.get(phase, 0.0) + time.perf_counter() - begun
-
-
-def _names(*groups: Sequence[Check | Control | Fact]) -> list[str]:
-    return [one.id for group in groups for one in group]
-
-
-def _refuse_double_names(claim: str, names: Sequence[str]) -> None:
-    """Refuse a name given twice: a finding is linked to and cited by its claim and its name."""
-    for name in names:
-        if names.count(name) > 1:
-            raise ClaimError(f"claim {claim}: {name!r} names two findings; rename the fact")
-
-
-def _derivation_record(derivation: Derivation, examined: Examined) -> DerivationRecord:
-    return DerivationRecord(
-        status=Proof(examined.status),
-        **_stated(derivation),
-        routes=tuple(
-            Route(
-                title=route.title,
-                start_latex=latex(route.start),
-                start_plain=plain(route.start),
-                steps=tuple(
-                    Step(
-                        latex=latex(one.step.expression),
-                        plain=plain(one.step.expression),
-                        relation=one.step.relation,
-                        rule=one.step.rule,
-                        checked_by=one.step.check.label,
-                        holds=one.holds,
-                    )
-                    for one in steps
-                ),
-            )
-            for route, steps in examined.routes
-        ),
-        agreement=examined.agreement,
-        reason=examined.reason,
-    )
-
-
-def _stated(derivation: Derivation) -> dict[str, str]:
-    if derivation.unclaimed:
-        return {"subject": "", "result": "", "latex": ""}
-    return {
-        "subject": latex(derivation.subject),
-        "result": plain(derivation.result),
-        "latex": latex(derivation.equation),
-    }
-
-
-def _ordinary_fits(experiment: Experiment, findings: Findings) -> Iterator[OrdinaryFit]:
-    """Yield one unweighted line for each set of points that a weighted fit goes through."""
-    seen: set[tuple[str, ...]] = set()
-    for check in experiment.checks:
-        if not isinstance(check, Fit) or check.fit.model == "power":
-            continue
-        members = tuple(member.id for member in check.members)
-        if members in seen:
-            continue
-        seen.add(members)
-        slope, intercept, r_squared = ordinary(check.fit.x, [findings.checks[m].estimate for m in members])
-        name = check.id if check.id.startswith("ordinary") else f"ordinary-{check.id}"
-        yield OrdinaryFit(
-            id=name, quantity=check.members[0].label, slope=slope, intercept=intercept, r_squared=r_squared
-        )
+def _drawn(records: Sequence[ClaimRecord]) -> int:
+    """Return the number of checks that could raise a false alarm."""
+    return sum(check.method != "exact" for record in records for check in record.checks)
 
 
 def _environment(workers: int) -> dict[str, str]:

@@ -26,17 +26,24 @@ def following(total: int | None) -> Iterator[Listener]:
         yield Listener(finished=lambda record: tell(f"{record.id}: {record.verdict}"))
         return
     columns = (
-        TextColumn("{task.description:<42}"),
+        TextColumn("{task.description:<48.48}"),
         BarColumn(bar_width=28),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting", total=total)
-        yield Listener(
-            started=lambda claim, phase: bar.update(task, description=f"{claim} · {phase}"),
-            finished=lambda _record: bar.advance(task),
-        )
+        at_work: list[str] = []
+
+        def started(claim: str) -> None:
+            at_work.append(claim)
+            bar.update(task, description=" · ".join(at_work))
+
+        def finished(record: ClaimRecord) -> None:
+            at_work.remove(record.id)
+            bar.update(task, advance=1, description=" · ".join(at_work))
+
+        yield Listener(started, finished)
 
 
 @contextmanager

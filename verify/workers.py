@@ -1,14 +1,20 @@
-"""Threads that draw: a ``map`` whose results do not depend on how many of them there are."""
+"""Processes for claims and threads that draw: how many there are changes no result."""
 
 from __future__ import annotations
 
+import gc
+import signal
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from types import FrameType
+
+_MASKS = hasattr(signal, "pthread_sigmask")
 
 
 @contextmanager
@@ -40,3 +46,84 @@ def mapping(workers: int) -> Iterator[Callable[..., Iterable[Any]]]:
         executor.shutdown(wait=False, cancel_futures=True)
         raise
     executor.shutdown()
+
+
+def each(
+    function: Callable[..., Any],
+    tasks: Sequence[tuple[Any, ...]],
+    processes: int,
+    started: Callable[[int], None] = lambda _place: None,
+) -> Iterator[tuple[int, Any]]:
+    """Yield the place of each task with what ``function`` returns for it, as they are done.
+
+    One process means this one. Otherwise others work, one task each at a time, and stay for the next call
+    until they have been idle for a while; ``started`` hears a task's place when its turn comes.
+    """
+    if processes == 1:
+        for place, task in enumerate(tasks):
+            started(place)
+            yield place, function(*task)
+        return
+    # Its processes do not load the caller's main script anew, as those of the standard library do.
+    from loky import get_reusable_executor  # noqa: PLC0415 - not needed where one process works
+
+    executor = get_reusable_executor(max_workers=processes, timeout=20)
+    waiting, at_work = iter(range(len(tasks))), dict[Future[Any], int]()
+    try:
+        for place in waiting:
+            started(place)
+            with _deaf_to_interruption():
+                at_work[executor.submit(function, *tasks[place])] = place
+            if len(at_work) < processes:
+                continue
+            yield from _finished(at_work)
+        while at_work:
+            yield from _finished(at_work)
+    except BaseException:
+        _kill(executor)
+        raise
+
+
+def _kill(executor: Any) -> None:
+    """End an executor's processes at once; Ctrl-C, which may well be repeated, must not leave them behind."""
+    while True:
+        try:
+            executor.shutdown(wait=True, kill_workers=True)
+        except KeyboardInterrupt:
+            continue
+        # Its semaphores go with it; where the process ends without tidying up, they would be told as leaked.
+        gc.collect()
+        return
+
+
+def _finished(at_work: dict[Future[Any], int]) -> Iterator[tuple[int, Any]]:
+    """Wait until something is done; yield it and forget it."""
+    done, _ = wait(at_work, return_when=FIRST_COMPLETED)
+    for future in sorted(done, key=at_work.__getitem__):
+        yield at_work.pop(future), future.result()
+
+
+@contextmanager
+def _deaf_to_interruption() -> Iterator[None]:
+    """Start processes that do not hear Ctrl-C: the one that started them does, and ends them.
+
+    It hears it after they are started, as half-started ones are not known well enough to be ended.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard: list[tuple[int, FrameType | None]] = []
+    handler = signal.signal(signal.SIGINT, lambda *call: heard.append(call))
+    mask = None
+    if _MASKS:
+        # Python starts this helper with the first process, and lifts the mask then.
+        resource_tracker.ensure_running()
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        if mask is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.signal(signal.SIGINT, handler)
+        if heard and callable(handler):
+            handler(*heard[0])

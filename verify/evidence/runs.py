@@ -120,7 +120,8 @@ class Run(Record):
     """The run: its settings, its error budget, and where and when it was made.
 
     ``claims`` are the ids asked for; none means all of the catalogue. ``claim_files`` counts the claim
-    files of the user's own.
+    files of the user's own. ``spent_s`` are the seconds of each claim's derivation and simulation, which
+    overlap where there are several workers.
     """
 
     settings: Settings
@@ -131,6 +132,7 @@ class Run(Record):
     created: str
     elapsed_s: float
     phases_s: dict[str, float]
+    spent_s: dict[str, dict[str, float]] = Field(default_factory=dict)
 
 
 class RunRecord(Record):

@@ -1,0 +1,165 @@
+"""Settles one claim: derive, measure, judge, and put it on record."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from verify.claim import CHAPTERS, Claim
+from verify.errors import ClaimError, own_code_of
+from verify.evidence import (
+    Check,
+    ClaimRecord,
+    Control,
+    DerivationRecord,
+    Fact,
+    OrdinaryFit,
+    Proof,
+    Route,
+    Settings,
+    Step,
+)
+from verify.measure import measure
+from verify.montecarlo.experiment import Exact, Experiment, Fit
+from verify.montecarlo.fits import ordinary
+from verify.sampling import refuse_malformed
+from verify.symbolic.printing import latex, plain
+from verify.verdict import FalseAlarms, of_claim
+from verify.workers import mapping
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from verify.claim import Findings
+    from verify.symbolic.derivation import Derivation, Examined
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A claim's evidence, and the seconds that derivation and simulation took."""
+
+    record: ClaimRecord
+    spent_s: dict[str, float]
+
+
+def settle(chapter: str, claim: Claim, settings: Settings, threads: int) -> Settled:
+    """Return all evidence for one claim, drawn by so many threads, whose number changes nothing.
+
+    Raises:
+        VerifyError: a setting is impossible for this claim, or the claim is broken.
+    """
+    alarms = FalseAlarms(settings.false_alarm)
+    begun = time.perf_counter()
+    with own_code_of(claim.id), mapping(threads) as mapper:
+        derivation = claim.derive()
+        examined = derivation.examine()
+        experiment = claim.experiment(derivation, settings.tolerance)
+        refuse_malformed(experiment, claim.id)
+        # A claim that outgrows the error budget is refused before it is measured.
+        alarms.record(sum(not isinstance(check, Exact) for check in experiment.checks), 0)
+        derived = time.perf_counter()
+        findings, controls = measure(experiment, claim.id, settings, alarms, mapper)
+        record = _record(chapter, claim, (derivation, examined), experiment, (findings, controls))
+    spent = {"derivation": derived - begun, "simulation": time.perf_counter() - derived}
+    return Settled(record, {name: round(seconds, 3) for name, seconds in spent.items()})
+
+
+def _record(
+    chapter: str,
+    claim: Claim,
+    derived: tuple[Derivation, Examined],
+    experiment: Experiment,
+    measured: tuple[Findings, tuple[Control, ...]],
+) -> ClaimRecord:
+    derivation, examined = derived
+    findings, controls = measured
+    proof = _derivation_record(derivation, examined)
+    checks = tuple(findings.checks.values())
+    facts = claim.facts(derivation)
+    _refuse_double_names(claim.id, _names(checks, controls, facts))
+    verdict, reason = of_claim(proof.status, proof.reason, checks, controls)
+    return ClaimRecord(
+        id=claim.id,
+        chapter=chapter,
+        chapter_title=CHAPTERS[chapter],
+        title=claim.title,
+        statement=claim.statement,
+        meaning=claim.meaning,
+        assumptions=claim.assumptions,
+        references=claim.references,
+        verdict=verdict,
+        reason=reason,
+        derivation=proof,
+        checks=checks,
+        controls=controls,
+        fits=tuple(_ordinary_fits(experiment, findings)),
+        facts=facts,
+        series=claim.figures(derivation, findings),
+    ).sealed()
+
+
+def _names(*groups: Sequence[Check | Control | Fact]) -> list[str]:
+    return [one.id for group in groups for one in group]
+
+
+def _refuse_double_names(claim: str, names: Sequence[str]) -> None:
+    """Refuse a name given twice: a finding is linked to and cited by its claim and its name."""
+    for name in names:
+        if names.count(name) > 1:
+            raise ClaimError(f"claim {claim}: {name!r} names two findings; rename the fact")
+
+
+def _derivation_record(derivation: Derivation, examined: Examined) -> DerivationRecord:
+    return DerivationRecord(
+        status=Proof(examined.status),
+        **_stated(derivation),
+        routes=tuple(
+            Route(
+                title=route.title,
+                start_latex=latex(route.start),
+                start_plain=plain(route.start),
+                steps=tuple(
+                    Step(
+                        latex=latex(one.step.expression),
+                        plain=plain(one.step.expression),
+                        relation=one.step.relation,
+                        rule=one.step.rule,
+                        checked_by=one.step.check.label,
+                        holds=one.holds,
+                    )
+                    for one in steps
+                ),
+            )
+            for route, steps in examined.routes
+        ),
+        agreement=examined.agreement,
+        reason=examined.reason,
+    )
+
+
+def _stated(derivation: Derivation) -> dict[str, str]:
+    if derivation.unclaimed:
+        return {"subject": "", "result": "", "latex": ""}
+    return {
+        "subject": latex(derivation.subject),
+        "result": plain(derivation.result),
+        "latex": latex(derivation.equation),
+    }
+
+
+def _ordinary_fits(experiment: Experiment, findings: Findings) -> Iterator[OrdinaryFit]:
+    """Yield one unweighted line for each set of points that a weighted fit goes through."""
+    seen: set[tuple[str, ...]] = set()
+    for check in experiment.checks:
+        if not isinstance(check, Fit) or check.fit.model == "power":
+            continue
+        members = tuple(member.id for member in check.members)
+        if members in seen:
+            continue
+        seen.add(members)
+        slope, intercept, r_squared = ordinary(check.fit.x, [findings.checks[m].estimate for m in members])
+        name = check.id if check.id.startswith("ordinary") else f"ordinary-{check.id}"
+        yield OrdinaryFit(
+            id=name, quantity=check.members[0].label, slope=slope, intercept=intercept, r_squared=r_squared
+        )
