@@ -1,5 +1,6 @@
 """Entry point of ``sdpa-verify`` and ``python -m verify``."""
 
+import contextlib
 import os
 import sys
 
@@ -20,6 +21,9 @@ def main() -> None:
             raise
         status = _INTERRUPTED
     sys.stderr.flush()
+    # A helper process would tell of semaphores left behind.
+    with contextlib.suppress(KeyboardInterrupt, KeyError, AttributeError):
+        sys.modules["multiprocessing.util"]._run_finalizers()
     os._exit(status)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import signal
 import threading
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -67,20 +66,22 @@ def each(
     # Its processes do not load the caller's main script anew, as those of the standard library do.
     from loky import get_reusable_executor  # noqa: PLC0415 - not needed where one process works
 
-    executor = get_reusable_executor(max_workers=processes, timeout=20)
-    waiting, at_work = iter(range(len(tasks))), dict[Future[Any], int]()
+    executor: Any = None
+    at_work: dict[Future[Any], int] = {}
     try:
-        for place in waiting:
+        with _deaf_to_interruption():
+            executor = get_reusable_executor(max_workers=processes, timeout=20)
+        for place in range(len(tasks)):
             started(place)
             with _deaf_to_interruption():
                 at_work[executor.submit(function, *tasks[place])] = place
-            if len(at_work) < processes:
-                continue
-            yield from _finished(at_work)
+            if len(at_work) == processes:
+                yield from _finished(at_work)
         while at_work:
             yield from _finished(at_work)
     except BaseException:
-        _kill(executor)
+        if executor is not None:
+            _kill(executor)
         raise
 
 
@@ -91,8 +92,6 @@ def _kill(executor: Any) -> None:
             executor.shutdown(wait=True, kill_workers=True)
         except KeyboardInterrupt:
             continue
-        # Its semaphores go with it; where the process ends without tidying up, they would be told as leaked.
-        gc.collect()
         return
 
 
