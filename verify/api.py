@@ -56,10 +56,17 @@ def run(
     return runner.run(wanted, chosen, book, requested=claims, workers=workers, progress=progress)
 
 
-def render(record: RunRecord, out: Path, announce: Callable[[str], None] = lambda _phase: None) -> Written:
+def render(
+    record: RunRecord,
+    out: Path,
+    announce: Callable[[str], None] = lambda _phase: None,
+    workers: int | None = None,
+) -> Written:
     """Write ``results.json``, ``report.html`` and ``report.pdf`` of a run into the folder ``out``.
+
+    ``workers`` processes draw figures and formulas; None means one for each processor.
 
     Raises:
         OutputError: the folder cannot be written; what was there before is untouched.
     """
-    return write_report(record, out, announce)
+    return write_report(record, out, announce, workers)

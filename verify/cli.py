@@ -15,7 +15,7 @@ from verify.interruption import insisting
 from verify.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from verify.evidence import RunRecord
 
@@ -104,7 +104,7 @@ def cli() -> None:
 def report(out: Path, **options: Any) -> None:
     """Verify claims and write report.html, report.pdf and results.json."""
     record = _verified(out, options)
-    _rendered(record, out)
+    _rendered(record, out, options["workers"], record.run.phases_s)
     _end(record.exit_status())
 
 
@@ -208,16 +208,21 @@ def _verified(out: Path, options: dict[str, Any]) -> RunRecord:
     return record.model_copy(update={"run": record.run.model_copy(update={"phases_s": phases})})
 
 
-def _rendered(record: RunRecord, out: Path) -> None:
-    """Write the report; if a rendering step could not be done, say so and end with its exit status."""
+def _rendered(
+    record: RunRecord, out: Path, workers: int | None = None, earlier: Mapping[str, float] | None = None
+) -> None:
+    """Write the report and tell the times, after those of ``earlier`` phases.
+
+    If a rendering step could not be done, say so and end with its exit status.
+    """
     from verify import api
     from verify.terminal import phases_line, rendering, tell
 
     with rendering() as announce:
-        written = api.render(record, out, announce)
+        written = api.render(record, out, announce, workers)
     for path in written.paths:
         _say(path)
-    tell(phases_line({**record.run.phases_s, **written.phases_s}))
+    tell(phases_line({**(earlier or {}), **written.phases_s}))
     if written.problem is not None:
         raise written.problem
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import astuple, dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 from xml.sax.saxutils import quoteattr
@@ -40,7 +42,6 @@ class Formulas:
     """Draws each formula once."""
 
     def __init__(self) -> None:
-        self._mathjax: MathJaxRenderer | None = None
         self._drawn: dict[tuple[str, bool], Formula] = {}
 
     def inline(self, latex: str) -> Formula:
@@ -63,22 +64,38 @@ class Formulas:
         lines = in_lines(latex, lambda part: self._draw(part, display=True).width, limit)
         return self._draw(lines, display=True)
 
+    def dump(self) -> str:
+        """Return all that was drawn so far as JSON, for ``load``."""
+        return json.dumps([[display, *astuple(drawn)] for (_, display), drawn in self._drawn.items()])
+
+    def load(self, drawings: str) -> None:
+        """Take over what another drawer has drawn."""
+        for display, latex, body, glyphs, *box in json.loads(drawings):
+            pairs = tuple((name, outline) for name, outline in glyphs)
+            self._drawn.setdefault((latex, display), Formula(latex, body, pairs, *box))
+
     def _draw(self, latex: str, *, display: bool) -> Formula:
         key = (latex, display)
         if key not in self._drawn:
-            self._drawn[key] = _compact(latex, self._svg(latex, display=display))
+            self._drawn[key] = _compact(latex, _svg(latex, display=display))
         return self._drawn[key]
 
-    def _svg(self, latex: str, *, display: bool) -> str:
-        from quickjax import MathJaxRenderer, MathJaxRenderError  # noqa: PLC0415 - loads 4 MB of MathJax
 
-        if self._mathjax is None:
-            self._mathjax = MathJaxRenderer()
-        try:
-            svg: str = self._mathjax.render(latex, display=display)
-        except MathJaxRenderError as error:
-            raise _refusal(latex, str(error)) from error
-        return svg
+@cache
+def _mathjax() -> MathJaxRenderer:
+    from quickjax import MathJaxRenderer  # noqa: PLC0415 - loads 4 MB of MathJax
+
+    return MathJaxRenderer()
+
+
+def _svg(latex: str, *, display: bool) -> str:
+    from quickjax import MathJaxRenderError  # noqa: PLC0415
+
+    try:
+        svg: str = _mathjax().render(latex, display=display)
+    except MathJaxRenderError as error:
+        raise _refusal(latex, str(error)) from error
+    return svg
 
 
 def glyph_definitions(formulas: Iterable[Formula], prefix: str) -> str:

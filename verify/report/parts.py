@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+from verify.evidence import Figure
 from verify.report.latex import Tex, pieces
 from verify.report.math import Formulas
+from verify.report.store import Store
 from verify.report.typeset import step_formula
 from verify.report.view import ReportView, formulas, view
+from verify.workers import each
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from verify.evidence import RunRecord
+
+_WORTH_A_PROCESS = 10
+"""So many drawings take longer than to start a process for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,33 +44,75 @@ class Parts:
         return cls(seen, draw_formulas(seen), figures)
 
 
-def draw_figures(record: RunRecord) -> dict[str, str]:
+def draw_figures(record: RunRecord, workers: int | None = None) -> dict[str, str]:
     """Return every figure of a record as SVG, by ``claim.figure`` id.
 
     Raises:
         RenderError: a figure cannot be drawn.
     """
-    from verify.report.figures import draw  # noqa: PLC0415 - matplotlib takes half a second to import
-
-    return {
-        f"{claim.id}.{figure.id}": draw(figure, f"{claim.id}.{figure.id}.")
+    wanted = {
+        f"{claim.id}.{figure.id}": f"{claim.id}.{figure.id}.\n{figure.model_dump_json()}"
         for claim in record.claims
         for figure in claim.series
     }
+    drawn = _drawn(_figures, list(wanted.values()), ("matplotlib", "font-source-sans-pro"), workers)
+    return {key: drawn[request] for key, request in wanted.items()}
 
 
-def draw_formulas(seen: ReportView) -> Formulas:
+def draw_formulas(seen: ReportView, workers: int | None = None) -> Formulas:
     """Return a drawer that has drawn every formula of a view already.
 
     Raises:
         RenderError: some LaTeX cannot be typeset.
     """
-    drawer = Formulas()
+    requests = []
     for text in formulas(seen):
         if isinstance(text, Tex):
-            step_formula(drawer, text)
+            requests.append(f"step\n{text}")
         else:
-            for piece in pieces(text):
-                if piece.is_formula:
-                    drawer.inline(piece.text)
+            requests += [f"inline\n{piece.text}" for piece in pieces(text) if piece.is_formula]
+    drawer = Formulas()
+    for drawings in _drawn(_formulas, requests, ("quickjax",), workers).values():
+        drawer.load(drawings)
     return drawer
+
+
+def _drawn(
+    draw: Callable[[Sequence[str]], list[str]],
+    requests: Sequence[str],
+    libraries: Sequence[str],
+    workers: int | None,
+) -> dict[str, str]:
+    """Return what ``draw`` makes of each request, unless it is kept from an earlier time."""
+    store = Store(draw.__name__, *(f"{name} {version(name)}" for name in libraries))
+    found = {request: store.get(request) for request in dict.fromkeys(requests)}
+    missing = [request for request, drawing in found.items() if drawing is None]
+    processes = min(workers or os.cpu_count() or 1, max(1, len(missing) // _WORTH_A_PROCESS))
+    batches = [batch for start in range(4 * processes) if (batch := missing[start :: 4 * processes])]
+    for place, drawings in each(draw, [(batch,) for batch in batches], processes):
+        for request, drawing in zip(batches[place], drawings, strict=True):
+            found[request] = drawing
+            store.put(request, drawing)
+    if missing:
+        store.tidy()
+    return {request: drawing for request, drawing in found.items() if drawing is not None}
+
+
+def _figures(requests: Sequence[str]) -> list[str]:
+    from verify.report.figures import draw  # noqa: PLC0415 - matplotlib takes half a second to import
+
+    parts = (request.split("\n", 1) for request in requests)
+    return [draw(Figure.model_validate_json(figure), prefix) for prefix, figure in parts]
+
+
+def _formulas(requests: Sequence[str]) -> list[str]:
+    drawings = []
+    for request in requests:
+        drawer = Formulas()
+        kind, latex = request.split("\n", 1)
+        if kind == "step":
+            step_formula(drawer, Tex(latex))
+        else:
+            drawer.inline(latex)
+        drawings.append(drawer.dump())
+    return drawings

@@ -30,10 +30,13 @@ class Written:
     problem: RenderError | None
 
 
-def write_report(record: RunRecord, out: Path, announce: Callable[[str], None]) -> Written:
+def write_report(
+    record: RunRecord, out: Path, announce: Callable[[str], None], workers: int | None = None
+) -> Written:
     """Write ``results.json``, ``report.html`` and ``report.pdf`` into a folder.
 
-    ``announce`` hears each phase's name as it starts: figures, formulas, html, pdf, write. What cannot
+    ``announce`` hears each phase's name as it starts: figures, formulas, html, pdf, write. ``workers``
+    processes draw what is not kept from an earlier report, None meaning one for each processor. What cannot
     be rendered is left out and told in ``problem``, along with any older one that stays in its place; the
     results are written all the same.
 
@@ -55,10 +58,10 @@ def write_report(record: RunRecord, out: Path, announce: Callable[[str], None]) 
     problem = None
     try:
         with phase("figures"):
-            figures = draw_figures(record)
+            figures = draw_figures(record, workers)
         with phase("formulas"):
             seen = view(record)
-            parts = Parts(seen, draw_formulas(seen), figures)
+            parts = Parts(seen, draw_formulas(seen, workers), figures)
         with phase("html"):
             files[out / "report.html"] = render_html(record, parts).encode()
         with phase("pdf"):
