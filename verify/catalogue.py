@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
+RESERVED = frozenset(["run", "source"])
+"""What keys of citations start with that are no claim's."""
+
+
 def catalogue(files: Sequence[Path] = ()) -> dict[str, tuple[str, Claim]]:
     """Return all claims by id, each with its chapter's folder name, in the order of the report.
 
@@ -34,6 +38,8 @@ def catalogue(files: Sequence[Path] = ()) -> dict[str, tuple[str, Claim]]:
     found: dict[str, tuple[str, Claim]] = {}
     origins: dict[str, str] = {}
     for chapter, claim, origin in (*_built_in(), *(("user", _from_file(path), str(path)) for path in files)):
+        if claim.id in RESERVED:
+            raise ClaimError(f"{origin}: claim id {claim.id!r} means something else in keys; choose another")
         if claim.id in found:
             raise ClaimError(
                 f"{origin}: claim id {claim.id!r} is taken by {origins[claim.id]}; choose another"

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from verify.cli_citing import COMMANDS
+from verify.console import PATH, complain, end, say
 from verify.errors import OutputError, VerifyError, own_code_of
 from verify.interruption import insisting
 from verify.version import __version__
@@ -22,11 +24,6 @@ if TYPE_CHECKING:
 PROFILES = ("quick", "standard", "deep")
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
-
-_UNSAID = "verify.unsaid"
-"""Where a command's context keeps why standard output could not be written."""
-
-_PATH = click.Path(path_type=Path)
 
 
 def _plan_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -58,7 +55,7 @@ def _plan_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--claims",
             "claim_files",
-            type=_PATH,
+            type=PATH,
             multiple=True,
             metavar="FILE",
             help="A claim file of your own; may be given several times.",
@@ -74,11 +71,11 @@ def _run_options(command: Callable[..., None]) -> Callable[..., None]:
         _plan_options,
         click.option("--workers", type=int, help="Processors to use; changes no result.  [default: all]"),
         click.option(
-            "--sources", type=_PATH, metavar="FILE", help="Statements to decide, in place of those shipped."
+            "--sources", type=PATH, metavar="FILE", help="Statements to decide, in place of those shipped."
         ),
         click.option(
             "--out",
-            type=_PATH,
+            type=PATH,
             default=Path("reports"),
             show_default=True,
             metavar="DIR",
@@ -105,42 +102,47 @@ def report(out: Path, **options: Any) -> None:
     """Verify claims and write report.html, report.pdf and results.json."""
     record = _verified(out, options)
     _rendered(record, out, options["workers"], record.run.phases_s)
-    _end(record.exit_status())
+    end(record.exit_status())
 
 
 @cli.command()
 @_run_options
-@click.option("--junit", type=_PATH, metavar="FILE", help="Write the outcome as JUnit XML as well.")
-def run(out: Path, junit: Path | None, **options: Any) -> None:
+@click.option("--junit", type=PATH, metavar="FILE", help="Write the outcome as JUnit XML as well.")
+@click.option(
+    "--summary", type=PATH, metavar="FILE", help="Write it as Markdown as well, for a CI job's page."
+)
+def run(out: Path, junit: Path | None, summary: Path | None, **options: Any) -> None:
     """Verify claims and write results.json only."""
     from verify.files import check_writable, write_together
+    from verify.junit import to_junit
+    from verify.summary import to_markdown
 
-    if junit is not None:
-        if junit.resolve() == (out / "results.json").resolve():
-            raise OutputError(f"{junit}: is where the results go; give --junit another name")
-        check_writable(junit.parent, junit.name)
+    results = out / "results.json"
+    forms = ((junit, "--junit", to_junit), (summary, "--summary", to_markdown))
+    for path, option, _ in forms:
+        if path is not None:
+            if path.resolve() == results.resolve():
+                raise OutputError(f"{path}: is where the results go; give {option} another name")
+            check_writable(path.parent, path.name)
     record = _verified(out, options)
-    files = {out / "results.json": record.to_json().encode()}
-    if junit is not None:
-        from verify.junit import to_junit
-
-        files[junit] = to_junit(record)
+    files = {results: record.to_json().encode()}
+    files |= {path: form(record) for path, _, form in forms if path is not None}
     write_together(files)
     for path in files:
-        _say(path)
-    _end(record.exit_status())
+        say(path)
+    end(record.exit_status())
 
 
 @cli.command()
-@click.argument("results", type=_PATH)
-@click.option("--out", type=_PATH, metavar="DIR", help="Folder to write to.  [default: that of RESULTS]")
+@click.argument("results", type=PATH)
+@click.option("--out", type=PATH, metavar="DIR", help="Folder to write to.  [default: that of RESULTS]")
 def render(results: Path, out: Path | None) -> None:
     """Rebuild the report from RESULTS (a results.json), without deriving or drawing anything."""
     from verify.results import load
 
     record = load(results)
     _rendered(record, out or results.parent)
-    _end(record.exit_status())
+    end(record.exit_status())
 
 
 @cli.command()
@@ -158,27 +160,27 @@ def plan(claims: tuple[str, ...], claim_files: tuple[Path, ...], **options: Any)
     for name, (_, claim) in wanted.items():
         with own_code_of(name):
             rows.append(planned(claim, chosen))
-    _say(table(rows, chosen))
-    _end(0)
+    say(table(rows, chosen))
+    end(0)
 
 
 @cli.command(name="list")
 @click.option(
-    "--claims", "claim_files", type=_PATH, multiple=True, metavar="FILE", help="A claim file of your own."
+    "--claims", "claim_files", type=PATH, multiple=True, metavar="FILE", help="A claim file of your own."
 )
 def list_(claim_files: tuple[Path, ...]) -> None:
     """List the claims by chapter."""
     from verify.catalogue import catalogue
     from verify.explore import listing
 
-    _say(listing(catalogue(claim_files)))
-    _end(0)
+    say(listing(catalogue(claim_files)))
+    end(0)
 
 
 @cli.command()
 @click.argument("claim")
 @click.option(
-    "--claims", "claim_files", type=_PATH, multiple=True, metavar="FILE", help="A claim file of your own."
+    "--claims", "claim_files", type=PATH, multiple=True, metavar="FILE", help="A claim file of your own."
 )
 def show(claim: str, claim_files: tuple[Path, ...]) -> None:
     """Show one claim with its derivation, every step checked now."""
@@ -187,8 +189,8 @@ def show(claim: str, claim_files: tuple[Path, ...]) -> None:
 
     ((chapter, chosen),) = choose(catalogue(claim_files), [claim]).values()
     text, proved = shown(chapter, chosen)
-    _say(text)
-    _end(0 if proved else 1)
+    say(text)
+    end(0 if proved else 1)
 
 
 def _verified(out: Path, options: dict[str, Any]) -> RunRecord:
@@ -203,7 +205,7 @@ def _verified(out: Path, options: dict[str, Any]) -> RunRecord:
     with following(len(options["claims"]) or None) as progress:
         record = api.run(progress=progress, **options)
     for claim in record.claims:
-        _say(verdict_line(claim))
+        say(verdict_line(claim))
     phases = {"imports": round(imports, 3), **record.run.phases_s}
     return record.model_copy(update={"run": record.run.model_copy(update={"phases_s": phases})})
 
@@ -221,30 +223,14 @@ def _rendered(
     with rendering() as announce:
         written = api.render(record, out, announce, workers)
     for path in written.paths:
-        _say(path)
+        say(path)
     tell(phases_line({**(earlier or {}), **written.phases_s}))
     if written.problem is not None:
         raise written.problem
 
 
-def _say(text: object) -> None:
-    """Print a result; if nobody can receive it any more, what is written to files must not suffer."""
-    try:
-        click.echo(text)
-    except OSError as error:
-        from verify.terminal import silence
-
-        silence(sys.stdout)
-        if not isinstance(error, BrokenPipeError):
-            click.get_current_context().meta[_UNSAID] = error.strerror
-
-
-def _end(status: int) -> None:
-    """End with ``status``, unless results could not be printed."""
-    reason = click.get_current_context().meta.get(_UNSAID)
-    if reason:
-        raise OutputError(f"standard output: cannot be written ({reason}); free space or send it elsewhere")
-    sys.exit(status)
+for command in COMMANDS:
+    cli.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -257,28 +243,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
             status = cli.main(args=arguments, standalone_mode=False)
         sys.exit(status or 0)
     except VerifyError as error:
-        _complain(str(error))
+        complain(str(error))
         sys.exit(error.exit_status)
     except click.UsageError as error:
         where = f"; see `{error.ctx.command_path} --help`" if error.ctx else ""
-        _complain(f"{error.format_message().rstrip('.')}{where}")
+        complain(f"{error.format_message().rstrip('.')}{where}")
         sys.exit(VerifyError.exit_status)
     except (click.Abort, KeyboardInterrupt):
-        _complain("interrupted; the files of earlier runs are as they were")
+        complain("interrupted; the files of earlier runs are as they were")
         sys.exit(INTERRUPTED)
     except OSError as error:
         # Not foreseen where it happened: help that cannot be printed, a full folder for temporary files.
         from verify.terminal import silence
 
         silence(sys.stdout)
-        _complain(f"{error.filename or 'output'}: {error.strerror or error}; free space or allow access")
+        complain(f"{error.filename or 'output'}: {error.strerror or error}; free space or allow access")
         sys.exit(VerifyError.exit_status)
-
-
-def _complain(text: str) -> None:
-    try:
-        click.echo(f"sdpa-verify: {' '.join(text.split())}", err=True)
-    except OSError:
-        from verify.terminal import silence
-
-        silence(sys.stderr)

@@ -38,6 +38,10 @@ class SettingsError(VerifyError):
     """A setting is outside what it may be."""
 
 
+class CitationError(VerifyError):
+    """There is no such value to quote, or a document's markers are malformed."""
+
+
 class RenderError(VerifyError):
     """A rendering step could not be done; the results themselves are complete."""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -11,8 +12,8 @@ from verify.errors import ResultsError
 from verify.evidence import Calibration, RunRecord, digest_of
 from verify.resources import folder
 
-if TYPE_CHECKING:
-    from pathlib import Path
+LAST_RUN = Path("reports/results.json")
+"""Where a run writes its results unless told otherwise, under the present folder."""
 
 SCHEMA: int = RunRecord.model_fields["schema_version"].default
 _WRITE_ANEW = "run `sdpa-verify run` to write it anew"
@@ -28,6 +29,15 @@ def stored_calibration() -> Calibration:
     """Return the table of the calibration study that ships with this version."""
     text = (folder("data") / "calibration.json").read_text(encoding="utf-8")
     return Calibration.model_validate_json(text)
+
+
+def present(path: Path | None) -> RunRecord:
+    """Read the results in ``path``; None means the last run's, else the reference that ships with the tool.
+
+    Raises:
+        ResultsError: there are none, or they cannot be read.
+    """
+    return load(path or (LAST_RUN if LAST_RUN.is_file() else folder("reference") / "results.json"))
 
 
 def load(path: Path) -> RunRecord:

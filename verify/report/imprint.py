@@ -20,6 +20,12 @@ def creation(record: RunRecord) -> datetime:
     return (created if created.tzinfo else created.replace(tzinfo=UTC)).astimezone(UTC)
 
 
+def origin(record: RunRecord) -> str:
+    """Return which run this is: seed, profile and date."""
+    chosen = record.run.settings
+    return f"seed {chosen.seed}, {chosen.profile} profile, {creation(record):%Y-%m-%d}"
+
+
 def digest(record: RunRecord) -> str:
     """Return the SHA-256, in hexadecimal, of the claims' own digests: the same for the same findings."""
     text = "\n".join(f"{claim.id} {claim.digest}" for claim in record.claims)

@@ -1,0 +1,176 @@
+"""Documents that quote: stale figures are found by file and line and mended, malformed ones refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.report.records import record
+from verify.citing.documents import check, mend
+from verify.citing.latex import macros
+from verify.citing.values import lookup, values
+from verify.errors import CitationError, OutputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from verify.evidence import RunRecord
+
+KEY = "score-variance.slope"
+
+
+@pytest.fixture(scope="module")
+def run() -> RunRecord:
+    """Return a run with a claim of every outcome."""
+    return record()
+
+
+def written(folder: Path, text: str, name: str = "page.md") -> Path:
+    """Return a document with this text."""
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def quoted(text: str, key: str = KEY) -> str:
+    """Return a quotation between its markers."""
+    return f"<!-- verify: {key} -->{text}<!-- /verify -->"
+
+
+def told(path: Path, run: RunRecord) -> list[str]:
+    """Return the problems of one document, as lines."""
+    (document,) = check([path], run)
+    return [str(problem) for problem in document.problems]
+
+
+@pytest.mark.parametrize("name", ["page.md", "page.html", "notes.txt", "book.ipynb"])
+def test_a_stale_figure_is_told_with_its_place(tmp_path: Path, run: RunRecord, name: str) -> None:
+    """File, line, key, what is printed and what is so now."""
+    now = lookup(run, KEY).text
+    path = written(tmp_path, f"Good: {quoted(now)}\n\nStale: {quoted('1.5 [1.2, 1.9]')}\n", name)
+    (problem,) = told(path, run)
+    assert problem.startswith(f"{path}:3: {KEY}: printed '1.5 [1.2, 1.9]', now '")
+
+
+def test_mending_writes_the_present_figures(tmp_path: Path, run: RunRecord) -> None:
+    """Once mended, nothing is wrong; words, line ends and permissions stay."""
+    path = written(tmp_path, f"Slope **{quoted('1.5, interval 1.2 to 1.9')}**.\r\nRest.\n")
+    path.chmod(0o640)
+    assert mend(check([path], run)) == [path]
+    assert told(path, run) == []
+    text = path.read_bytes().decode()
+    assert ", interval " in text
+    assert text.endswith("**.\r\nRest.\n")
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert mend(check([path], run)) == []
+
+
+def test_code_in_markdown_quotes_nothing(tmp_path: Path, run: RunRecord) -> None:
+    """A document may show how to quote; a code span inside a quotation is quoted all the same."""
+    digest = run.claims[0].digest
+    text = f"`{quoted('0')}`\n\n```html\n{quoted('0')}\n```\n~~~\n<!-- verify: x -->\n~~~\n"
+    path = written(tmp_path, text + quoted(f"`{digest}`", f"{run.claims[0].id}:digest"))
+    (document,) = check([path], run)
+    assert [quote.key for quote in document.quotes] == [f"{run.claims[0].id}:digest"]
+    assert document.problems == []
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        ("a\n<!-- verify: k -->1", 2, "the marker of k is not closed"),
+        ("<!-- verify: k -->1\n<!-- verify: m -->", 2, "a marker inside that of line 1"),
+        ("a\n\nb<!-- /verify -->", 3, "closes nothing"),
+    ],
+)
+def test_malformed_markers_are_refused(
+    tmp_path: Path, run: RunRecord, text: str, line: int, what: str
+) -> None:
+    """File and line, and how to mend it."""
+    path = written(tmp_path, text)
+    with pytest.raises(CitationError, match=rf"page\.md:{line}: .*{what}"):
+        check([path], run)
+
+
+@pytest.mark.parametrize("content", [b"\x89PNG\r\n\x1a\n\xff", b"text\0text"])
+def test_a_binary_file_is_refused(tmp_path: Path, run: RunRecord, content: bytes) -> None:
+    """It is named, with what to give instead."""
+    path = tmp_path / "picture.png"
+    path.write_bytes(content)
+    with pytest.raises(CitationError, match=r"picture\.png: is not a text file.*give Markdown"):
+        check([path], run)
+
+
+def test_a_missing_file_is_refused(tmp_path: Path, run: RunRecord) -> None:
+    """So is a folder."""
+    for path in (tmp_path / "none.md", tmp_path):
+        with pytest.raises(CitationError, match="cannot be read"):
+            check([path], run)
+
+
+def test_an_unknown_key_is_a_problem_with_a_suggestion(tmp_path: Path, run: RunRecord) -> None:
+    """The others are checked all the same."""
+    path = written(tmp_path, f"{quoted('1', 'score-variance.slop')} {quoted('0')}")
+    first, second = told(path, run)
+    assert "no value 'score-variance.slop'" in first
+    assert f"did you mean '{KEY}" in first
+    assert KEY in second
+
+
+def test_a_claim_that_is_no_longer_confirmed(tmp_path: Path, run: RunRecord) -> None:
+    """A right figure of a refuted claim is a problem that --write cannot mend; its verdict is none."""
+    broken = next(claim for claim in run.claims if claim.verdict == "refuted")
+    value = lookup(run, f"{broken.id}.{broken.checks[0].id}")
+    path = written(tmp_path, quoted(value.text, value.key) + quoted("refuted", f"{broken.id}:verdict"))
+    (problem,) = told(path, run)
+    assert "no longer confirmed but refuted" in problem
+    assert mend(check([path], run)) == []
+
+
+def test_a_read_only_document_is_left_alone(tmp_path: Path, run: RunRecord) -> None:
+    """And so are all others of that call."""
+    first = written(tmp_path, quoted("7"), "first.md")
+    second = written(tmp_path, quoted("7"), "second.md")
+    second.chmod(0o444)
+    with pytest.raises(OutputError, match=r"second\.md: is read-only"):
+        mend(check([first, second], run))
+    assert first.read_text() == quoted("7")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["first.md", "second.md"]
+
+
+def test_a_link_stays_a_link(tmp_path: Path, run: RunRecord) -> None:
+    """What it leads to is mended."""
+    real = written(tmp_path, quoted("7"), "real.md")
+    link = tmp_path / "link.md"
+    link.symlink_to(real)
+    mend(check([link], run))
+    assert link.is_symlink()
+    assert told(real, run) == []
+
+
+def test_live_quotations_need_their_keys(tmp_path: Path, run: RunRecord) -> None:
+    """Roles and macros print the present value; an unknown key is a problem before any build."""
+    texts = {
+        "page.rst": f":verify:`{KEY}` :verify:`nothing`",
+        "page.md": f"{{verify}}`{KEY}` {{verify}}`nothing`\n```\n{{verify}}`shown`\n```\n",
+        "paper.tex": f"\\verify{{{KEY}}} \\verify{{nothing}}\n% \\verify{{commented out}}\n",
+    }
+    for name, text in texts.items():
+        (problem,) = told(written(tmp_path, text, name), run)
+        assert f"{name}:1: nothing: no value 'nothing'" in problem
+
+
+def test_stale_macros_are_found_and_mended(tmp_path: Path, run: RunRecord) -> None:
+    """The exported file is a document, too."""
+    path = written(tmp_path, macros(run, values(run)), "verify.tex")
+    # Some of the made-up claims are not confirmed.
+    assert all("no longer confirmed" in line for line in told(path, run))
+    text = path.read_text(encoding="utf-8")
+    seed = run.run.settings.seed
+    path.write_text(text.replace(f"{{run:seed}}{{${seed}$}}", "{run:seed}{$1$}"), encoding="utf-8")
+    stale = [line for line in told(path, run) if "printed" in line]
+    assert len(stale) == 1
+    assert f"run:seed: printed '$1$', now '${seed}$'" in stale[0]
+    mend(check([path], run))
+    assert path.read_text(encoding="utf-8") == text

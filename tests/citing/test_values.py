@@ -1,0 +1,98 @@
+"""Keys and values: each finding has some, texts and figures agree, and unknown keys are told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.report.records import record
+from verify.citing.quotes import agrees, mended, numbers_in
+from verify.citing.values import lookup, values
+from verify.errors import CitationError
+from verify.evidence import Verdict
+
+if TYPE_CHECKING:
+    from verify.evidence import RunRecord
+
+
+@pytest.fixture(scope="module")
+def run() -> RunRecord:
+    """Return a run with a claim of every outcome."""
+    return record()
+
+
+def test_keys_are_unique_and_looked_up(quick: RunRecord) -> None:
+    """Every key of the whole catalogue stands for one value, and is found."""
+    listed = list(values(quick))
+    keys = [value.key for value in listed]
+    assert len(set(keys)) == len(keys)
+    for value in listed[::97]:
+        assert lookup(quick, value.key) == value
+
+
+def test_every_finding_can_be_quoted(quick: RunRecord) -> None:
+    """Claims, checks, controls, facts and the sources' statements all have keys."""
+    keys = {value.key for value in values(quick)}
+    for claim in quick.claims:
+        assert f"{claim.id}:verdict" in keys
+        names = [one.id for group in (claim.checks, claim.controls, claim.facts) for one in group]
+        assert {f"{claim.id}.{name}" for name in names} <= keys
+    assert {f"source.{statement.id}:outcome" for statement in quick.statements} <= keys
+
+
+def test_a_text_agrees_with_its_own_value(quick: RunRecord) -> None:
+    """What is listed is right when quoted as it is, down to every figure, and mending leaves it alone."""
+    for value in values(quick):
+        if value.figures:
+            assert len(numbers_in(value.text)) == len(value.figures), value.key
+        assert agrees(value.text, value), value.key
+        assert mended(value.text, value) == value.text, value.key
+
+
+def test_parts_of_a_check(run: RunRecord) -> None:
+    """The bare key gives estimate and interval; its parts are the same figures alone."""
+    check = next(one for one in run.claims[0].checks if one.blocks)
+    key = f"{run.claims[0].id}.{check.id}"
+    whole = lookup(run, key)
+    assert whole.text == f"{lookup(run, f'{key}:estimate').text} {lookup(run, f'{key}:interval').text}"
+    assert float(whole.figures[0].exact) == check.estimate
+    assert [figure.rounding for figure in whole.figures] == ["nearest", "down", "up"]
+    assert lookup(run, f"{key}:verdict").text == check.verdict
+    assert whole.anchor == key
+
+
+def test_values_of_the_run(run: RunRecord) -> None:
+    """Counts come from the record."""
+    assert lookup(run, "run:claims").text == str(len(run.claims))
+    assert lookup(run, "run:seed").text == str(run.run.settings.seed)
+    assert lookup(run, "run:date").text == run.run.created[:10]
+
+
+@pytest.mark.parametrize(
+    ("key", "near"),
+    [
+        ("score-varience.slope", "score-variance"),
+        ("score-variance:digset", "score-variance:digest"),
+        ("run:clams", "run:claims"),
+    ],
+)
+def test_an_unknown_key_is_told_with_the_nearest(run: RunRecord, key: str, near: str) -> None:
+    """A typing mistake is mended in one step."""
+    with pytest.raises(CitationError, match=f"no value '{key}' in these results; did you mean '{near}"):
+        lookup(run, key)
+
+
+def test_a_key_like_no_other(run: RunRecord) -> None:
+    """Where nothing is near, the list is named."""
+    with pytest.raises(CitationError, match="`sdpa-verify values` lists them all"):
+        lookup(run, "@@@@")
+
+
+def test_only_what_is_confirmed_holds(run: RunRecord) -> None:
+    """A figure of a claim that is not confirmed must not be quoted as if it were; its verdict may."""
+    for claim in run.claims:
+        first = lookup(run, f"{claim.id}.{claim.checks[0].id}")
+        assert first.holds is (claim.verdict is Verdict.CONFIRMED)
+        assert lookup(run, f"{claim.id}:verdict").holds
+    assert lookup(run, "run:claims").holds

@@ -1,0 +1,150 @@
+"""Citations in every form: complete, and valid for the programs that read them."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from citeproc import Citation as Cited
+from citeproc import CitationItem, CitationStylesBibliography, CitationStylesStyle, formatter
+from citeproc.source.json import CiteProcJSON
+from docutils.core import publish_doctree
+from pybtex.database import parse_string
+
+from tests.report.records import record
+from verify.report.citation import (
+    FORMATS,
+    as_bibtex,
+    as_csl,
+    as_html,
+    as_json,
+    as_rst,
+    as_text,
+    citation,
+    escaped,
+)
+
+if TYPE_CHECKING:
+    from verify.report.citation import Citation
+
+STYLE = """<?xml version="1.0" encoding="utf-8"?>
+<style xmlns="http://purl.org/net/xbiblio/csl" class="in-text" version="1.0">
+<info><title>t</title><id>t</id><updated>2020-01-01T00:00:00+00:00</updated></info>
+<citation><layout><text variable="title"/></layout></citation>
+<bibliography><layout delimiter=". "><names variable="author"/><text variable="title" prefix=" "/>
+<date variable="issued" prefix=" "><date-part name="year"/></date><text variable="version" prefix=" "/>
+<text variable="note" prefix=" "/><text variable="URL" prefix=" "/></layout></bibliography></style>"""
+
+
+@pytest.fixture(scope="module")
+def whole() -> Citation:
+    """Return the citation of a claim."""
+    run = record()
+    return citation(run, run.claims[0], address="https://example.org/report")
+
+
+@pytest.fixture(scope="module")
+def one() -> Citation:
+    """Return the citation of a check."""
+    run = record()
+    return citation(run, run.claims[0], run.claims[0].checks[0], "https://example.org/report/")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_form_is_complete(one: Citation, whole: Citation, name: str) -> None:
+    """Claim, verdict, digest, seed, profile, version, date and where to find it are in all of them."""
+    for of in (one, whole):
+        text = FORMATS[name](of)
+        assert of.claim in text
+        assert of.verdict in text
+        assert of.digest[:16] in text
+        assert str(of.seed) in text
+        assert of.profile in text
+        assert of.version in text
+        assert f"{of.created:%Y-%m-%d}" in text
+        assert of.page in text
+        if of.found:
+            assert of.found[:6] in text
+
+
+def test_where_to_find_it(one: Citation) -> None:
+    """The page's anchor and the PDF's named destination, at the address given or beside the document."""
+    assert one.page == f"https://example.org/report/report.html#{one.key}"
+    assert one.sheet == f"https://example.org/report/report.pdf#nameddest={one.key}"
+    run = record()
+    assert citation(run, run.claims[0]).page == f"report.html#{run.claims[0].id}"
+
+
+def test_every_finding_of_every_claim_can_be_cited() -> None:
+    """Checks, fits, controls and facts, exact and measured, confirmed or not."""
+    run = record()
+    for claim in run.claims:
+        for finding in (None, *claim.checks, *claim.controls, *claim.facts):
+            for form in FORMATS.values():
+                assert claim.digest[:16] in form(citation(run, claim, finding))
+
+
+def test_bibtex_is_read_by_pybtex(one: Citation) -> None:
+    """One entry with the fields that styles use."""
+    ((key, entry),) = parse_string(as_bibtex(one), "bibtex").entries.items()
+    assert key == f"sdpa-verify:{one.key}"
+    assert entry.type == "misc"
+    assert str(entry.persons["author"][0]) == "{The sdpa-verify authors}"
+    assert entry.fields["year"] == f"{one.created:%Y}"
+    assert one.digest in entry.fields["note"]
+    assert entry.fields["note"].count("{") == entry.fields["note"].count("}")
+
+
+def test_csl_json_is_read_by_citeproc(one: Citation, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A reference manager sets it; the date and the corporate author survive."""
+    path = tmp_path_factory.mktemp("style") / "plain.csl"
+    path.write_text(STYLE, encoding="utf-8")
+    source = CiteProcJSON(json.loads(as_csl(one)))
+    bibliography = CitationStylesBibliography(
+        CitationStylesStyle(str(path), validate=False), source, formatter.plain
+    )
+    bibliography.register(Cited([CitationItem(f"sdpa-verify:{one.key}".lower())]))
+    (text,) = (str(item) for item in bibliography.bibliography())
+    assert "The sdpa-verify authors" in text
+    assert f"{one.created:%Y}" in text
+    assert one.digest in text
+    assert one.page in text
+
+
+def test_restructured_text_is_clean(one: Citation) -> None:
+    """Docutils finds nothing to complain about, two links and some mathematics."""
+    tree = publish_doctree(as_rst(one), settings_overrides={"halt_level": 2, "report_level": 2})
+    assert [node["refuri"] for node in tree.findall() if node.tagname == "reference"] == [one.page, one.sheet]
+    assert any(node.tagname == "math" for node in tree.findall())
+
+
+def test_html_is_escaped() -> None:
+    """What a claim says is text, not markup."""
+    run = record()
+    claim = run.claims[0].model_copy(update={"title": "a < b & <script>"})
+    text = as_html(citation(run, claim))
+    assert "a &lt; b &amp; &lt;script&gt;" in text
+    assert "<script" not in text
+
+
+def test_latex_signs_mean_themselves() -> None:
+    """Whatever stands in a text compiles, raised digits become exponents."""
+    assert escaped("50% of a_b & {c} #1 ~ ^ \\ $") == (
+        r"50\% of a\_b \& \{c\} \#1 \textasciitilde{} \textasciicircum{} \textbackslash{} \$"
+    )
+    assert escaped("1 − 6.1×10⁻⁷") == r"1 $-$ 6.1$\times$10$^{-7}$"
+
+
+def test_json_holds_it_all(one: Citation) -> None:
+    """Programs get the parts, not the prose."""
+    content = json.loads(as_json(one))
+    assert content["key"] == one.key
+    assert content["pdf"] == one.sheet
+    assert content["statement"] == one.statement
+
+
+def test_text_has_no_latex(one: Citation) -> None:
+    """Plain text is plain."""
+    assert not re.search(r"[\\$]", as_text(one))

@@ -1,0 +1,99 @@
+"""The Sphinx extension in real builds: values linked to the report; an unknown key fails the build."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.report.records import record
+from tests.tool import ROOT
+from verify.citing.values import lookup
+from verify.evidence import Verdict
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CONF = """extensions = ["verify.sphinx", "myst_parser"]
+exclude_patterns = ["out"]
+verify_results = "results.json"
+verify_report = "https://example.org/report.html"
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Return a Sphinx project with a results file."""
+    (tmp_path / "conf.py").write_text(CONF, encoding="utf-8")
+    (tmp_path / "results.json").write_text(record().to_json(), encoding="utf-8")
+    return tmp_path
+
+
+def build(project: Path, *pages: tuple[str, str]) -> tuple[int, str]:
+    """Write the pages, build them as HTML, and return the exit status and what Sphinx said."""
+    for name, text in pages:
+        (project / name).write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", ".", "out"]
+    done = subprocess.run(
+        command, cwd=project, capture_output=True, text=True, check=False, env={"PYTHONPATH": str(ROOT)}
+    )
+    return done.returncode, done.stderr
+
+
+def test_values_are_shown_and_linked(project: Path) -> None:
+    """In reStructuredText and in MyST Markdown alike."""
+    key = "score-variance.slope:interval"
+    index = f"Index\n=====\n\n:verify:`{key}`\n\n.. toctree::\n\n   more\n"
+    status, said = build(project, ("index.rst", index), ("more.md", f"# More\n\n{{verify}}`{key}`\n"))
+    assert (status, said) == (0, "")
+    value = lookup(record(), key)
+    for name in ("index", "more"):
+        page = (project / "out" / f"{name}.html").read_text(encoding="utf-8")
+        assert 'href="https://example.org/report.html#score-variance.slope"' in page
+        assert value.text in page
+
+
+def test_a_page_is_built_anew_when_the_results_change(project: Path) -> None:
+    """Sphinx keeps pages that did not change; what they quote may have."""
+    page = ("index.rst", "Index\n=====\n\n:verify:`score-variance.slope:estimate`\n")
+    assert build(project, page)[0] == 0
+    run = record()
+    first = run.claims[0]
+    slope = next(check for check in first.checks if check.id == "slope")
+    moved = slope.model_copy(update={"estimate": 1.5, "interval": (1.4, 1.6)})
+    checks = tuple(moved if check.id == "slope" else check for check in first.checks)
+    changed = first.model_copy(update={"checks": checks}).sealed()
+    claims = (changed, *run.claims[1:])
+    (project / "results.json").write_text(
+        run.model_copy(update={"claims": claims}).to_json(), encoding="utf-8"
+    )
+    assert build(project)[0] == 0
+    assert "1.5" in (project / "out" / "index.html").read_text(encoding="utf-8")
+
+
+def test_an_unknown_key_fails_the_build(project: Path) -> None:
+    """With file, line and the nearest key."""
+    status, said = build(project, ("index.rst", "Index\n=====\n\n:verify:`score-variance.slop`\n"))
+    assert status != 0
+    assert "index.rst:4: no value 'score-variance.slop'" in said
+    assert "did you mean 'score-variance.slope" in said
+
+
+def test_a_claim_that_is_not_confirmed_is_a_warning(project: Path) -> None:
+    """With -W, as here, that fails the build as well."""
+    broken = next(claim for claim in record().claims if claim.verdict is Verdict.REFUTED)
+    page = f"Index\n=====\n\n:verify:`{broken.id}.{broken.checks[0].id}`\n"
+    status, said = build(project, ("index.rst", page))
+    assert status != 0
+    assert "its claim is no longer confirmed but refuted" in said
+
+
+def test_missing_results_are_told(project: Path) -> None:
+    """Before any page is read."""
+    (project / "results.json").unlink()
+    status, said = build(project, ("index.rst", "Index\n=====\n"))
+    assert status != 0
+    assert "verify_results" in said
+    assert "cannot be read" in said

@@ -1,0 +1,1 @@
+"""Quoting results: keys and their values, quotes in documents, citations, badges, macros."""

@@ -1,0 +1,200 @@
+"""Every value that a document may quote: its permanent key, its text, and the figures in it."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections import Counter
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Literal
+
+from verify.errors import CitationError
+from verify.evidence import Check, ClaimRecord, Control, Outcome, Verdict
+from verify.report import numbers
+from verify.report.imprint import creation, digest
+from verify.report.latex import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verify.evidence import Fact, RunRecord, Statement
+
+RUN, SOURCE = "run", "source"
+"""What keys of the whole run and of the documents' statements start with, in the place of a claim's id."""
+
+Rounding = Literal["nearest", "down", "up"]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number in a value's text: what it was rounded from, and which way."""
+
+    exact: Decimal
+    rounding: Rounding = "nearest"
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What a key stands for: its text as printed, the figures in it in order, and where it comes from.
+
+    ``claim`` is None for values of the whole run and of the sources' statements; ``anchor`` is the place
+    in the report.
+    """
+
+    key: str
+    text: str
+    figures: tuple[Figure, ...]
+    anchor: str
+    claim: ClaimRecord | None = None
+    finding: Check | Control | Fact | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether the claim is confirmed; a verdict, and what belongs to no claim, may be quoted anyway."""
+        is_verdict = self.key.endswith(":verdict")
+        return self.claim is None or is_verdict or self.claim.verdict is Verdict.CONFIRMED
+
+
+def lookup(record: RunRecord, key: str) -> Value:
+    """Return what ``key`` stands for in a run.
+
+    Raises:
+        CitationError: there is no such key; the nearest one is suggested.
+    """
+    head = key.partition(":")[0].partition(".")[0]
+    known = {value.key: value for value in values(record, head)}
+    if key in known:
+        return known[key]
+    everywhere = known or [value.key for value in values(record)]
+    near = difflib.get_close_matches(key, list(everywhere), n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else "`sdpa-verify values` lists them all"
+    raise CitationError(f"no value {key!r} in these results; {hint}")
+
+
+def values(record: RunRecord, head: str | None = None) -> Iterator[Value]:
+    """Yield a run's values, or only those of the claim, the run or the statements that ``head`` names."""
+    if head in {None, RUN}:
+        yield from _of_run(record)
+    for claim in record.claims:
+        if head in {None, claim.id}:
+            yield from _of_claim(claim)
+    if head in {None, SOURCE}:
+        for statement in record.statements:
+            yield from _of_statement(statement)
+
+
+def _of_run(record: RunRecord) -> Iterator[Value]:
+    outcomes = Counter(statement.outcome for statement in record.statements)
+    controls = [control for claim in record.claims for control in claim.controls]
+    counts = {
+        "claims": len(record.claims),
+        "confirmed": sum(claim.verdict is Verdict.CONFIRMED for claim in record.claims),
+        "checks": sum(len(claim.checks) for claim in record.claims),
+        "controls": len(controls),
+        "controls-refuted": sum(control.verdict is Verdict.REFUTED for control in controls),
+        "statements": len(record.statements),
+        "holds": outcomes[Outcome.HOLDS],
+        "holds-with-conditions": outcomes[Outcome.WITH_CONDITIONS],
+        "misprinted": outcomes[Outcome.MISPRINTED],
+        "wrong": outcomes[Outcome.WRONG],
+    }
+    for name, count in counts.items():
+        yield Value(f"{RUN}:{name}", numbers.count(count), (Figure(Decimal(count)),), "summary")
+    chosen = record.run.settings
+    yield Value(f"{RUN}:seed", str(chosen.seed), (Figure(Decimal(chosen.seed)),), "summary")
+    yield _words(f"{RUN}:profile", chosen.profile, "summary")
+    yield _words(f"{RUN}:version", record.tool.version, "summary")
+    yield _words(f"{RUN}:date", f"{creation(record):%Y-%m-%d}", "summary")
+    yield _words(f"{RUN}:digest", digest(record), "summary")
+
+
+def _of_claim(claim: ClaimRecord) -> Iterator[Value]:
+    words = {
+        "": claim.verdict.value,
+        ":verdict": claim.verdict.value,
+        ":title": plain(claim.title),
+        ":result": claim.derivation.result,
+        ":proof": claim.derivation.status.value.replace("-", " "),
+        ":digest": claim.digest,
+    }
+    for part, text in words.items():
+        if text:
+            yield _words(f"{claim.id}{part}", text, claim.id, claim)
+    for part, count in (("checks", len(claim.checks)), ("controls", len(claim.controls))):
+        figure = Figure(Decimal(count))
+        yield Value(f"{claim.id}:{part}", numbers.count(count), (figure,), claim.id, claim)
+    for check in claim.checks:
+        yield from _of_finding(claim, check, check.standard_error)
+    for control in claim.controls:
+        # A control has no standard error of its own; its interval says how far digits mean anything.
+        yield from _of_finding(claim, control, (control.interval[1] - control.interval[0]) / 10)
+    for fact in claim.facts:
+        key = f"{claim.id}.{fact.id}"
+        text, figures = numbers.exact(fact.value), (Figure(_decimal(fact.value)),)
+        yield Value(key, text, figures, key, claim, fact)
+        yield Value(f"{key}:value", text, figures, key, claim, fact)
+
+
+def _of_finding(claim: ClaimRecord, finding: Check | Control, error: float) -> Iterator[Value]:
+    key = f"{claim.id}.{finding.id}"
+    found = numbers.estimate(finding.estimate, error, finding.interval)
+    centre = Figure(_decimal(finding.estimate))
+    low, high = Figure(_decimal(finding.interval[0]), "down"), Figure(_decimal(finding.interval[1]), "up")
+    estimate = found.value + found.times
+    parts: list[tuple[str, str, tuple[Figure, ...]]] = []
+    if finding.blocks:
+        both = f"{estimate} {found.interval}"
+        parts += [("", both, (centre, low, high)), (":interval", found.interval, (low, high))]
+        parts += [(":low", found.low + found.times, (low,)), (":high", found.high + found.times, (high,))]
+    else:
+        parts.append(("", estimate, (centre,)))
+    predicted = numbers.beside(finding.prediction, error)
+    parts.append((":estimate", estimate, (centre,)))
+    parts.append((":prediction", predicted, (Figure(_decimal(finding.prediction)),)))
+    parts += list(_of_check(finding) if isinstance(finding, Check) else _of_control(finding))
+    for part, text, figures in parts:
+        yield Value(f"{key}{part}", text, figures, key, claim, finding)
+    yield _words(f"{key}:verdict", finding.verdict.value, key, claim, finding)
+
+
+def _of_check(check: Check) -> Iterator[tuple[str, str, tuple[Figure, ...]]]:
+    if not check.blocks:
+        return
+    yield ":error", numbers.small(check.standard_error), (Figure(_decimal(check.standard_error)),)
+    miss = Figure(_decimal(1 - check.level))
+    shown = numbers.level(check.level)
+    near_one = shown.startswith(f"1{numbers.NO_BREAK}")
+    level = (Figure(Decimal(1)), miss) if near_one else (Figure(_decimal(100 * check.level)),)
+    yield ":level", shown, level
+    yield ":blocks", numbers.count(check.blocks), (Figure(Decimal(check.blocks)),)
+    yield ":draws", numbers.count(check.draws), (Figure(Decimal(check.draws)),)
+
+
+def _of_control(control: Control) -> Iterator[tuple[str, str, tuple[Figure, ...]]]:
+    if control.blocks:
+        # Printed as ">" beyond 0.9999: never rounded up to certainty.
+        power = min(control.power, 0.9999)
+        yield ":power", numbers.power(control.power), (Figure(_decimal(power), "down"),)
+
+
+def _of_statement(statement: Statement) -> Iterator[Value]:
+    key = f"{SOURCE}.{statement.id}"
+    outcome = statement.outcome.value.replace("-", " ")
+    for part in ("", ":outcome"):
+        yield _words(f"{key}{part}", outcome, f"statement-{statement.id}")
+    for part, text in (("printed", statement.printed), ("computed", statement.computed)):
+        if text:
+            yield _words(f"{key}:{part}", plain(text), f"statement-{statement.id}")
+
+
+def _words(
+    key: str, text: str, anchor: str, claim: ClaimRecord | None = None, finding: Check | Control | None = None
+) -> Value:
+    return Value(key, text, (), anchor, claim, finding)
+
+
+def _decimal(value: float) -> Decimal:
+    if not math.isfinite(value):
+        raise ValueError(f"a record holds only finite numbers, not {value}")
+    return Decimal(repr(float(value)))

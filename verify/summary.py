@@ -1,0 +1,55 @@
+"""A run as a page of Markdown, for the page of a CI job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verify.evidence import ClaimRecord, Outcome, Proof, RunRecord, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MARKS = {Verdict.CONFIRMED: "✅", Verdict.APPROXIMATE: "🟡", Verdict.REFUTED: "❌", Verdict.UNDECIDED: "⚪"}
+
+
+def to_markdown(record: RunRecord) -> bytes:
+    """Return the page: what did not hold first, then a row for each claim, then the statements' outcomes."""
+    return "\n".join(_lines(record)).encode() + b"\n"
+
+
+def _lines(record: RunRecord) -> Iterator[str]:
+    chosen = record.run.settings
+    good = sum(map(_in_order, record.claims))
+    yield f"## sdpa-verify: {good} of {len(record.claims)} claims hold"
+    yield ""
+    yield (
+        f"Version {record.tool.version}, seed {chosen.seed}, {chosen.profile} profile (tolerance "
+        f"±{chosen.tolerance:.3g}), false-alarm rate of the run {chosen.false_alarm:g}, "
+        f"{record.run.elapsed_s:.0f} s."
+    )
+    yield ""
+    for claim in record.claims:
+        if not _in_order(claim):
+            yield f"- **`{claim.id}`: {claim.verdict}.** {_cell(claim.reason)}"
+            yield ""
+    yield "| claim | derivation | measurement | checks | wrong versions refuted | digest |"
+    yield "|---|---|---|--:|--:|---|"
+    for claim in record.claims:
+        refuted = sum(control.verdict is Verdict.REFUTED for control in claim.controls)
+        yield (
+            f"| `{claim.id}` | {claim.derivation.status} | {_MARKS[claim.verdict]} {claim.verdict} "
+            f"| {len(claim.checks)} | {refuted} of {len(claim.controls)} | `{claim.digest[:12]}` |"
+        )
+    yield ""
+    outcomes = [statement.outcome for statement in record.statements]
+    told = (f"{outcomes.count(kind)} {kind.replace('-', ' ')}" for kind in Outcome if kind in outcomes)
+    yield f"Statements of the sources: {', '.join(told)}."
+
+
+def _in_order(claim: ClaimRecord) -> bool:
+    holds = claim.verdict in {Verdict.CONFIRMED, Verdict.APPROXIMATE}
+    return holds and claim.derivation.status is not Proof.FAILED
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())
