@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from html import escape
 from typing import Any
 
 import pytest
@@ -142,6 +143,11 @@ class TestExitStatus:
 def test_a_run_shows_itself_as_text_and_in_notebooks(record: RunRecord) -> None:
     """Every claim has one line of text and one row of escaped HTML."""
     assert len(str(record).splitlines()) >= len(record.claims)
+    for claim in record.claims:
+        assert escape(claim.title) in claim._repr_html_()
+        for check in claim.checks:
+            assert check.id in check._repr_html_()
+            assert check.id in claim._repr_html_()
     shown = record._repr_html_()
     assert shown.count("<tr>") == len(record.claims) + 1
     for claim in record.claims:

@@ -8,7 +8,10 @@ import click
 import pytest
 
 from tests.tool import ROOT, blocks, readme
+from verify.citing.documents import check
 from verify.cli import cli
+from verify.resources import folder
+from verify.results import load
 from verify.version import __version__
 
 
@@ -61,5 +64,21 @@ def test_the_version_is_the_same_everywhere() -> None:
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert re.search(rf"^version: {re.escape(__version__)}$", citation, flags=re.MULTILINE)
     assert citation.startswith("cff-version: 1.2.0\n")
-    assert f"> sdpa-verify {__version__}, claim `score-variance`, seed 20170612" in readme()
+    assert f"> sdpa-verify <!-- verify: run:version -->{__version__}<!-- /verify -->, claim" in readme()
     assert "## [Unreleased]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_every_figure_is_so() -> None:
+    """The page quotes the reference run, in the way that it recommends."""
+    (document,) = check([ROOT / "README.md"], load(folder("reference") / "results.json"))
+    assert [str(problem) for problem in document.problems] == []
+    assert len(document.quotes) > 25
+
+
+def test_the_hook_calls_a_command_that_is_there() -> None:
+    """Pre-commit runs it on documents of every kind that it understands."""
+    hook = (ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
+    (entry,) = re.findall(r"entry: sdpa-verify (\S+)", hook)
+    assert entry in cli.commands
+    (files,) = re.findall(r"files: (\S+)", hook)
+    assert all(re.search(files, f"docs/page.{kind}") for kind in ("md", "html", "rst", "tex"))

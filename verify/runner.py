@@ -10,6 +10,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from threadpoolctl import threadpool_info
+
 from verify.errors import SettingsError
 from verify.evidence import PROFILES, ClaimRecord, Run, RunRecord, Settings, Tool
 from verify.results import stored_calibration
@@ -148,10 +150,17 @@ def _drawn(records: Sequence[ClaimRecord]) -> int:
 
 def _environment(workers: int) -> dict[str, str]:
     versions = {name: importlib.metadata.version(name) for name in _PACKAGES}
+    libraries = {
+        f"{one['internal_api']} {one['version']} {one.get('architecture', '')}".strip()
+        for one in threadpool_info()
+        if one["user_api"] == "blas"
+    }
     return {
         "python": platform.python_version(),
         "system": platform.platform(),
         "processors": str(os.cpu_count()),
         "workers": str(workers),
+        # Which instructions sum decides how the last digits of an estimate are rounded.
+        "linear algebra": ", ".join(sorted(libraries)),
         **versions,
     }

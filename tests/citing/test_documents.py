@@ -153,7 +153,8 @@ def test_live_quotations_need_their_keys(tmp_path: Path, run: RunRecord) -> None
     """Roles and macros print the present value; an unknown key is a problem before any build."""
     texts = {
         "page.rst": f":verify:`{KEY}` :verify:`nothing`",
-        "page.md": f"{{verify}}`{KEY}` {{verify}}`nothing`\n```\n{{verify}}`shown`\n```\n",
+        "page.md": f"{{verify}}`{KEY}` {{verify}}`nothing` ``{{verify}}`shown` ``\n"
+        "```\n{verify}`shown`\n```\n",
         "paper.tex": f"\\verify{{{KEY}}} \\verify{{nothing}}\n% \\verify{{commented out}}\n",
     }
     for name, text in texts.items():

@@ -23,7 +23,8 @@ _MARKER = re.compile(r"<!--\s*verify:\s*(?P<key>\S+?)\s*-->|<!--\s*/\s*verify\s*
 _FENCE = re.compile(
     r"^ {0,3}(?P<fence>`{3,}|~{3,}).*?(?:^ {0,3}(?P=fence)[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
 )
-_CODE = re.compile(r"(?<!`)(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)")
+# A role's text is a code span of its own; what stands in any other is only shown.
+_CODE = re.compile(r"(?P<role>\{verify\}`[^`\n]+`)|(?<!`)(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)")
 _LIVE = {
     ".md": re.compile(r"\{verify\}`(?P<key>[^`\n]+)`"),
     ".rst": re.compile(r":verify:`(?P<key>[^`\n]+)`"),
@@ -128,13 +129,14 @@ def _quotes(path: Path, text: str) -> Iterator[Quote]:
     kind = path.suffix.lower()
     prose = _blank(_FENCE, text) if kind in _MARKDOWN else text
     prose = _blank(_COMMENT, text) if kind == ".tex" else prose
+    prose = _blank(_CODE, prose) if kind in _MARKDOWN else prose
     for match in _LIVE[kind].finditer(prose) if kind in _LIVE else ():
         yield Quote(match["key"].strip(), _line(text, match.start("key")), *match.span("key"), None)
     if kind == ".tex":
         for match in VALUE_LINE.finditer(text):
             yield Quote(match["key"], _line(text, match.start()), *match.span("text"), match["text"])
         return
-    yield from _marked(path, _blank(_CODE, prose) if kind in _MARKDOWN else prose, text)
+    yield from _marked(path, prose, text)
 
 
 def _marked(path: Path, prose: str, text: str) -> Iterator[Quote]:
@@ -193,4 +195,8 @@ def _line(text: str, place: int) -> int:
 
 def _blank(code: re.Pattern[str], text: str) -> str:
     """Return the text with what stands in code blanked out, every character in its place."""
-    return code.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+
+    def blank(match: re.Match[str]) -> str:
+        return match[0] if match.groupdict().get("role") else re.sub(r"[^\n]", " ", match[0])
+
+    return code.sub(blank, text)

@@ -5,9 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from enum import StrEnum
-from typing import Literal
+from html import escape
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Setting = int | float | str
 Relation = Literal["=", "≤", "≥"]
@@ -128,6 +132,10 @@ class Check(Record):
     blocks: int
     draws: int
 
+    def _repr_html_(self) -> str:
+        """Return the check as a table of one row, which notebooks show."""
+        return table(_COLUMNS, [_row(self)])
+
     @property
     def half_width(self) -> float:
         """How far the band reaches from the prediction, in the quantity's units."""
@@ -224,9 +232,30 @@ class ClaimRecord(Record):
     series: tuple[Figure, ...] = ()
     digest: str = ""
 
+    def _repr_html_(self) -> str:
+        """Return title, verdict and the table of checks, which notebooks show."""
+        head = f"<p><b>{escape(self.title)}</b>: {self.verdict}. {escape(self.reason)}</p>"
+        return head + table(_COLUMNS, [_row(check) for check in self.checks])
+
     def sealed(self) -> ClaimRecord:
         """Return this record with its digest set: SHA-256 of its content as canonical JSON."""
         return self.model_copy(update={"digest": digest_of(self)})
+
+
+_COLUMNS = ("check", "quantity", "predicted", "estimate", "interval", "verdict")
+
+
+def _row(check: Check) -> tuple[str, ...]:
+    low, high = check.interval
+    shown = (f"{check.relation.removeprefix('=')}{check.prediction:.6g}", f"{check.estimate:.6g}")
+    return check.id, check.quantity, *shown, f"{low:.6g} to {high:.6g}", check.verdict
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return an HTML table of plain texts."""
+    names = "".join(f"<th>{escape(name)}</th>" for name in head)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def digest_of(record: ClaimRecord) -> str:

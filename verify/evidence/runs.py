@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Literal
 
 from pydantic import Field
 
-from verify.evidence.claims import ClaimRecord, Outcome, Proof, Record, Slug, Verdict
+from verify.evidence.claims import ClaimRecord, Outcome, Proof, Record, Slug, Verdict, table
 
 
 class Part(Record):
@@ -159,10 +158,8 @@ class RunRecord(Record):
 
     def _repr_html_(self) -> str:
         """Return the claims as a table, which notebooks show."""
-        cells = ((claim.id, claim.derivation.status, claim.verdict, claim.reason) for claim in self.claims)
-        rows = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in cells)
-        head = "".join(f"<th>{name}</th>" for name in ("claim", "derivation", "measurement", "reason"))
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        rows = ((claim.id, claim.derivation.status, claim.verdict, claim.reason) for claim in self.claims)
+        return table(("claim", "derivation", "measurement", "reason"), rows)
 
     def exit_status(self) -> int:
         """Return 1 if anything is refuted or a derivation failed, else 3 if undecided, else 0."""

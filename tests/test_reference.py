@@ -1,0 +1,61 @@
+"""The comparison with the reference finds what is otherwise, and the reference is what it should be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.reference import differences
+from tests.report.records import record
+from verify.catalogue import catalogue
+from verify.evidence import Verdict
+from verify.resources import folder
+from verify.results import load
+from verify.runner import settings
+
+if TYPE_CHECKING:
+    from verify.evidence import RunRecord
+
+
+@pytest.fixture(scope="module")
+def reference() -> RunRecord:
+    """Return the committed reference."""
+    return load(folder("reference") / "results.json")
+
+
+def test_the_reference_is_the_default_run_of_the_whole_catalogue(reference: RunRecord) -> None:
+    """With all three files, and every claim confirmed."""
+    assert reference.run.settings == settings()
+    assert [claim.id for claim in reference.claims] == list(catalogue())
+    assert {claim.verdict for claim in reference.claims} == {Verdict.CONFIRMED}
+    names = {path.name for path in folder("reference").iterdir()}
+    assert names == {"results.json", "report.html", "report.pdf"}
+
+
+def test_a_run_does_not_differ_from_itself() -> None:
+    """No false alarm."""
+    assert differences(record(), record()) == []
+
+
+def test_every_difference_is_found() -> None:
+    """A verdict, a digest, a claim too few, a statement's outcome."""
+    run = record()
+    first, *rest = run.claims
+    turned = first.model_copy(update={"verdict": Verdict.REFUTED}).sealed()
+    changed = run.model_copy(update={"claims": (turned, *rest)})
+    assert differences(changed, run) == [
+        f"{first.id}, claim: refuted, was confirmed",
+        f"{first.id}: another digest on the same versions",
+    ]
+    elsewhere = {**run.run.environment, "numpy": "0.1"}
+    moved = changed.model_copy(update={"run": run.run.model_copy(update={"environment": elsewhere})})
+    assert differences(moved, run) == [f"{first.id}, claim: refuted, was confirmed"]
+    assert differences(run.model_copy(update={"claims": tuple(rest)}), run) == [
+        f"{first.id}: in one of them only"
+    ]
+    told = run.statements[0]
+    other = next(one.outcome for one in run.statements if one.outcome != told.outcome)
+    statements = (told.model_copy(update={"outcome": other}), *run.statements[1:])
+    (line,) = differences(run.model_copy(update={"statements": statements}), run)
+    assert line.startswith(f"statement {told.id}: {other}, was")
