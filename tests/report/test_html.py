@@ -103,6 +103,17 @@ def test_is_small_and_the_same_every_time(page: str, run: RunRecord) -> None:
     assert len(page) < 600_000
 
 
+def test_each_formula_is_drawn_once(page: str) -> None:
+    """A formula's shapes stand among the definitions, once; each place refers to it."""
+    before, definitions = page.split('<svg class="definitions"')
+    places = re.findall(r'<svg class="f" [^>]*>(.*?)</svg>', before)
+    names = [re.fullmatch(r'<use href="#(F\d+)"/>', place) for place in places]
+    assert all(names)
+    drawn = dict(re.findall(r'<g id="(F\d+)">(.*?)</g>(?=<g id=|<symbol)', definitions))
+    assert {name[1] for name in names if name} == set(drawn)
+    assert len(set(drawn.values())) == len(drawn) < len(places)
+
+
 def test_verdicts_are_words_and_shapes(page: str) -> None:
     """Each verdict is said in words beside its own drawn mark."""
     for mark, word in (

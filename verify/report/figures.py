@@ -216,7 +216,8 @@ def _tidy(svg: str, prefix: str) -> str:
     used = set(re.findall(r'(?:url\(#|href="#)([^")]+)', svg))
     svg = re.sub(r' id="([^"]+)"', lambda m: f' id="{prefix}{m[1]}"' if m[1] in used else "", svg)
     svg = re.sub(r'(url\(#|href="#)', rf"\g<1>{prefix}", svg)
-    svg = _without_idle_groups(svg)
+    svg = _without_idle_groups(_without_idle_paths(svg))
+    svg = re.sub(r"<[^/][^>]*>", _brief, svg)
     svg = re.sub(r'<svg [^>]*?viewBox="([^"]+)"[^>]*>', _ROOT, svg, count=1)
     return re.sub(r"\s*\n\s*", "\n", re.sub(r"<defs>\s*</defs>", "", svg)).strip()
 
@@ -234,7 +235,25 @@ def _without_idle_groups(svg: str) -> str:
     return re.sub(r"</?g\b[^>]*>", kept, svg)
 
 
+def _without_idle_paths(svg: str) -> str:
+    """Return the drawing without paths that have neither fill nor stroke, such as its background."""
+    idle = r'<path d="[^"]*" (?:clip-path="[^"]*" )?style="fill: none"/>'
+    # What lies in definitions may get its stroke where it is used.
+    return re.sub(rf"(<defs>.*?</defs>)|{idle}", lambda found: found[1] or "", svg, flags=re.DOTALL)
+
+
+def _brief(tag: re.Match[str]) -> str:
+    """Return a tag without what says nothing: places finer than a hundredth of a point, turns by nothing."""
+    # The whole drawing has one family, said at its root.
+    short = re.sub(rf""" transform="rotate\(-?0 [^"]*"|font-family: '{FAMILY}'; """, "", tag[0])
+    return re.sub(r' (?:d|x|y|width|height)="[^"]*|translate\([^)]*', _rounded, short)
+
+
+def _rounded(places: re.Match[str]) -> str:
+    return re.sub(r"-?\d+\.\d+", lambda number: f"{round(float(number[0]), 2) + 0.0:g}", places[0])
+
+
 _ROOT = (
     r'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
-    r'viewBox="\1" stroke-linejoin="round" stroke-linecap="butt">'
+    rf'viewBox="\1" font-family="{FAMILY}" stroke-linejoin="round" stroke-linecap="butt">'
 )

@@ -51,21 +51,25 @@ class Medium(Protocol):
 
 
 class InPage:
-    """Pictures as inline SVG in the text's own colour; glyphs are defined once for the page."""
+    """Pictures as inline SVG in the text's own colour; formulas and glyphs are defined once for the page."""
 
     folds = True
 
     def __init__(self, figures: Mapping[str, str]) -> None:
         self._figures = figures
-        self._used: dict[str, Formula] = {}
+        self._names: dict[str, str] = {}
+        self._used: list[Formula] = []
         self._places = itertools.count(1)
 
     def formula(self, formula: Formula, style: str, words: str) -> Markup:
-        """Return an inline SVG whose glyphs lie in the page's definitions."""
-        self._used[formula.body] = formula
-        return Markup('<svg class="f" role="img" aria-label="{}" viewBox="{}" style="{}">{}</svg>').format(
-            words, formula.view_box, style, _drawn(formula.body)
-        )
+        """Return an inline SVG that refers to the formula among the page's definitions."""
+        if formula.body not in self._names:
+            # A capital letter: claims' ids have none.
+            self._names[formula.body] = f"F{len(self._used)}"
+            self._used.append(formula)
+        return Markup(
+            '<svg class="f" role="img" aria-label="{}" viewBox="{}" style="{}"><use href="#{}"/></svg>'
+        ).format(words, formula.view_box, style, self._names[formula.body])
 
     def mark(self, badge: Badge) -> Markup:
         """Return an inline SVG, hidden from screen readers: its word stands beside it."""
@@ -82,8 +86,9 @@ class InPage:
         return Markup('{} role="img" aria-label="{}">{}').format(_drawn(opening), words, _drawn(rest))
 
     def definitions(self) -> Markup:
-        """Return every glyph and mark that the page used so far."""
-        drawn = glyph_definitions(self._used.values(), "") + marks.symbols()
+        """Return every glyph, formula and mark that the page used so far."""
+        formulas = "".join(f'<g id="{name}">{body}</g>' for body, name in self._names.items())
+        drawn = glyph_definitions(self._used, "") + formulas + marks.symbols()
         return _drawn(
             f'<svg class="definitions" aria-hidden="true" focusable="false"><defs>{drawn}</defs></svg>'
         )
