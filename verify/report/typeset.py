@@ -95,7 +95,10 @@ class InPage:
 
 
 class OnPaper:
-    """Pictures as images; ``images``, ``formulas`` and ``marks`` hold those used, by their addresses."""
+    """Pictures as images; ``images``, ``formulas`` and ``marks`` hold those used, by their addresses.
+
+    ``described`` are the words that stand in for figures.
+    """
 
     folds = False
 
@@ -105,6 +108,7 @@ class OnPaper:
         self.images: dict[str, str] = {}
         self.formulas: dict[str, Formula] = {}
         self.marks: dict[str, str] = {}
+        self.described: set[str] = set()
 
     def formula(self, formula: Formula, style: str, words: str) -> Markup:
         """Return an image tag; the same formula is the same image."""
@@ -125,6 +129,7 @@ class OnPaper:
         """Return an image tag with its words."""
         name = f"svg:figure-{key}"
         self.images[name] = self._figures[key]
+        self.described.add(words)
         return Markup('<img class="drawing" src="{}" alt="{}">').format(name, words)
 
 
