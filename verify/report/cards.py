@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from verify.evidence import Check, Proof, Verdict
 from verify.report import numbers
 from verify.report.latex import Prose, Tex, plain, spoken
+from verify.report.speech import said_prose
 from verify.report.tables import GroupView, as_predicted, groups, sample
 from verify.report.words import (
     Badge,
@@ -33,7 +34,6 @@ class StepView:
     relation: Prose
     rule: Prose
     formula: Tex
-    spoken: str
     checked: Prose
     holds: bool
 
@@ -44,7 +44,6 @@ class RouteView:
 
     title: Prose
     start: Tex
-    start_spoken: str
     steps: tuple[StepView, ...]
 
 
@@ -135,7 +134,7 @@ def card(claim: ClaimRecord, number: str) -> CardView:
         checks=len(claim.checks),
         deviation=largest_deviation(claim.checks),
         figures=tuple(
-            FigureView(f"{claim.id}.{figure.id}", Prose(figure.title), plain(figure.alt))
+            FigureView(f"{claim.id}.{figure.id}", Prose(figure.title), said_prose(figure.alt))
             for figure in claim.series
         ),
         controls=tuple(_control(claim.id, control) for control in claim.controls),
@@ -195,13 +194,11 @@ def _route(route: Route) -> RouteView:
     return RouteView(
         title=Prose(route.title),
         start=Tex(route.start_latex),
-        start_spoken=route.start_plain,
         steps=tuple(
             StepView(
                 Prose(_RELATIONS[step.relation]),
                 Prose(step.rule),
                 Tex(step.latex),
-                step.plain,
                 Prose(step.checked_by),
                 step.holds,
             )

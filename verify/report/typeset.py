@@ -12,8 +12,9 @@ from markupsafe import Markup, escape
 from verify import resources
 from verify.evidence import Proof, Verdict
 from verify.report import marks
-from verify.report.latex import Prose, Tex, pieces, spoken
+from verify.report.latex import Prose, Tex, pieces
 from verify.report.math import glyph_definitions
+from verify.report.speech import said
 from verify.report.words import badge
 
 if TYPE_CHECKING:
@@ -189,24 +190,24 @@ class _Setter:
             return self._prose(value)
         return _text(value) if type(value) is str else value
 
-    def step(self, tex: Tex, words: str) -> dict[str, object]:
+    def step(self, tex: Tex) -> dict[str, object]:
         """Return a step's formula and the room it takes."""
         drawn, room = step_formula(self._formulas, tex)
-        return {"formula": self._displayed(drawn, words or spoken(tex)), "room": room}
+        return {"formula": self._displayed(drawn, tex), "room": room}
 
     def display(self, tex: Tex) -> Markup:
         """Return a formula on a line of its own."""
-        return self._displayed(self._formulas.display(tex, _FULL_WIDTH), spoken(tex))
+        return self._displayed(self._formulas.display(tex, _FULL_WIDTH), tex)
 
-    def _displayed(self, drawn: Formula, words: str) -> Markup:
+    def _displayed(self, drawn: Formula, tex: Tex) -> Markup:
         width = drawn.width * SCALE
-        return self._medium.formula(drawn, f"width:{width:.3f}em;min-width:{0.7 * width:.3f}em", words)
+        return self._medium.formula(drawn, f"width:{width:.3f}em;min-width:{0.7 * width:.3f}em", said(tex))
 
     def _inline(self, latex: str) -> Markup:
         drawn = self._formulas.inline(latex)
         sizes = (drawn.width * SCALE, drawn.height * SCALE, -drawn.depth * SCALE)
         style = "width:{:.3f}em;height:{:.3f}em;vertical-align:{:.3f}em".format(*sizes)
-        return self._medium.formula(drawn, style, spoken(latex))
+        return self._medium.formula(drawn, style, said(latex))
 
     def _prose(self, prose: Prose) -> Markup:
         set_so_far = Markup()
