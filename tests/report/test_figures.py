@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.report.score_variance import SCORE_VARIANCE
 from verify.errors import RenderError
 from verify.evidence import Axis, Figure, Layer
-from verify.report.figures import _tidy, draw
+from verify.report.figures import draw
 from verify.report.labels import spread
 
 FIGURE = SCORE_VARIANCE.series[0]
@@ -85,19 +85,6 @@ def test_says_nothing_idle(figure: Figure) -> None:
     assert not re.search(r"\.\d{3}", " ".join(map("".join, places)))
     assert 'style="fill: none"' not in svg
     assert "rotate" not in svg
-
-
-def test_factors_and_definitions_are_kept() -> None:
-    """Rounding spares factors; a path to be used elsewhere may look idle where it is defined."""
-    idle = '<path d="M 0 0" style="fill: none"/>'
-    svg = (
-        f'<svg viewBox="0 0 1 1"><defs>{idle}</defs>{idle}<text style="opacity: 0.1234" '
-        'transform="translate(1.23456 -0.001) scale(0.00125 -0.00125)">x="0.12345"</text></svg>'
-    )
-    tidy = _tidy(svg, "x.")
-    assert tidy.count(idle) == 1
-    assert 'style="opacity: 0.1234" transform="translate(1.23 0) scale(0.00125 -0.00125)"' in tidy
-    assert 'x="0.12345"</text>' in tidy
 
 
 def test_layers_differ_in_shape_as_well_as_colour() -> None:
