@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,9 +22,10 @@ from verify.report.words import (
 )
 
 if TYPE_CHECKING:
-    from verify.evidence import ClaimRecord, Control, Fact, OrdinaryFit, Route
+    from verify.evidence import ClaimRecord, Control, DerivationRecord, Fact, OrdinaryFit, Route
 
 
+_COUNTS = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
 _RELATIONS = {"=": "$=$", "⇒": r"$\Rightarrow$", "≤": r"$\le$", "≥": r"$\ge$"}
 
 
@@ -127,7 +129,7 @@ def card(claim: ClaimRecord, number: str) -> CardView:
         subject=derivation.subject,
         result=Tex(derivation.latex) if derivation.latex else None,
         routes=tuple(_route(route) for route in derivation.routes),
-        agreement=Prose(_closed(derivation.agreement[:1].upper() + derivation.agreement[1:])),
+        agreement=Prose(_agreement(derivation, number)),
         proof_reason=Prose(derivation.reason if derivation.status is not Proof.PROVED else ""),
         groups=groups(claim.id, claim.checks),
         level=numbers.level(min(levels)) if levels else "",
@@ -168,6 +170,15 @@ def _web_address(url: str | None) -> str | None:
 
 def _closed(sentence: str) -> str:
     return sentence if not sentence or sentence.endswith((".", "!", "?")) else sentence + "."
+
+
+def _agreement(derivation: DerivationRecord, number: str) -> str:
+    """Return where the routes end, as a sentence that names the displayed result by its number."""
+    text = derivation.agreement
+    if derivation.latex:
+        text = re.sub(r"the (?:stated|same) (?:result|expression)", f"({number})", text)
+    text = re.sub(r"^[2-9](?= routes)", lambda count: _COUNTS[int(count[0]) - 2], text)
+    return _closed(text[:1].upper() + text[1:])
 
 
 def _fit(fit: OrdinaryFit) -> tuple[Prose, str, str, str]:

@@ -28,6 +28,7 @@ SCALE = 1.07  # brings the mathematics' x-height (0.442 em) to the text face's (
 _STEP_WIDTH = 21.0  # em of a formula between its rule and its check
 _WIDE_WIDTH = 32.5  # em of a formula that takes the place of its check as well
 _FULL_WIDTH = 44.0  # em of a formula on a line of its own
+_NUMBERED_WIDTH = 36.0  # em of a formula that is centred with its number in the margin
 _STRETCH = 1.1  # a formula may shrink by this much before it gets more room
 _SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]*⁻[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+")
 _STUCK = re.compile("(?:[^\\s(\\[]|\N{NO-BREAK SPACE})*")  # what must stay on a formula's line
@@ -196,8 +197,8 @@ class _Setter:
         return {"formula": self._displayed(drawn, tex), "room": room}
 
     def display(self, tex: Tex) -> Markup:
-        """Return a formula on a line of its own."""
-        return self._displayed(self._formulas.display(tex, _FULL_WIDTH), tex)
+        """Return a formula on a line of its own, beside its number."""
+        return self._displayed(self._formulas.display(tex, _NUMBERED_WIDTH), tex)
 
     def _displayed(self, drawn: Formula, tex: Tex) -> Markup:
         width = drawn.width * SCALE
