@@ -52,7 +52,7 @@ def test_text_is_text_in_the_surrounding_colour(drawn: str) -> None:
     """Labels stay text in the report's face and follow the page's colour; axes too."""
     assert "measured, with" in drawn
     assert "variance of the score" in drawn
-    assert set(re.findall(r"font-family: ([^;]+);", drawn)) == {"'Source Sans Pro'"}
+    assert set(re.findall(r'font-family(?:="|: )([^;"]+)', drawn)) == {"Source Sans Pro"}
     assert "#010203" not in drawn
     assert drawn.count("currentColor") > 20
 
@@ -74,6 +74,17 @@ def test_is_well_formed_and_leaks_nothing(figure: Figure) -> None:
     assert "<style" not in svg
     assert "metadata" not in svg
     assert "http" not in svg.replace("http://www.w3.org/", "")
+
+
+@pytest.mark.parametrize("figure", [FIGURE, KINDS])
+def test_says_nothing_idle(figure: Figure) -> None:
+    """Places go to a hundredth of a point, and shapes that draw nothing are left out."""
+    svg = draw(figure, "x.")
+    places = re.findall(r' (?:d|x|y|width|height)="([^"]*)"|translate\(([^)]*)', svg)
+    assert len(places) > 50
+    assert not re.search(r"\.\d{3}", " ".join(map("".join, places)))
+    assert 'style="fill: none"' not in svg
+    assert "rotate" not in svg
 
 
 def test_layers_differ_in_shape_as_well_as_colour() -> None:

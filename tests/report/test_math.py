@@ -1,5 +1,6 @@
 """Formulas are drawn once, to size, and wrong LaTeX never gets through."""
 
+import re
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -55,6 +56,13 @@ def test_drawing_is_plain_svg(formulas: Formulas) -> None:
     assert {node.attrib["href"][1:] for node in root.iter("use")} == ids
     assert "data-latex" not in formula.body
     assert {node.tag for node in root.iter()} <= {"svg", "g", "path", "use", "rect"}
+
+
+def test_a_glyph_is_moved_without_a_group(formulas: Formulas) -> None:
+    """A glyph alone carries its place itself; a page has thousands of them."""
+    body = formulas.inline("a_b c").body
+    assert re.findall(r'<use href="[^"]*" transform="translate', body)
+    assert not re.search(r"<g [^>]*><use [^>]*/></g>", body)
 
 
 def test_wide_formulas_are_broken(formulas: Formulas) -> None:

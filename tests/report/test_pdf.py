@@ -72,7 +72,7 @@ def test_pictures_have_words(opened: pikepdf.Pdf) -> None:
         for item in opened.objects
         if isinstance(item, pikepdf.Dictionary) and "/Alt" in item
     }  # fmt: skip
-    assert "d_k" in words
+    assert "d sub k" in words
     assert any(text.startswith("Variance of a score against its dimension") for text in words)
 
 

@@ -169,6 +169,24 @@ def test_alarms_are_raised_for_failed_derivations_and_standing_controls() -> Non
     assert alarms["pairwise-estimator"] == ()
 
 
+@pytest.mark.parametrize(
+    ("agreement", "latex", "sentence"),
+    [
+        ("2 routes end in the same result", "d_k", "Two routes end in (1.1)."),
+        ("the route ends in the stated result", "d_k", "The route ends in (1.1)."),
+        ("the routes do not all end in the stated result", "d_k", "The routes do not all end in (1.1)."),
+        ("the route ends in the stated result", "", "The route ends in the stated result."),
+        ("12 routes end in the same result", "d_k", "12 routes end in (1.1)."),
+        ("", "d_k", ""),
+    ],
+)
+def test_routes_end_in_the_numbered_result(agreement: str, latex: str, sentence: str) -> None:
+    """The sentence names the equation where there is one."""
+    derivation = SCORE_VARIANCE.derivation.model_copy(update={"agreement": agreement, "latex": latex})
+    (chapter,) = view(record(SCORE_VARIANCE.model_copy(update={"derivation": derivation}))).chapters
+    assert chapter.cards[0].agreement == sentence
+
+
 def test_largest_deviation_is_the_one_that_uses_most_of_its_tolerance() -> None:
     """The share of the tolerance decides, not the share of the prediction."""
     sharp = check("sharp", 64.32, 64)

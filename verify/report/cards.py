@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from verify.evidence import Check, Proof, Verdict
 from verify.report import numbers
 from verify.report.latex import Prose, Tex, plain, spoken
+from verify.report.speech import said_prose
 from verify.report.tables import GroupView, as_predicted, groups, sample
 from verify.report.words import (
     Badge,
@@ -20,9 +22,10 @@ from verify.report.words import (
 )
 
 if TYPE_CHECKING:
-    from verify.evidence import ClaimRecord, Control, Fact, OrdinaryFit, Route
+    from verify.evidence import ClaimRecord, Control, DerivationRecord, Fact, OrdinaryFit, Route
 
 
+_COUNTS = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
 _RELATIONS = {"=": "$=$", "⇒": r"$\Rightarrow$", "≤": r"$\le$", "≥": r"$\ge$"}
 
 
@@ -33,7 +36,6 @@ class StepView:
     relation: Prose
     rule: Prose
     formula: Tex
-    spoken: str
     checked: Prose
     holds: bool
 
@@ -44,7 +46,6 @@ class RouteView:
 
     title: Prose
     start: Tex
-    start_spoken: str
     steps: tuple[StepView, ...]
 
 
@@ -128,14 +129,14 @@ def card(claim: ClaimRecord, number: str) -> CardView:
         subject=derivation.subject,
         result=Tex(derivation.latex) if derivation.latex else None,
         routes=tuple(_route(route) for route in derivation.routes),
-        agreement=Prose(_closed(derivation.agreement[:1].upper() + derivation.agreement[1:])),
+        agreement=Prose(_agreement(derivation, number)),
         proof_reason=Prose(derivation.reason if derivation.status is not Proof.PROVED else ""),
         groups=groups(claim.id, claim.checks),
         level=numbers.level(min(levels)) if levels else "",
         checks=len(claim.checks),
         deviation=largest_deviation(claim.checks),
         figures=tuple(
-            FigureView(f"{claim.id}.{figure.id}", Prose(figure.title), plain(figure.alt))
+            FigureView(f"{claim.id}.{figure.id}", Prose(figure.title), said_prose(figure.alt))
             for figure in claim.series
         ),
         controls=tuple(_control(claim.id, control) for control in claim.controls),
@@ -171,6 +172,15 @@ def _closed(sentence: str) -> str:
     return sentence if not sentence or sentence.endswith((".", "!", "?")) else sentence + "."
 
 
+def _agreement(derivation: DerivationRecord, number: str) -> str:
+    """Return where the routes end, as a sentence that names the displayed result by its number."""
+    text = derivation.agreement
+    if derivation.latex:
+        text = re.sub(r"the (?:stated|same) (?:result|expression)", f"({number})", text)
+    text = re.sub(r"^[2-9](?= routes)", lambda count: _COUNTS[int(count[0]) - 2], text)
+    return _closed(text[:1].upper() + text[1:])
+
+
 def _fit(fit: OrdinaryFit) -> tuple[Prose, str, str, str]:
     share = numbers.exact(fit.r_squared, 8)
     return Prose(fit.quantity), numbers.exact(fit.slope), numbers.exact(fit.intercept), share
@@ -195,13 +205,11 @@ def _route(route: Route) -> RouteView:
     return RouteView(
         title=Prose(route.title),
         start=Tex(route.start_latex),
-        start_spoken=route.start_plain,
         steps=tuple(
             StepView(
                 Prose(_RELATIONS[step.relation]),
                 Prose(step.rule),
                 Tex(step.latex),
-                step.plain,
                 Prose(step.checked_by),
                 step.holds,
             )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import math
-import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +17,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 from verify.errors import RenderError
 from verify.report import numbers
 from verify.report.labels import label_layers, label_width, readable
+from verify.report.tidy import tidy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -114,7 +114,7 @@ def draw(figure: Figure, prefix: str) -> str:
             raise RenderError(
                 f"the figure {figure.id} cannot be drawn: {reason}; mend it in the claim"
             ) from error
-    return _tidy(svg, prefix)
+    return tidy(svg, prefix, ink=_INK, family=FAMILY)
 
 
 @cache
@@ -206,35 +206,3 @@ def _svg(canvas: Canvas) -> str:
     stream = io.StringIO()
     canvas.savefig(stream, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     return stream.getvalue()
-
-
-def _tidy(svg: str, prefix: str) -> str:
-    """Return the bare element: no prologue, no style rules that would leak into a page, no idle ids."""
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", svg, flags=re.DOTALL)
-    svg = svg.replace(_INK, "currentColor")
-    used = set(re.findall(r'(?:url\(#|href="#)([^")]+)', svg))
-    svg = re.sub(r' id="([^"]+)"', lambda m: f' id="{prefix}{m[1]}"' if m[1] in used else "", svg)
-    svg = re.sub(r'(url\(#|href="#)', rf"\g<1>{prefix}", svg)
-    svg = _without_idle_groups(svg)
-    svg = re.sub(r'<svg [^>]*?viewBox="([^"]+)"[^>]*>', _ROOT, svg, count=1)
-    return re.sub(r"\s*\n\s*", "\n", re.sub(r"<defs>\s*</defs>", "", svg)).strip()
-
-
-def _without_idle_groups(svg: str) -> str:
-    """Return the drawing without groups that say nothing; every node costs time where it is printed."""
-    idle: list[bool] = []
-
-    def kept(tag: re.Match[str]) -> str:
-        if tag[0] != "</g>":
-            idle.append(tag[0] == "<g>")
-            return "" if idle[-1] else tag[0]
-        return "" if idle.pop() else tag[0]
-
-    return re.sub(r"</?g\b[^>]*>", kept, svg)
-
-
-_ROOT = (
-    r'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
-    r'viewBox="\1" stroke-linejoin="round" stroke-linecap="butt">'
-)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import astuple, dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ _HREF = "{http://www.w3.org/1999/xlink}href"
 _SHAPES = frozenset(["svg", "g", "use", "path", "rect", "line", "polyline", "polygon", "ellipse"])
 _PLACES = frozenset(["x", "y", "width", "height", "x1", "y1", "x2", "y2", "cx", "cy", "rx", "ry", "points"])
 _STROKES = frozenset(["stroke-width", "stroke-dasharray", "stroke-linecap", "fill"])
+_LONE_GLYPH = re.compile('<use href="[^"]*"/>')
 _ATTRIBUTES = _PLACES | _STROKES | {"transform", "d", "viewBox", "preserveAspectRatio"}
 
 
@@ -166,4 +168,6 @@ def _shape(node: ET.Element, latex: str) -> str:
     if kind == "g" and not inner:
         return ""
     written = "".join(f" {key}={quoteattr(value)}" for key, value in kept.items())
+    if kind == "g" and _LONE_GLYPH.fullmatch(inner):
+        return f"{inner[:-2]}{written}/>"
     return f"<{kind}{written}>{inner}</{kind}>" if inner else f"<{kind}{written}/>"

@@ -17,6 +17,7 @@ from verify.report.imprint import creation
 from verify.report.marks import MARKS
 from verify.report.outlines import outlined, stroked
 from verify.report.parts import Parts
+from verify.report.tagging import make_accessible
 from verify.report.typeset import OnPaper, render, standalone
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ _NO_LAYOUT = (
 
 
 def render_pdf(record: RunRecord, parts: Parts | None = None) -> bytes:
-    """Return the report as a PDF/A-3a; the same record gives the same bytes.
+    """Return the report as a PDF/A-3a that is PDF/UA-1 as well; the same record gives the same bytes.
 
     ``parts`` are the record's drawn figures and formulas, made here if not given.
 
@@ -69,6 +70,7 @@ def render_pdf(record: RunRecord, parts: Parts | None = None) -> bytes:
                 pdf_tags=True,
                 attachments=[attachment],
                 cache=_images(medium),
+                finisher=lambda _document, pdf: make_accessible(pdf, medium.described),
                 pdf_identifier=hashlib.sha256(evidence.encode()).digest()[:16],
             )
         except AssertionError as error:

@@ -12,8 +12,9 @@ from markupsafe import Markup, escape
 from verify import resources
 from verify.evidence import Proof, Verdict
 from verify.report import marks
-from verify.report.latex import Prose, Tex, pieces, spoken
+from verify.report.latex import Prose, Tex, pieces
 from verify.report.math import glyph_definitions
+from verify.report.speech import said
 from verify.report.words import badge
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ SCALE = 1.07  # brings the mathematics' x-height (0.442 em) to the text face's (
 _STEP_WIDTH = 21.0  # em of a formula between its rule and its check
 _WIDE_WIDTH = 32.5  # em of a formula that takes the place of its check as well
 _FULL_WIDTH = 44.0  # em of a formula on a line of its own
+_NUMBERED_WIDTH = 36.0  # em of a formula that is centred with its number in the margin
 _STRETCH = 1.1  # a formula may shrink by this much before it gets more room
 _SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]*⁻[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+")
 _STUCK = re.compile("(?:[^\\s(\\[]|\N{NO-BREAK SPACE})*")  # what must stay on a formula's line
@@ -51,21 +53,25 @@ class Medium(Protocol):
 
 
 class InPage:
-    """Pictures as inline SVG in the text's own colour; glyphs are defined once for the page."""
+    """Pictures as inline SVG in the text's own colour; formulas and glyphs are defined once for the page."""
 
     folds = True
 
     def __init__(self, figures: Mapping[str, str]) -> None:
         self._figures = figures
-        self._used: dict[str, Formula] = {}
+        self._names: dict[str, str] = {}
+        self._used: list[Formula] = []
         self._places = itertools.count(1)
 
     def formula(self, formula: Formula, style: str, words: str) -> Markup:
-        """Return an inline SVG whose glyphs lie in the page's definitions."""
-        self._used[formula.body] = formula
-        return Markup('<svg class="f" role="img" aria-label="{}" viewBox="{}" style="{}">{}</svg>').format(
-            words, formula.view_box, style, _drawn(formula.body)
-        )
+        """Return an inline SVG that refers to the formula among the page's definitions."""
+        if formula.body not in self._names:
+            # A capital letter: claims' ids have none.
+            self._names[formula.body] = f"F{len(self._used)}"
+            self._used.append(formula)
+        return Markup(
+            '<svg class="f" role="img" aria-label="{}" viewBox="{}" style="{}"><use href="#{}"/></svg>'
+        ).format(words, formula.view_box, style, self._names[formula.body])
 
     def mark(self, badge: Badge) -> Markup:
         """Return an inline SVG, hidden from screen readers: its word stands beside it."""
@@ -82,15 +88,19 @@ class InPage:
         return Markup('{} role="img" aria-label="{}">{}').format(_drawn(opening), words, _drawn(rest))
 
     def definitions(self) -> Markup:
-        """Return every glyph and mark that the page used so far."""
-        drawn = glyph_definitions(self._used.values(), "") + marks.symbols()
+        """Return every glyph, formula and mark that the page used so far."""
+        formulas = "".join(f'<g id="{name}">{body}</g>' for body, name in self._names.items())
+        drawn = glyph_definitions(self._used, "") + formulas + marks.symbols()
         return _drawn(
             f'<svg class="definitions" aria-hidden="true" focusable="false"><defs>{drawn}</defs></svg>'
         )
 
 
 class OnPaper:
-    """Pictures as images; ``images``, ``formulas`` and ``marks`` hold those used, by their addresses."""
+    """Pictures as images; ``images``, ``formulas`` and ``marks`` hold those used, by their addresses.
+
+    ``described`` are the words that stand in for figures.
+    """
 
     folds = False
 
@@ -100,6 +110,7 @@ class OnPaper:
         self.images: dict[str, str] = {}
         self.formulas: dict[str, Formula] = {}
         self.marks: dict[str, str] = {}
+        self.described: set[str] = set()
 
     def formula(self, formula: Formula, style: str, words: str) -> Markup:
         """Return an image tag; the same formula is the same image."""
@@ -120,6 +131,7 @@ class OnPaper:
         """Return an image tag with its words."""
         name = f"svg:figure-{key}"
         self.images[name] = self._figures[key]
+        self.described.add(words)
         return Markup('<img class="drawing" src="{}" alt="{}">').format(name, words)
 
 
@@ -179,24 +191,24 @@ class _Setter:
             return self._prose(value)
         return _text(value) if type(value) is str else value
 
-    def step(self, tex: Tex, words: str) -> dict[str, object]:
+    def step(self, tex: Tex) -> dict[str, object]:
         """Return a step's formula and the room it takes."""
         drawn, room = step_formula(self._formulas, tex)
-        return {"formula": self._displayed(drawn, words or spoken(tex)), "room": room}
+        return {"formula": self._displayed(drawn, tex), "room": room}
 
     def display(self, tex: Tex) -> Markup:
-        """Return a formula on a line of its own."""
-        return self._displayed(self._formulas.display(tex, _FULL_WIDTH), spoken(tex))
+        """Return a formula on a line of its own, beside its number."""
+        return self._displayed(self._formulas.display(tex, _NUMBERED_WIDTH), tex)
 
-    def _displayed(self, drawn: Formula, words: str) -> Markup:
+    def _displayed(self, drawn: Formula, tex: Tex) -> Markup:
         width = drawn.width * SCALE
-        return self._medium.formula(drawn, f"width:{width:.3f}em;min-width:{0.7 * width:.3f}em", words)
+        return self._medium.formula(drawn, f"width:{width:.3f}em;min-width:{0.7 * width:.3f}em", said(tex))
 
     def _inline(self, latex: str) -> Markup:
         drawn = self._formulas.inline(latex)
         sizes = (drawn.width * SCALE, drawn.height * SCALE, -drawn.depth * SCALE)
         style = "width:{:.3f}em;height:{:.3f}em;vertical-align:{:.3f}em".format(*sizes)
-        return self._medium.formula(drawn, style, spoken(latex))
+        return self._medium.formula(drawn, style, said(latex))
 
     def _prose(self, prose: Prose) -> Markup:
         set_so_far = Markup()

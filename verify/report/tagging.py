@@ -1,0 +1,88 @@
+"""What WeasyPrint leaves out of an accessible PDF: its mark, roles of elements, headers of tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pydyf
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+_ABOUT_UA = """\
+<rdf:Description rdf:about="" xmlns:pdfuaid="http://www.aiim.org/pdfua/ns/id/" pdfuaid:part="1"/>
+<rdf:Description rdf:about="" xmlns:pdfaExtension="http://www.aiim.org/pdfa/ns/extension/"
+ xmlns:pdfaSchema="http://www.aiim.org/pdfa/ns/schema#"
+ xmlns:pdfaProperty="http://www.aiim.org/pdfa/ns/property#">
+<pdfaExtension:schemas><rdf:Bag><rdf:li rdf:parseType="Resource">
+<pdfaSchema:schema>PDF/UA identification</pdfaSchema:schema>
+<pdfaSchema:namespaceURI>http://www.aiim.org/pdfua/ns/id/</pdfaSchema:namespaceURI>
+<pdfaSchema:prefix>pdfuaid</pdfaSchema:prefix>
+<pdfaSchema:property><rdf:Seq><rdf:li rdf:parseType="Resource">
+<pdfaProperty:name>part</pdfaProperty:name>
+<pdfaProperty:valueType>Integer</pdfaProperty:valueType>
+<pdfaProperty:category>internal</pdfaProperty:category>
+<pdfaProperty:description>The part of ISO 14289 that the file conforms to</pdfaProperty:description>
+</rdf:li></rdf:Seq></pdfaSchema:property>
+</rdf:li></rdf:Bag></pdfaExtension:schemas></rdf:Description>
+"""
+_END = b"</rdf:RDF>"
+
+
+def make_accessible(pdf: Any, figures: Collection[str]) -> None:
+    """Say that WeasyPrint's PDF/A is PDF/UA as well, and mend its structure to deserve it.
+
+    ``figures`` are the words that stand in for figures; every other picture is a formula.
+    """
+    metadata = _named(pdf, pdf.catalog["Metadata"])
+    # PDF/A allows one block of metadata, and no property in it that the file does not describe.
+    metadata.stream = [part.replace(_END, _ABOUT_UA.encode() + _END) for part in metadata.stream]
+    root = _named(pdf, pdf.catalog["StructTreeRoot"])
+    named: dict[str, bytes] = {}
+    for element, path, place in _elements(pdf, root, ()):
+        element["S"] = _role(pdf, element, path, place, figures)
+        if element["S"] == "/TH":
+            element["A"]["Scope"] = _scope(element, path)
+            named[element["ID"].string] = element.reference
+    pairs = [part for name in sorted(named) for part in (pydyf.String(name), named[name])]
+    root["IDTree"] = pydyf.Dictionary({"Names": pydyf.Array(pairs)})
+
+
+def _named(pdf: Any, reference: bytes) -> Any:
+    return pdf.objects[int(reference.split()[0])]
+
+
+def _kids(pdf: Any, element: Any) -> Iterator[Any]:
+    """Yield what lies in an element; a number instead is a piece of the page itself."""
+    for kid in element["K"]:
+        if isinstance(kid, bytes):
+            yield _named(pdf, kid)
+
+
+def _elements(pdf: Any, element: Any, path: tuple[str, ...]) -> Iterator[tuple[Any, tuple[str, ...], int]]:
+    """Yield every element below one, with the roles above it, the nearest last, and its place there."""
+    for place, kid in enumerate(_kids(pdf, element)):
+        if "S" in kid:
+            yield kid, path, place
+            yield from _elements(pdf, kid, (*path, kid["S"]))
+
+
+def _role(pdf: Any, element: Any, path: tuple[str, ...], place: int, figures: Collection[str]) -> str:
+    """Return an element's role; WeasyPrint tells it from the HTML tag, where it stands or not."""
+    role, above = element["S"], path[-1] if path else ""
+    if role == "/Figure" and element["Alt"].string not in figures:
+        return "/Formula"
+    if role == "/Link" and not any(kid.get("Type") == "/OBJR" for kid in _kids(pdf, element)):
+        return "/Span"  # what CSS adds to a link
+    if (role, above) == ("/Div", "/L"):
+        return "/LI"  # a term and what it means, grouped
+    if (role, above) == ("/LI", "/LI"):
+        return "/LBody" if place else "/Lbl"
+    if (role == "/LI" and above != "/L") or (role == "/LBody" and above != "/LI"):
+        return "/NonStruct"  # the box of a list's item that is laid out as a table
+    return str(role)
+
+
+def _scope(header: Any, path: tuple[str, ...]) -> str:
+    spans = "ColSpan" in header["A"]  # it heads the rows below it
+    return "/Column" if spans or "/THead" in path else "/Row"
