@@ -33,7 +33,7 @@ def test_splitting_never_fails(prose: str) -> None:
 @pytest.mark.parametrize(
     ("latex", "words"),
     [
-        (r"\operatorname{Var}\left(q \cdot k\right) = d_{k}", "Var(q · k) = d_k"),
+        (r"\operatorname{Var}\left(q \cdot k\right) = d_{k}", "Var(q·k) = d_k"),
         (r"\frac{1}{\sqrt{d_k}}", "1/(√d_k)"),
         (r"\left(1 + t^{2}\right)^{- \frac{d}{2}}", "(1 + t^2)^(− d/2)"),
         (r"\begin{aligned} a &= b \\ c &= d \end{aligned}", "a = b; c = d"),

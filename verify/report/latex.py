@@ -126,7 +126,7 @@ def spoken(latex: str) -> str:
     text = re.sub(r"\\(?:[A-Za-z]+|.)", lambda name: _NAMES.get(name[0], name[0][1:]), text)
     text = re.sub(r"\{([^{}]{0,1}|[A-Za-z]+|\d+|[A-Za-z]_[A-Za-z0-9])\}", r"\1", text)
     text = text.replace("{", "(").replace("}", ")").replace("&", "")
-    text = re.sub(r"\s+", " ", text).replace("-", "−").strip()
+    text = re.sub(r"\s*·\s*", "·", re.sub(r"\s+", " ", text)).replace("-", "−").strip()
     return re.sub(r" ([)\],.;])", r"\1", re.sub(r"([(\[]) ", r"\1", text))
 
 
