@@ -39,8 +39,28 @@
     }
   }
 
+  for (const entry of all("pre[data-copy]")) {
+    const what = `copy ${entry.dataset.copy}`;
+    const button = make("button", { type: "button", class: "copy" }, what);
+    button.addEventListener("click", () => copy(button, entry.textContent, what));
+    entry.before(button);
+  }
+
+  /* What is wider than its box scrolls sideways, so the keyboard has to reach it. */
+  const reach = () => {
+    for (const box of all(".equation, .formula, pre")) {
+      if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+      else box.removeAttribute("tabindex");
+    }
+  };
+  reach();
+  addEventListener("resize", reach);
+
   /* Derivations fold, which without scripts they do not; all of them open before printing. */
-  for (const one of all("details.unfold")) one.open = false;
+  for (const one of all("details.unfold")) {
+    one.open = false;
+    one.addEventListener("toggle", reach);
+  }
   addEventListener("beforeprint", () => { for (const one of all("details.unfold")) one.open = true; });
 
   /* Filters of the table of claims, which hide the claims themselves as well. */

@@ -64,6 +64,8 @@ PAIRWISE = ClaimRecord(
             cell={"d": 128, "n_keys": 100},
             latex=r"\frac{7 d}{144}",
         ),
+        check("no-more", 6.1716, 6.22222, error=0.0011, cell={"d": 128}, relation="≤"),
+        check("no-less", 6.1716, 6.1, error=0.0011, cell={"d": 128}, relation="≥"),
     ),
     controls=(control("independent-pairs", "pairs counted as independent", 0.01, 0.066),),
 ).sealed()
@@ -164,6 +166,7 @@ SQRT_SCALING = ClaimRecord(
                         "substitute",
                         "SymPy: simplifies to 0",
                     ),
+                    step("2", "one is below two", "evaluated at 40 digits", relation="≤"),
                 ),
             ),
         ),

@@ -8,6 +8,8 @@ import json
 import re
 import shutil
 import subprocess
+from importlib.resources import files
+from importlib.util import find_spec
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +68,7 @@ table.querySelector("button.sort").click();
 found.sorted = [...table.querySelectorAll("tbody:first-of-type tr:not(.group)")].map((row) => row.cells[1].textContent);
 found.copies = $$("button.copy").length;
 found.cards = $$("article.card").length;
+found.entries = $$("pre[data-copy]").length;
 found.headings = $$("h1, h2, h3, h4, h5").filter((h) => !h.closest("[hidden]")).map((h) => Number(h.tagName[1]));
 found.names = $$("button, select, input").filter((e) => !(e.ariaLabel || e.textContent.trim() || e.labels?.length)).length;
 found.paper = getComputedStyle(document.body).backgroundColor;
@@ -75,11 +78,26 @@ document.body.append(Object.assign(document.createElement("pre"), { id: "probe",
 }</script>"""
 
 
+DARK = "--blink-settings=preferredColorScheme=0"
+AUDIT = """<script>addEventListener("load", async () => {
+for (const one of document.querySelectorAll("details")) one.open = true;
+dispatchEvent(new Event("resize"));
+const { violations, passes } = await axe.run(document);
+const found = { checked: passes.length, violations: violations.map((v) => [v.id, v.impact, v.nodes.map((n) => n.html)]) };
+document.body.append(Object.assign(document.createElement("pre"), { id: "probe", textContent: JSON.stringify(found) }));
+});</script>"""
+
+
 def seen(page: str, folder: Path, *options: str) -> dict[str, Any]:
     """Return what the probe finds in ``page``, opened from a file."""
-    file = folder / "page.html"
     probed = page.replace("<style>", LISTENER + "<style>", 1)
-    file.write_text(probed.replace("</body>", PROBE + "</body>"), encoding="utf-8")
+    return told(probed.replace("</body>", PROBE + "</body>"), folder, *options)
+
+
+def told(page: str, folder: Path, *options: str) -> dict[str, Any]:
+    """Return what a script in ``page`` leaves in an element named ``probe``."""
+    file = folder / "page.html"
+    file.write_text(page, encoding="utf-8")
     command = [
         str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}",
         "--virtual-time-budget=5000", *options, "--dump-dom", file.as_uri(),
@@ -143,7 +161,8 @@ def test_tables_sort_and_derivations_fold(found: dict[str, Any]) -> None:
 def test_controls_have_names_and_headings_their_order(found: dict[str, Any]) -> None:
     """A screen reader meets no nameless control, and no heading more than one level deeper than the last."""
     assert found["names"] == 0
-    assert found["copies"] == 2 * found["cards"]
+    assert found["entries"] == 5
+    assert found["copies"] == 2 * found["cards"] + found["entries"]
     levels = found["headings"]
     assert levels[0] == 1
     assert all(after <= before + 1 for before, after in pairwise(levels))
@@ -151,9 +170,20 @@ def test_controls_have_names_and_headings_their_order(found: dict[str, Any]) -> 
 
 def test_dark_scheme(page: str, found: dict[str, Any], tmp_path: Path) -> None:
     """Where the reader prefers dark, the paper is dark."""
-    dark = seen(page, tmp_path, "--blink-settings=preferredColorScheme=0")
+    dark = seen(page, tmp_path, DARK)
     assert found["paper"] == "rgb(255, 255, 255)"
     assert dark["paper"] == "rgb(20, 23, 26)"
+
+
+@pytest.mark.skipif(find_spec("axe_playwright_python") is None, reason="needs the extra [browser]")
+@pytest.mark.parametrize("options", [("--window-size=1280,900",), ("--window-size=1280,900", DARK)])
+def test_axe_finds_no_violation(page: str, tmp_path: Path, options: tuple[str, ...]) -> None:
+    """The auditor of accessibility has nothing to say, whatever the impact, on light and on dark paper."""
+    auditor = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+    before, end, after = page.rpartition("</body>")
+    audited = told(f"{before}<script>{auditor}</script>{AUDIT}{end}{after}", tmp_path, *options)
+    assert audited["violations"] == []
+    assert audited["checked"] > 30
 
 
 def test_a_phone_scrolls_one_way_only(page: str, tmp_path: Path) -> None:

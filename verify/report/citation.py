@@ -213,7 +213,8 @@ def as_csl(of: Citation) -> str:
         "note": f"{plain(of.what)}: {of.found}; {note}" if of.found else note,
         "URL": of.page,
     }
-    return json.dumps([item], ensure_ascii=False, indent=1)
+    fields = (f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in item.items())
+    return "[{\n  " + ",\n  ".join(fields) + "\n}]"
 
 
 def as_json(of: Citation) -> str:

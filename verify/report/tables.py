@@ -76,7 +76,7 @@ def groups(claim: str, checks: Sequence[Check]) -> tuple[GroupView, ...]:
 def _kinship(check: Check) -> tuple[object, ...]:
     if check.method == "fit":
         return check.method, tuple(check.cell.items())
-    return check.method, check.quantity, check.tolerance_of
+    return check.method, check.quantity, check.relation, check.tolerance_of
 
 
 def sample(of: Check | Control) -> str:

@@ -11,6 +11,7 @@ from verify.evidence import ClaimRecord, Outcome, Proof, Verdict
 from verify.report import imprint, numbers
 from verify.report.calibration import CalibrationView, calibration
 from verify.report.cards import CardView, FigureView, card
+from verify.report.citation import FORMATS, Citation, citation
 from verify.report.latex import Prose, Tex, pieces
 from verify.report.statements import SourceView, StatementView, corrections, sources
 from verify.report.words import Tally, tallies
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from verify.evidence import RunRecord
 
 _STORIES = ("sqrt-scaling.three-scales", "score-variance.variance-line")
+_EXAMPLE = "score-variance"  # the claim whose citation is shown, if it ran
+_ENTRIES = (("Text", "text"), ("BibTeX", "bibtex"), ("CSL-JSON", "csl-json"), ("Markdown", "markdown"))
 _SUMMARISED = 4  # corrections on the first page; the rest are counted there
 
 
@@ -49,6 +52,8 @@ class ReportView:
     decided: int
     figure: FigureView | None
     example: str
+    entries: tuple[tuple[str, str], ...]
+    formats: str
     chapters: tuple[ChapterView, ...]
     sources: tuple[SourceView, ...]
     concerns: tuple[CardView, ...]
@@ -78,6 +83,7 @@ def view(record: RunRecord) -> ReportView:
     corrected = corrections(stated)
     controls = [control for claim in record.claims for control in claim.controls]
     created = imprint.creation(record)
+    example = _example(record)
     return ReportView(
         verdicts=tallies(Counter(claim.verdict for claim in record.claims), Verdict),
         proofs=tallies(Counter(claim.derivation.status for claim in record.claims), Proof),
@@ -89,7 +95,9 @@ def view(record: RunRecord) -> ReportView:
         statements=len(record.statements),
         decided=sum(statement.outcome is not Outcome.OPEN for statement in record.statements),
         figure=_story(cards),
-        example=cards[0].id if cards else "score-variance",
+        example=example.key if example else "",
+        entries=tuple((name, FORMATS[form](example)) for name, form in _ENTRIES) if example else (),
+        formats=", ".join(FORMATS),
         chapters=chapters,
         sources=stated,
         concerns=tuple(c for c in cards if c.verdict.tone != "good" or c.alarms),
@@ -123,6 +131,16 @@ def formulas(of: Any) -> Iterator[Prose | Tex]:
     elif dataclasses.is_dataclass(of) and not isinstance(of, type):
         for field in dataclasses.fields(of):
             yield from formulas(getattr(of, field.name))
+
+
+def _example(record: RunRecord) -> Citation | None:
+    """Return the citation that shows how to cite: of a fit if there is one, else of any check."""
+    claims = [claim for claim in record.claims if claim.checks]
+    if not claims:
+        return None
+    claim = next((one for one in claims if one.id == _EXAMPLE), claims[0])
+    check = next((one for one in claim.checks if one.method == "fit"), claim.checks[0])
+    return citation(record, claim, check)
 
 
 def _story(cards: Sequence[CardView]) -> FigureView | None:
