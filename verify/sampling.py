@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import SLUG
 from verify.montecarlo.blocks import Cell, Sample, Sums, draw
-from verify.montecarlo.estimands import MIN_BLOCKS, Goal, Measured, pilot_blocks
+from verify.montecarlo.estimands import MIN_BLOCKS, Goal, Measured
 from verify.montecarlo.experiment import (
     Comparison,
     Control,
@@ -104,7 +104,7 @@ class Samples:
         bound = one.relation != "="
         wanted = None if bound else one.estimand.blocks_needed(goal, None)
         if wanted is None:
-            self.extend(one.cell, pilot_blocks(one.estimand))
+            self.extend(one.cell, one.estimand.pilot_blocks)
             pilot = self.sample(one.cell)
             if bound or control:
                 goal = self._to_edge(one, goal, pilot, inside=bound)

@@ -12,18 +12,15 @@ from sympy import Integer, Limit, S, oo
 
 from verify.montecarlo.attention import softmax
 from verify.symbolic.derivation import Derivation
+from verify.symbolic.extremes import LARGEST, largest, number
 from verify.symbolic.saturation import (
-    LARGEST,
     OF_GAP,
-    TIES,
     bound,
     by_ties,
     g,
     identity,
     inverse_length,
-    largest,
     limit,
-    number,
     of_two_keys,
     two_keys,
 )
@@ -45,15 +42,6 @@ def test_every_step_holds_and_none_is_arbitrary(route: object) -> None:
     last = chain.steps[-1]
     wrong = before - Integer(1) / 10 if last.relation == "≤" else last.expression * Integer(11) / 10
     assert not last.check.holds(before, wrong)
-
-
-@pytest.mark.parametrize("keys", [2, 5, 16])
-def test_the_largest_score_and_the_ties_are_the_same_number(keys: int) -> None:
-    """M_n by simulation, by its integral, and by the density of a tie of the two largest."""
-    drawn = np.random.default_rng(keys).normal(size=(200_000, keys))
-    assert number(LARGEST, keys) == pytest.approx(drawn.max(axis=1).mean(), abs=0.01)
-    assert number(TIES, keys) == pytest.approx(number(LARGEST, keys), rel=1e-9)
-    assert number(LARGEST, 2) == pytest.approx(1 / math.sqrt(math.pi), rel=1e-9)
 
 
 @pytest.mark.parametrize("deviation", [0.5, 3.0])

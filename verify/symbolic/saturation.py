@@ -12,12 +12,10 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import integrate as quadrature
 from scipy import special, stats
 from sympy import (
     Derivative,
     Dummy,
-    Float,
     Integral,
     KroneckerDelta,
     Limit,
@@ -26,13 +24,11 @@ from sympy import (
     Sum,
     Symbol,
     diff,
-    erf,
     exp,
     gamma,
     integrate,
     log,
     oo,
-    pi,
     simplify,
     sqrt,
     symbols,
@@ -40,6 +36,7 @@ from sympy import (
 
 from verify.symbolic.derivation import By, Route, Step
 from verify.symbolic.expectation import E
+from verify.symbolic.extremes import BELOW, BY_DENSITY, LARGEST, NORMAL_DENSITY, TIES, number, z
 from verify.symbolic.jacobian import FROBENIUS, SQUARES, Surplus, is_rational_zero
 from verify.symbolic.predict import function
 from verify.symbolic.printing import Ordered
@@ -51,23 +48,11 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-z, g = Symbol("z", real=True), Ordered("g", "g", positive=True)
-r = Symbol("r", positive=True)
-"""Variables of integration: a standard normal score, the gap of two scores, a query's length."""
-
-NORMAL_DENSITY = exp(-(z**2) / 2) / sqrt(2 * pi)
-BELOW = (1 + erf(z / sqrt(2))) / 2
-LARGEST = Ordered("M_n", "M", positive=True)
-"""The mean of the largest of n standard normal variables."""
-
-BY_DENSITY = Integral(n * z * NORMAL_DENSITY * BELOW ** (n - 1), (z, -oo, oo))
-"""The same as an integral."""
+g, r = Ordered("g", "g", positive=True), Symbol("r", positive=True)
+"""Variables of integration: the gap of two scores, a query's length."""
 
 OF_GAP = 4 * exp(2 * g) / (1 + exp(g)) ** 4
 """The squared norm of the Jacobian of two keys with a gap g between their scores."""
-
-TIES = n * (n - 1) * Integral(NORMAL_DENSITY**2 * BELOW ** (n - 2), (z, -oo, oo))
-"""The density, at 0, of the gap between the two largest of n standard normal variables."""
 
 LENGTH_DENSITY = r ** (d - 1) * exp(-(r**2) / 2) / (2 ** (d / 2 - 1) * gamma(d / 2))
 """The density of the length of a query with d standard normal components."""
@@ -125,21 +110,6 @@ def limit() -> Route:
                 "what is averaged is at most three times the largest absolute value, so the limit may be "
                 "taken inside",
                 By("SymPy: the limit for 2 and 3 keys with scores in order", _goes_to_the_largest),
-            ),
-        ),
-    )
-
-
-def largest() -> Route:
-    """Return what the mean of the largest of n standard normal variables is."""
-    return Route(
-        "The largest of n standard normal variables",
-        LARGEST,
-        (
-            Step(
-                BY_DENSITY,
-                r"The largest is at most z with probability $\Phi(z)^n$",
-                By("numerically, by the tails of that probability, for 2, 3 and 16 keys", _is_mean_largest),
             ),
         ),
     )
@@ -227,17 +197,6 @@ def inverse_length() -> Route:
     )
 
 
-def number(expression: Any, keys: int, deviation: float = 1.0) -> float:
-    """Return what an expression of ``LARGEST`` or ``TIES`` is for so many keys and this σ."""
-
-    def value(integrand: Any, _: Any) -> Any:
-        compiled = function((z,), integrand)
-        return Float(quadrature.quad(compiled, -12, 12, epsabs=1e-12)[0])
-
-    integrals = expression.subs(LARGEST, BY_DENSITY).subs({n: keys, sigma: deviation})
-    return float(integrals.replace(Integral, value))
-
-
 def of_two_keys(dimension: int, scale: float) -> float:
     """Return E‖J‖² for two keys: the mean of ``OF_GAP`` over normal gaps, and over the query's length."""
     length = stats.chi(dimension)
@@ -301,12 +260,6 @@ def _goes_to_the_largest(before: Any, after: Any) -> bool:
     return bool(after == LARGEST / 3)
 
 
-def _is_mean_largest(before: Any, after: Any) -> bool:
-    """Compare with the mean from the distribution function alone, by another integral."""
-    gaps = (number(after, keys) - _mean_largest(keys) for keys in (2, 3, 16))
-    return before == LARGEST and all(abs(gap) < 1e-9 for gap in gaps)
-
-
 def _is_below(before: Any, after: Any) -> bool:
     """Integrate both sides numerically, each in its own way."""
     if not after.has(LARGEST):
@@ -316,13 +269,6 @@ def _is_below(before: Any, after: Any) -> bool:
         Quadrature.value(before, keys, deviation) <= number(after, keys, deviation)
         for keys, deviation in cases
     )
-
-
-def _mean_largest(keys: int) -> float:
-    """Return the mean of the largest of ``keys`` normal variables from its distribution function alone."""
-    above = quadrature.quad(lambda x: 1 - special.ndtr(x) ** keys, 0, 12, epsabs=1e-12)[0]
-    below = quadrature.quad(lambda x: special.ndtr(x) ** keys, -12, 0, epsabs=1e-12)[0]
-    return float(above - below)
 
 
 def _passes_a_third(before: Any, after: Any) -> bool:

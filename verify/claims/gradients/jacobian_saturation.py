@@ -19,18 +19,16 @@ from verify.montecarlo.experiment import Control, Experiment, Prediction, Quanti
 from verify.montecarlo.rows import NormalRows
 from verify.pictures import against_dimension, curve, measured
 from verify.symbolic.derivation import Derivation
+from verify.symbolic.extremes import LARGEST, largest, number
 from verify.symbolic.predict import function
 from verify.symbolic.saturation import (
-    LARGEST,
     OF_GAP,
     bound,
     by_ties,
     g,
     identity,
     inverse_length,
-    largest,
     limit,
-    number,
     of_two_keys,
     two_keys,
 )

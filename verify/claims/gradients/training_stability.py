@@ -13,7 +13,7 @@ from verify.designs import prediction
 from verify.evidence import Assumption, Axis, Figure, Layer
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
-from verify.montecarlo.estimands import Bounded
+from verify.montecarlo.distribution_free import Bounded
 from verify.montecarlo.experiment import (
     Comparison,
     Control,

@@ -14,7 +14,8 @@ from verify.conditions import INDEPENDENT, NORMAL_COMPONENTS
 from verify.designs import biased, prediction
 from verify.evidence import Assumption, Check, Figure, Layer
 from verify.montecarlo.blocks import Cell
-from verify.montecarlo.estimands import Quantile, Ratio, Smooth, ratio
+from verify.montecarlo.distribution_free import Quantile
+from verify.montecarlo.estimands import Ratio, Smooth, ratio
 from verify.montecarlo.experiment import Control, Experiment, Quantity
 from verify.montecarlo.gradients import RowGradients
 from verify.pictures import against_dimension, curve, measured

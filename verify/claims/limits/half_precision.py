@@ -15,7 +15,7 @@ from verify.evidence import Assumption, Fact, Figure
 from verify.montecarlo.attention import softmax
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
-from verify.montecarlo.estimands import Bounded
+from verify.montecarlo.distribution_free import Bounded
 from verify.montecarlo.experiment import Control, Exact, Experiment, Prediction, Quantity, Tolerance
 from verify.montecarlo.scores import ScorePairs
 from verify.pictures import against_dimension, curve, measured

@@ -16,7 +16,7 @@ from verify.designs import fact, prediction
 from verify.evidence import Assumption, Axis, Fact, Figure, Layer, Reference
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import CAUCHY
-from verify.montecarlo.estimands import Bounded, DistanceToLaw
+from verify.montecarlo.distribution_free import Bounded, DistanceToLaw
 from verify.montecarlo.experiment import Control, Experiment, Prediction, Quantity, Relation, Tolerance
 from verify.montecarlo.scores import ScorePairs
 from verify.symbolic.derivation import By, Derivation, Route, Step

@@ -9,7 +9,7 @@ from verify.designs import prediction
 from verify.evidence import Assumption, Axis, Figure, Layer, Reference
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
-from verify.montecarlo.estimands import Bounded
+from verify.montecarlo.distribution_free import Bounded
 from verify.montecarlo.experiment import Control, Experiment, Prediction, Quantity, Relation, Tolerance
 from verify.montecarlo.rows import NormalRows
 from verify.symbolic.derivation import Derivation, Identity, Route, Step

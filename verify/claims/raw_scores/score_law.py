@@ -27,7 +27,7 @@ from verify.designs import prediction
 from verify.evidence import Axis, Figure, Layer, Reference
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL, Array
-from verify.montecarlo.estimands import DistanceToLaw
+from verify.montecarlo.distribution_free import DistanceToLaw
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
 from verify.montecarlo.scores import ScorePairs
 from verify.symbolic.characteristic import OF_SCORE, START, STEPS, t

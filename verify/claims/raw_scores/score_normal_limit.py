@@ -16,7 +16,7 @@ from verify.designs import biased, capped, exponent, prediction
 from verify.evidence import Axis, Figure, Layer
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
-from verify.montecarlo.estimands import DistanceToLaw
+from verify.montecarlo.distribution_free import DistanceToLaw
 from verify.montecarlo.experiment import Control, Exact, Experiment, Prediction, Quantity, Tolerance
 from verify.montecarlo.moments import ScorePowers, kurtosis
 from verify.montecarlo.scores import ScorePairs

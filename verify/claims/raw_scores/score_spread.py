@@ -16,7 +16,7 @@ from verify.designs import biased, capped, exactly, prediction
 from verify.evidence import Assumption, Axis, Figure, Layer
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL, UNIT_INTERVAL, ComponentLaw
-from verify.montecarlo.estimands import Quantile
+from verify.montecarlo.distribution_free import Quantile
 from verify.montecarlo.experiment import Control, Exact, Experiment, Prediction, Quantity
 from verify.montecarlo.scores import ScorePairs
 from verify.symbolic.derivation import By, Derivation, Identity, Route, Step

@@ -13,7 +13,7 @@ from verify.evidence import Assumption
 from verify.montecarlo.attention import softmax
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL, Array
-from verify.montecarlo.estimands import DistanceToLaw
+from verify.montecarlo.distribution_free import DistanceToLaw
 from verify.montecarlo.experiment import Control, Exact, Experiment, Quantity, Tolerance
 from verify.montecarlo.scores import ScorePairs
 from verify.montecarlo.streams import stream

@@ -12,7 +12,7 @@ from verify.designs import fact, prediction
 from verify.evidence import Axis, Fact, Figure, Layer, Reference
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
-from verify.montecarlo.estimands import Bounded
+from verify.montecarlo.distribution_free import Bounded
 from verify.montecarlo.experiment import Control, Experiment, Prediction, Quantity, Relation, Tolerance
 from verify.montecarlo.rows import AttentionRows, NormalRows
 from verify.symbolic.derivation import Derivation, Route, Step

@@ -14,7 +14,8 @@ from verify.conditions import INDEPENDENT, NORMAL_COMPONENTS
 from verify.evidence import Assumption, Figure
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
-from verify.montecarlo.estimands import Bounded, Smooth, component
+from verify.montecarlo.distribution_free import Bounded
+from verify.montecarlo.estimands import Smooth, component
 from verify.montecarlo.experiment import Control, Experiment, Prediction, Quantity, Relation
 from verify.montecarlo.rows import AttentionRows
 from verify.pictures import against_dimension, curve, measured

@@ -1,0 +1,44 @@
+"""Samples made from given values, and the bound that counts are held to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import stats
+
+from tests.strategies import FALSE_ALARM
+from verify.montecarlo.blocks import Sample
+
+if TYPE_CHECKING:
+    from verify.montecarlo.components import Array
+
+GRID = tuple(float(x) for x in np.geomspace(0.05, 20, 121))
+"""Points of a grid for quantiles."""
+
+
+def sample_of(values: Array, scores: int = 1) -> Sample:
+    """Return the sample that holds these block vectors, its moments computed directly."""
+    mean = values.mean(axis=0)
+    centred = values - mean
+    third = np.einsum("bi,bj,bk->ijk", centred, centred, centred) / len(values)
+    covariance = np.atleast_2d(np.cov(values.T))
+    return Sample(len(values), 2 * len(values), scores * len(values), mean, covariance, third)
+
+
+def at_least(successes: int, trials: int, promised: float) -> bool:
+    """Return whether so many successes agree with a rate of at least ``promised``, by the exact bound."""
+    return bool(successes >= stats.binom.ppf(FALSE_ALARM, trials, promised))
+
+
+def shares_of(values: Array) -> Sample:
+    """Return the sample whose statistics are shares of each block's values at or below the grid's points."""
+    shares = (values[:, :, None] <= np.asarray(GRID)).mean(axis=1)
+    return Sample(
+        len(values),
+        values.size,
+        values.size,
+        shares.mean(axis=0),
+        np.cov(shares.T),
+        np.zeros((0, 0, 0)),
+    )
