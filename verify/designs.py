@@ -87,6 +87,11 @@ def prediction(expression: Any) -> Prediction:
     return Prediction(float(expression), latex(expression))
 
 
+def threshold(value: Any) -> Prediction:
+    """Return a number that is set in advance, not derived: what "most", "few" or "more" shall mean."""
+    return replace(prediction(value), origin="set")
+
+
 def exactly(value: Fraction) -> Rational:
     """Return a fraction as SymPy's rational number."""
     return Rational(value.numerator, value.denominator)

@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _WIDTH = 100
+_ENDINGS = {
+    "proved": "Proved",
+    "checked-at-examples": "Derived, checked at examples",
+    "in-part": "Derived in part",
+    "failed": "FAILED",
+    "not-claimed": "Measured only",
+}
 _WORDS = {
     "cdot": "·", "mu": "μ", "sigma": "σ", "rho": "ρ", "Gamma": "Γ", "delta": "δ", "eta": "η", "alpha": "α",
     "kappa": "κ", "varphi": "φ", "tau": "τ", "pi": "π", "psi": "ψ", "dots": "…", "ldots": "…", "infty": "∞",
@@ -45,7 +52,8 @@ def shown(chapter: str, claim: Claim) -> tuple[str, bool]:
         ClaimError: the claim's own code fails.
     """
     with own_code_of(claim.id):
-        examined = claim.derive().examine()
+        derivation = claim.derive()
+        examined = derivation.examine()
     blocks = [
         f"{claim.id} — {as_text(claim.title)}",
         f"Chapter: {CHAPTERS[chapter]}",
@@ -60,8 +68,9 @@ def shown(chapter: str, claim: Claim) -> tuple[str, bool]:
             blocks.append(
                 f"  {as_text(one.step.rule)}\n  {mark} {one.step.check.label}\n\n{_art(one.step.expression)}"
             )
-    ending = {"proved": "Proved", "failed": "FAILED", "not-claimed": "Measured only"}[examined.status]
-    blocks.append(f"{ending}: {examined.reason}")
+    blocks.append(f"{_ENDINGS[examined.status]}: {examined.reason}")
+    if derivation.beyond:
+        blocks.append(_wrapped(f"Beyond the derivation: {as_text(derivation.beyond)}"))
     return "\n\n".join(blocks), examined.status != "failed"
 
 

@@ -41,6 +41,7 @@ class Decided:
             cell=_settings(c),
             prediction=c.prediction.value,
             prediction_latex=c.prediction.latex,
+            origin=c.prediction.origin,
             estimate=m.value,
             standard_error=m.error,
             interval=m.interval,

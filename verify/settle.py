@@ -126,6 +126,7 @@ def _derivation_record(derivation: Derivation, examined: Examined) -> Derivation
                         relation=one.step.relation,
                         rule=one.step.rule,
                         checked_by=one.step.check.label,
+                        reach=one.step.check.reach,
                         holds=one.holds,
                     )
                     for one in steps
@@ -135,6 +136,7 @@ def _derivation_record(derivation: Derivation, examined: Examined) -> Derivation
         ),
         agreement=examined.agreement,
         reason=examined.reason,
+        beyond=derivation.beyond,
     )
 
 

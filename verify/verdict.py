@@ -21,6 +21,11 @@ Interval = tuple[float, float]
 PLACES = 1000
 """Shares of the budget. A fixed number, so that no check's level depends on which claims are run."""
 
+_DERIVED = {
+    Proof.PROVED: "derived, and ",
+    Proof.AT_EXAMPLES: "derived, and ",
+    Proof.IN_PART: "derived in part, and ",
+}
 MAX_LOOKS = 6
 """A sample is doubled at most five times before a check ends undecided."""
 
@@ -124,7 +129,7 @@ def _named(checks: Iterable[Check], verdict: Verdict) -> str:
 
 
 def _success(proof: Proof, checks: int, controls: int) -> str:
-    derived = "derived, and " if proof is Proof.PROVED else ""
+    derived = _DERIVED.get(proof, "")
     agreed = "its check agrees" if checks == 1 else f"all {checks} checks agree"
     wrong = "its wrong version is refuted" if controls == 1 else f"all {controls} wrong versions are refuted"
     return f"{derived}{agreed}; {wrong}"

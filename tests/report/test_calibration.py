@@ -32,7 +32,9 @@ def test_rows_of_a_level_are_summed_and_the_worst_is_named() -> None:
     shown = calibration(table(row(4, level=0.01, setting="a"), row(9, level=0.01, setting="b")))
     assert shown is not None
     (level,) = shown.levels
-    assert (level.trials, level.events, level.where, level.in_order) == ("2000", "13", "b", True)
+    assert (level.trials, level.events, level.worst, level.in_order) == ("2000", "13", "9 of 1000: b", True)
+    # Clopper and Pearson, from the quantiles of the beta law.
+    assert level.bounds == "0.0028 to 0.013"
 
 
 def test_levels_come_from_large_to_small_and_other_events_apart() -> None:
@@ -50,6 +52,18 @@ def test_a_row_out_of_order_says_so() -> None:
     assert shown is not None
     assert not any(one.in_order for one in shown.levels)
     assert not any(one.in_order for one in shown.events)
+
+
+def test_the_level_at_which_nothing_was_missed_says_how_far_it_sees() -> None:
+    """No miss in 1000 trials leaves rates up to 0.53% open; a miss says more than that."""
+    shown = calibration(table(row(0, level=1e-6), row(5, level=0.01)))
+    assert shown is not None
+    assert shown.blind is not None
+    assert (shown.blind.level, shown.blind.trials) == ("1×10⁻⁶", "1000")
+    assert shown.blind.bound == "0.0053"
+    missed = calibration(table(row(1, level=1e-6)))
+    assert missed is not None
+    assert missed.blind is None
 
 
 def test_no_study_no_table() -> None:

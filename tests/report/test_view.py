@@ -82,7 +82,7 @@ def test_a_run_of_one_claim_without_figure_or_statements() -> None:
 def test_sentences(verdict: Verdict, ending: str) -> None:
     """One sentence holds value, error, interval, level, tolerance and prediction, for each verdict."""
     made = check("at", 64.02, 64, verdict=verdict, cell={"d_k": 64, "law": "normal"}, quantity="Var")
-    assert spaced(sentence(made, proved=verdict is Verdict.CONFIRMED)) == (
+    assert spaced(sentence(made, derived=verdict is Verdict.CONFIRMED)) == (
         "Var at $d_{k}$ = 64, law normal: 64.02 ± 0.10, simultaneous interval [63.54, 64.52] "
         f"at level 1 − 6.1×10⁻⁷; {ending}"
     )
@@ -100,12 +100,15 @@ def test_sentences(verdict: Verdict, ending: str) -> None:
 def test_sentences_about_bounds(relation: Literal["≤", "≥"], verdict: Verdict, ending: str) -> None:
     """A bound is called one, and on which side of it the value lies."""
     made = check("at", 64.02, 64, verdict=verdict, relation=relation)
-    assert ending in spaced(sentence(made, proved=True))
+    assert ending in spaced(sentence(made, derived=True))
     name = {"≤": "upper", "≥": "lower"}[relation]
     sign = {"≤": "+", "≥": "−"}[relation]
     assert spaced(tolerance_text(made)) == f"{name} bound {sign}1% of the prediction"
     assert groups("c", (made,))[0].rows[0].predicted.text == f"{relation}\N{NARROW NO-BREAK SPACE}64"
-    assert largest_deviation((made,)) == ""
+    assert largest_deviation((made,)) == "bounds only"
+    mere = made.model_copy(update={"origin": "set"})
+    assert ending.replace("derived bound", "threshold") in spaced(sentence(mere, derived=True))
+    assert spaced(tolerance_text(mere)) == f"{name} threshold, set in advance, {sign}1% of the threshold"
 
 
 def test_rounding_is_told() -> None:
@@ -192,7 +195,7 @@ def test_largest_deviation_is_the_one_that_uses_most_of_its_tolerance() -> None:
     sharp = check("sharp", 64.32, 64)
     blunt = check("blunt", 65.28, 64, tolerance=0.1)
     assert spaced(largest_deviation((sharp, blunt))) == "0.5% of ±1%"
-    assert largest_deviation(()) == ""
+    assert largest_deviation((exact_check("at", 0.5, "1/2", "p"),)) == "exact"
 
 
 def test_decimal_points_line_up() -> None:

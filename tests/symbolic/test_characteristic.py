@@ -35,4 +35,4 @@ def test_of_a_score_against_the_law_of_a_query_length(n: int, at: float) -> None
 
 def test_the_route_is_proved() -> None:
     """Both shared steps hold."""
-    assert Derivation(START, OF_SCORE, (Route("r", START, STEPS),)).examine().proved
+    assert Derivation(START, OF_SCORE, (Route("r", START, STEPS),)).examine().holds

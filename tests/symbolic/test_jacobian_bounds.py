@@ -49,7 +49,7 @@ def test_each_chain_holds() -> None:
     """Every step's own check accepts it."""
     lemmas = (by_largest(), never_above_half(), *from_below(), one_ahead())
     upper = by_row_sums()
-    assert Derivation(upper.start, upper.end, (upper,), lemmas, "≤").examine().proved
+    assert Derivation(upper.start, upper.end, (upper,), lemmas, "≤").examine().holds
 
 
 def test_a_smaller_bound_is_not_accepted() -> None:

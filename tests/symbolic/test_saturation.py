@@ -37,7 +37,7 @@ def test_every_step_holds_and_none_is_arbitrary(route: object) -> None:
     assert callable(route)
     chain: Route = route()
     bounded = any(step.relation == "≤" for step in chain.steps)
-    assert Derivation(chain.start, chain.end, (chain,), relation="≤" if bounded else "=").examine().proved
+    assert Derivation(chain.start, chain.end, (chain,), relation="≤" if bounded else "=").examine().holds
     before = chain.steps[-2].expression if len(chain.steps) > 1 else chain.start
     last = chain.steps[-1]
     wrong = before - Integer(1) / 10 if last.relation == "≤" else last.expression * Integer(11) / 10

@@ -45,7 +45,7 @@ def test_routes_of_the_score(population: Population, mean: Any, variance: Any) -
     assert of_variance.start == Var(score)
     for route, value in ((of_mean, mean), (of_variance, variance)):
         assert expand(route.end - value) == 0
-        assert Derivation(route.start, value, (route,)).examine().proved
+        assert Derivation(route.start, value, (route,)).examine().holds
 
 
 def test_routes_of_scaled_scores_and_single_products() -> None:
@@ -53,7 +53,7 @@ def test_routes_of_scaled_scores_and_single_products() -> None:
     scaled = variance_route(score / sqrt(d), STANDARD, "Scaled")
     assert scaled.end == 1
     assert scaled.title == "Scaled"
-    assert Derivation(Var(score / sqrt(d)), S.One, (scaled,)).examine().proved
+    assert Derivation(Var(score / sqrt(d)), S.One, (scaled,)).examine().holds
     assert variance_route(one_product(), STANDARD).end == 1
 
 

@@ -35,5 +35,5 @@ def test_wrong_laws_fail(wrong: object) -> None:
     (route,) = right.routes
     last = replace(route.steps[-1], expression=wrong)
     spoiled = replace(route, steps=(*route.steps[:-1], last))
-    assert right.examine().proved
-    assert not Derivation(right.subject, wrong, (spoiled,)).examine().proved
+    assert right.examine().holds
+    assert not Derivation(right.subject, wrong, (spoiled,)).examine().holds

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from verify.evidence import ClaimRecord
 
 # White text on each has a contrast of at least 4.5.
+_PROOFS = {Proof.PROVED: "proved, ", Proof.AT_EXAMPLES: "derived, ", Proof.IN_PART: "derived in part, "}
 _COLOURS = {
     Verdict.CONFIRMED: "#12744f",
     Verdict.APPROXIMATE: "#7a5c00",
@@ -69,8 +70,7 @@ def as_endpoint(claim: ClaimRecord) -> str:
 def _message(claim: ClaimRecord) -> str:
     if claim.derivation.status is Proof.FAILED:
         return "derivation failed"
-    proved = "proved, " if claim.derivation.status is Proof.PROVED else ""
-    return proved + claim.verdict.value
+    return _PROOFS.get(claim.derivation.status, "") + claim.verdict.value
 
 
 def _colour(claim: ClaimRecord) -> str:

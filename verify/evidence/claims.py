@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 Setting = int | float | str
 Relation = Literal["=", "≤", "≥"]
 Band = tuple[float | None, float | None]
+Reach = Literal["general", "examples", "numerical"]
+Origin = Literal["derived", "set"]
 Method = Literal["monte-carlo", "fit", "exact"]
 SLUG = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 Slug = Field(pattern=SLUG)
@@ -31,9 +33,16 @@ class Verdict(StrEnum):
 
 
 class Proof(StrEnum):
-    """What the symbolic side says of a claim."""
+    """What the symbolic side says of a claim.
+
+    Proved: every step is checked for all values. At examples: every step is checked, some at a few sizes or
+    numerically; beyond these they stand on the rule that they name. In part: the statement says more than
+    was derived, and the record says what.
+    """
 
     PROVED = "proved"
+    AT_EXAMPLES = "checked-at-examples"
+    IN_PART = "in-part"
     FAILED = "failed"
     NOT_CLAIMED = "not-claimed"
 
@@ -73,6 +82,7 @@ class Step(Record):
     """One step of a derivation: the expression reached, the rule that led there, how it was checked.
 
     ``relation`` says how the expression stands to the one before it; "⇒" where it follows from it.
+    ``reach`` says what the check covers: all values, exactly a few sizes, or numbers at a few points.
     """
 
     relation: Literal["=", "⇒", "≤", "≥"] = "="
@@ -80,6 +90,7 @@ class Step(Record):
     plain: str
     rule: str
     checked_by: str
+    reach: Reach = "general"
     holds: bool
 
 
@@ -93,7 +104,10 @@ class Route(Record):
 
 
 class DerivationRecord(Record):
-    """The symbolic side of a claim; ``result`` is the derived expression as plain text, ``latex`` printed."""
+    """The symbolic side of a claim; ``result`` is the derived expression as plain text, ``latex`` printed.
+
+    ``beyond`` says what of the statement is not derived, and what it rests on instead.
+    """
 
     status: Proof
     subject: str
@@ -102,6 +116,7 @@ class DerivationRecord(Record):
     routes: tuple[Route, ...]
     agreement: str
     reason: str
+    beyond: str = ""
 
 
 class Check(Record):
@@ -109,8 +124,10 @@ class Check(Record):
 
     ``interval`` is simultaneous at ``level`` over the whole run; ``band`` is the prediction with its
     tolerance, None where a bound leaves a side open; ``tolerance_of`` says in words what the tolerance is
-    a fraction of. An ``exact`` check compares two computed values and has no blocks; its tolerance, if any,
-    is absolute and for rounding.
+    a fraction of. The prediction is ``derived``, or a threshold ``set`` in advance.
+
+    An ``exact`` check compares two computed values and has no blocks; its tolerance, if any, is absolute and
+    for rounding.
     """
 
     id: str = Slug
@@ -119,6 +136,7 @@ class Check(Record):
     cell: dict[str, Setting]
     prediction: float
     prediction_latex: str
+    origin: Origin = "derived"
     estimate: float
     standard_error: float
     interval: tuple[float, float]

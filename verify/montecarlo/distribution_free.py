@@ -61,10 +61,17 @@ class Bounded:
         # Rounding may carry a mean of ones over 1.
         share = min(max(float(sample.mean[self.position]), 0.0), 1.0)
         low, high = intervals.bounded_mean(share, alpha, sample.blocks)
-        error = 0.5 / math.sqrt(sample.blocks)
+        error = math.sqrt(self._variance(sample, share) / sample.blocks)
         if self.signed:
             share, low, high, error = 2 * share - 1, 2 * low - 1, 2 * high - 1, 2 * error
         return Measured(share, error, (low, high), sample.blocks, sample.coordinates)
+
+    def _variance(self, sample: Sample, share: float) -> float:
+        """Return a block's variance; of blocks that all agree, or kept no variance, the most it can be."""
+        kept = float(sample.covariance[self.position, self.position]) if sample.covariance.size else 0.0
+        # With half a block more on either side: blocks that agree do not make the mean certain.
+        smoothed = (sample.blocks * share + 0.5) / (sample.blocks + 1)
+        return kept if kept > 0 else smoothed * (1 - smoothed)
 
     def blocks_needed(self, goal: Goal, pilot: Sample | None) -> int | None:  # noqa: ARG002  # needs none
         """Return the blocks that reach ``goal`` whatever the law: a mean near an end takes fewer."""

@@ -18,10 +18,14 @@ Relation = Literal["=", "≤", "≥"]
 
 @dataclass(frozen=True)
 class Prediction:
-    """The derived value of a quantity and the LaTeX of the exact expression it came from."""
+    """What a quantity is compared with, and the LaTeX of the exact expression that it came from.
+
+    It is derived, or a threshold set in advance where only a direction or an order of size is claimed.
+    """
 
     value: float
     latex: str
+    origin: Literal["derived", "set"] = "derived"
 
 
 @dataclass(frozen=True)

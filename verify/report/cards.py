@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,9 +23,15 @@ from verify.report.words import (
 )
 
 if TYPE_CHECKING:
-    from verify.evidence import ClaimRecord, Control, DerivationRecord, Fact, OrdinaryFit, Route
+    from verify.evidence import ClaimRecord, Control, DerivationRecord, Fact, OrdinaryFit, Reach, Route
 
 
+_DERIVED = frozenset([Proof.PROVED, Proof.AT_EXAMPLES, Proof.IN_PART])
+_REACHES: dict[Reach, str] = {
+    "general": "checked for all values",
+    "examples": "exactly at a few sizes",
+    "numerical": "numerically at a few points",
+}
 _COUNTS = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
 _RELATIONS = {"=": "$=$", "⇒": r"$\Rightarrow$", "≤": r"$\le$", "≥": r"$\ge$"}
 
@@ -124,15 +131,15 @@ def card(claim: ClaimRecord, number: str) -> CardView:
         proof=badge(derivation.status),
         alarms=_alarms(claim),
         reason=Prose(_closed(claim.reason)),
-        headline=sentence(call, proved=derivation.status is Proof.PROVED) if call else None,
+        headline=sentence(call, derived=derivation.status in _DERIVED) if call else None,
         headline_label=_headline_label(claim, call),
         subject=derivation.subject,
         result=Tex(derivation.latex) if derivation.latex else None,
         routes=tuple(_route(route) for route in derivation.routes),
         agreement=Prose(_agreement(derivation, number)),
-        proof_reason=Prose(derivation.reason if derivation.status is not Proof.PROVED else ""),
+        proof_reason=Prose(_proof_reason(derivation)),
         groups=groups(claim.id, claim.checks),
-        level=numbers.level(min(levels)) if levels else "",
+        level=_level(levels),
         checks=len(claim.checks),
         deviation=largest_deviation(claim.checks),
         figures=tuple(
@@ -163,6 +170,19 @@ def _alarms(claim: ClaimRecord) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _proof_reason(derivation: DerivationRecord) -> str:
+    """Return why there is no derivation, or what of the claim goes beyond it."""
+    if derivation.status in _DERIVED:
+        return f"Beyond the derivation: {_closed(derivation.beyond)}" if derivation.beyond else ""
+    return derivation.reason
+
+
+def _level(levels: set[float]) -> str:
+    """Return the level of a claim's intervals; looking again narrows a check's own share."""
+    text = numbers.level(min(levels)) if levels else ""
+    return f"at least {text}" if len(levels) > 1 else text
+
+
 def _web_address(url: str | None) -> str | None:
     # A claim file of someone else's must not smuggle in an address that does something.
     return url if url and url.startswith(("https://", "http://")) else None
@@ -178,7 +198,17 @@ def _agreement(derivation: DerivationRecord, number: str) -> str:
     if derivation.latex:
         text = re.sub(r"the (?:stated|same) (?:result|expression)", f"({number})", text)
     text = re.sub(r"^[2-9](?= routes)", lambda count: _COUNTS[int(count[0]) - 2], text)
-    return _closed(text[:1].upper() + text[1:])
+    return " ".join(filter(None, [_closed(text[:1].upper() + text[1:]), _reach(derivation)]))
+
+
+def _reach(derivation: DerivationRecord) -> str:
+    """Return how many steps are checked for all values and how many are not, if any is not."""
+    counts = Counter(step.reach for route in derivation.routes for step in route.steps)
+    if not counts["examples"] + counts["numerical"]:
+        return ""
+    total = f"its {counts.total()} steps" if counts.total() > 1 else "its one step"
+    parts = [f"{counts[reach]} {words}" for reach, words in _REACHES.items() if counts[reach]]
+    return f"Of {total}, {' and '.join(', '.join(parts).rsplit(', ', 1))}."
 
 
 def _fit(fit: OrdinaryFit) -> tuple[Prose, str, str, str]:

@@ -158,6 +158,7 @@ def render(template: str, view: ReportView, formulas: Formulas, medium: Medium, 
         figure=medium.figure,
         folds=medium.folds,
         verdicts={verdict.value: badge(verdict) for verdict in Verdict},
+        proofs={proof.name.lower(): badge(proof) for proof in Proof},
         alarm=badge(Proof.FAILED),
     )
     return environment.get_template(template).render(report=view, **more)

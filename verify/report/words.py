@@ -41,6 +41,8 @@ _VERDICTS = {
 }
 _PROOFS = {
     Proof.PROVED: Badge("check", "good", "proved"),
+    Proof.AT_EXAMPLES: Badge("check", "good", "checked at examples"),
+    Proof.IN_PART: Badge("half", "fair", "in part"),
     Proof.FAILED: Badge("alarm", "bad", "derivation failed"),
     Proof.NOT_CLAIMED: Badge("dash", "idle", "not claimed"),
 }
@@ -51,6 +53,7 @@ _OUTCOMES = {
     Outcome.WRONG: Badge("cross", "bad", "wrong"),
     Outcome.OPEN: Badge("open", "idle", "open"),
 }
+_IN_ADVANCE = ("the prediction", "the threshold")
 _GRAVEST_FIRST = (Verdict.REFUTED, Verdict.UNDECIDED, Verdict.APPROXIMATE, Verdict.CONFIRMED)
 _SYMBOL = re.compile(r"([A-Za-z]|alpha|beta|gamma|kappa|mu|nu|rho|sigma|tau)(?:_([A-Za-z0-9]+))?")
 _GREEK = {"alpha", "beta", "gamma", "kappa", "mu", "nu", "rho", "sigma", "tau"}
@@ -82,17 +85,19 @@ def cell_text(cell: Mapping[str, Setting], without: Sequence[str] = ()) -> Prose
 
 def tolerance_text(check: Check) -> Prose:
     """Return the tolerance, such as ``±1% of the prediction``; an exact check has none but for rounding."""
-    bound = {"=": "", "≤": "upper bound", "≥": "lower bound"}[check.relation]
+    kind = "bound" if check.origin == "derived" else "threshold, set in advance,"
+    bound = {"=": "", "≤": f"upper {kind}", "≥": f"lower {kind}"}[check.relation]
     if check.method == "exact" and check.tolerance:
         return Prose(", ".join(filter(None, [bound, f"to {numbers.small(check.tolerance)} for rounding"])))
     if check.method == "exact" or check.tolerance == 0:
-        return Prose(bound or "exact")
+        return Prose(bound.rstrip(",") or "exact")
     return Prose(f"{bound} {_allowed(check)}".strip())
 
 
 def _allowed(check: Check) -> str:
     sign = {"=": "±", "≤": "+", "≥": numbers.MINUS}[check.relation]
-    return f"{sign}{numbers.percent(check.tolerance)} of {check.tolerance_of}"
+    of = check.tolerance_of if check.origin == "derived" else check.tolerance_of.replace(*_IN_ADVANCE)
+    return f"{sign}{numbers.percent(check.tolerance)} of {of}"
 
 
 def closest_call(checks: Sequence[Check]) -> Check | None:
@@ -106,28 +111,32 @@ def closest_call(checks: Sequence[Check]) -> Check | None:
 
 
 def largest_deviation(checks: Sequence[Check]) -> str:
-    """Return the largest deviation from a prediction beside its tolerance, such as ``0.21% of ±1%``."""
+    """Return the largest deviation from a prediction beside its tolerance, such as ``0.21% of ±1%``.
+
+    Where nothing is predicted to be met but by exact values, or nothing but bounds, it says so.
+    """
     shares = [
         (abs(check.estimate - check.prediction) / check.half_width, check.tolerance)
         for check in checks
         if check.method != "exact" and check.relation == "=" and check.half_width > 0
     ]
     if not shares:
-        return ""
+        return "exact" if all(check.method == "exact" for check in checks) else "bounds only"
     share, tolerance = max(shares)
     worst = f"{numbers.exact(100 * share * tolerance, 2)}%"
     return f"{worst} of{numbers.NO_BREAK}±{numbers.percent(tolerance)}"
 
 
-def sentence(check: Check, *, proved: bool) -> Prose:
+def sentence(check: Check, *, derived: bool) -> Prose:
     """Return one sentence that holds all of a measured check: value, interval, level, band, prediction.
 
-    Only a ``proved`` claim's prediction is called derived.
+    Only where the claim is ``derived`` its prediction is called so.
     """
     found = numbers.estimate(check.estimate, check.standard_error, check.interval)
-    origin = "derived" if proved else "predicted"
-    bound = "" if check.relation == "=" else "bound "
-    predicted = f"{origin} {bound}{numbers.beside(check.prediction, check.standard_error)}"
+    name = "derived" if derived else "predicted"
+    if check.relation != "=":
+        name = f"{name} bound" if check.origin == "derived" else "threshold"
+    predicted = f"{name} {numbers.beside(check.prediction, check.standard_error)}"
     where = cell_text(check.cell)
     at = f" at {where}" if where else ""
     return Prose(

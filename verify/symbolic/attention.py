@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sympy import Add, Float, Idx, IndexedBase, Integer, Mul, Symbol, exp
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
+
+    from verify.symbolic.derivation import Reach
 
     Array = NDArray[np.float64]
 
@@ -52,6 +54,7 @@ class Differentiated:
     """Both sides are the same once SymPy has differentiated the loss, written out for a few shapes."""
 
     shapes: tuple[Shape, ...] = SHAPES
+    reach: ClassVar[Reach] = "examples"
 
     @property
     def label(self) -> str:

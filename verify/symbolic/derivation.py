@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import mpmath
 from sympy import Eq, Expr, Ge, Le, N, S, simplify
@@ -16,12 +16,20 @@ if TYPE_CHECKING:
     from verify.symbolic.expectation import Population
 
 
+Reach = Literal["general", "examples", "numerical"]
+"""What a check covers: all values, exactly a few sizes, or numbers at a few points within rounding."""
+
+
 class Checker(Protocol):
     """Decides whether one expression follows from another; ``label`` is printed beside the step."""
 
     @property
     def label(self) -> str:
         """How the step is checked, in words."""
+
+    @property
+    def reach(self) -> Reach:
+        """What the check covers; beyond that the step stands on its rule alone."""
 
     def holds(self, before: Any, after: Any) -> bool:
         """Return whether ``after`` follows from ``before``."""
@@ -37,6 +45,7 @@ class Expansion:
 
     population: Population
     dimensions: tuple[int, ...] = (1, 2, 3, 4, 5)
+    reach: ClassVar[Reach] = "general"
 
     @property
     def label(self) -> str:
@@ -59,6 +68,7 @@ class Identity:
     """SymPy simplifies the difference of the two sides to zero."""
 
     label: str = "SymPy: the difference simplifies to 0"
+    reach: ClassVar[Reach] = "general"
 
     def holds(self, before: Any, after: Any) -> bool:
         """Return whether the difference of the evaluated sides is identically zero."""
@@ -71,6 +81,7 @@ class Evaluation:
 
     population: Population
     label: str = "moment calculus, symbolic d"
+    reach: ClassVar[Reach] = "general"
 
     def holds(self, before: Any, after: Any) -> bool:
         """Return whether both sides evaluate to the same expression."""
@@ -83,6 +94,7 @@ class Numeric:
 
     points: tuple[Mapping[Any, Any], ...]
     digits: int = 30
+    reach: ClassVar[Reach] = "numerical"
 
     @property
     def label(self) -> str:
@@ -106,6 +118,7 @@ class By:
 
     label: str
     test: Callable[[Any, Any], bool] = field(repr=False)
+    reach: Reach = "general"
 
     def holds(self, before: Any, after: Any) -> bool:
         """Return what the test says."""
@@ -158,25 +171,26 @@ class Examined:
 
     routes: CheckedRoutes
     agreement: str
-    status: Literal["proved", "failed", "not-claimed"]
+    status: Literal["proved", "checked-at-examples", "in-part", "failed", "not-claimed"]
     reason: str
 
     @property
-    def proved(self) -> bool:
+    def holds(self) -> bool:
         """Whether every step holds and the routes lead from the subject to the result."""
-        return self.status == "proved"
+        return self.status not in {"failed", "not-claimed"}
 
 
 @dataclass(frozen=True)
 class Derivation:
-    """One or more routes from ``subject`` to ``result``; proved only if every step holds.
+    """One or more routes from ``subject`` to ``result``; proved only if every step is checked in general.
 
     All routes must end in the result, and one at least start at the subject; others may reach it in words,
     as a density does its characteristic function.
 
     ``relation`` is what the routes show: that the subject equals the result, or is bounded by it. Where a
     claim rests on measurement alone, ``unclaimed`` says why nothing is derived; there may be lemmas still.
-    ``lemmas`` are chains that the claim needs besides, such as the mean beside a variance.
+    ``lemmas`` are chains that the claim needs besides, such as the mean beside a variance. ``beyond`` says
+    what of the claim's statement goes beyond all of them, and what it rests on instead.
     """
 
     subject: Any
@@ -185,6 +199,7 @@ class Derivation:
     lemmas: tuple[Route, ...] = ()
     relation: Literal["=", "≤", "≥"] = "="
     unclaimed: str = ""
+    beyond: str = ""
 
     @classmethod
     def none(cls, reason: str, lemmas: tuple[Route, ...] = ()) -> Derivation:
@@ -214,10 +229,15 @@ class Derivation:
             return Examined(
                 routes, "", "failed" if wrong else "not-claimed", "; ".join(wrong) or self.unclaimed
             )
-        count = sum(len(steps) for _, steps in routes)
         agreement = _agreement(len(self.routes), bool(strays))
-        reason = "; ".join(wrong) or f"all {count} steps hold, {agreement}"
-        return Examined(routes, agreement, "failed" if wrong else "proved", reason)
+        if wrong:
+            return Examined(routes, agreement, "failed", "; ".join(wrong))
+        reaches = [one.step.check.reach for _, steps in routes for one in steps]
+        reason = f"all {len(reaches)} steps hold, {agreement}"
+        if self.beyond:
+            return Examined(routes, agreement, "in-part", reason)
+        general = all(reach == "general" for reach in reaches)
+        return Examined(routes, agreement, "proved" if general else "checked-at-examples", reason)
 
     def _unfit(self, routes: CheckedRoutes) -> list[str]:
         """Return why the routes, however well their steps hold, do not lead from subject to result."""

@@ -97,12 +97,16 @@ def one_step() -> Route:
             Step(
                 chained,
                 "Chain rule: the score is the scale times a product that is linear in each weight",
-                By("SymPy differentiates a loss of two keys, 30 digits at rational numbers", _differentiates),
+                By(
+                    "SymPy differentiates a loss of two keys, 30 digits at rational numbers",
+                    _differentiates,
+                    "numerical",
+                ),
             ),
             Step(
                 renamed,
                 r"With $u = \sqrt{c}\,w$ and $x = \sqrt{c}\,v$: the unscaled step at the rate $c\eta$",
-                By("SymPy, the new weights put in, at widths 1, 2, 3", _in_new_weights),
+                By("SymPy, the new weights put in, at widths 1, 2, 3", _in_new_weights, "examples"),
             ),
         ),
     )
@@ -118,7 +122,7 @@ def same_scores() -> Route:
             Step(
                 Sum(u[e, a] * x[f, a], (a, 1, m)),
                 r"$u = \sqrt{c}\,w$ and $x = \sqrt{c}\,v$: each weight takes a root of the scale",
-                By("SymPy, the new weights put in, at dimensions 1, 2, 3", _same_scores),
+                By("SymPy, the new weights put in, at dimensions 1, 2, 3", _same_scores, "examples"),
             ),
         ),
     )

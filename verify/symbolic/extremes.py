@@ -37,7 +37,11 @@ def largest() -> Route:
             Step(
                 BY_DENSITY,
                 r"The largest is at most z with probability $\Phi(z)^n$",
-                By("numerically, by the tails of that probability, for 2, 3 and 16 keys", _is_mean_largest),
+                By(
+                    "numerically, by the tails of that probability, for 2, 3 and 16 keys",
+                    _is_mean_largest,
+                    "numerical",
+                ),
             ),
         ),
     )

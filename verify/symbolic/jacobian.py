@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from sympy import (
@@ -31,6 +31,8 @@ from verify.symbolic.softmax import i, j, n, p
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from verify.symbolic.derivation import Reach
 
     Array = NDArray[np.float64]
 
@@ -72,6 +74,7 @@ class Surplus:
     bounded: bool = False
     at: tuple[tuple[Any, int], ...] = ()
     sizes: tuple[int, ...] = (2, 3, 4, 5)
+    reach: ClassVar[Reach] = "examples"
 
     @property
     def label(self) -> str:

@@ -141,7 +141,7 @@ def _in_direction(entry: Callable[[int], Any]) -> By:
                 return False
         return True
 
-    return By("SymPy, put in for n = 2…5 keys", holds)
+    return By("SymPy, put in for n = 2…5 keys", holds, "examples")
 
 
 def one_ahead() -> Route:
@@ -154,7 +154,7 @@ def one_ahead() -> Route:
             Step(
                 LEADING,
                 "The lower bound is then an eigenvalue, and for $t\\ge1$ the largest",
-                By("SymPy: all eigenvalues, for n = 2…5 keys", _is_largest_eigenvalue),
+                By("SymPy: all eigenvalues, for n = 2…5 keys", _is_largest_eigenvalue, "examples"),
             ),
             Step(
                 Derivative(LEADING, t),

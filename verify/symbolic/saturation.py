@@ -75,7 +75,7 @@ def identity() -> Route:
             Step(
                 E(Sum(Derivative(field, s[j]), (j, 1, n))),
                 r"The squared norm is the divergence of $\frac23p_j^2 - \frac13p_j\sum p_i^2$",
-                By(f"SymPy, differentiated for n = {_SIZES[0]}…{_SIZES[-1]} keys", _same_inside),
+                By(f"SymPy, differentiated for n = {_SIZES[0]}…{_SIZES[-1]} keys", _same_inside, "examples"),
             ),
             Step(
                 E(Sum(s[j] * (Rational(2, 3) * p[j] ** 2 - p[j] * SQUARES / 3), (j, 1, n))) / sigma**2,
@@ -86,7 +86,7 @@ def identity() -> Route:
             Step(
                 E(_PASSED) / (3 * sigma**2),
                 "Collecting terms",
-                By(f"SymPy, written out for n = {_SIZES[0]}…{_SIZES[-1]} keys", _same_inside),
+                By(f"SymPy, written out for n = {_SIZES[0]}…{_SIZES[-1]} keys", _same_inside, "examples"),
             ),
         ),
     )
@@ -109,7 +109,9 @@ def limit() -> Route:
                 "All probability goes to the largest score, σ times the largest of n standard normal ones; "
                 "what is averaged is at most three times the largest absolute value, so the limit may be "
                 "taken inside",
-                By("SymPy: the limit for 2 and 3 keys with scores in order", _goes_to_the_largest),
+                By(
+                    "SymPy: the limit for 2 and 3 keys with scores in order", _goes_to_the_largest, "examples"
+                ),
             ),
         ),
     )
@@ -152,14 +154,18 @@ def bound() -> Route:
             Step(
                 E(1 - SQUARES) / 2,
                 "No eigenvalue is above ½, and their sum is the trace",
-                By(exact.label, lambda before, after: exact.holds(_inside(before), _inside(after))),
+                By(
+                    exact.label,
+                    lambda before, after: exact.holds(_inside(before), _inside(after)),
+                    "examples",
+                ),
                 "≤",
             ),
             Step(E(_VALUES) / (2 * sigma**2), "Gaussian integration by parts", Quadrature()),
             Step(
                 LARGEST / (2 * sigma),
                 "A mean of scores is no more than the largest",
-                By(Quadrature("≤").label, _is_below),
+                By(Quadrature("≤").label, _is_below, "numerical"),
                 "≤",
             ),
         ),
@@ -191,7 +197,7 @@ def inverse_length() -> Route:
             Step(
                 gamma((d - 1) / 2) / (sqrt(2) * gamma(d / 2)),
                 "The integral is a gamma function again, for $d_k > 1$",
-                By("SymPy integrates, for d = 2…7", _is_inverse_length),
+                By("SymPy integrates, for d = 2…7", _is_inverse_length, "examples"),
             ),
         ),
     )

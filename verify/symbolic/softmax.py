@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sympy import Idx, IndexedBase, Max, S, Symbol, exp, lambdify, simplify
@@ -19,6 +19,8 @@ from verify.symbolic.printing import Ordered
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from verify.symbolic.derivation import Reach
 
 n = Ordered("n", "A", integer=True, positive=True)
 """The number of keys."""
@@ -57,6 +59,7 @@ class WrittenOut:
     """SymPy simplifies the difference of both sides to 0 at each of a few numbers of keys."""
 
     sizes: tuple[int, ...] = (2, 3, 4, 5)
+    reach: ClassVar[Reach] = "examples"
 
     @property
     def label(self) -> str:
@@ -83,6 +86,7 @@ class Quadrature:
     sizes: tuple[int, ...] = (2, 3)
     deviations: tuple[float, ...] = (0.5, 1.0, 2.0)
     digits: int = 9
+    reach: ClassVar[Reach] = "numerical"
 
     @property
     def label(self) -> str:

@@ -102,7 +102,9 @@ def _power_by_power(before: Any, after: Any) -> bool:
 
 def even_attention() -> Derivation:
     """Return the derivation of the gradient's growth through layers of even attention."""
-    check = By("SymPy, every entry written out for 1 to 3 tokens of 1 and 2 dimensions", _written_out)
+    check = By(
+        "SymPy, every entry written out for 1 to 3 tokens of 1 and 2 dimensions", _written_out, "examples"
+    )
     total = Route(
         "The sum of squares after one layer back",
         E(Sum(BACK**2, (i, 1, n), (a, 1, m))),
@@ -127,12 +129,13 @@ def even_attention() -> Derivation:
                 By(
                     "SymPy, small stacks with all their weights written out, up to three layers",
                     _is_the_stack,
+                    "examples",
                 ),
             ),
             Step(
                 result,
                 "The power of the matrix",
-                By("SymPy multiplies the matrices for L = 1…7", _power_by_power),
+                By("SymPy multiplies the matrices for L = 1…7", _power_by_power, "examples"),
             ),
         ),
     )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sympy import S, limit, oo
 
 from verify.claim import Claim, Findings
-from verify.designs import biased, prediction
+from verify.designs import biased, prediction, threshold
 from verify.evidence import Assumption, Axis, Figure, Layer
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.estimands import Smooth, ratio
@@ -35,7 +35,11 @@ MEAN_SQUARE = "growth of the gradient’s mean square through the stack, scores 
 
 def derive() -> Derivation:
     """Derive the growth through layers of even attention, which scores of no variance lead to."""
-    return even_attention()
+    return replace(
+        even_attention(),
+        beyond="the growth with full scores and normalised tokens, which is measured against that of even "
+        "attention.",
+    )
 
 
 @dataclass(frozen=True)
@@ -144,7 +148,7 @@ def _compared(stack: Stack) -> Quantity:
         f"{GROWTH}, unscaled over scaled",
         stack.cell,
         _growth_of(UNSCALED, stack, over=SCALED),
-        prediction(S.One),
+        threshold(S.One),
         relation="≥",
     )
 
@@ -179,7 +183,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
                 f"{GROWTH}, unscaled",
                 main.cell,
                 _growth_of(UNSCALED, main),
-                prediction(S.One),
+                threshold(S.One),
                 relation="≤",
             ),
         ),

@@ -76,7 +76,7 @@ def _attained(result: Any) -> Route:
             Step(
                 result,
                 "Both inequalities are then equations",
-                By("SymPy, put in for n = 2…5 keys", _is_attained),
+                By("SymPy, put in for n = 2…5 keys", _is_attained, "examples"),
                 "⇒",
             ),
         ),

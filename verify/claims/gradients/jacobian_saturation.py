@@ -9,7 +9,7 @@ from sympy import S
 
 from verify.claim import Claim, Findings
 from verify.conditions import INDEPENDENT, NORMAL_COMPONENTS
-from verify.designs import biased, prediction
+from verify.designs import biased, threshold
 from verify.evidence import Assumption, Check, Fact, Figure, Reference
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.both_scales import BothScales
@@ -83,8 +83,8 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             two.append(Quantity(f"{name}-d{dimension}", label, cell, component(place), expected, factor))
     many = [_bounded(derivation, dimension) for dimension in (16, 64)]
     passing = _cell(16, 64, 8)
-    above = Quantity("above-n64-d16", RATIO, passing, ratio(0, 1), prediction(S.One), relation="≥")
-    below = Quantity("below-n16-d64", RATIO, _cell(64, 16, 32), ratio(0, 1), prediction(S.One), relation="≤")
+    above = Quantity("above-n64-d16", RATIO, passing, ratio(0, 1), threshold(S.One), relation="≥")
+    below = Quantity("below-n16-d64", RATIO, _cell(64, 16, 32), ratio(0, 1), threshold(S.One), relation="≤")
     checks = (*two, *many, above, below, _limiting(derivation))
     return Experiment(checks, _controls(two, above, tolerance))
 

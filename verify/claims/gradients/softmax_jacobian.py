@@ -46,7 +46,9 @@ def _entry(expression: Any, keys: int, row: int, column: int) -> Any:
     return concrete.xreplace(dict(zip(scores(keys), map(log, weights), strict=True)))
 
 
-BY_ENTRIES = By(f"SymPy, differentiated for n = {SIZES[0]}…{SIZES[-1]} keys", _agree_entry_by_entry)
+BY_ENTRIES = By(
+    f"SymPy, differentiated for n = {SIZES[0]}…{SIZES[-1]} keys", _agree_entry_by_entry, "examples"
+)
 
 
 def derive() -> Derivation:

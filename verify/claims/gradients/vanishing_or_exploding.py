@@ -11,7 +11,7 @@ from sympy import Function, IndexedBase, Limit, Rational, S, Sum, Symbol, exp, l
 
 from verify.claim import Claim, Findings
 from verify.conditions import INDEPENDENT, NORMAL_COMPONENTS
-from verify.designs import biased, prediction
+from verify.designs import biased, prediction, threshold
 from verify.evidence import Assumption, Check, Figure, Layer
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distribution_free import Quantile
@@ -152,7 +152,7 @@ def derive() -> Derivation:
             Step(
                 (g[j] - Sum(g[i], (i, 1, n)) / n) / n,
                 "Softmax of vanishing scores is even: every probability is one in so many",
-                By("SymPy takes the limit, written out for n = 2, 3 keys", _tends_to),
+                By("SymPy takes the limit, written out for n = 2, 3 keys", _tends_to, "examples"),
             ),
         ),
     )
@@ -164,14 +164,21 @@ def derive() -> Derivation:
             Step(
                 1 / c,
                 "Both sums over keys tend to that of even attention; the factor before the keys is left",
-                By("SymPy takes the limit for 2 and 3 keys of rational numbers", _ratio_tends_to),
+                By("SymPy takes the limit for 2 and 3 keys of rational numbers", _ratio_tends_to, "examples"),
             ),
             Step(
                 sqrt(d), r"At the scale $c = 1/\sqrt{d_k}$", By("SymPy puts the scale in", _at_the_root), "⇒"
             ),
         ),
     )
-    return Derivation(start, route.end, (route,), lemmas=(of_score,))
+    return Derivation(
+        start,
+        route.end,
+        (route,),
+        lemmas=(of_score,),
+        beyond="all that is said of scores at full size, both ratios and where that of medians crosses 1, is "
+        "only measured.",
+    )
 
 
 def _places(tolerance: float) -> tuple[Place, ...]:
@@ -213,7 +220,7 @@ def _small(result: Any) -> tuple[Quantity, ...]:
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure medians and root mean squares on both sides of the crossing, and the limit of small scores."""
     places = {place.name: place for place in _places(tolerance)}
-    one = prediction(S.One)
+    one = threshold(S.One)
     few, high = places["n16-d16"], places["n16-d256"]
     checks: list[Quantity] = [
         Quantity("median-vanishes", TYPICAL, high.cell, _median(high), one, relation="≤"),

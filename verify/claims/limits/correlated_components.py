@@ -100,7 +100,11 @@ def derive() -> Derivation:
             Step(
                 Trace(SIGMA_Q * SIGMA_K),
                 "Sum over all pairs of dimensions",
-                By("written out for 1, 2 and 3 dimensions with symbolic covariances", _is_the_trace),
+                By(
+                    "written out for 1, 2 and 3 dimensions with symbolic covariances",
+                    _is_the_trace,
+                    "examples",
+                ),
             ),
         ),
     )

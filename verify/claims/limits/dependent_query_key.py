@@ -202,7 +202,7 @@ def derive() -> Derivation:
             Step(
                 GENERAL,
                 "Double sums are traces; the two last are equal",
-                By("written out for 1, 2 and 3 dimensions with symbolic entries", _written_out),
+                By("written out for 1, 2 and 3 dimensions with symbolic entries", _written_out, "examples"),
             ),
         ),
     )
@@ -213,7 +213,11 @@ def derive() -> Derivation:
             Step(
                 MEAN_OF_SCORE,
                 r"The mean of $q_ik_i$ is its covariance plus the product of the means",
-                By("written out for 1 and 2 dimensions with symbolic covariances", _has_mixed_means),
+                By(
+                    "written out for 1 and 2 dimensions with symbolic covariances",
+                    _has_mixed_means,
+                    "examples",
+                ),
             ),
         ),
     )

@@ -12,12 +12,12 @@ from sympy import E as EULER
 from sympy import Integral, S, Symbol, diff, limit, log, oo, pi, simplify
 
 from verify.claim import Claim, Findings
-from verify.designs import fact, prediction
+from verify.designs import fact, prediction, threshold
 from verify.evidence import Assumption, Axis, Fact, Figure, Layer, Reference
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import CAUCHY
 from verify.montecarlo.distribution_free import Bounded, DistanceToLaw
-from verify.montecarlo.experiment import Control, Experiment, Prediction, Quantity, Relation, Tolerance
+from verify.montecarlo.experiment import Control, Experiment, Quantity, Relation, Tolerance
 from verify.montecarlo.scores import ScorePairs
 from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.law import below
@@ -93,7 +93,13 @@ def derive() -> Derivation:
             ),
         ),
     )
-    return Derivation(f, DENSITY, (route,), lemmas=(moment,))
+    return Derivation(
+        f,
+        DENSITY,
+        (route,),
+        lemmas=(moment,),
+        beyond=r"how many scores at 64 dimensions lie beyond $\pm 10$, which is only measured.",
+    )
 
 
 @cache
@@ -123,7 +129,7 @@ def _scaled(name: str, bound: float, relation: Relation) -> Quantity:
         BEYOND,
         cell,
         Bounded(0),
-        Prediction(bound, f"{bound:g}"),
+        threshold(bound),
         Tolerance(1.0, 1.0, "a probability of 1"),
         relation,
     )

@@ -65,7 +65,7 @@ def derive() -> Derivation:
             Step(
                 v**2 * D**2,
                 "A projected component adds D independent entries, weighted by a token of squared length D",
-                By("written out for tokens of 1 to 4 components", _projects_to),
+                By("written out for tokens of 1 to 4 components", _projects_to, "examples"),
             ),
         ),
     )

@@ -50,7 +50,7 @@ def _same_entry(before: Any, after: Any) -> bool:
 
 def derive() -> Derivation:
     """Derive the definition, one entry of the output, from the four steps."""
-    check = By("SymPy, written out for 1, 2 and 3 keys in 1 and 2 dimensions", _same_entry)
+    check = By("SymPy, written out for 1, 2 and 3 keys in 1 and 2 dimensions", _same_entry, "examples")
     last = Sum(WEIGHT[a, j] * v[j, b], (j, 1, n))
     normalised = Sum(exp(SCORE[a, j]) * v[j, b], (j, 1, n)) / Sum(exp(SCORE[a, j]), (j, 1, n))
     route = Route(

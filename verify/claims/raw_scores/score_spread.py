@@ -62,7 +62,14 @@ def derive() -> Derivation:
             Step(Integral(diff(PRODUCT, u).subs(u, v), (v, 0, u)), "The integral of its density", Identity()),
         ),
     )
-    return Derivation(Var(score), route.end, (route,), lemmas=(product,))
+    return Derivation(
+        Var(score),
+        route.end,
+        (route,),
+        lemmas=(product,),
+        beyond="the 95% points themselves are computed numerically from the exact law of the scores, or from "
+        "that of one product, and measured.",
+    )
 
 
 @cache

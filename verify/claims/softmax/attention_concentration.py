@@ -8,7 +8,7 @@ from sympy import Sum, log, sqrt
 
 from verify.claim import Claim, Findings
 from verify.conditions import INDEPENDENT, NORMAL_COMPONENTS
-from verify.designs import fact, prediction
+from verify.designs import fact, prediction, threshold
 from verify.evidence import Axis, Fact, Figure, Layer, Reference
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
@@ -60,7 +60,14 @@ def derive() -> Derivation:
             ),
         ),
     )
-    return Derivation(subject, route.end, (route,), relation="≤")
+    return Derivation(
+        subject,
+        route.end,
+        (route,),
+        relation="≤",
+        beyond="how concentrated the attention of raw and of scaled scores is in a given dimension is "
+        "measured against thresholds set in advance.",
+    )
 
 
 def _rows(keys: int, deviation: int, name: str, bound: Prediction, relation: Relation = "≥") -> Quantity:
@@ -82,7 +89,7 @@ def _attention(
     )
     sampler = AttentionRows(d, 8, keys, NORMAL, NORMAL, d**-0.5 if scaled else 1.0, ("squares",))
     cell = Cell(f"{'scaled' if scaled else 'raw'}-n{keys}-d{d}", settings, sampler)
-    return Quantity(name, LABEL, cell, Bounded(0), Prediction(bound, f"{bound:g}"), WEIGHT, relation)
+    return Quantity(name, LABEL, cell, Bounded(0), threshold(bound), WEIGHT, relation)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # a bound is a bound

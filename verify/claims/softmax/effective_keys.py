@@ -132,12 +132,12 @@ def derive() -> Derivation:
                 _LAPLACE,
                 r"$1/Z^2 = \int t\,e^{-tZ}\,dt$ makes the keys independent, $\psi(t) = \mathbb{E}\,e^{-t "
                 r"e^s}$",
-                By("numerical integration on both sides, n = 2, 3 and σ = 0.5, 1, 2", _laplace),
+                By("numerical integration on both sides, n = 2, 3 and σ = 0.5, 1, 2", _laplace, "numerical"),
             ),
             Step(
                 ratio,
                 r"Law of large numbers: numerator and squared denominator become means",
-                By("numerically: the integral at a million keys, within 0.1%", _large_numbers),
+                By("numerically: the integral at a million keys, within 0.1%", _large_numbers, "numerical"),
                 relation="⇒",
             ),
             Step(

@@ -54,7 +54,7 @@ def derive() -> Derivation:
             Step(
                 p[1],
                 "It cancels from numerator and denominator",
-                By("SymPy, written out for n = 2…5 keys", _ignores_a_shift),
+                By("SymPy, written out for n = 2…5 keys", _ignores_a_shift, "examples"),
             ),
         ),
     )

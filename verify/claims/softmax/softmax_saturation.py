@@ -11,6 +11,7 @@ from sympy import Integral, Max, Symbol, exp, integrate, log, oo, pi, simplify, 
 
 from verify.claim import Claim, Findings
 from verify.conditions import INDEPENDENT, NORMAL_COMPONENTS
+from verify.designs import threshold
 from verify.evidence import Assumption, Figure
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
@@ -93,7 +94,9 @@ def derive() -> Derivation:
             Step(
                 1 - Integral(LOWER * gap, (x, 0, oo)),
                 "One minus the smaller weight, averaged over the size of the gap",
-                By("numerical integration on both sides, σ = 0.5, 1, 2", _is_one_minus_the_lower),
+                By(
+                    "numerical integration on both sides, σ = 0.5, 1, 2", _is_one_minus_the_lower, "numerical"
+                ),
             ),
             Step(
                 1 - rest / (sigma * sqrt(pi)),
@@ -108,7 +111,13 @@ def derive() -> Derivation:
             ),
         ),
     )
-    return Derivation(subject, route.end, (route,), relation="≥")
+    return Derivation(
+        subject,
+        route.end,
+        (route,),
+        relation="≥",
+        beyond=f"more than two keys: {KEYS} are measured, against thresholds set in advance.",
+    )
 
 
 def _integrates(before: Any, after: Any) -> bool:
@@ -146,7 +155,7 @@ def _cell(keys: int, d: int, scaled: bool) -> Cell:
 
 
 def _many(name: str, cell: Cell, bound: float, relation: Relation) -> Quantity:
-    return Quantity(name, LABEL, cell, BOUNDED, Prediction(bound, f"{bound:g}"), relation=relation)
+    return Quantity(name, LABEL, cell, BOUNDED, threshold(bound), relation=relation)
 
 
 def _scaled(power: float) -> Callable[[float], float]:

@@ -75,7 +75,7 @@ def derive() -> Derivation:
             Step(
                 Integral(SLOPE * NORMAL_GAP, (x, -oo, oo)),
                 r"$p(1 - p)$ depends on the gap $s_1 - s_2$ alone, which is normal with variance $2\sigma^2$",
-                By("numerical integration on both sides, σ = 0.5, 1, 2", _averages_over_the_gap),
+                By("numerical integration on both sides, σ = 0.5, 1, 2", _averages_over_the_gap, "numerical"),
             ),
             Step(
                 peak * Integral(SLOPE, (x, -oo, oo)),
