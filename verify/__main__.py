@@ -3,12 +3,17 @@
 import contextlib
 import os
 import sys
+from pathlib import Path
 
 _INTERRUPTED = 130
 
 
 def main() -> None:
     """Run the command line; after Ctrl-C end at once, without waiting for threads and memory to be tidied."""
+    for name in ("stdout", "stderr"):
+        # A job may start with one of them closed; then Python has none.
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - for good
     try:
         from verify.cli import main as run  # noqa: PLC0415 - Ctrl-C may come while it is imported
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from verify import runner
 from verify.catalogue import catalogue, choose
+from verify.errors import ResultsError, SettingsError
+from verify.evidence import RunRecord
 from verify.report.write import Written, write_report
 from verify.sources import read_sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from verify.claim import Claim
-    from verify.evidence import RunRecord
+    from verify.sources import SourceBook
 
 
 def list_claims(claim_files: Sequence[Path] = ()) -> dict[str, Claim]:
@@ -51,9 +53,34 @@ def run(
     chosen = runner.settings(
         seed=seed, profile=profile, tolerance=tolerance, false_alarm=false_alarm, power=power
     )
-    book = read_sources(sources)
-    wanted = choose(catalogue(claim_files), claims)
+    wanted, book = _looked_up(claims, claim_files, sources)
     return runner.run(wanted, chosen, book, requested=claims, workers=workers, progress=progress)
+
+
+def refuse(
+    claims: Sequence[str],
+    *,
+    workers: int | None,
+    claim_files: Sequence[Path],
+    sources: Path | None,
+    **of_run: Any,
+) -> None:
+    """Raise what ``run`` would raise at once for its arguments, without running anything.
+
+    Raises:
+        VerifyError: bad input; one line says what, where and how to mend.
+    """
+    runner.settings(**of_run)
+    runner.processors(workers)
+    _looked_up(claims, claim_files, sources)
+
+
+def _looked_up(
+    claims: Sequence[str], claim_files: Sequence[Path], sources: Path | None
+) -> tuple[dict[str, tuple[str, Claim]], SourceBook]:
+    if isinstance(claims, str):
+        raise SettingsError(f"claims {claims!r}: give a list of ids, such as [{claims!r}]")
+    return choose(catalogue([Path(one) for one in claim_files]), claims), read_sources(sources)
 
 
 def render(
@@ -68,5 +95,8 @@ def render(
 
     Raises:
         OutputError: the folder cannot be written; what was there before is untouched.
+        ResultsError: this is not the record of a run.
     """
-    return write_report(record, out, announce, workers)
+    if not isinstance(record, RunRecord):
+        raise ResultsError(f"{type(record).__name__}: is no record of a run; give what run or load returns")
+    return write_report(record, Path(out), announce, workers)

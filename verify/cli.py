@@ -201,13 +201,15 @@ def _verified(out: Path, options: dict[str, Any]) -> RunRecord:
     from verify.terminal import following, verdict_line
 
     imports = time.perf_counter() - begun
+    # What is asked for is looked at first: a mistyped name must not leave a folder behind.
+    api.refuse(**options)
     check_writable(out)
     with following(len(options["claims"]) or None) as progress:
         record = api.run(progress=progress, **options)
     for claim in record.claims:
         say(verdict_line(claim))
     phases = {"imports": round(imports, 3), **record.run.phases_s}
-    return record.model_copy(update={"run": record.run.model_copy(update={"phases_s": phases})})
+    return record.model_copy(update={"run": record.run.model_copy(update={"phases_s": phases})}).sealed()
 
 
 def _rendered(

@@ -27,6 +27,8 @@ def write_whole(path: Path, content: bytes) -> None:
 def write_together(files: Mapping[Path, bytes]) -> None:
     """Write several files; none is replaced before all of them lie complete on the disk.
 
+    A link stays one: what it leads to is replaced. What is no file, such as ``/dev/stdout``, is written to.
+
     Raises:
         OutputError: a folder cannot be made or written, or the disk is full.
     """
@@ -34,12 +36,16 @@ def write_together(files: Mapping[Path, bytes]) -> None:
     try:
         for path, content in files.items():
             with _told_as_output_error(path):
-                waiting[path] = _beside(path)
-                _fill(waiting[path], content)
-        for path in list(waiting):
+                if not _is_device(path):
+                    waiting[path] = _beside(path)
+                    _fill(waiting[path], content)
+        for path, content in files.items():
             with _told_as_output_error(path):
-                waiting[path].replace(path)
-            del waiting[path]
+                if path in waiting:
+                    waiting[path].replace(_led_to(path))
+                    del waiting[path]
+                else:
+                    path.write_bytes(content)
     finally:
         for leftover in waiting.values():
             leftover.unlink(missing_ok=True)
@@ -53,14 +59,25 @@ def check_writable(folder: Path, name: str = "results.json") -> None:
     """
     path = folder / name
     with _told_as_output_error(path):
+        if _is_device(path):
+            return
         _beside(path).unlink()
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
 
 
+def _is_device(path: Path) -> bool:
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def _led_to(path: Path) -> Path:
+    return Path(os.path.realpath(path))
+
+
 def _beside(path: Path) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    place = _led_to(path)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
     os.close(handle)
     return Path(name)
 

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from verify.evidence import Settings
     from verify.montecarlo.blocks import Cell
 
-_SPARE = 2
-"""Memory in the making beside what a sampler holds: single-precision uniforms and their functions."""
-
 
 @dataclass(frozen=True)
 class Planned:
@@ -65,7 +62,7 @@ def plan(claim: Claim, settings: Settings) -> Planned:
         blocks=sum(blocks.values()),
         scores=sum(blocks[cell.id] * cell.sampler.scores for cell in cells),
         draws=sum(blocks[cell.id] * cell.sampler.coordinates for cell in cells),
-        memory=max((_batch_bytes(cell) for cell in cells), default=0),
+        memory=max((cell.batch_bytes for cell in cells), default=0),
         seconds=sum(batches[cell.id] * _batch_seconds(cell) for cell in cells),
     )
 
@@ -104,10 +101,6 @@ def _cells(row: Planned) -> tuple[str, ...]:
     counts = (row.checks, row.controls, row.cells, row.blocks)
     large = (f"{number:.1e}" if number >= 100_000 else str(number) for number in (row.scores, row.draws))
     return (row.claim, *map(str, counts), *large, f"{row.memory / 1e6:.0f} MB", f"{row.seconds:.2f} s")
-
-
-def _batch_bytes(cell: Cell) -> int:
-    return _SPARE * 8 * cell.batch_blocks * cell.sampler.held
 
 
 def _batch_seconds(cell: Cell) -> float:

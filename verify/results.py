@@ -47,7 +47,9 @@ def load(path: Path) -> RunRecord:
         ResultsError: it is missing, is not JSON, is cut short, or has another schema.
     """
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(Path(path).read_text(encoding="utf-8-sig"))
+    except TypeError as error:
+        raise ResultsError(f"{path!r}: is not a path; {_WANTED}") from error
     except OSError as error:
         raise ResultsError(f"{path}: cannot be read ({error.strerror}); {_WANTED}") from error
     except UnicodeDecodeError as error:
@@ -57,7 +59,7 @@ def load(path: Path) -> RunRecord:
             f"{path}: line {error.lineno}: not complete JSON ({error.msg}); {_WRITE_ANEW}"
         ) from error
     except (ValueError, RecursionError) as error:
-        raise ResultsError(f"{path}: is not a results file ({error}); {_WANTED}") from error
+        raise ResultsError(f"{path}: is not a results file; {_WANTED}") from error
     return _validated(content, path)
 
 
@@ -65,9 +67,9 @@ def _validated(content: Any, path: Path) -> RunRecord:
     schema = content.get("schema") if isinstance(content, dict) else None
     if schema is None:
         raise ResultsError(f'{path}: has no "schema"; {_WANTED}')
-    if schema != SCHEMA:
+    if type(schema) is not int or schema != SCHEMA:
         raise ResultsError(
-            f"{path}: schema {schema}, this version reads schema {SCHEMA}; "
+            f"{path}: schema {json.dumps(schema)[:20]}, this version reads schema {SCHEMA}; "
             "install the sdpa-verify that wrote it, or run the verification again"
         )
     try:
@@ -76,10 +78,21 @@ def _validated(content: Any, path: Path) -> RunRecord:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         raise ResultsError(f"{path}: {place}: {first['msg']}; {_WRITE_ANEW}") from error
+    try:
+        _refuse_changed(record, path)
+    except UnicodeEncodeError as error:
+        raise ResultsError(f"{path}: holds half a character; {_WRITE_ANEW}") from error
+    return record
+
+
+def _refuse_changed(record: RunRecord, path: Path) -> None:
     for claim in record.claims:
         if claim.digest != digest_of(claim):
             raise ResultsError(
                 f"{path}: claim {claim.id}: its digest does not fit its content, so the file was changed "
                 f"after the run; {_WRITE_ANEW}"
             )
-    return record
+    if record.seal != record.fitting_seal():
+        raise ResultsError(
+            f"{path}: its seal does not fit its content, so the file was changed after the run; {_WRITE_ANEW}"
+        )

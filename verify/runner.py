@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from verify.claim import Claim
     from verify.sources import SourceBook
 
+_LONGEST_SEED = 4096
 _PACKAGES = ("numpy", "scipy", "sympy", "matplotlib", "weasyprint")
 
 
@@ -55,9 +56,11 @@ def settings(
     Raises:
         SettingsError: one of them is outside what it may be.
     """
-    if profile not in PROFILES:
+    if not isinstance(profile, str) or profile not in PROFILES:
         raise SettingsError(f"no profile {profile!r}; choose quick, standard or deep")
     tolerance = PROFILES[profile] if tolerance is None else tolerance
+    _refuse_other_than(int, seed=seed)
+    _refuse_other_than(float, tolerance=tolerance, false_alarm=false_alarm, power=power)
     for name, value in (("tolerance", tolerance), ("false-alarm", false_alarm), ("power", power)):
         if not 0 < value < 1:
             raise SettingsError(f"--{name} {value:g}: must lie between 0 and 1, both excluded")
@@ -66,6 +69,8 @@ def settings(
             raise SettingsError(f"--{name} {value:g}: nothing below {least:g} can be measured")
     if seed < 0:
         raise SettingsError(f"--seed {seed}: must not be negative")
+    if seed.bit_length() > _LONGEST_SEED:
+        raise SettingsError(f"--seed: has more than {_LONGEST_SEED} bits; give a shorter number")
     return Settings.model_validate(
         {
             "seed": seed,
@@ -75,6 +80,28 @@ def settings(
             "power": power,
         }
     )
+
+
+def processors(workers: int | None) -> int:
+    """Return how many processors to use; None means all.
+
+    Raises:
+        SettingsError: it is no number, or less than one.
+    """
+    if workers is None:
+        return os.cpu_count() or 1
+    _refuse_other_than(int, workers=workers)
+    if workers < 1:
+        raise SettingsError(f"--workers {workers}: at least one is needed")
+    return workers
+
+
+def _refuse_other_than(kind: type[int | float], **values: object) -> None:
+    """Raise for values that are no numbers; a whole number will do where any number will."""
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, kind | int):
+            wanted = "a whole number" if kind is int else "a number"
+            raise SettingsError(f"{name.replace('_', '-')} {value!r}: give {wanted}")
 
 
 def run(
@@ -96,9 +123,7 @@ def run(
         VerifyError: a setting is impossible or a claim is broken.
     """
     begun = time.perf_counter()
-    workers = (os.cpu_count() or 1) if workers is None else workers
-    if workers < 1:
-        raise SettingsError(f"--workers {workers}: at least one is needed")
+    workers = processors(workers)
     alarms = FalseAlarms(chosen.false_alarm)
     settled = _settled(claims, chosen, alarms, workers, progress or Progress())
     records = tuple(one.record for one in settled)
@@ -120,7 +145,7 @@ def run(
         sources=book.sources,
         statements=decide(book, records),
         calibration=stored_calibration(),
-    )
+    ).sealed()
 
 
 def _settled(

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 MAX_DRAWS = 10**12
 """A cell planned to draw more components than this is refused: it would take hours."""
 
+MAX_BATCH_BYTES = 4 * 2**30
+"""More memory than this is not asked for."""
+
 
 @dataclass
 class Samples:
@@ -191,7 +194,8 @@ def refuse_malformed(experiment: Experiment, claim: str) -> None:
     """Refuse an experiment that could not fail, or whose names are unclear.
 
     Raises:
-        ClaimError: no check or no control; an id is no slug or used twice; two cells share an id.
+        ClaimError: no check or no control; an id is no slug or used twice; two cells share an id; a block
+            that takes more memory than a machine has to spare.
     """
     if not experiment.checks or not experiment.controls:
         raise ClaimError(f"claim {claim}: needs at least one check and one control, or it could not fail")
@@ -206,3 +210,11 @@ def refuse_malformed(experiment: Experiment, claim: str) -> None:
     for one in quantities_of(comparisons):
         if cells.setdefault(one.cell.id, one.cell) != one.cell:
             raise ClaimError(f"claim {claim}: two different cells are called {one.cell.id!r}; rename one")
+    _refuse_giants(cells.values(), claim)
+
+
+def _refuse_giants(cells: Iterable[Cell], claim: str) -> None:
+    for cell in cells:
+        if cell.batch_bytes > MAX_BATCH_BYTES:
+            size = f"{cell.batch_bytes / 2**30:.0f} GB"
+            raise ClaimError(f"claim {claim}: a block of cell {cell.id!r} takes {size}; make it smaller")

@@ -87,12 +87,17 @@ def each(
 
 def _kill(executor: Any) -> None:
     """End an executor's processes at once; Ctrl-C, which may well be repeated, must not leave them behind."""
-    while True:
-        try:
-            executor.shutdown(wait=True, kill_workers=True)
-        except KeyboardInterrupt:
-            continue
-        return
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if _MASKS else None
+    try:
+        while True:
+            try:
+                executor.shutdown(wait=True, kill_workers=True)
+            except KeyboardInterrupt:
+                continue
+            return
+    finally:
+        if mask is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def _finished(at_work: dict[Future[Any], int]) -> Iterator[tuple[int, Any]]:

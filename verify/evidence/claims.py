@@ -278,6 +278,11 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 def digest_of(record: ClaimRecord) -> str:
     """Return the SHA-256, in hexadecimal, of a claim's record as canonical JSON without its digest."""
-    content = record.model_dump(mode="json", exclude={"digest"})
+    return fingerprint(record, without="digest")
+
+
+def fingerprint(record: Record, without: str) -> str:
+    """Return the SHA-256, in hexadecimal, of a record as canonical JSON ``without`` one of its fields."""
+    content = record.model_dump(mode="json", by_alias=True, exclude={without})
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
-from verify.evidence.claims import ClaimRecord, Outcome, Proof, Record, Slug, Verdict, table
+from verify.evidence.claims import ClaimRecord, Outcome, Proof, Record, Slug, Verdict, fingerprint, table
 
 
 class Part(Record):
@@ -133,11 +134,18 @@ class Run(Record):
     phases_s: dict[str, float]
     spent_s: dict[str, dict[str, float]] = Field(default_factory=dict)
 
+    @field_validator("created")
+    @classmethod
+    def _is_a_time(cls, text: str) -> str:
+        datetime.fromisoformat(text)
+        return text
+
 
 class RunRecord(Record):
     """Everything a run found; what ``results.json`` holds.
 
     ``schema`` is the version of the JSON form, raised when a reader of the old form would go wrong.
+    ``seal`` is a digest of all the rest, so that a change by hand does not pass for a result.
     """
 
     schema_version: Literal[1] = Field(default=1, alias="schema")
@@ -147,6 +155,15 @@ class RunRecord(Record):
     sources: tuple[Source, ...]
     statements: tuple[Statement, ...]
     calibration: Calibration | None = None
+    seal: str = ""
+
+    def sealed(self) -> RunRecord:
+        """Return this record with its seal set."""
+        return self.model_copy(update={"seal": self.fitting_seal()})
+
+    def fitting_seal(self) -> str:
+        """Return the seal that fits the content."""
+        return fingerprint(self, without="seal")
 
     def to_json(self) -> str:
         """Return the JSON text of this record, ending with a newline."""

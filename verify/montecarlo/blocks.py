@@ -60,6 +60,11 @@ class Cell:
         """Blocks drawn from one stream."""
         return max(1, _BATCH_COORDINATES // self.sampler.coordinates)
 
+    @property
+    def batch_bytes(self) -> int:
+        """Bytes in memory while a batch is drawn: what the sampler holds, and as much in the making."""
+        return 2 * 8 * self.batch_blocks * self.sampler.held
+
 
 @dataclass(frozen=True)
 class Sample:
