@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,6 +19,7 @@ from verify.report.math import Formulas
 from verify.report.parts import draw_figures
 from verify.sources import read_sources
 from verify.symbolic.expectation import Var
+from verify.symbolic.printing import latex
 from verify.symbolic.scores import d, score
 
 if TYPE_CHECKING:
@@ -86,6 +88,20 @@ def test_assumptions_have_names_of_their_own(name: str) -> None:
     assert len(set(ids)) == len(ids)
 
 
+@EACH
+def test_no_step_repeats_the_one_before(name: str) -> None:
+    """A step that changes nothing on the page tells its reader nothing, and its rule is not applied."""
+    derivation = CATALOGUE[name][1].derive()
+    for route in (*derivation.lemmas, *derivation.routes):
+        printed = [latex(route.start), *(latex(step.expression) for step in route.steps)]
+        idle = [
+            step.rule
+            for step, pair in zip(route.steps, pairwise(printed), strict=True)
+            if len(set(pair)) == 1
+        ]
+        assert not idle, route.title
+
+
 # --- what the run finds -------------------------------------------------------------------------------
 
 
@@ -151,8 +167,8 @@ def test_all_latex_can_be_typeset(records: dict[str, ClaimRecord], name: str) ->
         for piece in pieces(text):
             if piece.is_formula:
                 formulas.inline(piece.text)
-    for latex in _displayed(record):
-        formulas.display(latex)
+    for formula in _displayed(record):
+        formulas.display(formula)
 
 
 def _prose(record: ClaimRecord) -> Iterator[str]:

@@ -11,7 +11,7 @@ from sympy import Eq, Expr, Ge, Le, N, S, simplify
 from verify.symbolic.expectation import degree_bound, evaluate, expanded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from verify.symbolic.expectation import Population
 
@@ -133,6 +133,18 @@ class Route:
     title: str
     start: Any
     steps: tuple[Step, ...]
+
+    @classmethod
+    def telling(cls, title: str, start: Any, steps: Iterable[Step]) -> Route:
+        """Return the route with those of ``steps`` that change the form of what they are applied to.
+
+        For rules applied in turn to whatever expression is given: not each has something to do each time.
+        """
+        kept: list[Step] = []
+        for step in steps:
+            if step.expression != (kept[-1].expression if kept else start):
+                kept.append(step)
+        return cls(title, start, tuple(kept))
 
     @property
     def end(self) -> Any:
