@@ -102,6 +102,15 @@ def test_no_step_repeats_the_one_before(name: str) -> None:
         assert not idle, route.title
 
 
+def test_gradients_are_called_by_their_names() -> None:
+    """A matrix in a label is printed as in the formulas, not by the rank that orders it in products."""
+    claim = CATALOGUE["attention-gradients"][1]
+    labels = " ".join(one.label for one in claim.experiment(claim.derive(), 0.05).checks)
+    for name in ("dV", "dP", "dS", "dQ", "dK"):
+        assert f"${name}$" in labels
+    assert not re.search(r"\bi[VPSQK]\b", labels)
+
+
 # --- what the run finds -------------------------------------------------------------------------------
 
 
