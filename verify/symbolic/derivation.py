@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import mpmath
-from sympy import Eq, Expr, Ge, Le, N, S, simplify
+from sympy import Eq, Expr, Function, Ge, Le, N, Rel, S, simplify
 
 from verify.symbolic.expectation import degree_bound, evaluate, expanded
 
@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from verify.symbolic.expectation import Population
+
+
+class Iff(Function):  # type: ignore[misc]  # SymPy has no types
+    """That two propositions are equivalent, in this order; SymPy's own sorts them."""
+
+    nargs = 2
+
+    def _latex(self, printer: Any) -> str:
+        return r" \iff ".join(printer.doprint(one) for one in self.args)
 
 
 class Checker(Protocol):
@@ -205,7 +214,9 @@ class Derivation:
 
     @property
     def equation(self) -> Any:
-        """Subject and result as one equation or inequality, unevaluated."""
+        """Subject and result as one equation, equivalence or inequality, unevaluated."""
+        if isinstance(self.subject, Rel):
+            return Iff(self.subject, self.result)
         kind = {"=": Eq, "≤": Le, "≥": Ge}[self.relation]
         return kind(self.subject, self.result, evaluate=False)
 
