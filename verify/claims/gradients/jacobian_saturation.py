@@ -211,8 +211,8 @@ CLAIM = Claim(
     meaning=(
         "As the dimension grows, what a row can pass on to its scores soon settles if they are scaled, and "
         "fades if they are not. But it fades slowly, not exponentially: the mean lives from rare rows whose "
-        "two largest scores nearly tie. And it falls below the scaled value late when there are many keys, since "
-        "an almost uniform row passes on little as well: 64 keys in 16 dimensions still pass on more "
+        "two largest scores nearly tie. And it falls below the scaled value late when there are many keys, "
+        "since an almost uniform row passes on little as well: 64 keys in 16 dimensions still pass on more "
         "unscaled. All this is for random queries and keys, as at the start of training."
     ),
     assumptions=(
