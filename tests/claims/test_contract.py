@@ -14,8 +14,9 @@ from sympy import Contains, Eq, Expr, FiniteSet, Ne, S
 from verify import api, catalogue, runner
 from verify.evidence import Proof, Verdict, digest_of
 from verify.montecarlo.experiment import Experiment, Fit, Prediction, Quantity
-from verify.report.latex import pieces
+from verify.report.latex import pieces, spoken
 from verify.report.math import Formulas
+from verify.report.numbers import exact
 from verify.report.parts import draw_figures
 from verify.sources import read_sources
 from verify.symbolic.expectation import Var
@@ -164,6 +165,21 @@ def test_numbers_are_finite_and_in_order(records: dict[str, ClaimRecord], name: 
     names = [one.id for group in groups for one in group]
     assert len(set(names)) == len(names)
     assert (name in NO_DRAWS) == all(check.method == "exact" for check in record.checks)
+
+
+@EACH
+def test_a_decimal_is_printed_once(records: dict[str, ClaimRecord], name: str) -> None:
+    """A formula that is itself a number reads the same as the value, so that the report leaves it out."""
+    for fact in records[name].facts:
+        if re.fullmatch(r"-?[0-9.]+", fact.latex):
+            assert spoken(fact.latex) == exact(fact.value), fact.id
+
+
+@EACH
+def test_ordinary_fits_tell_what_they_go_through(records: dict[str, ClaimRecord], name: str) -> None:
+    """Where one claim fits several lines, each says which points are its own."""
+    fitted = [one.quantity for one in records[name].fits]
+    assert len(set(fitted)) == len(fitted)
 
 
 @EACH

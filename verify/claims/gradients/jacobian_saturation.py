@@ -165,7 +165,7 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
     )
     of_two = ("limit-of-two", "limit of σ times the mean, for two keys", number(derivation.result, 2))
     return tuple(
-        Fact(id=name, what=what, latex=f"{value:.6f}", value=value) for name, what, value in (of_two, *means)
+        Fact(id=name, what=what, latex=f"{value:.6g}", value=value) for name, what, value in (of_two, *means)
     )
 
 
