@@ -175,7 +175,7 @@ RUN_RECORDS = st.builds(
         settings=st.builds(evidence.Settings, seed=_COUNTS),
         budget=_BUDGETS,
         environment=st.dictionaries(_TEXTS, _TEXTS, max_size=2),
-        created=_TEXTS,
+        created=st.datetimes().map(lambda moment: moment.isoformat()),
         elapsed_s=floats(0, 1e6),
         phases_s=st.dictionaries(_TEXTS, floats(0, 1e6), max_size=2),
     ),

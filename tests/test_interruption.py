@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import signal
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,7 +17,6 @@ from tests.tool import Ended, begin, finish
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from verify.evidence import RunRecord
 
@@ -52,6 +53,19 @@ def interrupted(process: subprocess.Popen[str], line: str, after: float = 0.0) -
     ended = finish(process)
     assert time.monotonic() - begun < PATIENCE
     return Ended(ended.status, ended.out, ended.err)
+
+
+def alive(group: int) -> list[str]:
+    """Return the processes of a group that are neither gone nor waiting to be told so."""
+    living = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            # The name in brackets may hold spaces.
+            text = status.read_text()
+            state, _, its_group, *_ = text.rpartition(")")[2].split()
+            if int(its_group) == group and state != "Z":
+                living.append(text)
+    return living
 
 
 def is_told(ended: Ended) -> None:
@@ -91,6 +105,25 @@ def test_ctrl_c_while_processes_settle_claims(reports: Path, claim_file: Write) 
     assert time.monotonic() - begun < PATIENCE
     with pytest.raises(ProcessLookupError):
         os.kill(other, 0)
+
+
+@pytest.mark.parametrize(("times", "pause"), [(5, 0.05), (3, 0.05), (2, 0.02)])
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes under /proc")
+def test_impatience_leaves_no_process_behind(
+    reports: Path, claim_file: Write, times: int, pause: float
+) -> None:
+    """Ctrl-C pressed again and again, while processes are at work, ends all of them like a single one."""
+    mark = "__import__('os').write(2, b'%d\\n' % __import__('os').getpid())"
+    path = claim_file(("    return Experiment(", f"    {mark}\n    return Experiment("))
+    options = ("--claims", path, "--tolerance", "0.0004", "--workers", 2, "--out", reports)
+    process = begin("report", "doubled-keys", "score-variance", *options, start_new_session=True)
+    process.stderr.readline()  # type: ignore[union-attr]  # it is a pipe
+    time.sleep(0.3)
+    for _ in range(times):
+        os.killpg(process.pid, signal.SIGINT)
+        time.sleep(pause)
+    is_told(finish(process))
+    assert not alive(process.pid)
 
 
 @pytest.mark.parametrize("phase", ["figures", "formulas", "html", "pdf"])

@@ -26,6 +26,8 @@ def main() -> None:
             raise
         status = _INTERRUPTED
     sys.stderr.flush()
+    if "verify.workers" in sys.modules:
+        sys.modules["verify.workers"].dismiss()
     # A helper process would tell of semaphores left behind.
     with contextlib.suppress(KeyboardInterrupt, KeyError, AttributeError):
         sys.modules["multiprocessing.util"]._run_finalizers()

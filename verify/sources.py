@@ -68,7 +68,10 @@ Prose = Annotated[str, AfterValidator(_prose)]
 
 
 class PartEntry(Record):
-    """One thing a statement says, as the file has it; ``about`` when the source itself says "about"."""
+    """One thing a statement says, as the file has it; ``about`` when the source itself says "about".
+
+    ``kind`` "prints" is for what stands on the page: a figure, a formula, a line of code, an axis.
+    """
 
     text: Prose
     claim: str = Slug

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from types import FrameType
 
 _MASKS = hasattr(signal, "pthread_sigmask")
+_executors: list[Any] = []
+"""The executor whose processes stay for the next call, if there is one."""
 
 
 @contextmanager
@@ -66,11 +69,11 @@ def each(
     # Its processes do not load the caller's main script anew, as those of the standard library do.
     from loky import get_reusable_executor  # noqa: PLC0415 - not needed where one process works
 
-    executor: Any = None
     at_work: dict[Future[Any], int] = {}
     try:
-        with _deaf_to_interruption():
+        with _deaf_to_interruption(), _quiet_helpers():
             executor = get_reusable_executor(max_workers=processes, timeout=20)
+            _executors[:] = [executor]
         for place in range(len(tasks)):
             started(place)
             with _deaf_to_interruption():
@@ -80,9 +83,29 @@ def each(
         while at_work:
             yield from _finished(at_work)
     except BaseException:
-        if executor is not None:
-            _kill(executor)
+        dismiss()
         raise
+
+
+def dismiss() -> None:
+    """End the processes that wait for the next call; a command that ends in haste would leave them behind."""
+    while _executors:
+        _kill(_executors.pop())
+
+
+@contextmanager
+def _quiet_helpers() -> Iterator[None]:
+    """Start helper processes that do not tell of what an interruption leaves behind, and they then remove."""
+    name, wanted = "PYTHONWARNINGS", "ignore:resource_tracker"
+    before = os.environ.get(name)
+    os.environ[name] = f"{before},{wanted}" if before else wanted
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
 
 
 def _kill(executor: Any) -> None:

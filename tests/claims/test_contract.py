@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,11 +14,13 @@ from sympy import Contains, Eq, Expr, FiniteSet, Ne, S
 from verify import api, catalogue, runner
 from verify.evidence import Proof, Verdict, digest_of
 from verify.montecarlo.experiment import Experiment, Fit, Prediction, Quantity
-from verify.report.latex import pieces
+from verify.report.latex import pieces, spoken
 from verify.report.math import Formulas
+from verify.report.numbers import exact
 from verify.report.parts import draw_figures
 from verify.sources import read_sources
 from verify.symbolic.expectation import Var
+from verify.symbolic.printing import latex
 from verify.symbolic.scores import d, score
 
 if TYPE_CHECKING:
@@ -84,6 +87,29 @@ def test_assumptions_have_names_of_their_own(name: str) -> None:
     ids = [one.id for one in CATALOGUE[name][1].assumptions]
     assert ids
     assert len(set(ids)) == len(ids)
+
+
+@EACH
+def test_no_step_repeats_the_one_before(name: str) -> None:
+    """A step that changes nothing on the page tells its reader nothing, and its rule is not applied."""
+    derivation = CATALOGUE[name][1].derive()
+    for route in (*derivation.lemmas, *derivation.routes):
+        printed = [latex(route.start), *(latex(step.expression) for step in route.steps)]
+        idle = [
+            step.rule
+            for step, pair in zip(route.steps, pairwise(printed), strict=True)
+            if len(set(pair)) == 1
+        ]
+        assert not idle, route.title
+
+
+def test_gradients_are_called_by_their_names() -> None:
+    """A matrix in a label is printed as in the formulas, not by the rank that orders it in products."""
+    claim = CATALOGUE["attention-gradients"][1]
+    labels = " ".join(one.label for one in claim.experiment(claim.derive(), 0.05).checks)
+    for name in ("dV", "dP", "dS", "dQ", "dK"):
+        assert f"${name}$" in labels
+    assert not re.search(r"\bi[VPSQK]\b", labels)
 
 
 # --- what the run finds -------------------------------------------------------------------------------
@@ -163,6 +189,21 @@ def test_numbers_are_finite_and_in_order(records: dict[str, ClaimRecord], name: 
 
 
 @EACH
+def test_a_decimal_is_printed_once(records: dict[str, ClaimRecord], name: str) -> None:
+    """A formula that is itself a number reads the same as the value, so that the report leaves it out."""
+    for fact in records[name].facts:
+        if re.fullmatch(r"-?[0-9.]+", fact.latex):
+            assert spoken(fact.latex) == exact(fact.value), fact.id
+
+
+@EACH
+def test_ordinary_fits_tell_what_they_go_through(records: dict[str, ClaimRecord], name: str) -> None:
+    """Where one claim fits several lines, each says which points are its own."""
+    fitted = [one.quantity for one in records[name].fits]
+    assert len(set(fitted)) == len(fitted)
+
+
+@EACH
 def test_all_latex_can_be_typeset(records: dict[str, ClaimRecord], name: str) -> None:
     """Every formula that a reader may meet is drawn by MathJax without complaint."""
     record, formulas = records[name], Formulas()
@@ -172,8 +213,8 @@ def test_all_latex_can_be_typeset(records: dict[str, ClaimRecord], name: str) ->
         for piece in pieces(text):
             if piece.is_formula:
                 formulas.inline(piece.text)
-    for latex in _displayed(record):
-        formulas.display(latex)
+    for formula in _displayed(record):
+        formulas.display(formula)
 
 
 def _prose(record: ClaimRecord) -> Iterator[str]:

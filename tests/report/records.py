@@ -294,4 +294,4 @@ def record(*claims: ClaimRecord, statements: tuple[Statement, ...] = STATEMENTS)
         claims=claims or CLAIMS,
         sources=SOURCES,
         statements=statements,
-    )
+    ).sealed()

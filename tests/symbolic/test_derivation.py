@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sympy import E as EULER
 from sympy import (
+    Contains,
     Eq,
+    FiniteSet,
     Ge,
     Integer,
     Le,
@@ -26,6 +27,7 @@ from sympy import (
     sqrt,
     zoo,
 )
+from sympy import E as EULER
 
 from verify.claims.raw_scores import score_mean, score_variance
 from verify.symbolic.characteristic import OF_SCORE, STEPS
@@ -41,6 +43,7 @@ from verify.symbolic.derivation import (
     Step,
 )
 from verify.symbolic.expectation import E, Var, expanded
+from verify.symbolic.printing import latex
 from verify.symbolic.scores import (
     CENTRED,
     GENERAL,
@@ -405,6 +408,12 @@ class TestExamination:
         """Subject and result are printed as one equation even where SymPy could decide it."""
         assert Derivation(Integer(2), Integer(2), ()).equation == Eq(2, 2, evaluate=False)
         assert Derivation(EULER, x, ()).equation.lhs == EULER
+
+    def test_propositions_are_equivalent_not_equal(self) -> None:
+        """An equation and its solutions are no two sides of another equation."""
+        solved = Contains(x, FiniteSet(1), evaluate=False)
+        equation = Derivation(Eq(x**2, 1), solved, ()).equation
+        assert latex(equation) == r"x^{2} = 1 \iff x \in \left\{1\right\}"
 
 
 class TestBoundsAndNothing:

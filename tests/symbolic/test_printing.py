@@ -95,6 +95,13 @@ def test_entries_with_several_or_numeric_indices() -> None:
     assert unicode_art(q[3]) == "q₃"
 
 
+def test_a_name_in_latex_is_printed_as_it_stands() -> None:
+    """What follows the first underscore is not one index: the largest of the scores is no max with one."""
+    assert latex(Symbol(r"\max_i s_i")) == r"\max_i s_i"
+    assert latex(Symbol("s_max")) == "s_{max}"
+    assert latex(Symbol("alpha_1")) == r"\alpha_{1}"
+
+
 def test_ordered_symbols_survive_pickling() -> None:
     """Derivations can be sent to other processes: name, rank and assumptions come back."""
     copy = pickle.loads(pickle.dumps(d))  # noqa: S301  # what was pickled in this line

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
-from sympy import S, expand, sqrt
+from sympy import S, Sum, expand, sqrt
 
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.expectation import E, Population, Var
@@ -14,10 +15,13 @@ from verify.symbolic.scores import (
     GENERAL,
     STANDARD,
     d,
+    index,
+    k,
     mean_route,
     mu_k,
     mu_q,
     one_product,
+    q,
     score,
     sigma_k,
     sigma_q,
@@ -57,8 +61,21 @@ def test_routes_of_scaled_scores_and_single_products() -> None:
     assert variance_route(one_product(), STANDARD).end == 1
 
 
-def test_the_last_step_is_there_only_if_something_is_collected() -> None:
-    """No step repeats the expression before it."""
-    for population in (STANDARD, CENTRED, GENERAL):
-        steps = variance_route(score, population).steps
-        assert steps[-1].expression != steps[-2].expression
+@pytest.mark.parametrize("variable", [score, Sum(q[index] ** 2, (index, 1, d)), d * score])
+def test_rules_that_have_nothing_to_do_are_left_out(variable: Any) -> None:
+    """No step repeats the expression before it: a vector’s score with itself has no two factors to part."""
+    moments = (S.One, S.Zero, S.One, S.Zero, S(3))
+    population = Population({q: moments, k: moments}, d)
+    for route in (mean_route(variable, population), variance_route(variable, population)):
+        reached = [route.start, *(step.expression for step in route.steps)]
+        assert all(before != after for before, after in pairwise(reached))
+        assert Derivation(route.start, route.end, (route,)).examine().holds
+
+
+def test_a_route_says_what_is_independent() -> None:
+    """Where the parts of a product are not a query's and a key's, its rule says which they are."""
+    for build in (mean_route, variance_route):
+        rules = [step.rule for step in build(score, STANDARD, independence="These two are").steps]
+        assert "These two are" in rules
+        assert "Query and key are independent" not in rules
+        assert "Query and key are independent" in [step.rule for step in build(score, STANDARD).steps]

@@ -81,11 +81,12 @@ class Reference(Record):
 class Step(Record):
     """One step of a derivation: the expression reached, the rule that led there, how it was checked.
 
-    ``relation`` says how the expression stands to the one before it; "⇒" where it follows from it.
+    ``relation`` says how the expression stands to the one before it; "⇒" where it follows
+    from it, "⇔" where each follows from the other.
     ``reach`` says what the check covers: all values, exactly a few sizes, or numbers at a few points.
     """
 
-    relation: Literal["=", "⇒", "≤", "≥"] = "="
+    relation: Literal["=", "⇒", "⇔", "≤", "≥"] = "="
     latex: str
     plain: str
     rule: str

@@ -33,7 +33,7 @@ _REACHES: dict[Reach, str] = {
     "numerical": "numerically at a few points",
 }
 _COUNTS = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
-_RELATIONS = {"=": "$=$", "⇒": r"$\Rightarrow$", "≤": r"$\le$", "≥": r"$\ge$"}
+_RELATIONS = {"=": "$=$", "⇒": r"$\Rightarrow$", "⇔": r"$\Leftrightarrow$", "≤": r"$\le$", "≥": r"$\ge$"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,7 +103,7 @@ _NAMES = {
     r"\cdot": "·", r"\times": "×", r"\pm": "±", r"\le": "≤", r"\leq": "≤", r"\ge": "≥", r"\geq": "≥",
     r"\neq": "≠", r"\approx": "≈", r"\to": "→", r"\Rightarrow": "⇒", r"\infty": "∞", r"\sum": "sum",
     r"\prod": "product", r"\int": "integral", r"\sqrt": "√", r"\partial": "∂", r"\ldots": "…", r"\dots": "…",
-    r"\cdots": "…",
+    r"\cdots": "…", r"\iff": "⇔", r"\Leftrightarrow": "⇔",
     r"\quad": " ", r"\qquad": " ", r"\,": " ", r"\;": " ", r"\:": " ", r"\!": "", r"\ ": " ", r"\\": "; ",
     r"\left": "", r"\right": "", r"\{": "{", r"\}": "}", r"\mid": "|", r"\top": "T", r"\in": "in",
     r"\alpha": "α", r"\beta": "β", r"\gamma": "γ", r"\delta": "δ", r"\epsilon": "ε", r"\varepsilon": "ε",

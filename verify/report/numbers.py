@@ -84,9 +84,20 @@ def last_place(error: float) -> int:
 def exact(value: float, digits: int = 6) -> str:
     """Return a value that has no uncertainty, to at most ``digits`` significant digits, no padding.
 
+    What falls short of 1 by more than floating-point error is not rounded up to it: all its nines show, and
+    the digit after them.
+
     Raises:
         ValueError: the value is not finite.
     """
+    text = _rounded(value, digits)
+    if text != "1" or 1 - value < 1e-12:
+        return text
+    place = _magnitude(1 - _decimal(value))
+    return _at(_decimal(value), place, ROUND_FLOOR)
+
+
+def _rounded(value: float, digits: int) -> str:
     _refuse_nonsense(value, 0.0, value, value)
     power = _power_left_out(abs(value))
     return _significant(_decimal(value).scaleb(-power), digits) + _times(power)
@@ -95,9 +106,9 @@ def exact(value: float, digits: int = 6) -> str:
 def beside(value: float, error: float, digits: int = 6) -> str:
     """Return an exact value to one digit more than a measurement with this standard error carries."""
     if error == 0 or value == 0:
-        return exact(value, digits)
+        return _rounded(value, digits)
     wanted = _magnitude(_decimal(value)) - last_place(error) + 2
-    return exact(value, min(max(wanted, 3), 10))
+    return _rounded(value, min(max(wanted, 3), 10))
 
 
 def level(value: float) -> str:
@@ -129,7 +140,7 @@ def small(value: float) -> str:
 
 def percent(value: float) -> str:
     """Return a fraction as a percentage of at most four significant digits."""
-    return exact(value * 100, 4) + "%"
+    return _rounded(value * 100, 4) + "%"
 
 
 def power(value: float) -> str:

@@ -25,6 +25,7 @@ _SIGNS = {
     r"\ne": "is not", r"\neq": "is not", r"\approx": "is about", r"\sim": "is distributed as",
     r"\propto": "is proportional to", r"\in": "in", r"\subset": "lies in", r"\cap": "and", r"\cup": "or",
     r"\to": "goes to", r"\Rightarrow": "implies", r"\implies": "implies", r"\iff": "if and only if",
+    r"\Leftrightarrow": "if and only if",
     r"\infty": "infinity", r"\emptyset": "the empty set", r"\ell": "l", r"\dots": "and so on",
     r"\ldots": "and so on", r"\cdots": "and so on", r"\top": "T", r"\varepsilon": "epsilon",
     r"\varphi": "phi", r"\\": ";", r"\%": "percent", r"\substack": "", "{": "", "}": "",

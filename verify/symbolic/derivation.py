@@ -6,18 +6,27 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import mpmath
-from sympy import Eq, Expr, Ge, Le, N, S, simplify
+from sympy import Eq, Expr, Function, Ge, Le, N, Rel, S, simplify
 
 from verify.symbolic.expectation import degree_bound, evaluate, expanded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from verify.symbolic.expectation import Population
 
 
 Reach = Literal["general", "examples", "numerical"]
 """What a check covers: all values, exactly a few sizes, or numbers at a few points within rounding."""
+
+
+class Iff(Function):  # type: ignore[misc]  # SymPy has no types
+    """That two propositions are equivalent, in this order; SymPy's own sorts them."""
+
+    nargs = 2
+
+    def _latex(self, printer: Any) -> str:
+        return r" \iff ".join(printer.doprint(one) for one in self.args)
 
 
 class Checker(Protocol):
@@ -130,13 +139,13 @@ class Step:
     """An expression, the rule that leads to it from the one before, and how that is checked.
 
     ``relation`` is "=", "≤" or "≥" to the expression before or, where it follows without being comparable,
-    "⇒".
+    "⇒", or "⇔" where each follows from the other.
     """
 
     expression: Any
     rule: str
     check: Checker
-    relation: Literal["=", "⇒", "≤", "≥"] = "="
+    relation: Literal["=", "⇒", "⇔", "≤", "≥"] = "="
 
 
 @dataclass(frozen=True)
@@ -146,6 +155,18 @@ class Route:
     title: str
     start: Any
     steps: tuple[Step, ...]
+
+    @classmethod
+    def telling(cls, title: str, start: Any, steps: Iterable[Step]) -> Route:
+        """Return the route with those of ``steps`` that change the form of what they are applied to.
+
+        For rules applied in turn to whatever expression is given: not each has something to do each time.
+        """
+        kept: list[Step] = []
+        for step in steps:
+            if step.expression != (kept[-1].expression if kept else start):
+                kept.append(step)
+        return cls(title, start, tuple(kept))
 
     @property
     def end(self) -> Any:
@@ -208,7 +229,9 @@ class Derivation:
 
     @property
     def equation(self) -> Any:
-        """Subject and result as one equation or inequality, unevaluated."""
+        """Subject and result as one equation, equivalence or inequality, unevaluated."""
+        if isinstance(self.subject, Rel):
+            return Iff(self.subject, self.result)
         kind = {"=": Eq, "≤": Le, "≥": Ge}[self.relation]
         return kind(self.subject, self.result, evaluate=False)
 
@@ -244,7 +267,7 @@ class Derivation:
         wrong = [] if any(steps for _, steps in routes) else ["it has no steps"]
         if not any(route.start == self.subject for route in self.routes):
             wrong.append("no route starts at its subject")
-        taken = {step.relation for route in self.routes for step in route.steps} - {"=", "⇒"}
+        taken = {step.relation for route in self.routes for step in route.steps} - {"=", "⇒", "⇔"}
         if taken - {self.relation}:
             wrong.append(f"its routes show {', '.join(sorted(taken))}, and it states {self.relation}")
         return wrong

@@ -33,11 +33,11 @@ def distribution(density: Callable[[float], float], points: Array) -> Array:
     return found
 
 
-def below(dimension: int, point: float) -> float:
+def below(dimension: float, point: float) -> float:
     """Return P(q·k ≤ ``point``) by averaging the normal law over the query's squared length.
 
     The mixture that the claim on the law derives; unlike the density it stays within floating point in
-    thousands of dimensions.
+    thousands of dimensions. Between whole dimensions the chi-square law of that many draws a smooth curve.
     """
     squared_length = stats.chi2(dimension)
     edges = squared_length.ppf([1e-18, 0.01, 0.5, 0.99]), squared_length.isf(1e-18)

@@ -45,6 +45,11 @@ class _MinusLast(Printer):  # type: ignore[misc]  # SymPy has no types
 
 
 class _Latex(_MinusLast, LatexPrinter):  # type: ignore[misc]  # SymPy has no types
+    def _print_Symbol(self, expr: Any, style: str = "plain") -> str:  # noqa: N802
+        # A name with a command in it is LaTeX already; SymPy would read all after its "_" as an index.
+        name: str = expr.name
+        return name if "\\" in name else str(super()._print_Symbol(expr, style))
+
     def _print_Indexed(self, expr: Any) -> str:  # noqa: N802  # SymPy dispatches by this name
         return rf"{self._print(expr.base)}_{{{','.join(map(self._print, expr.indices))}}}"
 

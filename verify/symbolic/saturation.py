@@ -203,8 +203,11 @@ def inverse_length() -> Route:
     )
 
 
-def of_two_keys(dimension: int, scale: float) -> float:
-    """Return E‖J‖² for two keys: the mean of ``OF_GAP`` over normal gaps, and over the query's length."""
+def of_two_keys(dimension: float, scale: float) -> float:
+    """Return E‖J‖² for two keys: the mean of ``OF_GAP`` over normal gaps, and over the query's length.
+
+    Between whole dimensions the chi law of that many draws a smooth curve.
+    """
     length = stats.chi(dimension)
     gaps, gap_weights = _gauss(0.0, 40.0)
     lengths, length_weights = _gauss(float(length.ppf(1e-16)), float(length.isf(1e-16)))

@@ -37,39 +37,59 @@ def one_product() -> Indexed:
     return q[index] * k[index]
 
 
-def mean_route(variable: Any, population: Population, title: str = "Index by index") -> Route:
-    """Return E[variable] step by step: linearity, independence, the assumed moments."""
+INDEPENDENCE = "Query and key are independent"
+
+
+def mean_route(
+    variable: Any,
+    population: Population,
+    title: str = "Index by index",
+    *,
+    independence: str = INDEPENDENCE,
+) -> Route:
+    """Return E[variable] step by step: linearity, independence, the assumed moments.
+
+    ``independence`` says which components are independent, where these are not a query's and a key's.
+    """
     check = Expansion(population)
     split = by_index(E(variable), population)
     apart = by_component(split, population)
     known = by_moments(apart, population)
-    return Route(
+    return Route.telling(
         title,
         E(variable),
         (
             Step(split, "Linearity: the dimensions contribute alike", check),
-            Step(apart, "Query and key are independent", check),
+            Step(apart, independence, check),
             Step(known, "Moments of the components", check),
         ),
     )
 
 
-def variance_route(variable: Any, population: Population, title: str = "Index by index") -> Route:
-    """Return Var(variable) step by step, from its definition to a factored result."""
+def variance_route(
+    variable: Any,
+    population: Population,
+    title: str = "Index by index",
+    *,
+    independence: str = INDEPENDENCE,
+) -> Route:
+    """Return Var(variable) step by step, from its definition to a factored result.
+
+    ``independence`` says which components are independent, where these are not a query's and a key's.
+    """
     check = Expansion(population)
     unfolded = unfold(Var(variable))
     split = by_index(unfolded, population)
     apart = by_component(split, population)
     known = by_moments(apart, population)
-    steps = [
+    steps = (
         Step(unfolded, "Definition of the variance", check),
         Step(split, "Equal and different indices apart: different dimensions are independent", check),
-        Step(apart, "Query and key are independent", check),
+        Step(apart, independence, check),
         Step(known, "Moments of the components", check),
-    ]
-    if factor(known) != known:
-        steps.append(Step(factor(known), "Collecting terms", Identity()))
-    return Route(title, Var(variable), tuple(steps))
+        Step(factor(known), "Collecting terms", Identity()),
+    )
+    return Route.telling(title, Var(variable), steps)
 
 
 def kurtosis_route(population: Population, title: str = "Index by index") -> Route:
@@ -78,7 +98,7 @@ def kurtosis_route(population: Population, title: str = "Index by index") -> Rou
     start = E(score**4) / E(score**2) ** 2
     split = by_index(start, population)
     known = by_moments(by_component(split, population), population)
-    return Route(
+    return Route.telling(
         title,
         start,
         (

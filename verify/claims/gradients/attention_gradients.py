@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sympy import S, Sum
+from sympy import Mul, S, Sum
 
 from verify.claim import Claim, Findings
 from verify.conditions import VASWANI
@@ -43,7 +43,7 @@ from verify.symbolic.attention import (
 )
 from verify.symbolic.derivation import Derivation, Identity, Route, Step
 from verify.symbolic.jacobian import SQUARES, Surplus
-from verify.symbolic.printing import Ordered
+from verify.symbolic.printing import Ordered, plain
 from verify.symbolic.scores import d
 from verify.symbolic.softmax import i, n, p
 
@@ -110,7 +110,7 @@ def _bounded() -> Route:
 def _same_scores() -> Route:
     return Route(
         "Queries over t and keys times t: the same scores, so the same probabilities",
-        c * Sum(Q[a, h] / t * (t * K[j, h]), (h, 1, d)),
+        c * Sum(Mul(Q[a, h] / t, t * K[j, h], evaluate=False), (h, 1, d)),
         (Step(c * Sum(Q[a, h] * K[j, h], (h, 1, d)), "The factors cancel", Identity()),),
     )
 
@@ -172,7 +172,8 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa:
             ("derived", derived[base], "the derived formula"),
             ("code", coded[base], "the code's formula"),
         ):
-            label = f"largest difference of an entry of ${base}$: {words} against complex steps of attention"
+            entry = f"an entry of ${plain(base)}$"
+            label = f"largest difference of {entry}: {words} against complex steps of attention"
             checks.append(_difference(f"{kind}-{name}", label, found, stepped[base]))
     cells = {dimension: _cell(dimension) for dimension in DIMENSIONS}
     bound = derivation.lemmas[4].end / g**2
@@ -213,7 +214,7 @@ def _grown(derivation: Derivation) -> tuple[Exact, Exact]:
     return tuple(  # type: ignore[return-value]  # one for each of two
         Exact(
             f"{name}-times-t",
-            rf"$\|{base}\|$ with queries over $t$ and keys times $t$, over what it was",
+            rf"$\|{plain(base)}\|$ with queries over $t$ and keys times $t$, over what it was",
             settings,
             prediction(factor),
             float(np.linalg.norm(after) / np.linalg.norm(before[base])),
@@ -240,7 +241,7 @@ def _cell(dimension: int) -> Cell:
 
 def _controls(derived: dict[Any, Array], stepped: dict[Any, Array], unscaled: Cell) -> tuple[Control, ...]:
     logistic = derived[P] * (1 - derived[P]) * derived[DP]
-    plain = derived[DS] @ derived[K]
+    unscaled_sum = derived[DS] @ derived[K]
     return (
         Control(
             "the gradient of the values grows with the scores without bound: in the mean square it is what "
@@ -262,7 +263,9 @@ def _controls(derived: dict[Any, Array], stepped: dict[Any, Array], unscaled: Ce
         ),
         Control(
             "the scale acts forwards only, and the gradient of the queries is $dS\\cdot K$ without it",
-            _difference("scale-forwards-only", "largest difference of an entry of $dQ$", plain, stepped[DQ]),
+            _difference(
+                "scale-forwards-only", "largest difference of an entry of $dQ$", unscaled_sum, stepped[DQ]
+            ),
         ),
     )
 

@@ -50,7 +50,7 @@ def derive() -> Derivation:
 
 
 @cache
-def _exact(dimension: int, scale: float) -> float:
+def _exact(dimension: float, scale: float) -> float:
     return of_two_keys(dimension, scale)
 
 
@@ -165,7 +165,7 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
     )
     of_two = ("limit-of-two", "limit of σ times the mean, for two keys", number(derivation.result, 2))
     return tuple(
-        Fact(id=name, what=what, latex=f"{value:.6f}", value=value) for name, what, value in (of_two, *means)
+        Fact(id=name, what=what, latex=f"{value:.6g}", value=value) for name, what, value in (of_two, *means)
     )
 
 
@@ -186,8 +186,8 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
             "close to the derived limit; measured points lie on both curves.",
             NORM,
             (
-                curve("scaled", "truth", lambda x: _exact(round(x), round(x) ** -0.5), span, 15),
-                curve("unscaled", "truth", lambda x: _exact(round(x), 1.0), span, 15),
+                curve("scaled", "truth", lambda x: _exact(x, x**-0.5), span, 15),
+                curve("unscaled", "truth", lambda x: _exact(x, 1.0), span, 15),
                 curve(r"limit $M_2/(3\sqrt{d_k})$", "other", lambda x: top / math.sqrt(x), span),
                 measured(found("scaled"), ""),
                 measured(found("unscaled"), "measured"),
@@ -209,10 +209,10 @@ CLAIM = Claim(
         "to a constant."
     ),
     meaning=(
-        "What a row can pass on to its scores does not depend on the dimension if they are scaled, and fades "
-        "if they are not. But it fades slowly, not exponentially: the mean lives from rare rows whose two "
-        "largest scores nearly tie. And it falls below the scaled value late when there are many keys, since "
-        "an almost uniform row passes on little as well: 64 keys in 16 dimensions still pass on more "
+        "As the dimension grows, what a row can pass on to its scores soon settles if they are scaled, and "
+        "fades if they are not. But it fades slowly, not exponentially: the mean lives from rare rows whose "
+        "two largest scores nearly tie. And it falls below the scaled value late when there are many keys, "
+        "since an almost uniform row passes on little as well: 64 keys in 16 dimensions still pass on more "
         "unscaled. All this is for random queries and keys, as at the start of training."
     ),
     assumptions=(

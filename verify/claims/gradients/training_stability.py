@@ -148,6 +148,10 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa:
             "division by $d_k$ makes training impossible",
             _any_rate("over-scaled-never-succeeds", WHOLE, HALF, "≤"),
         ),
+        Control(
+            "training succeeds at more rates with scaling in every dimension, such as 4",
+            _duel(4, "helps-in-every-dimension", SUCCESSES, more),
+        ),
     ]
     if tolerance < 0.02:
         checks += [
@@ -159,9 +163,6 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa:
             replace(_duel(4, "success-rate-reversed-d4", SUCCESSES, more), relation="≤"),
             _duel(4, "steps-to-loss-d4", MEAN_STEPS, fewer),
         ]
-        everywhere = _duel(4, "helps-in-every-dimension", SUCCESSES, more)
-        what = "training succeeds at more rates with scaling in every dimension, such as 4"
-        controls.append(Control(what, everywhere))
     if tolerance < 0.005:
         checks += [
             _gap(

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from sympy import S, Sum, exp, log
+from sympy import S, Sum, exp, log, simplify
 
 from verify.claim import Claim, Findings
 from verify.conditions import INDEPENDENT, NORMAL_COMPONENTS
@@ -17,7 +17,7 @@ from verify.montecarlo.components import NORMAL
 from verify.montecarlo.estimands import Smooth, component
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Relation, Tolerance
 from verify.montecarlo.rows import CausalRows
-from verify.symbolic.derivation import Derivation, Identity, Route, Step
+from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.expectation import E
 from verify.symbolic.printing import Ordered
 from verify.symbolic.softmax import Quadrature, i, n, p, s, sigma
@@ -28,6 +28,10 @@ NAT = Tolerance(2.0, 1.0, "one nat")
 ENTROPY = -Sum(p[i] * log(p[i]), (i, 1, n))
 SQUARES = Sum(p[i] ** 2, (i, 1, n))
 t = Ordered("t", "t", integer=True, positive=True)
+
+
+def _is_that_of_row_t(before: Any, after: Any) -> bool:
+    return bool(simplify(before.subs({n: t, sigma: 1}) - after) == S.Zero)
 
 
 def derive() -> Derivation:
@@ -53,8 +57,15 @@ def derive() -> Derivation:
     )
     row = Route(
         "Row t of a causal mask",
-        log(n).subs(n, t) - S.Half,
-        (Step(log(t) - S.Half, r"$n = t$ keys, and scaled scores have $\sigma = 1$", Identity()),),
+        route.end,
+        (
+            Step(
+                log(t) - S.Half,
+                r"$n = t$ keys, and scaled scores have $\sigma = 1$",
+                By("SymPy puts both in", _is_that_of_row_t),
+                "⇒",
+            ),
+        ),
     )
     return Derivation(E(ENTROPY), route.end, (route,), lemmas=(row,), relation="≥")
 

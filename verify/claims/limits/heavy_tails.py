@@ -196,10 +196,10 @@ CLAIM = Claim(
     order=70,
     title="Components without a second moment have no variance to scale",
     statement=(
-        r"The product of two independent Cauchy components has the density $2\ln|x|/(\pi^2(x^2 - 1))$, "
-        r"whose second moment "
-        r"is infinite: no scale gives such scores a variance of 1, and at 64 dimensions more than half of "
-        r"them lie beyond $\pm 10$ after division by $\sqrt{d_k}$."
+        r"The product of two independent Cauchy components has the density $2\ln x/(\pi^2(x^2 - 1))$ at "
+        r"$x > 0$ and the same at $-x$. Its second moment is infinite: no scale gives such scores a variance "
+        r"of 1, and at 64 dimensions more than half of them lie beyond $\pm 10$ after division by "
+        r"$\sqrt{d_k}$."
     ),
     meaning=(
         "The theory of scaling is a theory of second moments. Where they do not exist, an estimate of the "

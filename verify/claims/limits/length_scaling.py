@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sympy import Rational, S, Sum, exp, log, sqrt
+from typing import Any
+
+from sympy import Rational, S, Sum, exp, log, simplify, sqrt
 
 from verify.claim import Claim, Findings
 from verify.designs import prediction, threshold
@@ -12,7 +14,7 @@ from verify.montecarlo.components import NORMAL
 from verify.montecarlo.distribution_free import Bounded
 from verify.montecarlo.experiment import Control, Experiment, Prediction, Quantity, Relation, Tolerance
 from verify.montecarlo.rows import NormalRows
-from verify.symbolic.derivation import Derivation, Identity, Route, Step
+from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.expectation import E
 from verify.symbolic.softmax import Quadrature, i, largest, n, p, s, sigma
 
@@ -25,10 +27,13 @@ WEIGHT = Tolerance(1.0, 1.0, "a probability of 1")
 SQUARES = Sum(p[i] ** 2, (i, 1, n))
 
 
+def _keeps(before: Any, after: Any) -> bool:
+    return bool(simplify(before.subs(sigma, TIMES * sqrt(2 * log(n))) - after) == S.Zero)
+
+
 def derive() -> Derivation:
     """Derive that a spread of a multiple of √(2 ln n) keeps a share of the weight on few keys."""
     subject = E(SQUARES)
-    grown = TIMES * sqrt(2 * log(n))
     route = Route(
         r"Independent normal scores of standard deviation $\sigma$",
         subject,
@@ -50,8 +55,15 @@ def derive() -> Derivation:
     )
     choice = Route(
         rf"With $\sigma = {TIMES}\sqrt{{2\ln n}}$",
-        1 - sqrt(2 * log(n)) / grown,
-        (Step(1 - Rational(1, TIMES), "the number of keys cancels", Identity()),),
+        route.end,
+        (
+            Step(
+                1 - Rational(1, TIMES),
+                "The number of keys cancels",
+                By("SymPy puts the spread in", _keeps),
+                "⇒",
+            ),
+        ),
     )
     return Derivation(
         subject,

@@ -124,7 +124,7 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     return (
         against_dimension(
             "above-the-others",
-            "A token's score with itself stands far above the spread of the others",
+            "A token’s score with itself grows past the spread of the others, from nine dimensions on",
             "The mean score of a vector with itself is the dimension, a straight line; three standard "
             "deviations of scores with independent keys grow only like its root and stay below from nine on.",
             r"score",

@@ -37,7 +37,7 @@ def _route(title: str, start: Any) -> Route:
     check = Expansion(POPULATION)
     split = by_index(start, POPULATION)
     known = by_moments(by_component(split, POPULATION), POPULATION)
-    return Route(
+    return Route.telling(
         title,
         start,
         (

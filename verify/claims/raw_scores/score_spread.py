@@ -8,7 +8,25 @@ from typing import Any
 
 import numpy as np
 from scipy import optimize
-from sympy import Integral, Rational, S, Symbol, diff, erfinv, integrate, log, simplify, sqrt
+from sympy import (
+    Function,
+    Integral,
+    Limit,
+    Rational,
+    S,
+    Symbol,
+    cos,
+    diff,
+    erfinv,
+    exp,
+    integrate,
+    limit,
+    log,
+    oo,
+    pi,
+    simplify,
+    sqrt,
+)
 
 from verify.claim import Claim, Findings
 from verify.conditions import INDEPENDENT
@@ -37,6 +55,8 @@ _CELLS = 2048
 """Intervals into which (0, 1) is cut to convolve the law of a product numerically."""
 
 u, v = Symbol("u", positive=True), Symbol("v", positive=True)
+t = Symbol("t", real=True)
+phi = Function("phi")
 PRODUCT = u - u * log(u)
 """P(xy ≤ u) for independent x and y from U(0, 1)."""
 
@@ -47,8 +67,45 @@ def _is_the_area(before: Any, after: Any) -> bool:
     return bool(simplify(before.doit() - area) == S.Zero and simplify(after - area) == S.Zero)
 
 
+def _in_the_limit(before: Any, after: Any) -> bool:
+    """Put in what is known of any such function, its remainder with a factor that stays bounded."""
+    bounded = Symbol("r")
+    known = before.args[0].replace(phi, lambda at: 1 - at**2 / 2 + bounded * at**3)
+    return bool(simplify(limit(known, d, oo) - after) == S.Zero)
+
+
+def _is_the_normal_point(before: Any, after: Any) -> bool:
+    """Invert the function to its density, and integrate that up to the point."""
+    place = Symbol("x", real=True)
+    density = integrate(exp(before) * cos(t * place), (t, 0, oo)) / pi
+    return bool(simplify(integrate(density, (place, -oo, after)) - Rational(95, 100)) == S.Zero)
+
+
+def _in_many_dimensions() -> Route:
+    """Return where the 95% point lies in the limit, in standard deviations above the mean."""
+    return Route(
+        r"A score in many dimensions, less its mean and over its standard deviation: the logarithm of its "
+        r"characteristic function",
+        Limit(d * log(phi(t / sqrt(d))), d, oo),
+        (
+            Step(
+                -(t**2) / 2,
+                r"$\phi$ belongs to one product, less its mean and over its standard deviation; its third "
+                r"moment is finite, so that $\phi(u) = 1 - u^2/2 + O(u^3)$",
+                By("SymPy takes the limit", _in_the_limit),
+            ),
+            Step(
+                NORMAL_POINT,
+                "That is the normal law’s, and so the 95% point tends to that of the normal law",
+                By("SymPy inverts the function and integrates the density", _is_the_normal_point),
+                "⇒",
+            ),
+        ),
+    )
+
+
 def derive() -> Derivation:
-    """Derive the variance, which sets the width, and the law of one product of uniform components."""
+    """Derive the variance, which sets the width, how many deviations that is, and a single product's law."""
     route = variance_route(score, GENERAL)
     product = Route(
         r"One product of components from $U(0, 1)$: $P(q_i k_i \le u)$",
@@ -66,9 +123,9 @@ def derive() -> Derivation:
         Var(score),
         route.end,
         (route,),
-        lemmas=(product,),
-        beyond="the 95% points themselves are computed numerically from the exact law of the scores, or from "
-        "that of one product, and measured.",
+        lemmas=(product, _in_many_dimensions()),
+        beyond="the 95% points at a given dimension, which are computed numerically from the exact law of "
+        "the scores, or from that of one product, and measured.",
     )
 
 
@@ -124,7 +181,7 @@ def _in_deviations(derivation: Derivation, law: ComponentLaw, n: int, found: flo
         f"{name}-deviations-d{n}",
         IN_DEVIATIONS,
         (("d_k", n), ("components", law.name)),
-        prediction(NORMAL_POINT),
+        prediction(derivation.lemmas[1].end),
         found / _deviation(derivation, law, n),
         rounding=0.01,
     )

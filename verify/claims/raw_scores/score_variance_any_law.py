@@ -82,9 +82,9 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     for law in STANDARD_LAWS:
         slug = _slug(law)
         cells = [score_cell(n, law, law, tolerance, prefix=f"{slug}-") for n in DIMENSIONS]
-        points = variances(cells, LABEL, partial(result.subs, d), name=f"{slug}-variance")
-        slope = linear_law(result, (DIMENSIONS[0], DIMENSIONS[-1]), f"{slug}-")[0]
         label = f"{LABEL}, {law.name} components"
+        points = variances(cells, label, partial(result.subs, d), name=f"{slug}-variance")
+        slope = linear_law(result, (DIMENSIONS[0], DIMENSIONS[-1]), f"{slug}-")[0]
         checks += [*points, *fits(points, DIMENSIONS, label, (slope, exponent(result, f"{slug}-")))]
         if law is LAPLACE:
             laplace = points[-1]

@@ -81,16 +81,17 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     checks: list[Any] = []
     for name, query, key, dimensions in groups:
         law = _at(derivation.result, query, key)
+        label = f"{LABEL}, {query.name} components" if query is key else LABEL
         cells = [score_cell(n, query, key, tolerance, prefix=f"{name}-") for n in dimensions]
         points = tuple(
             replace(point, tolerance=COARSE) if one.d >= 1000 else point
             for one, point in zip(
-                cells, variances(cells, LABEL, partial(law.subs, d), name=f"{name}-variance"), strict=True
+                cells, variances(cells, label, partial(law.subs, d), name=f"{name}-variance"), strict=True
             )
         )
         checks += points
         if name == "uniform":
-            checks += fits(points, dimensions, LABEL, linear_law(law, (1, dimensions[-1]), "uniform-"))
+            checks += fits(points, dimensions, label, linear_law(law, (1, dimensions[-1]), "uniform-"))
             checks += _means(cells, query, key)
             hundred = cells[dimensions.index(100)]
             truth = float(law.subs(d, 100))

@@ -176,7 +176,7 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
         Fact(
             id="f-test-p",
             what="one-sided p-value of the F test that the second variance is larger",
-            latex=f"{p:.3f}",
+            latex=f"{p:.6g}",
             value=p if math.isfinite(p) else 1.0,
         ),
     )

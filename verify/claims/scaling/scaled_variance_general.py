@@ -73,13 +73,14 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             )
             for n in DIMENSIONS
         ]
-        points = variances(cells, LABEL, _level(level), name=f"{name}-variance")
+        label = f"{LABEL}, {query.name} components"
+        points = variances(cells, label, _level(level), name=f"{name}-variance")
         rise = Tolerance(1.0, float(level) / DIMENSIONS[-1], "the level over the largest $d_k$")
         slope = Wanted(f"{name}-slope", "slope", "line", "slope", diff(level, d), rise)
-        checks += [*points, *fits(points, DIMENSIONS, f"{LABEL}, {query.name} components", (slope,))]
+        checks += [*points, *fits(points, DIMENSIONS, label, (slope,))]
         last = cells[-1]
     uniform = _of_product(derivation, UNIT_INTERVAL, UNIT_INTERVAL)
-    wrong = partial(Quantity, label=LABEL, cell=last.cell, estimand=last.variance)
+    wrong = partial(Quantity, label=label, cell=last.cell, estimand=last.variance)
     spread = exactly(UNIT_INTERVAL.variance) ** 2
     controls = (
         Control(

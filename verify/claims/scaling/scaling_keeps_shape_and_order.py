@@ -63,7 +63,7 @@ def derive() -> Derivation:
     scaled = Route(
         "and of two scaled scores",
         c * s[1] - c * s[2],
-        (Step(c * (s[1] - s[2]), "The spacing shrinks by the factor", Identity()),),
+        (Step(c * (s[1] - s[2]), "The differences are multiplied by the factor", Identity()),),
     )
     return Derivation(order.start, order.end, (order,), lemmas=(odds, scaled))
 
@@ -141,8 +141,8 @@ CLAIM = Claim(
     statement=(
         "For any factor $c > 0$, $cs_i > cs_j$ exactly when $s_i > s_j$: the score matrix keeps its shape, "
         "every row "
-        r"its ranking and its largest entry. Only the differences shrink, and these are all that the "
-        r"softmax sees."
+        r"its ranking and its largest entry. The differences are multiplied by $c$, and these are "
+        r"all that the softmax sees."
     ),
     meaning=(
         "Scaling never decides which key wins, only by how much. Nor does it make all scores small: at 64 "

@@ -228,11 +228,9 @@ CLAIM = Claim(
     ),
     meaning=(
         r"$p(1-p)$ is what a gradient is multiplied with on its way through the softmax. At a given large "
-        r"gap it is "
-        "exponentially small; on average over random gaps it is not, because now and then two scores come "
-        "close. Twice "
-        "the spread halves the average. Talk of gradients that vanish exponentially describes the typical "
-        "row only."
+        r"gap it is exponentially small; on average over random gaps it is not, because now and then two "
+        r"scores come close. Once the spread is large, twice the spread halves the average. Talk of "
+        r"gradients that vanish exponentially describes the typical row only."
     ),
     assumptions=(
         Assumption(id="normal", text=r"Both scores are independent and normal with deviation $\sigma$."),
