@@ -131,6 +131,7 @@ def spoken(latex: str) -> str:
 
 
 _ROOT = re.compile(r"\\sqrt\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
+_DRAWN = _NAMES | {r"\sum": "Σ", r"\prod": "Π", r"\int": "∫", r"\in": "∈"}
 _KEPT = frozenset([r"\mathrm", r"\,", r"\;", r"\:", r"\ ", r"\quad", r"\qquad"])
 
 
@@ -147,7 +148,7 @@ def _character(name: re.Match[str]) -> str:
     command = name[0].rstrip() or name[0]
     if command in _KEPT:
         return command
-    sign = _NAMES.get(command)
+    sign = _DRAWN.get(command)
     if sign is None:
         return name[0]
     return rf"\mathrm{{{sign}}}" if len(sign) == 1 and sign.isalpha() else sign
