@@ -8,6 +8,7 @@ from tests.report.builders import check, exact_check
 from tests.report.records import CLAIMS, PAIRWISE, record
 from tests.report.score_variance import SCORE_VARIANCE
 from verify.evidence import Settings, Verdict
+from verify.report.cards import card
 from verify.report.latex import pieces
 from verify.report.numbers import GAP, NO_BREAK
 from verify.report.tables import aligned, groups
@@ -225,3 +226,13 @@ def test_every_formula_is_found() -> None:
     assert any("\\varphi" in text for text in found)
     assert "The variance of a score is $d_k$" in found
     assert all("$" in text or "\\" in text or "=" in text for text in found)
+
+
+def test_screen_readers_hear_the_titles_of_routes_in_words() -> None:
+    """What names a list of steps to a screen reader holds no LaTeX."""
+    derivation = SCORE_VARIANCE.derivation
+    route = derivation.routes[0].model_copy(update={"title": r"One step, times $\sqrt{c}$"})
+    claim = SCORE_VARIANCE.model_copy(
+        update={"derivation": derivation.model_copy(update={"routes": (route,)})}
+    )
+    assert card(claim, "1.1").routes[0].label == "Steps: One step, times square root of c"

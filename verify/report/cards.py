@@ -42,9 +42,10 @@ class StepView:
 
 @dataclass(frozen=True, slots=True)
 class RouteView:
-    """One chain of steps from the expression it starts with."""
+    """One chain of steps from the expression it starts with; ``label`` is what a screen reader calls it."""
 
     title: Prose
+    label: str
     start: Tex
     steps: tuple[StepView, ...]
 
@@ -204,6 +205,7 @@ def _headline_label(claim: ClaimRecord, call: Check | None) -> str:
 def _route(route: Route) -> RouteView:
     return RouteView(
         title=Prose(route.title),
+        label=f"Steps: {said_prose(route.title)}",
         start=Tex(route.start_latex),
         steps=tuple(
             StepView(
