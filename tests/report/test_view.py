@@ -241,7 +241,10 @@ def test_screen_readers_hear_the_titles_of_routes_in_words() -> None:
 
 def test_settings_of_all_checks_are_said_once() -> None:
     """What all checks, or all simulated ones, have alike stands above the table and not in each title."""
-    long = {"task": "find the copied one of many tokens, noise 0.3", "goal": "mean loss below 0.2"}
+    long: dict[str, int | float | str] = {
+        "task": "find the copied one of many tokens, noise 0.3",
+        "goal": "mean loss below 0.2",
+    }
     made = [check(f"c{n}", 1, 1, quantity=f"share {n}", cell={"d_k": n, **long}) for n in (1, 2)]
     other = check("e", 1, 1, method="exact", cell={"d_k": 3})
     (said,) = shared([*made, other])
@@ -256,7 +259,10 @@ def test_settings_of_all_checks_are_said_once() -> None:
 
 def test_neighbours_with_the_same_long_settings_share_a_head() -> None:
     """Where not all checks have the settings, those that follow one another say them once."""
-    long = {"task": "find the copied one of many tokens, noise 0.3", "goal": "mean loss below 0.2"}
+    long: dict[str, int | float | str] = {
+        "task": "find the copied one of many tokens, noise 0.3",
+        "goal": "mean loss below 0.2",
+    }
     made = [check(f"c{n}", 1, 1, quantity=f"share {n}", cell=long) for n in (1, 2)]
     (head, rest) = groups("c", [*made, check("c3", 1, 1, quantity="share 3", cell={"d_k": 3})])
     assert head.title is not None
