@@ -13,6 +13,8 @@ from verify.errors import RenderError
 from verify.evidence import Axis, Figure, Layer
 from verify.report.figures import draw
 from verify.report.labels import spread
+from verify.resources import folder
+from verify.results import load
 
 FIGURE = SCORE_VARIANCE.series[0]
 KINDS = Figure(
@@ -110,6 +112,31 @@ def test_bad_latex_in_a_label_is_an_error() -> None:
     broken = FIGURE.model_copy(update={"x": Axis(label=r"$\frac{a$", scale="log")})
     with pytest.raises(RenderError, match="figure line"):
         draw(broken, "x.")
+
+
+def test_a_long_label_breaks_between_words_only() -> None:
+    """A formula stays in one piece in whatever line it comes to stand, its sums drawn as a sign."""
+    label = r"bound, as the label says, $\mathbb{E}\sum p_j - 1/(2\sigma\sqrt{\pi})$"
+    svg = draw(
+        FIGURE.model_copy(update={"layers": (FIGURE.layers[0].model_copy(update={"label": label}),)}), "x."
+    )
+    assert "Σ" in svg
+    assert _raw_latex(svg) == ""
+    lines = {text.strip() for text in ET.fromstring(svg).itertext()}  # noqa: S314
+    assert "bound, as the label says," in lines
+
+
+def test_no_figure_of_the_catalogue_shows_latex() -> None:
+    """What the reference run drew holds no backslash, dollar sign or brace among its drawn texts."""
+    record = load(folder("reference") / "results.json")
+    figures = {f"{claim.id}.{figure.id}": figure for claim in record.claims for figure in claim.series}
+    assert len(figures) > 20
+    assert {name: raw for name, figure in figures.items() if (raw := _raw_latex(draw(figure, "x.")))} == {}
+
+
+def _raw_latex(svg: str) -> str:
+    texts = ET.fromstring(svg).itertext()  # noqa: S314
+    return " ".join(text.strip() for text in texts if re.search(r"[\\${}]", text))
 
 
 def test_values_that_a_log_axis_cannot_show() -> None:

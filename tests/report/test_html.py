@@ -12,7 +12,7 @@ from verify.evidence import Reference, RunRecord
 from verify.report import html
 from verify.report.html import render_html
 
-VOID = {"meta", "link", "br", "wbr", "img", "input", "hr"}
+VOID = {"meta", "col", "link", "br", "wbr", "img", "input", "hr"}
 
 
 class Reader(HTMLParser):

@@ -1,5 +1,7 @@
 """LaTeX in prose is found, long formulas break where mathematicians break them, formulas can be read out."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -65,3 +67,20 @@ def test_a_formula_without_a_place_to_break_stays() -> None:
     assert in_lines(r"\left(a + b = c\right)", len, 5) == r"\left(a + b = c\right)"
     aligned = r"\begin{aligned} a &= b \\ c &= d \end{aligned}"
     assert in_lines(aligned, len, 5) == aligned
+
+
+def test_a_wide_fraction_breaks_above_its_bar() -> None:
+    """What is too wide above or below a bar gets lines of its own there; beside brackets it is left alone."""
+    above = r"\begin{aligned} & aaaaaaaaaa  \\ & \qquad {} + bbbbbbbbbb \end{aligned}"
+    fraction = r"\frac{aaaaaaaaaa + bbbbbbbbbb}{cc}"
+    broken = in_lines(fraction, _drawn_width, 14)
+    assert broken == rf"\frac{{{above}}}{{cc}}"
+    assert in_lines(f"x = {fraction}", _drawn_width, 14) == f"x = {broken}"
+    for kept in (r"\left[\frac{aaaaaaaaaa + bbbbbbbbbb}{cc}\right]", r"\frac{aaaaaaaaaa + bbbbbbbbb}2"):
+        assert in_lines(kept, _drawn_width, 14) == kept
+
+
+def _drawn_width(latex: str) -> float:
+    """Return the letters of the widest line."""
+    parts = re.split(r"\\\\|\}\{", re.sub(r"\\qquad", "", latex))
+    return max(len(re.sub(r"\\[a-z]+|\W", "", part)) for part in parts)

@@ -8,9 +8,11 @@ from tests.report.builders import check, exact_check
 from tests.report.records import CLAIMS, PAIRWISE, record
 from tests.report.score_variance import SCORE_VARIANCE
 from verify.evidence import Settings, Verdict
+from verify.report.cards import card
+from verify.report.columns import aligned, check_columns
 from verify.report.latex import pieces
 from verify.report.numbers import GAP, NO_BREAK
-from verify.report.tables import aligned, groups
+from verify.report.tables import common_settings, groups, shared
 from verify.report.view import formulas, view
 from verify.report.words import cell_text, closest_call, largest_deviation, sentence, tolerance_text
 
@@ -228,3 +230,54 @@ def test_every_formula_is_found() -> None:
     assert any("\\varphi" in text for text in found)
     assert "The variance of a score is $d_k$" in found
     assert all("$" in text or "\\" in text or "=" in text for text in found)
+
+
+def test_screen_readers_hear_the_titles_of_routes_in_words() -> None:
+    """What names a list of steps to a screen reader holds no LaTeX."""
+    derivation = SCORE_VARIANCE.derivation
+    route = derivation.routes[0].model_copy(update={"title": r"One step, times $\sqrt{c}$"})
+    claim = SCORE_VARIANCE.model_copy(
+        update={"derivation": derivation.model_copy(update={"routes": (route,)})}
+    )
+    assert card(claim, "1.1").routes[0].label == "Steps: One step, times square root of c"
+
+
+def test_settings_of_all_checks_are_said_once() -> None:
+    """What all checks, or all simulated ones, have alike stands above the table and not in each title."""
+    long: dict[str, int | float | str] = {
+        "task": "find the copied one of many tokens, noise 0.3",
+        "goal": "mean loss below 0.2",
+    }
+    made = [check(f"c{n}", 1, 1, quantity=f"share {n}", cell={"d_k": n, **long}) for n in (1, 2)]
+    other = check("e", 1, 1, method="exact", cell={"d_k": 3})
+    (said,) = shared([*made, other])
+    assert said.text.startswith(
+        "In all simulated checks: task find the copied one of many tokens, noise 0.3; goal"
+    )
+    titles = [row.title for group in groups("c", [*made, other]) for row in group.rows]
+    assert all(title is not None and "task" not in title.note for title in titles)
+    assert common_settings([]) == {}
+    assert shared(made[:1]) == ()
+
+
+def test_neighbours_with_the_same_long_settings_share_a_head() -> None:
+    """Where not all checks have the settings, those that follow one another say them once."""
+    long: dict[str, int | float | str] = {
+        "task": "find the copied one of many tokens, noise 0.3",
+        "goal": "mean loss below 0.2",
+    }
+    made = [check(f"c{n}", 1, 1, quantity=f"share {n}", cell=long) for n in (1, 2)]
+    (head, rest) = groups("c", [*made, check("c3", 1, 1, quantity="share 3", cell={"d_k": 3})])
+    assert head.title is not None
+    assert "noise 0.3" in head.title.note
+    assert [row.title.quantity for row in head.rows if row.title] == ["share 1", "share 2"]
+    assert all("noise" not in row.title.note for row in head.rows if row.title)
+    assert len(rest.rows) == 1
+
+
+def test_columns_follow_their_numbers() -> None:
+    """A long number widens its column, and a table without rows has none."""
+    short = check_columns(groups("c", [check("c", 1, 1)]))
+    long = check_columns(groups("c", [exact_check("c", 6.882544915e-5, "x", "c")]))
+    assert long[1] > short[1] + 1
+    assert check_columns(()) == ()

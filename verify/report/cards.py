@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING
 
 from verify.evidence import Check, Proof, Verdict
 from verify.report import numbers
+from verify.report.columns import check_columns, control_columns
 from verify.report.latex import Prose, Tex, plain, spoken
 from verify.report.speech import said_prose
-from verify.report.tables import GroupView, as_predicted, groups, sample
+from verify.report.tables import (
+    GroupView,
+    as_predicted,
+    common_settings,
+    groups,
+    said_once,
+    sample,
+    shared,
+)
 from verify.report.words import (
     Badge,
     badge,
@@ -49,9 +58,10 @@ class StepView:
 
 @dataclass(frozen=True, slots=True)
 class RouteView:
-    """One chain of steps from the expression it starts with."""
+    """One chain of steps from the expression it starts with; ``label`` is what a screen reader calls it."""
 
     title: Prose
+    label: str
     start: Tex
     steps: tuple[StepView, ...]
 
@@ -101,11 +111,15 @@ class CardView:
     agreement: Prose
     proof_reason: Prose
     groups: tuple[GroupView, ...]
+    shared: tuple[Prose, ...]
+    columns: tuple[float, ...]
     level: str
     checks: int
     deviation: str
     figures: tuple[FigureView, ...]
     controls: tuple[ControlView, ...]
+    controls_shared: Prose
+    control_columns: tuple[float, ...]
     refuted: int
     fits: tuple[tuple[Prose, str, str, str], ...]
     facts: tuple[tuple[str, Prose, Prose, str], ...]
@@ -119,6 +133,9 @@ def card(claim: ClaimRecord, number: str) -> CardView:
     call = closest_call(claim.checks)
     derivation = claim.derivation
     levels = {check.level for check in claim.checks if check.method != "exact"}
+    table = groups(claim.id, claim.checks)
+    alike = common_settings(claim.controls)
+    controls = tuple(_control(claim.id, control, without=tuple(alike)) for control in claim.controls)
     return CardView(
         id=claim.id,
         number=number,
@@ -138,7 +155,9 @@ def card(claim: ClaimRecord, number: str) -> CardView:
         routes=tuple(_route(route) for route in derivation.routes),
         agreement=Prose(_agreement(derivation, number)),
         proof_reason=Prose(_proof_reason(derivation)),
-        groups=groups(claim.id, claim.checks),
+        groups=table,
+        shared=tuple(one.text for one in shared(claim.checks)),
+        columns=check_columns(table),
         level=_level(levels),
         checks=len(claim.checks),
         deviation=largest_deviation(claim.checks),
@@ -146,7 +165,9 @@ def card(claim: ClaimRecord, number: str) -> CardView:
             FigureView(f"{claim.id}.{figure.id}", Prose(figure.title), said_prose(figure.alt))
             for figure in claim.series
         ),
-        controls=tuple(_control(claim.id, control) for control in claim.controls),
+        controls=controls,
+        controls_shared=said_once("controls", alike),
+        control_columns=control_columns(controls),
         refuted=sum(control.verdict is Verdict.REFUTED for control in claim.controls),
         fits=tuple(_fit(fit) for fit in claim.fits),
         facts=tuple(_fact(claim.id, fact) for fact in claim.facts),
@@ -234,6 +255,7 @@ def _headline_label(claim: ClaimRecord, call: Check | None) -> str:
 def _route(route: Route) -> RouteView:
     return RouteView(
         title=Prose(route.title),
+        label=f"Steps: {said_prose(route.title)}",
         start=Tex(route.start_latex),
         steps=tuple(
             StepView(
@@ -248,11 +270,11 @@ def _route(route: Route) -> RouteView:
     )
 
 
-def _control(claim: str, control: Control) -> ControlView:
+def _control(claim: str, control: Control, without: tuple[str, ...]) -> ControlView:
     # A control has no standard error of its own; its interval's width says how far digits mean anything.
     error = (control.interval[1] - control.interval[0]) / 10
     found = numbers.estimate(control.estimate, error, control.interval)
-    where = cell_text(control.cell)
+    where = cell_text(control.cell, without)
     return ControlView(
         anchor=f"{claim}.{control.id}",
         what=Prose(f"{control.what} ({where})" if where else control.what),

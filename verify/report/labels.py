@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import textwrap
 from typing import TYPE_CHECKING
 
 from matplotlib.lines import Line2D
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 # All lengths in points, which are a canvas's pixels.
 _LINE = 11.5  # between the lines of a label
 _GAP = 3.0  # between two labels
-_CHARACTERS = 26
+_WIDEST = 118.0  # of a line of a label, unless a single formula is wider
 _SIZE = 9
 _MARGIN = 14.0  # right of the labels, or of the last tick's label
 _SWATCH = (6.0, 24.0)  # right of the axes: where a label's mark starts and its text starts
@@ -32,12 +31,8 @@ _SWATCH = (6.0, 24.0)  # right of the axes: where a label's mark starts and its 
 
 def label_width(axes: Axes, layers: Sequence[Layer]) -> float:
     """Return the room that labels need right of the axes; enough for a tick's label if there are none."""
-    widest = 0.0
-    for line in (line for layer in layers for line in _lines(layer)):
-        text = axes.text(0, 0, line, fontsize=_SIZE)
-        widest = max(widest, text.get_window_extent().width + _SWATCH[1])
-        text.remove()
-    return widest + _MARGIN
+    widths = [_width(axes, line) for layer in layers for line in _lines(axes, layer)]
+    return max(widths, default=-_SWATCH[1]) + _SWATCH[1] + _MARGIN
 
 
 def label_layers(axes: Axes, layers: Sequence[Layer], looks: Sequence[Look]) -> None:
@@ -46,7 +41,7 @@ def label_layers(axes: Axes, layers: Sequence[Layer], looks: Sequence[Look]) -> 
     if not labelled:
         return
     box = axes.get_window_extent()
-    texts = [_lines(layer) for layer, _ in labelled]
+    texts = [_lines(axes, layer) for layer, _ in labelled]
     wanted = [_end(axes, layer) for layer, _ in labelled]
     heights = [len(lines) * _LINE for lines in texts]
     places = spread(wanted, heights, box.y0, box.y1, _GAP)
@@ -58,8 +53,24 @@ def label_layers(axes: Axes, layers: Sequence[Layer], looks: Sequence[Look]) -> 
             axes.text(box.x1 + _SWATCH[1], height, line, transform=None, va="center_baseline", fontsize=_SIZE)
 
 
-def _lines(layer: Layer) -> list[str]:
-    return textwrap.wrap(readable(layer.label), _CHARACTERS)
+def _lines(axes: Axes, layer: Layer) -> list[str]:
+    """Return a label's lines, measured as they are drawn; they break between words, never in a formula."""
+    lines: list[str] = []
+    # ``readable`` leaves no space inside a formula.
+    for word in readable(layer.label).split():
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and _width(axes, longer) <= _WIDEST:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines
+
+
+def _width(axes: Axes, line: str) -> float:
+    text = axes.text(0, 0, line, fontsize=_SIZE)
+    width: float = text.get_window_extent().width
+    text.remove()
+    return width
 
 
 def spread(

@@ -58,7 +58,8 @@ def plain(prose: str) -> str:
 def in_lines(latex: str, width: Callable[[str], float], limit: float) -> str:
     """Return a formula broken so that each line is at most ``limit`` wide where its terms allow it.
 
-    Lines break before relations first, then before plus and minus signs, never inside brackets.
+    Lines break before relations first, then before plus and minus signs, never inside brackets; a fraction
+    that is too wide by itself gets several lines above or below its bar.
     ``width`` measures a formula in the unit of ``limit``.
     """
     if width(latex) <= limit or r"\\" in latex or r"\begin" in latex:
@@ -68,7 +69,7 @@ def in_lines(latex: str, width: Callable[[str], float], limit: float) -> str:
         left, rest = "", [latex]
     lines = [line for part in rest for line in _packed(part, width, limit - width(left))]
     if len(lines) == 1:
-        return latex
+        return f"{left}{lines[0]}"
     body = r" \\ ".join(f"{left if number == 0 else ''} & {line}" for number, line in enumerate(lines))
     return rf"\begin{{aligned}} {body} \end{{aligned}}"
 
@@ -77,12 +78,43 @@ def _packed(part: str, width: Callable[[str], float], limit: float) -> Iterable[
     if width(part) <= limit:
         return [part]
     lines: list[str] = []
-    for term in _split(part, _SIGNS):
+    for term in (_narrow(term, width, limit) for term in _split(part, _SIGNS)):
         if lines and width(lines[-1] + term) <= limit:
             lines[-1] += term
         else:
             lines.append((r"\qquad {} " if lines else "") + term)
     return lines
+
+
+def _narrow(term: str, width: Callable[[str], float], limit: float) -> str:
+    """Return a term that is too wide with the parts of its first fraction broken into lines."""
+    found = re.search(r"\\[dt]?frac\s*(?={)", term)
+    if found is None or width(term) <= limit:
+        return term
+    end_above = _end_of_braces(term, found.end())
+    end = _end_of_braces(term, end_above)
+    before, after = term[: found.start()], term[end:]
+    # A fraction between big brackets cannot be measured apart from them.
+    if before.count(r"\left") != before.count(r"\right") or term[end_above : end_above + 1] != "{":
+        return term
+    room = limit - width(before + after)
+    parts = (term[found.end() + 1 : end_above - 1], term[end_above + 1 : end - 1])
+    above, below = (_stacked(list(_packed(part, width, room))) for part in parts)
+    return rf"{before}\frac{{{above}}}{{{below}}}{after}"
+
+
+def _stacked(lines: list[str]) -> str:
+    body = r" \\ & ".join(lines)
+    return rf"\begin{{aligned}} & {body} \end{{aligned}}" if len(lines) > 1 else body
+
+
+def _end_of_braces(latex: str, start: int) -> int:
+    depth = 0
+    for token in _TOKEN.finditer(latex, start):
+        depth += (token[0] == "{") - (token[0] == "}")
+        if depth == 0:
+            return token.end()
+    return len(latex)
 
 
 def _split(latex: str, at: frozenset[str]) -> list[str]:
@@ -131,6 +163,7 @@ def spoken(latex: str) -> str:
 
 
 _ROOT = re.compile(r"\\sqrt\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
+_DRAWN = _NAMES | {r"\sum": "Σ", r"\prod": "Π", r"\int": "∫", r"\in": "∈"}
 _KEPT = frozenset([r"\mathrm", r"\,", r"\;", r"\:", r"\ ", r"\quad", r"\qquad"])
 
 
@@ -147,7 +180,7 @@ def _character(name: re.Match[str]) -> str:
     command = name[0].rstrip() or name[0]
     if command in _KEPT:
         return command
-    sign = _NAMES.get(command)
+    sign = _DRAWN.get(command)
     if sign is None:
         return name[0]
     return rf"\mathrm{{{sign}}}" if len(sign) == 1 and sign.isalpha() else sign

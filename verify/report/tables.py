@@ -1,4 +1,4 @@
-"""Tables of checks, their numbers aligned on the decimal point."""
+"""Tables of checks: which stand together, and what is said once for several of them."""
 
 from __future__ import annotations
 
@@ -8,24 +8,17 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from verify.report import numbers
+from verify.report.columns import Cell, aligned
 from verify.report.latex import Prose
 from verify.report.words import Badge, badge, cell_text, tolerance_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from verify.evidence import Check, Control
+    from verify.evidence import Check, Control, Setting
 
-# Advances of Source Sans in em; its figures all have the same.
-_FIGURE, _POINT, _GAP, _TIMES, _SUPERSCRIPT = 0.497, 0.249, 0.2, 0.497, 0.36
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A number in a right-aligned column; ``pad`` (em) keeps its decimal point under the others'."""
-
-    text: str
-    pad: float
+_SCOPES = {"monte-carlo": "simulated checks", "exact": "exact checks", "fit": "fits"}
+_LONG = 60  # letters of settings that several neighbours are to say once
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +54,99 @@ class GroupView:
     rows: tuple[RowView, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """Settings that several groups of checks have in common, said once; ``by`` is whose they are."""
+
+    by: str
+    settings: Mapping[str, Setting]
+    methods: tuple[str, ...]
+
+    @property
+    def text(self) -> Prose:
+        """Return the line above the table, such as ``In all fits: points 3; from 1.`` for fits."""
+        return said_once(self.by, self.settings)
+
+
+def shared(checks: Sequence[Check]) -> tuple[Shared, ...]:
+    """Return the settings to say once above a claim's checks: those of all, then those of each method.
+
+    What a single group shares stands at its head.
+    """
+    found: list[Shared] = []
+    methods = tuple(dict.fromkeys(check.method for check in checks))
+    for scope in dict.fromkeys((methods, *((method,) for method in methods))):
+        members = [check for check in checks if check.method in scope]
+        said = {key for one in found for key in one.settings}
+        common = {key: value for key, value in common_settings(members).items() if key not in said}
+        if common and len([*groupby(members, key=_kinship)]) > 1:
+            by = "checks" if scope == methods else _SCOPES[scope[0]]
+            found.append(Shared(by, common, scope))
+    return tuple(found)
+
+
+def common_settings(of: Sequence[Check | Control]) -> dict[str, Setting]:
+    """Return the settings that all of several have alike."""
+    if len(of) < 2:
+        return {}
+    return {
+        key: value
+        for key, value in of[0].cell.items()
+        if all(key in one.cell and one.cell[key] == value for one in of[1:])
+    }
+
+
+def said_once(by: str, settings: Mapping[str, Setting]) -> Prose:
+    """Return settings that all of something have in common as a sentence, or nothing."""
+    # With semicolons: some settings are descriptions that hold commas.
+    listed = "; ".join(cell_text({key: value}) for key, value in settings.items())
+    return Prose(f"In all {by}: {listed}." if settings else "")
+
+
 def groups(claim: str, checks: Sequence[Check]) -> tuple[GroupView, ...]:
     """Return a claim's checks in groups, in their order; ``claim`` is its id."""
     found: list[GroupView] = []
-    for _, members in groupby(checks, key=_kinship):
-        group = _group(claim, tuple(members))
+    known = shared(checks)
+    said = {
+        method: {key for one in known if method in one.methods for key in one.settings} for method in _SCOPES
+    }
+    for members in _companies(checks, said):
+        group = _group(claim, members, said[members[0].method])
         if group.title is None and found and found[-1].title is None:
             found[-1] = replace(found[-1], rows=found[-1].rows + group.rows)
         else:
             found.append(group)
     return tuple(found)
+
+
+def _companies(checks: Sequence[Check], said: Mapping[str, Collection[str]]) -> Iterator[tuple[Check, ...]]:
+    """Yield checks of one kind together, and neighbours of several kinds with the same long settings."""
+    waiting: tuple[Check, ...] = ()
+    for _, members in groupby(checks, key=_kinship):
+        kin = tuple(members)
+        alone = len(kin) == 1 and kin[0].method != "fit"
+        unsaid = said[kin[0].method]
+        if (
+            alone
+            and waiting
+            and waiting[0].method == kin[0].method
+            and _long(waiting, unsaid) == _long(kin, unsaid)
+        ):
+            waiting += kin
+            continue
+        if waiting:
+            yield waiting
+        waiting = kin if alone and _long(kin, unsaid) else ()
+        if not waiting:
+            yield kin
+    if waiting:
+        yield waiting
+
+
+def _long(checks: Sequence[Check], said: Collection[str]) -> dict[str, Setting]:
+    """Return a check's settings that are not said yet where they would fill several lines of its cell."""
+    left = {key: value for key, value in checks[0].cell.items() if key not in said}
+    return left if len(cell_text(left)) >= _LONG else {}
 
 
 def _kinship(check: Check) -> tuple[object, ...]:
@@ -93,51 +169,41 @@ def as_predicted(of: Check | Control, error: float) -> str:
     return value if of.relation == "=" else f"{of.relation}{numbers.GAP}{value}"
 
 
-def aligned(texts: Sequence[str]) -> tuple[Cell, ...]:
-    """Return the texts of a column as cells whose decimal points line up.
-
-    Where some have a power of ten and some have none, those without line up among themselves.
-    """
-    mixed = len({"×" in text for text in texts if text}) > 1
-    tails = [0.0 if mixed and "×" in text else _tail(text) for text in texts]
-    longest = max(tails, default=0.0)
-    return tuple(
-        Cell(text, 0.0 if not text or (mixed and "×" in text) else round(longest - tail, 3))
-        for text, tail in zip(texts, tails, strict=True)
-    )
-
-
-def _tail(text: str) -> float:
-    whole, _, power = text.partition("×")
-    _, point, fraction = whole.partition(".")
-    width = _POINT + len(fraction) * _FIGURE if point else 0.0
-    if power:
-        width += _TIMES + 2 * _FIGURE + (len(power) - 2) * _SUPERSCRIPT
-    return width
-
-
-def _group(claim: str, checks: tuple[Check, ...]) -> GroupView:
+def _group(claim: str, checks: tuple[Check, ...], said: Collection[str]) -> GroupView:
     first = checks[0]
     common = [
         key for key, value in first.cell.items() if all(check.cell.get(key) == value for check in checks)
     ]
-    shared = cell_text({key: first.cell[key] for key in common})
+    ours = cell_text({key: first.cell[key] for key in common if key not in said})
     if first.method == "fit":
         titles = [Title(Prose(check.quantity), Prose(""), tolerance_text(check)) for check in checks]
-        return GroupView(
-            Title(Prose("Weighted fit"), Prose(""), shared), _rows(claim, checks, common, titles)
-        )
+        return GroupView(Title(Prose("Weighted fit"), Prose(""), ours), _rows(claim, checks, common, titles))
+    if len(checks) == 1 and ours and _is_tall(first.prediction_latex):
+        # The column of titles is too narrow for such a formula: it gets a line of its own.
+        return GroupView(_title(checks, Prose("")), _rows(claim, checks, tuple(said), [None]))
+    if len(checks) == 1:
+        return GroupView(None, _rows(claim, checks, common, [_title(checks, ours)]))
+    if len({_kinship(check) for check in checks}) > 1:
+        titles = [_title((check,), Prose("")) for check in checks]
+        return GroupView(Title(Prose("Same settings"), Prose(""), ours), _rows(claim, checks, common, titles))
+    return GroupView(_title(checks, ours), _rows(claim, checks, common, [None] * len(checks)))
+
+
+def _title(checks: tuple[Check, ...], settings: Prose) -> Title:
     formulas = {check.prediction_latex for check in checks}
     formula = formulas.pop() if len(formulas) == 1 else ""
-    title = Title(
-        quantity=Prose(first.quantity),
+    shown = rf"\displaystyle {formula}" if _is_tall(formula) else formula
+    return Title(
+        quantity=Prose(checks[0].quantity),
         # A bare number stands in the column of predictions already.
-        formula=Prose(f"predicted ${formula}$" if _has_symbol(formula) else ""),
-        note=Prose("; ".join(filter(None, [shared, tolerance_text(first)]))),
+        formula=Prose(f"predicted ${shown}$" if _has_symbol(formula) else ""),
+        note=Prose("; ".join(filter(None, [settings, tolerance_text(checks[0])]))),
     )
-    if len(checks) == 1:
-        return GroupView(None, _rows(claim, checks, common, [title]))
-    return GroupView(title, _rows(claim, checks, common, [None] * len(checks)))
+
+
+def _is_tall(latex: str) -> bool:
+    """Whether a formula has a fraction that running text would show too small to read."""
+    return re.search(r"\\frac.*(\\sqrt|\\sum|\\int|\^)", latex) is not None
 
 
 def _has_symbol(latex: str) -> bool:
@@ -148,9 +214,14 @@ def _rows(
     claim: str, checks: tuple[Check, ...], common: Sequence[str], titles: Sequence[Title | None]
 ) -> tuple[RowView, ...]:
     found = [numbers.estimate(check.estimate, check.standard_error, check.interval) for check in checks]
+    values = [
+        # Of an exact value, one digit more than of its prediction.
+        one.value + one.times if check.standard_error else numbers.exact(check.estimate, 7)
+        for one, check in zip(found, checks, strict=True)
+    ]
     measured = [check.method != "exact" for check in checks]
     predicted = aligned([as_predicted(check, check.standard_error) for check in checks])
-    estimates = aligned([one.value + one.times for one in found])
+    estimates = aligned(values)
     errors = aligned([one.error + one.times if one.error else "" for one in found])
     lows = aligned([one.low + one.times if real else "" for one, real in zip(found, measured, strict=True)])
     highs = aligned([one.high + one.times if real else "" for one, real in zip(found, measured, strict=True)])

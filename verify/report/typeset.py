@@ -32,6 +32,7 @@ _NUMBERED_WIDTH = 36.0  # em of a formula that is centred with its number in the
 _STRETCH = 1.1  # a formula may shrink by this much before it gets more room
 _SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]*⁻[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+")
 _STUCK = re.compile("(?:[^\\s(\\[]|\N{NO-BREAK SPACE})*")  # what must stay on a formula's line
+_OPENING = re.compile(r"[(\[“‘]*\Z")  # what must not end the line before a formula
 _PLAIN_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789−")
 
 
@@ -212,20 +213,27 @@ class _Setter:
         return self._medium.formula(drawn, style, said(latex))
 
     def _prose(self, prose: Prose) -> Markup:
-        set_so_far = Markup()
-        glue = Markup()  # a formula waits here for the punctuation that must stay with it
+        set_so_far, formula = Markup(), Markup()
+        before, opening = "", ""  # of the formula that waits for its punctuation, and of the next one
         for piece in pieces(prose):
             if piece.is_formula:
-                set_so_far += glue
-                glue = self._inline(piece.text)
+                set_so_far += _together(before, formula, "")
+                before, formula, opening = opening, self._inline(piece.text), ""
                 continue
             tail = _STUCK.match(piece.text)
-            stuck = tail[0] if tail and glue else ""
-            if stuck:
-                glue = Markup('<span class="nb">{}{}</span>').format(glue, _text(stuck))
-            set_so_far += glue + _text(piece.text[len(stuck) :])
-            glue = Markup()
-        return set_so_far + glue
+            stuck = tail[0] if tail and formula else ""
+            rest = piece.text[len(stuck) :]
+            start = next(_OPENING.finditer(rest)).start()
+            set_so_far += _together(before, formula, stuck) + _text(rest[:start])
+            before, formula, opening = "", Markup(), rest[start:]
+        return set_so_far + _together(before, formula, "") + _text(opening)
+
+
+def _together(before: str, formula: Markup, after: str) -> Markup:
+    """Return a formula that no line break can part from the punctuation around it."""
+    if not before and not after:
+        return formula
+    return Markup('<span class="nb">{}{}{}</span>').format(_text(before), formula, _text(after))
 
 
 def _text(text: str) -> Markup:

@@ -114,9 +114,10 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw the variances under all laws over the dimension, relative to the derived line."""
     span = (DIMENSIONS[0], DIMENSIONS[-1])
     layers = [curve("derived: $d_k$", "truth", function((d,), derivation.result), span)]
-    for law in STANDARD_LAWS:
+    for number, law in enumerate(STANDARD_LAWS):
         of_law = (findings.checks[f"{_slug(law)}-variance-d{n}"] for n in DIMENSIONS)
-        layers.append(measured(of_law, ""))
+        # The points lie on one another: one label names them all.
+        layers.append(measured(of_law, "" if number else "measured, six laws"))
     drawn = against_dimension(
         "six-laws",
         "Six laws of the components, one line",
