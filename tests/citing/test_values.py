@@ -120,7 +120,7 @@ def test_values_are_chosen_by_claim_or_by_key(run: RunRecord) -> None:
 
 def test_what_stands_for_nothing_is_refused(run: RunRecord) -> None:
     """Also where there are no statements to choose."""
-    with pytest.raises(CitationError, match="did you mean 'score-variance.slope"):
+    with pytest.raises(CitationError, match=r"did you mean 'score-variance\.slope"):
         chosen(run, ["run", "score-variance.slop"])
     with pytest.raises(CitationError, match="no value 'source'"):
         chosen(run.model_copy(update={"statements": ()}), ["source"])
