@@ -156,6 +156,7 @@ def test_a_mistyped_marker_ends_with_1(tool: Tool, results: Path, tmp_path: Path
     ended = tool("check-docs", page, "--results", results)
     assert ended.status == 1
     assert f"{page}:1: run:seed: mistyped marker" in ended.out
+    assert f"{page}: 0 quotations, 2 not so" in ended.out
 
 
 def test_keys_are_listed_and_exported_alone(tool: Tool, results: Path, tmp_path: Path) -> None:

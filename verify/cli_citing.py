@@ -148,14 +148,15 @@ def _count(number: int, what: str) -> str:
 
 
 def _summary(document: Document, *, write: bool) -> str:
-    if not document.quotes:
+    quotes = sum(not quote.mistake for quote in document.quotes)
+    if not quotes and not document.problems:
         return f"{document.path}: nothing is quoted here"
     mended = sum(problem.mendable for problem in document.problems) if write else 0
     left = len(document.problems) - mended
     told = [f"{mended} mended"] * bool(mended) + [f"{left} not so"] * bool(left)
     macros = r"; of \verify{…} only the keys are checked, its figures are those of the exported file"
     return (
-        f"{document.path}: {_count(len(document.quotes), 'quotation')}, {', '.join(told) or 'all so'}"
+        f"{document.path}: {_count(quotes, 'quotation')}, {', '.join(told) or 'all so'}"
         f"{macros if document.macros_alone else ''}"
     )
 

@@ -218,6 +218,8 @@ def test_what_cannot_be_mended_is_told_with_what_to_write(tmp_path: Path, run: R
     mend(check([path], run))
     assert quoted("An old title", "score-variance:title") in path.read_text(encoding="utf-8")
     assert told(path, run) == [first]
+    (other,) = told(written(tmp_path, quoted("Fig. 3: 7", f"{KEY}:estimate")), run)
+    assert other.endswith("by hand, and other figures outside the markers")
 
 
 def test_a_unit_may_stand_behind_the_marker(tmp_path: Path, run: RunRecord) -> None:

@@ -7,6 +7,7 @@ import stat
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from verify.citing.figures import numbers_in
 from verify.citing.latex import EXPORTED, macro_text
 from verify.citing.markers import Quote, quotes_in, without_comments
 from verify.citing.quotes import agrees, mended
@@ -157,8 +158,11 @@ def _compare(document: Document, quote: Quote, known: Mapping[str, Value]) -> No
         return
     new = macro_text(value) if _is_latex(document.path) else mended(quote.quoted, value, quote.after)
     if new is None:
-        now = _short(value.text)
-        tell(f"printed {_short(quote.quoted)}; cannot be mended by itself; write {now} by hand")
+        others = len(numbers_in(quote.quoted)) > len(value.figures) > 0
+        tell(
+            f"printed {_short(quote.quoted)}; cannot be mended by itself; write {_short(value.text)} by hand"
+            f"{', and other figures outside the markers' if others else ''}"
+        )
         return
     tell(f"printed {_short(quote.quoted)}, now {_short(new)}", mendable=True)
     document.changes.append((quote, new))
