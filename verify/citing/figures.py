@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _GROUPS = r"(?:,|\{,\}|\\,|[\u202f\u2009\u00a0'’]|&nbsp;|&thinsp;)"
 _POWER = r"""\s*(?:×|x|\*|·|\\times|\\cdot)\s*10(?:\^?\{?(?P<power>[-−]?\d{1,4})(?!\d)\}?
-        |(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]{1,5})|<sup>(?P<sup>[-−]?\d{1,4})</sup>)"""
+        |(?P<raised>⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,4})|<sup>(?P<sup>[-−]?\d{1,4})</sup>)"""
 _SHARED = re.compile(rf"[\[(](?P<inside>[^\[\]()]*)[\])]{_POWER}", re.VERBOSE)
 
 
