@@ -254,7 +254,8 @@ def test_exported_macros_are_checked_with_the_paper(tmp_path: Path, run: RunReco
     """The paper's figures are theirs."""
     exported = written(tmp_path, macros(run, [lookup(run, "run:seed")]).replace("$2", "$3"), "verify.tex")
     written(tmp_path, r"\verifyvalue{run:seed}{$1$}%", "other.tex")
-    text = f"{command} \\input{{other}} \\input{{nothing}} % \\input{{verify}}\n\\verify{{run:seed}}"
+    others = "".join(rf"\input{{{name}}}" for name in ("other", "nothing", "x" * 999))
+    text = f"{command} {others} % \\input{{verify}}\n\\verify{{run:seed}}"
     paper = written(tmp_path, text, "paper.tex")
     documents = check([paper], run)
     assert [one.path for one in documents] == [paper, exported]

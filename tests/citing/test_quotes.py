@@ -227,7 +227,9 @@ def test_a_name_is_quoted_exactly() -> None:
     assert mended("seed 7", seed) == "seed 20170612"
 
 
-@pytest.mark.parametrize("quoted", ["1e99999999", "0." + "3" * 60, "9" * 60, "1e-9999", "5×10⁻", "5×10²⁻³", "[" * 40])
+@pytest.mark.parametrize(
+    "quoted", ["1e99999999", "0." + "3" * 60, "9" * 60, "1e-9999", "5×10⁻", "5×10²⁻³", "[" * 40]
+)
 def test_absurd_figures_are_only_wrong(quoted: str) -> None:
     """No number of digits ends in a failure."""
     assert not agrees(quoted, value("0.5", ("0.5", "down")))

@@ -130,10 +130,18 @@ def _exported(document: Document) -> Iterator[Document]:
     for match in _INPUT.finditer(without_comments(document.text)):
         for name in (f"{match['name']}.tex", match["name"]):
             path = document.path.parent / name
-            if path.is_file():
-                if path.read_bytes().startswith(EXPORTED.encode()):
-                    yield _read(path)
+            if _is_exported(path):
+                yield _read(path)
                 break
+
+
+def _is_exported(path: Path) -> bool:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(len(EXPORTED)) == EXPORTED.encode()
+    except OSError:
+        # What TeX cannot read either is TeX's to tell.
+        return False
 
 
 def _is_latex(path: Path) -> bool:
