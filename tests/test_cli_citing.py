@@ -41,8 +41,8 @@ def test_values_of_everything_or_of_one(tool: Tool, results: Path) -> None:
 
 @pytest.mark.parametrize("form", cli_citing.FORMATS)
 def test_every_format_is_printed(tool: Tool, results: Path, form: str) -> None:
-    """A part of a key is left out: a citation holds them all."""
-    ended = tool("cite", "score-variance.slope:interval", "--format", form, "--results", results)
+    """With what was measured."""
+    ended = tool("cite", "score-variance.slope", "--format", form, "--results", results)
     assert ended.status == 0
     assert "score-variance" in ended.out
     assert "slope" in ended.out
@@ -73,7 +73,16 @@ def test_without_results_the_last_run_counts_then_the_reference(
             "no value 'score-varianc' in these results; did you mean 'score-variance",
         ),
         (("cite", "score-variance", "--format", "docx"), "no format 'docx'; choose text, markdown"),
-        (("cite", "run:claims"), "'run:claims' is no claim"),
+        (("cite", "run:seed"), "'run:seed' is a value of the run or of a source"),
+        (("cite", "run:claims"), "cite a claim or a check, CLAIM or CLAIM.CHECK, as `sdpa-verify list`"),
+        (("cite", "score-variance.slope:estimate"), "cite 'score-variance.slope'"),
+        (("cite", "score-variance:verdict"), "cite 'score-variance'"),
+        (("cite", "score-variance", "--url", "ftp://x.org"), "--url 'ftp://x.org': give a folder's http(s)"),
+        (("cite", "score-variance", "--url", "javascript:alert(1)"), "--url 'javascript:alert(1)'"),
+        (("cite", "score-variance", "--url", "https://x.org/a b"), "--url 'https://x.org/a b'"),
+        (("cite", "score-variance", "--url", "a}b"), "--url 'a}b': give"),
+        (("cite", "score-variance", "--url", "https://"), "--url 'https://': give"),
+        (("export", "score-variance.slop"), "did you mean 'score-variance.slope"),
         (("values", "nothing-like-it"), "no value 'nothing-like-it' in these results"),
         (("badge", "score-variance.slope"), "'score-variance.slope' is no claim"),
         (("export", "--format", "word"), "no format 'word' to export; choose latex"),
@@ -114,11 +123,62 @@ def test_check_docs_finds_mends_and_is_content(tool: Tool, results: Path, tmp_pa
     mended = tool(*call, "--write")
     assert mended.status == 0
     assert "; mended" in mended.out
+    assert f"{page}: 1 quotation, 1 mended" in mended.out
+    assert "not so" not in mended.out
     content = tool(*call)
     assert content.status == 0
     first, second = content.out.splitlines()
     assert first == f"{page}: 1 quotation, all so"
     assert second.startswith("held against the results of seed 20170612, ")
+
+
+def test_what_a_summary_says(tool: Tool, results: Path, tmp_path: Path) -> None:
+    """Of a document without quotations, of a paper's macros, and of what is left to mend by hand."""
+    page, paper = tmp_path / "page.md", tmp_path / "paper.tex"
+    page.write_text("Nothing.\n", encoding="utf-8")
+    paper.write_text(r"\input{verify}\verify{run:seed}", encoding="utf-8")
+    ended = tool("check-docs", page, paper, "--results", results)
+    assert ended.status == 0
+    first, second, _ = ended.out.splitlines()
+    assert first == f"{page}: nothing is quoted here"
+    assert second.startswith(rf"{paper}: 1 quotation, all so; of \verify{{…}} only the keys are checked")
+    slope = "<!-- verify: score-variance.slope:estimate -->{}<!-- /verify -->"
+    page.write_text(slope.format("7.5") + slope.format("7.5 (Fig. 3)"), encoding="utf-8")
+    ended = tool("check-docs", page, "--write", "--results", results)
+    assert ended.status == 1
+    assert f"{page}: 2 quotations, 1 mended, 1 not so" in ended.out
+
+
+def test_a_mistyped_marker_ends_with_1(tool: Tool, results: Path, tmp_path: Path) -> None:
+    """As any other quotation that is not so."""
+    page = tmp_path / "page.md"
+    page.write_text("<!-- Verify: run:seed -->7<!-- /Verify -->", encoding="utf-8")
+    ended = tool("check-docs", page, "--results", results)
+    assert ended.status == 1
+    assert f"{page}:1: run:seed: mistyped marker" in ended.out
+    assert f"{page}: 0 quotations, 2 not so" in ended.out
+
+
+def test_keys_are_listed_and_exported_alone(tool: Tool, results: Path, tmp_path: Path) -> None:
+    """A key stands for its own value and its parts."""
+    one = tool("values", "score-variance.slope", "run:seed", "--results", results)
+    keys = [line.split()[0] for line in one.out.splitlines()]
+    assert keys[0] == "score-variance.slope"
+    assert keys[-1] == "run:seed"
+    out = tmp_path / "verify.tex"
+    tool("export", "score-variance.slope", "run:seed", "--out", out, "--results", results)
+    lines = out.read_text(encoding="utf-8").splitlines()
+    assert [line[13:].partition("}")[0] for line in lines if line.startswith(r"\verifyvalue{")] == keys
+
+
+@pytest.mark.parametrize(
+    "url", ["https://example.org:8000/~me/my%20report", "http://localhost/", "../report", "/srv/r_1/", "r"]
+)
+def test_where_a_report_may_be_published(tool: Tool, results: Path, url: str) -> None:
+    """At an address of the web or in a folder."""
+    ended = tool("cite", "score-variance", "--url", url, "--format", "bibtex", "--results", results)
+    assert ended.status == 0
+    assert f"{url.rstrip('/')}/report.html#score-variance" in ended.out
 
 
 def test_export_and_badge_write_files(tool: Tool, results: Path, tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ from verify.errors import CitationError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from verify.citing.documents import Document
+
 FORMATS = ("text", "markdown", "html", "rst", "latex", "bibtex", "csl-json", "json")
 
 
@@ -26,22 +28,18 @@ def _results(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @click.command()
-@click.argument("claims", nargs=-1, metavar="[CLAIM]...")
+@click.argument("names", nargs=-1, metavar="[CLAIM|KEY]...")
 @_results
-def values(claims: tuple[str, ...], results: Path | None) -> None:
+def values(names: tuple[str, ...], results: Path | None) -> None:
     """List what can be quoted: keys and their present text.
 
-    Besides claims, ’run’ stands for the run’s own values and ’source’ for the documents’ statements.
+    Besides claims, ’run’ stands for the run’s own values and ’source’ for the documents’ statements; a key
+    for its value and its parts.
     """
-    from verify.citing.values import lookup
-    from verify.citing.values import values as every
+    from verify.citing.values import chosen
     from verify.results import present
 
-    record = present(results)
-    for name in claims:
-        if not any(every(record, name)):
-            lookup(record, name)
-    listed = [value for name in claims or (None,) for value in every(record, name)]
+    listed = chosen(present(results), names)
     width = max((len(value.key) for value in listed), default=0)
     say("\n".join(f"{value.key:<{width}}  {value.text}" for value in listed))
     end(0)
@@ -60,10 +58,17 @@ def cite(key: str, form: str, url: str, results: Path | None) -> None:
 
     if form not in citation.FORMATS:
         raise CitationError(f"no format {form!r}; choose {', '.join(FORMATS)}")
+    citation.check_address(url)
     record = present(results)
     value = lookup(record, key)
     if value.claim is None:
-        raise CitationError(f"{key!r} is no claim; cite one of `sdpa-verify list`")
+        raise CitationError(
+            f"{key!r} is a value of the run or of a source, of which there are no citations; "
+            "cite a claim or a check, CLAIM or CLAIM.CHECK, as `sdpa-verify list` shows them"
+        )
+    whole, _, part = key.partition(":")
+    if part:
+        raise CitationError(f"{key!r} is a part of what is cited as a whole; cite {whole!r}")
     say(citation.FORMATS[form](citation.citation(record, value.claim, value.finding, url)))
     end(0)
 
@@ -83,40 +88,36 @@ def check_docs(documents: tuple[Path, ...], results: Path | None, *, write: bool
 
     record = present(results)
     checked = check(documents, record)
+    if write:
+        mend(checked)
     problems = [problem for document in checked for problem in document.problems]
-    mended = set(mend(checked)) if write else set()
     for problem in problems:
-        done = problem.mendable and problem.path.resolve() in mended
-        say(f"{problem}{'; mended' if done else ''}")
+        say(f"{problem}{'; mended' if write and problem.mendable else ''}")
     for document in checked:
-        say(f"{document.path}: {_count(len(document.quotes), 'quotation')}, {_wrong(len(document.problems))}")
+        say(_summary(document, write=write))
     say(f"held against the results of {origin(record)}")
-    left = [one for one in problems if not (one.mendable and one.path.resolve() in mended)]
+    left = [problem for problem in problems if not (write and problem.mendable)]
     if any(one.mendable for one in left):
         say("`sdpa-verify check-docs --write FILE...` puts stale figures right")
     end(1 if left else 0)
 
 
 @click.command()
-@click.argument("claims", nargs=-1, metavar="[CLAIM]...")
+@click.argument("names", nargs=-1, metavar="[CLAIM|KEY]...")
 @click.option("--format", "form", default="latex", show_default=True, metavar="latex")
 @click.option("--out", type=PATH, default=Path("verify.tex"), show_default=True, metavar="FILE")
 @_results
-def export(claims: tuple[str, ...], form: str, out: Path, results: Path | None) -> None:
+def export(names: tuple[str, ...], form: str, out: Path, results: Path | None) -> None:
     r"""Write the values as LaTeX macros: \input the file, then quote with \verify{KEY}."""
     from verify.citing.latex import macros
-    from verify.citing.values import lookup
-    from verify.citing.values import values as every
+    from verify.citing.values import chosen
     from verify.files import write_whole
     from verify.results import present
 
     if form != "latex":
         raise CitationError(f"no format {form!r} to export; choose latex")
     record = present(results)
-    for name in claims:
-        lookup(record, name)
-    chosen = [value for name in claims or (None,) for value in every(record, name)]
-    write_whole(out, macros(record, chosen).encode())
+    write_whole(out, macros(record, chosen(record, names)).encode())
     say(out)
     end(0)
 
@@ -146,8 +147,18 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def _wrong(number: int) -> str:
-    return f"{number} not so" if number else "all so"
+def _summary(document: Document, *, write: bool) -> str:
+    quotes = sum(not quote.mistake for quote in document.quotes)
+    if not quotes and not document.problems:
+        return f"{document.path}: nothing is quoted here"
+    mended = sum(problem.mendable for problem in document.problems) if write else 0
+    left = len(document.problems) - mended
+    told = [f"{mended} mended"] * bool(mended) + [f"{left} not so"] * bool(left)
+    macros = r"; of \verify{…} only the keys are checked, its figures are those of the exported file"
+    return (
+        f"{document.path}: {_count(quotes, 'quotation')}, {', '.join(told) or 'all so'}"
+        f"{macros if document.macros_alone else ''}"
+    )
 
 
 COMMANDS = (values, cite, check_docs, export, badge)

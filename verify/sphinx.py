@@ -1,68 +1,75 @@
-"""A Sphinx extension: ``:verify:`KEY``` shows a value linked to the report, and fails on an unknown key.
+"""A Sphinx extension: ``:verify:`KEY``` shows a value linked to the report; an unknown key fails the build.
 
 In ``conf.py``::
 
     extensions = ["verify.sphinx"]
-    verify_results = "results.json"                    # beside conf.py; default: the tool's own reference
+    verify_results = "results.json"                    # beside conf.py
     verify_report = "https://example.org/report.html"  # where links go; default: none
 
-In MyST Markdown the role is written ``{verify}`KEY```.
+Without ``verify_results``, the results are those of the last run, ``reports/results.json`` in the folder
+where Sphinx is started, else the reference that comes with the tool. With a text of one's own,
+``:verify:`1.001 <KEY>```, that is shown; a warning tells if it is no longer so. In MyST Markdown the role is
+written ``{verify}`KEY```.
 """
 
 from __future__ import annotations
 
+from hashlib import sha256
+from logging import ERROR, WARNING
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from docutils import nodes
-from sphinx.errors import ExtensionError
+from sphinx.errors import ConfigError
 from sphinx.util import logging
-from sphinx.util.docutils import SphinxRole
+from sphinx.util.docutils import ReferenceRole
 
-from verify.citing.values import lookup
+from verify.citing.quotes import agrees
+from verify.citing.values import by_key, lookup_in
 from verify.errors import VerifyError
 from verify.results import load, present
 from verify.version import __version__
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
 
-    from verify.evidence import RunRecord
+    from verify.citing.values import Value
 
 _LOGGER = logging.getLogger(__name__)
+_EXAMPLES = {"verify_results": "results.json", "verify_report": "https://example.org/report.html"}
 
 
-class VerifyRole(SphinxRole):
-    """The role: its text is a key, what it shows is the value."""
+class VerifyRole(ReferenceRole):
+    """The role: ``KEY`` shows the value, ``text <KEY>`` the text, which is held against the value."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """Return the value, linked to its place in the report if ``verify_report`` says where that is.
-
-        Raises:
-            ExtensionError: there is no such key, which ends the build.
-        """
-        source, line = self.get_source_info()
+        """Return what is shown, linked to its place in the report if ``verify_report`` says where that is."""
+        known: dict[str, Value] = self.env.app.verify_values  # type: ignore[attr-defined]
         try:
-            value = lookup(_record(self.env.app), self.text.strip())
+            value = lookup_in(known, self.target.strip())
         except VerifyError as error:
-            raise ExtensionError(f"{source}:{line}: {error}") from error
+            self._tell(ERROR, str(error))
+            _failed(self.env).add(self.env.docname)
+            shown = nodes.problematic(self.rawtext, self.rawtext)
+            return [shown], []
         if not value.holds and value.claim:
-            _LOGGER.warning(
-                "%s: its claim is no longer confirmed but %s",
-                value.key,
-                value.claim.verdict,
-                location=(self.env.docname, line),
-                type="verify",
-            )
+            self._tell(WARNING, f"{value.key}: its claim is no longer confirmed but {value.claim.verdict}")
+        text = self.title if self.has_explicit_title else value.text
+        if not agrees(text, value):
+            self._tell(WARNING, f"{value.key}: printed {text!r}, now {value.text!r}; mend the role's text")
         report = self.config.verify_report
         if not report:
-            return [nodes.inline(self.rawtext, value.text, classes=["verify"])], []
+            return [nodes.inline(self.rawtext, text, classes=["verify"])], []
         where = f"{report}#{quote(value.anchor)}"
-        shown = nodes.reference(
-            self.rawtext, value.text, refuri=where, reftitle=value.key, classes=["verify"]
-        )
-        return [shown], []
+        return [nodes.reference(self.rawtext, text, refuri=where, reftitle=value.key, classes=["verify"])], []
+
+    def _tell(self, level: int, what: str) -> None:
+        # Sphinx keeps pages that did not change, and would be silent about this one at the next build.
+        self.env.note_reread()
+        _, line = self.get_source_info()
+        _LOGGER.log(level, what, location=(self.env.docname, line), type="verify")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -72,26 +79,50 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("verify", VerifyRole())
     app.connect("builder-inited", _read)
     app.connect("env-get-outdated", _outdated)
+    app.connect("env-merge-info", _merge)
+    app.connect("build-finished", _finish)
     return {"version": __version__, "parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def _read(app: Sphinx) -> None:
     """Read the results before any page, so that a missing file is told once."""
+    for name in ("verify_results", "verify_report"):
+        setting = getattr(app.config, name)
+        if not isinstance(setting, str):
+            raise ConfigError(f"{name} in conf.py is {setting!r}; give a text, such as {_EXAMPLES[name]!r}")
     chosen = app.config.verify_results
     try:
-        app.verify_record = load(Path(app.confdir) / chosen) if chosen else present(None)  # type: ignore[attr-defined]
+        record = load(Path(app.confdir) / chosen) if chosen else present(None)
     except VerifyError as error:
-        raise ExtensionError(f"verify_results: {error}") from error
+        raise ConfigError(f"verify_results: {error}") from error
+    app.verify_values = by_key(record)  # type: ignore[attr-defined]
 
 
-def _record(app: Sphinx) -> RunRecord:
-    record: RunRecord = app.verify_record  # type: ignore[attr-defined]
-    return record
-
-
-def _outdated(app: Sphinx, env: Any, *_: object) -> list[str]:
-    """Return all pages where the results are others than at the last build: any may quote them."""
-    digests = tuple(claim.digest for claim in _record(app).claims)
-    changed = getattr(env, "verify_digests", digests) != digests
-    env.verify_digests = digests
+def _outdated(app: Sphinx, env: BuildEnvironment, *_: object) -> list[str]:
+    """Return all pages where the values are others than at the last build: any may quote them."""
+    known: dict[str, Value] = app.verify_values  # type: ignore[attr-defined]
+    quotable = [(one.key, one.text, one.figures, one.anchor, one.holds) for one in known.values()]
+    now = sha256(repr(quotable).encode()).hexdigest()
+    changed = getattr(env, "verify_digest", "") != now
+    env.verify_digest = now  # type: ignore[attr-defined]
+    # Pages with an unknown key are read at every build, and noted anew.
+    _failed(env).clear()
     return sorted(env.found_docs) if changed else []
+
+
+def _failed(env: BuildEnvironment) -> set[str]:
+    """Return the pages with an unknown key."""
+    failed: set[str] = getattr(env, "verify_failed", set())
+    env.verify_failed = failed  # type: ignore[attr-defined]
+    return failed
+
+
+def _merge(_: Sphinx, env: BuildEnvironment, _docnames: object, other: BuildEnvironment) -> None:
+    """Take over what another process read."""
+    _failed(env).update(_failed(other))
+
+
+def _finish(app: Sphinx, error: Exception | None) -> None:
+    """Fail the build for an unknown key, with or without -W."""
+    if error is None and _failed(app.env):
+        app.statuscode = 1

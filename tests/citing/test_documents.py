@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -175,3 +177,105 @@ def test_stale_macros_are_found_and_mended(tmp_path: Path, run: RunRecord) -> No
     assert f"run:seed: printed '$1$', now '${seed}$'" in stale[0]
     mend(check([path], run))
     assert path.read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"a\n<!-- Verify: {KEY} -->0<!-- /verify -->",
+        f"a\n<!-- verfy: {KEY} -->0<!-- /verify -->",
+        f"a\n<!-- VERIFY: {KEY} -->",
+    ],
+)
+def test_a_mistyped_marker_is_a_problem(tmp_path: Path, run: RunRecord, text: str) -> None:
+    """It is told with what to write; what it seems to quote is left alone."""
+    path = written(tmp_path, text)
+    (problem,) = told(path, run)
+    assert problem.startswith(f"{path}:2: {KEY}: mistyped marker <!-- ")
+    assert problem.endswith(f"write <!-- verify: {KEY} -->")
+    assert mend(check([path], run)) == []
+
+
+def test_a_mistyped_end_is_a_problem(tmp_path: Path, run: RunRecord) -> None:
+    """Alone it closes; what stands between is not held against anything."""
+    (problem,) = told(written(tmp_path, f"<!-- verify: {KEY} -->0<!-- /Verify -->"), run)
+    assert problem.endswith("/Verify: mistyped marker <!-- /Verify -->; write <!-- /verify -->")
+
+
+def test_other_comments_are_nobody_s_business(tmp_path: Path, run: RunRecord) -> None:
+    """Only what looks like a marker of ours is one."""
+    path = written(tmp_path, "<!-- TODO: later --> <!-- /section --> <!-- verify this --> <!-- note: x -->")
+    (document,) = check([path], run)
+    assert (document.quotes, document.problems) == ((), [])
+
+
+def test_what_cannot_be_mended_is_told_with_what_to_write(tmp_path: Path, run: RunRecord) -> None:
+    """The document stays as it is, beside what can be mended."""
+    title = lookup(run, "score-variance:title").text
+    path = written(tmp_path, quoted("An old title", "score-variance:title") + quoted("7"))
+    first, _ = told(path, run)
+    assert f"printed 'An old title'; cannot be mended by itself; write '{title}' by hand" in first
+    mend(check([path], run))
+    assert quoted("An old title", "score-variance:title") in path.read_text(encoding="utf-8")
+    assert told(path, run) == [first]
+    (other,) = told(written(tmp_path, quoted("Fig. 3: 7", f"{KEY}:estimate")), run)
+    assert other.endswith("by hand, and other figures outside the markers")
+
+
+def test_a_unit_may_stand_behind_the_marker(tmp_path: Path, run: RunRecord) -> None:
+    """The figure is held against the value in that unit."""
+    value = lookup(run, f"{KEY}:estimate")
+    shown = f"{value.figures[0].exact * 100:.1f}"
+    path = written(tmp_path, quoted(shown, value.key) + "%, " + quoted(shown, value.key))
+    assert len(told(path, run)) == 1
+
+
+def test_a_document_is_checked_once(tmp_path: Path, run: RunRecord) -> None:
+    """However often it is given, and by whichever name."""
+    path = written(tmp_path, quoted("7"))
+    assert len(check([path, path, tmp_path / "." / "page.md"], run)) == 1
+
+
+@pytest.mark.parametrize("name", ["page.rst", "page.md"])
+def test_a_role_s_own_text_is_checked(tmp_path: Path, run: RunRecord, name: str) -> None:
+    """Sphinx shows it in the place of the value."""
+    role = ":verify:" if name.endswith("rst") else "{verify}"
+    now = lookup(run, f"{KEY}:estimate").text
+    path = written(tmp_path, f"{role}`{now} <{KEY}:estimate>` {role}`7.00 <{KEY}:estimate>`", name)
+    (problem,) = told(path, run)
+    assert "printed '7.00', now '" in problem
+    mend(check([path], run))
+    assert told(path, run) == []
+    assert path.read_text(encoding="utf-8").startswith(f"{role}`{now} <{KEY}:estimate>` {role}`")
+
+
+@pytest.mark.parametrize("command", [r"\input{verify}", r"\include{verify}", r"\input{ verify.tex }"])
+def test_exported_macros_are_checked_with_the_paper(tmp_path: Path, run: RunRecord, command: str) -> None:
+    """The paper's figures are theirs."""
+    exported = written(tmp_path, macros(run, [lookup(run, "run:seed")]).replace("$2", "$3"), "verify.tex")
+    written(tmp_path, r"\verifyvalue{run:seed}{$1$}%", "other.tex")
+    others = "".join(rf"\input{{{name}}}" for name in ("other", "nothing", "x" * 999))
+    text = f"{command} {others} % \\input{{verify}}\n\\verify{{run:seed}}"
+    paper = written(tmp_path, text, "paper.tex")
+    documents = check([paper], run)
+    assert [one.path for one in documents] == [paper, exported]
+    assert [one.macros_alone for one in documents] == [True, False]
+    assert [len(one.problems) for one in documents] == [0, 1]
+    assert len(check([paper, exported], run)) == 2
+
+
+def test_a_full_disk_or_a_locked_folder_is_told_with_what_helps(
+    tmp_path: Path, run: RunRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """This command has no --out to choose another folder with."""
+    path = written(tmp_path, quoted("7"))
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("verify.files.os.fsync", full)
+    with pytest.raises(OutputError, match=r"page\.md: cannot be written \(No space") as told_as:
+        mend(check([path], run))
+    assert "--out" not in str(told_as.value)
+    assert "free space or allow writing in its folder" in str(told_as.value)
+    assert path.read_text(encoding="utf-8") == quoted("7")

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.report.records import record
-from verify.citing.quotes import agrees, mended, numbers_in
-from verify.citing.values import lookup, values
+from verify.citing.figures import numbers_in
+from verify.citing.quotes import agrees, mended
+from verify.citing.values import chosen, lookup, values
 from verify.errors import CitationError
 from verify.evidence import Verdict
 
@@ -96,3 +97,30 @@ def test_only_what_is_confirmed_holds(run: RunRecord) -> None:
         assert first.holds is (claim.verdict is Verdict.CONFIRMED)
         assert lookup(run, f"{claim.id}:verdict").holds
     assert lookup(run, "run:claims").holds
+
+
+def test_values_are_chosen_by_claim_or_by_key(run: RunRecord) -> None:
+    """A claim stands for all of its values, a key for its own and those of its parts; none comes twice."""
+
+    def keys(*names: str) -> list[str]:
+        return [value.key for value in chosen(run, names)]
+
+    slope = keys("score-variance.slope")
+    assert slope[0] == "score-variance.slope"
+    assert "score-variance.slope:interval" in slope
+    assert all(key.startswith("score-variance.slope:") for key in slope[1:])
+    assert keys("run:seed") == ["run:seed"]
+    assert keys("score-variance:verdict") == ["score-variance:verdict"]
+    statement = f"source.{run.statements[0].id}"
+    assert keys(statement)[:2] == [statement, f"{statement}:outcome"]
+    others = [key for key in keys("score-variance") if key not in slope]
+    assert keys("score-variance.slope", "score-variance") == slope + others
+    assert keys() == [value.key for value in values(run)]
+
+
+def test_what_stands_for_nothing_is_refused(run: RunRecord) -> None:
+    """Also where there are no statements to choose."""
+    with pytest.raises(CitationError, match=r"did you mean 'score-variance\.slope"):
+        chosen(run, ["run", "score-variance.slop"])
+    with pytest.raises(CitationError, match="no value 'source'"):
+        chosen(run.model_copy(update={"statements": ()}), ["source"])

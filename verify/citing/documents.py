@@ -1,4 +1,4 @@
-"""Finds what documents quote, says what is no longer so, and mends it."""
+"""Reads documents that quote, says what is no longer so, and mends it."""
 
 from __future__ import annotations
 
@@ -7,42 +7,22 @@ import stat
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from verify.citing.latex import VALUE_LINE, macro_text
+from verify.citing.figures import numbers_in
+from verify.citing.latex import EXPORTED, macro_text
+from verify.citing.markers import Quote, quotes_in, without_comments
 from verify.citing.quotes import agrees, mended
-from verify.citing.values import lookup
+from verify.citing.values import by_key, lookup_in
 from verify.errors import CitationError, OutputError
 from verify.files import write_together
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from verify.citing.values import Value
     from verify.evidence import RunRecord
 
-_MARKER = re.compile(r"<!--\s*verify:\s*(?P<key>\S+?)\s*-->|<!--\s*/\s*verify\s*-->")
-_FENCE = re.compile(
-    r"^ {0,3}(?P<fence>`{3,}|~{3,}).*?(?:^ {0,3}(?P=fence)[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
-)
-# A role's text is a code span of its own; what stands in any other is only shown.
-_CODE = re.compile(r"(?P<role>\{verify\}`[^`\n]+`)|(?<!`)(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)")
-_LIVE = {
-    ".md": re.compile(r"\{verify\}`(?P<key>[^`\n]+)`"),
-    ".rst": re.compile(r":verify:`(?P<key>[^`\n]+)`"),
-    ".tex": re.compile(r"\\verify\{(?P<key>[^{}#\n]+)\}"),
-}
-_COMMENT = re.compile(r"(?<!\\)%.*")
-_MARKDOWN = frozenset([".md", ".markdown"])
-
-
-@dataclass(frozen=True, slots=True)
-class Quote:
-    """A key in a document and what it quotes, from ``start`` to ``end``; None where it is looked up anew."""
-
-    key: str
-    line: int
-    start: int
-    end: int
-    quoted: str | None
+_INPUT = re.compile(r"\\(?:input|include)\s*\{\s*(?P<name>[^{}]+?)\s*\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +50,11 @@ class Document:
     problems: list[Problem] = field(default_factory=list)
     changes: list[tuple[Quote, str]] = field(default_factory=list)
 
+    @property
+    def macros_alone(self) -> bool:
+        r"""Whether it is LaTeX that quotes with ``\verify{…}``, whose figures stand in another file."""
+        return _is_latex(self.path) and any(quote.quoted is None for quote in self.quotes)
+
     def mended(self) -> str:
         """Return the text with every quotation that can be mended as it should be."""
         text = self.text
@@ -79,16 +64,25 @@ class Document:
 
 
 def check(paths: Sequence[Path], record: RunRecord) -> list[Document]:
-    """Return the documents with all that is wrong in them.
+    r"""Return the documents, each once, with all that is wrong in them.
+
+    Exported macros that a LaTeX document reads with ``\input`` or ``\include`` are checked as well.
 
     Raises:
         CitationError: a file cannot be read or is no text, or a marker is not closed or nested.
     """
-    documents = [_read(path) for path in paths]
-    for document in documents:
+    documents: dict[Path, Document] = {}
+    for path in paths:
+        if path.resolve() not in documents:
+            documents[path.resolve()] = _read(path)
+    for document in list(documents.values()):
+        for exported in _exported(document):
+            documents.setdefault(exported.path.resolve(), exported)
+    known = by_key(record)
+    for document in documents.values():
         for quote in document.quotes:
-            _compare(document, quote, record)
-    return documents
+            _compare(document, quote, known)
+    return list(documents.values())
 
 
 def mend(documents: Sequence[Document]) -> list[Path]:
@@ -102,7 +96,12 @@ def mend(documents: Sequence[Document]) -> list[Path]:
     for path, mode in modes.items():
         if not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
             raise OutputError(f"{path}: is read-only; allow writing, or mend it by hand")
-    write_together({path: text.encode() for path, text in files.items()})
+    try:
+        write_together({path: text.encode() for path, text in files.items()})
+    except OutputError as error:
+        # What went wrong is said there for commands with --out; a document stays where it is.
+        what, _, _ = str(error).rpartition("; ")
+        raise OutputError(f"{what}; free space or allow writing in its folder, or mend it by hand") from error
     for path, mode in modes.items():
         path.chmod(stat.S_IMODE(mode))
     return list(files)
@@ -121,82 +120,66 @@ def _read(path: Path) -> Document:
         ) from error
     if "\0" in text:
         raise CitationError(f"{path}: is not a text file; give Markdown, HTML, reStructuredText or LaTeX")
-    quotes = sorted(_quotes(path, text), key=lambda quote: quote.start)
-    return Document(path, text, tuple(quotes))
+    return Document(path, text, tuple(quotes_in(path, text)))
 
 
-def _quotes(path: Path, text: str) -> Iterator[Quote]:
-    kind = path.suffix.lower()
-    prose = _blank(_FENCE, text) if kind in _MARKDOWN else text
-    prose = _blank(_COMMENT, text) if kind == ".tex" else prose
-    prose = _blank(_CODE, prose) if kind in _MARKDOWN else prose
-    for match in _LIVE[kind].finditer(prose) if kind in _LIVE else ():
-        yield Quote(match["key"].strip(), _line(text, match.start("key")), *match.span("key"), None)
-    if kind == ".tex":
-        for match in VALUE_LINE.finditer(text):
-            yield Quote(match["key"], _line(text, match.start()), *match.span("text"), match["text"])
+def _exported(document: Document) -> Iterator[Document]:
+    """Yield the files of exported macros that a LaTeX document reads."""
+    if not _is_latex(document.path):
         return
-    yield from _marked(path, prose, text)
+    for match in _INPUT.finditer(without_comments(document.text)):
+        for name in (f"{match['name']}.tex", match["name"]):
+            path = document.path.parent / name
+            if _is_exported(path):
+                yield _read(path)
+                break
 
 
-def _marked(path: Path, prose: str, text: str) -> Iterator[Quote]:
-    opened: re.Match[str] | None = None
-    for match in _MARKER.finditer(prose):
-        line = _line(text, match.start())
-        if match["key"] and opened:
-            raise CitationError(
-                f"{path}:{line}: a marker inside that of line {_line(text, opened.start())}; "
-                "close it with <!-- /verify --> first"
-            )
-        if not match["key"] and not opened:
-            raise CitationError(f"{path}:{line}: <!-- /verify --> closes nothing; remove it")
-        if opened and not match["key"]:
-            where = opened.end(), match.start()
-            yield Quote(opened["key"], _line(text, opened.start()), *where, text[slice(*where)])
-        opened = match if match["key"] else None
-    if opened:
-        raise CitationError(
-            f"{path}:{_line(text, opened.start())}: the marker of {opened['key']} is not closed; "
-            "end what it quotes with <!-- /verify -->"
-        )
+def _is_exported(path: Path) -> bool:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(len(EXPORTED)) == EXPORTED.encode()
+    except OSError:
+        # What TeX cannot read either is TeX's to tell.
+        return False
 
 
-def _compare(document: Document, quote: Quote, record: RunRecord) -> None:
+def _is_latex(path: Path) -> bool:
+    return path.suffix.lower() == ".tex"
+
+
+def _compare(document: Document, quote: Quote, known: Mapping[str, Value]) -> None:
     def tell(what: str, *, mendable: bool = False) -> None:
         document.problems.append(Problem(document.path, quote.line, quote.key, what, mendable))
 
+    if quote.mistake:
+        tell(quote.mistake)
+        return
     try:
-        value = lookup(record, quote.key)
+        value = lookup_in(known, quote.key)
     except CitationError as error:
         tell(str(error))
         return
     if not value.holds and value.claim:
         tell(f"its claim is no longer confirmed but {value.claim.verdict}; rewrite what rests on it")
-    if quote.quoted is None:
+    if quote.quoted is None or _says(document, quote.quoted, quote.after, value):
         return
-    if document.path.suffix.lower() == ".tex":
-        new = macro_text(value)
-        right = quote.quoted == new
-    else:
-        right, new = agrees(quote.quoted, value), mended(quote.quoted, value)
-    if not right:
-        tell(f"printed {_short(quote.quoted)}, now {_short(new)}", mendable=True)
-        document.changes.append((quote, new))
+    new = macro_text(value) if _is_latex(document.path) else mended(quote.quoted, value, quote.after)
+    if new is None:
+        others = len(numbers_in(quote.quoted)) > len(value.figures) > 0
+        tell(
+            f"printed {_short(quote.quoted)}; cannot be mended by itself; write {_short(value.text)} by hand"
+            f"{', and other figures outside the markers' if others else ''}"
+        )
+        return
+    tell(f"printed {_short(quote.quoted)}, now {_short(new)}", mendable=True)
+    document.changes.append((quote, new))
+
+
+def _says(document: Document, quoted: str, after: str, value: Value) -> bool:
+    return quoted == macro_text(value) if _is_latex(document.path) else agrees(quoted, value, after)
 
 
 def _short(text: str) -> str:
     shown = " ".join(text.split())
     return repr(shown if len(shown) <= 60 else shown[:57] + "…")
-
-
-def _line(text: str, place: int) -> int:
-    return text.count("\n", 0, place) + 1
-
-
-def _blank(code: re.Pattern[str], text: str) -> str:
-    """Return the text with what stands in code blanked out, every character in its place."""
-
-    def blank(match: re.Match[str]) -> str:
-        return match[0] if match.groupdict().get("role") else re.sub(r"[^\n]", " ", match[0])
-
-    return code.sub(blank, text)

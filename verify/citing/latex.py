@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from verify.citing.quotes import numbers_in
+from verify.citing.figures import numbers_in
 from verify.report.citation import LOWERED, escaped
 from verify.report.imprint import command, creation
 
@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     from verify.evidence import RunRecord
 
 VALUE_LINE = re.compile(r"^\\verifyvalue\{(?P<key>[^{}]+)\}\{(?P<text>.*)\}%$", re.MULTILINE)
-_HEAD = r"""% Values of sdpa-verify {version}, seed {seed}, {profile} profile, {date}. Written by
+EXPORTED = "% Values of sdpa-verify "
+"""What every exported file starts with."""
+
+_HEAD = (
+    EXPORTED
+    + r"""{version}, seed {seed}, {profile} profile, {date}. Written by
 %   sdpa-verify export --format latex
 % from the results of: {command}
 % Quote one with \verify{{KEY}}; an unknown key is an error. `sdpa-verify values` lists the keys.
@@ -26,6 +31,7 @@ _HEAD = r"""% Values of sdpa-verify {version}, seed {seed}, {profile} profile, {
     \errmessage{{sdpa-verify: no value `#1'; see `sdpa-verify values' for its keys}}%
   \fi}}
 """
+)
 
 
 def macros(record: RunRecord, chosen: Iterable[Value]) -> str:

@@ -3,107 +3,132 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+import unicodedata
 from typing import TYPE_CHECKING
 
+from verify.citing.figures import Number, hidden, numbers_in, rounded
 from verify.report import numbers
-from verify.report.citation import LOWERED
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from decimal import Decimal
+
     from verify.citing.values import Figure, Value
 
-_GROUPS = r"(?:,|\{,\}|\\,|[\u202f\u2009\u00a0'’])"
-_POWER = r"""\s*(?:×|x|\*|·|\\times|\\cdot)\s*10(?:\^?\{?(?P<power>[-−]?\d+)\}?|(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+)
-        |<sup>(?P<sup>[-−]?\d+)</sup>)"""
-_SHARED = re.compile(rf"[\[(](?P<inside>[^\[\]()]*)[\])]{_POWER}", re.VERBOSE)
-_NUMBER = re.compile(
-    rf"""(?P<sign>(?<![\w.)\]])[-−])?
-    (?P<digits>(?:\d{{1,3}}(?:{_GROUPS}\d{{3}})+(?!\d)|\d+)(?:\.\d+)?|(?<!\d)\.\d+)
-    (?:{_POWER}|[eE](?P<e>[-+−]?\d+)(?!\w))?""",
-    re.VERBOSE,
-)
-_ROUNDINGS = {"nearest": ROUND_HALF_EVEN, "down": ROUND_FLOOR, "up": ROUND_CEILING}
+_MARKS = r"[`*_$]"
+# Signs around a word that say nothing else: ticks and other symbols, brackets, quotation marks.
+_AROUND = frozenset(["So", "Mn", "Zs", "Ps", "Pe", "Pi", "Pf"])
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
-    """A number as it stands in a text; ``place`` is the power of ten of its last digit."""
-
-    value: Decimal
-    place: int
-    start: int
-    end: int
-
-    def agrees(self, figure: Figure) -> bool:
-        """Whether the figure, rounded its own way to as many digits, is this number."""
-        unit = Decimal(1).scaleb(self.place)
-        if figure.rounding == "nearest":
-            return abs(self.value - figure.exact) <= unit / 2
-        return self.value == _rounded(figure.exact, self.place, figure.rounding)
-
-
-def numbers_in(text: str) -> tuple[Number, ...]:
-    """Return the numbers of a text: plain, in groups of three, with powers of ten of every usual spelling.
-
-    A minus sign counts where no letter, digit or bracket is before it; a range such as 1–2 is two numbers.
-    A power of ten after a bracket is that of all numbers in it.
-    """
-    found: list[Number] = []
-    end = 0
-    for shared in _SHARED.finditer(text):
-        power = _exponent(shared)
-        found += (_number(match) for match in _NUMBER.finditer(text, end, shared.start("inside")))
-        found += (_number(match, power) for match in _NUMBER.finditer(text, *shared.span("inside")))
-        end = shared.end()
-    found += (_number(match) for match in _NUMBER.finditer(text, end))
-    return tuple(found)
-
-
-def agrees(quoted: str, value: Value) -> bool:
+def agrees(quoted: str, value: Value, after: str = "") -> bool:
     """Return whether a quotation says what the value is now.
 
-    Of a value with figures, only these count, in their order, each to the digits that are quoted; of one
-    in words, all words, whatever their case.
+    Of a value with figures, only these count, in their order, each to the digits that are quoted and in the
+    unit after it, such as %; of one in words, all words, whatever their case. ``after`` is what follows the
+    quotation in its document.
     """
     if not value.figures:
-        return _bare(quoted) == _bare(value.text)
-    found = numbers_in(quoted)
-    return len(found) == len(value.figures) and all(
-        number.agrees(figure) for number, figure in zip(found, value.figures, strict=True)
-    )
+        bare = _bare(quoted)
+        return _bare(value.text) in {bare, _alone(bare)}
+    printed = numbers_in(value.text)
+    return any(all(map(_right, found, printed, value.figures)) for found in _readings(quoted, value, after))
 
 
-def mended(quoted: str, value: Value) -> str:
-    """Return the quotation with the present figures, in its own words and to at most its own digits.
+def mended(quoted: str, value: Value, after: str = "") -> str | None:
+    """Return the quotation with the present figures or word, all else as it is; None if it cannot be done.
 
-    Where its figures are not those of the value in number, or share a power of ten, the value's text takes
-    its place.
+    Figures keep their unit and at most their own digits. Where there are more or fewer figures than the
+    value has, or words besides the value's own, only the author can tell what to write; but where nothing
+    but fewer figures stood, the value's text takes their place.
     """
-    if agrees(quoted, value):
+    if agrees(quoted, value, after):
         return quoted
-    found, printed = numbers_in(quoted), numbers_in(value.text)
-    shared = _SHARED.search(quoted) or _SHARED.search(value.text)
-    if shared or not value.figures or len(found) != len(value.figures):
-        return _dressed(quoted, value.text)
-    text, end = "", 0
-    for old, now, figure in zip(found, printed, value.figures, strict=True):
-        text += quoted[end : old.start] + _anew(quoted[old.start : old.end], old, now, figure, value.text)
-        end = old.end
-    return text + quoted[end:]
+    if not quoted.strip():
+        return value.text
+    new = _with_figures(quoted, value, after) if value.figures else _reworded(quoted, value)
+    return new if new is not None and agrees(new, value, after) else None
 
 
-def _anew(old_text: str, old: Number, now: Number, figure: Figure, canonical: str) -> str:
-    """Return one figure of a quotation: as it is if it is right, else anew."""
-    if old.agrees(figure):
-        return old_text
-    place = max(old.place, now.place)
-    if place > 0 or "10" in old_text[3:] or "e" in old_text.lower():
+def _readings(quoted: str, value: Value, after: str) -> Iterator[tuple[Number, ...]]:
+    """Yield the figures of a quotation as they can be read, where they are as many as the value's."""
+    for spaced in (False, True) if numbers.GAP in value.text else (False,):
+        found = numbers_in(quoted, after, spaced=spaced)
+        if len(found) == len(value.figures):
+            yield found
+
+
+def _candidates(number: Number, printed: Number, figure: Figure) -> tuple[Decimal, ...]:
+    """Return what a figure is in the unit of a quoted number; without one, its unit may stand elsewhere."""
+    same = figure.exact.scaleb(printed.unit - number.unit)
+    return (same,) if number.unit else (same, figure.exact)
+
+
+def _right(number: Number, printed: Number, figure: Figure) -> bool:
+    return any(number.agrees(one, figure.rounding) for one in _candidates(number, printed, figure))
+
+
+def _with_figures(quoted: str, value: Value, after: str) -> str | None:
+    printed = numbers_in(value.text)
+    for found in _readings(quoted, value, after):
+        text, end = "", 0
+        for old, now, figure in zip(found, printed, value.figures, strict=True):
+            # A letter right behind a figure may be a unit that is not known here.
+            if quoted[old.end : old.end + 1].isalpha() and not old.unit:
+                return None
+            text += quoted[end : old.start] + _anew(quoted, old, now, figure, value.text)
+            end = old.end
+        return text + quoted[end:]
+    found = numbers_in(quoted, after)
+    bare = all(number.plain and not number.unit for number in found)
+    fewer = len(found) < len(value.figures) and bare and not re.search(r"[^\W\d_]", quoted)
+    return _dressed(quoted, value.text) if fewer else None
+
+
+def _anew(quoted: str, old: Number, now: Number, figure: Figure, canonical: str) -> str:
+    """Return one figure of a quotation: as it is if it is right, else anew in its own notation."""
+    if _right(old, now, figure):
+        return quoted[old.start : old.end]
+    exact = min(_candidates(old, now, figure), key=lambda one: abs(one - old.value))
+    shift = now.unit - old.unit if exact != figure.exact else 0
+    mantissa = exact.adjusted() - old.power
+    far = not old.plain and not old.shared and not old.unit and (mantissa not in {0, 1} or not exact)
+    if figure.rounding == "exact" or (far and not now.shared):
         return canonical[now.start : now.end]
-    plain = f"{_rounded(figure.exact, place, figure.rounding):,f}"
-    if "," not in old_text:
-        plain = plain.replace(",", "")
-    return plain.replace("-", numbers.MINUS) if "−" in old_text or "-" not in old_text else plain
+    place = max(old.place, now.place + shift)
+    new = rounded(exact, place, figure.rounding)
+    if not new and now.value and figure.rounding == "nearest":
+        place = now.place + shift
+        new = rounded(exact, place, figure.rounding)
+    written = _grouped(new.scaleb(-old.power), max(0, old.power - place), old, canonical)
+    sign = re.match(r"[-−–]|&minus;", quoted[old.start : old.stem])
+    minus = (sign[0] if sign else numbers.MINUS) if new < 0 else ""
+    return minus + written + quoted[old.stem : old.end]
+
+
+def _grouped(value: Decimal, decimals: int, like: Number, canonical: str) -> str:
+    """Return a value without its sign, its groups of three as in the old number or else as in our texts."""
+    separator = like.separator
+    whole, point, fraction = f"{abs(value):,.{decimals}f}".partition(".")
+    if not separator and abs(value) >= 10_000 and len(like.digits.partition(".")[0]) < 5:
+        separator = numbers.GAP if numbers.GAP in canonical else ""
+    return whole.replace(",", separator) + point + fraction
+
+
+def _reworded(quoted: str, value: Value) -> str | None:
+    if not value.kind:
+        return None
+    seen = re.sub(r"<[^<>]*>", lambda tag: " " * len(tag[0]), hidden(quoted))
+    words = list(re.finditer(rf"(?<![^\W_])(?:{value.kind})(?![^\W_])", seen, re.IGNORECASE))
+    if len(words) != 1:
+        return None
+    start, end = words[0].span()
+    return quoted[:start] + _cased(quoted[start:end], value.text) + quoted[end:]
+
+
+def _cased(old: str, new: str) -> str:
+    if old.isupper():
+        return new.upper()
+    return new[:1].upper() + new[1:] if old[:1].isupper() else new
 
 
 def _dressed(quoted: str, text: str) -> str:
@@ -113,24 +138,13 @@ def _dressed(quoted: str, text: str) -> str:
     return f"{around}{text}{around}"
 
 
-def _exponent(match: re.Match[str]) -> int:
-    raised = (match["raised"] or "").translate(LOWERED)
-    return int((match["power"] or raised or match["sup"] or "0").replace("−", "-"))
-
-
-def _number(match: re.Match[str], shared: int = 0) -> Number:
-    digits = re.sub(_GROUPS, "", match["digits"])
-    power = shared + (int(match["e"].replace("−", "-")) if match["e"] else _exponent(match))
-    _, _, fraction = digits.partition(".")
-    value = Decimal(digits).scaleb(power)
-    return Number(-value if match["sign"] else value, power - len(fraction), match.start(), match.end())
-
-
-def _rounded(value: Decimal, place: int, rounding: str) -> Decimal:
-    unit = Decimal(1).scaleb(place)
-    return (value / unit).quantize(Decimal(1), rounding=_ROUNDINGS[rounding]) * unit
-
-
 def _bare(text: str) -> str:
-    """Return the words alone: no marks of emphasis or code, no differences of case, space or hyphen."""
-    return " ".join(re.sub(r"[`*_]|</?\w+>", "", text).replace("-", " ").lower().split())
+    """Return the words alone: no tags, no marks of emphasis, code or mathematics, no case or hyphens."""
+    shown = re.sub(r"</?\w[^<>]*>", "", hidden(text))
+    return " ".join(re.sub(_MARKS, "", shown).replace("-", " ").lower().split())
+
+
+def _alone(bare: str) -> str:
+    """Return bare words without the signs around them."""
+    signs = "".join({sign for sign in bare if unicodedata.category(sign) in _AROUND} | set("\"'.,:;"))
+    return bare.strip(signs)

@@ -4,26 +4,37 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
 
 from verify.errors import CitationError
-from verify.evidence import Check, ClaimRecord, Control, Outcome, Verdict
+from verify.evidence import PROFILES, Check, ClaimRecord, Control, Outcome, Proof, Verdict
 from verify.report import numbers
 from verify.report.imprint import creation, digest
 from verify.report.latex import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from verify.evidence import Fact, RunRecord, Statement
 
 RUN, SOURCE = "run", "source"
 """What keys of the whole run and of the documents' statements start with, in the place of a claim's id."""
 
-Rounding = Literal["nearest", "down", "up"]
+Rounding = Literal["nearest", "down", "up", "exact"]
+"""Which way digits are left out; exact: none may be, and no other notation, for it is a name."""
+
+
+def _one_of(words: Iterable[str]) -> str:
+    longest_first = sorted(words, key=len, reverse=True)
+    return "|".join(re.escape(word).replace(r"\-", "[- ]") for word in longest_first)
+
+
+_VERDICTS, _OUTCOMES, _PROOFS = (_one_of(kind) for kind in (Verdict, Outcome, Proof))
+_DIGEST = "[0-9a-f]{64}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +50,8 @@ class Value:
     """What a key stands for: its text as printed, the figures in it in order, and where it comes from.
 
     ``claim`` is None for values of the whole run and of the sources' statements; ``anchor`` is the place
-    in the report.
+    in the report. ``kind`` is a pattern of all words that may stand in this value's place, such as the
+    verdicts; nothing for figures and free text.
     """
 
     key: str
@@ -48,6 +60,7 @@ class Value:
     anchor: str
     claim: ClaimRecord | None = None
     finding: Check | Control | Fact | None = None
+    kind: str = ""
 
     @property
     def holds(self) -> bool:
@@ -62,14 +75,49 @@ def lookup(record: RunRecord, key: str) -> Value:
     Raises:
         CitationError: there is no such key; the nearest one is suggested.
     """
-    head = key.partition(":")[0].partition(".")[0]
-    known = {value.key: value for value in values(record, head)}
+    return lookup_in(by_key(record, _head(key)) or by_key(record), key)
+
+
+def lookup_in(known: Mapping[str, Value], key: str) -> Value:
+    """Return what ``key`` stands for among the values known; see `by_key`.
+
+    Raises:
+        CitationError: there is no such key; the nearest one is suggested.
+    """
     if key in known:
         return known[key]
-    everywhere = known or [value.key for value in values(record)]
-    near = difflib.get_close_matches(key, list(everywhere), n=1, cutoff=0.5)
+    of_same = [one for one in known if _head(one) == _head(key)]
+    near = difflib.get_close_matches(key, of_same or list(known), n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else "`sdpa-verify values` lists them all"
     raise CitationError(f"no value {key!r} in these results; {hint}")
+
+
+def by_key(record: RunRecord, head: str | None = None) -> dict[str, Value]:
+    """Return a run's values by their keys, or those of ``head`` alone."""
+    return {value.key: value for value in values(record, head)}
+
+
+def chosen(record: RunRecord, names: Sequence[str]) -> list[Value]:
+    """Return the values that claims or keys name: all of a claim, or a key's own and those of its parts.
+
+    No names stand for all values; none comes twice.
+
+    Raises:
+        CitationError: a name stands for nothing.
+    """
+    found = {} if names else by_key(record)
+    for name in names:
+        known = by_key(record, _head(name))
+        whole = name == _head(name)
+        matching = {
+            key: value for key, value in known.items() if whole or key == name or key.startswith(f"{name}:")
+        }
+        found |= matching or {name: lookup(record, name)}
+    return list(found.values())
+
+
+def _head(key: str) -> str:
+    return key.partition(":")[0].partition(".")[0]
 
 
 def values(record: RunRecord, head: str | None = None) -> Iterator[Value]:
@@ -102,25 +150,29 @@ def _of_run(record: RunRecord) -> Iterator[Value]:
     for name, count in counts.items():
         yield Value(f"{RUN}:{name}", numbers.count(count), (Figure(Decimal(count)),), "summary")
     chosen = record.run.settings
-    yield Value(f"{RUN}:seed", str(chosen.seed), (Figure(Decimal(chosen.seed)),), "summary")
-    yield _words(f"{RUN}:profile", chosen.profile, "summary")
-    yield _words(f"{RUN}:version", record.tool.version, "summary")
-    yield _words(f"{RUN}:date", f"{creation(record):%Y-%m-%d}", "summary")
-    yield _words(f"{RUN}:digest", digest(record), "summary")
+    yield Value(f"{RUN}:seed", str(chosen.seed), (Figure(Decimal(chosen.seed), "exact"),), "summary")
+    words = {
+        "profile": (chosen.profile, _one_of(PROFILES)),
+        "version": (record.tool.version, r"\d+(?:\.\w+)+"),
+        "date": (f"{creation(record):%Y-%m-%d}", r"\d{4}-\d\d-\d\d"),
+        "digest": (digest(record), _DIGEST),
+    }
+    for name, (text, kind) in words.items():
+        yield Value(f"{RUN}:{name}", text, (), "summary", kind=kind)
 
 
 def _of_claim(claim: ClaimRecord) -> Iterator[Value]:
     words = {
-        "": claim.verdict.value,
-        ":verdict": claim.verdict.value,
-        ":title": plain(claim.title),
-        ":result": claim.derivation.result,
-        ":proof": claim.derivation.status.value.replace("-", " "),
-        ":digest": claim.digest,
+        "": (claim.verdict.value, _VERDICTS),
+        ":verdict": (claim.verdict.value, _VERDICTS),
+        ":title": (plain(claim.title), ""),
+        ":result": (claim.derivation.result, ""),
+        ":proof": (claim.derivation.status.value.replace("-", " "), _PROOFS),
+        ":digest": (claim.digest, _DIGEST),
     }
-    for part, text in words.items():
+    for part, (text, kind) in words.items():
         if text:
-            yield _words(f"{claim.id}{part}", text, claim.id, claim)
+            yield Value(f"{claim.id}{part}", text, (), claim.id, claim, kind=kind)
     for part, count in (("checks", len(claim.checks)), ("controls", len(claim.controls))):
         figure = Figure(Decimal(count))
         yield Value(f"{claim.id}:{part}", numbers.count(count), (figure,), claim.id, claim)
@@ -155,7 +207,7 @@ def _of_finding(claim: ClaimRecord, finding: Check | Control, error: float) -> I
     parts += list(_of_check(finding) if isinstance(finding, Check) else _of_control(finding))
     for part, text, figures in parts:
         yield Value(f"{key}{part}", text, figures, key, claim, finding)
-    yield _words(f"{key}:verdict", finding.verdict.value, key, claim, finding)
+    yield Value(f"{key}:verdict", finding.verdict.value, (), key, claim, finding, _VERDICTS)
 
 
 def _of_check(check: Check) -> Iterator[tuple[str, str, tuple[Figure, ...]]]:
@@ -180,18 +232,13 @@ def _of_control(control: Control) -> Iterator[tuple[str, str, tuple[Figure, ...]
 
 def _of_statement(statement: Statement) -> Iterator[Value]:
     key = f"{SOURCE}.{statement.id}"
+    anchor = f"statement-{statement.id}"
     outcome = statement.outcome.value.replace("-", " ")
     for part in ("", ":outcome"):
-        yield _words(f"{key}{part}", outcome, f"statement-{statement.id}")
+        yield Value(f"{key}{part}", outcome, (), anchor, kind=_OUTCOMES)
     for part, text in (("printed", statement.printed), ("computed", statement.computed)):
         if text:
-            yield _words(f"{key}:{part}", plain(text), f"statement-{statement.id}")
-
-
-def _words(
-    key: str, text: str, anchor: str, claim: ClaimRecord | None = None, finding: Check | Control | None = None
-) -> Value:
-    return Value(key, text, (), anchor, claim, finding)
+            yield Value(f"{key}:{part}", plain(text), (), anchor)
 
 
 def _decimal(value: float) -> Decimal:

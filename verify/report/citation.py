@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from verify.errors import CitationError
 from verify.evidence import Check, Control, Fact
 from verify.report import numbers
 from verify.report.imprint import creation
@@ -33,6 +34,10 @@ _ESCAPES = {
 }  # fmt: skip
 LOWERED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 """Turns raised digits into such as exponents are written with."""
+
+# No sign that ends a link in Markdown, or a field or an argument in BibTeX and LaTeX.
+_PATH = r"(?:[\w.~/@+,=-]|%[0-9A-Fa-f]{2})"
+_ADDRESS = re.compile(rf"(?:https?://[A-Za-z0-9](?:{_PATH}|:\d)*|{_PATH}+)", re.ASCII)
 
 Finding = Check | Control | Fact
 
@@ -98,6 +103,19 @@ def citation(
         anchor=key,
         address=address,
     )
+
+
+def check_address(address: str) -> None:
+    """Refuse a folder's address that not every form of a citation can carry; nothing is one, too.
+
+    Raises:
+        CitationError: it is no http address and no path, or has signs that end a link or a field.
+    """
+    if address and not _ADDRESS.fullmatch(address):
+        raise CitationError(
+            f"--url {address!r}: give a folder's http(s) address or path, of letters, digits and "
+            "- . _ ~ / @ + , = alone; write other signs as in %20"
+        )
 
 
 def _what(finding: Finding | None) -> str:

@@ -1,0 +1,160 @@
+"""Reads the figures of a text, in every usual spelling: groups of three, powers of ten, units after them."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from typing import TYPE_CHECKING
+
+from verify.report.citation import LOWERED
+
+if TYPE_CHECKING:
+    from verify.citing.values import Rounding
+
+_GROUPS = r"(?:,|\{,\}|\\,|[\u202f\u2009\u00a0'’]|&nbsp;|&thinsp;)"
+_POWER = r"""\s*(?:×|x|\*|·|\\times|\\cdot)\s*10(?:\^?\{?(?P<power>[-−]?\d{1,4})(?!\d)\}?
+        |(?P<raised>⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,4})|<sup>(?P<sup>[-−]?\d{1,4})</sup>)"""
+_SHARED = re.compile(rf"[\[(](?P<inside>[^\[\]()]*)[\])]{_POWER}", re.VERBOSE)
+
+
+def _pattern(groups: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"""(?P<sign>(?<![\w.)\]])(?:[-−–]|&minus;))?
+        (?P<digits>(?:\d{{1,3}}(?:{groups}\d{{3}})+(?!\d)|\d+)(?:\.\d+)?|(?<!\d)\.\d+)
+        (?:{_POWER}|[eE](?P<e>[-+−]?\d{{1,4}})(?!\w))?""",
+        re.VERBOSE,
+    )
+
+
+_NUMBER = _pattern(_GROUPS)
+_SPACED = _pattern(rf"(?:[ ]|{_GROUPS})")
+_GAP = r"(?:[ \u00a0\u202f\u2009]|&nbsp;|&thinsp;|\\,|~|\r?\n)?"
+# One letter may as well be a variable: it counts only where a word or sentence ends after it.
+_UNIT = re.compile(
+    rf"""(?:[*`$\])]|</?\w[^<>]*>)*{_GAP}
+        (?:(?P<percent>\\?%|(?i:per[ -]?cent)\b)|(?P<mille>‰)|(?P<thousand>(?i:thousand)\b)
+        |(?P<million>(?i:million)\b)|(?P<billion>(?i:billion)\b))
+    |{_GAP}(?:(?P<k>k|(?<=\d)K)|(?P<M>M))(?=[\s.,;:)\]<*"'`]|$)""",
+    re.VERBOSE,
+)
+_UNITS = {"percent": -2, "mille": -3, "thousand": 3, "k": 3, "million": 6, "M": 6, "billion": 9}
+# What stands between figures that share the unit after the last: 99.1–99.5%, 99 [98, 100]%.
+_JOINT = re.compile(r"[\s$*`]*(?:(?:[–—,;±-]|&ndash;|\\pm|to|and|or)[\s$*`]*[\[(]?|[\[(])[\s$*`]*")
+_HIDDEN = re.compile(
+    r"<!--.*?-->|</?[A-Za-z][^<>]*>|&#\w+;|(?<=\])\((?=[^()\s]*[A-Za-z/#])[^()\s]*\)", re.DOTALL
+)
+_SHOWN = re.compile(r"</?sup>")
+_ROUNDINGS = {"nearest": ROUND_HALF_EVEN, "down": ROUND_FLOOR, "up": ROUND_CEILING, "exact": ROUND_HALF_EVEN}
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number as it stands in a text, from ``start`` to ``end``, its digits to ``stem``.
+
+    ``place`` is the power of ten of its last digit. ``power`` is the power of ten written with it, which
+    value and place contain; ``shared`` says that it stands after a bracket instead. ``unit`` is that of a
+    unit such as % after it, which they do not contain.
+    """
+
+    value: Decimal
+    place: int
+    digits: str
+    start: int
+    stem: int
+    end: int
+    power: int = 0
+    shared: bool = False
+    unit: int = 0
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is written without a power of ten."""
+        return self.stem == self.end and not self.shared
+
+    @property
+    def separator(self) -> str:
+        """What stands between its groups of three, or nothing."""
+        found = re.search(r"(?<=\d)[^\d.]+(?=\d)", self.digits)
+        return found[0] if found else ""
+
+    def agrees(self, exact: Decimal, rounding: Rounding) -> bool:
+        """Whether a value in this number's unit, rounded that way to as many digits, is this number."""
+        if rounding == "exact":
+            return self.plain and not self.unit and self.digits == str(exact)
+        if rounding == "nearest":
+            return abs(self.value - exact) <= Decimal(1).scaleb(self.place) / 2
+        return self.value == rounded(exact, self.place, rounding)
+
+
+def numbers_in(text: str, after: str = "", *, spaced: bool = False) -> tuple[Number, ...]:
+    """Return the numbers of a text: plain, in groups of three, with powers of ten of every usual spelling.
+
+    A minus sign counts where no letter, digit or bracket is before it; a range such as 1–2 is two numbers.
+    A power of ten after a bracket is that of all numbers in it. Figures in HTML tags and in addresses do not
+    count. ``after`` is what follows the text, maybe the last number's unit; ``spaced`` takes ordinary spaces
+    between groups of three.
+    """
+    pattern, read = _SPACED if spaced else _NUMBER, hidden(text)
+    found: list[Number] = []
+    end = 0
+    for shared in _SHARED.finditer(read):
+        power = _exponent(shared)
+        found += (_number(match) for match in pattern.finditer(read, end, shared.start("inside")))
+        found += (_number(match, power) for match in pattern.finditer(read, *shared.span("inside")))
+        end = shared.end()
+    found += (_number(match) for match in pattern.finditer(read, end))
+    return _with_units(read, after, found)
+
+
+def hidden(text: str) -> str:
+    """Return the text with what readers do not see, tags and addresses, blanked out in its place."""
+    return _HIDDEN.sub(lambda match: match[0] if _SHOWN.fullmatch(match[0]) else _blank(match[0]), text)
+
+
+def rounded(value: Decimal, place: int, rounding: Rounding) -> Decimal:
+    """Return a value rounded to the digit of this power of ten."""
+    shifted = value.scaleb(-place)
+    if shifted == shifted.to_integral_value():
+        return value
+    return shifted.quantize(Decimal(1), rounding=_ROUNDINGS[rounding]).scaleb(place)
+
+
+def _blank(tag: str) -> str:
+    # A tag stays one, for a unit may follow it; only its content goes.
+    return re.sub(r"\w", "a", tag) if tag[0] == "<" else " " * len(tag)
+
+
+def _with_units(text: str, after: str, found: list[Number]) -> tuple[Number, ...]:
+    done: list[Number] = []
+    for number in reversed(found):
+        unit = _UNIT.match(text + after, number.end)
+        power = _UNITS[str(unit.lastgroup)] if unit else 0
+        if not power and done and _JOINT.fullmatch(text, number.end, done[-1].start):
+            power = done[-1].unit
+        done.append(dataclasses.replace(number, unit=power))
+    return tuple(reversed(done))
+
+
+def _exponent(match: re.Match[str]) -> int:
+    raised = (match["raised"] or "").translate(LOWERED)
+    return int((match["power"] or raised or match["sup"] or "0").replace("−", "-"))
+
+
+def _number(match: re.Match[str], shared: int | None = None) -> Number:
+    digits = re.sub(r"[^\d.]", "", match["digits"])
+    own = int(match["e"].replace("−", "-")) if match["e"] else _exponent(match)
+    power = own + (shared or 0)
+    _, _, fraction = digits.partition(".")
+    value = Decimal(digits).scaleb(power)
+    return Number(
+        value=-value if match["sign"] else value,
+        place=power - len(fraction),
+        digits=match["digits"],
+        start=match.start(),
+        stem=match.end("digits"),
+        end=match.end(),
+        power=power,
+        shared=shared is not None,
+    )
