@@ -34,7 +34,7 @@ from verify.verdict import MAX_LOOKS, PLACES, FalseAlarms
 from verify.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 SEED = 20170612
 CONFIDENCE = 0.9999
@@ -77,6 +77,25 @@ def counted(
         at_least=at_least,
         low=float(bounds.low),
         high=float(bounds.high),
+    )
+
+
+def together(rows: Sequence[Counted]) -> tuple[Counted, ...]:
+    """Return all cells of the same event and level counted as one, levels from large to small."""
+    cells: dict[tuple[str, float], list[Counted]] = {}
+    for row in rows:
+        if row.level is not None:
+            cells.setdefault((row.what, row.level), []).append(row)
+    events = list(dict.fromkeys(what for what, _ in cells))
+    return tuple(
+        counted(
+            what,
+            sum(row.trials for row in cells[what, level]),
+            sum(row.events for row in cells[what, level]),
+            level,
+            level=level,
+        )
+        for what, level in sorted(cells, key=lambda key: (events.index(key[0]), -key[1]))
     )
 
 
@@ -325,7 +344,12 @@ def main() -> None:
     if options.write:
         command = f"python -m tests.calibration.study --scale {options.scale:g} --write {options.write}"
         table = Calibration(
-            seed=SEED, command=command, version=__version__, confidence=CONFIDENCE, rows=tuple(rows)
+            seed=SEED,
+            command=command,
+            version=__version__,
+            confidence=CONFIDENCE,
+            rows=tuple(rows),
+            together=together(rows),
         )
         options.write.write_text(table.model_dump_json(indent=1) + "\n", encoding="utf-8")
 

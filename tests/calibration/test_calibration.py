@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.calibration.study import LEVELS, study
+from tests.calibration.study import LEVELS, study, together
 from verify.evidence import Calibration
 from verify.resources import folder
 
@@ -23,3 +23,5 @@ def test_the_stored_table_is_in_order_and_complete() -> None:
     assert {row.level for row in table.rows if row.level} == set(LEVELS)
     assert not [row for row in table.rows if not row.in_order]
     assert "tests.calibration.study" in table.command
+    assert table.together == together(table.rows)
+    assert not [row for row in table.together if not row.in_order]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from scipy import stats
+
+from tests.calibration.study import CONFIDENCE, together
 from verify.evidence import Calibration, Counted
 from verify.report.calibration import calibration
 
@@ -24,7 +27,9 @@ def row(events: int, *, level: float | None = None, setting: str = "", at_least:
 
 def table(*rows: Counted) -> Calibration:
     """Return a study of these rows."""
-    return Calibration(seed=1, command="the command", version="0", confidence=0.99, rows=rows)
+    return Calibration(
+        seed=1, command="the command", version="0", confidence=CONFIDENCE, rows=rows, together=together(rows)
+    )
 
 
 def test_rows_of_a_level_are_summed_and_the_worst_is_named() -> None:
@@ -34,7 +39,9 @@ def test_rows_of_a_level_are_summed_and_the_worst_is_named() -> None:
     (level,) = shown.levels
     assert (level.trials, level.events, level.worst, level.in_order) == ("2000", "13", "9 of 1000: b", True)
     # Clopper and Pearson, from the quantiles of the beta law.
-    assert level.bounds == "0.0028 to 0.013"
+    tail = (1 - CONFIDENCE) / 2
+    low, high = stats.beta.ppf(tail, 13, 1988), stats.beta.isf(tail, 14, 1987)
+    assert level.bounds == f"{low:.2g} to {high:.2g}"
 
 
 def test_levels_come_from_large_to_small_and_other_events_apart() -> None:
@@ -55,12 +62,12 @@ def test_a_row_out_of_order_says_so() -> None:
 
 
 def test_the_level_at_which_nothing_was_missed_says_how_far_it_sees() -> None:
-    """No miss in 1000 trials leaves rates up to 0.53% open; a miss says more than that."""
+    """No miss in 1000 trials leaves rates up to 0.99% open; a miss says more than that."""
     shown = calibration(table(row(0, level=1e-6), row(5, level=0.01)))
     assert shown is not None
     assert shown.blind is not None
     assert (shown.blind.level, shown.blind.trials) == ("1×10⁻⁶", "1000")
-    assert shown.blind.bound == "0.0053"
+    assert shown.blind.bound == "0.0099"
     missed = calibration(table(row(1, level=1e-6)))
     assert missed is not None
     assert missed.blind is None

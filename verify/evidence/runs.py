@@ -71,13 +71,17 @@ class Counted(Record):
 
 
 class Calibration(Record):
-    """How the judge itself fared: the table of the calibration study, with what made it."""
+    """How the judge itself fared: the table of the calibration study, with what made it.
+
+    ``together`` counts all cells of the same event and level as one.
+    """
 
     seed: int
     command: str
     version: str
     confidence: float
     rows: tuple[Counted, ...]
+    together: tuple[Counted, ...] = ()
 
 
 class Tool(Record):

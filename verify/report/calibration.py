@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scipy.stats import binomtest
-
 from verify.report import numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from verify.evidence import Calibration, Counted
 
@@ -70,67 +68,60 @@ def calibration(table: Calibration | None) -> CalibrationView | None:
     """Return the stored study as the report prints it, or None where the run holds none."""
     if table is None:
         return None
-    by_level: dict[tuple[str, float], list[Counted]] = {}
-    for row in table.rows:
-        if row.level is not None:
-            by_level.setdefault((row.what, row.level), []).append(row)
-    events = list(dict.fromkeys(what for what, _ in by_level))
-    order = sorted(by_level, key=lambda key: (events.index(key[0]), -key[1]))
+    cells = [[row for row in table.rows if _same(row, one)] for one in table.together]
+    firsts = {one.what: one for one in reversed(table.together)}
     return CalibrationView(
         levels=tuple(
-            _of_level(
-                "" if place and order[place - 1][0] == key[0] else key[0],
-                key[1],
-                by_level[key],
-                table.confidence,
-            )
-            for place, key in enumerate(order)
+            _of_level(one, rows, first=firsts[one.what] is one)
+            for one, rows in zip(table.together, cells, strict=True)
         ),
         events=tuple(_event(row) for row in table.rows if row.level is None),
-        blind=_blind(by_level, table.confidence),
+        blind=_blind(table.together),
         confidence=numbers.percent(table.confidence),
         seed=str(table.seed),
         command=table.command,
     )
 
 
-def _blind(by_level: Mapping[tuple[str, float], Sequence[Counted]], confidence: float) -> Blind | None:
-    if not by_level:
-        return None
-    key = min(by_level, key=lambda key: (key[1], -sum(row.trials for row in by_level[key])))
-    trials, events = (sum(getattr(row, name) for row in by_level[key]) for name in ("trials", "events"))
-    if events:
-        return None
-    bound = binomtest(0, trials).proportion_ci(confidence).high
-    return Blind(numbers.small(key[1]), numbers.count(trials), numbers.small(bound))
+def _same(row: Counted, one: Counted) -> bool:
+    return (row.what, row.level) == (one.what, one.level)
 
 
-def _of_level(what: str, level: float, rows: Sequence[Counted], confidence: float) -> LevelRow:
-    trials, events = sum(row.trials for row in rows), sum(row.events for row in rows)
+def _blind(together: Sequence[Counted]) -> Blind | None:
+    """Return the row of the smallest level, of which the best tried one, if nothing was missed there."""
+    lowest = min(together, key=lambda one: (one.level, -one.trials), default=None)
+    if lowest is None or lowest.level is None or lowest.events:
+        return None
+    return Blind(numbers.small(lowest.level), numbers.count(lowest.trials), numbers.small(lowest.high))
+
+
+def _of_level(one: Counted, rows: Sequence[Counted], *, first: bool) -> LevelRow:
     worst = max(rows, key=lambda row: row.events / row.trials)
-    bounds = binomtest(events, trials).proportion_ci(confidence)
     where = f"{worst.events} of {numbers.count(worst.trials)}: {worst.setting}"
     return LevelRow(
-        what=what[:1].upper() + what[1:],
-        level=numbers.small(level),
+        what=one.what[:1].upper() + one.what[1:] if first else "",
+        level=numbers.small(one.level or 0.0),
         cells=numbers.count(len(rows)),
-        trials=numbers.count(trials),
-        events=numbers.count(events),
-        rate=numbers.small(events / trials) if events else "0",
-        bounds=f"{numbers.small(bounds.low) if events else 0} to {numbers.small(bounds.high)}",
+        trials=numbers.count(one.trials),
+        events=numbers.count(one.events),
+        rate=numbers.small(one.events / one.trials) if one.events else "0",
+        bounds=_bounds(one),
         worst=where if worst.events else "",
-        in_order=all(row.in_order for row in rows),
+        in_order=all(row.in_order for row in (one, *rows)),
     )
 
 
+def _bounds(row: Counted) -> str:
+    return f"{numbers.small(row.low) if row.low else 0} to {numbers.small(row.high)}"
+
+
 def _event(row: Counted) -> EventRow:
-    low = numbers.small(row.low) if row.low else "0"
     side = "at least" if row.at_least else "at most"
     return EventRow(
         what=f"{row.what} ({row.setting})" if row.setting else row.what,
         trials=numbers.count(row.trials),
         events=numbers.count(row.events),
-        bounds=f"{low} to {numbers.small(row.high)}",
+        bounds=_bounds(row),
         design=f"{side} {numbers.small(row.allowed)}",
         in_order=row.in_order,
     )

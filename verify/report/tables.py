@@ -152,7 +152,7 @@ def _long(checks: Sequence[Check], said: Collection[str]) -> dict[str, Setting]:
 def _kinship(check: Check) -> tuple[object, ...]:
     if check.method == "fit":
         return check.method, tuple(check.cell.items())
-    return check.method, check.quantity, check.relation, check.tolerance_of
+    return check.method, check.quantity, check.relation, check.origin, check.tolerance_of
 
 
 def sample(of: Check | Control) -> str:
