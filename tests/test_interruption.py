@@ -123,6 +123,9 @@ def test_impatience_leaves_no_process_behind(
         os.killpg(process.pid, signal.SIGINT)
         time.sleep(pause)
     is_told(finish(process))
+    begun = time.monotonic()
+    while alive(process.pid) and time.monotonic() - begun < PATIENCE:
+        time.sleep(0.1)
     assert not alive(process.pid)
 
 

@@ -70,7 +70,7 @@ def test_a_page_is_built_anew_when_the_results_change(project: Path) -> None:
     changed = first.model_copy(update={"checks": checks}).sealed()
     claims = (changed, *run.claims[1:])
     (project / "results.json").write_text(
-        run.model_copy(update={"claims": claims}).to_json(), encoding="utf-8"
+        run.model_copy(update={"claims": claims}).sealed().to_json(), encoding="utf-8"
     )
     assert build(project)[0] == 0
     assert "1.5" in (project / "out" / "index.html").read_text(encoding="utf-8")
@@ -89,7 +89,7 @@ def test_values_of_the_run_are_followed_as_well(project: Path) -> None:
             "statements": (first.model_copy(update={"outcome": Outcome.WRONG}), second),
         }
     )
-    (project / "results.json").write_text(changed.to_json(), encoding="utf-8")
+    (project / "results.json").write_text(changed.sealed().to_json(), encoding="utf-8")
     assert build(project)[0] == 0
     shown = (project / "out" / "index.html").read_text(encoding="utf-8")
     assert ">777<" in shown
