@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from verify.report import numbers
 from verify.report.columns import Cell, aligned
-from verify.report.latex import Prose
+from verify.report.latex import Prose, plain
 from verify.report.words import Badge, badge, cell_text, tolerance_text
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _SCOPES = {"monte-carlo": "simulated checks", "exact": "exact checks", "fit": "fits"}
 _LONG = 60  # letters of settings that several neighbours are to say once
+_WORDY = 36  # letters of a quantity that has a line to itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +179,8 @@ def _group(claim: str, checks: tuple[Check, ...], said: Collection[str]) -> Grou
     if first.method == "fit":
         titles = [Title(Prose(check.quantity), Prose(""), tolerance_text(check)) for check in checks]
         return GroupView(Title(Prose("Weighted fit"), Prose(""), ours), _rows(claim, checks, common, titles))
-    if len(checks) == 1 and ours and _is_tall(first.prediction_latex):
-        # The column of titles is too narrow for such a formula: it gets a line of its own.
+    if len(checks) == 1 and ours and (_is_tall(first.prediction_latex) or _is_wordy(first.quantity)):
+        # The first column is too narrow for that: it gets a line of its own.
         return GroupView(_title(checks, Prose("")), _rows(claim, checks, tuple(said), [None]))
     if len(checks) == 1:
         return GroupView(None, _rows(claim, checks, common, [_title(checks, ours)]))
@@ -199,6 +200,11 @@ def _title(checks: tuple[Check, ...], settings: Prose) -> Title:
         formula=Prose(f"predicted ${shown}$" if _has_symbol(formula) else ""),
         note=Prose("; ".join(filter(None, [settings, tolerance_text(checks[0])]))),
     )
+
+
+def _is_wordy(quantity: str) -> bool:
+    """Whether a quantity would fill several lines of the first column."""
+    return len(plain(quantity)) > _WORDY
 
 
 def _is_tall(latex: str) -> bool:

@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from verify import resources
-from verify.evidence import Proof, Verdict
+from verify.evidence import Outcome, Proof, Verdict
 from verify.report import marks
 from verify.report.latex import Prose, Tex, pieces
 from verify.report.math import glyph_definitions
@@ -159,6 +159,7 @@ def render(template: str, view: ReportView, formulas: Formulas, medium: Medium, 
         figure=medium.figure,
         folds=medium.folds,
         verdicts={verdict.value: badge(verdict) for verdict in Verdict},
+        outcomes={outcome.name.lower(): badge(outcome) for outcome in Outcome},
         proofs={proof.name.lower(): badge(proof) for proof in Proof},
         alarm=badge(Proof.FAILED),
     )
