@@ -31,6 +31,11 @@ def test_is_tagged_and_says_what_it_is(opened: pikepdf.Pdf) -> None:
         assert metadata["pdfaid:conformance"].upper() == "A"
 
 
+def test_qpdf_finds_no_fault(opened: pikepdf.Pdf) -> None:
+    """The library of qpdf reads every object and stream without a complaint."""
+    assert opened.check_pdf_syntax() == []
+
+
 def test_pages_and_bookmarks(opened: pikepdf.Pdf) -> None:
     """It has the pages one expects, and bookmarks for chapters and claims."""
     assert 10 <= len(opened.pages) <= 16
