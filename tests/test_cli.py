@@ -120,6 +120,23 @@ def test_a_folder_in_the_place_of_the_results_is_told_before_the_work(tool: Tool
     assert ended.err.count("\n") == 1
 
 
+def test_two_outcomes_cannot_go_to_one_file(tool: Tool, tmp_path: Path) -> None:
+    """Neither is lost without a word."""
+    both = tmp_path / "both"
+    ended = tool("run", "--out", tmp_path, "--junit", both, "--summary", both)
+    assert ended.status == 2
+    assert ended.complaint == f"{both}: is where --junit goes; give --summary another name"
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_in_the_place_of_the_report_is_told_before_the_work(tool: Tool, tmp_path: Path) -> None:
+    """Not after a minute's work."""
+    (tmp_path / "report.html").mkdir()
+    ended = tool("report", "--out", tmp_path)
+    assert ended.status == 2
+    assert "report.html: cannot be written (Is a directory)" in ended.complaint
+
+
 def test_an_unwritable_junit_file_is_told_before_the_work(tool: Tool, tmp_path: Path) -> None:
     """The run does not end in vain because of its last file."""
     (tmp_path / "file").write_text("")

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from verify.evidence import RunRecord
 
 PROFILES = ("quick", "standard", "deep")
+NAMES = ("results.json", "report.html", "report.pdf")
+"""What a report consists of."""
+
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
 
@@ -100,7 +103,7 @@ def cli() -> None:
 @_run_options
 def report(out: Path, **options: Any) -> None:
     """Verify claims and write report.html, report.pdf and results.json."""
-    record = _verified(out, options)
+    record = _verified(out, options, NAMES)
     _rendered(record, out, options["workers"], record.run.phases_s)
     end(record.exit_status())
 
@@ -119,10 +122,12 @@ def run(out: Path, junit: Path | None, summary: Path | None, **options: Any) -> 
 
     results = out / "results.json"
     forms = ((junit, "--junit", to_junit), (summary, "--summary", to_markdown))
+    taken = {results.resolve(): "the results go"}
     for path, option, _ in forms:
         if path is not None:
-            if path.resolve() == results.resolve():
-                raise OutputError(f"{path}: is where the results go; give {option} another name")
+            if path.resolve() in taken:
+                raise OutputError(f"{path}: is where {taken[path.resolve()]}; give {option} another name")
+            taken[path.resolve()] = f"{option} goes"
             check_writable(path.parent, path.name)
     record = _verified(out, options)
     files = {results: record.to_json().encode()}
@@ -193,8 +198,11 @@ def show(claim: str, claim_files: tuple[Path, ...]) -> None:
     end(0 if proved else 1)
 
 
-def _verified(out: Path, options: dict[str, Any]) -> RunRecord:
-    """Run the verification with its progress on standard error and its verdicts on standard output."""
+def _verified(out: Path, options: dict[str, Any], names: Sequence[str] = NAMES[:1]) -> RunRecord:
+    """Run the verification with its progress on standard error and its verdicts on standard output.
+
+    ``names`` are the files that are to be written to ``out``: whether they can be is tried first.
+    """
     begun = time.perf_counter()
     from verify import api
     from verify.files import check_writable
@@ -203,7 +211,8 @@ def _verified(out: Path, options: dict[str, Any]) -> RunRecord:
     imports = time.perf_counter() - begun
     # What is asked for is looked at first: a mistyped name must not leave a folder behind.
     api.refuse(**options)
-    check_writable(out)
+    for name in names:
+        check_writable(out, name)
     with following(len(options["claims"]) or None) as progress:
         record = api.run(progress=progress, **options)
     for claim in record.claims:
