@@ -85,3 +85,35 @@ def test_the_example_of_the_readme_runs(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "score-variance confirmed" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("misuse", "message"),
+    [
+        ({"claims": "score-mean"}, r"claims 'score-mean': give a list, such as \['score-mean'\]"),
+        ({"claims": None}, "claims None: give a list"),
+        ({"claims": [1]}, "claims 1: give text"),
+        ({"claim_files": "mine.py"}, "claim files 'mine.py': give a list"),
+        ({"sources": "none.toml"}, r"none\.toml"),
+        ({"seed": "1"}, "seed '1': give a whole number"),
+        ({"seed": 1.5}, r"seed 1\.5: give a whole number"),
+        ({"seed": True}, "seed True: give a whole number"),
+        ({"tolerance": "x"}, "tolerance 'x': give a number"),
+        ({"profile": 3}, "no profile 3"),
+        ({"workers": 1.5}, r"workers 1\.5: give a whole number"),
+        ({"progress": 3}, "progress 3: give"),
+    ],
+)
+def test_misuse_is_one_line(misuse: dict[str, Any], message: str) -> None:
+    """Whatever is given in the place of something else, the error says what is wanted."""
+    with pytest.raises(verify.VerifyError, match=message) as caught:
+        verify.run(**{"claims": ["score-mean"], "profile": "quick", **misuse})
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_no_record_cannot_be_rendered(tmp_path: Path) -> None:
+    """Nor can what is no path be loaded."""
+    with pytest.raises(verify.VerifyError, match="NoneType: is no record of a run"):
+        verify.render(None, tmp_path)  # type: ignore[arg-type]  # that is the point
+    with pytest.raises(verify.VerifyError, match="None: is not a path"):
+        verify.load(None)  # type: ignore[arg-type]  # that is the point

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -167,3 +169,50 @@ def test_checking_a_folder_leaves_nothing(tmp_path: Path) -> None:
     write_whole(tmp_path / "results.json", OLD)
     check_writable(tmp_path)
     assert (tmp_path / "results.json").read_bytes() == OLD
+
+
+class TestLinksAndDevices:
+    """What is there already stays what it is."""
+
+    def test_a_link_stays_one(self, tmp_path: Path) -> None:
+        """Its goal is replaced, be it there or not."""
+        (tmp_path / "goal").write_bytes(b"old")
+        for goal in ("goal", "new"):
+            link = tmp_path / f"to-{goal}"
+            link.symlink_to(goal)
+            write_whole(link, b"content")
+            assert link.is_symlink()
+            assert (tmp_path / goal).read_bytes() == b"content"
+
+    def test_links_in_a_circle_are_told(self, tmp_path: Path) -> None:
+        """They lead nowhere, and stay."""
+        (tmp_path / "a").symlink_to("b")
+        (tmp_path / "b").symlink_to("a")
+        with pytest.raises(OutputError, match=r"a: cannot be written \(Too many levels"):
+            write_whole(tmp_path / "a", b"content")
+        assert (tmp_path / "a").is_symlink()
+
+    def test_a_file_keeps_its_mode(self, tmp_path: Path) -> None:
+        """What only its owner may read stays so; what is read-only is not replaced."""
+        path = tmp_path / "private"
+        path.write_bytes(b"old")
+        path.chmod(0o600)
+        write_whole(path, b"new")
+        assert path.stat().st_mode & 0o777 == 0o600
+        path.chmod(0o444)
+        with pytest.raises(OutputError, match="it is read-only"):
+            write_whole(path, b"newer")
+        assert path.read_bytes() == b"new"
+
+    def test_what_is_no_file_of_its_own_is_appended_to(self, tmp_path: Path) -> None:
+        """Standard output that goes to a log leaves the log what it holds."""
+        log = tmp_path / "log"
+        log.write_text("before\n")
+        code = (
+            "from pathlib import Path; from verify.files import write_whole; "
+            "write_whole(Path('/dev/stdout'), b'ours\\n')"
+        )
+        with log.open("a") as stream:
+            subprocess.run([sys.executable, "-c", code], stdout=stream, check=True)
+        assert log.read_text() == "before\nours\n"
+        assert Path("/dev/stdout").is_symlink()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from verify.report.write import Written, write_report
 from verify.sources import read_sources
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from verify.claim import Claim
     from verify.sources import SourceBook
@@ -54,6 +55,8 @@ def run(
         seed=seed, profile=profile, tolerance=tolerance, false_alarm=false_alarm, power=power
     )
     wanted, book = _looked_up(claims, claim_files, sources)
+    if progress is not None and not isinstance(progress, runner.Progress):
+        raise SettingsError(f"progress {progress!r}: give a verify.runner.Progress")
     return runner.run(wanted, chosen, book, requested=claims, workers=workers, progress=progress)
 
 
@@ -78,9 +81,14 @@ def refuse(
 def _looked_up(
     claims: Sequence[str], claim_files: Sequence[Path], sources: Path | None
 ) -> tuple[dict[str, tuple[str, Claim]], SourceBook]:
-    if isinstance(claims, str):
-        raise SettingsError(f"claims {claims!r}: give a list of ids, such as [{claims!r}]")
-    return choose(catalogue([Path(one) for one in claim_files]), claims), read_sources(sources)
+    for name, given in (("claims", claims), ("claim files", claim_files)):
+        if isinstance(given, str | bytes | Path) or not isinstance(given, Sequence):
+            raise SettingsError(f"{name} {given!r}: give a list, such as [{given!r}]")
+        for one in given:
+            if not isinstance(one, str | Path):
+                raise SettingsError(f"{name} {one!r}: give text")
+    files = [Path(one) for one in claim_files]
+    return choose(catalogue(files), claims), read_sources(None if sources is None else Path(sources))
 
 
 def render(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,10 +28,11 @@ def write_whole(path: Path, content: bytes) -> None:
 def write_together(files: Mapping[Path, bytes]) -> None:
     """Write several files; none is replaced before all of them lie complete on the disk.
 
-    A link stays one: what it leads to is replaced. What is no file, such as ``/dev/stdout``, is written to.
+    A link stays one: what it leads to is replaced, and keeps its mode. To what is no file of its own, such as
+    ``/dev/stdout``, the content is appended.
 
     Raises:
-        OutputError: a folder cannot be made or written, or the disk is full.
+        OutputError: a folder cannot be made or written, a file is read-only, or the disk is full.
     """
     waiting: dict[Path, Path] = {}
     try:
@@ -38,14 +40,15 @@ def write_together(files: Mapping[Path, bytes]) -> None:
             with _told_as_output_error(path):
                 if not _is_device(path):
                     waiting[path] = _beside(path)
-                    _fill(waiting[path], content)
+                    _fill(waiting[path], content, _mode(_led_to(path)))
         for path, content in files.items():
             with _told_as_output_error(path):
                 if path in waiting:
                     waiting[path].replace(_led_to(path))
                     del waiting[path]
                 else:
-                    path.write_bytes(content)
+                    with path.open("ab") as stream:
+                        stream.write(content)
     finally:
         for leftover in waiting.values():
             leftover.unlink(missing_ok=True)
@@ -67,11 +70,29 @@ def check_writable(folder: Path, name: str = "results.json") -> None:
 
 
 def _is_device(path: Path) -> bool:
-    return path.exists() and not path.is_file() and not path.is_dir()
+    # Where standard output goes to a file, /dev/stdout leads to that file, which holds more than ours.
+    borrowed = path.absolute().is_relative_to("/dev") or path.absolute().is_relative_to("/proc")
+    return path.exists() and not path.is_dir() and (borrowed or not path.is_file())
 
 
 def _led_to(path: Path) -> Path:
+    """Return where a link leads, or the path itself; links in a circle are an OSError."""
+    with contextlib.suppress(FileNotFoundError):
+        path.stat()
     return Path(os.path.realpath(path))
+
+
+def _mode(place: Path) -> int:
+    """Return the mode of the file that is there; a new one is as public as the user's umask says."""
+    if not place.is_file():
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask
+    mode = stat.S_IMODE(place.stat().st_mode)
+    if not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
+        # The superuser could; whoever made it read-only meant it.
+        raise PermissionError(errno.EACCES, "it is read-only")
+    return mode
 
 
 def _beside(path: Path) -> Path:
@@ -82,15 +103,12 @@ def _beside(path: Path) -> Path:
     return Path(name)
 
 
-def _fill(temporary: Path, content: bytes) -> None:
+def _fill(temporary: Path, content: bytes, mode: int) -> None:
     with temporary.open("wb") as stream:
         stream.write(content)
         stream.flush()
         os.fsync(stream.fileno())
-    # mkstemp makes files private; a report is as public as the user's umask says.
-    mask = os.umask(0)
-    os.umask(mask)
-    temporary.chmod(0o666 & ~mask)
+    temporary.chmod(mode)
 
 
 @contextlib.contextmanager

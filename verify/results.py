@@ -92,6 +92,8 @@ def _refuse_changed(record: RunRecord, path: Path) -> None:
                 f"{path}: claim {claim.id}: its digest does not fit its content, so the file was changed "
                 f"after the run; {_WRITE_ANEW}"
             )
+    if not record.seal:
+        raise ResultsError(f"{path}: has no seal; {_WRITE_ANEW}")
     if record.seal != record.fitting_seal():
         raise ResultsError(
             f"{path}: its seal does not fit its content, so the file was changed after the run; {_WRITE_ANEW}"

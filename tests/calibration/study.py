@@ -81,21 +81,26 @@ def counted(
 
 
 def together(rows: Sequence[Counted]) -> tuple[Counted, ...]:
-    """Return all cells of the same event and level counted as one, levels from large to small."""
-    cells: dict[tuple[str, float], list[Counted]] = {}
+    """Return all cells of the same event and level counted as one, levels from large to small.
+
+    Coefficients of one fit depend on each other: each is counted for itself.
+    """
+    cells: dict[tuple[str, str, float], list[Counted]] = {}
     for row in rows:
         if row.level is not None:
-            cells.setdefault((row.what, row.level), []).append(row)
-    events = list(dict.fromkeys(what for what, _ in cells))
+            coefficient = row.setting.partition(",")[0] if "coefficient" in row.what else ""
+            cells.setdefault((row.what, coefficient, row.level), []).append(row)
+    events = list(dict.fromkeys((what, part) for what, part, _ in cells))
     return tuple(
         counted(
             what,
-            sum(row.trials for row in cells[what, level]),
-            sum(row.events for row in cells[what, level]),
+            sum(row.trials for row in cells[what, part, level]),
+            sum(row.events for row in cells[what, part, level]),
             level,
             level=level,
+            setting=part,
         )
-        for what, level in sorted(cells, key=lambda key: (events.index(key[0]), -key[1]))
+        for what, part, level in sorted(cells, key=lambda key: (events.index(key[:2]), -key[2]))
     )
 
 

@@ -128,6 +128,19 @@ class TestQuantile:
         )
         assert all(one.interval[0] <= one.value <= one.interval[1] for one in found)
 
+    def test_covers_far_quantiles_at_small_rates(self) -> None:
+        """Where shares are near 1 a normal law would miss too often; the bound of Hoeffding does not."""
+        rng = np.random.default_rng(19)
+        estimand, truth = Quantile(GRID, level=0.95), math.log(20)
+        missed = 0
+        for _ in range(4000):
+            values = rng.exponential(size=1000)
+            empty = np.zeros((0, 0))
+            shares = np.searchsorted(np.sort(values), np.asarray(GRID), side="right") / 1000
+            low, high = estimand.measure(Sample(1000, 1000, 1000, shares, empty, empty), 1e-3).interval
+            missed += not low <= truth <= high
+        assert at_least(4000 - missed, 4000, 1 - 1e-3)
+
     def test_other_levels(self) -> None:
         """Any level can be asked for."""
         sample = shares_of(np.random.default_rng(13).exponential(size=(4000, 4)))

@@ -1,4 +1,4 @@
-"""Estimands whose intervals hold for every law: distances to a law, bounded means, quantiles."""
+"""Estimands that ask little of the law: distances to one, means of what is bounded, quantiles."""
 
 from __future__ import annotations
 
@@ -89,8 +89,9 @@ class Quantile:
 
     The sampler's statistics from position ``first`` on are shares of values at or below each grid point; a
     sampler that keeps no covariances holds independent values, whose shares are binomial.
-    The interval ends at grid points whose own shares' intervals exclude the level, each end at half the
-    rate: it needs neither a density nor a normal law, and is as wide as the grid is coarse.
+    The interval ends at grid points whose own shares exclude the level, each end at half the rate, and is as
+    wide as the grid is coarse. It needs no density. For independent values it holds for every law and every
+    number of them; for blocks of dependent ones the shares' means are studentised.
     """
 
     grid: tuple[float, ...]
@@ -101,9 +102,12 @@ class Quantile:
     def measure(self, sample: Sample, alpha: float) -> Measured:
         """Return the quantile with its interval; not reliable where the grid does not hold it."""
         shares, errors = self._shares(sample)
-        half = intervals.student_quantile(alpha, sample.blocks) * errors
-        below = np.flatnonzero(shares + half < self.level)
-        above = np.flatnonzero(shares - half > self.level)
+        if sample.covariance.size:
+            far = np.abs(shares - self.level) > intervals.student_quantile(alpha, sample.blocks) * errors
+        else:
+            far = intervals.excluded(shares, self.level, alpha, sample.scores)
+        below = np.flatnonzero(far & (shares < self.level))
+        above = np.flatnonzero(far & (shares > self.level))
         held = bool(below.size and above.size)
         low = self.grid[below[-1]] if held else self.grid[0]
         high = self.grid[above[0]] if held else self.grid[-1]
@@ -125,7 +129,10 @@ class Quantile:
         # An end moves outwards to the next grid point.
         step = self.grid[at] - self.grid[at - 1]
         width = max(goal.width - step, goal.width / 2)
-        return max(MIN_BLOCKS, math.ceil(float(spread * goal.deviations() / width) ** 2))
+        deviations = goal.deviations()
+        if not pilot.covariance.size:
+            deviations = math.sqrt(2 * math.log(2 / goal.alpha)) + intervals.normal_quantile(goal.miss)
+        return max(MIN_BLOCKS, math.ceil(float(spread * deviations / width) ** 2))
 
     def _shares(self, sample: Sample) -> tuple[Array, Array]:
         part = slice(self.first, self.first + len(self.grid))

@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import optimize, special, stats
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Interval = tuple[float, float]
 
@@ -92,6 +96,16 @@ def hull(one: Interval, other: Interval) -> Interval:
 def divergence(mean: float, other: float) -> float:
     """Return the Kullback-Leibler divergence of 0-1 variables, from mean ``other`` to ``mean``."""
     return float(special.rel_entr(mean, other) + special.rel_entr(1 - mean, 1 - other))
+
+
+def excluded(shares: NDArray[np.float64], probability: float, alpha: float, trials: int) -> NDArray[np.bool_]:
+    """Return which shares of successes in independent trials exclude a probability, each side at alpha/2.
+
+    Source: W. Hoeffding, as for ``bounded_mean``; it holds for every number of trials.
+    """
+    far = special.rel_entr(shares, probability) + special.rel_entr(1 - shares, 1 - probability)
+    found: NDArray[np.bool_] = far * trials > math.log(2 / alpha)
+    return found
 
 
 def bounded_mean(value: float, alpha: float, blocks: int) -> Interval:

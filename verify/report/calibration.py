@@ -69,10 +69,10 @@ def calibration(table: Calibration | None) -> CalibrationView | None:
     if table is None:
         return None
     cells = [[row for row in table.rows if _same(row, one)] for one in table.together]
-    firsts = {one.what: one for one in reversed(table.together)}
+    firsts = {_event_of(one): one for one in reversed(table.together)}
     return CalibrationView(
         levels=tuple(
-            _of_level(one, rows, first=firsts[one.what] is one)
+            _of_level(one, rows, first=firsts[_event_of(one)] is one)
             for one, rows in zip(table.together, cells, strict=True)
         ),
         events=tuple(_event(row) for row in table.rows if row.level is None),
@@ -84,7 +84,11 @@ def calibration(table: Calibration | None) -> CalibrationView | None:
 
 
 def _same(row: Counted, one: Counted) -> bool:
-    return (row.what, row.level) == (one.what, one.level)
+    return (row.what, row.level) == (one.what, one.level) and row.setting.startswith(one.setting)
+
+
+def _event_of(one: Counted) -> str:
+    return f"{one.what}: {one.setting}" if one.setting else one.what
 
 
 def _blind(together: Sequence[Counted]) -> Blind | None:
@@ -99,7 +103,7 @@ def _of_level(one: Counted, rows: Sequence[Counted], *, first: bool) -> LevelRow
     worst = max(rows, key=lambda row: row.events / row.trials)
     where = f"{worst.events} of {numbers.count(worst.trials)}: {worst.setting}"
     return LevelRow(
-        what=one.what[:1].upper() + one.what[1:] if first else "",
+        what=_event_of(one)[:1].upper() + _event_of(one)[1:] if first else "",
         level=numbers.small(one.level or 0.0),
         cells=numbers.count(len(rows)),
         trials=numbers.count(one.trials),
