@@ -33,10 +33,12 @@ from sympy import (
     sqrt,
     symbols,
 )
+from sympy import limit as sympy_limit
 
 from verify.symbolic.derivation import By, Route, Step
 from verify.symbolic.expectation import E
 from verify.symbolic.extremes import BELOW, BY_DENSITY, LARGEST, NORMAL_DENSITY, TIES, number, z
+from verify.symbolic.integrals import runs_over
 from verify.symbolic.jacobian import FROBENIUS, SQUARES, Surplus, is_rational_zero
 from verify.symbolic.predict import function
 from verify.symbolic.printing import Ordered
@@ -286,15 +288,23 @@ def _passes_a_third(before: Any, after: Any) -> bool:
     (passed,) = (one for one in before.atoms(Integral) if one.variables == [g])
     moved = passed.function.subs(g, log(share / (1 - share))) / (share * (1 - share))
     value = integrate(simplify(moved), (share, Rational(1, 2), 1))
-    return bool(simplify(before / passed * value - after) == S.Zero)
+    whole = runs_over(passed, (g, 0, oo))
+    return whole and bool(simplify(before / passed * value - after) == S.Zero)
 
 
 def _by_parts(before: Any, after: Any) -> bool:
+    """The boundary term vanishes at both ends: the density does, and Φ stays between 0 and 1."""
     after = after.subs(LARGEST, BY_DENSITY)
+    if not all(runs_over(side, (z, -oo, oo)) for side in (before, after)):
+        return False
     (first,), (second,) = (side.atoms(Integral) for side in (before, after))
     gap = after / second * second.function - before / first * first.function
     boundary = -n * NORMAL_DENSITY * BELOW ** (n - 1) / 3
-    return bool(simplify(gap - diff(boundary, z)) == S.Zero)
+    vanishes = all(
+        sympy_limit(NORMAL_DENSITY, z, end) == S.Zero and 0 <= sympy_limit(BELOW, z, end) <= 1
+        for end in (-oo, oo)
+    )
+    return vanishes and bool(simplify(gap - diff(boundary, z)) == S.Zero)
 
 
 def _of_two(before: Any, after: Any) -> bool:

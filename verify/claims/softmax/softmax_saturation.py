@@ -22,6 +22,7 @@ from verify.montecarlo.rows import AttentionRows
 from verify.pictures import against_dimension, curve, measured
 from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.expectation import E
+from verify.symbolic.integrals import runs_over
 from verify.symbolic.softmax import Quadrature, p, sigma
 
 if TYPE_CHECKING:
@@ -77,7 +78,9 @@ def _drops_the_exponential(before: Any, after: Any) -> bool:
     (simpler,) = after.atoms(Integral)
     lost = simplify(integral.function / (simpler.function / (sigma * sqrt(pi))))
     return bool(
-        (-log(lost).expand(force=True)).is_nonnegative
+        all(runs_over(side, (x, 0, oo)) for side in (before, after))
+        and (-log(lost).expand(force=True)).is_nonnegative
+        and simplify(before - 1 + integral) == 0
         and simplify(after - 1 + simpler / (sigma * sqrt(pi))) == 0
     )
 
