@@ -104,7 +104,7 @@ def limit() -> Route:
             Step(
                 Limit(of_scores, sigma, oo),
                 "The identity",
-                By("the identity above, times σ", _follows_from_the_identity),
+                By("the identity above, times σ", _follows_from_the_identity, "general"),
             ),
             Step(
                 LARGEST / 3,
@@ -128,7 +128,7 @@ def by_ties() -> Route:
             Step(
                 TIES / 3,
                 r"With $p = 1/(1+e^{-g})$: $\int 4p(1-p)\,dp$ from ½ to 1",
-                By("SymPy integrates over the probability instead of the gap", _passes_a_third),
+                By("SymPy integrates over the probability instead of the gap", _passes_a_third, "general"),
             ),
             Step(
                 LARGEST / 3,
@@ -136,6 +136,7 @@ def by_ties() -> Route:
                 By(
                     "SymPy: the integrands differ by a derivative, of what vanishes at both ends",
                     _by_parts,
+                    "general",
                 ),
             ),
         ),
@@ -183,7 +184,7 @@ def two_keys() -> Route:
             Step(
                 OF_GAP,
                 "Put in $p_1 = 1/(1+e^{-g})$ and $p_2 = 1 - p_1$",
-                By("SymPy, written out for two keys", _of_two),
+                By("SymPy, written out for two keys", _of_two, "general"),
                 "⇒",
             ),
         ),

@@ -62,7 +62,7 @@ def derive() -> Derivation:
             Step(
                 log(t) - S.Half,
                 r"$n = t$ keys, and scaled scores have $\sigma = 1$",
-                By("SymPy puts both in", _is_that_of_row_t),
+                By("SymPy puts both in", _is_that_of_row_t, "general"),
                 "⇒",
             ),
         ),

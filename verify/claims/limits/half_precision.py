@@ -72,6 +72,7 @@ def derive() -> Derivation:
         By(
             "SymPy: the tail is a normal law's, the mixture has the score's characteristic function",
             _has_the_right_law,
+            "general",
         ),
     )
     return Derivation(TAIL, MIXTURE, (Route("Given the query", TAIL, (step,)),))

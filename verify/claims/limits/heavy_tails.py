@@ -78,9 +78,13 @@ def derive() -> Derivation:
             Step(
                 Integral(_INTEGRAND, (u, 0, oo)),
                 "Over all ways to write x as a product",
-                By("SymPy: the densities multiplied out", _is_the_product),
+                By("SymPy: the densities multiplied out", _is_the_product, "general"),
             ),
-            Step(DENSITY, "Partial fractions", By("SymPy differentiates the primitive", _has_this_primitive)),
+            Step(
+                DENSITY,
+                "Partial fractions",
+                By("SymPy differentiates the primitive", _has_this_primitive, "general"),
+            ),
         ),
     )
     moment = Route(
@@ -91,7 +95,7 @@ def derive() -> Derivation:
                 4 / pi**2 * (T - EULER),
                 r"From $x = e$ on the integrand is at least $4/\pi^2$: the moment grows with $T$, without "
                 r"bound",
-                By("SymPy: the excess is positive", _is_at_least_one),
+                By("SymPy: the excess is positive", _is_at_least_one, "general"),
                 relation="≥",
             ),
         ),

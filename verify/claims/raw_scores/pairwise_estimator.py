@@ -128,6 +128,7 @@ def derive() -> Derivation:
                     "all pairs written out for N = 2, 3, 4 and d = 1, 2, 3: both sides are at most "
                     "quadratic in N, times N(N−1)/2, and in d",
                     _enumerates,
+                    "general",
                 ),
             ),
             Step(split, "Equal and different indices apart", check),

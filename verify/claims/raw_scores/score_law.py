@@ -90,7 +90,7 @@ def derive() -> Derivation:
             Step(
                 DENSITY,
                 "The density with this transform; a characteristic function determines its law",
-                By("SymPy: its cosine transform, symbolic d", _transforms_to),
+                By("SymPy: its cosine transform, symbolic d", _transforms_to, "general"),
                 relation="⇒",
             ),
         ),
@@ -102,12 +102,12 @@ def derive() -> Derivation:
             Step(
                 Integral(normal * chi_square, (w, 0, oo)),
                 "The query's squared length is chi-square; given it, the score is normal with that variance",
-                By("SymPy: the mixture has the score's characteristic function", _mixes_to_score),
+                By("SymPy: the mixture has the score's characteristic function", _mixes_to_score, "general"),
             ),
             Step(
                 DENSITY,
                 "The same moments; the tails are exponential, so the moments determine the law",
-                By("SymPy: all even moments, symbolic n and d", _has_all_moments),
+                By("SymPy: all even moments, symbolic n and d", _has_all_moments, "general"),
             ),
         ),
     )

@@ -64,12 +64,14 @@ def derive() -> Derivation:
             Step(
                 sqrt(2 / pi) * E(LENGTH),
                 "Given the query, the score is normal, with the query's length as standard deviation",
-                By("SymPy integrates the mean size of a normal number", _averages_over_keys),
+                By("SymPy integrates the mean size of a normal number", _averages_over_keys, "general"),
             ),
             Step(
                 EXACT,
                 "The squared length is chi-square",
-                By("SymPy integrates the mean root of a chi-square number", _averages_over_lengths),
+                By(
+                    "SymPy integrates the mean root of a chi-square number", _averages_over_lengths, "general"
+                ),
             ),
         ),
     )
@@ -80,7 +82,7 @@ def derive() -> Derivation:
             Step(
                 EXACT,
                 "Twice the integral of x f(x)",
-                By("SymPy integrates, symbolic d", _is_the_mean_of_the_density),
+                By("SymPy integrates, symbolic d", _is_the_mean_of_the_density, "general"),
             ),
         ),
     )
@@ -92,7 +94,7 @@ def derive() -> Derivation:
             Step(
                 sqrt(d / (d + 1)),
                 r"so the share lies between $\sqrt{d_k/(d_k+1)}$ and 1",
-                By("SymPy: both squares agree", _product_of_neighbours),
+                By("SymPy: both squares agree", _product_of_neighbours, "general"),
             ),
         ),
     )

@@ -79,7 +79,7 @@ def _where_largest(tail: Any) -> Route:
     step = Step(
         slope,
         r"so the term is largest in size at $x = \sqrt{3 - \sqrt 6} \approx 0.742$",
-        By("SymPy differentiates, and compares the sizes at both roots", _is_largest_at_worst),
+        By("SymPy differentiates, and compares the sizes at both roots", _is_largest_at_worst, "general"),
     )
     return Route("Where that first-order term is largest: its slope", Derivative(tail, x), (step,))
 
@@ -105,13 +105,13 @@ def derive() -> Derivation:
             Step(
                 leading,
                 r"The characteristic function of $q\cdot k/\sqrt{d_k}$, expanded in $1/d_k$",
-                By("SymPy: series of its logarithm in 1/d", _expands_to),
+                By("SymPy: series of its logarithm in 1/d", _expands_to, "general"),
                 relation="⇒",
             ),
             Step(
                 tail,
                 r"What is added to $P(q\cdot k/\sqrt{d_k} \le -x)$, $x > 0$",
-                By("SymPy: cosine transform of the correction", _inverts_to),
+                By("SymPy: cosine transform of the correction", _inverts_to, "general"),
                 relation="⇒",
             ),
         ),

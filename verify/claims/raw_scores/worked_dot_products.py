@@ -47,9 +47,9 @@ def derive() -> Derivation:
             Step(
                 closed,
                 "Sums of squares and of integers",
-                By("induction: first value and next term", _by_induction),
+                By("induction: first value and next term", _by_induction, "general"),
             ),
-            Step(result, "Factored", By("SymPy: the same polynomial", _same_polynomial)),
+            Step(result, "Factored", By("SymPy: the same polynomial", _same_polynomial, "general")),
         ),
     )
     return Derivation(GROWING, result, (route,))

@@ -151,7 +151,7 @@ def derive() -> Derivation:
             Step(
                 exp(sigma**2),
                 "Moments of the lognormal law",
-                By("SymPy completes the squares", _completes_the_square),
+                By("SymPy completes the squares", _completes_the_square, "general"),
             ),
         ),
     )

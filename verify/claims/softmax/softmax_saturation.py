@@ -104,13 +104,13 @@ def derive() -> Derivation:
             Step(
                 1 - rest / (sigma * sqrt(pi)),
                 "The density of the gap is largest at 0",
-                By("SymPy: the factor left out is at most 1", _drops_the_exponential),
+                By("SymPy: the factor left out is at most 1", _drops_the_exponential, "general"),
                 relation="≥",
             ),
             Step(
                 1 - log(2) / (sigma * sqrt(pi)),
                 r"which tends to 1 as $\sigma \to \infty$",
-                By("SymPy integrates", _integrates),
+                By("SymPy integrates", _integrates, "general"),
             ),
         ),
     )

@@ -82,13 +82,13 @@ def derive() -> Derivation:
             Step(
                 peak * Integral(SLOPE, (x, -oo, oo)),
                 "The density is nowhere larger than at 0",
-                By("SymPy: it falls on both sides of 0", _at_the_peak),
+                By("SymPy: it falls on both sides of 0", _at_the_peak, "general"),
                 relation="≤",
             ),
             Step(
                 peak,
                 "The slope of the logistic function integrates to its rise, 1",
-                By("SymPy differentiates and takes the limits", _is_the_rise),
+                By("SymPy differentiates and takes the limits", _is_the_rise, "general"),
             ),
         ),
     )

@@ -37,7 +37,7 @@ def derive() -> Derivation:
     step = Step(
         1 / (1 + exp(s[2] - s[1])),
         "Divide by the first exponential: two scores count by their difference alone",
-        By("SymPy, written out for two keys and for the printed scores", _over_the_second),
+        By("SymPy, written out for two keys and for the printed scores", _over_the_second, "general"),
     )
     return Derivation(p[1], step.expression, (Route("Two keys", p[1], (step,)),))
 
