@@ -75,7 +75,13 @@ def derive() -> Derivation:
             "general",
         ),
     )
-    return Derivation(TAIL, MIXTURE, (Route("Given the query", TAIL, (step,)),))
+    return Derivation(
+        TAIL,
+        MIXTURE,
+        (Route("Given the query", TAIL, (step,)),),
+        beyond="the shares in each dimension, which are computed numerically from the derived law and "
+        "measured; those of scaled scores are too small to be measured.",
+    )
 
 
 @cache

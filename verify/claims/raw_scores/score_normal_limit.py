@@ -118,7 +118,14 @@ def derive() -> Derivation:
     )
     skewness = mean_route(score**3, POPULATION, "Skewness: the third moment vanishes")
     lemmas = (distance, _where_largest(tail), skewness)
-    return Derivation(E(score**4) / E(score**2) ** 2 - 3, 6 / d, (route,), lemmas=lemmas)
+    return Derivation(
+        E(score**4) / E(score**2) ** 2 - 3,
+        6 / d,
+        (route,),
+        lemmas=lemmas,
+        beyond=r"that the distance is its first-order term but for what falls faster than $1/d_k$: the "
+        "remainder is not bounded, but computed from the exact law in high dimensions.",
+    )
 
 
 @cache

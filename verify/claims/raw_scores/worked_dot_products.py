@@ -52,7 +52,13 @@ def derive() -> Derivation:
             Step(result, "Factored", By("SymPy: the same polynomial", _same_polynomial, "general")),
         ),
     )
-    return Derivation(GROWING, result, (route,))
+    return Derivation(
+        GROWING,
+        result,
+        (route,),
+        beyond="that three products cannot show that a variance grows, which rests on a test of equal "
+        "variances.",
+    )
 
 
 def _growing(length: int) -> tuple[list[int], list[int]]:
