@@ -8,7 +8,7 @@ import numpy as np
 from sympy import Rational, S, exp, simplify, sqrt
 
 from verify.claim import Claim
-from verify.designs import fact, prediction
+from verify.designs import fact, prediction, threshold
 from verify.evidence import Assumption, Fact
 from verify.montecarlo.attention import softmax
 from verify.montecarlo.experiment import Control, Exact, Experiment
@@ -59,7 +59,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa:
         "gap-of-four",
         "weight of the lower of two scores that differ by 4",
         (("scores", "4, 0"),),
-        prediction(Rational(1, 50)),
+        threshold(Rational(1, 50)),
         float(softmax(np.array([4.0, 0.0]))[1]),
         relation="≤",
     )
