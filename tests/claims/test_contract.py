@@ -146,8 +146,38 @@ def test_no_check_claims_more_than_it_says(records: dict[str, ClaimRecord], name
 def test_round_figures_are_called_thresholds(records: dict[str, ClaimRecord], name: str) -> None:
     """A one-sided check against a plain decimal was not derived, and does not say so."""
     for check in records[name].checks:
-        if check.relation != "=" and re.fullmatch(r"0\.\d{1,2}", check.prediction_latex):
+        if check.relation != "=" and _is_round(check.prediction_latex):
             assert check.origin == "set", check.id
+
+
+def _is_round(prediction: str) -> bool:
+    """Return whether a prediction below 1 is written with two decimals, or is a fraction that could be.
+
+    Not so a half: derivations do end in it.
+    """
+    parts = re.fullmatch(r"\\frac\{(\d+)\}\{(\d+)\}", prediction)
+    if parts is None:
+        return re.fullmatch(r"0\.\d{1,2}", prediction) is not None
+    top, bottom = map(int, parts.groups())
+    return top < bottom != 2 and 100 * top % bottom == 0
+
+
+@pytest.mark.parametrize(
+    ("prediction", "round_figure"),
+    [
+        (r"0.25", True),
+        (r"\frac{1}{50}", True),
+        (r"\frac{3}{4}", True),
+        (r"\frac{1}{2}", False),
+        (r"\frac{9}{5}", False),
+        (r"\frac{1}{3}", False),
+        (r"\frac{1}{2 \sqrt{\pi}}", False),
+        (r"0.231817", False),
+    ],
+)
+def test_round_figures_are_told(prediction: str, round_figure: bool) -> None:
+    """Fractions as well as decimals; what comes out of derivations is left alone."""
+    assert _is_round(prediction) == round_figure
 
 
 @EACH

@@ -8,6 +8,7 @@ import pytest
 
 from verify.claims.raw_scores import pairwise_estimator as claim
 from verify.symbolic.expectation import E
+from verify.symbolic.scores import d
 
 
 @pytest.mark.parametrize("extra", [claim.N - 3, (claim.N - 3) * (claim.N - 4)])
@@ -18,3 +19,18 @@ def test_a_term_that_vanishes_at_some_sizes_is_noticed(extra: Any) -> None:
     assert step.check.holds(route.start, step.expression)
     spoiled = step.expression + extra * E(claim._score(claim.a, claim.b) ** 2)
     assert not step.check.holds(route.start, spoiled)
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        (d - 1) * (d - 2) * claim.mu**4,
+        (d - 1) * (d - 2) * (d - 3) * claim.mu**4,
+        claim.mu**4,
+    ],
+)
+def test_a_term_that_vanishes_in_some_dimensions_is_noticed(extra: Any) -> None:
+    """A polynomial in d that is 0 in the few dimensions tried does not pass either."""
+    (route,) = claim.derive().routes
+    step = route.steps[0]
+    assert not step.check.holds(route.start, step.expression + extra / (claim.N * (claim.N - 1)))

@@ -109,7 +109,11 @@ class TestCheckers:
             Numeric(({x: S(2)}, {x: S(5)})), log(x**2), 2 * log(x), 2 * log(x) + S(10) ** -25, id="numeric"
         ),
         pytest.param(
-            By("a square", lambda before, after: after == before**2), x, x**2, x**3, id="by-its-own-test"
+            By("a square", lambda before, after: after == before**2, "general"),
+            x,
+            x**2,
+            x**3,
+            id="by-its-own-test",
         ),
     )
 
@@ -126,7 +130,8 @@ class TestCheckers:
 
     def test_numeric_says_that_it_is_numerical(self) -> None:
         """A numerical check is printed as one."""
-        assert Numeric(({x: S(1)},)).label == "numerically, 30 digits at 1 points"
+        assert Numeric(({x: S(1)},)).label == "numerically, 30 digits at 1 point"
+        assert Numeric(({x: S(1)}, {x: S(2)})).label == "numerically, 30 digits at 2 points"
 
     def test_numeric_sees_one_wrong_point_among_many(self) -> None:
         """All points must agree: sin(πx)+x and x differ only between the integers."""
@@ -245,6 +250,18 @@ class TestPlantedMistakes:
         assert examined.reason == "all 5 steps hold, the route ends in the stated result"
         assert all(step.holds and not step.problem for _, steps in examined.routes for step in steps)
 
+    def test_one_step_is_not_counted(self) -> None:
+        """Of a single step the sentence speaks in the singular."""
+        route = Route("r", x, (Step(x, "", By("always", lambda *_: True, "general")),))
+        assert (
+            derivation_of(route).examine().reason == "its one step holds, the route ends in the stated result"
+        )
+
+    def test_a_check_written_for_one_step_says_its_reach(self) -> None:
+        """Nothing counts as checked in general because nobody said otherwise."""
+        with pytest.raises(TypeError, match="reach"):
+            By("always", lambda *_: True)  # type: ignore[call-arg]  # that is the point
+
     @pytest.mark.parametrize("position", range(5))
     @pytest.mark.parametrize("mistake", MISTAKES)
     def test_a_mistake_in_one_step(self, mistake: str, position: int) -> None:
@@ -284,7 +301,7 @@ class TestPlantedMistakes:
             Step(
                 reused.subs({SHORTEN: d, PRODUCT: S.Zero}),
                 "carried on",
-                By("always", lambda *_: True),
+                By("always", lambda *_: True, "general"),
             ),
         )
         examined = derivation_of(replace(self.ROUTE, steps=steps)).examine()
@@ -359,7 +376,7 @@ class TestExamination:
         def broken(_: Any, __: Any) -> bool:
             raise ZeroDivisionError("nothing to divide by")
 
-        route = Route("broken", x, (Step(x, "", By("broken", broken)),))
+        route = Route("broken", x, (Step(x, "", By("broken", broken, "general")),))
         examined = derivation_of(route).examine()
         assert not examined.holds
         assert examined.reason == (
@@ -391,15 +408,15 @@ class TestExamination:
 
     def test_results_are_compared_as_mathematics(self) -> None:
         """Ends that look different but are equal agree; relations are compared as they stand."""
-        route = Route("r", x, (Step((x + 1) ** 2, "", By("", lambda *_: True)),))
+        route = Route("r", x, (Step((x + 1) ** 2, "", By("", lambda *_: True, "general")),))
         assert Derivation(x, x**2 + 2 * x + 1, (route,)).examine().holds
-        relation = Route("r", x, (Step(Eq(x, 1), "", By("", lambda *_: True)),))
+        relation = Route("r", x, (Step(Eq(x, 1), "", By("", lambda *_: True, "general")),))
         assert Derivation(x, Eq(x, 1), (relation,)).examine().holds
         assert not Derivation(x, Eq(x, 2), (relation,)).examine().holds
 
     def test_every_wrong_step_is_told(self) -> None:
         """The reason lists all that is wrong, not only the first."""
-        no, yes = By("no", lambda *_: False), By("yes", lambda *_: True)
+        no, yes = By("no", lambda *_: False, "general"), By("yes", lambda *_: True, "general")
         steps = (Step(x, "", no), Step(x, "", yes), Step(x, "", no))
         examined = derivation_of(Route("r", x, steps)).examine()
         assert examined.reason == "“r”, step 1: does not follow (no); “r”, step 3: does not follow (no)"
@@ -423,8 +440,8 @@ class TestBoundsAndNothing:
         "r",
         x,
         (
-            Step(x + 1, "", By("yes", lambda *_: True), relation="≤"),
-            Step(x + 1, "", By("yes", lambda *_: True)),
+            Step(x + 1, "", By("yes", lambda *_: True, "general"), relation="≤"),
+            Step(x + 1, "", By("yes", lambda *_: True, "general")),
         ),
     )
 
@@ -449,5 +466,5 @@ class TestBoundsAndNothing:
             "it is an experiment",
             False,
         )
-        wrong = Route("lemma", x, (Step(x, "", By("no", lambda *_: False)),))
+        wrong = Route("lemma", x, (Step(x, "", By("no", lambda *_: False, "general")),))
         assert Derivation.none("it is an experiment", (wrong,)).examine().status == "failed"

@@ -42,12 +42,12 @@ STEPS = (
     Step(
         OF_ONE_PRODUCT,
         "One product: average over a normal key, then over a normal query",
-        By("SymPy integrates both averages", _averages_to),
+        By("SymPy integrates both averages", _averages_to, "general"),
     ),
     Step(
         OF_SCORE,
         "Independent dimensions multiply: the function of the score",
-        By("SymPy: its logarithm is d times the one before", _is_the_power),
+        By("SymPy: its logarithm is d times the one before", _is_the_power, "general"),
         relation="⇒",
     ),
 )

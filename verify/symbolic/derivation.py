@@ -108,7 +108,8 @@ class Numeric:
     @property
     def label(self) -> str:
         """How the step is checked, in words."""
-        return f"numerically, {self.digits} digits at {len(self.points)} points"
+        number = len(self.points)
+        return f"numerically, {self.digits} digits at {number} point{'s' * (number != 1)}"
 
     def holds(self, before: Any, after: Any) -> bool:
         """Return whether the two sides agree to ``digits`` digits at every point."""
@@ -123,11 +124,14 @@ class Numeric:
 
 @dataclass(frozen=True)
 class By:
-    """A check written for one step; ``test`` gets the expression before and after it."""
+    """A check written for one step; ``test`` gets the expression before and after it.
+
+    Its ``reach`` has no default: only who wrote the test knows what it covers.
+    """
 
     label: str
     test: Callable[[Any, Any], bool] = field(repr=False)
-    reach: Reach = "general"
+    reach: Reach
 
     def holds(self, before: Any, after: Any) -> bool:
         """Return what the test says."""
@@ -256,7 +260,7 @@ class Derivation:
         if wrong:
             return Examined(routes, agreement, "failed", "; ".join(wrong))
         reaches = [one.step.check.reach for _, steps in routes for one in steps]
-        reason = f"all {len(reaches)} steps hold, {agreement}"
+        reason = f"{_all_hold(len(reaches))}, {agreement}"
         if self.beyond:
             return Examined(routes, agreement, "in-part", reason)
         general = all(reach == "general" for reach in reaches)
@@ -271,6 +275,10 @@ class Derivation:
         if taken - {self.relation}:
             wrong.append(f"its routes show {', '.join(sorted(taken))}, and it states {self.relation}")
         return wrong
+
+
+def _all_hold(steps: int) -> str:
+    return "its one step holds" if steps == 1 else f"all {steps} steps hold"
 
 
 def _agreement(routes: int, strays: bool) -> str:

@@ -159,7 +159,7 @@ def one_ahead() -> Route:
             Step(
                 Derivative(LEADING, t),
                 "How it changes with the lead",
-                By("SymPy: differentiated", _is_derivative),
+                By("SymPy: differentiated", _is_derivative, "general"),
                 "⇒",
             ),
             Step(slope, "Positive up to $t = n-1$, negative beyond", Identity()),

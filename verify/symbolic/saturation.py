@@ -33,10 +33,12 @@ from sympy import (
     sqrt,
     symbols,
 )
+from sympy import limit as sympy_limit
 
 from verify.symbolic.derivation import By, Route, Step
 from verify.symbolic.expectation import E
 from verify.symbolic.extremes import BELOW, BY_DENSITY, LARGEST, NORMAL_DENSITY, TIES, number, z
+from verify.symbolic.integrals import runs_over
 from verify.symbolic.jacobian import FROBENIUS, SQUARES, Surplus, is_rational_zero
 from verify.symbolic.predict import function
 from verify.symbolic.printing import Ordered
@@ -102,7 +104,7 @@ def limit() -> Route:
             Step(
                 Limit(of_scores, sigma, oo),
                 "The identity",
-                By("the identity above, times σ", _follows_from_the_identity),
+                By("the identity above, times σ", _follows_from_the_identity, "general"),
             ),
             Step(
                 LARGEST / 3,
@@ -126,7 +128,7 @@ def by_ties() -> Route:
             Step(
                 TIES / 3,
                 r"With $p = 1/(1+e^{-g})$: $\int 4p(1-p)\,dp$ from ½ to 1",
-                By("SymPy integrates over the probability instead of the gap", _passes_a_third),
+                By("SymPy integrates over the probability instead of the gap", _passes_a_third, "general"),
             ),
             Step(
                 LARGEST / 3,
@@ -134,6 +136,7 @@ def by_ties() -> Route:
                 By(
                     "SymPy: the integrands differ by a derivative, of what vanishes at both ends",
                     _by_parts,
+                    "general",
                 ),
             ),
         ),
@@ -181,7 +184,7 @@ def two_keys() -> Route:
             Step(
                 OF_GAP,
                 "Put in $p_1 = 1/(1+e^{-g})$ and $p_2 = 1 - p_1$",
-                By("SymPy, written out for two keys", _of_two),
+                By("SymPy, written out for two keys", _of_two, "general"),
                 "⇒",
             ),
         ),
@@ -286,15 +289,23 @@ def _passes_a_third(before: Any, after: Any) -> bool:
     (passed,) = (one for one in before.atoms(Integral) if one.variables == [g])
     moved = passed.function.subs(g, log(share / (1 - share))) / (share * (1 - share))
     value = integrate(simplify(moved), (share, Rational(1, 2), 1))
-    return bool(simplify(before / passed * value - after) == S.Zero)
+    whole = runs_over(passed, (g, 0, oo))
+    return whole and bool(simplify(before / passed * value - after) == S.Zero)
 
 
 def _by_parts(before: Any, after: Any) -> bool:
+    """The boundary term vanishes at both ends: the density does, and Φ stays between 0 and 1."""
     after = after.subs(LARGEST, BY_DENSITY)
+    if not all(runs_over(side, (z, -oo, oo)) for side in (before, after)):
+        return False
     (first,), (second,) = (side.atoms(Integral) for side in (before, after))
     gap = after / second * second.function - before / first * first.function
     boundary = -n * NORMAL_DENSITY * BELOW ** (n - 1) / 3
-    return bool(simplify(gap - diff(boundary, z)) == S.Zero)
+    vanishes = all(
+        sympy_limit(NORMAL_DENSITY, z, end) == S.Zero and 0 <= sympy_limit(BELOW, z, end) <= 1
+        for end in (-oo, oo)
+    )
+    return vanishes and bool(simplify(gap - diff(boundary, z)) == S.Zero)
 
 
 def _of_two(before: Any, after: Any) -> bool:

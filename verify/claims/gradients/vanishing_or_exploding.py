@@ -167,7 +167,10 @@ def derive() -> Derivation:
                 By("SymPy takes the limit for 2 and 3 keys of rational numbers", _ratio_tends_to, "examples"),
             ),
             Step(
-                sqrt(d), r"At the scale $c = 1/\sqrt{d_k}$", By("SymPy puts the scale in", _at_the_root), "⇒"
+                sqrt(d),
+                r"At the scale $c = 1/\sqrt{d_k}$",
+                By("SymPy puts the scale in", _at_the_root, "general"),
+                "⇒",
             ),
         ),
     )

@@ -197,7 +197,7 @@ def derive() -> Derivation:
                 Add(*[Sum(one, (FIRST, 0, SIZE - 1), (SECOND, 0, SIZE - 1)) for one in groups]),
                 r"The covariance of $q_ik_i$ and $q_jk_j$, by Isserlis: over all ways to pair one's numbers "
                 "with the other's",
-                By("SymPy: derivatives of the normal law's moment generating function", _adds_up),
+                By("SymPy: derivatives of the normal law's moment generating function", _adds_up, "general"),
             ),
             Step(
                 GENERAL,

@@ -60,7 +60,7 @@ def derive() -> Derivation:
             Step(
                 1 - Rational(1, TIMES),
                 "The number of keys cancels",
-                By("SymPy puts the spread in", _keeps),
+                By("SymPy puts the spread in", _keeps, "general"),
                 "⇒",
             ),
         ),

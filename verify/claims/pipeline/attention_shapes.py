@@ -42,7 +42,7 @@ def _multiplies(before: Any, after: Any) -> bool:
 
 
 def _route(title: str, matrix: Any, shape: tuple[Any, Any], rule: str) -> Route:
-    step = Step(Tuple(*shape), rule, By("SymPy's matrix shapes", _multiplies))
+    step = Step(Tuple(*shape), rule, By("SymPy's matrix shapes", _multiplies, "general"))
     return Route(title, Shape(matrix), (step,))
 
 

@@ -43,6 +43,7 @@ from verify.symbolic.expectation import (
     by_component,
     by_index,
     by_moments,
+    degree_bound,
     evaluate,
     expanded,
 )
@@ -91,13 +92,13 @@ def _by_shared_vectors() -> Any:
 def _enumerates(before: Any, after: Any) -> bool:
     """Write out all pairs of all N vectors for small N and d, and take the expectation of each monomial.
 
-    Times N(N-1)/2 both sides are quadratic in N, and quadratic in d without a constant, so three N and two
-    d settle the step.
+    Times N(N-1)/2 both sides are at most quadratic in N, for pairs of pairs share two, one or no vectors,
+    and in d, for a square of scores sums over two indices: three N and three d settle the step.
     """
     scaled = Poly(together(after * N * (N - 1)), N)
-    if before != E(V) or scaled.degree() > 2:
+    if before != E(V) or scaled.degree() > 2 or degree_bound(after, S.Zero, d) > 2:
         return False
-    for vectors, dimension in product((2, 3, 4), (1, 2)):
+    for vectors, dimension in product((2, 3, 4), (1, 2, 3)):
         bases = [IndexedBase(f"x{j}") for j in range(vectors)]
         population = Population(dict.fromkeys(bases, _RAW), d)
         scores = [_score(x, y) for x, y in combinations(bases, 2)]
@@ -123,7 +124,12 @@ def derive() -> Derivation:
             Step(
                 sorted_by_sharing,
                 "Each of the N(N−1)/2 pairs shares one vector with 2(N−2) others",
-                By("all pairs written out for N = 2, 3, 4 and d = 1, 2", _enumerates),
+                By(
+                    "all pairs written out for N = 2, 3, 4 and d = 1, 2, 3: both sides are at most "
+                    "quadratic in N, times N(N−1)/2, and in d",
+                    _enumerates,
+                    "general",
+                ),
             ),
             Step(split, "Equal and different indices apart", check),
             Step(known, "Independence, and the moments of the components", check),

@@ -32,6 +32,7 @@ from verify.montecarlo.experiment import Control, Experiment, Quantity, Toleranc
 from verify.montecarlo.scores import ScorePairs
 from verify.symbolic.characteristic import OF_SCORE, START, STEPS, t
 from verify.symbolic.derivation import By, Derivation, Route, Step
+from verify.symbolic.integrals import runs_over
 from verify.symbolic.law import DENSITY, distribution, x
 from verify.symbolic.predict import function
 from verify.symbolic.printing import Ordered
@@ -63,7 +64,8 @@ def _mixes_to_score(before: Any, after: Any) -> bool:
     positive = symbols("t", positive=True)
     weight = simplify(after.function / (exp(-(x**2) / (2 * w)) / sqrt(2 * pi * w)))
     average = integrate(exp(-(positive**2) * w / 2) * weight, (w, 0, oo), meijerg=True, conds="none")
-    return before == f and bool(simplify(average - OF_SCORE.subs(t, positive)) == S.Zero)
+    whole = before == f and runs_over(after, (w, 0, oo))
+    return whole and bool(simplify(average - OF_SCORE.subs(t, positive)) == S.Zero)
 
 
 def _has_all_moments(before: Any, after: Any) -> bool:
@@ -88,7 +90,7 @@ def derive() -> Derivation:
             Step(
                 DENSITY,
                 "The density with this transform; a characteristic function determines its law",
-                By("SymPy: its cosine transform, symbolic d", _transforms_to),
+                By("SymPy: its cosine transform, symbolic d", _transforms_to, "general"),
                 relation="⇒",
             ),
         ),
@@ -100,12 +102,12 @@ def derive() -> Derivation:
             Step(
                 Integral(normal * chi_square, (w, 0, oo)),
                 "The query's squared length is chi-square; given it, the score is normal with that variance",
-                By("SymPy: the mixture has the score's characteristic function", _mixes_to_score),
+                By("SymPy: the mixture has the score's characteristic function", _mixes_to_score, "general"),
             ),
             Step(
                 DENSITY,
                 "The same moments; the tails are exponential, so the moments determine the law",
-                By("SymPy: all even moments, symbolic n and d", _has_all_moments),
+                By("SymPy: all even moments, symbolic n and d", _has_all_moments, "general"),
             ),
         ),
     )

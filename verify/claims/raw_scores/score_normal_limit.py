@@ -79,7 +79,7 @@ def _where_largest(tail: Any) -> Route:
     step = Step(
         slope,
         r"so the term is largest in size at $x = \sqrt{3 - \sqrt 6} \approx 0.742$",
-        By("SymPy differentiates, and compares the sizes at both roots", _is_largest_at_worst),
+        By("SymPy differentiates, and compares the sizes at both roots", _is_largest_at_worst, "general"),
     )
     return Route("Where that first-order term is largest: its slope", Derivative(tail, x), (step,))
 
@@ -105,20 +105,27 @@ def derive() -> Derivation:
             Step(
                 leading,
                 r"The characteristic function of $q\cdot k/\sqrt{d_k}$, expanded in $1/d_k$",
-                By("SymPy: series of its logarithm in 1/d", _expands_to),
+                By("SymPy: series of its logarithm in 1/d", _expands_to, "general"),
                 relation="⇒",
             ),
             Step(
                 tail,
                 r"What is added to $P(q\cdot k/\sqrt{d_k} \le -x)$, $x > 0$",
-                By("SymPy: cosine transform of the correction", _inverts_to),
+                By("SymPy: cosine transform of the correction", _inverts_to, "general"),
                 relation="⇒",
             ),
         ),
     )
     skewness = mean_route(score**3, POPULATION, "Skewness: the third moment vanishes")
     lemmas = (distance, _where_largest(tail), skewness)
-    return Derivation(E(score**4) / E(score**2) ** 2 - 3, 6 / d, (route,), lemmas=lemmas)
+    return Derivation(
+        E(score**4) / E(score**2) ** 2 - 3,
+        6 / d,
+        (route,),
+        lemmas=lemmas,
+        beyond=r"that the distance is its first-order term but for what falls faster than $1/d_k$: the "
+        "remainder is not bounded, but computed from the exact law in high dimensions.",
+    )
 
 
 @cache

@@ -92,12 +92,12 @@ def _in_many_dimensions() -> Route:
                 -(t**2) / 2,
                 r"$\phi$ belongs to one product, less its mean and over its standard deviation; its third "
                 r"moment is finite, so that $\phi(u) = 1 - u^2/2 + O(u^3)$",
-                By("SymPy takes the limit", _in_the_limit),
+                By("SymPy takes the limit", _in_the_limit, "general"),
             ),
             Step(
                 NORMAL_POINT,
                 "That is the normal law’s, and so the 95% point tends to that of the normal law",
-                By("SymPy inverts the function and integrates the density", _is_the_normal_point),
+                By("SymPy inverts the function and integrates the density", _is_the_normal_point, "general"),
                 "⇒",
             ),
         ),
@@ -114,7 +114,7 @@ def derive() -> Derivation:
             Step(
                 PRODUCT,
                 "The area of the unit square where the product is at most u",
-                By("SymPy integrates", _is_the_area),
+                By("SymPy integrates", _is_the_area, "general"),
             ),
             Step(Integral(diff(PRODUCT, u).subs(u, v), (v, 0, u)), "The integral of its density", Identity()),
         ),

@@ -39,7 +39,7 @@ def derive() -> Derivation:
     step = Step(
         at_zero,
         "Minus the second derivative at t = 0; the first vanishes there, so the mean is 0",
-        By("binomial series of the function about t = 0", _agrees_with_series),
+        By("binomial series of the function about t = 0", _agrees_with_series, "general"),
         relation="⇒",
     )
     through = Route("Characteristic function, for normal components", START, (*STEPS, step))

@@ -47,12 +47,18 @@ def derive() -> Derivation:
             Step(
                 closed,
                 "Sums of squares and of integers",
-                By("induction: first value and next term", _by_induction),
+                By("induction: first value and next term", _by_induction, "general"),
             ),
-            Step(result, "Factored", By("SymPy: the same polynomial", _same_polynomial)),
+            Step(result, "Factored", By("SymPy: the same polynomial", _same_polynomial, "general")),
         ),
     )
-    return Derivation(GROWING, result, (route,))
+    return Derivation(
+        GROWING,
+        result,
+        (route,),
+        beyond="that three products cannot show that a variance grows, which rests on a test of equal "
+        "variances.",
+    )
 
 
 def _growing(length: int) -> tuple[list[int], list[int]]:

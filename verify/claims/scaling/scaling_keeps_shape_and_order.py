@@ -51,7 +51,7 @@ def derive() -> Derivation:
             Step(
                 sign(first - second),
                 "A positive factor leaves the sign of the difference",
-                By("SymPy factors the difference", _takes_the_factor_out),
+                By("SymPy factors the difference", _takes_the_factor_out, "general"),
             ),
         ),
     )

@@ -41,11 +41,20 @@ def derive() -> Derivation:
         "Solving for the factor",
         wanted,
         (
-            Step(equation, "Variance of the multiple", By(Expansion(STANDARD).label, _evaluates), "⇔"),
+            Step(
+                equation,
+                "Variance of the multiple",
+                By(Expansion(STANDARD).label, _evaluates, "general"),
+                "⇔",
+            ),
             Step(
                 solution,
                 "Both roots, and a quadratic has no more",
-                By("SymPy: each root put in gives 0, and there are as many as the degree", _are_all_roots),
+                By(
+                    "SymPy: each root put in gives 0, and there are as many as the degree",
+                    _are_all_roots,
+                    "general",
+                ),
                 relation="⇔",
             ),
         ),

@@ -37,6 +37,7 @@ from verify.montecarlo.experiment import Control, Exact, Experiment, Prediction,
 from verify.montecarlo.rows import NormalRows
 from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.expectation import E
+from verify.symbolic.integrals import runs_over
 from verify.symbolic.predict import function
 from verify.symbolic.softmax import Quadrature, i, n, p, sigma
 
@@ -124,7 +125,8 @@ def _completes_the_square(before: Any, after: Any) -> bool:
         rest = integrate(exp(shifted - shifted.subs(z, 0)) / sqrt(2 * pi), (z, -oo, oo))
         return exp(shifted.subs(z, 0)) * rest
 
-    return bool(simplify(before.replace(Integral, value) - after) == 0)
+    whole = runs_over(before, (z, -oo, oo))
+    return whole and bool(simplify(before.replace(Integral, value) - after) == 0)
 
 
 def derive() -> Derivation:
@@ -149,7 +151,7 @@ def derive() -> Derivation:
             Step(
                 exp(sigma**2),
                 "Moments of the lognormal law",
-                By("SymPy completes the squares", _completes_the_square),
+                By("SymPy completes the squares", _completes_the_square, "general"),
             ),
         ),
     )

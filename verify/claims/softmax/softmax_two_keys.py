@@ -18,6 +18,7 @@ from verify.montecarlo.experiment import Control, Experiment, Prediction, Quanti
 from verify.montecarlo.rows import NormalRows
 from verify.symbolic.derivation import By, Derivation, Identity, Route, Step
 from verify.symbolic.expectation import E
+from verify.symbolic.integrals import runs_over
 from verify.symbolic.predict import function
 from verify.symbolic.softmax import Quadrature, WrittenOut, p, s, sigma
 
@@ -50,7 +51,8 @@ def _at_the_peak(before: Any, after: Any) -> bool:
     density = simplify(before.function / SLOPE)
     peak = density.subs(x, 0)
     falls = simplify(diff(density, x) / density * x)
-    return bool(falls.is_nonpositive and after == peak * Integral(SLOPE, (x, -oo, oo)))
+    whole = runs_over(before, (x, -oo, oo))
+    return whole and bool(falls.is_nonpositive and after == peak * Integral(SLOPE, (x, -oo, oo)))
 
 
 def _is_the_rise(before: Any, after: Any) -> bool:
@@ -80,13 +82,13 @@ def derive() -> Derivation:
             Step(
                 peak * Integral(SLOPE, (x, -oo, oo)),
                 "The density is nowhere larger than at 0",
-                By("SymPy: it falls on both sides of 0", _at_the_peak),
+                By("SymPy: it falls on both sides of 0", _at_the_peak, "general"),
                 relation="≤",
             ),
             Step(
                 peak,
                 "The slope of the logistic function integrates to its rise, 1",
-                By("SymPy differentiates and takes the limits", _is_the_rise),
+                By("SymPy differentiates and takes the limits", _is_the_rise, "general"),
             ),
         ),
     )

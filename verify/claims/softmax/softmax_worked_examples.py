@@ -8,7 +8,7 @@ import numpy as np
 from sympy import Rational, S, exp, simplify, sqrt
 
 from verify.claim import Claim
-from verify.designs import fact, prediction
+from verify.designs import fact, prediction, threshold
 from verify.evidence import Assumption, Fact
 from verify.montecarlo.attention import softmax
 from verify.montecarlo.experiment import Control, Exact, Experiment
@@ -37,7 +37,7 @@ def derive() -> Derivation:
     step = Step(
         1 / (1 + exp(s[2] - s[1])),
         "Divide by the first exponential: two scores count by their difference alone",
-        By("SymPy, written out for two keys and for the printed scores", _over_the_second),
+        By("SymPy, written out for two keys and for the printed scores", _over_the_second, "general"),
     )
     return Derivation(p[1], step.expression, (Route("Two keys", p[1], (step,)),))
 
@@ -59,7 +59,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa:
         "gap-of-four",
         "weight of the lower of two scores that differ by 4",
         (("scores", "4, 0"),),
-        prediction(Rational(1, 50)),
+        threshold(Rational(1, 50)),
         float(softmax(np.array([4.0, 0.0]))[1]),
         relation="≤",
     )

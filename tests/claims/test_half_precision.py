@@ -1,0 +1,41 @@
+"""The tail as a mixture: neither another law inside, nor another weight, nor other ends pass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sympy import Integral, exp, gamma, oo, pi, sqrt
+
+from verify.claims.limits import half_precision as claim
+from verify.symbolic.scores import d
+
+b, w, x = claim.b, claim.w, claim.x
+CHI_SQUARE = w ** (d / 2 - 1) * exp(-w / 2) / (2 ** (d / 2) * gamma(d / 2))
+NORMAL = exp(-(x**2) / (2 * w)) / sqrt(2 * pi * w)
+TAIL = Integral(NORMAL, (x, b, oo))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        pytest.param(CHI_SQUARE * Integral(NORMAL.subs(w, 4 * w), (x, b, oo)), id="variance 4w"),
+        pytest.param(CHI_SQUARE * Integral(NORMAL, (x, 0, oo)), id="from 0"),
+        pytest.param(CHI_SQUARE * Integral(NORMAL, (x, b, 2 * b)), id="to 2b"),
+        pytest.param(CHI_SQUARE * Integral(x**7, (x, b, 2 * b)), id="another integrand"),
+        pytest.param(2 * CHI_SQUARE * TAIL, id="twice the weight"),
+        pytest.param(CHI_SQUARE * TAIL**2, id="the tail squared"),
+    ],
+)
+def test_a_wrong_mixture_is_noticed(wrong: Any) -> None:
+    """What stands under the outer integral is compared as a whole."""
+    (route,) = claim.derive().routes
+    (step,) = route.steps
+    assert step.check.holds(route.start, Integral(CHI_SQUARE * TAIL, (w, 0, oo)))
+    assert not step.check.holds(route.start, Integral(wrong, (w, 0, oo)))
+
+
+def test_the_query_may_be_of_any_length() -> None:
+    """A weight that is right but stops at 5 leaves the long queries out, which overflow most."""
+    (route,) = claim.derive().routes
+    assert not route.steps[0].check.holds(route.start, Integral(CHI_SQUARE * TAIL, (w, 0, 5)))

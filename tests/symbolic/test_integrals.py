@@ -1,0 +1,87 @@
+"""The ranges of integrals are told exactly, and every general step over integrals looks at them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from sympy import Integral, S, exp, oo, sqrt, symbols
+
+from verify.catalogue import catalogue
+from verify.symbolic.integrals import runs_over
+from verify.symbolic.saturation import by_ties
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verify.symbolic.derivation import Route
+
+x, y, b = symbols("x y b")
+
+
+def test_all_ranges_count_and_no_others() -> None:
+    """Nested integrals and several side by side; an open range, a missing or another end is noticed."""
+    nested = Integral(y * Integral(exp(x), (x, b, oo)), (y, 0, oo))
+    assert runs_over(nested, (x, b, oo), (y, 0, oo))
+    assert not runs_over(nested, (y, 0, oo))
+    assert not runs_over(nested, (x, 0, oo), (y, 0, oo))
+    assert not runs_over(nested, (x, b, oo), (y, 0, 1))
+    assert not runs_over(Integral(x, x), (x, 0, oo))
+    assert runs_over(Integral(x, (x, 0, 1)) / Integral(x**2, (x, 0, 1)) ** 2, (x, 0, 1))
+    assert runs_over(S.One)
+    assert not runs_over(S.One, (x, 0, 1))
+
+
+CLAIMS = (
+    "effective-keys",
+    "half-precision",
+    "heavy-tails",
+    "score-law",
+    "softmax-saturation",
+    "softmax-two-keys",
+)
+"""Claims whose derivation turns one integral into another, or into its value."""
+
+
+def _routes() -> Iterator[Route]:
+    for name in CLAIMS:
+        derivation = catalogue()[name][1].derive()
+        yield from (*derivation.lemmas, *derivation.routes)
+    yield by_ties()
+
+
+def _steps() -> Iterator[Any]:
+    for route in _routes():
+        before = route.start
+        for number, step in enumerate(route.steps, 1):
+            if step.check.reach == "general" and (before.has(Integral) or step.expression.has(Integral)):
+                yield pytest.param(before, step, id=f"{route.title}, step {number}")
+            before = step.expression
+
+
+def _elsewhere(expression: Any) -> Iterator[Any]:
+    """Return the expression with each of its integrals in turn over another range."""
+    for one in expression.atoms(Integral):
+        ((variable, low, high),) = one.limits
+        for ends in ((0, 1), (low, 5), (sqrt(2), high)):
+            yield expression.xreplace({one: Integral(one.function, (variable, *ends))})
+
+
+def _holds(step: Any, before: Any, after: Any) -> bool:
+    try:
+        return bool(step.check.holds(before, after))
+    except Exception:  # noqa: BLE001 - what cannot be checked does not hold
+        return False
+
+
+@pytest.mark.parametrize(("before", "step"), tuple(_steps()))
+def test_a_step_over_other_ranges_is_noticed(before: Any, step: Any) -> None:
+    """The integrands are right, the ends are not: on neither side does that pass."""
+    assert step.check.holds(before, step.expression)
+    kept = before.atoms(Integral) & step.expression.atoms(Integral)
+    for wrong in _elsewhere(before):
+        # What stands on both sides alike is carried along, whatever it is.
+        if kept <= wrong.atoms(Integral):
+            assert not _holds(step, wrong, step.expression), wrong
+    for wrong in _elsewhere(step.expression):
+        assert not _holds(step, before, wrong), wrong
