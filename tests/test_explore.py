@@ -48,7 +48,7 @@ def test_a_claim_is_shown_with_every_step(name: str) -> None:
         "in-part": "Derived in part",
     }
     status = derivation.examine().status
-    assert f"\n{told[status]}: all " in text
+    assert f"\n{told[status]}: " in text
     assert ("Beyond the derivation: " in text) == (status == "in-part")
 
 

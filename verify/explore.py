@@ -29,7 +29,8 @@ _WORDS = {
     "cdot": "·", "mu": "μ", "sigma": "σ", "rho": "ρ", "Gamma": "Γ", "delta": "δ", "eta": "η", "alpha": "α",
     "kappa": "κ", "varphi": "φ", "tau": "τ", "pi": "π", "psi": "ψ", "dots": "…", "ldots": "…", "infty": "∞",
     "le": " ≤ ", "ge": " ≥ ", "ne": " ≠ ", "to": " → ", "approx": " ≈ ", "pm": "±", "times": "×", "sum": "Σ",
-    "int": "∫", "left": "", "right": "", "big": "", "Big": "", ",": " ", ";": " ", "ln": "ln ", "max": "max ",
+    "int": "∫", "lVert": "‖", "rVert": "‖", "|": "‖", "lvert": "|", "rvert": "|",
+    "left": "", "right": "", "big": "", "Big": "", ",": " ", ";": " ", "ln": "ln ", "max": "max ",
 }  # fmt: skip
 
 
