@@ -26,6 +26,7 @@ POWER = value("0.99", "0.99")
 DRAWS = value("92\N{NARROW NO-BREAK SPACE}414\N{NARROW NO-BREAK SPACE}464", "92414464")
 LEVEL = value("99.38%", "99.381")
 TINY = value("1×10⁻⁶ [−31, 33]×10⁻⁶", "0.0000009", ("-0.0000309", "down"), ("0.0000321", "up"))
+SURE = value(">\N{NO-BREAK SPACE}0.9999", ("0.9999", "under"))
 VERDICT = value("confirmed", kind="confirmed|approximate|refuted|undecided")
 
 
@@ -162,6 +163,24 @@ def test_mending_keeps_the_unit(quoted: str, held: Value, new: str) -> None:
     assert not agrees(quoted, held)
     assert mended(quoted, held) == new
     assert agrees(new, held)
+
+
+@pytest.mark.parametrize(
+    ("quoted", "held", "new"),
+    [
+        ("1", SURE, SURE.text),
+        ("`1.0`", SURE, f"`{SURE.text}`"),
+        ("power 1", SURE, "power 0.9999"),
+        ("100%", SURE, "99.99%"),
+        ("0.8", SURE, "0.9"),
+        ("1.1 [1, 1.2]", BOTH, "1.0 [0.9978, 1.1]"),
+        ("1.1 [1.0, 1.2]", BOTH, "1.0 [0.9978, 1.1]"),
+    ],
+)
+def test_mending_never_rounds_a_figure_away(quoted: str, held: Value, new: str) -> None:
+    """Neither to 0 nor from 1 to 0.9: all digits of the value's text stand there then."""
+    assert not agrees(quoted, held)
+    assert mended(quoted, held) == new
 
 
 def test_a_unit_may_follow_the_closing_marker() -> None:

@@ -46,7 +46,10 @@ _HIDDEN = re.compile(
     r"<!--.*?-->|</?[A-Za-z][^<>]*>|&#\w+;|(?<=\])\((?=[^()\s]*[A-Za-z/#])[^()\s]*\)", re.DOTALL
 )
 _SHOWN = re.compile(r"</?sup>")
-_ROUNDINGS = {"nearest": ROUND_HALF_EVEN, "down": ROUND_FLOOR, "up": ROUND_CEILING, "exact": ROUND_HALF_EVEN}
+_ROUNDINGS = {
+    "nearest": ROUND_HALF_EVEN, "down": ROUND_FLOOR, "up": ROUND_CEILING,
+    "under": ROUND_FLOOR, "exact": ROUND_HALF_EVEN,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,11 @@ class Number:
     def plain(self) -> bool:
         """Whether it is written without a power of ten."""
         return self.stem == self.end and not self.shared
+
+    @property
+    def significant(self) -> int:
+        """How many digits count: all but the zeros in front."""
+        return len(re.sub(r"\D", "", self.digits).lstrip("0"))
 
     @property
     def separator(self) -> str:

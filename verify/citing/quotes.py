@@ -77,7 +77,11 @@ def _with_figures(quoted: str, value: Value, after: str) -> str | None:
                 return None
             text += quoted[end : old.start] + _anew(quoted, old, now, figure, value.text)
             end = old.end
-        return text + quoted[end:]
+        text += quoted[end:]
+        # A figure alone takes the signs of the value's text as well, such as > before a power.
+        alone = not old.unit and _bare(quoted) == quoted[old.start : old.end]
+        whole = alone and text[old.start :].startswith(value.text[now.start : now.end])
+        return quoted[: old.start] + value.text + quoted[old.end :] if whole else text
     found = numbers_in(quoted, after)
     bare = all(number.plain and not number.unit for number in found)
     fewer = len(found) < len(value.figures) and bare and not re.search(r"[^\W\d_]", quoted)
@@ -96,13 +100,21 @@ def _anew(quoted: str, old: Number, now: Number, figure: Figure, canonical: str)
         return canonical[now.start : now.end]
     place = max(old.place, now.place + shift)
     new = rounded(exact, place, figure.rounding)
-    if not new and now.value and figure.rounding == "nearest":
+    if _is_too_coarse(new, place, old, now, figure):
         place = now.place + shift
         new = rounded(exact, place, figure.rounding)
     written = _grouped(new.scaleb(-old.power), max(0, old.power - place), old, canonical)
     sign = re.match(r"[-−–]|&minus;", quoted[old.start : old.stem])
     minus = (sign[0] if sign else numbers.MINUS) if new < 0 else ""
     return minus + written + quoted[old.stem : old.end]
+
+
+def _is_too_coarse(new: Decimal, place: int, old: Number, now: Number, figure: Figure) -> bool:
+    """Whether a figure lost what it says: cut to 0, or with fewer digits by rounding off, as 1 to 0.9."""
+    if not new:
+        return bool(now.value)
+    left = new.adjusted() - place + 1
+    return figure.rounding != "nearest" and left < min(old.significant, now.significant)
 
 
 def _grouped(value: Decimal, decimals: int, like: Number, canonical: str) -> str:
