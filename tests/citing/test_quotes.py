@@ -46,6 +46,19 @@ VERDICT = value("confirmed", kind="confirmed|approximate|refuted|undecided")
         ("[−0.061, .5]", ["-0.061", ".5"]),
         ("1×10⁻⁶ [−31, 33]×10⁻⁶ 7", ["1e-6", "-31e-6", "33e-6", "7"]),
         ("no figure", []),
+        ("99.78%–100.39%, 99.78%-100.39%", ["99.78", "100.39", "99.78", "100.39"]),
+        ("**0.99**–1.01 or `0.99`–1.01 or $0.99$–1.01", ["0.99", "1.01"] * 3),
+        (
+            "0.99\N{NO-BREAK SPACE}–1.01, 5\N{NO-BREAK SPACE}%–6\N{NO-BREAK SPACE}%",
+            ["0.99", "1.01", "5", "6"],
+        ),
+        ("1 million–2 million, **1 k**–2 k, <b>3</b>–4", ["1", "2", "1", "2", "3", "4"]),
+        ("[0.99](a.html)–1.01", ["0.99", "1.01"]),
+        (
+            "$-0.5$ **−0.5** `-0.5` 3 -4 of\N{NO-BREAK SPACE}−5 <b>-6</b>",
+            ["-0.5"] * 3 + ["3", "-4", "-5", "-6"],
+        ),
+        ("<td>1</td><td>-2</td>", ["1", "-2"]),
         (r"12{,}345 and 12\,345", ["12345", "12345"]),
     ],
 )
@@ -132,6 +145,11 @@ def test_words_count_whatever_their_case() -> None:
         ("99.38 per cent", LEVEL),
         ("100.08% (99.78–100.39%)", BOTH),
         ("100.1 [99.7, 100.4]%", BOTH),
+        ("100.08% (99.78%–100.39%)", BOTH),
+        ("100.08% (99.78%-100.39%)", BOTH),
+        ("1.0: **0.99**–1.01", BOTH),
+        ("1.0: `0.99`–1.01", BOTH),
+        ("1.0: $0.99$–1.01", BOTH),
         ("64 k-means of 1.0", value("64, 1", "64", "1")),
     ],
 )
@@ -220,6 +238,7 @@ def test_mending_leaves_everything_else(quoted: str, held: Value, new: str) -> N
         ("not refuted", VERDICT),
         ("refuted, later undecided", VERDICT),
         ("the old title", value("the new title")),
+        ("1.0 0.97 –1.01", BOTH),
     ],
 )
 def test_what_only_its_author_can_mend(quoted: str, held: Value) -> None:

@@ -40,8 +40,14 @@ _UNIT = re.compile(
     re.VERBOSE,
 )
 _UNITS = {"percent": -2, "mille": -3, "thousand": 3, "k": 3, "million": 6, "M": 6, "billion": 9}
+# After a figure, whatever its marks and unit, a dash makes a range.
+_CLOSED = re.compile(
+    r"(?:[\d%‰][)\]]?|\d[ ]?[kKM]|(?i:per[ -]?cent|thousand|million|billion))"
+    r"(?:[*`$\u00a0\u202f\u2009]|&nbsp;|&thinsp;|</\w[^<>]*>)*$"
+)
 # What stands between figures that share the unit after the last: 99.1–99.5%, 99 [98, 100]%.
 _JOINT = re.compile(r"[\s$*`]*(?:(?:[–—,;±-]|&ndash;|\\pm|to|and|or)[\s$*`]*[\[(]?|[\[(])[\s$*`]*")
+_NEAR = 60  # so many characters before a dash say whether it ends a figure
 _HIDDEN = re.compile(
     r"<!--.*?-->|</?[A-Za-z][^<>]*>|&#\w+;|(?<=\])\((?=[^()\s]*[A-Za-z/#])[^()\s]*\)", re.DOTALL
 )
@@ -99,7 +105,8 @@ class Number:
 def numbers_in(text: str, after: str = "", *, spaced: bool = False) -> tuple[Number, ...]:
     """Return the numbers of a text: plain, in groups of three, with powers of ten of every usual spelling.
 
-    A minus sign counts where no letter, digit or bracket is before it; a range such as 1–2 is two numbers.
+    A minus sign counts where no letter, digit or bracket is before it, nor a figure's marks, unit or no-break
+    space: a range such as 1–2 or 99.1%–99.5% is two numbers without signs.
     A power of ten after a bracket is that of all numbers in it. Figures in HTML tags and in addresses do not
     count. ``after`` is what follows the text, maybe the last number's unit; ``spaced`` takes ordinary spaces
     between groups of three.
@@ -131,7 +138,7 @@ def rounded(value: Decimal, place: int, rounding: Rounding) -> Decimal:
 
 def _blank(tag: str) -> str:
     # A tag stays one, for a unit may follow it; only its content goes.
-    return re.sub(r"\w", "a", tag) if tag[0] == "<" else " " * len(tag)
+    return re.sub(r"\w", "a", tag) if tag[0] == "<" else "\u00a0" * len(tag)
 
 
 def _with_units(text: str, after: str, found: list[Number]) -> tuple[Number, ...]:
@@ -156,11 +163,13 @@ def _number(match: re.Match[str], shared: int | None = None) -> Number:
     power = own + (shared or 0)
     _, _, fraction = digits.partition(".")
     value = Decimal(digits).scaleb(power)
+    before = match.string[max(0, match.start() - _NEAR) : match.start()]
+    sign = match["sign"] if match["sign"] and not _CLOSED.search(before) else ""
     return Number(
-        value=-value if match["sign"] else value,
+        value=-value if sign else value,
         place=power - len(fraction),
         digits=match["digits"],
-        start=match.start(),
+        start=match.start() if sign else match.start("digits"),
         stem=match.end("digits"),
         end=match.end(),
         power=power,

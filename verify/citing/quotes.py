@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from verify.citing.values import Figure, Value
 
 _MARKS = r"[`*_$]"
+_BETWEEN = r"[\s`*$%‰\\]*"
+_SIGN = re.compile("[-−–]|&minus;")
 # Signs around a word that say nothing else: ticks and other symbols, brackets, quotation marks.
 _AROUND = frozenset(["So", "Mn", "Zs", "Ps", "Pe", "Pi", "Pf"])
 
@@ -75,7 +77,12 @@ def _with_figures(quoted: str, value: Value, after: str) -> str | None:
             # A letter right behind a figure may be a unit that is not known here.
             if quoted[old.end : old.end + 1].isalpha() and not old.unit:
                 return None
-            text += quoted[end : old.start] + _anew(quoted, old, now, figure, value.text)
+            new = _anew(quoted, old, now, figure, value.text)
+            # A dash between figures may be a range's, not a sign that could go.
+            loses_dash = _starts_signed(quoted, old.start) and not _starts_signed(new, 0)
+            if loses_dash and end and re.fullmatch(_BETWEEN, quoted[end : old.start]):
+                return None
+            text += quoted[end : old.start] + new
             end = old.end
         text += quoted[end:]
         # A figure alone takes the signs of the value's text as well, such as > before a power.
@@ -104,9 +111,13 @@ def _anew(quoted: str, old: Number, now: Number, figure: Figure, canonical: str)
         place = now.place + shift
         new = rounded(exact, place, figure.rounding)
     written = _grouped(new.scaleb(-old.power), max(0, old.power - place), old, canonical)
-    sign = re.match(r"[-−–]|&minus;", quoted[old.start : old.stem])
+    sign = _SIGN.match(quoted, old.start)
     minus = (sign[0] if sign else numbers.MINUS) if new < 0 else ""
     return minus + written + quoted[old.stem : old.end]
+
+
+def _starts_signed(text: str, place: int) -> bool:
+    return _SIGN.match(text, place) is not None
 
 
 def _is_too_coarse(new: Decimal, place: int, old: Number, now: Number, figure: Figure) -> bool:
