@@ -256,6 +256,26 @@ def test_signs_around_words_do_not_matter(quoted: str, held: Value) -> None:
     assert mended(quoted, held) == quoted
 
 
+@pytest.mark.parametrize(
+    ("quoted", "after"),
+    [
+        ("92", "bn"), ("92", " T"), ("130", " Mio"), ("131", " K"), ("130 T", ""), ("130", " Mrd."),
+        ("**92** bn", " of all"), ("92", "&nbsp;bn"), ("92", " trillion"), ("92", " lakh"), ("92 µs", ""),
+    ],
+)  # fmt: skip
+def test_an_unknown_unit_is_its_author_s_to_mend(quoted: str, after: str) -> None:
+    """Or else a figure would be wrong by powers of ten."""
+    draws = value("131\N{NARROW NO-BREAK SPACE}072", "131072")
+    assert not agrees(quoted, draws, after)
+    assert mended(quoted, draws, after) is None
+
+
+@pytest.mark.parametrize("after", [" of all", " in 10", ", bn", " draws", "", " (T)", "\n\nT", "</td><td>T"])
+def test_a_word_after_a_figure_is_no_unit(after: str) -> None:
+    """Nor is what stands after a comma."""
+    assert mended("1.0018", ONE, after) == "1.0008"
+
+
 def test_a_name_is_quoted_exactly() -> None:
     """A seed is no measurement: neither rounded nor in another notation."""
     seed = value("20170612", ("20170612", "exact"))

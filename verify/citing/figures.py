@@ -39,6 +39,16 @@ _UNIT = re.compile(
     |{_GAP}(?:(?P<k>k|(?<=\d)K)|(?P<M>M))(?=[\s.,;:)\]<*"'`]|$)""",
     re.VERBOSE,
 )
+# Words of one to three letters after a figure that are no units, as bn, Mio and T may be.
+_SHORT = (
+    "a all an and are as at but by did do due far for had has he his how if in is it its low may near nor not"
+    " now of off on one or our out per see she so than that the too two up us via vs was we who yet"
+)
+_FOREIGN = re.compile(
+    # Behind a table's cell the next one is no unit.
+    rf"(?:[*`$\])]|</\w+>)*(?:[^\W\d_]|{_GAP}(?!(?:{_SHORT.replace(' ', '|')})\b)(?:[^\W\d_]{{1,3}}(?![\w'’])"
+    r"|(?i:hundred|trillion|milliard|milliarde|million|billion|trill|dozen|lakh|crore)))"
+)
 _UNITS = {"percent": -2, "mille": -3, "thousand": 3, "k": 3, "million": 6, "M": 6, "billion": 9}
 # After a figure, whatever its marks and unit, a dash makes a range.
 _CLOSED = re.compile(
@@ -64,7 +74,8 @@ class Number:
 
     ``place`` is the power of ten of its last digit. ``power`` is the power of ten written with it, which
     value and place contain; ``shared`` says that it stands after a bracket instead. ``unit`` is that of a
-    unit such as % after it, which they do not contain.
+    unit such as % after it, which they do not contain; ``foreign`` says that what follows may be one that is
+    not known here.
     """
 
     value: Decimal
@@ -76,6 +87,7 @@ class Number:
     power: int = 0
     shared: bool = False
     unit: int = 0
+    foreign: bool = False
 
     @property
     def plain(self) -> bool:
@@ -148,7 +160,8 @@ def _with_units(text: str, after: str, found: list[Number]) -> tuple[Number, ...
         power = _UNITS[str(unit.lastgroup)] if unit else 0
         if not power and done and _JOINT.fullmatch(text, number.end, done[-1].start):
             power = done[-1].unit
-        done.append(dataclasses.replace(number, unit=power))
+        foreign = not power and _FOREIGN.match(text + after, number.end) is not None
+        done.append(dataclasses.replace(number, unit=power, foreign=foreign))
     return tuple(reversed(done))
 
 

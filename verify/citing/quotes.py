@@ -74,8 +74,7 @@ def _with_figures(quoted: str, value: Value, after: str) -> str | None:
     for found in _readings(quoted, value, after):
         text, end = "", 0
         for old, now, figure in zip(found, printed, value.figures, strict=True):
-            # A letter right behind a figure may be a unit that is not known here.
-            if quoted[old.end : old.end + 1].isalpha() and not old.unit:
+            if old.foreign and not _right(old, now, figure):
                 return None
             new = _anew(quoted, old, now, figure, value.text)
             # A dash between figures may be a range's, not a sign that could go.
