@@ -102,6 +102,49 @@ def test_what_is_not_so(quoted: str) -> None:
     assert agrees(new, BOTH)
 
 
+LOSS = value("0.458", "0.458")
+VANISHING = value("0.0×10⁻⁶", "0.00000003")
+
+
+@pytest.mark.parametrize(
+    ("quoted", "held"),
+    [
+        ("0", LOSS),
+        ("0.0", value("0.023", "0.023")),
+        ("0 billion", DRAWS),
+        ("0", SURE),
+        ("0%", LOSS),
+        ("0", VANISHING),
+    ],
+)
+def test_zero_says_nothing_of_a_small_value(quoted: str, held: Value) -> None:
+    """At least one digit of it has to stand there."""
+    assert not agrees(quoted, held)
+    new = mended(quoted, held)
+    assert new is None or agrees(new, held)
+
+
+@pytest.mark.parametrize(
+    ("quoted", "held"),
+    [
+        ("0", value("0", "0")),
+        ("0.0%", value("0", "0")),
+        ("1.0, from 0 to 2", BOTH),
+        ("0.0×10⁻⁶", VANISHING),
+        ("0.0000000", VANISHING),
+        ("1", value("0.7", "0.7")),
+    ],
+)
+def test_where_zero_is_right(quoted: str, held: Value) -> None:
+    """Of 0 itself, of an interval's end further out, and of what the value's own text calls 0.0."""
+    assert agrees(quoted, held)
+
+
+def test_mending_what_vanishes() -> None:
+    """With the power of ten that says how small it is."""
+    assert mended("about 0.3", VANISHING) == "about 0.0×10⁻⁶"
+
+
 def test_mending_keeps_words_and_digits() -> None:
     """Only what is wrong changes, to no more digits than stood there."""
     assert mended("1.002, interval 0.997 to 1.004", BOTH) == "1.001, interval 0.997 to 1.004"
@@ -138,6 +181,8 @@ def test_words_count_whatever_their_case() -> None:
         ("92 414 thousand", DRAWS),
         ("92,414k", DRAWS),
         ("0.09 billion", DRAWS),
+        ("0.1 billion", DRAWS),
+        ("1 million", value("924\N{NARROW NO-BREAK SPACE}144", "924144")),
         ("92 414 464", DRAWS),
         ("99.38%", LEVEL),
         ("99.38", LEVEL),
@@ -305,7 +350,8 @@ def test_a_rounding_agrees_and_its_neighbours_do_not(exact: Decimal, digits: int
     how = {"nearest": "ROUND_HALF_EVEN", "down": "ROUND_FLOOR", "up": "ROUND_CEILING"}[rounding]
     rounded = exact.quantize(unit, rounding=how)
     held = value(str(exact), (str(exact), rounding))
-    assert agrees(f"{rounded:f}", held)
+    # 0 is right of a small value only as an interval's end.
+    assert agrees(f"{rounded:f}", held) is (bool(rounded) or not exact or rounding != "nearest")
     assert not agrees(f"{rounded + 2 * unit:f}", held)
     assert not agrees(f"{rounded - 2 * unit:f}", held)
     new = mended(f"{rounded + 2 * unit:f}", held)

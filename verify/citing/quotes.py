@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from verify.citing.figures import Number, hidden, numbers_in, rounded
@@ -11,7 +12,6 @@ from verify.report import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from decimal import Decimal
 
     from verify.citing.values import Figure, Value
 
@@ -66,7 +66,28 @@ def _candidates(number: Number, printed: Number, figure: Figure) -> tuple[Decima
 
 
 def _right(number: Number, printed: Number, figure: Figure) -> bool:
-    return any(number.agrees(one, figure.rounding) for one in _candidates(number, printed, figure))
+    return any(
+        number.agrees(one, figure.rounding) and _says_enough(number, one, printed, figure)
+        for one in _candidates(number, printed, figure)
+    )
+
+
+def _is_end(figure: Figure) -> bool:
+    """Whether it is an interval's end, rounded outwards."""
+    return figure.rounding in {"down", "up"}
+
+
+def _says_enough(number: Number, exact: Decimal, printed: Number, figure: Figure) -> bool:
+    """Whether a number that agrees with a value has a digit of it.
+
+    0 says nothing of a small value, nor does a billion; but an interval's end may lie at 0, further out, and
+    where the value's own text is 0.0, for want of digits that mean anything, the quotation may be so as well.
+    """
+    if not exact:
+        return True
+    if _is_end(figure):
+        return number.unit <= 0 or abs(exact) >= Decimal(1).scaleb(number.place - 1)
+    return bool(number.value) or (not printed.value and number.place <= printed.place)
 
 
 def _with_figures(quoted: str, value: Value, after: str) -> str | None:
@@ -102,7 +123,9 @@ def _anew(quoted: str, old: Number, now: Number, figure: Figure, canonical: str)
     shift = now.unit - old.unit if exact != figure.exact else 0
     mantissa = exact.adjusted() - old.power
     far = not old.plain and not old.shared and not old.unit and (mantissa not in {0, 1} or not exact)
-    if figure.rounding == "exact" or (far and not now.shared):
+    # A value whose own text is 0.0 is written with its power of ten, so that the 0 says how small it is.
+    vanishing = figure.exact and not now.value and old.plain and not old.unit and not _is_end(figure)
+    if figure.rounding == "exact" or ((far or vanishing) and not now.shared):
         return canonical[now.start : now.end]
     place = max(old.place, now.place + shift)
     new = rounded(exact, place, figure.rounding)
