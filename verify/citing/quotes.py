@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _MARKS = r"[`*_$]"
 _BETWEEN = r"[\s`*$%‰\\]*"
+_FITTING = range(-4, 6)  # powers of ten that people still write before a unit
 _SIGN = re.compile("[-−–]|&minus;")
 # Signs around a word that say nothing else: ticks and other symbols, brackets, quotation marks.
 _AROUND = frozenset(["So", "Mn", "Zs", "Ps", "Pe", "Pi", "Pf"])
@@ -39,9 +40,10 @@ def agrees(quoted: str, value: Value, after: str = "") -> bool:
 def mended(quoted: str, value: Value, after: str = "") -> str | None:
     """Return the quotation with the present figures or word, all else as it is; None if it cannot be done.
 
-    Figures keep their unit and at most their own digits. Where there are more or fewer figures than the
-    value has, or words besides the value's own, only the author can tell what to write; but where nothing
-    but fewer figures stood, the value's text takes their place.
+    Figures keep their unit and at most their own digits, unless these would leave nothing of the value: then
+    all digits of its text stand there. Only the author can tell what to write where a unit is unknown or does
+    not suit the value, and where there are more or fewer figures than the value has, or words besides;
+    but where nothing but fewer figures stood, the value's text takes their place.
     """
     if agrees(quoted, value, after):
         return quoted
@@ -95,9 +97,9 @@ def _with_figures(quoted: str, value: Value, after: str) -> str | None:
     for found in _readings(quoted, value, after):
         text, end = "", 0
         for old, now, figure in zip(found, printed, value.figures, strict=True):
-            if old.foreign and not _right(old, now, figure):
-                return None
             new = _anew(quoted, old, now, figure, value.text)
+            if new is None:
+                return None
             # A dash between figures may be a range's, not a sign that could go.
             loses_dash = _starts_signed(quoted, old.start) and not _starts_signed(new, 0)
             if loses_dash and end and re.fullmatch(_BETWEEN, quoted[end : old.start]):
@@ -115,10 +117,15 @@ def _with_figures(quoted: str, value: Value, after: str) -> str | None:
     return _dressed(quoted, value.text) if fewer else None
 
 
-def _anew(quoted: str, old: Number, now: Number, figure: Figure, canonical: str) -> str:
-    """Return one figure of a quotation: as it is if it is right, else anew in its own notation."""
+def _anew(quoted: str, old: Number, now: Number, figure: Figure, canonical: str) -> str | None:
+    """Return one figure of a quotation: as it is if it is right, else anew in its own notation.
+
+    None where a unit after it is unknown, or no longer that of such a value.
+    """
     if _right(old, now, figure):
         return quoted[old.start : old.end]
+    if old.foreign:
+        return None
     exact = min(_candidates(old, now, figure), key=lambda one: abs(one - old.value))
     shift = now.unit - old.unit if exact != figure.exact else 0
     mantissa = exact.adjusted() - old.power
@@ -129,7 +136,11 @@ def _anew(quoted: str, old: Number, now: Number, figure: Figure, canonical: str)
         return canonical[now.start : now.end]
     place = max(old.place, now.place + shift)
     new = rounded(exact, place, figure.rounding)
+    if old.unit and exact and exact.adjusted() not in _FITTING:
+        return None
     if _is_too_coarse(new, place, old, now, figure):
+        if old.unit > 0:
+            return None
         place = now.place + shift
         new = rounded(exact, place, figure.rounding)
     written = _grouped(new.scaleb(-old.power), max(0, old.power - place), old, canonical)
