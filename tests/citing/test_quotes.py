@@ -310,6 +310,7 @@ def test_signs_around_words_do_not_matter(quoted: str, held: Value) -> None:
     [
         ("92", "bn"), ("92", " T"), ("130", " Mio"), ("131", " K"), ("130 T", ""), ("130", " Mrd."),
         ("**92** bn", " of all"), ("92", "&nbsp;bn"), ("92", " trillion"), ("92", " lakh"), ("92 µs", ""),
+        ("92", " **bn**"),
     ],
 )  # fmt: skip
 def test_an_unknown_unit_is_its_author_s_to_mend(quoted: str, after: str) -> None:

@@ -33,7 +33,7 @@ _SPACED = _pattern(rf"(?:[ ]|{_GROUPS})")
 _GAP = r"(?:[ \u00a0\u202f\u2009]|&nbsp;|&thinsp;|\\,|~|\r?\n)?"
 # One letter may as well be a variable: it counts only where a word or sentence ends after it.
 _UNIT = re.compile(
-    rf"""(?:[*`$\])]|</?\w[^<>]*>)*{_GAP}
+    rf"""(?:[*`$\])]|</?\w[^<>]*>)*{_GAP}[*`]*
         (?:(?P<percent>\\?%|(?i:per[ -]?cent)\b)|(?P<mille>‰)|(?P<thousand>(?i:thousand)\b)
         |(?P<million>(?i:million)\b)|(?P<billion>(?i:billion)\b))
     |{_GAP}(?:(?P<k>k|(?<=\d)K)|(?P<M>M))(?=[\s.,;:)\]<*"'`]|$)""",
@@ -46,8 +46,8 @@ _SHORT = (
 )
 _FOREIGN = re.compile(
     # Behind a table's cell the next one is no unit.
-    rf"(?:[*`$\])]|</\w+>)*(?:[^\W\d_]|{_GAP}(?!(?:{_SHORT.replace(' ', '|')})\b)(?:[^\W\d_]{{1,3}}(?![\w'’])"
-    r"|(?i:hundred|trillion|milliard|milliarde|million|billion|trill|dozen|lakh|crore)))"
+    rf"(?:[*`$\])]|</\w+>)*(?:[^\W\d_]|{_GAP}[*`]*(?!(?:{_SHORT.replace(' ', '|')})\b)"
+    r"(?:[^\W\d_]{1,3}(?![\w'’])|(?i:hundred|trillion|milliard|milliarde|million|billion|trill|dozen|lakh|crore)))"
 )
 _UNITS = {"percent": -2, "mille": -3, "thousand": 3, "k": 3, "million": 6, "M": 6, "billion": 9}
 # After a figure, whatever its marks and unit, a dash makes a range.
