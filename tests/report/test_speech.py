@@ -39,8 +39,7 @@ from verify.report.speech import said, said_prose
         (r"\frac12, x", "1 over 2, x"),
         (r"\frac12 + x", "1 over 2 plus x"),
         (r"\frac{d}{d x} f", "the fraction d over d x, end fraction, f"),
-        (r"\frac{\partial}{\partial x} \frac{1}{x}", "the fraction partial over partial x, end fraction, "
-         "1 over x"),
+        (r"\frac{d}{d x} \frac{1}{x}", "the fraction d over d x, end fraction, 1 over x"),
         (r"\int \frac{u}{v}\, dv", "the integral of u over v d v"),
         (r"\text{if }x>0", "if x is greater than 0"),
         (r"\frac12 \text{ if } x", "1 over 2 if x"),
