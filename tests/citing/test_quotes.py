@@ -320,7 +320,9 @@ def test_an_unknown_unit_is_its_author_s_to_mend(quoted: str, after: str) -> Non
     assert mended(quoted, draws, after) is None
 
 
-@pytest.mark.parametrize("after", [" of all", " in 10", ", bn", " draws", "", " (T)", "\n\nT", "</td><td>T"])
+@pytest.mark.parametrize(
+    "after", [" of all", " to 2", " in 10", ", bn", " draws", "", " (T)", "\n\nT", "</td><td>T"]
+)
 def test_a_word_after_a_figure_is_no_unit(after: str) -> None:
     """Nor is what stands after a comma."""
     assert mended("1.0018", ONE, after) == "1.0008"

@@ -42,7 +42,7 @@ _UNIT = re.compile(
 # Words of one to three letters after a figure that are no units, as bn, Mio and T may be.
 _SHORT = (
     "a all an and are as at but by did do due far for had has he his how if in is it its low may near nor not"
-    " now of off on one or our out per see she so than that the too two up us via vs was we who yet"
+    " now of off on one or our out per see she so than that the to too two up us via vs was we who yet"
 )
 _FOREIGN = re.compile(
     # Behind a table's cell the next one is no unit.
