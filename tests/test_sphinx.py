@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.report.records import record
-from tests.tool import ROOT
+from tests.tool import ROOT, Ended
 from verify.citing.values import lookup
 from verify.evidence import Outcome, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 CONF = """extensions = ["verify.sphinx", "myst_parser"]
@@ -132,6 +133,29 @@ def test_a_text_of_one_s_own_is_held_against_the_value(project: Path) -> None:
         status, said = build(project, *pages)
         assert status != 0
         assert f"index.rst:4: WARNING: {value.key}: printed '7.25', now '{value.text}'" in said
+
+
+@pytest.mark.parametrize(
+    ("after", "right"),
+    [
+        (" %", True),
+        (r"\ %", True),
+        (" per cent of it", True),
+        (" *%*", True),
+        (", 3 %", False),
+        (" bn", False),
+    ],
+)
+def test_a_unit_after_the_text_counts_as_in_check_docs(
+    project: Path, tool: Callable[..., Ended], after: str, right: bool
+) -> None:
+    """What one of the two calls right, the other does."""
+    value = lookup(record(), "score-variance.slope:estimate")
+    role = f":verify:`{100 * value.figures[0].exact:.1f} <{value.key}>`"
+    status, said = build(project, ("index.rst", f"Index\n=====\n\nIt is {role}{after}\n"))
+    page, results = project / "index.rst", project / "results.json"
+    assert (status == 0) is right, said
+    assert (tool("check-docs", page, "--results", results).status == 0) is right
 
 
 @pytest.mark.parametrize("name", ["verify_results", "verify_report"])

@@ -25,6 +25,7 @@ from sphinx.errors import ConfigError
 from sphinx.util import logging
 from sphinx.util.docutils import ReferenceRole
 
+from verify.citing.markers import AFTER
 from verify.citing.quotes import agrees
 from verify.citing.values import by_key, lookup_in
 from verify.errors import VerifyError
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from verify.citing.values import Value
 
 _LOGGER = logging.getLogger(__name__)
+_QUOTED = "verify_quoted"
 _EXAMPLES = {"verify_results": "results.json", "verify_report": "https://example.org/report.html"}
 
 
@@ -57,19 +59,46 @@ class VerifyRole(ReferenceRole):
         if not value.holds and value.claim:
             self._tell(WARNING, f"{value.key}: its claim is no longer confirmed but {value.claim.verdict}")
         text = self.title if self.has_explicit_title else value.text
-        if not agrees(text, value):
-            self._tell(WARNING, f"{value.key}: printed {text!r}, now {value.text!r}; mend the role's text")
         report = self.config.verify_report
-        if not report:
-            return [nodes.inline(self.rawtext, text, classes=["verify"])], []
-        where = f"{report}#{quote(value.anchor)}"
-        return [nodes.reference(self.rawtext, text, refuri=where, reftitle=value.key, classes=["verify"])], []
+        link = {"refuri": f"{report}#{quote(value.anchor)}", "reftitle": value.key} if report else {}
+        kind = nodes.reference if report else nodes.inline
+        node: nodes.TextElement = kind(self.rawtext, text, classes=["verify"], **link)
+        if self.has_explicit_title:
+            # What follows may be its unit, and is read later.
+            node[_QUOTED] = (text, value.key, self.get_source_info()[1])
+        return [node], []
 
     def _tell(self, level: int, what: str) -> None:
-        # Sphinx keeps pages that did not change, and would be silent about this one at the next build.
-        self.env.note_reread()
-        _, line = self.get_source_info()
-        _LOGGER.log(level, what, location=(self.env.docname, line), type="verify")
+        _tell(self.env, self.get_source_info()[1], level, what)
+
+
+def _tell(env: BuildEnvironment, line: int, level: int, what: str) -> None:
+    # Sphinx keeps pages that did not change, and would be silent about this one at the next build.
+    env.note_reread()
+    _LOGGER.log(level, what, location=(env.docname, line), type="verify")
+
+
+def _compare(app: Sphinx, document: nodes.document) -> None:
+    """Hold the texts of a page's roles against their values, each with the unit that may follow it."""
+    for shown in document.findall(nodes.TextElement):
+        if _QUOTED not in shown:
+            continue
+        text, key, line = shown[_QUOTED]
+        del shown[_QUOTED]
+        value = lookup_in(app.verify_values, key)  # type: ignore[attr-defined]
+        if not agrees(text, value, _after(shown)):
+            told = f"{key}: printed {text!r}, now {value.text!r}; mend the role's text"
+            _tell(app.env, line, WARNING, told)
+
+
+def _after(node: nodes.Node) -> str:
+    """Return the text that follows in the same paragraph."""
+    text = ""
+    while isinstance(node.parent, nodes.TextElement):
+        following = node.parent[node.parent.index(node) + 1 :]
+        text += "".join(one.astext() for one in following)
+        node = node.parent
+    return text[:AFTER]
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -78,6 +107,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("verify_report", "", "env", str)
     app.add_role("verify", VerifyRole())
     app.connect("builder-inited", _read)
+    app.connect("doctree-read", _compare)
     app.connect("env-get-outdated", _outdated)
     app.connect("env-merge-info", _merge)
     app.connect("build-finished", _finish)

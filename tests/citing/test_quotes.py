@@ -26,6 +26,7 @@ POWER = value("0.99", "0.99")
 DRAWS = value("92\N{NARROW NO-BREAK SPACE}414\N{NARROW NO-BREAK SPACE}464", "92414464")
 LEVEL = value("99.38%", "99.381")
 TINY = value("1×10⁻⁶ [−31, 33]×10⁻⁶", "0.0000009", ("-0.0000309", "down"), ("0.0000321", "up"))
+SURE = value(">\N{NO-BREAK SPACE}0.9999", ("0.9999", "under"))
 VERDICT = value("confirmed", kind="confirmed|approximate|refuted|undecided")
 
 
@@ -45,6 +46,19 @@ VERDICT = value("confirmed", kind="confirmed|approximate|refuted|undecided")
         ("[−0.061, .5]", ["-0.061", ".5"]),
         ("1×10⁻⁶ [−31, 33]×10⁻⁶ 7", ["1e-6", "-31e-6", "33e-6", "7"]),
         ("no figure", []),
+        ("99.78%–100.39%, 99.78%-100.39%", ["99.78", "100.39", "99.78", "100.39"]),
+        ("**0.99**–1.01 or `0.99`–1.01 or $0.99$–1.01", ["0.99", "1.01"] * 3),
+        (
+            "0.99\N{NO-BREAK SPACE}–1.01, 5\N{NO-BREAK SPACE}%–6\N{NO-BREAK SPACE}%",
+            ["0.99", "1.01", "5", "6"],
+        ),
+        ("1 million–2 million, **1 k**–2 k, <b>3</b>–4", ["1", "2", "1", "2", "3", "4"]),
+        ("[0.99](a.html)–1.01", ["0.99", "1.01"]),
+        (
+            "$-0.5$ **−0.5** `-0.5` 3 -4 of\N{NO-BREAK SPACE}−5 <b>-6</b>",
+            ["-0.5"] * 3 + ["3", "-4", "-5", "-6"],
+        ),
+        ("<td>1</td><td>-2</td>", ["1", "-2"]),
         (r"12{,}345 and 12\,345", ["12345", "12345"]),
     ],
 )
@@ -88,6 +102,49 @@ def test_what_is_not_so(quoted: str) -> None:
     assert agrees(new, BOTH)
 
 
+LOSS = value("0.458", "0.458")
+VANISHING = value("0.0×10⁻⁶", "0.00000003")
+
+
+@pytest.mark.parametrize(
+    ("quoted", "held"),
+    [
+        ("0", LOSS),
+        ("0.0", value("0.023", "0.023")),
+        ("0 billion", DRAWS),
+        ("0", SURE),
+        ("0%", LOSS),
+        ("0", VANISHING),
+    ],
+)
+def test_zero_says_nothing_of_a_small_value(quoted: str, held: Value) -> None:
+    """At least one digit of it has to stand there."""
+    assert not agrees(quoted, held)
+    new = mended(quoted, held)
+    assert new is None or agrees(new, held)
+
+
+@pytest.mark.parametrize(
+    ("quoted", "held"),
+    [
+        ("0", value("0", "0")),
+        ("0.0%", value("0", "0")),
+        ("1.0, from 0 to 2", BOTH),
+        ("0.0×10⁻⁶", VANISHING),
+        ("0.0000000", VANISHING),
+        ("1", value("0.7", "0.7")),
+    ],
+)
+def test_where_zero_is_right(quoted: str, held: Value) -> None:
+    """Of 0 itself, of an interval's end further out, and of what the value's own text calls 0.0."""
+    assert agrees(quoted, held)
+
+
+def test_mending_what_vanishes() -> None:
+    """With the power of ten that says how small it is."""
+    assert mended("about 0.3", VANISHING) == "about 0.0×10⁻⁶"
+
+
 def test_mending_keeps_words_and_digits() -> None:
     """Only what is wrong changes, to no more digits than stood there."""
     assert mended("1.002, interval 0.997 to 1.004", BOTH) == "1.001, interval 0.997 to 1.004"
@@ -124,6 +181,8 @@ def test_words_count_whatever_their_case() -> None:
         ("92 414 thousand", DRAWS),
         ("92,414k", DRAWS),
         ("0.09 billion", DRAWS),
+        ("0.1 billion", DRAWS),
+        ("1 million", value("924\N{NARROW NO-BREAK SPACE}144", "924144")),
         ("92 414 464", DRAWS),
         ("99.38%", LEVEL),
         ("99.38", LEVEL),
@@ -131,6 +190,11 @@ def test_words_count_whatever_their_case() -> None:
         ("99.38 per cent", LEVEL),
         ("100.08% (99.78–100.39%)", BOTH),
         ("100.1 [99.7, 100.4]%", BOTH),
+        ("100.08% (99.78%–100.39%)", BOTH),
+        ("100.08% (99.78%-100.39%)", BOTH),
+        ("1.0: **0.99**–1.01", BOTH),
+        ("1.0: `0.99`–1.01", BOTH),
+        ("1.0: $0.99$–1.01", BOTH),
         ("64 k-means of 1.0", value("64, 1", "64", "1")),
     ],
 )
@@ -149,7 +213,6 @@ def test_a_unit_after_a_figure_counts(quoted: str, held: Value) -> None:
         ("91 million", DRAWS, "92 million"),
         ("91.2M", DRAWS, "92.4M"),
         ("91 000 000", DRAWS, DRAWS.text.replace("\N{NARROW NO-BREAK SPACE}", " ")),
-        ("1 billion", DRAWS, "0.092414464 billion"),
         ("98.1%", LEVEL, "99.4%"),
         ("0.981", LEVEL, "0.994"),
         ("98.1–98.5% around 100.08%", value("0.99 0.995 1", "0.99", "0.995", "1"), "99–99.5% around 100%"),
@@ -162,6 +225,24 @@ def test_mending_keeps_the_unit(quoted: str, held: Value, new: str) -> None:
     assert not agrees(quoted, held)
     assert mended(quoted, held) == new
     assert agrees(new, held)
+
+
+@pytest.mark.parametrize(
+    ("quoted", "held", "new"),
+    [
+        ("1", SURE, SURE.text),
+        ("`1.0`", SURE, f"`{SURE.text}`"),
+        ("power 1", SURE, "power 0.9999"),
+        ("100%", SURE, "99.99%"),
+        ("0.8", SURE, "0.9"),
+        ("1.1 [1, 1.2]", BOTH, "1.0 [0.9978, 1.1]"),
+        ("1.1 [1.0, 1.2]", BOTH, "1.0 [0.9978, 1.1]"),
+    ],
+)
+def test_mending_never_rounds_a_figure_away(quoted: str, held: Value, new: str) -> None:
+    """Neither to 0 nor from 1 to 0.9: all digits of the value's text stand there then."""
+    assert not agrees(quoted, held)
+    assert mended(quoted, held) == new
 
 
 def test_a_unit_may_follow_the_closing_marker() -> None:
@@ -201,6 +282,12 @@ def test_mending_leaves_everything_else(quoted: str, held: Value, new: str) -> N
         ("not refuted", VERDICT),
         ("refuted, later undecided", VERDICT),
         ("the old title", value("the new title")),
+        ("1.0 0.97 –1.01", BOTH),
+        ("1 billion", DRAWS),
+        ("about 3 billion", value("131 072", "131072")),
+        ("1.00 M", ONE),
+        ("1.0, 0.9 to 1.1 thousand", BOTH),
+        ("3 ‰", DRAWS),
     ],
 )
 def test_what_only_its_author_can_mend(quoted: str, held: Value) -> None:
@@ -216,6 +303,29 @@ def test_what_only_its_author_can_mend(quoted: str, held: Value) -> None:
 def test_signs_around_words_do_not_matter(quoted: str, held: Value) -> None:
     """Ticks, quotation marks, mathematics and code say the same word."""
     assert mended(quoted, held) == quoted
+
+
+@pytest.mark.parametrize(
+    ("quoted", "after"),
+    [
+        ("92", "bn"), ("92", " T"), ("130", " Mio"), ("131", " K"), ("130 T", ""), ("130", " Mrd."),
+        ("**92** bn", " of all"), ("92", "&nbsp;bn"), ("92", " trillion"), ("92", " lakh"), ("92 µs", ""),
+        ("92", " **bn**"),
+    ],
+)  # fmt: skip
+def test_an_unknown_unit_is_its_author_s_to_mend(quoted: str, after: str) -> None:
+    """Or else a figure would be wrong by powers of ten."""
+    draws = value("131\N{NARROW NO-BREAK SPACE}072", "131072")
+    assert not agrees(quoted, draws, after)
+    assert mended(quoted, draws, after) is None
+
+
+@pytest.mark.parametrize(
+    "after", [" of all", " to 2", " in 10", ", bn", " draws", "", " (T)", "\n\nT", "</td><td>T"]
+)
+def test_a_word_after_a_figure_is_no_unit(after: str) -> None:
+    """Nor is what stands after a comma."""
+    assert mended("1.0018", ONE, after) == "1.0008"
 
 
 def test_a_name_is_quoted_exactly() -> None:
@@ -247,7 +357,8 @@ def test_a_rounding_agrees_and_its_neighbours_do_not(exact: Decimal, digits: int
     how = {"nearest": "ROUND_HALF_EVEN", "down": "ROUND_FLOOR", "up": "ROUND_CEILING"}[rounding]
     rounded = exact.quantize(unit, rounding=how)
     held = value(str(exact), (str(exact), rounding))
-    assert agrees(f"{rounded:f}", held)
+    # 0 is right of a small value only as an interval's end.
+    assert agrees(f"{rounded:f}", held) is (bool(rounded) or not exact or rounding != "nearest")
     assert not agrees(f"{rounded + 2 * unit:f}", held)
     assert not agrees(f"{rounded - 2 * unit:f}", held)
     new = mended(f"{rounded + 2 * unit:f}", held)

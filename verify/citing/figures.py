@@ -33,20 +33,39 @@ _SPACED = _pattern(rf"(?:[ ]|{_GROUPS})")
 _GAP = r"(?:[ \u00a0\u202f\u2009]|&nbsp;|&thinsp;|\\,|~|\r?\n)?"
 # One letter may as well be a variable: it counts only where a word or sentence ends after it.
 _UNIT = re.compile(
-    rf"""(?:[*`$\])]|</?\w[^<>]*>)*{_GAP}
+    rf"""(?:[*`$\])]|</?\w[^<>]*>)*{_GAP}[*`]*
         (?:(?P<percent>\\?%|(?i:per[ -]?cent)\b)|(?P<mille>‰)|(?P<thousand>(?i:thousand)\b)
         |(?P<million>(?i:million)\b)|(?P<billion>(?i:billion)\b))
     |{_GAP}(?:(?P<k>k|(?<=\d)K)|(?P<M>M))(?=[\s.,;:)\]<*"'`]|$)""",
     re.VERBOSE,
 )
+# Words of one to three letters after a figure that are no units, as bn, Mio and T may be.
+_SHORT = (
+    "a all an and are as at but by did do due far for had has he his how if in is it its low may near nor not"
+    " now of off on one or our out per see she so than that the to too two up us via vs was we who yet"
+)
+_FOREIGN = re.compile(
+    # Behind a table's cell the next one is no unit.
+    rf"(?:[*`$\])]|</\w+>)*(?:[^\W\d_]|{_GAP}[*`]*(?!(?:{_SHORT.replace(' ', '|')})\b)"
+    r"(?:[^\W\d_]{1,3}(?![\w'’])|(?i:hundred|trillion|milliard|milliarde|million|billion|trill|dozen|lakh|crore)))"
+)
 _UNITS = {"percent": -2, "mille": -3, "thousand": 3, "k": 3, "million": 6, "M": 6, "billion": 9}
+# After a figure, whatever its marks and unit, a dash makes a range.
+_CLOSED = re.compile(
+    r"(?:[\d%‰][)\]]?|\d[ ]?[kKM]|(?i:per[ -]?cent|thousand|million|billion))"
+    r"(?:[*`$\u00a0\u202f\u2009]|&nbsp;|&thinsp;|</\w[^<>]*>)*$"
+)
 # What stands between figures that share the unit after the last: 99.1–99.5%, 99 [98, 100]%.
 _JOINT = re.compile(r"[\s$*`]*(?:(?:[–—,;±-]|&ndash;|\\pm|to|and|or)[\s$*`]*[\[(]?|[\[(])[\s$*`]*")
+_NEAR = 60  # so many characters before a dash say whether it ends a figure
 _HIDDEN = re.compile(
     r"<!--.*?-->|</?[A-Za-z][^<>]*>|&#\w+;|(?<=\])\((?=[^()\s]*[A-Za-z/#])[^()\s]*\)", re.DOTALL
 )
 _SHOWN = re.compile(r"</?sup>")
-_ROUNDINGS = {"nearest": ROUND_HALF_EVEN, "down": ROUND_FLOOR, "up": ROUND_CEILING, "exact": ROUND_HALF_EVEN}
+_ROUNDINGS = {
+    "nearest": ROUND_HALF_EVEN, "down": ROUND_FLOOR, "up": ROUND_CEILING,
+    "under": ROUND_FLOOR, "exact": ROUND_HALF_EVEN,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +74,8 @@ class Number:
 
     ``place`` is the power of ten of its last digit. ``power`` is the power of ten written with it, which
     value and place contain; ``shared`` says that it stands after a bracket instead. ``unit`` is that of a
-    unit such as % after it, which they do not contain.
+    unit such as % after it, which they do not contain; ``foreign`` says that what follows may be one that is
+    not known here.
     """
 
     value: Decimal
@@ -67,11 +87,17 @@ class Number:
     power: int = 0
     shared: bool = False
     unit: int = 0
+    foreign: bool = False
 
     @property
     def plain(self) -> bool:
         """Whether it is written without a power of ten."""
         return self.stem == self.end and not self.shared
+
+    @property
+    def significant(self) -> int:
+        """How many digits count: all but the zeros in front."""
+        return len(re.sub(r"\D", "", self.digits).lstrip("0"))
 
     @property
     def separator(self) -> str:
@@ -91,7 +117,8 @@ class Number:
 def numbers_in(text: str, after: str = "", *, spaced: bool = False) -> tuple[Number, ...]:
     """Return the numbers of a text: plain, in groups of three, with powers of ten of every usual spelling.
 
-    A minus sign counts where no letter, digit or bracket is before it; a range such as 1–2 is two numbers.
+    A minus sign counts where no letter, digit or bracket is before it, nor a figure's marks, unit or no-break
+    space: a range such as 1–2 or 99.1%–99.5% is two numbers without signs.
     A power of ten after a bracket is that of all numbers in it. Figures in HTML tags and in addresses do not
     count. ``after`` is what follows the text, maybe the last number's unit; ``spaced`` takes ordinary spaces
     between groups of three.
@@ -123,7 +150,7 @@ def rounded(value: Decimal, place: int, rounding: Rounding) -> Decimal:
 
 def _blank(tag: str) -> str:
     # A tag stays one, for a unit may follow it; only its content goes.
-    return re.sub(r"\w", "a", tag) if tag[0] == "<" else " " * len(tag)
+    return re.sub(r"\w", "a", tag) if tag[0] == "<" else "\u00a0" * len(tag)
 
 
 def _with_units(text: str, after: str, found: list[Number]) -> tuple[Number, ...]:
@@ -133,7 +160,8 @@ def _with_units(text: str, after: str, found: list[Number]) -> tuple[Number, ...
         power = _UNITS[str(unit.lastgroup)] if unit else 0
         if not power and done and _JOINT.fullmatch(text, number.end, done[-1].start):
             power = done[-1].unit
-        done.append(dataclasses.replace(number, unit=power))
+        foreign = not power and _FOREIGN.match(text + after, number.end) is not None
+        done.append(dataclasses.replace(number, unit=power, foreign=foreign))
     return tuple(reversed(done))
 
 
@@ -148,11 +176,13 @@ def _number(match: re.Match[str], shared: int | None = None) -> Number:
     power = own + (shared or 0)
     _, _, fraction = digits.partition(".")
     value = Decimal(digits).scaleb(power)
+    before = match.string[max(0, match.start() - _NEAR) : match.start()]
+    sign = match["sign"] if match["sign"] and not _CLOSED.search(before) else ""
     return Number(
-        value=-value if match["sign"] else value,
+        value=-value if sign else value,
         place=power - len(fraction),
         digits=match["digits"],
-        start=match.start(),
+        start=match.start() if sign else match.start("digits"),
         stem=match.end("digits"),
         end=match.end(),
         power=power,

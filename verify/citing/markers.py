@@ -30,7 +30,7 @@ _LIVE = {
 }
 _COMMENT = re.compile(r"(?<!\\)%.*")
 _MARKDOWN = frozenset([".md", ".markdown"])
-_AFTER = 20
+AFTER = 20
 """So many characters after a quotation may be its unit."""
 
 
@@ -83,9 +83,9 @@ def _live(match: re.Match[str], text: str) -> Quote:
     line = _line(text, match.start())
     if titled is None:
         return Quote(match["key"].strip(), line, *match.span("key"), None)
-    return Quote(
-        titled.strip(), line, *match.span("text"), match["text"], text[match.end() : match.end() + _AFTER]
-    )
+    # In reStructuredText this joins a role to what follows, without a space.
+    after = text[match.end() :][: AFTER + 2].removeprefix("\\ ")[:AFTER]
+    return Quote(titled.strip(), line, *match.span("text"), match["text"], after)
 
 
 def _marked(path: Path, prose: str, text: str) -> Iterator[Quote]:
@@ -128,7 +128,7 @@ def _mistyped(match: re.Match[str], text: str) -> Quote:
 
 def _between(opened: re.Match[str], closing: re.Match[str], text: str) -> Quote:
     start, end = opened.end(), closing.start()
-    after = text[closing.end() : closing.end() + _AFTER]
+    after = text[closing.end() : closing.end() + AFTER]
     return Quote(opened["key"], _line(text, opened.start()), start, end, text[start:end], after)
 
 

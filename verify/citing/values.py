@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 RUN, SOURCE = "run", "source"
 """What keys of the whole run and of the documents' statements start with, in the place of a claim's id."""
 
-Rounding = Literal["nearest", "down", "up", "exact"]
-"""Which way digits are left out; exact: none may be, and no other notation, for it is a name."""
+Rounding = Literal["nearest", "down", "up", "under", "exact"]
+"""Which way digits are left out, an interval's ends outwards; under: down, but never to 0, for it is no end;
+exact: none may be, and no other notation, for it is a name."""
 
 
 def _one_of(words: Iterable[str]) -> str:
@@ -227,7 +228,7 @@ def _of_control(control: Control) -> Iterator[tuple[str, str, tuple[Figure, ...]
     if control.blocks:
         # Printed as ">" beyond 0.9999: never rounded up to certainty.
         power = min(control.power, 0.9999)
-        yield ":power", numbers.power(control.power), (Figure(_decimal(power), "down"),)
+        yield ":power", numbers.power(control.power), (Figure(_decimal(power), "under"),)
 
 
 def _of_statement(statement: Statement) -> Iterator[Value]:

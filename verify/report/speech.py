@@ -10,12 +10,14 @@ from verify.report.latex import pieces, spoken
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-_NAME = re.compile(r"\\(?:operatorname|mathrm|mathbb|mathbf|mathcal|mathsf|text|textrm)\*?\s*\{([\w ]+)\}")
+_NAME = re.compile(
+    r"\\(?P<kind>operatorname|mathrm|mathbb|mathbf|mathcal|mathsf|text|textrm)\*?\s*\{(?P<name>[\w ]+)\}"
+)
 _SILENT = re.compile(
     r"\\(?:displaystyle|textstyle|limits|nolimits|quad|qquad|mathrm|mathbb|mathbf|mathsf|[bB]igg?[lr]?)(?![A-Za-z])"
     r"|\\(?:left|right)(?![A-Za-z])\.?|(?<!\\)\\[,;:! ]|\\(?:begin|end)\{(?:aligned|matrix|cases)\}|[\s&~]+"
 )
-_TOKEN = re.compile(r"\\name\{[^}]*\}|\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|.", re.DOTALL)
+_TOKEN = re.compile(r"\\(?:name|words)\{[^}]*\}|\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|.", re.DOTALL)
 _SIGNS = {
     "+": "plus", "-": "minus", "=": "equals", "<": "is less than", ">": "is greater than", "/": "over",
     "!": "factorial", "*": "times", "(": "open paren", ")": "close paren", "[": "open bracket",
@@ -46,6 +48,10 @@ _NORMS = {"|": "absolute value", r"\|": "norm", r"\lVert": "norm"}
 _CLOSING = {"(": ")]", "[": ")]", r"\{": (r"\}",), "|": "|", r"\|": (r"\|",), r"\lVert": (r"\rVert",)}
 _DEEPER, _SHALLOWER = frozenset(["(", "[", "{", r"\{"]), frozenset([")", "]", "}", r"\}"])
 _POWERS = {"2": "squared", "3": "cubed", "capital T": "transposed", "T": "transposed", "plus": "from above"}
+_FRACTIONS = frozenset([r"\frac", r"\tfrac", r"\dfrac"])
+_OPERATOR = re.compile(r"(?:the fraction )?(?:d|partial)(?: squared)? over (?:d|partial) (?!sub )")
+# What has a name among the signs, but is a factor as letters are.
+_FACTOR_SIGNS = frozenset(["{", r"\infty", r"\ell", r"\varepsilon", r"\varphi", *_CLOSING])
 _FACTORS = ("the sum", "the product", "the integral", "the limit", "the fraction")
 
 
@@ -75,7 +81,7 @@ class _Speaker:
     """Reads a formula's tokens once, from left to right."""
 
     def __init__(self, latex: str) -> None:
-        named = _SILENT.sub(" ", _NAME.sub(r"\\name{\1}", latex))
+        named = _SILENT.sub(" ", _NAME.sub(_named, latex))
         self._tokens = [sign for sign in _TOKEN.findall(named) if not sign.isspace()]
         self._next = 0
 
@@ -91,13 +97,19 @@ class _Speaker:
     def sequence(self, closing: Collection[str]) -> _Said:
         """Return the words up to a closing token, which is left to the caller, or to the end."""
         terms: list[_Said] = []
-        after_factor = False
+        after_factor = after_fraction = False
         while (sign := self._peek()) and sign not in closing and (sign != "}" or not closing):
+            is_differential = sign == "d" and bool(re.fullmatch(r"[A-Za-z]|\\[a-z]+", self._peek(1)))
             term = self._term()
-            if after_factor and term.words.startswith(_FACTORS):
+            summed = after_factor and term.words.startswith(_FACTORS)
+            multiplies = _is_factor(sign) and not is_differential and term.words != "given"
+            if summed or (after_fraction and multiplies):
                 terms.append(_Said("times"))
             terms.append(term)
-            after_factor = not term.words.endswith(" of") and (sign not in _SIGNS or sign in _CLOSING)
+            # The d over d x of a derivative multiplies nothing.
+            is_operator = sign in _FRACTIONS and _OPERATOR.match(term.words) is not None
+            after_factor = _is_factor(sign) and not is_operator and not term.words.endswith(" of")
+            after_fraction = sign in _FRACTIONS and not is_operator
         if terms and terms[0].words == "minus" and len(terms) == 2:
             return _Said(f"minus {terms[1].words}", terms[1].simple)
         simple = len(terms) < 2 and all(term.simple for term in terms)
@@ -109,7 +121,7 @@ class _Speaker:
         if sign in _RANGES and (self._peek(1) == "_" or sign not in _FUNCTIONS):
             return self._range(_RANGES[self._take()])
         atom = self._scripted(self._atom())
-        named = _name(sign) in _FUNCTIONS or (sign != _name(sign) and len(_name(sign)) > 1)
+        named = _name(sign) in _FUNCTIONS or (sign.startswith(r"\name{") and len(_name(sign)) > 1)
         if (named and self._has_operand()) or (sign in _CALLED and self._peek() in {"(", "["}):
             argument = self._term()
             return _Said(f"{atom.words} of {argument.bare or argument.words}", simple=argument.simple)
@@ -119,7 +131,7 @@ class _Speaker:
         sign = self._peek()
         if sign in _NORMS:
             return self._has_partner(sign)
-        return sign == "{" or sign in _CLOSING or sign not in {"", ",", ";", *_SIGNS, r"\rVert"}
+        return _is_factor(sign)
 
     def _range(self, name: str) -> _Said:
         """Return a sum, a product, an integral, a limit or a maximum with its bounds."""
@@ -161,7 +173,7 @@ class _Speaker:
             return inner
         if sign in _ACCENTS:
             return _Said(f"{self._argument().words} {_ACCENTS[sign]}")
-        if sign in {r"\frac", r"\tfrac", r"\dfrac"}:
+        if sign in _FRACTIONS:
             return self._fraction()
         return self._root() if sign == r"\sqrt" else _Said(_word(sign))
 
@@ -187,7 +199,9 @@ class _Speaker:
         closing = self._take() if self._peek() in _CLOSING[opening] else ""
         if opening in _NORMS:
             kind = _NORMS[opening]
-            return _Said(f"{kind} of {inner.words}" + ("" if inner.simple else f", end {kind},"))
+            # What stands behind the bars must not sound as if it stood between them; |x| squared is the same.
+            plain = inner.simple and self._peek() not in ({"_", "^"} if kind == "norm" else {"_"})
+            return _Said(f"{kind} of {inner.words}" + ("" if plain else f", end {kind},"))
         words = f"{_SIGNS[opening]} {inner.words} {_word(closing)}"
         # A power after inner brackets must not sound as if it stood after these.
         is_bare = inner.simple and closing and "open " not in inner.words
@@ -216,8 +230,21 @@ def _power(script: _Said) -> str:
     return f" {known}" + ("" if script.simple else ", end power,")
 
 
+def _named(match: re.Match[str]) -> str:
+    # Text is a function only if it is one's name; else a remark, such as "if".
+    is_text = match["kind"].startswith("text") and match["name"].strip() not in _FUNCTIONS
+    return rf"\{'words' if is_text else 'name'}{{{match['name'].strip()}}}"
+
+
+def _is_factor(sign: str) -> bool:
+    """Whether a product or a function's argument may go on with this token."""
+    return sign in _FACTOR_SIGNS or not (
+        sign in _SIGNS or sign in {"", ",", ";", ".", ":", r"\rVert"} or sign.startswith(r"\words{")
+    )
+
+
 def _name(sign: str) -> str:
-    return sign[6:-1] if sign.startswith(r"\name{") else sign
+    return sign.partition("{")[2][:-1] if sign.startswith((r"\name{", r"\words{")) else sign
 
 
 def _word(sign: str) -> str:
