@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from types import FrameType
 
 _MASKS = hasattr(signal, "pthread_sigmask")
+_IDLE_S = 300
+"""Seconds after which idle processes end. One that ends just as it is given work costs a warning, or, where
+warnings are errors, the work: so not soon."""
+
 _executors: list[Any] = []
 """The executor whose processes stay for the next call, if there is one."""
 
@@ -72,7 +76,7 @@ def each(
     at_work: dict[Future[Any], int] = {}
     try:
         with _deaf_to_interruption(), _quiet_helpers():
-            executor = get_reusable_executor(max_workers=processes, timeout=20)
+            executor = get_reusable_executor(max_workers=processes, timeout=_IDLE_S)
             _executors[:] = [executor]
         for place in range(len(tasks)):
             started(place)
