@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from verify import runner
 from verify.catalogue import catalogue, choose
@@ -58,24 +58,6 @@ def run(
     if progress is not None and not isinstance(progress, runner.Progress):
         raise SettingsError(f"progress {progress!r}: give a verify.runner.Progress")
     return runner.run(wanted, chosen, book, requested=claims, workers=workers, progress=progress)
-
-
-def refuse(
-    claims: Sequence[str],
-    *,
-    workers: int | None,
-    claim_files: Sequence[Path],
-    sources: Path | None,
-    **of_run: Any,
-) -> None:
-    """Raise what ``run`` would raise at once for its arguments, without running anything.
-
-    Raises:
-        VerifyError: bad input; one line says what, where and how to mend.
-    """
-    runner.settings(**of_run)
-    runner.processors(workers)
-    _looked_up(claims, claim_files, sources)
 
 
 def _looked_up(

@@ -209,11 +209,14 @@ def _verified(out: Path, options: dict[str, Any], names: Sequence[str] = NAMES[:
     from verify.terminal import following, verdict_line
 
     imports = time.perf_counter() - begun
-    # What is asked for is looked at first: a mistyped name must not leave a folder behind.
-    api.refuse(**options)
-    for name in names:
-        check_writable(out, name)
+
+    def try_folder() -> None:
+        for name in names:
+            check_writable(out, name)
+
     with following(len(options["claims"]) or None) as progress:
+        # Not before what is asked for was looked at: a mistyped name must not leave a folder behind.
+        progress.begun = try_folder
         record = api.run(progress=progress, **options)
     for claim in record.claims:
         say(verdict_line(claim))

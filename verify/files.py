@@ -54,6 +54,11 @@ def write_together(files: Mapping[Path, bytes]) -> None:
             leftover.unlink(missing_ok=True)
 
 
+def is_read_only(path: Path) -> bool:
+    """Return whether nobody may write a file; the superuser could, but whoever made it so meant it."""
+    return not path.stat().st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH)
+
+
 def check_writable(folder: Path, name: str = "results.json") -> None:
     """Make ``folder`` and try it with an empty file, so that a long run does not end in vain.
 
@@ -88,11 +93,9 @@ def _mode(place: Path) -> int:
         mask = os.umask(0)
         os.umask(mask)
         return 0o666 & ~mask
-    mode = stat.S_IMODE(place.stat().st_mode)
-    if not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
-        # The superuser could; whoever made it read-only meant it.
+    if is_read_only(place):
         raise PermissionError(errno.EACCES, "it is read-only")
-    return mode
+    return stat.S_IMODE(place.stat().st_mode)
 
 
 def _beside(path: Path) -> Path:

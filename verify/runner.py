@@ -36,11 +36,13 @@ class Progress:
     """Hears of the run as it goes on; the default says nothing.
 
     ``started(claim)`` is called before each claim's derivation and measurement, and ``finished(record)``
-    after it; with several workers, claims overlap and need not finish in order.
+    after it; with several workers, claims overlap and need not finish in order. ``begun()`` is called once
+    before all, when the arguments were found good, and may still refuse the run.
     """
 
     started: Callable[[str], None] = field(default=lambda _claim: None)
     finished: Callable[[ClaimRecord], None] = field(default=lambda _record: None)
+    begun: Callable[[], None] = field(default=lambda: None)
 
 
 def settings(
@@ -123,9 +125,10 @@ def run(
         VerifyError: a setting is impossible or a claim is broken.
     """
     begun = time.perf_counter()
-    workers = processors(workers)
+    workers, progress = processors(workers), progress or Progress()
+    progress.begun()
     alarms = FalseAlarms(chosen.false_alarm)
-    settled = _settled(claims, chosen, alarms, workers, progress or Progress())
+    settled = _settled(claims, chosen, alarms, workers, progress)
     records = tuple(one.record for one in settled)
     elapsed = round(time.perf_counter() - begun, 3)
     return RunRecord(

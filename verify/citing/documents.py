@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import stat
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,7 @@ from verify.citing.markers import Quote, quotes_in, without_comments
 from verify.citing.quotes import agrees, mended
 from verify.citing.values import by_key, lookup_in
 from verify.errors import CitationError, OutputError
-from verify.files import write_together
+from verify.files import is_read_only, write_together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -92,9 +91,8 @@ def mend(documents: Sequence[Document]) -> list[Path]:
         OutputError: one of them is read-only or cannot be written; none is changed then.
     """
     files = {one.path.resolve(): one.mended() for one in documents if one.changes}
-    modes = {path: path.stat().st_mode for path in files}
-    for path, mode in modes.items():
-        if not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
+    for path in files:
+        if is_read_only(path):
             raise OutputError(f"{path}: is read-only; allow writing, or mend it by hand")
     try:
         write_together({path: text.encode() for path, text in files.items()})
@@ -102,8 +100,6 @@ def mend(documents: Sequence[Document]) -> list[Path]:
         # What went wrong is said there for commands with --out; a document stays where it is.
         what, _, _ = str(error).rpartition("; ")
         raise OutputError(f"{what}; free space or allow writing in its folder, or mend it by hand") from error
-    for path, mode in modes.items():
-        path.chmod(stat.S_IMODE(mode))
     return list(files)
 
 

@@ -134,7 +134,7 @@ def card(claim: ClaimRecord, number: str) -> CardView:
     derivation = claim.derivation
     levels = {check.level for check in claim.checks if check.method != "exact"}
     table = groups(claim.id, claim.checks)
-    alike = common_settings(claim.controls)
+    alike = common_settings(claim.controls) if len(claim.controls) > 1 else {}
     controls = tuple(_control(claim.id, control, without=tuple(alike)) for control in claim.controls)
     return CardView(
         id=claim.id,

@@ -87,13 +87,12 @@ def shared(checks: Sequence[Check]) -> tuple[Shared, ...]:
 
 
 def common_settings(of: Sequence[Check | Control]) -> dict[str, Setting]:
-    """Return the settings that all of several have alike."""
-    if len(of) < 2:
-        return {}
+    """Return the settings that all have alike: of a single one, all of them."""
+    first = of[0].cell if of else {}
     return {
         key: value
-        for key, value in of[0].cell.items()
-        if all(key in one.cell and one.cell[key] == value for one in of[1:])
+        for key, value in first.items()
+        if all(key in one.cell and one.cell[key] == value for one in of)
     }
 
 
@@ -172,9 +171,7 @@ def as_predicted(of: Check | Control, error: float) -> str:
 
 def _group(claim: str, checks: tuple[Check, ...], said: Collection[str]) -> GroupView:
     first = checks[0]
-    common = [
-        key for key, value in first.cell.items() if all(check.cell.get(key) == value for check in checks)
-    ]
+    common = tuple(common_settings(checks))
     ours = cell_text({key: first.cell[key] for key in common if key not in said})
     if first.method == "fit":
         titles = [Title(Prose(check.quantity), Prose(""), tolerance_text(check)) for check in checks]
