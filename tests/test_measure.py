@@ -17,6 +17,8 @@ from verify.measure import measure
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.estimands import MIN_BLOCKS, Smooth, component
 from verify.montecarlo.experiment import (
+    EXACTLY,
+    Allowance,
     Comparison,
     Control,
     Exact,
@@ -390,6 +392,24 @@ class TestBounds:
         self, computed: float, relation: Relation, verdict: Verdict
     ) -> None:
         """Rounding is allowed for, and nothing beyond it."""
-        one = Exact("computed", "x", (), Prediction(1.0, "1"), computed, rounding=1e-12, relation=relation)
+        one = Exact("computed", "x", (), Prediction(1.0, "1"), computed, Allowance(1e-12), relation)
         checks, _ = judged([one], [quantity("other", 5.0, 7.0)])
         assert checks["computed"].verdict is verdict
+
+    @pytest.mark.parametrize(
+        "allowance", [EXACTLY, Allowance(1e-12), Allowance(1e-3, "the distance from a limit")]
+    )
+    def test_an_allowance_is_on_record_with_its_reason(self, allowance: Allowance) -> None:
+        """How far a computed value may lie, and for what, is part of the evidence."""
+        one = Exact("computed", "x", (), Prediction(1.0, "1"), 1.0, allowance)
+        checks, _ = judged([one], [quantity("other", 5.0, 7.0)])
+        assert (checks["computed"].tolerance, checks["computed"].tolerance_of) == (
+            allowance.size,
+            allowance.of,
+        )
+
+    @pytest.mark.parametrize(("size", "of"), [(-1e-12, "x"), (math.inf, "x"), (math.nan, "x"), (1e-3, " ")])
+    def test_an_allowance_without_size_or_reason_is_refused(self, size: float, of: str) -> None:
+        """What is allowed is finite, not negative, and for something."""
+        with pytest.raises(ValueError, match="allowance"):
+            Allowance(size, of)

@@ -47,8 +47,8 @@ class Decided:
             interval=m.interval,
             level=1 - self.alpha,
             relation=c.relation,
-            tolerance=c.rounding if isinstance(c, Exact) else c.tolerance.factor * tolerance,
-            tolerance_of=_tolerance_of(c),
+            tolerance=c.allowance.size if isinstance(c, Exact) else c.tolerance.factor * tolerance,
+            tolerance_of=c.allowance.of if isinstance(c, Exact) else c.tolerance.of,
             band=_closed_ends(self.band),
             verdict=self.verdict,
             looks=self.looks,
@@ -115,7 +115,7 @@ def _decide(samples: Samples, comparison: Comparison, look: int) -> Decided:
     measured = samples.measured(comparison, alpha)
     prediction = comparison.prediction.value
     if isinstance(comparison, Exact):
-        within = band(prediction, comparison.rounding, comparison.relation)
+        within = band(prediction, comparison.allowance.size, comparison.relation)
         agrees = excess(measured.value, within) <= 0
         return Decided(comparison, measured, within, Verdict.CONFIRMED if agrees else Verdict.REFUTED, 0, 0.0)
     width = comparison.tolerance.width(prediction, samples.settings.tolerance)
@@ -128,12 +128,6 @@ def _method(comparison: Comparison) -> evidence.Method:
     if isinstance(comparison, Exact):
         return "exact"
     return "fit" if isinstance(comparison, Fit) else "monte-carlo"
-
-
-def _tolerance_of(comparison: Comparison) -> str:
-    if isinstance(comparison, Exact):
-        return "rounding of floating-point arithmetic" if comparison.rounding else "nothing: exact"
-    return comparison.tolerance.of
 
 
 def _closed_ends(within: tuple[float, float]) -> tuple[float | None, float | None]:

@@ -113,10 +113,11 @@ def test_sentences_about_bounds(relation: Literal["≤", "≥"], verdict: Verdic
     assert spaced(tolerance_text(mere)) == f"{name} threshold, set in advance, {sign}1% of the threshold"
 
 
-def test_rounding_is_told() -> None:
-    """Values compared to rounding say to how much."""
-    made = exact_check("at", 0.5, "1/2", "p").model_copy(update={"tolerance": 1e-12})
-    assert spaced(tolerance_text(made)) == "to 1×10⁻¹² for rounding"
+@pytest.mark.parametrize("of", ["rounding of floating-point arithmetic", "the distance from the limit"])
+def test_an_allowance_says_how_much_and_for_what(of: str) -> None:
+    """Computed values that need not agree to the last digit say how far they may differ, and why."""
+    made = exact_check("at", 0.5, "1/2", "p").model_copy(update={"tolerance": 1e-12, "tolerance_of": of})
+    assert spaced(tolerance_text(made)) == f"to 1×10⁻¹² for {of}"
 
 
 def test_closest_call_is_the_gravest_then_the_tightest() -> None:

@@ -127,8 +127,8 @@ class Check(Record):
     tolerance, None where a bound leaves a side open; ``tolerance_of`` says in words what the tolerance is
     a fraction of. The prediction is ``derived``, or a threshold ``set`` in advance.
 
-    An ``exact`` check compares two computed values and has no blocks; its tolerance, if any, is absolute and
-    for rounding.
+    An ``exact`` check compares two computed values and has no blocks; its tolerance, if any, is absolute, and
+    ``tolerance_of`` says what it is for: rounding, the distance from a limit, …
     """
 
     id: str = Slug

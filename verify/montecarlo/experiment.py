@@ -73,11 +73,36 @@ class Fit:
 
 
 @dataclass(frozen=True)
+class Allowance:
+    """How far a computed value may lie from what it is compared with, and for what.
+
+    ``size`` is in the value's units; ``of`` names what it makes up for, so that the distance from a limit or
+    a coarse spacing of numbers is never taken for rounding.
+
+    Raises:
+        ValueError: ``size`` is negative or no finite number, or ``of`` is empty.
+    """
+
+    size: float
+    of: str = "rounding of floating-point arithmetic"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.size < math.inf:
+            raise ValueError(f"an allowance of {self.size}: must be finite and not negative")
+        if not self.of.strip():
+            raise ValueError("an allowance must say what it is for")
+
+
+EXACTLY = Allowance(0.0, "nothing: exact")
+"""No allowance: both values are exact."""
+
+
+@dataclass(frozen=True)
 class Exact:
     """A comparison of two computed values; nothing is drawn.
 
-    ``rounding`` is what floating-point arithmetic may make of an exact agreement, in the value's units;
-    0 where both are exact. By ``relation`` the prediction is the value or a bound of it.
+    By ``relation`` the prediction is the value or a bound of it; ``allowance`` is how far beyond the value
+    may lie.
     """
 
     id: str
@@ -85,7 +110,7 @@ class Exact:
     settings: Settings
     prediction: Prediction
     computed: float
-    rounding: float = 0.0
+    allowance: Allowance = EXACTLY
     relation: Relation = "="
 
 

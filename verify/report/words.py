@@ -84,11 +84,12 @@ def cell_text(cell: Mapping[str, Setting], without: Sequence[str] = ()) -> Prose
 
 
 def tolerance_text(check: Check) -> Prose:
-    """Return the tolerance, such as ``±1% of the prediction``; an exact check has none but for rounding."""
+    """Return the tolerance, such as ``±1% of the prediction``; of an exact check, how much for what."""
     kind = "bound" if check.origin == "derived" else "threshold, set in advance,"
     bound = {"=": "", "≤": f"upper {kind}", "≥": f"lower {kind}"}[check.relation]
     if check.method == "exact" and check.tolerance:
-        return Prose(", ".join(filter(None, [bound, f"to {numbers.small(check.tolerance)} for rounding"])))
+        allowed = f"to {numbers.small(check.tolerance)} for {check.tolerance_of}"
+        return Prose(", ".join(filter(None, [bound, allowed])))
     if check.method == "exact" or check.tolerance == 0:
         return Prose(bound.rstrip(",") or "exact")
     return Prose(f"{bound} {_allowed(check)}".strip())

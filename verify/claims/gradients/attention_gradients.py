@@ -16,7 +16,7 @@ from verify.montecarlo.attention import attention, gradients, probabilities, sof
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.differentiate import complex_step
 from verify.montecarlo.estimands import ratio
-from verify.montecarlo.experiment import Control, Exact, Experiment, Quantity
+from verify.montecarlo.experiment import Allowance, Control, Exact, Experiment, Quantity
 from verify.montecarlo.single_queries import SingleQueries
 from verify.pictures import against_dimension, curve, measured
 from verify.symbolic.attention import (
@@ -200,7 +200,8 @@ def _coded() -> dict[Any, Array]:
 def _difference(name: str, label: str, one: Array, other: Array) -> Exact:
     queries, keys, dimension, values = SHAPE
     settings = (("queries", queries), ("keys", keys), ("d_k", dimension), ("d_v", values), ("scale", SCALE))
-    return Exact(name, label, settings, prediction(S.Zero), float(np.max(np.abs(one - other))), ROUNDING)
+    gap = float(np.max(np.abs(one - other)))
+    return Exact(name, label, settings, prediction(S.Zero), gap, Allowance(ROUNDING))
 
 
 def _grown(derivation: Derivation) -> tuple[Exact, Exact]:
@@ -218,7 +219,7 @@ def _grown(derivation: Derivation) -> tuple[Exact, Exact]:
             settings,
             prediction(factor),
             float(np.linalg.norm(after) / np.linalg.norm(before[base])),
-            FACTOR * ROUNDING,
+            Allowance(FACTOR * ROUNDING),
         )
         for name, base, after, factor in (
             ("queries", DQ, found.queries, times),

@@ -14,7 +14,7 @@ from verify.evidence import Assumption, Axis, Figure, Layer
 from verify.montecarlo.attention import gradients, probabilities
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.estimands import ratio
-from verify.montecarlo.experiment import Control, Exact, Experiment, Quantity, Tolerance
+from verify.montecarlo.experiment import Allowance, Control, Exact, Experiment, Quantity, Tolerance
 from verify.montecarlo.single_queries import SingleQueries
 from verify.pictures import curve
 from verify.symbolic.attention import c
@@ -151,7 +151,7 @@ def _worst(name: str, keys: int, bound: Any, **more: Any) -> Exact:
         (("keys", keys), ("p_1", round(float(weights[0, 0]), 4))),
         prediction(sqrt(bound).subs(numbers).evalf()),
         float(np.linalg.norm(found.keys[0])),
-        1e-12,
+        Allowance(1e-12),
         **more,
     )
 

@@ -17,7 +17,7 @@ from verify.designs import fact, prediction
 from verify.evidence import Assumption, Axis, Fact, Figure, Layer, Reference
 from verify.montecarlo.attention import softmax
 from verify.montecarlo.differentiate import complex_step
-from verify.montecarlo.experiment import Control, Exact, Experiment
+from verify.montecarlo.experiment import Allowance, Control, Exact, Experiment
 from verify.montecarlo.search import largest_ratio, spectral_norms
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.jacobian import FORM, LENGTH
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     Bound = Callable[[Array], Array]
 
 SIZES = (2, 3, 8)
-ROUNDING = 1e-10
+ROUNDING = Allowance(1e-10)
 """What eigenvalues of matrices near 0 lose."""
 
 

@@ -13,7 +13,7 @@ from verify.claim import Claim
 from verify.evidence import Assumption, Reference
 from verify.montecarlo.attention import softmax
 from verify.montecarlo.differentiate import complex_step
-from verify.montecarlo.experiment import Control, Exact, Experiment, Prediction
+from verify.montecarlo.experiment import Allowance, Control, Exact, Experiment, Prediction
 from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.jacobian import ENTRY, FROBENIUS, SQUARES, Surplus, is_rational_zero, value
 from verify.symbolic.predict import function
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 k = Idx("k")
 TOTAL = Sum(exp(s[k]), (k, 1, n))
 SOFTMAX = exp(s[i]) / TOTAL
-ROUNDING = 1e-12
+ROUNDING = Allowance(1e-12)
 KEYS = (2, 5, 64)
 SIZES = (2, 3, 4, 5)
 

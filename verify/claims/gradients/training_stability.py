@@ -15,6 +15,7 @@ from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.distribution_free import Bounded
 from verify.montecarlo.experiment import (
+    Allowance,
     Comparison,
     Control,
     Exact,
@@ -129,7 +130,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa:
         (("d_k", 24), ("seeds", 5), ("steps", 30), ("rates", "1/4, 1, 4")),
         Prediction(0.0, "0"),
         rescaled_gap(),
-        rounding=1e-9,
+        allowance=Allowance(1e-9),
     )
     checks: list[Comparison] = [
         _duel(D, "success-rate", SUCCESSES, more),

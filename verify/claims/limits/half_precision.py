@@ -16,7 +16,15 @@ from verify.montecarlo.attention import softmax
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.distribution_free import Bounded
-from verify.montecarlo.experiment import Control, Exact, Experiment, Prediction, Quantity, Tolerance
+from verify.montecarlo.experiment import (
+    Allowance,
+    Control,
+    Exact,
+    Experiment,
+    Prediction,
+    Quantity,
+    Tolerance,
+)
 from verify.montecarlo.scores import ScorePairs
 from verify.pictures import against_dimension, curve, measured
 from verify.symbolic.characteristic import OF_SCORE, t
@@ -131,7 +139,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa:
         (("arithmetic", "IEEE 754 binary16"),),
         prediction(log(LARGEST)),
         _overflow(),
-        rounding=2.0**-7,
+        allowance=Allowance(2.0**-7, "the spacing of half-precision numbers there"),
     )
     row = np.array([200.0, 190.0, 0.0])
     safe = Exact(

@@ -15,7 +15,7 @@ from verify.designs import prediction
 from verify.evidence import Assumption
 from verify.montecarlo.attention import attention, probabilities, softmax
 from verify.montecarlo.components import NORMAL, Array
-from verify.montecarlo.experiment import Control, Exact, Experiment, Settings
+from verify.montecarlo.experiment import EXACTLY, Allowance, Control, Exact, Experiment, Settings
 from verify.montecarlo.streams import stream
 from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.printing import Ordered
@@ -23,7 +23,7 @@ from verify.symbolic.scores import d
 from verify.symbolic.softmax import n
 
 QUERIES, KEYS, HEAD, WIDTH = 5, 7, 16, 3
-ROUNDING = 1e-13
+ROUNDING = Allowance(1e-13)
 
 a, b, i, j = (Idx(name) for name in "abij")
 c = Symbol("c", positive=True)
@@ -91,8 +91,8 @@ def _masks() -> dict[str, NDArray[np.bool_]]:
     return {"none": everywhere, "causal": np.tril(everywhere), "padding": padded}
 
 
-def _exact(name: str, label: str, settings: Settings, value: float, rounding: float = ROUNDING) -> Exact:
-    return Exact(name, label, settings, prediction(S.Zero), value, rounding=rounding)
+def _exact(name: str, label: str, settings: Settings, value: float, allowance: Allowance = ROUNDING) -> Exact:
+    return Exact(name, label, settings, prediction(S.Zero), value, allowance)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # nothing is tolerated
@@ -124,7 +124,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa:
                 "largest weight of a masked key",
                 settings,
                 float(weights[np.logical_not(allowed)].max(initial=0.0)),
-                0.0,
+                EXACTLY,
             ),
         ]
     controls = _controls(queries, keys, values, scale)
@@ -155,7 +155,7 @@ def _controls(queries: Array, keys: Array, values: Array, scale: float) -> tuple
                 "largest weight of a masked key",
                 settings,
                 float(blanked[:, -2:].max()),
-                0.0,
+                EXACTLY,
             ),
         ),
     )

@@ -35,7 +35,7 @@ from verify.evidence import Assumption, Axis, Figure, Layer
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL, UNIT_INTERVAL, ComponentLaw
 from verify.montecarlo.distribution_free import Quantile
-from verify.montecarlo.experiment import Control, Exact, Experiment, Prediction, Quantity
+from verify.montecarlo.experiment import Allowance, Control, Exact, Experiment, Prediction, Quantity
 from verify.montecarlo.scores import ScorePairs
 from verify.symbolic.derivation import By, Derivation, Identity, Route, Step
 from verify.symbolic.expectation import Var
@@ -183,7 +183,7 @@ def _in_deviations(derivation: Derivation, law: ComponentLaw, n: int, found: flo
         (("d_k", n), ("components", law.name)),
         prediction(derivation.lemmas[1].end),
         found / _deviation(derivation, law, n),
-        rounding=0.01,
+        allowance=Allowance(0.01, "the distance from the limit of high dimension"),
     )
 
 

@@ -33,7 +33,7 @@ from verify.evidence import Assumption, Axis, Figure, Layer
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.estimands import Smooth, component
-from verify.montecarlo.experiment import Control, Exact, Experiment, Prediction, Quantity
+from verify.montecarlo.experiment import Allowance, Control, Exact, Experiment, Prediction, Quantity
 from verify.montecarlo.rows import NormalRows
 from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.expectation import E
@@ -178,7 +178,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa:
         (("n", MANY), ("sigma", 1)),
         prediction(derivation.result.subs(sigma, 1)),
         times_squares(MANY),
-        rounding=1e-3,
+        allowance=Allowance(1e-3, "the distance from the limit of infinitely many keys"),
     )
     truth = exact[64].value
     controls = (

@@ -12,7 +12,7 @@ from verify.claim import Claim
 from verify.designs import prediction
 from verify.evidence import Assumption
 from verify.montecarlo.attention import softmax
-from verify.montecarlo.experiment import Control, Exact, Experiment
+from verify.montecarlo.experiment import Allowance, Control, Exact, Experiment
 from verify.montecarlo.streams import stream
 from verify.symbolic.derivation import Derivation, Route, Step
 from verify.symbolic.softmax import WrittenOut, i, n, p, s
@@ -68,7 +68,14 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa:
             ),
         }
         checks += [
-            Exact(f"{what}-at-{name}", label, settings, prediction(S.Zero), float(value), rounding=1e-12)
+            Exact(
+                f"{what}-at-{name}",
+                label,
+                settings,
+                prediction(S.Zero),
+                float(value),
+                allowance=Allowance(1e-12),
+            )
             for what, (label, value) in found.items()
         ]
     drawn = _drawn(1.0)
@@ -83,7 +90,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa:
                 (("sigma", 1.0),),
                 prediction(S.Zero),
                 doubled,
-                rounding=1e-12,
+                allowance=Allowance(1e-12),
             ),
         ),
         Control(
@@ -94,7 +101,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa:
                 (("sigma", 1.0),),
                 prediction(S.Zero),
                 float(np.abs(clipped.sum(axis=1) - 1).max()),
-                rounding=1e-12,
+                allowance=Allowance(1e-12),
             ),
         ),
     )

@@ -11,7 +11,7 @@ from verify.claim import Claim
 from verify.designs import fact, prediction, threshold
 from verify.evidence import Assumption, Fact
 from verify.montecarlo.attention import softmax
-from verify.montecarlo.experiment import Control, Exact, Experiment
+from verify.montecarlo.experiment import Allowance, Control, Exact, Experiment
 from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.softmax import WrittenOut, p, s
 
@@ -51,7 +51,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa:
             (("scores", f"{a}, {b}"),),
             prediction(derivation.result.subs({s[1]: a, s[2]: b})),
             float(softmax(np.array([a, b], dtype=float))[0]),
-            rounding=1e-15,
+            allowance=Allowance(1e-15),
         )
         for a, b in EXAMPLES
     ]
@@ -91,7 +91,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa:
                 (("scores", "14, 10"),),
                 prediction(_weight(7, 5)),
                 float(softmax(np.array([14.0, 10.0]))[0]),
-                rounding=1e-12,
+                allowance=Allowance(1e-12),
             ),
         ),
     )
