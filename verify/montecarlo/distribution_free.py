@@ -26,6 +26,7 @@ class DistanceToLaw:
     """
 
     law: tuple[float, ...]
+    kind: ClassVar[str] = "distance to a law"
     pilot_blocks: ClassVar[int] = PILOT_BLOCKS
 
     def measure(self, sample: Sample, alpha: float) -> Measured:
@@ -54,6 +55,7 @@ class Bounded:
 
     position: int
     signed: bool = False
+    kind: ClassVar[str] = "mean of what is bounded"
     pilot_blocks: ClassVar[int] = MIN_BLOCKS
 
     def measure(self, sample: Sample, alpha: float) -> Measured:
@@ -97,6 +99,7 @@ class Quantile:
     grid: tuple[float, ...]
     first: int = 0
     level: float = 0.5
+    kind: ClassVar[str] = "quantile"
     pilot_blocks: ClassVar[int] = PILOT_BLOCKS
 
     def measure(self, sample: Sample, alpha: float) -> Measured:

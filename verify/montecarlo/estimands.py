@@ -66,10 +66,15 @@ class Goal:
 class Estimand(Protocol):
     """A quantity that can be estimated from a sample of blocks.
 
-    ``pilot_blocks`` is how many of them tell what a plan has to know.
+    ``pilot_blocks`` is how many of them tell what a plan has to know; ``kind`` names what is estimated, so
+    that estimands of one kind go through the same code.
     """
 
     pilot_blocks: ClassVar[int]
+
+    @property
+    def kind(self) -> str:
+        """What is estimated, by the name of the code that does it."""
 
     def measure(self, sample: Sample, alpha: float) -> Measured:
         """Return the estimate with its interval at false-exclusion rate ``alpha``."""
@@ -92,6 +97,11 @@ class Smooth:
     positive: bool
     block_variance: float | None = None
     pilot_blocks: ClassVar[int] = PILOT_BLOCKS
+
+    @property
+    def kind(self) -> str:
+        """The function of the block mean, or the function that made it."""
+        return self.value.__qualname__.partition(".<locals>")[0]
 
     def measure(self, sample: Sample, alpha: float) -> Measured:
         """Return the estimate with its interval at false-exclusion rate ``alpha``."""
@@ -151,6 +161,11 @@ class Ratio:
     over: Estimand
     under: Estimand
     pilot_blocks: ClassVar[int] = PILOT_BLOCKS
+
+    @property
+    def kind(self) -> str:
+        """The quotient of the two kinds."""
+        return f"{self.over.kind}/{self.under.kind}"
 
     def measure(self, sample: Sample, alpha: float) -> Measured:
         """Return the quotient; its interval holds whenever both estimands' intervals do."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from verify.montecarlo.blocks import Cell
     from verify.montecarlo.estimands import Estimand
     from verify.montecarlo.fits import Target, WeightedFit
@@ -102,7 +104,8 @@ class Exact:
     """A comparison of two computed values; nothing is drawn.
 
     By ``relation`` the prediction is the value or a bound of it; ``allowance`` is how far beyond the value
-    may lie.
+    may lie. ``code`` is the function that the computed value comes from, a name of the claim's module;
+    without it, the label stands for what is computed.
     """
 
     id: str
@@ -112,6 +115,7 @@ class Exact:
     computed: float
     allowance: Allowance = EXACTLY
     relation: Relation = "="
+    code: Callable[..., object] | None = None
 
 
 Comparison = Quantity | Fit | Exact
@@ -136,6 +140,24 @@ class Experiment:
 
     checks: tuple[Comparison, ...]
     controls: tuple[Control, ...]
+
+
+Route = tuple[str, ...]
+
+
+def route_of(comparison: Comparison) -> Route:
+    """Return the code that a comparison goes through: what a control of it must go through as well.
+
+    For a quantity the class of its sampler, the kind of its estimand and the relation; for a fit its model
+    and coefficient; for an exact comparison the function that computes it.
+    """
+    if isinstance(comparison, Fit):
+        return ("fit", comparison.fit.model, comparison.target)
+    if isinstance(comparison, Quantity):
+        sampler = type(comparison.cell.sampler).__name__
+        return ("quantity", sampler, comparison.estimand.kind, comparison.relation)
+    code = comparison.code.__qualname__ if comparison.code else comparison.label
+    return ("exact", code)
 
 
 def band(prediction: float, width: float, relation: Relation = "=") -> tuple[float, float]:
