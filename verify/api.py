@@ -11,7 +11,7 @@ from verify.catalogue import catalogue, choose
 from verify.errors import ResultsError, SettingsError
 from verify.evidence import RunRecord
 from verify.report.write import Written, write_report
-from verify.sources import read_sources
+from verify.sources import read_sources, refuse_unknown_claims
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,8 +69,10 @@ def _looked_up(
         for one in given:
             if not isinstance(one, str | Path):
                 raise SettingsError(f"{name} {one!r}: give text")
-    files = [Path(one) for one in claim_files]
-    return choose(catalogue(files), claims), read_sources(None if sources is None else Path(sources))
+    known = catalogue([Path(one) for one in claim_files])
+    book = read_sources(None if sources is None else Path(sources))
+    refuse_unknown_claims(book, known)
+    return choose(known, claims), book
 
 
 def render(

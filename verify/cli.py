@@ -206,7 +206,7 @@ def _verified(out: Path, options: dict[str, Any], names: Sequence[str] = NAMES[:
     begun = time.perf_counter()
     from verify import api
     from verify.files import check_writable
-    from verify.terminal import following, verdict_line
+    from verify.terminal import following, surprise_line, verdict_line
 
     imports = time.perf_counter() - begun
 
@@ -220,6 +220,8 @@ def _verified(out: Path, options: dict[str, Any], names: Sequence[str] = NAMES[:
         record = api.run(progress=progress, **options)
     for claim in record.claims:
         say(verdict_line(claim))
+    for statement in record.surprises():
+        say(surprise_line(statement))
     phases = {"imports": round(imports, 3), **record.run.phases_s}
     return record.model_copy(update={"run": record.run.model_copy(update={"phases_s": phases})}).sealed()
 

@@ -128,7 +128,7 @@ def run(
     workers, progress = processors(workers), progress or Progress()
     progress.begun()
     alarms = FalseAlarms(chosen.false_alarm)
-    settled = _settled(claims, chosen, alarms, workers, progress)
+    settled = _settled(claims, chosen, alarms, workers, progress, book)
     records = tuple(one.record for one in settled)
     elapsed = round(time.perf_counter() - begun, 3)
     return RunRecord(
@@ -157,10 +157,14 @@ def _settled(
     alarms: FalseAlarms,
     workers: int,
     progress: Progress,
+    book: SourceBook,
 ) -> tuple[Settled, ...]:
     """Return every claim settled, in the order of ``claims``."""
     processes = max(1, min(workers, len(claims)))
-    tasks = [(chapter, claim, chosen, workers // processes) for chapter, claim in claims.values()]
+    threads = workers // processes
+    tasks = [
+        (chapter, claim, chosen, threads, book.wanted(name)) for name, (chapter, claim) in claims.items()
+    ]
     names = list(claims)
     done: dict[int, Settled] = {}
     for place, one in each(settle, tasks, processes, lambda place: progress.started(names[place])):

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from verify.claim import CHAPTERS, Claim
 from verify.errors import ClaimError, own_code_of
 from verify.evidence import (
-    Check,
     ClaimRecord,
     Control,
     DerivationRecord,
@@ -23,7 +22,8 @@ from verify.evidence import (
 from verify.measure import measure
 from verify.montecarlo.experiment import Exact, Experiment, Fit
 from verify.montecarlo.fits import ordinary
-from verify.sampling import refuse_malformed
+from verify.sampling import every_comparison, refuse_malformed
+from verify.statements import refuse_absent_evidence
 from verify.symbolic.printing import latex, plain
 from verify.verdict import FalseAlarms, of_claim
 from verify.workers import mapping
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from verify.claim import Findings
+    from verify.sources import Wanted
     from verify.symbolic.derivation import Derivation, Examined
 
 
@@ -43,8 +44,12 @@ class Settled:
     spent_s: dict[str, float]
 
 
-def settle(chapter: str, claim: Claim, settings: Settings, threads: int) -> Settled:
+def settle(
+    chapter: str, claim: Claim, settings: Settings, threads: int, wanted: Sequence[Wanted] = ()
+) -> Settled:
     """Return all evidence for one claim, drawn by so many threads, whose number changes nothing.
+
+    ``wanted`` is the evidence that the sources' statements rest on; nothing is drawn if some does not exist.
 
     Raises:
         VerifyError: a setting is impossible for this claim, or the claim is broken.
@@ -56,11 +61,15 @@ def settle(chapter: str, claim: Claim, settings: Settings, threads: int) -> Sett
         examined = derivation.examine()
         experiment = claim.experiment(derivation, settings.tolerance)
         refuse_malformed(experiment, claim.id)
+        facts = claim.facts(derivation)
+        comparisons = tuple(control.comparison for control in experiment.controls)
+        _refuse_double_names(claim.id, [one.id for one in (*every_comparison(experiment), *facts)])
+        refuse_absent_evidence(wanted, claim.id, experiment.checks, comparisons, facts)
         # A claim that outgrows the error budget is refused before it is measured.
         alarms.record(sum(not isinstance(check, Exact) for check in experiment.checks), 0)
         derived = time.perf_counter()
         findings, controls = measure(experiment, claim.id, settings, alarms, mapper)
-        record = _record(chapter, claim, (derivation, examined), experiment, (findings, controls))
+        record = _record(chapter, claim, (derivation, examined), experiment, (findings, controls), facts)
     spent = {"derivation": derived - begun, "simulation": time.perf_counter() - derived}
     return Settled(record, {name: round(seconds, 3) for name, seconds in spent.items()})
 
@@ -71,13 +80,12 @@ def _record(
     derived: tuple[Derivation, Examined],
     experiment: Experiment,
     measured: tuple[Findings, tuple[Control, ...]],
+    facts: tuple[Fact, ...],
 ) -> ClaimRecord:
     derivation, examined = derived
     findings, controls = measured
     proof = _derivation_record(derivation, examined)
     checks = tuple(findings.checks.values())
-    facts = claim.facts(derivation)
-    _refuse_double_names(claim.id, _names(checks, controls, facts))
     verdict, reason = of_claim(proof.status, proof.reason, checks, controls)
     return ClaimRecord(
         id=claim.id,
@@ -97,10 +105,6 @@ def _record(
         facts=facts,
         series=claim.figures(derivation, findings),
     ).sealed()
-
-
-def _names(*groups: Sequence[Check | Control | Fact]) -> list[str]:
-    return [one.id for group in groups for one in group]
 
 
 def _refuse_double_names(claim: str, names: Sequence[str]) -> None:

@@ -1,31 +1,28 @@
-"""Reads what the source documents state, ``sources.toml``; every mistake in it is told by line and key."""
+"""Reads what the source documents state, ``sources.toml``; every mistake in it is reported by line."""
 
 from __future__ import annotations
 
+import difflib
 import re
 import tomllib
-from collections import Counter
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, StrictBool, ValidationError
+from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr, StrictBool, ValidationError
 from pydantic_core import PydanticCustomError
 
 from verify.errors import SourcesError
 from verify.evidence import Outcome, Record, Slug, Source
+from verify.origin import Origin, Place
 from verify.resources import folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from pathlib import Path
-
-    Place = tuple[str | int, ...]
 
 _EVIDENCE = re.compile(r"verdict|(?:check|control|fact):[a-z0-9]+(?:-[a-z0-9]+)*")
 _FIGURE = re.compile(r"-?[0-9]+(?:\.[0-9]+)?%?")
-_TABLE = re.compile(r"\s*(\[\[?)\s*([^\[\]]+?)\s*\]")
-_KEY = re.compile(r"""\s*["']?([\w-]+)["']?\s*[=.]""")
-_MULTILINE = re.compile(r"\"\"\"|'''")
-_MENDS = {
+_REMEDIES = {
     "missing": "is missing; add it",
     "extra_forbidden": "is not a known key; remove it or correct its spelling",
     "string_type": "must be text; put it in quotation marks",
@@ -114,30 +111,95 @@ class SourceBook(Record):
 
     sources: tuple[Source, ...] = Field(alias="source")
     statements: tuple[StatementEntry, ...] = Field(alias="statement")
+    _origin: Origin | None = PrivateAttr(default=None)
+
+    def place(self, statement: int, part: int, key: str) -> str:
+        """Return where a part's key stands: in the file that this was read from, else by its statement."""
+        if self._origin is None:
+            return f"statement {self.statements[statement].id}"
+        return self._origin.at(("statement", statement, "part", part, key))
+
+    def read_from(self, origin: Origin) -> SourceBook:
+        """Return this book with the file that errors are to name."""
+        self._origin = origin
+        return self
+
+    def wanted(self, claim: str) -> tuple[Wanted, ...]:
+        """Return the evidence that the statements' parts expect ``claim`` to have."""
+        return tuple(
+            Wanted(part.evidence, self.place(i, j, "evidence"))
+            for i, entry in enumerate(self.statements)
+            for j, part in enumerate(entry.parts)
+            if part.claim == claim and part.evidence_id
+        )
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A check, control or fact that a statement rests on, as ``kind:id``, and where it is named."""
+
+    evidence: str
+    place: str
+
+    def found_among(self, claim: str, present: Collection[str]) -> None:
+        """Raise unless the evidence is among those ``present`` in the claim, each as ``kind:id``.
+
+        Raises:
+            SourcesError: it is not; the text names file, line and the nearest id that the claim has.
+        """
+        if self.evidence not in present:
+            kind, _, name = self.evidence.partition(":")
+            have = [one.partition(":")[2] for one in present if one.startswith(f"{kind}:")]
+            raise SourcesError(
+                f"{self.place} names the {kind} {name!r}, which the claim {claim} does not have; "
+                f"{_did_you_mean(name, have)}"
+            )
+
+
+def refuse_unknown_claims(book: SourceBook, known: Collection[str]) -> None:
+    """Refuse a book in which a part is decided by a claim that does not exist.
+
+    Raises:
+        SourcesError: a claim's id is not among those ``known``; the text names file and line.
+    """
+    for i, entry in enumerate(book.statements):
+        for j, part in enumerate(entry.parts):
+            if part.claim not in known:
+                raise SourcesError(
+                    f"{book.place(i, j, 'claim')} names the claim {part.claim!r}, which does not exist; "
+                    f"{_did_you_mean(part.claim, known)}"
+                )
+
+
+def _did_you_mean(name: str, known: Collection[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {near[0]!r}?" if near else "correct it"
 
 
 def read_sources(path: Path | None = None) -> SourceBook:
     """Return the sources and statements of the file at ``path``, by default those that ship with the tool.
 
     Raises:
-        SourcesError: the file cannot be read or is malformed; the text names file, line, table, key, mend.
+        SourcesError: the file cannot be read or is malformed; the text names file, line, key and remedy.
     """
     text, name = _content(path)
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SourcesError(_syntax(name, text, str(error))) from error
+    except RecursionError as error:
+        raise SourcesError(f"{name}: brackets are nested too deeply; flatten them") from error
+    origin = Origin.of(name, text, data)
     try:
         book = SourceBook.model_validate(data)
     except ValidationError as error:
-        lines = _lines(text)
-        # A misspelt key is both unknown and missing: what stands there tells more than what does not.
-        first = min(error.errors(), key=lambda e: (e["type"] == "missing", _line_of(e["loc"], lines)))
-        place, mend = first["loc"], _MENDS.get(first["type"], first["msg"])
-        raise SourcesError(f"{name}: line {_line_of(place, lines)}: {_told(place, data)} {mend}") from error
-    for place, mend in _contradictions(book):
-        raise SourcesError(f"{name}: line {_line_of(place, _lines(text))}: {_told(place, data)} {mend}")
-    return book
+        # A misspelt key is both unknown and missing: what stands there says more than what does not.
+        first = min(error.errors(), key=lambda e: (e["type"] == "missing", origin.line(e["loc"])))
+        remedy = _REMEDIES.get(first["type"], first["msg"])
+        raise SourcesError(f"{origin.at(first['loc'])} {remedy}") from error
+    for place, remedy in _contradictions(book):
+        raise SourcesError(f"{origin.at(place)} {remedy}")
+    return book.read_from(origin)
 
 
 def _content(path: Path | None) -> tuple[str, str]:
@@ -162,63 +224,6 @@ def _syntax(name: str, text: str, message: str) -> str:
     return f"{name}: line {line}: is not TOML ({what}); correct the line"
 
 
-def _lines(text: str) -> dict[Place, int]:
-    """Return the line of each table header and key; the TOML reader tells them for syntax errors only."""
-    lines: dict[Place, int] = {}
-    counts: Counter[Place] = Counter()
-    here: Place = ()
-    quote = ""
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not quote:
-            if header := _TABLE.match(line):
-                here = _table(header[2], header[1] == "[[", counts)
-                lines[here] = number
-                if header[1] == "[[":
-                    lines.setdefault(here[:-1], number)
-            elif key := _KEY.match(line):
-                lines.setdefault((*here, key[1]), number)
-        for mark in _MULTILINE.findall(line):
-            quote = mark if not quote else "" if mark == quote else quote
-    return lines
-
-
-def _table(dotted: str, in_list: bool, counts: Counter[Place]) -> Place:
-    *outer, last = (name.strip(" \t\"'") for name in dotted.split("."))
-    here: Place = ()
-    for name in outer:
-        here = (*here, name)
-        if counts[here]:
-            here = (*here, counts[here] - 1)
-    here = (*here, last)
-    if in_list:
-        counts[here] += 1
-        here = (*here, counts[here] - 1)
-    return here
-
-
-def _line_of(place: Place, lines: dict[Place, int]) -> int:
-    while place and place not in lines:
-        place = place[:-1]
-    return lines.get(place, 1)
-
-
-def _told(place: Place, data: dict[str, Any]) -> str:
-    """Return the place in words, such as ``[[statement]] v4, [[statement.part]] 2, key "claim"``."""
-    words: list[str] = []
-    names: list[str] = []
-    inside: Any = data
-    for step in place:
-        if isinstance(step, int):
-            inside = inside[step]
-            name = inside.get("id") if isinstance(inside, dict) else None
-            words[-1] = f"[[{'.'.join(names)}]] {name if isinstance(name, str) else step + 1}"
-        else:
-            inside = inside.get(step) if isinstance(inside, dict) else None
-            names.append(step)
-            words.append(f'key "{step}"')
-    return " ".join(", ".join(words).split())
-
-
 def _contradictions(book: SourceBook) -> Iterator[tuple[Place, str]]:
     """Yield what is wrong between keys, which the types of the single keys cannot show."""
     sources = [source.id for source in book.sources]
@@ -230,8 +235,8 @@ def _contradictions(book: SourceBook) -> Iterator[tuple[Place, str]]:
         if entry.claim not in {part.claim for part in entry.parts}:
             yield ("statement", i, "claim"), "decides none of the parts; name the claim of one of them"
         for j, part in enumerate(entry.parts):
-            for key, mend in _part_contradictions(part):
-                yield ("statement", i, "part", j, key), mend
+            for key, remedy in _part_contradictions(part):
+                yield ("statement", i, "part", j, key), remedy
 
 
 def _repeats(table: str, ids: list[str]) -> Iterator[tuple[Place, str]]:

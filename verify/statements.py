@@ -5,9 +5,8 @@ from __future__ import annotations
 import decimal
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from verify.errors import SourcesError
 from verify.evidence import Outcome, Part, Proof, Statement, Verdict
 from verify.sources import is_figure
 
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from verify.evidence import ClaimRecord
-    from verify.sources import PartEntry, SourceBook, StatementEntry
+    from verify.sources import PartEntry, SourceBook, StatementEntry, Wanted
 
 
 @dataclass(frozen=True)
@@ -64,14 +63,42 @@ def decide(book: SourceBook, claims: Sequence[ClaimRecord]) -> tuple[Statement, 
     some of it is, ``holds-with-conditions``; nothing is, ``holds``. The verdict ``approximate`` means
     that the exact assertion is excluded though the measurement is within tolerance; it satisfies
     a part only where the source says "about", and elsewhere limits the outcome to
-    ``holds-with-conditions``. While a statement is open its note tells what is awaited, and where the outcome
-    is not the one that the note was written for, the parts' reasons stand in its place.
+    ``holds-with-conditions``. While a statement is open its note says what it waits for, and where the
+    outcome is not the one that the note was written for, the parts' reasons stand in its place.
 
     Raises:
         SourcesError: a part names a check, control or fact that its claim does not have.
     """
+    for claim in claims:
+        refuse_absent_evidence(book.wanted(claim.id), claim.id, claim.checks, claim.controls, claim.facts)
     by_id = {claim.id: claim for claim in claims}
     return tuple(_decided(entry, by_id) for entry in book.statements)
+
+
+class Named(Protocol):
+    """A check, control or fact, on record or still to be measured."""
+
+    @property
+    def id(self) -> str:
+        """Its name within the claim."""
+
+
+def refuse_absent_evidence(
+    wanted: Iterable[Wanted],
+    claim: str,
+    checks: Iterable[Named],
+    controls: Iterable[Named],
+    facts: Iterable[Named],
+) -> None:
+    """Refuse statements that rest on evidence which ``claim`` does not have.
+
+    Raises:
+        SourcesError: a check, control or fact is ``wanted`` that is not among those given.
+    """
+    kinds = {"check": checks, "control": controls, "fact": facts}
+    present = {f"{kind}:{one.id}" for kind, group in kinds.items() for one in group}
+    for one in wanted:
+        one.found_among(claim, present)
 
 
 def _number(printed: str) -> Decimal:
@@ -95,7 +122,7 @@ def _roundings(exact: float, printed: str) -> tuple[Decimal, Decimal]:
 
 
 def _decided(entry: StatementEntry, claims: Mapping[str, ClaimRecord]) -> Statement:
-    findings = [_examined(part, claims.get(part.claim), entry.id) for part in entry.parts]
+    findings = [_examined(part, claims.get(part.claim)) for part in entry.parts]
     parts = tuple(
         Part(
             text=part.text,
@@ -119,6 +146,7 @@ def _decided(entry: StatementEntry, claims: Mapping[str, ClaimRecord]) -> Statem
         printed=_listed(part.printed for part in figures),
         computed=_listed(part.computed for part in figures),
         outcome=outcome,
+        noted=entry.noted,
         note=_note(entry, outcome, parts),
         parts=parts,
     )
@@ -153,10 +181,10 @@ def _awaited(parts: Sequence[Part]) -> str:
     return f"Still open: it waits for evidence from {', '.join(claims)}."
 
 
-def _examined(part: PartEntry, claim: ClaimRecord | None, statement: str) -> _Finding:
+def _examined(part: PartEntry, claim: ClaimRecord | None) -> _Finding:
     if claim is None:
         return _Finding(None, f"Open: {part.claim}, which would decide it, is not in this run.")
-    verdict, figure = _evidence(part, claim, statement)
+    verdict, figure = _evidence(part, claim)
     if claim.derivation.status is Proof.FAILED:
         return _Finding(None, f"Open: the derivation of {claim.id} failed, so its evidence does not count.")
     judged = _judged(verdict, part)
@@ -174,26 +202,19 @@ def _examined(part: PartEntry, claim: ClaimRecord | None, statement: str) -> _Fi
     return _Finding(False, reason, computed, judged.exactly)
 
 
-def _evidence(part: PartEntry, claim: ClaimRecord, statement: str) -> tuple[Verdict, float | None]:
+def _evidence(part: PartEntry, claim: ClaimRecord) -> tuple[Verdict, float | None]:
     """Return the verdict that decides a part and, where the evidence has one, the figure it predicts."""
     wanted = part.evidence_id
-    found: list[tuple[Verdict, float | None]]
     match part.evidence_kind:
         case "verdict":
             return claim.verdict, None
         case "check":
-            found = [(check.verdict, check.prediction) for check in claim.checks if check.id == wanted]
+            return next((check.verdict, check.prediction) for check in claim.checks if check.id == wanted)
         case "control":
-            found = [(control.verdict, None) for control in claim.controls if control.id == wanted]
+            return next((control.verdict, None) for control in claim.controls if control.id == wanted)
         case _:
             # A fact is exact: there is nothing to measure.
-            found = [(Verdict.CONFIRMED, fact.value) for fact in claim.facts if fact.id == wanted]
-    if not found:
-        raise SourcesError(
-            f"statement {statement}: the claim {claim.id} has no {part.evidence_kind} {wanted!r}; "
-            "correct the evidence of that part"
-        )
-    return found[0]
+            return next((Verdict.CONFIRMED, fact.value) for fact in claim.facts if fact.id == wanted)
 
 
 def _judged(verdict: Verdict, part: PartEntry) -> _Finding:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from verify.evidence import ClaimRecord, Proof, Verdict
+from verify.evidence import ClaimRecord, Proof, Statement, Verdict
 from verify.runner import Progress as Listener
 
 if TYPE_CHECKING:
@@ -76,6 +76,12 @@ def verdict_line(record: ClaimRecord) -> str:
     failed = record.derivation.status is Proof.FAILED
     mark = "✗" if failed else _MARKS[record.verdict]
     return f"{mark} {record.id:<24} {record.verdict:<12} {record.reason}"
+
+
+def surprise_line(statement: Statement) -> str:
+    """Return one line on a statement whose outcome is not the known one: both, and the parts' reasons."""
+    reasons = " ".join(part.reason for part in statement.parts if not part.holds)
+    return f"! statement {statement.id}: {statement.outcome}, known as {statement.noted}. {reasons}".rstrip()
 
 
 def phases_line(phases: Mapping[str, float]) -> str:

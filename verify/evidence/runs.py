@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, field_validator
 
 from verify.evidence.claims import ClaimRecord, Outcome, Proof, Record, Slug, Verdict, fingerprint, table
+
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
 
 
 class Part(Record):
@@ -24,16 +27,24 @@ class Part(Record):
 
 
 class Source(Record):
-    """A document that states what is commonly believed."""
+    """A document that states what is commonly believed.
+
+    ``author``, ``date`` and ``url`` are None where the document, as it reached us, does not say.
+    """
 
     id: str = Slug
     title: str
     kind: str
     author: str | None = None
+    date: str | None = None
+    url: str | None = None
 
 
 class Statement(Record):
-    """Something a source says, with the outcome that the run computed."""
+    """Something a source says, with the outcome that the run computed.
+
+    ``noted`` is the outcome that its note was written for: the known one, which a run may contradict.
+    """
 
     id: str = Slug
     source: str
@@ -42,8 +53,14 @@ class Statement(Record):
     printed: str | None
     computed: str | None
     outcome: Outcome
+    noted: Outcome | None = None
     note: str
     parts: tuple[Part, ...]
+
+    def contradicts_its_note(self, claims: AbstractSet[str]) -> bool:
+        """Return whether the outcome is not the known one, though the ``claims`` run decide all its parts."""
+        decided = {part.claim for part in self.parts} <= claims
+        return decided and self.noted is not None and self.outcome is not self.noted
 
 
 class Counted(Record):
@@ -181,6 +198,11 @@ class RunRecord(Record):
         """Return the claims as a table, which notebooks show."""
         rows = ((claim.id, claim.derivation.status, claim.verdict, claim.reason) for claim in self.claims)
         return table(("claim", "derivation", "measurement", "reason"), rows)
+
+    def surprises(self) -> tuple[Statement, ...]:
+        """Return the statements whose outcome in this run is not the known one."""
+        run = {claim.id for claim in self.claims}
+        return tuple(one for one in self.statements if one.contradicts_its_note(run))
 
     def exit_status(self) -> int:
         """Return 1 if anything is refuted or a derivation failed, else 3 if undecided, else 0."""

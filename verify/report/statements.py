@@ -98,13 +98,19 @@ def _source(source: Source, statements: tuple[Statement, ...], anchors: Abstract
     return SourceView(
         id=f"source-{source.id}",
         title=source.title,
-        byline=", ".join(filter(None, [source.kind, source.author and f"by {source.author}"])),
+        byline=_byline(source),
         tallies=tallies(Counter(statement.outcome for statement in statements), Outcome),
         statements=tuple(
             _statement(one, source.title, anchors) for one in statements if one.outcome is not Outcome.OPEN
         ),
         open=tuple(_open(one) for one in statements if one.outcome is Outcome.OPEN),
     )
+
+
+def _byline(source: Source) -> str:
+    """Return kind, author, date and address of a document; what it does not say is said to be missing."""
+    author = f"by {source.author}" if source.author else "no author given"
+    return ", ".join(filter(None, [source.kind, author, source.date or "no date given", source.url]))
 
 
 def _statement(statement: Statement, title: str, anchors: AbstractSet[str]) -> StatementView:
