@@ -1,4 +1,4 @@
-"""The file of source statements: what ships is complete, and every mistake in it is told in one line."""
+"""The file of source statements: what ships is complete, and every mistake in it is reported in one line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from verify.errors import SourcesError
 from verify.evidence import Outcome
 from verify.resources import folder
-from verify.sources import read_sources
+from verify.sources import read_sources, refuse_unknown_claims
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -214,3 +214,31 @@ def test_the_shipped_file_writes_no_outcome() -> None:
             assert not {"outcome", "expected", "holds", "computed"} & set(table)
             words = {value for key, value in table.items() if isinstance(value, str) and key != "noted"}
             assert not outcomes & words
+
+
+def test_a_claim_that_does_not_exist_is_refused_by_file_and_line(tmp_path: Path) -> None:
+    """A mistyped id is a mistake, not an open statement; the nearest id is offered."""
+    path = tmp_path / "mine.toml"
+    path.write_text(GOOD, encoding="utf-8")
+    book = read_sources(path)
+    refuse_unknown_claims(book, {"one-claim"})
+    with pytest.raises(SourcesError) as raised:
+        refuse_unknown_claims(book, {"on-claim", "another"})
+    assert str(raised.value) == (
+        f'{path}: line 19: [[statement]] s1, [[statement.part]] 1, key "claim" names the claim '
+        "'one-claim', which does not exist; did you mean 'on-claim'?"
+    )
+
+
+def test_evidence_that_does_not_exist_is_refused_by_file_and_line(tmp_path: Path) -> None:
+    """Whoever has the names of a claim's evidence can hold against them what the statements want."""
+    path = tmp_path / "mine.toml"
+    path.write_text(GOOD, encoding="utf-8")
+    (wanted,) = read_sources(path).wanted("one-claim")
+    wanted.found_among("one-claim", {"fact:a-fact"})
+    with pytest.raises(SourcesError) as raised:
+        wanted.found_among("one-claim", {"check:a-fact", "fact:some-fact"})
+    assert str(raised.value) == (
+        f'{path}: line 26: [[statement]] s1, [[statement.part]] 2, key "evidence" names the fact '
+        "'a-fact', which the claim one-claim does not have; did you mean 'some-fact'?"
+    )

@@ -26,6 +26,8 @@ from verify.statements import decide
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from verify.evidence import RunRecord
+
 CONFIRMED, APPROXIMATE, REFUTED, UNDECIDED = Verdict
 
 
@@ -233,7 +235,10 @@ def test_evidence_that_a_claim_lacks_is_an_error(evidence: str, status: Proof) -
     """The message names the statement, the claim and the id, in one line."""
     kind: Literal["says", "prints"] = "prints" if evidence.startswith("fact") else "says"
     parts = [part(evidence, kind=kind, printed="1" if kind == "prints" else None)]
-    with pytest.raises(SourcesError, match=r"^statement s1: the claim one-claim has no \w+ 'none'; .*$"):
+    with pytest.raises(
+        SourcesError,
+        match=r"^statement s1 names the \w+ 'none', which the claim one-claim does not have; .*$",
+    ):
         decided(parts, claim(status=status))
 
 
@@ -246,6 +251,13 @@ def logistic(gap: float) -> float:
     """Return the first of two softmax probabilities."""
     return 1 / (1 + math.exp(-gap))
 
+
+SLIPS = {
+    **dict.fromkeys(("v3", "v4", "n3", "n5", "n7", "b1", "a5", "a7"), Outcome.WITH_CONDITIONS),
+    "b3": Outcome.MISPRINTED,
+    "a6": Outcome.MISPRINTED,
+}
+"""All that is known not to hold as it stands; the others hold."""
 
 FACTS = {
     "dot-2": 11, "dot-4": 50, "dot-6": 133, "scaled-variance": 1, "product-variance": 1,
@@ -277,11 +289,38 @@ def test_the_shipped_statements_come_out_as_theory_has_it() -> None:
     ]
     outcomes = {statement.id: statement.outcome for statement in decide(book, claims)}
     slips = {name: outcome for name, outcome in outcomes.items() if outcome is not Outcome.HOLDS}
-    conditional = ["v3", "v5", "n3", "n5", "n7", "b1", "b5", "b7", "p5", "p9", "a7"]
-    assert slips == {
-        **dict.fromkeys(conditional, Outcome.WITH_CONDITIONS),
-        "v4": Outcome.MISPRINTED,
-        "b3": Outcome.MISPRINTED,
-        "a5": Outcome.WRONG,
-        "a6": Outcome.MISPRINTED,
-    }
+    assert slips == SLIPS
+    assert {entry.id: entry.noted for entry in book.statements if entry.noted is not Outcome.HOLDS} == SLIPS
+
+
+def test_a_real_run_decides_every_statement_as_known(quick: RunRecord) -> None:
+    """A fact or figure that was exchanged in a claim shows in the outcome of what is printed about it."""
+    slips = {one.id: one.outcome for one in quick.statements if one.outcome is not Outcome.HOLDS}
+    assert slips == SLIPS
+    assert len(quick.statements) == 37
+    assert quick.surprises() == ()
+
+
+@pytest.mark.parametrize("exchanged", ["softmax-4-5", "softmax-14-10"])
+def test_exchanged_facts_are_surprises(quick: RunRecord, exchanged: str) -> None:
+    """Two weights that changed places make a known statement come out misprinted, and the run says so."""
+    record = next(one for one in quick.claims if one.id == "softmax-worked-examples")
+    values = {fact.id: fact.value for fact in record.facts}
+    other = {f"{exchanged}-first": f"{exchanged}-second", f"{exchanged}-second": f"{exchanged}-first"}
+    facts = tuple(
+        fact.model_copy(update={"value": values[other.get(fact.id, fact.id)]}) for fact in record.facts
+    )
+    claims = tuple(one.model_copy(update={"facts": facts}) if one is record else one for one in quick.claims)
+    run = quick.model_copy(update={"claims": claims, "statements": decide(read_sources(), claims)})
+    assert [one.outcome for one in run.surprises()] == [Outcome.MISPRINTED] * len(run.surprises())
+    assert {one.id for one in run.surprises()} == {"n6"} if exchanged == "softmax-4-5" else {"b2"}
+
+
+def test_a_statement_surprises_only_when_all_that_decides_it_was_run() -> None:
+    """What is open for a claim that was not asked for is no surprise; what is undecided is one."""
+    parts = [part(), part(of="absent")]
+    assert not decided(parts, claim()).contradicts_its_note({"one-claim"})
+    undecided = decided([part()], claim(verdict=UNDECIDED))
+    assert undecided.outcome is Outcome.OPEN
+    assert undecided.contradicts_its_note({"one-claim"})
+    assert not decided([part()], claim()).contradicts_its_note({"one-claim"})

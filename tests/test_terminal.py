@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.tool import begin
-from verify.evidence import Proof, Verdict
-from verify.terminal import following, phases_line, rendering, tell, verdict_line
+from verify.evidence import Outcome, Part, Proof, Statement, Verdict
+from verify.terminal import following, phases_line, rendering, surprise_line, tell, verdict_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,3 +92,17 @@ def test_progress_that_cannot_be_shown_is_left_out(monkeypatch: pytest.MonkeyPat
         tell("lost")
         tell("lost as well")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_surprise_is_one_line_with_both_outcomes() -> None:
+    """The statement, what came out, what was known, and why."""
+    part = Part(
+        text="It prints 0.880.", claim="one-claim", evidence="fact:first", kind="prints", printed="0.880",
+        computed="0.881", holds=False, reason="The computed value rounds to 0.881.",
+    )  # fmt: skip
+    statement = Statement(
+        id="s1", source="s", text="T", claim="one-claim", printed="0.880", computed="0.881",
+        outcome=Outcome.MISPRINTED, noted=Outcome.HOLDS, note="N", parts=(part,),
+    )  # fmt: skip
+    line = surprise_line(statement)
+    assert line == "! statement s1: misprinted, known as holds. The computed value rounds to 0.881."

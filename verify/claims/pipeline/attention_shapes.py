@@ -62,22 +62,22 @@ def derive() -> Derivation:
     return Derivation(output.start, output.end, (output,), lemmas=lemmas)
 
 
-def _arrays() -> dict[str, Array]:
+def _arrays(head: int) -> dict[str, Array]:
     rng = stream(0, "attention-shapes", "arrays", 0)
     tokens = NORMAL.draw(rng, (TOKENS, WIDTH))
-    queries, keys, values = (tokens @ NORMAL.draw(rng, (WIDTH, HEAD)) / WIDTH**0.5 for _ in range(3))
+    queries, keys, values = (tokens @ NORMAL.draw(rng, (WIDTH, head)) / WIDTH**0.5 for _ in range(3))
     return {
         "queries": queries,
         "keys": keys,
         "values": values,
         "scores": queries @ keys.T,
-        "weights": probabilities(queries, keys, HEAD**-0.5),
-        "output": attention(queries, keys, values, HEAD**-0.5),
+        "weights": probabilities(queries, keys, head**-0.5),
+        "output": attention(queries, keys, values, head**-0.5),
     }
 
 
-def _sizes(derivation: Derivation) -> dict[str, tuple[Any, Any]]:
-    numbers = {T: TOKENS, D: WIDTH, d: HEAD, d_v: HEAD}
+def _sizes(derivation: Derivation, head: int) -> dict[str, tuple[Any, Any]]:
+    numbers = {T: TOKENS, D: WIDTH, d: head, d_v: head}
     queries, scores = (lemma.end.subs(numbers) for lemma in derivation.lemmas)
     output = derivation.result.subs(numbers)
     return {
@@ -91,9 +91,16 @@ def _sizes(derivation: Derivation) -> dict[str, tuple[Any, Any]]:
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # nothing is tolerated
-    """Compare the derived shapes with those of arrays: 3 tokens of width 512, heads of 64."""
-    arrays = _arrays()
+    """Compare the derived shapes with those of arrays: 3 tokens of width 512, heads of 64, and one of 512."""
+    arrays = _arrays(HEAD)
     settings = (("tokens", TOKENS), ("width", WIDTH), ("d_k", HEAD))
+    whole = Exact(
+        "one-head-key-columns",
+        "columns of the keys of one head as wide as the embedding",
+        (("tokens", TOKENS), ("width", WIDTH), ("d_k", WIDTH)),
+        prediction(_sizes(derivation, WIDTH)["keys"][1]),
+        float(_arrays(WIDTH)["keys"].shape[1]),
+    )
     checks = tuple(
         Exact(
             f"{name}-{side}",
@@ -102,7 +109,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa:
             prediction(S(shape[place])),
             float(arrays[name].shape[place]),
         )
-        for name, shape in _sizes(derivation).items()
+        for name, shape in _sizes(derivation, HEAD).items()
         for place, side in enumerate(("rows", "columns"))
     )
     controls = (
@@ -127,12 +134,12 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa:
             ),
         ),
     )
-    return Experiment(checks, controls)
+    return Experiment((*checks, whole), controls)
 
 
 def facts(derivation: Derivation) -> tuple[Fact, ...]:
     """Return the sizes that sources print."""
-    sizes = _sizes(derivation)
+    sizes = _sizes(derivation, HEAD)
     return (
         fact("query-columns", "columns of a query matrix", sizes["queries"][1]),
         fact("score-rows", "rows of the score matrix", sizes["scores"][0]),
