@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
 from verify.montecarlo import intervals
+from verify.montecarlo.differentiate import complex_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,15 +86,16 @@ class Estimand(Protocol):
 
 @dataclass(frozen=True)
 class Smooth:
-    """A smooth function of the block mean, with an interval by the delta method.
+    """An analytic function of the block mean, with an interval by the delta method.
 
+    ``function`` gets the statistics along the first axis and is made of arithmetic and NumPy's analytic
+    functions alone: its gradient is computed by complex steps, never typed.
     ``block_variance`` is the derived variance of one block's (linearised) statistic: for a positive
     quantity relative to its square, else absolute. With it, the interval is the hull of the studentised
     and the score interval; without it, the studentised one corrected for skewness.
     """
 
-    value: Callable[[Array], float]
-    gradient: Callable[[Array], Array]
+    function: Callable[[Array], Any]
     positive: bool
     block_variance: float | None = None
     pilot_blocks: ClassVar[int] = PILOT_BLOCKS
@@ -101,7 +103,15 @@ class Smooth:
     @property
     def kind(self) -> str:
         """The function of the block mean, or the function that made it."""
-        return self.value.__qualname__.partition(".<locals>")[0]
+        return self.function.__qualname__.partition(".<locals>")[0]
+
+    def value(self, mean: Array) -> float:
+        """Return the function at a block mean, shape (statistics,)."""
+        return float(self.function(mean))
+
+    def gradient(self, mean: Array) -> Array:
+        """Return the function's derivatives by each statistic, shape (statistics,)."""
+        return complex_step(lambda moved: self.function(moved.T), mean)
 
     def measure(self, sample: Sample, alpha: float) -> Measured:
         """Return the estimate with its interval at false-exclusion rate ``alpha``."""
@@ -191,44 +201,21 @@ class Ratio:
 
 def ratio(over: int, under: int, power: float = 1.0) -> Smooth:
     """Return (m_over / m_under)^power of two positive block statistics; ½ for root-mean-square values."""
-
-    def value(mean: Array) -> float:
-        return math.pow(mean[over] / mean[under], power)
-
-    def gradient(mean: Array) -> Array:
-        slope = np.zeros_like(mean)
-        slope[over] = power * value(mean) / mean[over]
-        slope[under] = -power * value(mean) / mean[under]
-        return slope
-
-    return Smooth(value, gradient, positive=True)
+    return Smooth(lambda mean: (mean[over] / mean[under]) ** power, positive=True)
 
 
-def component(position: int, factor: float = 1.0, block_variance: float | None = None) -> Smooth:
-    """Return the mean of one block statistic times ``factor``, on the whole real line."""
-
-    def gradient(mean: Array) -> Array:
-        slope = np.zeros_like(mean)
-        slope[position] = factor
-        return slope
-
-    return Smooth(
-        lambda mean: factor * float(mean[position]), gradient, positive=False, block_variance=block_variance
-    )
+def component(
+    position: int, factor: float = 1.0, block_variance: float | None = None, *, positive: bool = False
+) -> Smooth:
+    """Return the mean of one block statistic times ``factor``."""
+    return Smooth(lambda mean: factor * mean[position], positive, block_variance)
 
 
 def variance(first: int, second: int, block_variance: float | None = None) -> Smooth:
     """Return E S² - (E S)² from the positions of mean S and mean S²; positive."""
+    return Smooth(lambda mean: mean[second] - mean[first] ** 2, positive=True, block_variance=block_variance)
 
-    def gradient(mean: Array) -> Array:
-        slope = np.zeros_like(mean)
-        slope[first] = -2 * mean[first]
-        slope[second] = 1.0
-        return slope
 
-    return Smooth(
-        lambda mean: float(mean[second] - mean[first] ** 2),
-        gradient,
-        positive=True,
-        block_variance=block_variance,
-    )
+def covariance(product: int, first: int, second: int) -> Smooth:
+    """Return E XY - E X·E Y from the positions of the means of XY, X and Y; of either sign."""
+    return Smooth(lambda mean: mean[product] - mean[first] * mean[second], positive=False)

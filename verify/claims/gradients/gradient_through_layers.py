@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -76,18 +75,12 @@ class Stack:
 def growth(position: int, number: int, over: int | None = None) -> Smooth:
     """Return exp(mean logarithmic growth over ``number`` layers, per layer), or the quotient of two such."""
 
-    def value(mean: Array) -> float:
-        log = mean[position] - (0.0 if over is None else mean[over])
-        return math.exp(log / number)
+    def grown(mean: Array) -> Array:
+        logarithm = mean[position] - (0.0 if over is None else mean[over])
+        rate: Array = np.exp(logarithm / number)
+        return rate
 
-    def gradient(mean: Array) -> Array:
-        slope = np.zeros_like(mean)
-        slope[position] = value(mean) / number
-        if over is not None:
-            slope[over] = -slope[position]
-        return slope
-
-    return Smooth(value, gradient, positive=True)
+    return Smooth(grown, positive=True)
 
 
 def _growth_of(scale: int, stack: Stack, over: int | None = None) -> Smooth:

@@ -14,7 +14,7 @@ from verify.designs import prediction
 from verify.evidence import Axis, Figure, Layer
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
-from verify.montecarlo.estimands import Smooth, component
+from verify.montecarlo.estimands import component
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Relation, Tolerance
 from verify.montecarlo.rows import CausalRows
 from verify.symbolic.derivation import By, Derivation, Route, Step
@@ -96,8 +96,7 @@ def _cell() -> Cell:
 
 
 def _check(position: int, name: str, bound: Any, relation: Relation) -> Quantity:
-    mean = component(POSITIONS.index(position))
-    entropy = Smooth(mean.value, mean.gradient, positive=False)
+    entropy = component(POSITIONS.index(position))
     label = rf"$\mathbb{{E}}H$ of row {position}"
     return Quantity(name, label, _cell(), entropy, prediction(bound), NAT, relation)
 

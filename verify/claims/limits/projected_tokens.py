@@ -11,7 +11,7 @@ from verify.designs import biased, capped, fact, prediction
 from verify.evidence import Assumption, Fact, Reference
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL, UNIFORM
-from verify.montecarlo.estimands import Smooth, component
+from verify.montecarlo.estimands import component
 from verify.montecarlo.experiment import Control, Experiment, Quantity
 from verify.montecarlo.linked import ProjectedTokens
 from verify.symbolic.derivation import By, Derivation, Evaluation, Route, Step
@@ -21,7 +21,7 @@ from verify.symbolic.scores import CENTRED, d, score, sigma_k, sigma_q
 
 WIDTH, HEAD = 128, 32
 LABEL = r"$\mathbb{E}[(q\cdot k)^2/d_k]$"
-SQUARE = Smooth(component(0).value, component(0).gradient, positive=True)
+SQUARE = component(0, positive=True)
 
 D = Ordered("D", "D", integer=True, positive=True)
 v = Ordered("v", "v", positive=True)

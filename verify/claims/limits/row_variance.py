@@ -98,8 +98,7 @@ def _spread(dimension: int, law: ComponentLaw, expected: Any) -> Smooth:
     """Return the mean row variance as an estimand, with its derived block variance."""
     moments = (law.mean, *law.moved(-law.mean, 1).moments(4)[2:])
     absolute = row_variance(dimension, QUERIES, KEYS, moments, moments)
-    row = component(0)
-    return Smooth(row.value, row.gradient, positive=True, block_variance=absolute / float(expected) ** 2)
+    return component(0, block_variance=absolute / float(expected) ** 2, positive=True)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from sympy import IndexedBase, S, Sum, factor
 
 from verify.claim import Claim
@@ -14,7 +13,7 @@ from verify.designs import biased, capped, prediction
 from verify.evidence import Reference
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
-from verify.montecarlo.estimands import Smooth
+from verify.montecarlo.estimands import covariance
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
 from verify.montecarlo.pipeline import ScoreMatrixEntries
 from verify.symbolic.derivation import Derivation, Expansion, Identity, Route, Step
@@ -67,19 +66,6 @@ def _cell() -> Cell:
     return Cell("entries", settings, ScoreMatrixEntries(D, SIDE, NORMAL, NORMAL))
 
 
-def _covariance(product: int, first: int, second: int) -> Smooth:
-    """Return E XY - E X·E Y from the positions of the means of XY, X and Y."""
-
-    def gradient(mean: Any) -> Any:
-        slope = np.zeros_like(mean)
-        slope[product] = 1.0
-        slope[first] -= mean[second]
-        slope[second] -= mean[first]
-        return slope
-
-    return Smooth(lambda m: float(m[product] - m[first] * m[second]), gradient, positive=False)
-
-
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the variance in corners and over all, and how entries and their squares go together."""
     cell, at = _cell(), ScoreMatrixEntries.POSITIONS
@@ -90,24 +76,24 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             f"variance-{name}",
             rf"$\operatorname{{Var}}(S_{{{place}}})$",
             cell,
-            _covariance(at[f"{name}-square"], at[name], at[name]),
+            covariance(at[f"{name}-square"], at[name], at[name]),
             prediction(level),
             capped(3.0, tolerance),
         )
         for name, place in (("first", "11"), ("last", "nn"))
     )
     whole = Quantity(
-        "variance-all", "variance over all entries", cell, _covariance(at["square"], at["mean"], at["mean"]),
+        "variance-all", "variance over all entries", cell, covariance(at["square"], at["mean"], at["mean"]),
         prediction(level), capped(2.0, tolerance),
     )  # fmt: skip
-    in_row = _covariance(at["row-squares"], at["square"], at["square"])
+    in_row = covariance(at["row-squares"], at["square"], at["square"])
     of_scores = Tolerance(2.0, float(level), "the variance of a score")
     covariances = (
         Quantity(
             "covariance-in-row",
             "covariance of two entries of a row",
             cell,
-            _covariance(at["row-product"], at["mean"], at["mean"]),
+            covariance(at["row-product"], at["mean"], at["mean"]),
             prediction(row),
             of_scores,
         ),
@@ -116,7 +102,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             "squares-apart",
             "covariance of the squares of entries that share neither row nor column",
             cell,
-            _covariance(at["apart-squares"], at["square"], at["square"]),
+            covariance(at["apart-squares"], at["square"], at["square"]),
             prediction(apart),
             Tolerance(20.0 * min(1.0, 0.01 / tolerance), float(squares), "the covariance within a row"),
         ),

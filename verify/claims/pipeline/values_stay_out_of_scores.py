@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from sympy import S
 
 from verify.claim import Claim
@@ -13,7 +12,7 @@ from verify.designs import biased, prediction
 from verify.evidence import Assumption
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
-from verify.montecarlo.estimands import Smooth, variance
+from verify.montecarlo.estimands import covariance, variance
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
 from verify.montecarlo.pipeline import ScoresBesideValues
 from verify.symbolic.blocks import square_variance
@@ -53,13 +52,6 @@ def _variance(width: int, name: str, expected: Any) -> Quantity:
     return Quantity(name, LABEL, _cell(width), variance(0, 1, block_variance=relative), prediction(expected))
 
 
-def _covariance() -> Smooth:
-    def gradient(mean: Any) -> Any:
-        return np.array([0.0, -mean[2], -mean[1], 1.0])
-
-    return Smooth(lambda m: float(m[3] - m[1] * m[2]), gradient, positive=False)
-
-
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Draw values of three widths beside the scores; measure variance and covariance."""
     level = derivation.result.subs(d, D)
@@ -68,7 +60,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         "covariance",
         "covariance of the mean squared score and the mean squared value",
         _cell(1),
-        _covariance(),
+        covariance(3, 1, 2),
         prediction(derivation.lemmas[0].end),
         Tolerance(1.0, float(level), "the variance of a score"),
     )

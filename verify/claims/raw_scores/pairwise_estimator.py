@@ -9,7 +9,6 @@ from functools import cache
 from itertools import combinations, product
 from typing import Any
 
-import numpy as np
 from sympy import (
     IndexedBase,
     Poly,
@@ -175,7 +174,7 @@ def _mean_score_kurtosis(dimension: int) -> float:
     return float(3 + (fourth / spread**2 - 3) / dimension)
 
 
-EXPECTED = Smooth(lambda m: float(m[0] - m[1]), lambda _: np.array([1.0, -1.0, 0.0]), positive=True)
+EXPECTED = Smooth(lambda mean: mean[0] - mean[1], positive=True)
 """The mean of the plain variance over all pairs; the block's statistics are mean S², (mean S)², mean S."""
 
 

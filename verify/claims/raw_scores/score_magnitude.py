@@ -12,7 +12,7 @@ from verify.designs import biased, prediction
 from verify.evidence import Figure, Reference
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
-from verify.montecarlo.estimands import Smooth, component
+from verify.montecarlo.estimands import component
 from verify.montecarlo.experiment import Control, Exact, Experiment, Quantity
 from verify.montecarlo.moments import ScorePowers
 from verify.pictures import against_dimension, curve, measured
@@ -27,7 +27,7 @@ LABEL = r"$\mathbb{E}|q\cdot k|$"
 LENGTH = Symbol(r"\lVert q\rVert", positive=True)
 EXACT = 2 * gamma((d + 1) / 2) / (sqrt(pi) * gamma(d / 2))
 ASYMPTOTE = sqrt(2 * d / pi)
-MEAN_SIZE = Smooth(component(0).value, component(0).gradient, positive=True)
+MEAN_SIZE = component(0, positive=True)
 
 
 def _averages_over_keys(before: Any, after: Any) -> bool:

@@ -12,7 +12,7 @@ from verify.designs import fact, prediction
 from verify.evidence import Axis, Fact, Figure, Layer, Reference
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
-from verify.montecarlo.estimands import component
+from verify.montecarlo.estimands import Smooth
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
 from verify.montecarlo.rows import AttentionRows
 from verify.symbolic.derivation import Derivation, Route, Step
@@ -72,8 +72,7 @@ def _loss(
     keys: int, d: int, name: str, *, scaled: bool = True, bound: Any = S.Half, equal: bool = False
 ) -> Quantity:
     top = float(log(keys))
-    mean = component(0)
-    lost = type(mean)(lambda m: top - mean.value(m), lambda m: -mean.gradient(m), positive=False)
+    lost = Smooth(lambda mean: top - mean[0], positive=False)
     cell = _cell(keys, d, scaled=scaled)
     return Quantity(name, LABEL, cell, lost, prediction(bound), NAT, relation="=" if equal else "≤")
 

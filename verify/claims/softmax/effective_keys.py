@@ -32,7 +32,7 @@ from verify.designs import prediction
 from verify.evidence import Assumption, Axis, Figure, Layer
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
-from verify.montecarlo.estimands import Smooth, component
+from verify.montecarlo.estimands import component
 from verify.montecarlo.experiment import Allowance, Control, Exact, Experiment, Prediction, Quantity
 from verify.montecarlo.rows import NormalRows
 from verify.symbolic.derivation import By, Derivation, Route, Step
@@ -164,8 +164,7 @@ def _rows(keys: int, name: str, expected: Prediction) -> Quantity:
         (("n", keys), ("sigma", 1), ("scores", "independent normal")),
         NormalRows(keys, 4096 // keys, 1.0, NORMAL, ("squares",)),
     )
-    mean = component(0, factor=float(keys))
-    return Quantity(name, LABEL, cell, Smooth(mean.value, mean.gradient, positive=True), expected)
+    return Quantity(name, LABEL, cell, component(0, factor=float(keys), positive=True), expected)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # relative to each value

@@ -16,7 +16,7 @@ from verify.evidence import Assumption, Figure
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.distribution_free import Bounded
-from verify.montecarlo.estimands import Smooth, component
+from verify.montecarlo.estimands import component
 from verify.montecarlo.experiment import Control, Experiment, Prediction, Quantity, Relation
 from verify.montecarlo.rows import AttentionRows
 from verify.pictures import against_dimension, curve, measured
@@ -32,7 +32,7 @@ TWO_DIMENSIONS = (1, 4, 16, 64, 256, 1024)
 MANY_DIMENSIONS = (4, 16, 64, 256)
 KEYS = 16
 LABEL = r"$\mathbb{E}\max_j p_j$"
-MEAN = Smooth(component(0).value, component(0).gradient, positive=True)
+MEAN = component(0, positive=True)
 BOUNDED = Bounded(0)
 """For weights near 1, and for bounds: most rows lie near one end, too skewed for anything else."""
 

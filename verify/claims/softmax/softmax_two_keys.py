@@ -13,7 +13,7 @@ from verify.designs import fact, prediction
 from verify.evidence import Assumption, Axis, Fact, Figure, Layer
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
-from verify.montecarlo.estimands import Smooth, component
+from verify.montecarlo.estimands import component
 from verify.montecarlo.experiment import Control, Experiment, Prediction, Quantity
 from verify.montecarlo.rows import NormalRows
 from verify.symbolic.derivation import By, Derivation, Identity, Route, Step
@@ -24,7 +24,7 @@ from verify.symbolic.softmax import Quadrature, WrittenOut, p, s, sigma
 
 DEVIATIONS = (1, 2, 8, 32)
 LABEL = r"$\mathbb{E}[p(1-p)]$"
-MEAN = Smooth(component(0).value, component(0).gradient, positive=True)
+MEAN = component(0, positive=True)
 
 x = Symbol("x", real=True)
 SLOPE = exp(x) / (1 + exp(x)) ** 2
