@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     from verify.evidence import RunRecord
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let a campaign of faults run the tests of a few claims without measuring all others."""
+    parser.addoption(
+        "--claims", default="", metavar="IDS", help="claims of the quick run that tests share, by commas"
+    )
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep drawings in a folder of the tests' own, not in the user's."""
@@ -42,14 +49,15 @@ def tool(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
 
 
 @pytest.fixture(scope="session")
-def quick(tmp_path_factory: pytest.TempPathFactory) -> RunRecord:
+def quick(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> RunRecord:
     """Return one run of all claims in the quick profile, with two workers; test processes share it."""
+    chosen = [name for name in pytestconfig.getoption("claims").split(",") if name]
     if "PYTEST_XDIST_WORKER" not in os.environ:
-        return api.run(profile="quick", workers=2)
+        return api.run(chosen, profile="quick", workers=2)
     shared = tmp_path_factory.getbasetemp().parent / "quick.json"
     with FileLock(f"{shared}.lock"):
         if not shared.exists():
-            shared.write_text(api.run(profile="quick", workers=2).to_json(), encoding="utf-8")
+            shared.write_text(api.run(chosen, profile="quick", workers=2).to_json(), encoding="utf-8")
     return load(shared)
 
 

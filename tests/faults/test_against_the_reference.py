@@ -1,0 +1,198 @@
+"""Holds every figure of the catalogue against the committed reference, on any machine.
+
+What is drawn must lie within its error of the reference's estimate; what is derived, set or computed must be
+the same. A fault that the tool's own checks cannot see, because it moves a bound, a setting or a statistic
+within what the claim allows, is seen here.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from verify.catalogue import catalogue
+from verify.evidence import PROFILES, Verdict
+from verify.measure import Decided
+from verify.montecarlo.estimands import Measured
+from verify.montecarlo.experiment import Exact, band
+from verify.resources import folder
+from verify.results import load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from verify.evidence import Check, ClaimRecord, Control, Record, RunRecord
+    from verify.montecarlo.experiment import Comparison, Experiment
+
+CATALOGUE = catalogue()
+EACH = pytest.mark.parametrize("name", CATALOGUE)
+ERRORS = 6.0
+"""Combined standard errors that two estimates of one quantity may lie apart."""
+SAME = 1e-12
+"""What rounding may make of a derived number, relative to it."""
+DRAWN = {"estimate", "standard_error", "interval", "level", "verdict", "looks", "blocks", "draws", "power"}
+"""What a record says of the sample rather than of the claim."""
+
+
+@pytest.fixture(scope="module")
+def reference() -> dict[str, ClaimRecord]:
+    """Return the claims of the committed reference, a run of the standard profile."""
+    return {claim.id: claim for claim in load(folder("reference") / "results.json").claims}
+
+
+@pytest.fixture(scope="module")
+def quickly(quick: RunRecord) -> dict[str, ClaimRecord]:
+    """Return the claims of the quick run."""
+    return {claim.id: claim for claim in quick.claims}
+
+
+def nearly(one: Any, other: Any, allowed: float = SAME) -> bool:
+    """Return whether two values are equal, numbers in them to ``allowed`` of their size."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(nearly(one[key], other[key], allowed) for key in one)
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(nearly(x, y, allowed) for x, y in zip(one, other, strict=True))
+    if isinstance(one, float) or isinstance(other, float):
+        numbers = all(isinstance(x, int | float) for x in (one, other))
+        return numbers and math.isclose(one, other, rel_tol=allowed, abs_tol=1e-15)
+    return bool(one == other)
+
+
+def stated(comparison: Comparison, tolerance: float) -> Decided:
+    """Return the comparison as if just judged, with nothing drawn."""
+    value = comparison.computed if isinstance(comparison, Exact) else 0.0
+    prediction = comparison.prediction.value
+    width = (
+        comparison.allowance.size
+        if isinstance(comparison, Exact)
+        else comparison.tolerance.width(prediction, tolerance)
+    )
+    nothing = Measured(value, 0.0, (value, value), 0, 0)
+    within = band(prediction, width, comparison.relation)
+    return Decided(comparison, nothing, within, Verdict.UNDECIDED, 0, 0.0)
+
+
+def other_statements(now: Iterable[Record], before: Iterable[Record]) -> list[str]:
+    """Return what is said otherwise, but for what the sample decides, a line each."""
+    found, known = {one.id: one for one in now}, {one.id: one for one in before}  # type: ignore[attr-defined]
+    lines = [f"{name}: in one of them only" for name in sorted(found.keys() ^ known.keys())]
+    for name in found.keys() & known.keys():
+        mine, theirs = (one.model_dump(exclude=DRAWN) for one in (found[name], known[name]))
+        lines += [
+            f"{name}, {field}: {mine[field]}, was {theirs[field]}"
+            for field in mine
+            if not nearly(mine[field], theirs[field])
+        ]
+    return lines
+
+
+def _experiment(name: str) -> Experiment:
+    claim = CATALOGUE[name][1]
+    return claim.experiment(claim.derive(), PROFILES["standard"])
+
+
+@EACH
+def test_predictions_bands_settings_and_facts_are_those_of_the_reference(
+    reference: dict[str, ClaimRecord], name: str
+) -> None:
+    """And so are relations, labels, words of controls; values computed without draws to their rounding."""
+    claim, known, standard = CATALOGUE[name][1], reference[name], PROFILES["standard"]
+    derivation = claim.derive()
+    experiment = claim.experiment(derivation, standard)
+    checks = [stated(one, standard).check(standard) for one in experiment.checks]
+    controls = [stated(one.comparison, standard).control(one) for one in experiment.controls]
+    assert other_statements(checks, known.checks) == []
+    assert other_statements(controls, known.controls) == []
+    assert other_statements(claim.facts(derivation), known.facts) == []
+    exact = {one.id: one for one in (*known.checks, *known.controls)}
+    moved = {
+        one.id: (one.computed, exact[one.id].estimate)
+        for one in (*experiment.checks, *(control.comparison for control in experiment.controls))
+        if isinstance(one, Exact)
+        and abs(one.computed - exact[one.id].estimate) > max(one.allowance.size, SAME * abs(one.computed))
+    }
+    assert moved == {}
+
+
+@EACH
+def test_the_derivation_is_that_of_the_reference(
+    reference: dict[str, ClaimRecord], quickly: dict[str, ClaimRecord], name: str
+) -> None:
+    """Every formula, rule and check of every step."""
+    assert quickly[name].derivation == reference[name].derivation
+
+
+@EACH
+def test_derived_curves_are_those_of_the_reference(
+    reference: dict[str, ClaimRecord], quickly: dict[str, ClaimRecord], name: str
+) -> None:
+    """What a figure draws as the truth does not depend on the sample."""
+    now, before = (_truths(one) for one in (quickly[name], reference[name]))
+    assert now.keys() == before.keys()
+    assert [key for key in now if not nearly(now[key], before[key], 1e-9)] == []
+
+
+def _truths(record: ClaimRecord) -> dict[tuple[str, int], Any]:
+    return {
+        (figure.id, place): (layer.label, layer.x, layer.y, layer.lo, layer.hi)
+        for figure in record.series
+        for place, layer in enumerate(figure.layers)
+        if layer.role == "truth"
+    }
+
+
+@EACH
+def test_quick_estimates_agree_with_the_reference(
+    reference: dict[str, ClaimRecord], quickly: dict[str, ClaimRecord], name: str
+) -> None:
+    """Two samples of one quantity differ by no more than their errors; of a control, than its intervals."""
+    now, before = quickly[name], reference[name]
+    assert apart(now.checks, before.checks, _error) == {}
+    assert apart(now.controls, before.controls, _half) == {}
+
+
+def apart(
+    now: Sequence[Check] | Sequence[Control],
+    before: Sequence[Check] | Sequence[Control],
+    spread: Callable[[Any], float],
+) -> dict[str, tuple[float, float]]:
+    """Return the estimates that lie further apart than their two spreads allow, by id."""
+    known = {one.id: one for one in before}
+    return {
+        one.id: (one.estimate, known[one.id].estimate)
+        for one in now
+        if one.blocks
+        and abs(one.estimate - known[one.id].estimate) > math.hypot(spread(one), spread(known[one.id]))
+    }
+
+
+def _error(check: Check) -> float:
+    return ERRORS * check.standard_error
+
+
+def _half(control: Control) -> float:
+    return (control.interval[1] - control.interval[0]) / 2
+
+
+def test_every_difference_is_seen(reference: dict[str, ClaimRecord]) -> None:
+    """A changed prediction, setting, band, allowance, fact or estimate is named."""
+    known = reference["score-variance"]
+    check = known.checks[0]
+    changes = (
+        {"prediction": check.prediction * (1 + 1e-9)},
+        {"cell": {**check.cell, "d_k": 2}},
+        {"relation": "≤"},
+        {"band": (check.band[0], None)},
+        {"tolerance_of": "anything"},
+        {"origin": "set"},
+    )
+    for change in changes:
+        (line,) = other_statements([check.model_copy(update=change)], [check])
+        assert line.startswith(f"{check.id}, {next(iter(change))}:")
+    assert other_statements([], [check]) == [f"{check.id}: in one of them only"]
+    assert other_statements([check.model_copy(update={"estimate": 7.0})], [check]) == []
+    far = check.model_copy(update={"estimate": check.estimate + 9 * check.standard_error})
+    assert list(apart([far], [check], _error)) == [check.id]
+    assert apart([check], [check], _error) == {}
