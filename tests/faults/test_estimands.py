@@ -1,0 +1,170 @@
+"""Every estimand of the catalogue, of checks and of controls: its slope and its derived block variance.
+
+A slope that is too small makes intervals too narrow and confirms what it should not; so does a block variance
+that is. Both are held against what they claim to be, on blocks drawn for this test.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from verify.catalogue import catalogue
+from verify.montecarlo.estimands import Ratio, Smooth, component, ratio, variance
+from verify.montecarlo.streams import stream
+from verify.sampling import every_comparison, quantities_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verify.montecarlo.blocks import Cell
+    from verify.montecarlo.components import Array
+    from verify.montecarlo.estimands import Estimand
+
+CATALOGUE = catalogue()
+FALSE_ALARM = 1e-6
+"""How often one comparison of variances may fail for a right block variance."""
+FACTOR = 2.0
+"""A block variance that is off by this factor must be seen."""
+BLOCKS, COORDINATES = 4096, 1 << 22
+"""Drawn of a cell: so many blocks, or as many as take so many components, but at least 160."""
+EACH = pytest.mark.parametrize(
+    "name",
+    [
+        name if place % 6 == 0 else pytest.param(name, marks=pytest.mark.slow)
+        for place, name in enumerate(CATALOGUE)
+    ],
+)
+"""Each sixth claim at once, the others among the longer studies."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A smooth estimand of the catalogue with blocks of its cell, shape (blocks, statistics)."""
+
+    where: str
+    estimand: Smooth
+    values: Array
+
+    @property
+    def mean(self) -> Array:
+        """The blocks' mean."""
+        mean: Array = self.values.mean(axis=0)
+        return mean
+
+
+def drawn(name: str) -> Iterator[Drawn]:
+    """Yield every smooth estimand of a claim; members of fits and halves of quotients included."""
+    claim = CATALOGUE[name][1]
+    experiment = claim.experiment(claim.derive(), 0.05)
+    for one in quantities_of(every_comparison(experiment)):
+        if one.cell.sampler.order == 3:
+            for part in _smooth(one.estimand):
+                yield Drawn(f"{one.id} in {one.cell.id}", part, _blocks(name, one.cell))
+
+
+def _smooth(estimand: Estimand) -> list[Smooth]:
+    if isinstance(estimand, Ratio):
+        return [*_smooth(estimand.over), *_smooth(estimand.under)]
+    return [estimand] if isinstance(estimand, Smooth) else []
+
+
+@cache
+def _blocks(name: str, cell: Cell) -> Array:
+    wanted = max(160, min(BLOCKS, COORDINATES // cell.sampler.coordinates))
+    size = cell.batch_blocks
+    batches = [
+        cell.sampler.sample(stream(7, f"estimands of {name}", cell.id, batch), size)
+        for batch in range(-(-wanted // size))
+    ]
+    return np.concatenate(batches)[:wanted]
+
+
+def slope_by_differences(estimand: Smooth, mean: Array, spread: Array) -> Array:
+    """Return the gradient of the estimand's value at ``mean``, by central differences."""
+    steps = 1e-5 * np.maximum(np.abs(mean), spread) + 1e-12
+    moved = [(estimand.value(mean + one) - estimand.value(mean - one)) / 2 for one in np.diag(steps)]
+    return np.array(moved) / steps
+
+
+def wrong_slopes(ones: Iterator[Drawn]) -> list[str]:
+    """Return where a gradient is not the derivative of the value, in units of the estimate's spread."""
+    wrong = []
+    for one in ones:
+        spread = one.values.std(axis=0)
+        stated, found = one.estimand.gradient(one.mean), slope_by_differences(one.estimand, one.mean, spread)
+        size = float(np.linalg.norm(found * spread))
+        if not np.linalg.norm((stated - found) * spread) <= 1e-4 * size + 1e-12 * abs(
+            one.estimand.value(one.mean)
+        ):
+            wrong.append(f"{one.where}: {stated}, by differences {found}")
+    return wrong
+
+
+def wrong_variances(ones: Iterator[Drawn]) -> list[str]:
+    """Return where a derived block variance and the sampled one differ by more than chance allows."""
+    wrong = []
+    for one in ones:
+        derived = one.estimand.block_variance
+        if derived is None:
+            continue
+        linear = (one.values - one.mean) @ one.estimand.gradient(one.mean)
+        unit = one.estimand.value(one.mean) ** 2 if one.estimand.positive else 1.0
+        sampled, limit = float(linear.var(ddof=1)) / unit, _limit(linear)
+        if derived == 0:
+            # Nothing of first order is left: what remains is of the order of the mean's own variance.
+            right = sampled <= 100 / len(linear)
+        else:
+            right = abs(math.log(sampled / derived)) <= limit <= math.log(FACTOR)
+        if not right:
+            wrong.append(f"{one.where}: sampled {sampled:.3g}, derived {derived:.3g}, by chance {limit:.3g}")
+    return wrong
+
+
+def _limit(linear: Array) -> float:
+    """Return how far the logarithm of a sampled variance may lie from that of the true one by chance."""
+    kurtosis = float(stats.kurtosis(linear, fisher=False))
+    return float(stats.norm.isf(FALSE_ALARM / 2)) * math.sqrt((kurtosis - 1) / len(linear))
+
+
+@EACH
+def test_slopes_are_derivatives_and_block_variances_those_of_the_blocks(name: str) -> None:
+    """The error of every estimate is that of its statistic, and a derived variance the blocks' own."""
+    ones = list(drawn(name))
+    assert wrong_slopes(iter(ones)) == []
+    assert wrong_variances(iter(ones)) == []
+
+
+def _normal_blocks(k: int) -> Array:
+    return 3 + np.random.default_rng(1).normal(size=(2000, k))
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        (ratio(0, 1), np.abs),
+        (ratio(0, 1, 0.5), lambda slope: slope / 100),
+        (variance(0, 1), lambda slope: slope[::-1]),
+        (component(1, 2.0), lambda slope: 1.001 * slope),
+    ],
+)
+def test_a_wrong_slope_is_seen(right: Smooth, wrong: object) -> None:
+    """A lost sign, a factor, exchanged positions."""
+    blocks = _normal_blocks(2)
+    spoiled = Smooth(right.value, lambda mean: wrong(right.gradient(mean)), right.positive)  # type: ignore[operator]
+    assert wrong_slopes(iter([Drawn("right", right, blocks)])) == []
+    assert wrong_slopes(iter([Drawn("wrong", spoiled, blocks)]))
+
+
+@pytest.mark.parametrize("factor", [0.01, 0.5, 2.0, 10.0])
+def test_a_wrong_block_variance_is_seen(factor: float) -> None:
+    """Too small or too large by a factor of 2."""
+    blocks = _normal_blocks(1)
+    assert wrong_variances(iter([Drawn("right", component(0, 1.0, 1.0), blocks)])) == []
+    assert wrong_variances(iter([Drawn("wrong", component(0, 1.0, factor), blocks)]))
