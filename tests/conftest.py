@@ -21,9 +21,12 @@ if TYPE_CHECKING:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let a campaign of faults run the tests of a few claims without measuring all others."""
+    """Let a campaign of faults test a few claims without measuring all others."""
     parser.addoption(
         "--claims", default="", metavar="IDS", help="claims of the quick run that tests share, by commas"
+    )
+    parser.addoption(
+        "--reference", default="", metavar="FILE", help="results to compare with, in place of the reference"
     )
 
 

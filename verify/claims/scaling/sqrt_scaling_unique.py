@@ -89,7 +89,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         (
             "nearly",
             (1 + 2 * tolerance) / n**0.5,
-            r"$1/\sqrt{d_k}$ and a little",
+            rf"${1 + 2 * tolerance:g}/\sqrt{{d_k}}$",
             "a factor larger by twice the tolerance does as well",
         ),
     )
