@@ -20,8 +20,9 @@ from verify.montecarlo.rows import CausalRows
 from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.expectation import E, evaluate
 from verify.symbolic.printing import Ordered
+from verify.symbolic.row_means import RowMeans
 from verify.symbolic.scores import STANDARD, d, index, q
-from verify.symbolic.softmax import Quadrature, i, n, p, s, sigma
+from verify.symbolic.softmax import i, n, p, s, sigma
 
 POSITIONS = (2, 8, 32, 128)
 LENGTH, D = 128, 64
@@ -51,12 +52,12 @@ def derive() -> Derivation:
             Step(
                 partition - sigma**2 * rest,
                 "As for attention without a mask: integration by parts",
-                Quadrature(),
+                RowMeans(),
             ),
             Step(
                 log(n) - sigma**2 / 2,
                 "The first term grows with σ² at a falling rate; the squares are positive",
-                Quadrature("≥"),
+                RowMeans("≥", reaches=0.9999, base=log(n)),
                 relation="≥",
             ),
         ),
@@ -81,7 +82,7 @@ def derive() -> Derivation:
             Step(
                 log(n),
                 r"No weights have more entropy than equal ones: in row $t$, with $n = t$, $\ln t$",
-                Quadrature("≤"),
+                RowMeans("≤", reaches=0.99, for_each=True),
                 relation="≤",
             ),
         ),

@@ -16,7 +16,8 @@ from verify.montecarlo.experiment import Control, Experiment, Prediction, Quanti
 from verify.montecarlo.rows import NormalRows
 from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.expectation import E
-from verify.symbolic.softmax import Quadrature, i, largest, n, p, s, sigma
+from verify.symbolic.row_means import RowMeans
+from verify.symbolic.softmax import i, largest, n, p, s, sigma
 
 KEYS = (4, 64, 1024)
 TIMES = 2
@@ -38,17 +39,17 @@ def derive() -> Derivation:
         r"Independent normal scores of standard deviation $\sigma$",
         subject,
         (
-            Step(1 - E(Sum(p[i] * s[i], (i, 1, n))) / sigma**2, "Integration by parts (Stein)", Quadrature()),
+            Step(1 - E(Sum(p[i] * s[i], (i, 1, n))) / sigma**2, "Integration by parts (Stein)", RowMeans()),
             Step(
                 1 - E(largest) / sigma**2,
                 "No average of scores exceeds the largest",
-                Quadrature("≥"),
+                RowMeans("≥", reaches=0.999, for_each=True, base=S.One),
                 relation="≥",
             ),
             Step(
                 1 - sqrt(2 * log(n)) / sigma,
                 "The largest of $n$ normal scores",
-                Quadrature("≥"),
+                RowMeans("≥", reaches=0.925, base=S.One),
                 relation="≥",
             ),
         ),

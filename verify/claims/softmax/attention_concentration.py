@@ -17,7 +17,8 @@ from verify.montecarlo.experiment import Control, Experiment, Prediction, Quanti
 from verify.montecarlo.rows import AttentionRows, NormalRows
 from verify.symbolic.derivation import Derivation, Route, Step
 from verify.symbolic.expectation import E
-from verify.symbolic.softmax import Quadrature, i, largest, n, p, s, sigma
+from verify.symbolic.row_means import RowMeans
+from verify.symbolic.softmax import i, largest, n, p, s, sigma
 
 ROWS = ((16, 4), (16, 16), (256, 4), (256, 16), (1024, 8))
 """Numbers of keys and standard deviations of independent normal scores."""
@@ -45,17 +46,17 @@ def derive() -> Derivation:
         r"Independent normal scores of standard deviation $\sigma$",
         subject,
         (
-            Step(E(Sum(p[i] * s[i], (i, 1, n))) / sigma**2, "Integration by parts (Stein)", Quadrature()),
+            Step(E(Sum(p[i] * s[i], (i, 1, n))) / sigma**2, "Integration by parts (Stein)", RowMeans()),
             Step(
                 E(largest) / sigma**2,
                 "No average of scores exceeds the largest",
-                Quadrature("≤"),
+                RowMeans("≤", reaches=0.999, for_each=True),
                 relation="≤",
             ),
             Step(
                 sqrt(2 * log(n)) / sigma,
                 r"The largest of $n$ normal scores is at most $\sigma\sqrt{2\ln n}$ on average",
-                Quadrature("≤"),
+                RowMeans("≤", reaches=0.925),
                 relation="≤",
             ),
         ),

@@ -1,0 +1,148 @@
+"""Expectations for any number of keys: what they are, and which bounds their checks let through."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sympy import Expr, Rational, S, Sum, exp, log, sqrt
+
+from verify.claims.gradients import jacobian_saturation
+from verify.claims.limits import causal_rows, length_scaling
+from verify.claims.softmax import attention_concentration, attention_entropy
+from verify.symbolic.expectation import E
+from verify.symbolic.extremes import LARGEST
+from verify.symbolic.jacobian import FROBENIUS
+from verify.symbolic.row_means import KEYS, RowMeans, row_mean
+from verify.symbolic.saturation import bound, identity
+from verify.symbolic.softmax import Quadrature, i, j, largest, n, p, s, sigma
+
+SQUARES = Sum(p[i] ** 2, (i, 1, n))
+INNER = Sum(p[i] * s[i], (i, 1, n))
+TOTAL = E(log(Sum(exp(s[i]), (i, 1, n))))
+ENTROPY = E(-Sum(p[i] * log(p[i]), (i, 1, n)))
+DERIVED = {
+    "attention-entropy": attention_entropy,
+    "attention-concentration": attention_concentration,
+    "length-scaling": length_scaling,
+    "causal-rows": causal_rows,
+    "jacobian-saturation": jacobian_saturation,
+}
+
+
+@pytest.mark.parametrize("keys", [2, 3])
+@pytest.mark.parametrize(
+    "expression",
+    [
+        ENTROPY,
+        TOTAL,
+        E(FROBENIUS),
+        E(1 - SQUARES) / 2,
+        sigma**2 * E(INNER) - n * log(n),
+        E(Sum(s[j] * (p[j] ** 2 - 2 * p[j] * SQUARES), (j, 1, n))),
+        E(SQUARES * INNER**2),
+        E(SQUARES * Sum(s[j], (j, 1, n))),
+    ],
+)
+def test_against_integration_over_all_scores(expression: Any, keys: int) -> None:
+    """The same number by another route, to twelve digits."""
+    for deviation in (0.5, 1.0, 2.0):
+        found = row_mean(expression, keys, deviation)
+        assert found.value == pytest.approx(Quadrature.value(expression, keys, deviation), abs=1e-12)
+        assert found.error < 1e-11
+
+
+def test_the_largest_score_is_a_multiple_of_the_largest_of_standard_ones() -> None:
+    """E max s = σ·M_n, and for two keys σ/√π."""
+    assert row_mean(E(largest), 2, 3.0).value == pytest.approx(3 / float(sqrt(S.Pi)))
+    assert row_mean(E(largest) - sigma * LARGEST, 1000, 3.0).value == 0
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [E(SQUARES) ** 2, E(Sum(s[i], (i, 1, n))), E(Sum(p[i], (i, 1, 5))), E(Sum(exp(p[i]), (i, 1, n)))],
+)
+def test_what_has_no_such_integral_is_refused(expression: Any) -> None:
+    """A square of an expectation, scores without weights, other sums: no number, rather than a wrong one."""
+    with pytest.raises((ValueError, TypeError)):
+        row_mean(expression, 3, 1.0)
+
+
+def test_equalities() -> None:
+    """Stein's identity and the Jacobian's, up to a million keys; one part in a million is noticed."""
+    stein = sigma**2 * (1 - E(SQUARES))
+    assert RowMeans().holds(E(INNER), stein)
+    assert not RowMeans().holds(E(INNER), stein * (1 + Rational(1, 10**6)))
+    known = identity()
+    assert all(
+        abs(row_mean(known.start - known.end, keys, deviation).value) < 1e-12
+        for keys in (2, 1000, 10**6)
+        for deviation in (0.5, 4.0, 32.0)
+    )
+
+
+LOSS = sigma**2 * (1 - E(SQUARES)) / 2
+FALSE = {
+    "half-sigma": ("attention-entropy", log(n) - sigma**2 / 2, log(n) - sigma / 2),
+    "too-little-lost": ("causal-rows", log(n) - sigma**2 / 2, log(n) - Rational(48, 100) * sigma**2),
+    "half-for-all": ("causal-rows", log(n) - sigma**2 / 2, log(n) - S.Half),
+    "largest-too-small": (
+        "attention-concentration",
+        sqrt(2 * log(n)) / sigma,
+        sqrt(Rational(3, 2) * log(n)) / sigma,
+    ),
+    "kept-too-much": (
+        "length-scaling",
+        1 - sqrt(2 * log(n)) / sigma,
+        1 - sqrt(Rational(3, 2) * log(n)) / sigma,
+    ),
+    "nine-tenths": ("jacobian-saturation", LARGEST / (2 * sigma), LARGEST * Rational(9, 20) / sigma),
+    "one-per-mille": ("attention-entropy", log(n) - sigma**2 / 2, log(n) - Rational(4995, 10**4) * sigma**2),
+}
+LOOSE = {
+    "twice-the-loss": ("attention-entropy", log(n) - sigma**2 / 2, log(n) - sigma**2),
+    "one-per-mille-more": ("causal-rows", log(n) - sigma**2 / 2, log(n) - Rational(5005, 10**4) * sigma**2),
+    "eight-more-keys": ("causal-rows", log(n), log(n + 8)),
+    "wider-by-a-hundredth": (
+        "attention-concentration",
+        sqrt(2 * log(n)) / sigma,
+        sqrt(Rational(205, 100) * log(n)) / sigma,
+    ),
+    "twice-as-far": ("length-scaling", 1 - sqrt(2 * log(n)) / sigma, 1 - 2 * sqrt(2 * log(n)) / sigma),
+    "ten-times": ("jacobian-saturation", LARGEST / (2 * sigma), 5 * LARGEST / sigma),
+}
+
+
+@pytest.mark.parametrize("name", [*FALSE, *LOOSE])
+def test_a_wrong_constant_fails_its_step(name: str) -> None:
+    """A bound that is false somewhere does not hold, nor one that is looser than its step says."""
+    claim, right, wrong = (FALSE | LOOSE)[name]
+    derivation = DERIVED[claim].derive()
+    steps = [
+        (before, step)
+        for route in (*derivation.routes, *derivation.lemmas)
+        for before, step in zip(
+            (route.start, *(one.expression for one in route.steps)), route.steps, strict=False
+        )
+        if isinstance(step.expression, Expr) and step.expression == right
+    ]
+    assert steps
+    for before, step in steps:
+        assert step.check.holds(before, right)
+        assert not step.check.holds(before, wrong)
+
+
+def test_a_bound_says_where_it_is_tight() -> None:
+    """The largest of two scores is all but their mean at large deviations; the label says how nearly."""
+    *_, before, step = bound().steps
+    check = RowMeans("≤", reaches=0.999, for_each=True)
+    shares = check.tightness(before.expression, step.expression)
+    assert all(0.999 < share < 1 for share in shares)
+    assert check == step.check
+    assert check.label.endswith("≤ is kept by more than their errors, and reached within 0.001 for each n")
+    assert RowMeans().label.endswith("agrees to 9 digits")
+
+
+def test_two_sides_of_unlike_sign_are_not_tight() -> None:
+    """A share is of one bound: between a gain and a loss there is none."""
+    assert RowMeans("≤").tightness(-E(SQUARES), E(SQUARES)) == (0.0,) * len(KEYS)

@@ -1,0 +1,218 @@
+"""Expectations over n independent normal scores for any number of keys, and checks of bounds on them.
+
+What stands in an expectation is written as a polynomial in the power sums P(a, b) = Σ p_i^a·s_i^b and in
+ln Z; its mean is then a sum of the one-dimensional integrals of ``row_integrals``. So a step is checked where
+it is tight, at a million keys as well as at two, and every value comes with its error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from sympy import Add, Dummy, Function, Indexed, Mul, S, Sum, Symbol, exp, expand, log
+
+from verify.symbolic.expectation import E
+from verify.symbolic.extremes import LARGEST
+from verify.symbolic.predict import function
+from verify.symbolic.row_integrals import (
+    Approximation,
+    Exponents,
+    mean_largest,
+    mean_log_total,
+    mean_product,
+)
+from verify.symbolic.softmax import Quadrature, i, largest, n, p, s, sigma
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verify.symbolic.derivation import Reach
+
+KEYS = (2, 3, 4, 8, 16, 64, 256, 1024, 10**4, 10**5, 10**6)
+DEVIATIONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+
+_POWER_SUM = Function("P")
+_LOG_TOTAL = Symbol("L")
+_ROUNDING = 2.0**-50
+"""What rounding may do to an expression's value, relative to the size of its terms."""
+
+
+def row_mean(expression: Any, keys: int, deviation: float) -> Approximation:
+    """Return the number that ``expression``, linear in expectations, is for so many keys and this σ.
+
+    Raises:
+        ValueError: it is not linear in its expectations, or what is expected is not made of power sums.
+    """
+    rest, parts = _linear(expression)
+    terms = [(_mean(mean, keys, deviation), slope(keys, deviation)) for mean, slope in parts]
+    terms.append((Approximation(1.0, 0.0), rest(keys, deviation)))
+    total = Approximation(0.0, 0.0)
+    for mean, slope in terms:
+        one = mean.times(slope)
+        total += Approximation(one.value, one.error + _ROUNDING * abs(one.value))
+    return total
+
+
+@dataclass(frozen=True)
+class RowMeans:
+    """Expectations over normal scores by one-dimensional integrals, on a grid of numbers of keys and σ.
+
+    ``relation`` "≤" and "≥" want the bound kept by more than the integrals' errors everywhere. With
+    ``reaches`` it must be sharp besides: at some σ, for some number of keys or for each (``for_each``), the
+    two sides counted from ``base`` are so nearly equal. A looser bound, however true, fails. "=" wants
+    agreement to nine digits, and at two and three keys with integration over the scores themselves.
+    """
+
+    relation: Literal["=", "≤", "≥"] = "="
+    reaches: float = 0.0
+    for_each: bool = False
+    base: Any = S.Zero
+    reach: ClassVar[Reach] = "numerical"
+
+    @property
+    def label(self) -> str:
+        """How the step is checked, in words."""
+        where = f"n = 2 … 10⁶ and σ = {DEVIATIONS[0]:g} … {DEVIATIONS[-1]:g}"
+        if self.relation == "=":
+            return f"integration over all scores for n = 2, 3, and over one for {where}: agrees to 9 digits"
+        kept = f"one-dimensional integrals, {where}: {self.relation} is kept by more than their errors"
+        if not self.reaches:
+            return kept
+        return f"{kept}, and reached within {1 - self.reaches:.2g}{' for each n' * self.for_each}"
+
+    def holds(self, before: Any, after: Any) -> bool:
+        """Return whether the relation holds at every number of keys and deviation, as sharply as stated."""
+        points = list(product(KEYS, DEVIATIONS))
+        if self.relation == "=":
+            return Quadrature().holds(before, after) and all(_agree(before, after, *at) for at in points)
+        gap = after - before if self.relation == "≤" else before - after
+        kept = (row_mean(gap, *at) for at in points)
+        if not all(one.value > one.error for one in kept):
+            return False
+        return (min if self.for_each else max)(self.tightness(before, after)) >= self.reaches
+
+    def tightness(self, before: Any, after: Any) -> tuple[float, ...]:
+        """Return the ratio of the smaller side to the larger, from ``base``, at the best σ of each n."""
+        return tuple(max(self._ratio(before, after, keys, one) for one in DEVIATIONS) for keys in KEYS)
+
+    def _ratio(self, before: Any, after: Any, keys: int, deviation: float) -> float:
+        one, other = (row_mean(side - self.base, keys, deviation).value for side in (before, after))
+        small, large = sorted((abs(one), abs(other)))
+        return small / large if one * other > 0 else 0.0
+
+
+def _agree(before: Any, after: Any, keys: int, deviation: float) -> bool:
+    gap, *sides = (row_mean(one, keys, deviation) for one in (before - after, before, after))
+    return abs(gap.value) + gap.error <= 1e-9 * max(1e-3, *(abs(side.value) for side in sides))
+
+
+Compiled = Callable[[int, float], float]
+
+
+@cache
+def _linear(expression: Any) -> tuple[Compiled, tuple[tuple[Any, Compiled], ...]]:
+    """Return what is free of means, and each mean with its coefficient, as functions of n and σ."""
+    means = [*sorted(expression.atoms(E), key=str), LARGEST]
+    places = [Dummy() for _ in means]
+    outer = expression.xreplace(dict(zip(means, places, strict=True)))
+    slopes = [outer.diff(place) for place in places]
+    if any(slope.has(*places) for slope in slopes):
+        raise ValueError(f"{expression} is not linear in its expectations")
+    rest = outer.xreplace(dict.fromkeys(places, S.Zero))
+    compiled = [function((n, sigma), one) for one in (rest, *slopes)]
+    return compiled[0], tuple(
+        (mean, slope)
+        for mean, slope, of_mean in zip(means, compiled[1:], slopes, strict=True)
+        if of_mean != 0
+    )
+
+
+def _mean(mean: Any, keys: int, deviation: float) -> Approximation:
+    """Return the value of an expectation, or of ``LARGEST``."""
+    if mean == LARGEST:
+        return mean_largest(keys)
+    (argument,) = mean.args
+    if argument == largest:
+        return mean_largest(keys).times(deviation)
+    total = Approximation(0.0, 0.0)
+    for coefficient, factors, log_total in _monomials(argument):
+        for exponents in _merged(factors):
+            one = _of_keys(exponents, keys, deviation, log_total=log_total)
+            total += one.times(coefficient)
+    return total
+
+
+def _of_keys(exponents: Exponents, keys: int, deviation: float, *, log_total: bool) -> Approximation:
+    if exponents:
+        return mean_product(tuple(sorted(exponents)), keys, deviation, log_total=log_total)
+    return mean_log_total(keys, deviation) if log_total else Approximation(1.0, 0.0)
+
+
+@cache
+def _monomials(argument: Any) -> tuple[tuple[float, Exponents, bool], ...]:
+    """Return the terms of a polynomial in power sums and ln Z: coefficient, exponents, whether ln Z occurs."""
+    found = []
+    for term in Add.make_args(expand(_in_power_sums(argument))):
+        coefficient, logs = 1.0, 0
+        factors: list[tuple[int, int]] = []
+        for factor in Mul.make_args(term):
+            base, power = factor.as_base_exp()
+            if isinstance(base, _POWER_SUM):
+                factors += [(int(base.args[0]), int(base.args[1]))] * int(power)
+            elif base == _LOG_TOTAL:
+                logs += int(power)
+            else:
+                coefficient *= float(factor)
+        if logs > 1 or (factors and not any(weight for weight, _ in factors)):
+            raise ValueError(f"no one-dimensional integral is known for the mean of {term}")
+        found.append((coefficient, tuple(factors), bool(logs)))
+    return tuple(found)
+
+
+def _in_power_sums(expression: Any) -> Any:
+    """Return an expression of sums over keys as one of power sums and ln Z."""
+    if isinstance(expression, Sum):
+        ((index, low, high),) = expression.limits
+        if (low, high) != (S.One, n):
+            raise ValueError(f"{expression} does not run over all keys")
+        inside = expand(_in_power_sums(expression.function))
+        return Add(*(_power_sum(term, index) for term in Add.make_args(inside)))
+    if isinstance(expression, log) and isinstance(expression.args[0], Indexed):
+        (weight,) = expression.args
+        (index,) = weight.indices
+        return s[index] - _LOG_TOTAL
+    if expression == log(Sum(exp(s[i]), (i, 1, n))):
+        return _LOG_TOTAL
+    if expression.args and not isinstance(expression, Indexed):
+        return expression.func(*map(_in_power_sums, expression.args))
+    return expression
+
+
+def _power_sum(term: Any, index: Any) -> Any:
+    """Return the sum over ``index`` of one term, as what does not depend on it times a power sum."""
+    rest, exponents = S.One, {p: 0, s: 0}
+    for factor in Mul.make_args(term):
+        base, power = factor.as_base_exp()
+        if index not in factor.free_symbols:
+            rest *= factor
+        elif isinstance(base, Indexed) and base.base in exponents:
+            exponents[base.base] += int(power)
+        else:
+            raise ValueError(f"{factor} is no power of a weight or of a score")
+    return rest * _POWER_SUM(exponents[p], exponents[s])
+
+
+def _merged(factors: Exponents) -> Iterator[Exponents]:
+    """Yield the ways in which the keys of several sums may coincide; those that do add their exponents."""
+    if not factors:
+        yield ()
+        return
+    (weight, score), *others = factors
+    for rest in _merged(tuple(others)):
+        yield ((weight, score), *rest)
+        for place, (one, other) in enumerate(rest):
+            yield (*rest[:place], (one + weight, other + score), *rest[place + 1 :])
