@@ -18,6 +18,7 @@ import numpy as np
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
+from tests.montecarlo.samples import groups_of
 from verify.designs import prediction, score_cell
 from verify.evidence import Calibration, Counted, Settings, Verdict
 from verify.measure import measure
@@ -115,6 +116,7 @@ def _sample(cell: Cell, values: np.ndarray) -> Sample:
         values.mean(axis=0),
         products.sum(axis=0) / (n - 1),
         np.einsum("bij,bk->ijk", products, moved) / n,
+        groups_of(values),
     )
 
 

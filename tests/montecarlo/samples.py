@@ -8,7 +8,7 @@ import numpy as np
 from scipy import stats
 
 from tests.strategies import FALSE_ALARM
-from verify.montecarlo.blocks import Sample
+from verify.montecarlo.blocks import GROUPS, Sample
 
 if TYPE_CHECKING:
     from verify.montecarlo.components import Array
@@ -23,7 +23,15 @@ def sample_of(values: Array, scores: int = 1) -> Sample:
     centred = values - mean
     third = np.einsum("bi,bj,bk->ijk", centred, centred, centred) / len(values)
     covariance = np.atleast_2d(np.cov(values.T))
-    return Sample(len(values), 2 * len(values), scores * len(values), mean, covariance, third)
+    counted = (len(values), 2 * len(values), scores * len(values))
+    return Sample(*counted, mean, covariance, third, groups_of(values))
+
+
+def groups_of(values: Array) -> Array:
+    """Return the means of the groups that these block vectors are dealt to in turn."""
+    if len(values) < GROUPS:
+        return np.zeros((0, 0))
+    return np.array([values[first::GROUPS].mean(axis=0) for first in range(GROUPS)])
 
 
 def at_least(successes: int, trials: int, promised: float) -> bool:

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from tests.montecarlo.samples import groups_of
 from tests.strategies import FALSE_ALARM, examples
 from verify.montecarlo.blocks import Cell, Sums, draw
 from verify.montecarlo.components import EXPONENTIAL, NORMAL
@@ -49,7 +50,7 @@ def same(one: Sums, other: Sums) -> bool:
     """Return whether two sums are the same, bit for bit."""
     return one.count == other.count and all(
         np.array_equal(getattr(one, name), getattr(other, name))
-        for name in ("shift", "first", "second", "third")
+        for name in ("shift", "first", "second", "third", "groups")
     )
 
 
@@ -63,8 +64,9 @@ def test_moments_equal_those_of_all_blocks(cell: Cell) -> None:
     assert sample.scores == len(values) * cell.sampler.scores
     assert np.allclose(sample.mean, values.mean(axis=0), rtol=1e-12)
     if cell.sampler.order == 1:
-        assert sample.covariance.size == sample.third.size == 0
+        assert sample.covariance.size == sample.third.size == sample.groups.size == 0
         return
+    assert np.allclose(sample.groups, groups_of(values), rtol=1e-12)
     assert np.allclose(sample.covariance, np.cov(values.T), rtol=1e-9)
     centred = values - values.mean(axis=0)
     third = np.einsum("bi,bj,bk->ijk", centred, centred, centred) / len(values)
@@ -84,6 +86,7 @@ def test_moments_for_any_shift(seed: int, count: int, shift: float, size: int) -
         moved.sum(axis=0),
         np.einsum("bi,bj->ij", moved, moved),
         np.einsum("bi,bj,bk->ijk", moved, moved, moved),
+        np.zeros((0, 0)),
     )
     sample = sums.sample(Cell("any", (), ScoreMatrices(1, 1, NORMAL, NORMAL)))
     centred = values - values.mean(axis=0)

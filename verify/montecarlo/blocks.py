@@ -2,12 +2,13 @@
 
 A sampler draws blocks and reduces each to a small vector of statistics. Blocks are drawn in batches, each
 with its own stream, and their power sums are added in the order of the batches, so the result is the same
-for any number of workers.
+for any number of workers. Beside the sums over all blocks stand those over a fixed number of groups, whose
+scatter shows what moments estimated from the same blocks cannot.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
 _BATCH_COORDINATES = 1 << 17
 """Coordinates drawn per batch: two arrays of 0.5 MiB stay in the processor's cache."""
+
+
+GROUPS = 128
+"""Groups that blocks are dealt to in turn; as many as the fewest blocks that are ever judged."""
 
 
 class BlockSampler(Protocol):
@@ -71,7 +76,8 @@ class Sample:
     """What is kept of the blocks drawn: their number and their joint moments up to order three.
 
     ``mean`` has shape (k,), ``covariance`` (k, k), ``third`` (k, k, k); the last two are central and are
-    empty for a sampler of order 1.
+    empty for a sampler of order 1. ``groups`` are the means of the blocks' groups, shape (GROUPS, k), which
+    differ in size by one block at most; empty where not every group has a block, and for order 1.
     """
 
     blocks: int
@@ -80,17 +86,22 @@ class Sample:
     mean: Array
     covariance: Array
     third: Array
+    groups: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
 
 @dataclass(frozen=True)
 class Sums:
-    """Power sums of block vectors about a fixed ``shift``, near the mean so that nothing cancels."""
+    """Power sums of block vectors about a fixed ``shift``, near the mean so that nothing cancels.
+
+    ``groups`` are the first-order sums of each group alone, shape (GROUPS, k).
+    """
 
     shift: Array
     count: int
     first: Array
     second: Array
     third: Array
+    groups: Array
 
     def plus(self, other: Sums) -> Sums:
         """Return the sums over both sets of blocks; both must have the same shift."""
@@ -100,6 +111,7 @@ class Sums:
             self.first + other.first,
             self.second + other.second,
             self.third + other.third,
+            self.groups + other.groups,
         )
 
     def sample(self, cell: Cell) -> Sample:
@@ -118,7 +130,15 @@ class Sums:
                 + 2 * np.einsum("i,j,k->ijk", offset, offset, offset)
             )
         sampler = cell.sampler
-        return Sample(n, n * sampler.coordinates, n * sampler.scores, self.shift + offset, second, third)
+        counted = (n * sampler.coordinates, n * sampler.scores)
+        return Sample(n, *counted, self.shift + offset, second, third, self._group_means())
+
+    def _group_means(self) -> Array:
+        if not self.groups.size or self.count < GROUPS:
+            return np.zeros((0, 0))
+        sizes = (self.count + GROUPS - 1 - np.arange(GROUPS)) // GROUPS
+        means: Array = self.shift + self.groups / sizes[:, None]
+        return means
 
 
 def draw(
@@ -140,7 +160,8 @@ def draw(
         so_far = _empty(shift, cell.sampler.order)
 
     def one(batch: int) -> Sums:
-        return _sums(cell.sampler.sample(stream(seed, claim, cell.id, batch), size), so_far.shift, order)
+        values = cell.sampler.sample(stream(seed, claim, cell.id, batch), size)
+        return _sums(values, so_far.shift, order, batch * size)
 
     order = cell.sampler.order
     total = so_far
@@ -152,15 +173,27 @@ def draw(
 
 def _empty(shift: Array, order: int) -> Sums:
     k = shift.size
-    second, third = ((k, k), (k, k, k)) if order == 3 else ((0, 0), (0, 0, 0))
-    return Sums(shift, 0, np.zeros(k), np.zeros(second), np.zeros(third))
+    shapes = ((k, k), (k, k, k), (GROUPS, k)) if order == 3 else ((0, 0), (0, 0, 0), (0, 0))
+    second, third, groups = map(np.zeros, shapes)
+    return Sums(shift, 0, np.zeros(k), second, third, groups)
 
 
-def _sums(values: Array, shift: Array, order: int) -> Sums:
+def _sums(values: Array, shift: Array, order: int, before: int) -> Sums:
+    """Return the sums over ``values``, the blocks that follow on ``before`` others."""
     empty = _empty(shift, order)
     moved = values - shift
     if order == 1:
-        return Sums(shift, len(values), moved.sum(axis=0), empty.second, empty.third)
+        return Sums(shift, len(values), moved.sum(axis=0), empty.second, empty.third, empty.groups)
     products = np.einsum("bi,bj->bij", moved, moved)
     third = np.tensordot(products, moved, axes=(0, 0))
-    return Sums(shift, len(values), moved.sum(axis=0), products.sum(axis=0), third)
+    groups = _dealt(moved, before % GROUPS)
+    return Sums(shift, len(values), moved.sum(axis=0), products.sum(axis=0), third, groups)
+
+
+def _dealt(values: Array, first: int) -> Array:
+    """Return the sums of ``values`` dealt to the groups in turn, the first of them to group ``first``."""
+    rounds = -(-(first + len(values)) // GROUPS)
+    places = np.zeros((rounds * GROUPS, values.shape[1]))
+    places[first : first + len(values)] = values
+    sums: Array = places.reshape(rounds, GROUPS, -1).sum(axis=0)
+    return sums

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from verify.montecarlo.estimands import Goal
 
 
+OFF_GRID = "the grid does not hold the interval of the quantile: widen the grid, or draw more blocks"
+"""Why a quantile is in doubt."""
+
+
 @dataclass(frozen=True)
 class DistanceToLaw:
     """The largest gap between the measured and a given distribution function at the sampler's grid.
@@ -116,7 +120,9 @@ class Quantile:
         high = self.grid[above[0]] if held else self.grid[-1]
         value = min(max(float(np.interp(self.level, shares, self.grid)), low), high)
         error = (high - low) / (2 * intervals.student_quantile(alpha, sample.blocks))
-        return Measured(value, error, (low, high), sample.blocks, sample.coordinates, reliable=held)
+        return Measured(
+            value, error, (low, high), sample.blocks, sample.coordinates, doubt="" if held else OFF_GRID
+        )
 
     def blocks_needed(self, goal: Goal, pilot: Sample | None) -> int | None:
         """Return the blocks that reach ``goal``; the pilot tells the density at the quantile."""

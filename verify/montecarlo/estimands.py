@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-import numpy as np
-
-from verify.montecarlo import intervals
+from verify.montecarlo import groups, intervals
 from verify.montecarlo.differentiate import complex_step
+from verify.montecarlo.groups import Linearised
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +23,9 @@ MIN_BLOCKS = 128
 SKEWNESS_CAP = 32
 """Skewness may raise a planned sample by this factor and no further; the looks may double it as often."""
 
+OF_GROUPS = "the means of groups of blocks, whatever the blocks' skewness"
+"""What an interval rests on where skewness makes the usual one fail."""
+
 PILOT_BLOCKS = 1024
 """Blocks that tell variance and skewness where neither is derived; the planned sample goes on from them."""
 
@@ -34,7 +36,8 @@ class Measured:
 
     ``model_error`` is the standard error from the derived block variance, where there is one.
     ``skewness`` is that of the estimate where the interval corrects for it, 0 where a derived variance
-    makes that needless; ``reliable`` is False where it is too large for the level.
+    makes that needless. ``doubt`` says why the interval cannot be trusted and what would help, nothing where
+    it can; ``basis`` names the interval where it is not the usual one.
     """
 
     value: float
@@ -44,7 +47,18 @@ class Measured:
     coordinates: int
     model_error: float | None = None
     skewness: float = 0.0
-    reliable: bool = True
+    doubt: str = ""
+    basis: str = ""
+
+    @property
+    def reliable(self) -> bool:
+        """Whether the interval holds at its level."""
+        return not self.doubt
+
+
+def too_skewed(needed: int) -> str:
+    """Return why an interval is in doubt for skewness, and from how many blocks on it would not be."""
+    return f"the blocks are too skewed for an interval at this level; about {needed:,} of them would do"
 
 
 @dataclass(frozen=True)
@@ -115,27 +129,38 @@ class Smooth:
 
     def measure(self, sample: Sample, alpha: float) -> Measured:
         """Return the estimate with its interval at false-exclusion rate ``alpha``."""
-        slope = self.gradient(sample.mean)
+        linear = Linearised(sample, self.gradient(sample.mean))
         value = self.value(sample.mean)
-        variance = float(slope @ sample.covariance @ slope)
-        error = math.sqrt(variance / sample.blocks)
-        quantile = intervals.student_quantile(alpha, sample.blocks)
+        plain = Measured(value, linear.error, (value, value), sample.blocks, sample.coordinates)
         if self.block_variance is None:
-            skewness = self._skewness(sample, slope)
-            interval = intervals.skewness_corrected(value, error, skewness, sample.blocks, quantile)
-            of_mean = skewness / math.sqrt(sample.blocks)
-            # Blocks that all agree may have missed a rare event: no spread is no information.
-            reliable = variance > 0 and intervals.is_reliable(of_mean, alpha)
-            return Measured(
-                value, error, interval, sample.blocks, sample.coordinates, skewness=of_mean, reliable=reliable
-            )
-        z = intervals.normal_quantile(alpha)
+            return self._without_model(plain, linear, alpha)
+        quantile, z = intervals.student_quantile(alpha, sample.blocks), intervals.normal_quantile(alpha)
         interval = intervals.hull(
-            intervals.studentised(value, error, quantile, positive=self.positive),
+            intervals.studentised(value, linear.error, quantile, positive=self.positive),
             intervals.scored(value, self.block_variance, sample.blocks, z, positive=self.positive),
         )
-        model = math.sqrt(self.block_variance / sample.blocks) * (abs(value) if self.positive else 1.0)
-        return Measured(value, error, interval, sample.blocks, sample.coordinates, model)
+        derived = self.block_variance * (value**2 if self.positive else 1.0)
+        model = math.sqrt(derived / sample.blocks)
+        doubt = groups.contradiction(linear, derived)
+        return replace(plain, interval=interval, model_error=model, doubt=doubt)
+
+    @staticmethod
+    def _without_model(plain: Measured, linear: Linearised, alpha: float) -> Measured:
+        """Return what is measured where no variance of a block is derived."""
+        if not plain.error > 0:
+            return replace(plain, doubt="all blocks agree, so a rare event may have been missed")
+        skewed = replace(plain, skewness=linear.skewness / math.sqrt(plain.blocks))
+        quantile = intervals.student_quantile(alpha, plain.blocks)
+        usual = intervals.skewness_corrected(
+            plain.value, plain.error, linear.skewness, plain.blocks, quantile
+        )
+        if intervals.is_reliable(skewed.skewness, alpha):
+            return replace(skewed, interval=usual)
+        wider = groups.interval(linear, alpha)
+        if wider is None:
+            return replace(skewed, interval=usual, doubt=too_skewed(groups.blocks_needed(linear, alpha)))
+        ends = (plain.value + wider[0], plain.value + wider[1])
+        return replace(skewed, interval=ends, basis=OF_GROUPS)
 
     def blocks_needed(self, goal: Goal, pilot: Sample | None) -> int | None:
         """Return the blocks that reach ``goal``, or None if that takes a pilot sample to know."""
@@ -144,10 +169,10 @@ class Smooth:
             unit = goal.prediction**2 if self.positive else 1.0
             variance = self.block_variance * unit
         elif pilot is not None:
-            slope = self.gradient(pilot.mean)
-            variance = float(slope @ pilot.covariance @ slope)
+            linear = Linearised(pilot, self.gradient(pilot.mean))
+            variance = linear.variance
             # A pilot's skewness is rough, and the next look's level is four times smaller.
-            for_skewness = 2 * intervals.least_blocks(self._skewness(pilot, slope), goal.alpha)
+            for_skewness = 2 * intervals.least_blocks(linear.skewness, goal.alpha)
         else:
             return None
         # The upper bound of a positive quantity lies further off than the lower one.
@@ -156,12 +181,6 @@ class Smooth:
         for_width = max(MIN_BLOCKS, math.ceil(variance * (goal.deviations() / width) ** 2))
         # Where the tails are so heavy that even this many are not reliable, undecided is the honest end.
         return max(for_width, min(for_skewness, SKEWNESS_CAP * for_width))
-
-    @staticmethod
-    def _skewness(sample: Sample, slope: Array) -> float:
-        variance = float(slope @ sample.covariance @ slope)
-        third = float(np.einsum("ijk,i,j,k->", sample.third, slope, slope, slope))
-        return third / variance**1.5 if variance > 0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -183,8 +202,15 @@ class Ratio:
         value = top.value / bottom.value
         interval = (top.interval[0] / bottom.interval[1], top.interval[1] / bottom.interval[0])
         error = value * (top.error / top.value + bottom.error / bottom.value)
-        reliable = top.reliable and bottom.reliable
-        return Measured(value, error, interval, sample.blocks, sample.coordinates, reliable=reliable)
+        counted = (sample.blocks, sample.coordinates)
+        return Measured(
+            value,
+            error,
+            interval,
+            *counted,
+            doubt=top.doubt or bottom.doubt,
+            basis=top.basis or bottom.basis,
+        )
 
     def blocks_needed(self, goal: Goal, pilot: Sample | None) -> int | None:
         """Return the blocks at which both estimands are known to half the relative width of ``goal``."""

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 from verify.montecarlo import intervals
-from verify.montecarlo.estimands import Measured
+from verify.montecarlo.estimands import Measured, too_skewed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -111,15 +111,20 @@ class WeightedFit:
         skewness: float,
         alpha: float,
     ) -> Measured:
+        total = sum(p.blocks for p in points)
+        # Skewness averages out in a fit; what else casts doubt on a point does not.
+        doubt = next((p.doubt for p in points if p.doubt and not p.skewness), "")
+        if not doubt and not intervals.is_reliable(skewness, alpha):
+            doubt = too_skewed(total * intervals.least_blocks(skewness, alpha))
         return Measured(
             value,
             error,
             interval,
-            blocks=sum(p.blocks for p in points),
+            blocks=total,
             coordinates=sum(p.coordinates for p in points),
             model_error=model,
             skewness=skewness,
-            reliable=intervals.is_reliable(skewness, alpha),
+            doubt=doubt,
         )
 
 

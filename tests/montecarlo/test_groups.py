@@ -1,0 +1,181 @@
+"""Groups of blocks: an interval for skewed blocks that covers, and derived variances that are found wrong."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tests.montecarlo.samples import at_least, sample_of
+from verify.montecarlo import groups, intervals
+from verify.montecarlo.blocks import GROUPS
+from verify.montecarlo.estimands import OF_GROUPS, component
+from verify.montecarlo.groups import Linearised
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from verify.montecarlo.components import Array
+
+HEAVY: dict[str, tuple[Callable[[np.random.Generator, int], Array], float]] = {
+    "exponential": (lambda rng, n: rng.exponential(size=n), 1.0),
+    "lognormal": (lambda rng, n: rng.lognormal(0, 1, n), math.exp(0.5)),
+    "lognormal, wide": (lambda rng, n: rng.lognormal(0, 1.5, n), math.exp(1.125)),
+    "squared exponential": (lambda rng, n: rng.exponential(size=n) ** 2, 2.0),
+    "mirrored": (lambda rng, n: -(rng.exponential(size=n) ** 2), -2.0),
+    "Pareto, five moments": (lambda rng, n: rng.pareto(5, n), 0.25),
+    "rare ones": (lambda rng, n: (rng.random(n) < 0.01).astype(float), 0.01),
+    "two sizes": (lambda rng, n: np.where(rng.random(n) < 0.02, 10.0, 0.1) * rng.normal(1, 1, n), 0.298),
+}
+"""Laws of blocks with their means; all but the first have skewnesses from 4 to 40."""
+
+
+def linear(values: Array) -> Linearised:
+    """Return blocks of one number each, as they are."""
+    return Linearised(sample_of(values[:, None]), np.ones(1))
+
+
+def missed(name: str, count: int, alpha: float) -> tuple[int, int]:
+    """Return how many of ``count`` samples have an interval, and how many of these miss the mean."""
+    draw, truth = HEAVY[name]
+    rng = np.random.default_rng([20170612, len(name)])
+    blocks = groups.blocks_needed(linear(draw(rng, 1 << 16)), alpha)
+    held = out = 0
+    for _ in range(count):
+        blocks_drawn = draw(rng, blocks)
+        found = groups.interval(linear(blocks_drawn), alpha)
+        if found is not None:
+            held += 1
+            out += not found[0] <= truth - blocks_drawn.mean() <= found[1]
+    return held, out
+
+
+class TestInterval:
+    """The interval that needs no skewness."""
+
+    @pytest.mark.parametrize("name", ["exponential", "lognormal", "rare ones"])
+    def test_covers(self, name: str) -> None:
+        """Where there are blocks enough for an interval it holds the mean as often as it says."""
+        held, out = missed(name, 60, 0.05)
+        assert held >= 10
+        assert at_least(held - out, held, 0.95)
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("name", HEAVY)
+    def test_covers_heavy_tails_at_small_levels(self, name: str) -> None:
+        """At 99.9% over 2000 samples no more miss than the exact bound allows; and most have an interval."""
+        held, out = missed(name, 2000, 1e-3)
+        assert held >= 500
+        assert at_least(held - out, held, 0.999)
+
+    def test_needs_far_fewer_blocks_than_the_correction(self) -> None:
+        """At the level of a run's check, blocks of skewness 6 are decided with a fiftieth of the blocks."""
+        skewed = linear(np.random.default_rng(3).lognormal(0, 1, 1 << 15))
+        assert groups.blocks_needed(skewed, 6e-7) < intervals.least_blocks(skewed.skewness, 6e-7) / 50
+
+    def test_none_without_blocks_enough(self) -> None:
+        """Too few blocks for the skewness seen, or for any group at all, give no interval."""
+        rng = np.random.default_rng(4)
+        few = linear(rng.exponential(size=GROUPS - 1))
+        assert not few.groups.size
+        assert groups.interval(few, 0.05) is None
+        values = rng.lognormal(0, 2, 4096)
+        assert groups.blocks_needed(linear(values), 1e-3) > 4096
+        assert groups.interval(linear(values), 1e-3) is None
+
+    def test_none_at_a_level_that_groups_cannot_reach(self) -> None:
+        """All group means lie on one side of their medians with probability 2^-127."""
+        assert groups.interval(linear(np.random.default_rng(5).normal(size=1 << 14)), 1e-40) is None
+
+    def test_shrinks_with_the_root_of_the_blocks(self) -> None:
+        """Sixteen times the blocks make it a quarter as wide; about 30 standard errors either way."""
+        rng = np.random.default_rng(6)
+        narrow, wide = (linear(rng.normal(size=n)) for n in (1 << 18, 1 << 14))
+        widths = []
+        for one in (narrow, wide):
+            found = groups.interval(one, 6e-7)
+            assert found is not None
+            widths.append(found[1] - found[0])
+            assert 45 < widths[-1] / one.error < 75
+        assert widths[1] / widths[0] == pytest.approx(4, rel=0.1)
+
+    def test_takes_over_where_skewness_is_too_large(self) -> None:
+        """An estimate says what its interval rests on, and only then is it another than the usual one."""
+        rng = np.random.default_rng(7)
+        skewed, even = rng.lognormal(0, 1, (1 << 17, 1)), rng.normal(size=(1 << 12, 1))
+        of_skewed, of_even = (component(0).measure(sample_of(v), 6e-7) for v in (skewed, even))
+        assert (of_skewed.basis, of_even.basis) == (OF_GROUPS, "")
+        assert of_skewed.reliable
+        assert of_skewed.interval[0] < math.exp(0.5) < of_skewed.interval[1]
+        found = groups.interval(linear(skewed[:, 0]), 6e-7)
+        assert found is not None
+        assert of_skewed.interval == pytest.approx([of_skewed.value + end for end in found])
+
+    def test_a_doubt_says_how_many_blocks_would_help(self) -> None:
+        """Below them nothing is judged; the reason names their number."""
+        values = np.random.default_rng(8).lognormal(0, 1, (2048, 1))
+        found = component(0).measure(sample_of(values), 6e-7)
+        needed = groups.blocks_needed(linear(values[:, 0]), 6e-7)
+        assert not found.reliable
+        assert f"{needed:,} of them would do" in found.doubt
+
+
+class TestUnderrating:
+    """The bound of how often a sampled variance is far too small."""
+
+    @pytest.mark.parametrize(
+        ("law", "kurtosis"), [(stats.expon, 9.0), (stats.norm, 3.0), (stats.gamma(0.5), 15.0)]
+    )
+    def test_is_kept(self, law: stats.rv_continuous, kurtosis: float) -> None:
+        """A sampled variance of 40 blocks is half the true one or less at most as often as the bound says."""
+        drawn = law.rvs(size=(4000, 40), random_state=np.random.default_rng(9))
+        seen = int(np.sum(drawn.var(axis=1, ddof=1) <= law.var() / 2))
+        allowed = groups.underrating(40, kurtosis, 0.5)
+        assert at_least(4000 - seen, 4000, 1 - allowed)
+
+    def test_inverts_to_the_blocks_needed(self) -> None:
+        """With the blocks said to be needed, the deviation is doubled in vain with half the rate at most."""
+        skewed = linear(np.random.default_rng(10).exponential(size=4096))
+        needed = groups.blocks_needed(skewed, 1e-6)
+        assert groups.underrating(needed, skewed.kurtosis_provided, 0.25) <= 0.5e-6
+        assert groups.underrating(needed - 1, skewed.kurtosis_provided, 0.25) > 0.5e-6
+
+
+class TestContradiction:
+    """A derived block variance against the sampled one."""
+
+    @pytest.mark.parametrize("blocks", [GROUPS, 1000, 20_000])
+    @pytest.mark.parametrize("name", ["exponential", "lognormal"])
+    def test_a_right_variance_stands(self, name: str, blocks: int) -> None:
+        """None of 200 samples contradicts the true variance, however skewed the blocks."""
+        draw, _ = HEAVY[name]
+        truth = {"exponential": 1.0, "lognormal": math.e * (math.e - 1)}[name]
+        rng = np.random.default_rng(blocks)
+        assert not any(groups.contradiction(linear(draw(rng, blocks)), truth) for _ in range(200))
+
+    @pytest.mark.parametrize("wrong", [0.1, 0.03, 0.01, 1e-4])
+    @pytest.mark.parametrize("blocks", [GROUPS, 4096])
+    def test_too_small_a_variance_is_found(self, wrong: float, blocks: int) -> None:
+        """A variance ten and more times too small is found in at least nine of ten samples, at any size."""
+        rng = np.random.default_rng(11)
+        found = [groups.contradiction(linear(rng.normal(size=blocks)), wrong) for _ in range(50)]
+        assert sum(map(bool, found)) >= 45
+        assert "derived block variance or the sampler is wrong" in max(found)
+
+    @pytest.mark.parametrize("wrong", [10.0, 100.0])
+    def test_too_large_a_variance_is_found(self, wrong: float) -> None:
+        """A variance ten and more times too large is found in a sample of a thousand blocks."""
+        rng = np.random.default_rng(12)
+        assert all(groups.contradiction(linear(rng.exponential(size=4096)), wrong) for _ in range(20))
+
+    def test_casts_doubt_on_the_estimate(self) -> None:
+        """An estimate whose model is contradicted decides nothing; its own model leaves it in order."""
+        sample = sample_of(np.random.default_rng(13).normal(5, 1, (1000, 1)))
+        assert component(0, block_variance=1.0).measure(sample, 1e-6).reliable
+        for wrong in (0.02, 30.0):
+            found = component(0, block_variance=wrong).measure(sample, 1e-6)
+            assert not found.reliable
+            assert "times the derived one" in found.doubt
