@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from verify import evidence
+from verify.escapes import CONTROLS
 from verify.evidence import Outcome, Proof, Verdict
 from verify.montecarlo.components import STANDARD_LAWS, UNIT_INTERVAL
 from verify.montecarlo.estimands import Measured
@@ -60,7 +61,12 @@ def measured(value: float, error: float, blocks: int = 1000, **others: Any) -> M
     return Measured(value, error, (value - 5 * error, value + 5 * error), blocks, 10 * blocks, **others)
 
 
-_TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12)
+# Any sign that a record may hold; what stands between dollar signs would have to be a formula.
+_SIGNS = st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"], exclude_characters="$").filter(
+    lambda sign: not CONTROLS.search(sign)
+)
+_TEXTS = st.text(_SIGNS, min_size=1, max_size=12)
+_FORMULAS = st.sampled_from(["", "d_k", r"\frac{7 d}{144}", r"\sqrt{d} \cdot x^{2}", r"\left\{a, b\right\}"])
 _SLUGS = st.from_regex(r"[a-z0-9]{1,6}(-[a-z0-9]{1,4}){0,2}", fullmatch=True)
 _NUMBERS = floats(-1e300, 1e300)
 _PAIRS = st.tuples(_NUMBERS, _NUMBERS)
@@ -73,54 +79,58 @@ def _some(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.lists(strategy, max_size=2).map(tuple)
 
 
-CHECKS = st.builds(
+def _named(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Return a few records of different ids."""
+    return st.lists(strategy, max_size=2, unique_by=lambda one: one.id).map(tuple)
+
+
+def _findings(kind: type[evidence.Check | evidence.Control], **more: Any) -> st.SearchStrategy[Any]:
+    """Return findings whose numbers fit: the estimate lies in its interval, the prediction in its band."""
+    three = st.tuples(_NUMBERS, _NUMBERS, _NUMBERS).map(sorted)
+
+    def fitting(inside: list[float], around: list[float], relation: str) -> dict[str, Any]:
+        band = (None if relation == "≤" else around[0], None if relation == "≥" else around[2])
+        numbers = {"interval": (inside[0], inside[2]), "estimate": inside[1]}
+        return {**numbers, "prediction": around[1], "band": band, "relation": relation}
+
+    together = st.builds(fitting, three, three, st.sampled_from("=≤≥"))
+    rest = st.fixed_dictionaries(
+        {"cell": _CELLS, "verdict": _VERDICTS, "blocks": _COUNTS, "draws": _COUNTS, **more}
+    )
+    return st.builds(lambda one, other: kind(**one, **other), together, rest)
+
+
+CHECKS = _findings(
     evidence.Check,
-    id=_SLUGS,
+    id=_SLUGS.map("check-{}".format),
     quantity=_TEXTS,
     method=st.sampled_from(["monte-carlo", "fit", "exact"]),
-    cell=_CELLS,
-    prediction=_NUMBERS,
-    prediction_latex=_TEXTS,
-    estimate=_NUMBERS,
-    standard_error=_NUMBERS,
-    interval=_PAIRS,
+    prediction_latex=_FORMULAS,
+    standard_error=floats(0, 1e300),
     level=floats(0, 1),
-    tolerance=_NUMBERS,
+    tolerance=floats(0, 1e300),
     tolerance_of=_TEXTS,
-    band=_PAIRS,
-    verdict=_VERDICTS,
     looks=_COUNTS,
-    blocks=_COUNTS,
-    draws=_COUNTS,
 )
 
-CONTROLS = st.builds(
-    evidence.Control,
-    id=_SLUGS,
-    what=_TEXTS,
-    cell=_CELLS,
-    prediction=_NUMBERS,
-    estimate=_NUMBERS,
-    interval=_PAIRS,
-    band=_PAIRS,
-    verdict=_VERDICTS,
-    power=floats(0, 1),
-    blocks=_COUNTS,
-    draws=_COUNTS,
+WRONG_VERSIONS = _findings(
+    evidence.Control, id=_SLUGS.map("wrong-{}".format), what=_TEXTS, power=floats(0, 1)
 )
 
 _STEPS = st.builds(
-    evidence.Step, latex=_TEXTS, plain=_TEXTS, rule=_TEXTS, checked_by=_TEXTS, holds=st.booleans()
+    evidence.Step, latex=_FORMULAS, plain=_TEXTS, rule=_TEXTS, checked_by=_TEXTS, holds=st.booleans()
 )
 
 DERIVATIONS = st.builds(
     evidence.DerivationRecord,
     status=st.sampled_from(Proof),
-    subject=_TEXTS,
+    subject=_FORMULAS,
     result=_TEXTS,
-    latex=_TEXTS,
+    latex=_FORMULAS,
     routes=_some(
-        st.builds(evidence.Route, title=_TEXTS, start_latex=_TEXTS, start_plain=_TEXTS, steps=_some(_STEPS))
+        st.builds(
+            evidence.Route, title=_TEXTS, start_latex=_FORMULAS, start_plain=_TEXTS, steps=_some(_STEPS)
+        )
     ),
     agreement=_TEXTS,
     reason=_TEXTS,
@@ -128,26 +138,37 @@ DERIVATIONS = st.builds(
 
 CLAIM_RECORDS = st.builds(
     evidence.ClaimRecord,
-    id=_SLUGS,
+    id=_SLUGS.filter(lambda name: name not in evidence.RESERVED),
     chapter=_SLUGS,
     chapter_title=_TEXTS,
     title=_TEXTS,
     statement=_TEXTS,
     meaning=_TEXTS,
     assumptions=_some(st.builds(evidence.Assumption, id=_SLUGS, text=_TEXTS)),
-    references=_some(st.builds(evidence.Reference, key=_TEXTS, text=_TEXTS, url=st.none() | _TEXTS)),
+    references=_some(
+        st.builds(
+            evidence.Reference,
+            key=_TEXTS,
+            text=_TEXTS,
+            url=st.none() | st.just("https://example.org/a?b=c#d"),
+        )
+    ),
     verdict=_VERDICTS,
     reason=_TEXTS,
     derivation=DERIVATIONS,
-    checks=_some(CHECKS),
-    controls=_some(CONTROLS),
-    facts=_some(st.builds(evidence.Fact, id=_SLUGS, what=_TEXTS, latex=_TEXTS, value=_NUMBERS)),
+    checks=_named(CHECKS),
+    controls=_named(WRONG_VERSIONS),
+    facts=_named(
+        st.builds(
+            evidence.Fact, id=_SLUGS.map("fact-{}".format), what=_TEXTS, latex=_FORMULAS, value=_NUMBERS
+        )
+    ),
 )
 
 _STATEMENTS = st.builds(
     evidence.Statement,
     id=_SLUGS,
-    source=_SLUGS,
+    source=st.just("a-source"),
     text=_TEXTS,
     claim=st.none() | _SLUGS,
     printed=st.none() | _TEXTS,
@@ -169,7 +190,9 @@ _BUDGETS = st.builds(
 
 RUN_RECORDS = st.builds(
     evidence.RunRecord,
-    tool=st.builds(evidence.Tool, version=_TEXTS),
+    tool=st.builds(
+        evidence.Tool, version=st.from_regex(r"[0-9]\.[0-9]{1,2}([a-z]{1,3}[0-9])?", fullmatch=True)
+    ),
     run=st.builds(
         evidence.Run,
         settings=st.builds(evidence.Settings, seed=_COUNTS),
@@ -179,7 +202,7 @@ RUN_RECORDS = st.builds(
         elapsed_s=floats(0, 1e6),
         phases_s=st.dictionaries(_TEXTS, floats(0, 1e6), max_size=2),
     ),
-    claims=_some(CLAIM_RECORDS.map(lambda record: record.sealed())),
-    sources=_some(st.builds(evidence.Source, id=_SLUGS, title=_TEXTS, kind=_TEXTS)),
-    statements=_some(_STATEMENTS),
+    claims=_named(CLAIM_RECORDS.map(lambda record: record.sealed())),
+    sources=st.tuples(st.builds(evidence.Source, id=st.just("a-source"), title=_TEXTS, kind=_TEXTS)),
+    statements=_named(_STATEMENTS),
 )

@@ -136,10 +136,21 @@ DAMAGES = [
     pytest.param(
         edited(lambda c: c["run"].update(created="yesterday")), r"run\.created: .*isoformat", id="no-time"
     ),
-    pytest.param(edited(lambda c: c["claims"][0].update(title="\ud800")), r"half a character", id="half"),
+    pytest.param(
+        edited(lambda c: c["claims"][0].update(title="\ud800")),
+        r"holds the control character .ud800; remove it; run",
+        id="half",
+    ),
+    pytest.param(
+        edited(lambda c: c["run"].update(claims=["a\nb"])), r"run\.claims\.0: String", id="no-claim"
+    ),
     pytest.param(edited(lambda c: c["run"]["settings"].update(seed=7)), r"its seal does not fit", id="seed"),
     pytest.param(edited(lambda c: c.update(claims=[])), r"its seal does not fit", id="claims-left-out"),
-    pytest.param(edited(lambda c: c["claims"].append(c["claims"][0])), r"its seal does", id="claim-twice"),
+    pytest.param(
+        edited(lambda c: c["claims"].append(c["claims"][0])),
+        r"a-claim is the name of two claims; run",
+        id="claim-twice",
+    ),
     pytest.param(edited(lambda c: c.pop("seal")), r"has no seal; run", id="no-seal"),
 ]
 
@@ -169,7 +180,7 @@ def test_a_binary_file(tmp_path: Path) -> None:
     """A PDF given by mistake is no text file."""
     path = tmp_path / "report.pdf"
     path.write_bytes(b"%PDF-1.7\n\xe2\xe3\xcf\xd3")
-    with pytest.raises(ResultsError, match=r"report\.pdf: is not a text file; give"):
+    with pytest.raises(ResultsError, match=r"report\.pdf: line 2: is not text in UTF-8; give"):
         load(path)
 
 

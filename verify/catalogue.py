@@ -16,15 +16,12 @@ from pydantic import ValidationError
 import verify.claims
 from verify.claim import CHAPTERS, Claim
 from verify.errors import ClaimError, VerifyError
+from verify.evidence import RESERVED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
     from types import ModuleType
-
-
-RESERVED = frozenset(["run", "source"])
-"""What keys of citations start with that are no claim's."""
 
 
 def catalogue(files: Sequence[Path] = ()) -> dict[str, tuple[str, Claim]]:

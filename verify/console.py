@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from verify.errors import OutputError
+from verify.escapes import for_terminal, one_line
 
 PATH = click.Path(path_type=Path)
 
@@ -18,7 +19,7 @@ _UNSAID = "verify.unsaid"
 def say(text: object) -> None:
     """Print a result; if nobody can receive it any more, what is written to files must not suffer."""
     try:
-        click.echo(text)
+        click.echo(for_terminal(str(text)))
     except OSError as error:
         from verify.terminal import silence  # noqa: PLC0415 - rich is not needed otherwise
 
@@ -38,7 +39,7 @@ def end(status: int) -> None:
 def complain(text: str) -> None:
     """Print one line on standard error."""
     try:
-        click.echo(f"sdpa-verify: {' '.join(text.split())}", err=True)
+        click.echo(f"sdpa-verify: {one_line(' '.join(text.split()))}", err=True)
     except OSError:
         from verify.terminal import silence  # noqa: PLC0415
 

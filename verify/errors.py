@@ -56,4 +56,14 @@ def own_code_of(claim: str) -> Iterator[None]:
     except VerifyError:
         raise
     except Exception as error:
-        raise ClaimError(f"claim {claim}: {type(error).__name__}: {error}; mend the claim file") from error
+        raise ClaimError(f"claim {claim}: {what_is_wrong(error)}; correct the claim file") from error
+
+
+def what_is_wrong(error: Exception) -> str:
+    """Return an error in one line; of the mistakes that validation found, the place and text of the first."""
+    from pydantic import ValidationError  # noqa: PLC0415 - the command line's help does without
+
+    if not isinstance(error, ValidationError):
+        return " ".join(f"{type(error).__name__}: {error}".split())
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    return f"{'.'.join(map(str, first['loc'])) or error.title}: {first['msg']}"

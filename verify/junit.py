@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
+from verify.escapes import for_xml
 from verify.evidence import ClaimRecord, Proof, RunRecord, Verdict
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def to_junit(record: RunRecord) -> bytes:
         for name, problem, message in cases:
             case = ET.SubElement(suite, "testcase", classname=f"{claim.chapter}.{claim.id}", name=name)
             if problem:
-                ET.SubElement(case, problem, message=message)
+                ET.SubElement(case, problem, message=for_xml(message))
     ET.indent(root)
     body: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
     return body + b"\n"

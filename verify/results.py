@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from verify.errors import ResultsError
-from verify.evidence import Calibration, RunRecord, digest_of
+from verify.errors import ResultsError, what_is_wrong
+from verify.evidence import Calibration, Record, RunRecord, digest_of
+from verify.reading import MEGABYTE, Kind, read_text
 from verify.resources import folder
 
 LAST_RUN = Path("reports/results.json")
 """Where a run writes its results unless told otherwise, under the present folder."""
 
+_Record = TypeVar("_Record", bound=Record)
 SCHEMA: int = RunRecord.model_fields["schema_version"].default
 _WRITE_ANEW = "run `sdpa-verify run` to write it anew"
 _WANTED = "give a results.json that a run wrote"
+_RESULTS = Kind(32 * MEGABYTE, ResultsError, _WANTED, dash=True)
 
 
 def json_schema() -> dict[str, Any]:
@@ -27,8 +31,8 @@ def json_schema() -> dict[str, Any]:
 
 def stored_calibration() -> Calibration:
     """Return the table of the calibration study that ships with this version."""
-    text = (folder("data") / "calibration.json").read_text(encoding="utf-8")
-    return Calibration.model_validate_json(text)
+    path = folder("data") / "calibration.json"
+    return _validated(Calibration, _content(path), path)
 
 
 def present(path: Path | None) -> RunRecord:
@@ -37,33 +41,20 @@ def present(path: Path | None) -> RunRecord:
     Raises:
         ResultsError: there are none, or they cannot be read.
     """
-    return load(path or (LAST_RUN if LAST_RUN.is_file() else folder("reference") / "results.json"))
+    return load(path or (LAST_RUN if os.path.lexists(LAST_RUN) else folder("reference") / "results.json"))
 
 
 def load(path: Path) -> RunRecord:
-    """Read a results file.
+    """Read a results file of at most 32 MB; ``-`` is standard input.
 
     Raises:
-        ResultsError: it is missing, is not JSON, is cut short, or has another schema.
+        ResultsError: it is missing, no regular file, not JSON, cut short, changed, or has another schema.
     """
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8-sig"))
+        path = Path(path)
     except TypeError as error:
         raise ResultsError(f"{path!r}: is not a path; {_WANTED}") from error
-    except OSError as error:
-        raise ResultsError(f"{path}: cannot be read ({error.strerror}); {_WANTED}") from error
-    except UnicodeDecodeError as error:
-        raise ResultsError(f"{path}: is not a text file; {_WANTED}") from error
-    except json.JSONDecodeError as error:
-        raise ResultsError(
-            f"{path}: line {error.lineno}: not complete JSON ({error.msg}); {_WRITE_ANEW}"
-        ) from error
-    except (ValueError, RecursionError) as error:
-        raise ResultsError(f"{path}: is not a results file; {_WANTED}") from error
-    return _validated(content, path)
-
-
-def _validated(content: Any, path: Path) -> RunRecord:
+    content = _content(path)
     schema = content.get("schema") if isinstance(content, dict) else None
     if schema is None:
         raise ResultsError(f'{path}: has no "schema"; {_WANTED}')
@@ -72,17 +63,27 @@ def _validated(content: Any, path: Path) -> RunRecord:
             f"{path}: schema {json.dumps(schema)[:20]}, this version reads schema {SCHEMA}; "
             "install the sdpa-verify that wrote it, or run the verification again"
         )
-    try:
-        record = RunRecord.model_validate(content)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise ResultsError(f"{path}: {place}: {first['msg']}; {_WRITE_ANEW}") from error
-    try:
-        _refuse_changed(record, path)
-    except UnicodeEncodeError as error:
-        raise ResultsError(f"{path}: holds half a character; {_WRITE_ANEW}") from error
+    record = _validated(RunRecord, content, path)
+    _refuse_changed(record, path)
     return record
+
+
+def _content(path: Path) -> Any:
+    try:
+        return json.loads(read_text(path, _RESULTS).removeprefix("\ufeff"))
+    except json.JSONDecodeError as error:
+        raise ResultsError(
+            f"{path}: line {error.lineno}: not complete JSON ({error.msg}); {_WRITE_ANEW}"
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise ResultsError(f"{path}: is not a results file; {_WANTED}") from error
+
+
+def _validated(kind: type[_Record], content: Any, path: Path) -> _Record:
+    try:
+        return kind.model_validate(content)
+    except ValidationError as error:
+        raise ResultsError(f"{path}: {what_is_wrong(error)}; {_WRITE_ANEW}") from error
 
 
 def _refuse_changed(record: RunRecord, path: Path) -> None:

@@ -71,7 +71,7 @@ class PartEntry(Record):
     """
 
     text: Prose
-    claim: str = Slug
+    claim: Slug
     evidence: Annotated[str, AfterValidator(_evidence)]
     kind: Literal["says", "prints"]
     printed: Annotated[str, AfterValidator(_printed)] | None = None
@@ -94,10 +94,10 @@ class StatementEntry(Record):
     ``note`` was written for the outcome ``noted``; a run that decides otherwise gives its own reasons.
     """
 
-    id: str = Slug
+    id: Slug
     source: str
     text: Prose
-    claim: str = Slug
+    claim: Slug
     note: Prose
     noted: Outcome
     parts: tuple[PartEntry, ...] = Field(alias="part")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from verify.escapes import for_markdown, prose_for_markdown
 from verify.evidence import ClaimRecord, Outcome, Proof, RunRecord, Verdict
 
 if TYPE_CHECKING:
@@ -23,14 +24,14 @@ def _lines(record: RunRecord) -> Iterator[str]:
     yield f"## sdpa-verify: {good} of {len(record.claims)} claims hold"
     yield ""
     yield (
-        f"Version {record.tool.version}, seed {chosen.seed}, {chosen.profile} profile (tolerance "
-        f"±{chosen.tolerance:.3g}), false-alarm rate of the run {chosen.false_alarm:g}, "
+        f"Version {for_markdown(record.tool.version)}, seed {chosen.seed}, {chosen.profile} profile "
+        f"(tolerance ±{chosen.tolerance:.3g}), false-alarm rate of the run {chosen.false_alarm:g}, "
         f"{record.run.elapsed_s:.0f} s."
     )
     yield ""
     for claim in record.claims:
         if not _in_order(claim):
-            yield f"- **`{claim.id}`: {claim.verdict}.** {_cell(claim.reason)}"
+            yield f"- **`{claim.id}`: {claim.verdict}.** {prose_for_markdown(claim.reason)}"
             yield ""
     yield "| claim | derivation | measurement | checks | wrong versions refuted | digest |"
     yield "|---|---|---|--:|--:|---|"
@@ -49,7 +50,3 @@ def _lines(record: RunRecord) -> Iterator[str]:
 def _in_order(claim: ClaimRecord) -> bool:
     holds = claim.verdict in {Verdict.CONFIRMED, Verdict.APPROXIMATE}
     return holds and claim.derivation.status is not Proof.FAILED
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.replace("|", "\\|").split())

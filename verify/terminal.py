@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from verify.escapes import for_terminal
 from verify.evidence import ClaimRecord, Proof, Statement, Verdict
 from verify.runner import Progress as Listener
 
@@ -59,7 +60,7 @@ def rendering() -> Iterator[Callable[[str], None]]:
 def tell(text: str) -> None:
     """Print a line on standard error; progress that nobody can receive is no reason to stop."""
     try:
-        print(text, file=sys.stderr, flush=True)  # noqa: T201 - this is the terminal
+        print(for_terminal(text), file=sys.stderr, flush=True)  # noqa: T201 - this is the terminal
     except OSError:
         silence(sys.stderr)
 

@@ -14,9 +14,10 @@ import pytest
 from sympy import Contains, Eq, Expr, FiniteSet, Ne, S
 
 from verify import api, catalogue, runner
+from verify.escapes import pieces
 from verify.evidence import Proof, Verdict, digest_of
 from verify.montecarlo.experiment import Exact, Experiment, Fit, Prediction, Quantity, route_of
-from verify.report.latex import pieces, spoken
+from verify.report.latex import spoken
 from verify.report.math import Formulas
 from verify.report.numbers import exact
 from verify.report.parts import draw_figures

@@ -14,6 +14,7 @@ from docutils.core import publish_doctree
 from pybtex.database import parse_string
 
 from tests.report.records import record
+from verify.escapes import for_tex
 from verify.report.citation import (
     FORMATS,
     as_bibtex,
@@ -23,7 +24,6 @@ from verify.report.citation import (
     as_rst,
     as_text,
     citation,
-    escaped,
 )
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def test_restructured_text_is_clean(one: Citation) -> None:
     assert any(node.tagname == "math" for node in tree.findall())
 
 
-def test_html_is_escaped() -> None:
+def test_html_is_for_tex() -> None:
     """What a claim says is text, not markup."""
     run = record()
     claim = run.claims[0].model_copy(update={"title": "a < b & <script>"})
@@ -131,10 +131,11 @@ def test_html_is_escaped() -> None:
 
 def test_latex_signs_mean_themselves() -> None:
     """Whatever stands in a text compiles, raised digits become exponents."""
-    assert escaped("50% of a_b & {c} #1 ~ ^ \\ $") == (
-        r"50\% of a\_b \& \{c\} \#1 \textasciitilde{} \textasciicircum{} \textbackslash{} \$"
+    assert for_tex("50% of a_b & {c} #1 ~ ^ \\ $") == (
+        r"50\% of a\_b \& \textbraceleft{}c\textbraceright{} \#1 "
+        r"\textasciitilde{} \textasciicircum{} \textbackslash{} \$"
     )
-    assert escaped("1 − 6.1×10⁻⁷") == r"1 $-$ 6.1$\times$10$^{-7}$"
+    assert for_tex("1 − 6.1×10⁻⁷") == r"1 $-$ 6.1$\times$10$^{-7}$"
 
 
 def test_json_holds_it_all(one: Citation) -> None:

@@ -150,7 +150,7 @@ def test_input_cannot_inject_markup(monkeypatch: pytest.MonkeyPatch) -> None:
     """Markup in a user's claim is text, wherever it stands; in a formula it is refused or text, too."""
     monkeypatch.setattr(html, "rules_for_screen", lambda _characters: "")
     evil = '<script>alert("1")</script>'
-    reference = Reference(key="evil", text=evil, url="javascript:alert(1)")
+    reference = Reference(key="evil", text=evil, url=None).model_copy(update={"url": "javascript:alert(1)"})
     claim = PAIRWISE.model_copy(
         update={
             "title": evil,

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verify.report.latex import in_lines, pieces, plain, spoken
+from verify.escapes import pieces
+from verify.report.latex import in_lines, plain, spoken
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ import pytest
 from tests.report.builders import check, exact_check
 from tests.report.records import CLAIMS, PAIRWISE, record
 from tests.report.score_variance import SCORE_VARIANCE
+from verify.escapes import pieces
 from verify.evidence import Settings, Verdict
 from verify.report.cards import card
 from verify.report.columns import aligned, check_columns
-from verify.report.latex import pieces
 from verify.report.numbers import GAP, NO_BREAK
 from verify.report.tables import common_settings, groups, shared
 from verify.report.view import formulas, view

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from html import escape
 from typing import TYPE_CHECKING
 
+from verify.escapes import for_html
 from verify.evidence import Proof, Verdict
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ def as_svg(claim: ClaimRecord) -> str:
         split=split,
         rest=width - split - 3,
         colour=_colour(claim),
-        label=escape(claim.id),
-        message=escape(message),
+        label=for_html(claim.id),
+        message=for_html(message),
         digest=claim.digest[:16],
         label_at=split / 2,
         label_width=label_width,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import TYPE_CHECKING
 
-from verify.report.citation import LOWERED
+from verify.escapes import LOWERED
 
 if TYPE_CHECKING:
     from verify.citing.values import Rounding

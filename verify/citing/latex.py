@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from verify.citing.figures import numbers_in
-from verify.report.citation import LOWERED, escaped
+from verify.escapes import LOWERED, RAISED, for_tex, one_line
 from verify.report.imprint import command, creation
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def macros(record: RunRecord, chosen: Iterable[Value]) -> str:
         seed=record.run.settings.seed,
         profile=record.run.settings.profile,
         date=f"{creation(record):%Y-%m-%d}",
-        command=command(record),
+        command=one_line(command(record)),
     )
     lines = (rf"\verifyvalue{{{value.key}}}{{{macro_text(value)}}}%" for value in chosen)
     return head + "\n".join(lines) + "\n"
@@ -52,14 +52,14 @@ def macro_text(value: Value) -> str:
     text, end = "", 0
     for number in numbers_in(value.text) if value.figures else ():
         text += (
-            escaped(value.text[end : number.start])
+            for_tex(value.text[end : number.start])
             + f"${_mathematics(value.text[number.start : number.end])}$"
         )
         end = number.end
-    return text + escaped(value.text[end:])
+    return text + for_tex(value.text[end:])
 
 
 def _mathematics(figure: str) -> str:
     figure = figure.replace("−", "-").replace("\N{NARROW NO-BREAK SPACE}", r"\,")
-    raised = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+", lambda run: f"^{{{run[0].translate(LOWERED)}}}", figure)
+    raised = re.sub(f"[{RAISED}]+", lambda run: f"^{{{run[0].translate(LOWERED)}}}", figure)
     return raised.replace("×", r"\times ")

@@ -1,7 +1,7 @@
 """The records of a run and their JSON form, ``results.json``; other people's programs read it."""
 
 from verify.evidence.claims import (
-    SLUG,
+    RESERVED,
     Assumption,
     Axis,
     Check,
@@ -20,7 +20,6 @@ from verify.evidence.claims import (
     Reference,
     Route,
     Setting,
-    Slug,
     Step,
     Verdict,
     digest_of,
@@ -38,9 +37,11 @@ from verify.evidence.runs import (
     Statement,
     Tool,
 )
+from verify.evidence.texts import SLUG, Slug, in_utc
 
 __all__ = [
     "PROFILES",
+    "RESERVED",
     "SLUG",
     "Assumption",
     "Axis",
@@ -74,4 +75,5 @@ __all__ = [
     "Tool",
     "Verdict",
     "digest_of",
+    "in_utc",
 ]

@@ -5,22 +5,39 @@ from __future__ import annotations
 import hashlib
 import json
 from enum import StrEnum
-from html import escape
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from verify.escapes import for_html
+from verify.evidence.texts import (
+    Address,
+    Chapter,
+    Code,
+    Count,
+    Digest,
+    Formula,
+    Line,
+    Positive,
+    Share,
+    Slug,
+    Text,
+    refuse,
+    refuse_repeated,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+    from typing import Self
 
-Setting = int | float | str
+Setting = Annotated[int, Field(ge=-(2**63), lt=2**63)] | float | Text
 Relation = Literal["=", "≤", "≥"]
 Band = tuple[float | None, float | None]
 Reach = Literal["general", "examples", "numerical"]
 Origin = Literal["derived", "set"]
 Method = Literal["monte-carlo", "fit", "exact"]
-SLUG = r"^[a-z0-9]+(-[a-z0-9]+)*$"
-Slug = Field(pattern=SLUG)
+RESERVED = frozenset(["run", "source"])
+"""What keys of citations start with that are no claim's."""
 
 
 class Verdict(StrEnum):
@@ -66,16 +83,16 @@ class Record(BaseModel):
 class Assumption(Record):
     """One condition under which a claim is made; ``text`` may hold LaTeX between dollar signs."""
 
-    id: str = Slug
-    text: str
+    id: Slug
+    text: Text
 
 
 class Reference(Record):
     """Where a formula or method comes from."""
 
-    key: str
-    text: str
-    url: str | None = None
+    key: Line
+    text: Text
+    url: Address | None = None
 
 
 class Step(Record):
@@ -87,10 +104,10 @@ class Step(Record):
     """
 
     relation: Literal["=", "⇒", "⇔", "≤", "≥"] = "="
-    latex: str
-    plain: str
-    rule: str
-    checked_by: str
+    latex: Formula
+    plain: Code
+    rule: Text
+    checked_by: Text
     reach: Reach = "general"
     holds: bool
 
@@ -98,9 +115,9 @@ class Step(Record):
 class Route(Record):
     """One chain of steps from its start; a claim derived two ways has two."""
 
-    title: str
-    start_latex: str
-    start_plain: str
+    title: Text
+    start_latex: Formula
+    start_plain: Code
     steps: tuple[Step, ...]
 
 
@@ -111,13 +128,13 @@ class DerivationRecord(Record):
     """
 
     status: Proof
-    subject: str
-    result: str
-    latex: str
+    subject: Formula
+    result: Code
+    latex: Formula
     routes: tuple[Route, ...]
-    agreement: str
-    reason: str
-    beyond: str = ""
+    agreement: Text
+    reason: Text
+    beyond: Text = ""
 
 
 class Check(Record):
@@ -131,25 +148,30 @@ class Check(Record):
     ``tolerance_of`` says what it is for: rounding, the distance from a limit, …
     """
 
-    id: str = Slug
-    quantity: str
+    id: Slug
+    quantity: Text
     method: Method
-    cell: dict[str, Setting]
+    cell: dict[Text, Setting]
     prediction: float
-    prediction_latex: str
+    prediction_latex: Formula
     origin: Origin = "derived"
     estimate: float
-    standard_error: float
+    standard_error: Positive
     interval: tuple[float, float]
-    level: float
+    level: Share
     relation: Relation = "="
-    tolerance: float
-    tolerance_of: str
+    tolerance: Positive
+    tolerance_of: Text
     band: Band
     verdict: Verdict
-    looks: int
-    blocks: int
-    draws: int
+    looks: Count
+    blocks: Count
+    draws: Count
+
+    @model_validator(mode="after")
+    def _agrees_with_itself(self) -> Self:
+        refuse(_misplaced(self))
+        return self
 
     def _repr_html_(self) -> str:
         """Return the check as a table of one row, which notebooks show."""
@@ -167,25 +189,42 @@ class Control(Record):
     ``power`` is the probability, at the sample size used, that the wrong version is refuted.
     """
 
-    id: str = Slug
-    what: str
-    cell: dict[str, Setting]
+    id: Slug
+    what: Text
+    cell: dict[Text, Setting]
     prediction: float
     estimate: float
     interval: tuple[float, float]
     relation: Relation = "="
     band: Band
     verdict: Verdict
-    power: float
-    blocks: int
-    draws: int
+    power: Share
+    blocks: Count
+    draws: Count
+
+    @model_validator(mode="after")
+    def _agrees_with_itself(self) -> Self:
+        refuse(_misplaced(self))
+        return self
+
+
+def _misplaced(finding: Check | Control) -> Iterator[tuple[bool, str]]:
+    """Yield what may be wrong between a finding's numbers, and whether it is."""
+    (low, high), (lowest, highest) = finding.interval, finding.band
+    yield low > high, "its interval is upside down"
+    yield not low <= finding.estimate <= high, "its estimate lies outside its interval"
+    open_sides = {"=": (False, False), "≤": (True, False), "≥": (False, True)}[finding.relation]
+    yield (lowest is None, highest is None) != open_sides, "its band does not fit its relation"
+    below = lowest is not None and finding.prediction < lowest
+    above = highest is not None and finding.prediction > highest
+    yield below or above, "its prediction lies outside its band"
 
 
 class OrdinaryFit(Record):
     """An unweighted straight-line fit, shown as description and never used as evidence."""
 
-    id: str = Slug
-    quantity: str
+    id: Slug
+    quantity: Text
     slope: float
     intercept: float
     r_squared: float
@@ -194,16 +233,16 @@ class OrdinaryFit(Record):
 class Fact(Record):
     """An exact value that the claim computes and that a source may have printed."""
 
-    id: str = Slug
-    what: str
-    latex: str
+    id: Slug
+    what: Text
+    latex: Formula
     value: float
 
 
 class Axis(Record):
     """An axis of a figure."""
 
-    label: str
+    label: Text
     scale: Literal["linear", "log"] = "linear"
 
 
@@ -212,19 +251,28 @@ class Layer(Record):
 
     kind: Literal["points", "line", "band", "steps"]
     role: Literal["truth", "measured", "control", "other"]
-    label: str
+    label: Text
     x: tuple[float, ...]
     y: tuple[float, ...]
     lo: tuple[float, ...] = ()
     hi: tuple[float, ...] = ()
 
+    @model_validator(mode="after")
+    def _has_as_many_of_each(self) -> Self:
+        sizes = {len(self.x), len(self.y), *(len(ends) for ends in (self.lo, self.hi) if ends)}
+        missing = bool(self.lo) != bool(self.hi) or (self.kind == "band" and not self.lo and bool(self.x))
+        refuse(
+            [(len(sizes) > 1, "its points differ in number"), (missing, "ends of its intervals are missing")]
+        )
+        return self
+
 
 class Figure(Record):
     """What a figure draws: one message, with the text that stands in for it."""
 
-    id: str = Slug
-    title: str
-    alt: str
+    id: Slug
+    title: Text
+    alt: Text
     x: Axis
     y: Axis
     layers: tuple[Layer, ...]
@@ -233,27 +281,35 @@ class Figure(Record):
 class ClaimRecord(Record):
     """All evidence for one claim; ``digest`` covers everything else in it."""
 
-    id: str = Slug
-    chapter: str
-    chapter_title: str
-    title: str
-    statement: str
-    meaning: str
+    id: Slug
+    chapter: Chapter
+    chapter_title: Text
+    title: Text
+    statement: Text
+    meaning: Text
     assumptions: tuple[Assumption, ...]
     references: tuple[Reference, ...]
     verdict: Verdict
-    reason: str
+    reason: Text
     derivation: DerivationRecord
     checks: tuple[Check, ...]
     controls: tuple[Control, ...]
     fits: tuple[OrdinaryFit, ...] = ()
     facts: tuple[Fact, ...] = ()
     series: tuple[Figure, ...] = ()
-    digest: str = ""
+    digest: Digest = ""
+
+    @model_validator(mode="after")
+    def _names_each_once(self) -> Self:
+        refuse([(self.id in RESERVED, f"{self.id} means something else in keys; choose another id")])
+        named: tuple[Check | Control | Fact, ...] = (*self.checks, *self.controls, *self.facts)
+        refuse_repeated((one.id for one in named), "findings")
+        refuse_repeated((one.id for one in self.series), "figures")
+        return self
 
     def _repr_html_(self) -> str:
         """Return title, verdict and the table of checks, which notebooks show."""
-        head = f"<p><b>{escape(self.title)}</b>: {self.verdict}. {escape(self.reason)}</p>"
+        head = f"<p><b>{for_html(self.title)}</b>: {self.verdict}. {for_html(self.reason)}</p>"
         return head + table(_COLUMNS, [_row(check) for check in self.checks])
 
     def sealed(self) -> ClaimRecord:
@@ -272,8 +328,8 @@ def _row(check: Check) -> tuple[str, ...]:
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """Return an HTML table of plain texts."""
-    names = "".join(f"<th>{escape(name)}</th>" for name in head)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    names = "".join(f"<th>{for_html(name)}</th>" for name in head)
+    body = "".join(f"<tr>{''.join(f'<td>{for_html(cell)}</td>' for cell in row)}</tr>" for row in rows)
     return f"<table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>"
 
 

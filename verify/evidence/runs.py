@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, model_validator
 
-from verify.evidence.claims import ClaimRecord, Outcome, Proof, Record, Slug, Verdict, fingerprint, table
+from verify.evidence.claims import ClaimRecord, Outcome, Proof, Record, Verdict, fingerprint, table
+from verify.evidence.texts import (
+    Address,
+    Count,
+    Digest,
+    Evidence,
+    Line,
+    Moment,
+    Positive,
+    Rate,
+    Seed,
+    Share,
+    Slug,
+    Text,
+    Trials,
+    Version,
+    refuse,
+    refuse_repeated,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
+    from typing import Self
 
 
 class Part(Record):
     """One thing that a statement says, decided by one piece of evidence; ``holds`` is None while open."""
 
-    text: str
-    claim: str
-    evidence: str
+    text: Text
+    claim: Slug
+    evidence: Evidence
     kind: Literal["says", "prints"]
-    printed: str | None
-    computed: str | None
+    printed: Text | None
+    computed: Text | None
     holds: bool | None
-    reason: str
+    reason: Text
 
 
 class Source(Record):
@@ -32,12 +50,12 @@ class Source(Record):
     ``author``, ``date`` and ``url`` are None where the document, as it reached us, does not say.
     """
 
-    id: str = Slug
-    title: str
-    kind: str
-    author: str | None = None
-    date: str | None = None
-    url: str | None = None
+    id: Slug
+    title: Text
+    kind: Text
+    author: Text | None = None
+    date: Text | None = None
+    url: Address | None = None
 
 
 class Statement(Record):
@@ -46,15 +64,15 @@ class Statement(Record):
     ``noted`` is the outcome that its note was written for: the known one, which a run may contradict.
     """
 
-    id: str = Slug
-    source: str
-    text: str
-    claim: str | None
-    printed: str | None
-    computed: str | None
+    id: Slug
+    source: Slug
+    text: Text
+    claim: Slug | None
+    printed: Text | None
+    computed: Text | None
     outcome: Outcome
     noted: Outcome | None = None
-    note: str
+    note: Text
     parts: tuple[Part, ...]
 
     def contradicts_its_note(self, claims: AbstractSet[str]) -> bool:
@@ -71,15 +89,25 @@ class Counted(Record):
     of which cell and at which false-exclusion rate, where rows form a table.
     """
 
-    what: str
-    setting: str = ""
-    level: float | None = None
-    trials: int
-    events: int
-    allowed: float
+    what: Text
+    setting: Text = ""
+    level: Share | None = None
+    trials: Trials
+    events: Count
+    allowed: Share
     at_least: bool = False
-    low: float
-    high: float
+    low: Share
+    high: Share
+
+    @model_validator(mode="after")
+    def _counts(self) -> Self:
+        refuse(
+            [
+                (self.events > self.trials, "it has more events than trials"),
+                (self.low > self.high, "its bounds are upside down"),
+            ]
+        )
+        return self
 
     @property
     def in_order(self) -> bool:
@@ -93,19 +121,38 @@ class Calibration(Record):
     ``together`` counts all cells of the same event and level as one.
     """
 
-    seed: int
-    command: str
-    version: str
-    confidence: float
+    seed: Seed
+    command: Line
+    version: Version
+    confidence: Share
     rows: tuple[Counted, ...]
     together: tuple[Counted, ...] = ()
+
+    @model_validator(mode="after")
+    def _counts_something_together(self) -> Self:
+        for one in self.together:
+            refuse(
+                [
+                    (one.level is None, f"{one.what!r} is counted together at no level"),
+                    (not self.cells(one), f"no row belongs to {one.what!r}, counted together"),
+                ]
+            )
+        return self
+
+    def cells(self, one: Counted) -> tuple[Counted, ...]:
+        """Return the rows that ``one`` of ``together`` counts as one."""
+        return tuple(
+            row
+            for row in self.rows
+            if (row.what, row.level) == (one.what, one.level) and row.setting.startswith(one.setting)
+        )
 
 
 class Tool(Record):
     """What made the results."""
 
-    name: str = "sdpa-verify"
-    version: str
+    name: Slug = "sdpa-verify"
+    version: Version
 
 
 PROFILES = {"quick": 0.05, "standard": 0.01, "deep": 0.002}
@@ -115,11 +162,11 @@ PROFILES = {"quick": 0.05, "standard": 0.01, "deep": 0.002}
 class Settings(Record):
     """The settings that results depend on, besides the claims themselves."""
 
-    seed: int = 20170612
+    seed: Seed = 20170612
     profile: Literal["quick", "standard", "deep"] = "standard"
-    tolerance: float = 0.01
-    false_alarm: float = 1e-3
-    power: float = 0.95
+    tolerance: Rate = 0.01
+    false_alarm: Rate = 1e-3
+    power: Rate = 0.95
 
 
 class Budget(Record):
@@ -129,12 +176,12 @@ class Budget(Record):
     bound is ``spent``, at most ``false_alarm``.
     """
 
-    false_alarm: float
-    places: int
-    checks: int
-    controls: int
-    spent: float
-    rule: str
+    false_alarm: Share
+    places: Count
+    checks: Count
+    controls: Count
+    spent: Share
+    rule: Text
 
 
 class Run(Record):
@@ -146,20 +193,14 @@ class Run(Record):
     """
 
     settings: Settings
-    claims: tuple[str, ...] = ()
-    claim_files: int = 0
+    claims: tuple[Slug, ...] = ()
+    claim_files: Count = 0
     budget: Budget
-    environment: dict[str, str]
-    created: str
-    elapsed_s: float
-    phases_s: dict[str, float]
-    spent_s: dict[str, dict[str, float]] = Field(default_factory=dict)
-
-    @field_validator("created")
-    @classmethod
-    def _is_a_time(cls, text: str) -> str:
-        datetime.fromisoformat(text)
-        return text
+    environment: dict[Line, Line]
+    created: Moment
+    elapsed_s: Positive
+    phases_s: dict[Line, Positive]
+    spent_s: dict[Slug, dict[Line, Positive]] = Field(default_factory=dict)
 
 
 class RunRecord(Record):
@@ -176,7 +217,16 @@ class RunRecord(Record):
     sources: tuple[Source, ...]
     statements: tuple[Statement, ...]
     calibration: Calibration | None = None
-    seal: str = ""
+    seal: Digest = ""
+
+    @model_validator(mode="after")
+    def _names_each_once(self) -> Self:
+        refuse_repeated((claim.id for claim in self.claims), "claims")
+        refuse_repeated((source.id for source in self.sources), "sources")
+        refuse_repeated((statement.id for statement in self.statements), "statements")
+        known = {source.id for source in self.sources}
+        refuse((one.source not in known, f"statement {one.id} is of no source") for one in self.statements)
+        return self
 
     def sealed(self) -> RunRecord:
         """Return this record with its seal set."""

@@ -68,7 +68,7 @@ def calibration(table: Calibration | None) -> CalibrationView | None:
     """Return the stored study as the report prints it, or None where the run holds none."""
     if table is None:
         return None
-    cells = [[row for row in table.rows if _same(row, one)] for one in table.together]
+    cells = [table.cells(one) for one in table.together]
     firsts = {_event_of(one): one for one in reversed(table.together)}
     return CalibrationView(
         levels=tuple(
@@ -81,10 +81,6 @@ def calibration(table: Calibration | None) -> CalibrationView | None:
         seed=str(table.seed),
         command=table.command,
     )
-
-
-def _same(row: Counted, one: Counted) -> bool:
-    return (row.what, row.level) == (one.what, one.level) and row.setting.startswith(one.setting)
 
 
 def _event_of(one: Counted) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import html
 import json
 import re
 from dataclasses import dataclass
@@ -11,10 +10,19 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from verify.errors import CitationError
+from verify.escapes import (
+    for_html,
+    for_markdown,
+    for_rst,
+    for_tex,
+    prose_for_markdown,
+    prose_for_rst,
+    prose_for_tex,
+)
 from verify.evidence import Check, Control, Fact
 from verify.report import numbers
 from verify.report.imprint import creation
-from verify.report.latex import pieces, plain
+from verify.report.latex import plain
 from verify.report.tables import as_predicted
 from verify.report.words import badge, cell_text
 
@@ -25,19 +33,10 @@ if TYPE_CHECKING:
     from verify.evidence import ClaimRecord, RunRecord
 
 AUTHORS = "The sdpa-verify authors"
-_ESCAPES = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
-    "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "−": r"$-$", "×": r"$\times$",
-    "±": r"$\pm$", "≤": r"$\le$", "≥": r"$\ge$", "·": r"$\cdot$", "√": r"$\surd$", "∞": r"$\infty$",
-    "≈": r"$\approx$", "\N{NO-BREAK SPACE}": "~", "\N{NARROW NO-BREAK SPACE}": r"\,", "–": "--",
-    "’": "'", "…": r"\ldots{}",
-}  # fmt: skip
-LOWERED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
-"""Turns raised digits into such as exponents are written with."""
 
 # No sign that ends a link in Markdown, or a field or an argument in BibTeX and LaTeX.
 _PATH = r"(?:[\w.~/@+,=-]|%[0-9A-Fa-f]{2})"
-_ADDRESS = re.compile(rf"(?:https?://[A-Za-z0-9](?:{_PATH}|:\d)*|{_PATH}+)", re.ASCII)
+_ADDRESS = re.compile(rf"(?:https?://[A-Za-z0-9](?:{_PATH}|:\d)*|(?!//){_PATH}+)", re.ASCII)
 
 Finding = Check | Control | Fact
 
@@ -114,7 +113,7 @@ def check_address(address: str) -> None:
     if address and not _ADDRESS.fullmatch(address):
         raise CitationError(
             f"--url {address!r}: give a folder's http(s) address or path, of letters, digits and "
-            "- . _ ~ / @ + , = alone; write other signs as in %20"
+            "- . _ ~ / @ + , = alone, a path not starting with //; write other signs as in %20"
         )
 
 
@@ -159,41 +158,42 @@ def as_text(of: Citation) -> str:
 
 def as_markdown(of: Citation) -> str:
     """Return Markdown; formulas stay between dollar signs."""
-    measured = f" {_sentence(of.what)}: {of.found}." if of.found else ""
+    measured = f" {_sentence(prose_for_markdown(of.what))}: {of.found}." if of.found else ""
     return (
-        f"[sdpa-verify {of.version}, `{of.key}`]({of.page}): *{of.title}.* {of.statement}{measured} "
+        f"[sdpa-verify {for_markdown(of.version)}, `{of.key}`]({of.page}): *{prose_for_markdown(of.title)}.* "
+        f"{prose_for_markdown(of.statement)}{measured} "
         f"Claim {of.verdict}. {_imprint(of)}, digest `{of.digest}` ([PDF]({of.sheet}))."
     )
 
 
 def as_html(of: Citation) -> str:
     """Return a paragraph of HTML; formulas are in words."""
-    measured = f" {html.escape(_sentence(plain(of.what)))}: {html.escape(of.found)}." if of.found else ""
+    measured = f" {for_html(_sentence(plain(of.what)))}: {for_html(of.found)}." if of.found else ""
     return (
-        f'<p class="citation"><a href="{html.escape(of.page)}">sdpa-verify {of.version}, '
-        f"<code>{of.key}</code></a>: <cite>{html.escape(plain(of.title))}.</cite> "
-        f"{html.escape(plain(of.statement))}{measured} Claim {of.verdict}. {_imprint(of)}, "
-        f'digest <code>{of.digest}</code> (<a href="{html.escape(of.sheet)}">PDF</a>).</p>'
+        f'<p class="citation"><a href="{for_html(of.page)}">sdpa-verify {for_html(of.version)}, '
+        f"<code>{for_html(of.key)}</code></a>: <cite>{for_html(plain(of.title))}.</cite> "
+        f"{for_html(plain(of.statement))}{measured} Claim {of.verdict}. {_imprint(of)}, "
+        f'digest <code>{of.digest}</code> (<a href="{for_html(of.sheet)}">PDF</a>).</p>'
     )
 
 
 def as_rst(of: Citation) -> str:
     """Return reStructuredText; formulas are math roles."""
-    measured = f" {_sentence(_roles(of.what))}: {of.found}." if of.found else ""
+    measured = f" {_sentence(prose_for_rst(of.what))}: {of.found}." if of.found else ""
     return (
-        f"`sdpa-verify {of.version}, {of.key} <{of.page}>`__: {_roles(of.title)}. "
-        f"{_roles(of.statement)}{measured} Claim {of.verdict}. {_imprint(of)}, digest ``{of.digest}`` "
+        f"`sdpa-verify {for_rst(of.version)}, {of.key} <{of.page}>`__: {prose_for_rst(of.title)}. "
+        f"{prose_for_rst(of.statement)}{measured} Claim {of.verdict}. {_imprint(of)}, digest ``{of.digest}`` "
         f"(`PDF <{of.sheet}>`__)."
     )
 
 
 def as_latex(of: Citation) -> str:
     r"""Return LaTeX for running text; needs the package url."""
-    measured = f" {_sentence(_mathematics(of.what))}: {escaped(of.found)}." if of.found else ""
+    measured = f" {_sentence(prose_for_tex(of.what))}: {for_tex(of.found)}." if of.found else ""
     return (
-        f"sdpa-verify {of.version}, \\texttt{{{escaped(of.key)}}}: \\emph{{{_mathematics(of.title)}.}} "
-        f"{_mathematics(of.statement)}{measured} Claim {of.verdict}. {_imprint(of)}, "
-        f"digest \\texttt{{{of.digest[:16]}}}. \\url{{{of.page}}}"
+        f"sdpa-verify {for_tex(of.version)}, \\texttt{{{for_tex(of.key)}}}: "
+        f"\\emph{{{prose_for_tex(of.title)}.}} {prose_for_tex(of.statement)}{measured} "
+        f"Claim {of.verdict}. {_imprint(of)}, digest \\texttt{{{of.digest[:16]}}}. \\url{{{of.page}}}"
     )
 
 
@@ -201,13 +201,13 @@ def as_bibtex(of: Citation) -> str:
     """Return a BibTeX entry."""
     note = f"Claim {of.verdict}. {_imprint(of)}, digest {of.digest}"
     if of.found:
-        note = f"{_sentence(_mathematics(of.what))}: {escaped(of.found)}. {note}"
+        note = f"{_sentence(prose_for_tex(of.what))}: {for_tex(of.found)}. {note}"
     entries = {
         "author": f"{{{AUTHORS}}}",
-        "title": f"{{sdpa-verify, claim {of.claim}: {_mathematics(of.title)}}}",
+        "title": f"{{sdpa-verify, claim {of.claim}: {prose_for_tex(of.title)}}}",
         "year": f"{of.created:%Y}",
         "month": f"{of.created:%b}".lower(),
-        "howpublished": f"Software, version {of.version}",
+        "howpublished": f"Software, version {for_tex(of.version)}",
         "note": note,
         "url": of.page,
     }
@@ -253,25 +253,6 @@ FORMATS: dict[str, Callable[[Citation], str]] = {
     "json": as_json,
 }
 """The forms of a citation, by the names they have on the command line."""
-
-
-def escaped(text: str) -> str:
-    """Return plain text in LaTeX, whose signs mean themselves."""
-    raised = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+", lambda run: f"\0{run[0].translate(LOWERED)}\1", text)
-    return "".join(_ESCAPES.get(sign, sign) for sign in raised).replace("\0", "$^{").replace("\1", "}$")
-
-
-def _mathematics(prose: str) -> str:
-    return "".join(f"${one.text}$" if one.is_formula else escaped(one.text) for one in pieces(prose))
-
-
-def _roles(prose: str) -> str:
-    # An inline role ends at a word's end; "\ " separates it from a letter without a space.
-    parts = [
-        rf":math:`{one.text}`\ " if one.is_formula else re.sub(r"([*`|\\])", r"\\\1", one.text)
-        for one in pieces(prose)
-    ]
-    return re.sub(r"\\ (?=[\s.,;:)]|$)", "", "".join(parts))
 
 
 def _imprint(of: Citation) -> str:

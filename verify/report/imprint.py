@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from verify.evidence import PROFILES
+from verify.evidence import PROFILES, in_utc
 from verify.report import numbers
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from verify.evidence import RunRecord
 
 
 def creation(record: RunRecord) -> datetime:
     """Return when the run was made, in UTC; a time without a zone counts as UTC."""
-    created = datetime.fromisoformat(record.run.created)
-    return (created if created.tzinfo else created.replace(tzinfo=UTC)).astimezone(UTC)
+    return in_utc(record.run.created)
 
 
 def origin(record: RunRecord) -> str:

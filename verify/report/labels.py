@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
-from verify.report.latex import pieces, simple
+from verify.escapes import pieces
+from verify.report.latex import simple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

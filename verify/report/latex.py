@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from verify.escapes import pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -21,14 +23,6 @@ class Tex(str):
     __slots__ = ()
 
 
-class Piece(NamedTuple):
-    """A stretch of text, or a formula without its dollar signs."""
-
-    text: str
-    is_formula: bool
-
-
-_FORMULA = re.compile(r"(?<!\\)\$((?:[^$\\]|\\.)+)\$", re.DOTALL)
 _TOKEN = re.compile(r"\\(?:begin|end)\s*\{[^}]*\}|\\[A-Za-z]+|\\.|\s+|.", re.DOTALL)
 _RELATIONS = frozenset(
     ["=", "<", ">", r"\le", r"\leq", r"\ge", r"\geq", r"\neq", r"\approx", r"\sim", r"\equiv", r"\propto"]
@@ -36,18 +30,6 @@ _RELATIONS = frozenset(
 _SIGNS = frozenset("+-")
 _OPENING = frozenset("([{") | {r"\left", r"\{"}
 _CLOSING = frozenset(")]}") | {r"\right", r"\}"}
-
-
-def pieces(prose: str) -> tuple[Piece, ...]:
-    r"""Return the prose as text and formulas in turn; an unpaired or escaped ``\$`` is a dollar sign."""
-    found: list[Piece] = []
-    end = 0
-    for match in _FORMULA.finditer(prose):
-        found.append(Piece(prose[end : match.start()].replace(r"\$", "$"), is_formula=False))
-        found.append(Piece(match[1].strip(), is_formula=True))
-        end = match.end()
-    found.append(Piece(prose[end:].replace(r"\$", "$"), is_formula=False))
-    return tuple(piece for piece in found if piece.text)
 
 
 def plain(prose: str) -> str:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+from verify.escapes import pieces
 from verify.evidence import Figure
-from verify.report.latex import Tex, pieces
+from verify.report.latex import Tex
 from verify.report.math import Formulas
 from verify.report.store import Store
 from verify.report.typeset import step_formula

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from verify.report.latex import pieces, spoken
+from verify.escapes import pieces
+from verify.report.latex import spoken
 
 if TYPE_CHECKING:
     from collections.abc import Collection

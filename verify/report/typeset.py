@@ -10,9 +10,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from verify import resources
+from verify.escapes import pieces
 from verify.evidence import Outcome, Proof, Verdict
 from verify.report import marks
-from verify.report.latex import Prose, Tex, pieces
+from verify.report.latex import Prose, Tex
 from verify.report.math import glyph_definitions
 from verify.report.speech import said
 from verify.report.words import badge

@@ -7,12 +7,13 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from verify.escapes import pieces
 from verify.evidence import ClaimRecord, Outcome, Proof, Verdict
 from verify.report import imprint, numbers
 from verify.report.calibration import CalibrationView, calibration
 from verify.report.cards import CardView, FigureView, card
 from verify.report.citation import FORMATS, Citation, citation
-from verify.report.latex import Prose, Tex, pieces
+from verify.report.latex import Prose, Tex
 from verify.report.statements import SourceView, StatementView, corrections, sources
 from verify.report.words import Tally, tallies
 
