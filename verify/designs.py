@@ -10,7 +10,7 @@ from sympy import Rational, S, diff, log, simplify
 from verify.evidence import PROFILES, Fact
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.estimands import Smooth, component, variance
-from verify.montecarlo.experiment import Control, Fit, Prediction, Quantity, Tolerance
+from verify.montecarlo.experiment import Allowance, Control, Exact, Fit, Prediction, Quantity, Tolerance
 from verify.montecarlo.fits import WeightedFit
 from verify.montecarlo.planning import best_side
 from verify.montecarlo.scores import ScoreMatrices
@@ -23,11 +23,15 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from verify.montecarlo.components import ComponentLaw
+    from verify.montecarlo.experiment import Settings
     from verify.montecarlo.fits import Model, Target
 
 
 EVEN = Tolerance()
 """The run's tolerance, of the prediction."""
+
+ROUNDING = Allowance(1e-12)
+"""What array code of numbers near 1 may lose to rounding."""
 
 
 def capped(factor: float, tolerance: float) -> Tolerance:
@@ -90,6 +94,18 @@ def prediction(expression: Any) -> Prediction:
 def threshold(value: Any) -> Prediction:
     """Return a number that is set in advance, not derived: what "most", "few" or "more" shall mean."""
     return replace(prediction(value), origin="set")
+
+
+def no_distance(
+    name: str,
+    label: str,
+    settings: Settings,
+    found: float,
+    code: Callable[..., object],
+    allowance: Allowance = ROUNDING,
+) -> Exact:
+    """Return the comparison of the largest distance that ``code`` has ``found`` with none at all."""
+    return Exact(name, label, settings, prediction(S.Zero), found, allowance, code=code)
 
 
 def exactly(value: Fraction) -> Rational:

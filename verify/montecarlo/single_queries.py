@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -33,6 +33,8 @@ class SingleQueries:
     edges: tuple[float, ...] = ()
 
     order = 3
+    TO_VALUES: ClassVar[int] = 0
+    FROM_ABOVE: ClassVar[int] = 1
 
     @property
     def coordinates(self) -> int:

@@ -2,158 +2,87 @@
 
 from __future__ import annotations
 
-from functools import cache
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sympy import Mul, S, Sum
+from sympy import Rational, S
 
 from verify.claim import Claim, Findings
 from verify.conditions import VASWANI
-from verify.designs import prediction
+from verify.designs import ROUNDING, capped, no_distance, prediction, threshold
 from verify.evidence import Assumption, Figure, Reference
-from verify.montecarlo.attention import attention, gradients, probabilities, softmax
+from verify.montecarlo.attention import gradients, probabilities, softmax
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.differentiate import complex_step
 from verify.montecarlo.estimands import ratio
-from verify.montecarlo.experiment import Allowance, Control, Exact, Experiment, Quantity
+from verify.montecarlo.experiment import Allowance, Control, Exact, Experiment, Prediction, Quantity
+from verify.montecarlo.literal import (
+    SHAPE,
+    attention_in_loops,
+    drawn,
+    gradients_of_loops,
+    in_single_precision,
+    largest_difference,
+    over_queries,
+)
 from verify.montecarlo.single_queries import SingleQueries
 from verify.pictures import against_dimension, curve, measured
-from verify.symbolic.attention import (
-    DK,
-    DP,
-    DQ,
-    DS,
-    DV,
-    Differentiated,
-    G,
-    K,
-    P,
-    Q,
-    V,
-    a,
-    b,
-    c,
-    d_v,
-    h,
-    j,
-    k,
-    m,
-    value,
+from verify.symbolic.attention import DK, DP, DQ, DS, DV, G, K, P, Q, V, a, b, h, j, value
+from verify.symbolic.attention_gradients import (
+    OF_QUERIES,
+    bounded_values,
+    g,
+    of_queries,
+    of_single_matrices,
+    same_scores,
+    t,
+    unbounded_queries,
 )
-from verify.symbolic.derivation import Derivation, Identity, Route, Step
-from verify.symbolic.jacobian import SQUARES, Surplus
-from verify.symbolic.printing import Ordered, plain
-from verify.symbolic.scores import d
-from verify.symbolic.softmax import i, n, p
+from verify.symbolic.derivation import Derivation
+from verify.symbolic.jacobian import value as squares_of
+from verify.symbolic.printing import plain
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from verify.montecarlo.components import Array
 
-t = Ordered("t", "b", positive=True)
-g = Ordered("|g|", "z", positive=True)
-"""The factor by which keys grow while queries shrink; the length of the gradient at one query's output."""
-
-OF_PROBABILITIES = Sum(G[a, b] * V[j, b], (b, 1, d_v))
-INNER = Sum(P[a, k] * DP[a, k], (k, 1, n))
-OF_SCORES = P[a, j] * (DP[a, j] - INNER)
-OF_QUERIES = c * Sum(DS[a, j] * K[j, h], (j, 1, n))
-OF_KEYS = c * Sum(DS[a, j] * Q[a, h], (a, 1, m))
-OF_VALUES = Sum(P[a, j] * G[a, b], (a, 1, m))
-
-SHAPE = (3, 4, 5, 2)
-"""Queries, keys and both dimensions of the array code that is differentiated."""
-SCALE, FACTOR, ROUNDING = 0.6, 100, 1e-12
+SCALE, FACTOR = 0.6, 100
 DIMENSIONS = (8, 16, 64)
+SHARP = 8.0
+"""A scale, in the highest dimension, at which hardly more than one key of a row counts."""
 KEYS, ROWS = 16, 32
 LABEL = r"mean $\|dV\|^2$ over mean $\|g\|^2$"
 
 
 def derive() -> Derivation:
     """Derive the gradient of the queries by the chain rule, and the others beside it."""
-    check = Differentiated()
-    queries = Route(
-        "Queries, by the chain rule",
-        DQ[a, h],
-        (
-            Step(OF_QUERIES, "Score $(a, j)$ is $c\\sum_l Q_{a,l}K_{j,l}$", check),
-            Step(
-                c * Sum(OF_SCORES * K[j, h], (j, 1, n)),
-                "The Jacobian of softmax, applied to what reaches the probabilities",
-                check,
-            ),
-        ),
-    )
-    single = (
-        ("Probabilities", DP[a, j], OF_PROBABILITIES, "The output is linear in the probabilities"),
-        ("Scores", DS[a, j], OF_SCORES, "The Jacobian of softmax"),
-        ("Keys", DK[j, h], OF_KEYS, "The same for the keys: each gets something from every query"),
-        ("Values", DV[j, b], OF_VALUES, "The output is linear in the values"),
-    )
-    lemmas = (Route(title, start, (Step(end, rule, check),)) for title, start, end, rule in single)
-    return Derivation(DQ[a, h], queries.end, (queries,), (*lemmas, _bounded(), _same_scores(), _unbounded()))
-
-
-def _bounded() -> Route:
-    """Return that one query sends no more to all values together than it gets."""
-    surplus = g**2 * Sum(p[i] * (1 - p[i]), (i, 1, n))
-    return Route(
-        "The values of one query together: $dv_j = p_jg$",
-        Sum((p[i] * g) ** 2, (i, 1, n)),
-        (
-            Step(g**2 * SQUARES, "The common factor", Surplus(relation="=")),
-            Step(g**2, "Probabilities are at most 1 and sum to 1", Surplus(surplus), "≤"),
-        ),
-    )
-
-
-def _same_scores() -> Route:
-    return Route(
-        "Queries over t and keys times t: the same scores, so the same probabilities",
-        c * Sum(Mul(Q[a, h] / t, t * K[j, h], evaluate=False), (h, 1, d)),
-        (Step(c * Sum(Q[a, h] * K[j, h], (h, 1, d)), "The factors cancel", Identity()),),
-    )
-
-
-def _unbounded() -> Route:
-    start = OF_QUERIES.xreplace({K[j, h]: t * K[j, h]})
-    return Route(
-        "But t times the gradient of the queries, for any t",
-        start,
-        (Step(t * OF_QUERIES, "The common factor", Differentiated()),),
-    )
-
-
-@cache
-def _drawn() -> dict[Any, Array]:
-    """Return fixed matrices of normal entries: queries, keys, values and the gradient at the output."""
-    queries, keys, dimension, values = SHAPE
-    rng = np.random.default_rng(1)
-    sizes = {Q: (queries, dimension), K: (keys, dimension), V: (keys, values), G: (queries, values)}
-    return {base: rng.normal(size=size) for base, size in sizes.items()}
+    queries = of_queries()
+    lemmas = (*of_single_matrices(), bounded_values(), same_scores(), unbounded_queries())
+    return Derivation(queries.start, queries.end, (queries,), lemmas)
 
 
 def _stepped() -> dict[Any, Array]:
-    """Return the derivatives of the array code's loss ΣG·output by complex steps, without any formula."""
-    queries, keys, values, upstream = _drawn().values()
-    weights = probabilities(queries, keys, SCALE)
+    """Return the derivatives of the loss ΣG·output of plain loops by complex steps, without any formula."""
+    queries, keys, values, upstream = drawn()
+    of_queries, of_keys, of_values = gradients_of_loops(queries, keys, values, upstream, SCALE)
+    # Scores are queries whose keys are the unit vectors.
+    of_scores, _, _ = gradients_of_loops(SCALE * queries @ keys.T, np.eye(len(keys)), values, upstream, 1.0)
+    of_weights = complex_step(lambda one: np.sum(upstream * (one @ values), axis=(-2, -1)), _weights())
+    return {DV: of_values, DP: of_weights, DS: of_scores, DQ: of_queries, DK: of_keys}
 
-    def loss(output: Any) -> Any:
-        return np.sum(upstream * output, axis=(-2, -1))
 
-    return {
-        DQ: complex_step(lambda z: loss(attention(z, keys, values, SCALE)), queries),
-        DK: complex_step(lambda z: loss(attention(queries, z, values, SCALE)), keys),
-        DV: complex_step(lambda z: loss(attention(queries, keys, z, SCALE)), values),
-        DP: complex_step(lambda z: loss(z @ values), weights),
-        DS: complex_step(lambda z: loss(softmax(z) @ values), SCALE * queries @ keys.T),
-    }
+def _weights() -> Array:
+    """Return the weights that the loops give: what they make of values that are the unit vectors."""
+    queries, keys, _, _ = drawn()
+    return attention_in_loops(queries, keys, np.eye(len(keys)), SCALE)
 
 
 def _derived(derivation: Derivation) -> dict[Any, Array]:
     """Return the derived expressions' values, each from those before it."""
     probability, score, key, values = (route.end for route in derivation.lemmas[:4])
-    known = _drawn() | {P: probabilities(_drawn()[Q], _drawn()[K], SCALE)}
+    known = dict(zip((Q, K, V, G), drawn(), strict=True)) | {P: _weights()}
     known[DP] = value(probability, (a, j), known, SCALE)
     known[DS] = value(score, (a, j), known, SCALE)
     known[DV] = value(values, (j, b), known, SCALE)
@@ -162,32 +91,10 @@ def _derived(derivation: Derivation) -> dict[Any, Array]:
     return known
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # one for all
-    """Differentiate the array code by complex steps; measure what reaches the values as scores grow."""
-    derived, stepped, coded = _derived(derivation), _stepped(), _coded()
-    names = {DV: "values", DP: "probabilities", DS: "scores", DQ: "queries", DK: "keys"}
-    checks = []
-    for base, name in names.items():
-        for kind, found, words in (
-            ("derived", derived[base], "the derived formula"),
-            ("code", coded[base], "the code's formula"),
-        ):
-            entry = f"an entry of ${plain(base)}$"
-            label = f"largest difference of {entry}: {words} against complex steps of attention"
-            checks.append(_difference(f"{kind}-{name}", label, found, stepped[base]))
-    cells = {dimension: _cell(dimension) for dimension in DIMENSIONS}
-    bound = derivation.lemmas[4].end / g**2
-    bounds = tuple(
-        Quantity(f"values-d{one}", LABEL, cell, ratio(0, 1), prediction(bound), relation="≤")
-        for one, cell in cells.items()
-    )
-    return Experiment((*checks, *_grown(derivation), *bounds), _controls(derived, stepped, cells[64]))
-
-
-def _coded() -> dict[Any, Array]:
-    """Return the gradients that the array code's own formulas give."""
-    queries, keys, values, upstream = _drawn().values()
-    found = gradients(queries, keys, values, probabilities(queries, keys, SCALE), upstream, SCALE)
+def _coded(weights: Array, factor: float = SCALE) -> dict[Any, Array]:
+    """Return the gradients that the array code's own formulas give, from these weights and this factor."""
+    queries, keys, values, upstream = drawn()
+    found = gradients(queries, keys, values, weights, upstream, factor)
     return {
         DV: found.values,
         DP: found.probabilities,
@@ -197,76 +104,157 @@ def _coded() -> dict[Any, Array]:
     }
 
 
-def _difference(name: str, label: str, one: Array, other: Array) -> Exact:
+def _difference(name: str, label: str, one: Array, other: Array, code: Callable[..., object]) -> Exact:
     queries, keys, dimension, values = SHAPE
     settings = (("queries", queries), ("keys", keys), ("d_k", dimension), ("d_v", values), ("scale", SCALE))
-    gap = float(np.max(np.abs(one - other)))
-    return Exact(name, label, settings, prediction(S.Zero), gap, Allowance(ROUNDING))
+    return no_distance(name, label, settings, largest_difference(one, other), code)
 
 
-def _grown(derivation: Derivation) -> tuple[Exact, Exact]:
-    """Return how the code's gradients change as keys grow and queries shrink by the same factor."""
-    queries, keys, values, upstream = _drawn().values()
-    moved = (queries / FACTOR, keys * FACTOR)
-    weights = probabilities(*moved, SCALE)
-    found, before = gradients(*moved, values, weights, upstream, SCALE), _coded()
-    times = (derivation.lemmas[-1].end / OF_QUERIES).subs(t, FACTOR)
-    settings = (("t", FACTOR), ("scale", SCALE))
-    return tuple(  # type: ignore[return-value]  # one for each of two
-        Exact(
-            f"{name}-times-t",
-            rf"$\|{plain(base)}\|$ with queries over $t$ and keys times $t$, over what it was",
-            settings,
-            prediction(factor),
-            float(np.linalg.norm(after) / np.linalg.norm(before[base])),
-            Allowance(FACTOR * ROUNDING),
-        )
-        for name, base, after, factor in (
-            ("queries", DQ, found.queries, times),
-            ("values", DV, found.values, S.One),
-        )
+def _growth(base: Any, by: tuple[float, float]) -> float:
+    """Return the norm of a gradient with queries and keys multiplied ``by`` factors, over what it was."""
+    queries, keys, values, upstream = drawn()
+    moved = (by[0] * queries, by[1] * keys)
+    found = gradients(*moved, values, probabilities(*moved, SCALE), upstream, SCALE)
+    after = {DQ: found.queries, DV: found.values}[base]
+    return float(np.linalg.norm(after) / np.linalg.norm(_stepped()[base]))
+
+
+def _of_values(derivation: Derivation) -> Any:
+    """Return the derived ‖dV‖² over |g|² of one query, a sum over its probabilities."""
+    return derivation.lemmas[4].steps[0].expression / g**2
+
+
+def _grown(name: str, base: Any, expected: Any, by: tuple[Any, Any]) -> Exact:
+    return Exact(
+        name,
+        rf"$\|{plain(base)}\|$ with queries times ${by[0]}$ and keys times ${by[1]}$, over what it was",
+        (("scale", SCALE),),
+        prediction(expected),
+        _growth(base, (float(by[0]), float(by[1]))),
+        Allowance(FACTOR * ROUNDING.size),
+        code=_growth,
     )
 
 
-def _cell(dimension: int) -> Cell:
+def _share(weights: Array) -> float:
+    """Return what the array code's first query sends to all values together, ‖dV‖² over |g|²."""
+    queries, keys, values, upstream = drawn()
+    found = gradients(queries[:1], keys, values, weights[:1], upstream[:1], SCALE)
+    return float(np.sum(found.values**2) / np.sum(upstream[0] ** 2))
+
+
+def _shared(derivation: Derivation, name: str, weights: Array) -> Exact:
+    """Return the comparison of that with what is derived, at the weights of the loops."""
+    expected = squares_of(_of_values(derivation), _weights()[0])
+    return Exact(
+        name,
+        r"$\|dV\|^2$ of one query of the array code over $|g|^2$",
+        (("keys", SHAPE[1]), ("scale", SCALE)),
+        Prediction(expected, rf"\sum p_j^2 = {expected:.6g}"),
+        _share(weights),
+        ROUNDING,
+        code=_share,
+    )
+
+
+def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+    """Differentiate plain loops by complex steps; measure what reaches the values as scores grow."""
+    derived, stepped = _derived(derivation), _stepped()
+    weights = probabilities(*drawn()[:2], SCALE)
+    coded = _coded(weights)
+    names = {DV: "values", DP: "probabilities", DS: "scores", DQ: "queries", DK: "keys"}
+    checks: list[Exact] = []
+    for base, name in names.items():
+        label = f"largest difference of an entry of ${plain(base)}$: {{}} against complex steps of loops"
+        checks += [
+            _difference(f"derived-{name}", label.format("the derived formula"), derived[base], stepped[base],
+                        _derived),
+            _difference(f"code-{name}", label.format("the array code"), coded[base], stepped[base], _coded),
+        ]  # fmt: skip
+    times = (derivation.lemmas[-1].end / OF_QUERIES).subs(t, FACTOR)
+    grown = (
+        _grown("queries-times-t", DQ, times, (S.One / FACTOR, FACTOR)),
+        _grown("values-times-t", DV, S.One, (S.One / FACTOR, FACTOR)),
+    )
+    bound = derivation.lemmas[4].end / g**2
+    bounds = tuple(_to_values(f"d{one}", one, 1.0, bound, tolerance) for one in DIMENSIONS)
+    tightest = _to_values("tightest", DIMENSIONS[-1], SHARP, bound, tolerance)
+    half, most = threshold(S.Half), threshold(Rational(3, 4))
+    spread = replace(bounds[0], id="values-little-when-spread", prediction=half)
+    sharp = replace(bounds[2], id="values-most-when-sharp", prediction=most, relation="≥")
+    controls = (*_wrong_code(derivation, derived, stepped, weights), *_wrong_bounds(tightest, bounds[-1]))
+    of_one = _shared(derivation, "values-of-one-query", weights)
+    return Experiment((*checks, *grown, of_one, *bounds, tightest, spread, sharp), controls)
+
+
+def _to_values(name: str, dimension: int, scale: float, expected: Any, tolerance: float) -> Quantity:
+    """Return the comparison of what reaches the values, in the mean square, with a bound."""
     settings = (
         ("d_k", dimension),
         ("d_v", 8),
         ("keys", KEYS),
         ("queries", ROWS),
-        ("scale", "1"),
+        ("scale", f"{scale:g}"),
         ("components", "normal"),
     )
-    return Cell(f"unscaled-d{dimension}", settings, SingleQueries(dimension, KEYS, 8, ROWS))
+    cell = Cell(f"scale{scale:g}-d{dimension}", settings, SingleQueries(dimension, KEYS, 8, ROWS, scale))
+    estimand = ratio(SingleQueries.TO_VALUES, SingleQueries.FROM_ABOVE)
+    band = capped(1.0, tolerance)
+    return Quantity(f"values-{name}", LABEL, cell, estimand, prediction(expected), band, relation="≤")
 
 
-def _controls(derived: dict[Any, Array], stepped: dict[Any, Array], unscaled: Cell) -> tuple[Control, ...]:
+def _wrong_code(
+    derivation: Derivation, derived: dict[Any, Array], stepped: dict[Any, Array], weights: Array
+) -> tuple[Control, ...]:
+    queries, keys, _, _ = drawn()
     logistic = derived[P] * (1 - derived[P]) * derived[DP]
-    unscaled_sum = derived[DS] @ derived[K]
+    scores = SCALE * queries @ keys.T
+    single = in_single_precision(softmax)(scores)
+    of_scores, of_queries, of_keys = (f"largest difference of an entry of $d{name}$" for name in "SQK")
+    return (
+        Control(
+            "each score changes its own probability only, by $p(1-p)$",
+            _difference("own-probability-only", of_scores, logistic, stepped[DS], _derived),
+        ),
+        Control(
+            "the scale acts forwards only, and the gradient of the queries is $dS\\cdot K$ without it",
+            _difference("scale-forwards-only", of_queries, _coded(weights, 1.0)[DQ], stepped[DQ], _coded),
+        ),
+        Control(
+            "the softmax may run over the queries instead of the keys",
+            _difference("over-queries", of_keys, _coded(over_queries(scores))[DK], stepped[DK], _coded),
+        ),
+        Control(
+            "weights of single precision give the same gradients",
+            _difference("single-precision", of_queries, _coded(single)[DQ], stepped[DQ], _coded),
+        ),
+        Control(
+            "one query's values get the sum of squares of any weights",
+            _shared(derivation, "any-weights", single),
+        ),
+        Control(
+            "the gradient of the queries grows with the keys, whatever becomes of the scores",
+            _grown("queries-by-keys-alone", DQ, S(FACTOR), (S.One, FACTOR)),
+        ),
+        Control(
+            "the gradient of the values is the same whatever becomes of the scores",
+            _grown("values-by-keys-alone", DV, S.One, (S.One, FACTOR)),
+        ),
+    )
+
+
+def _wrong_bounds(tightest: Quantity, high: Quantity) -> tuple[Control, ...]:
+    less = prediction(Rational(95, 100) * S(tightest.prediction.value))
+    variance = prediction(S(DIMENSIONS[-1]))
     return (
         Control(
             "the gradient of the values grows with the scores without bound: in the mean square it is what "
             "comes from above times the scores' variance, here 64",
-            Quantity(
-                "value-gradient-unbounded",
-                LABEL,
-                unscaled,
-                ratio(0, 1),
-                prediction(S(dict(unscaled.settings)["d_k"])),
-                relation="≥",
-            ),
+            replace(high, id="value-gradient-unbounded", prediction=variance, relation="≥"),
         ),
         Control(
-            "each score changes its own probability only, by $p(1-p)$",
-            _difference(
-                "own-probability-only", "largest difference of an entry of $dS$", logistic, stepped[DS]
-            ),
-        ),
-        Control(
-            "the scale acts forwards only, and the gradient of the queries is $dS\\cdot K$ without it",
-            _difference(
-                "scale-forwards-only", "largest difference of an entry of $dQ$", unscaled_sum, stepped[DQ]
-            ),
+            "what reaches the values stays 5% below what comes from above",
+            replace(tightest, id="five-per-cent-less", prediction=less),
         ),
     )
 

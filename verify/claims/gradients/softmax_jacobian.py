@@ -7,26 +7,39 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import special
 from sympy import Derivative, Idx, KroneckerDelta, S, Sum, exp, log, symbols
 
 from verify.claim import Claim
+from verify.designs import ROUNDING
 from verify.evidence import Assumption, Reference
 from verify.montecarlo.attention import softmax
 from verify.montecarlo.differentiate import complex_step
-from verify.montecarlo.experiment import Allowance, Control, Exact, Experiment, Prediction
+from verify.montecarlo.experiment import Control, Exact, Experiment, Prediction
+from verify.montecarlo.literal import in_single_precision, largest_difference
 from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.jacobian import ENTRY, FROBENIUS, SQUARES, Surplus, is_rational_zero, value
 from verify.symbolic.predict import function
 from verify.symbolic.softmax import i, j, n, p, s, scores, written_out
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from verify.montecarlo.components import Array
+
+    Softmax = Callable[[Array], Array]
 
 k = Idx("k")
 TOTAL = Sum(exp(s[k]), (k, 1, n))
 SOFTMAX = exp(s[i]) / TOTAL
-ROUNDING = Allowance(1e-12)
 KEYS = (2, 5, 64)
+LABELS = {
+    "entries": "largest difference of an entry of $J$",
+    "row-sums": "largest row sum of $J$",
+    "trace": "trace of $J$",
+    "norm": r"$\|J\|_F^2$",
+}
+SINGLE = "single precision is exact"
 SIZES = (2, 3, 4, 5)
 
 
@@ -128,61 +141,80 @@ def _point(keys: int) -> Array:
     return 2 * np.random.default_rng(keys).normal(size=keys)
 
 
+def _derived(derivation: Derivation, keys: int) -> tuple[Array, dict[str, float]]:
+    """Return the entries of the derived matrix at SciPy's probabilities, and what is derived of them."""
+    weights = special.softmax(_point(keys))
+    own, other, delta = symbols("own other delta")
+    entry = derivation.result.subs({KroneckerDelta(i, j): delta, p[i]: own, p[j]: other})
+    entries = np.asarray(
+        function((own, other, delta), entry, "numpy")(weights[:, None], weights, np.eye(keys)), np.float64
+    )
+    rows, trace, norm = (value(route.end, weights) for route in derivation.lemmas)
+    return entries, {"entries": 0.0, "row-sums": rows, "trace": trace, "norm": norm}
+
+
+def _found(code: Softmax, keys: int, entries: Array) -> dict[str, float]:
+    """Return the same of the derivatives of ``code`` by complex steps, without any formula."""
+    jacobian = complex_step(code, _point(keys))
+    return {
+        "entries": largest_difference(jacobian, entries),
+        "row-sums": largest_difference(jacobian.sum(axis=1), np.zeros(keys)),
+        "trace": float(np.trace(jacobian)),
+        "norm": float(np.sum(jacobian**2)),
+    }
+
+
+def _held(derivation: Derivation, what: str, name: str, code: Softmax, keys: int) -> Exact:
+    """Return one property of the derivatives of ``code``, compared with what is derived."""
+    entries, expected = _derived(derivation, keys)
+    return Exact(
+        name,
+        f"{LABELS[what]} of the array code, by complex steps",
+        (("keys", keys), ("scores", "normal, deviation 2, one fixed row")),
+        Prediction(expected[what], f"{expected[what]:.6g}"),
+        _found(code, keys, entries)[what],
+        ROUNDING,
+        code=_found,
+    )
+
+
+def _logistic(scores: Array) -> Array:
+    return 1 / (1 + np.exp(-scores))
+
+
+def _halved(scores: Array) -> Array:
+    return softmax(scores / 2)
+
+
+def _constant_sum(scores: Array) -> Array:
+    """Return exponentials over a sum that does not move with the scores."""
+    weights: Array = np.exp(scores) / np.sum(np.exp(_point(scores.shape[-1])))
+    return weights
+
+
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # nothing is tolerated
     """Compare with derivatives of the array code by complex steps."""
-    rows, trace, norm = (route.end for route in derivation.lemmas)
-    checks = [check for keys in KEYS for check in _checks(keys, derivation.result, rows, trace, norm)]
-    return Experiment(tuple(checks), _controls())
-
-
-def _checks(keys: int, entry: Any, rows: Any, trace: Any, norm: Any) -> tuple[Exact, ...]:
-    weights = softmax(_point(keys))
-    found = complex_step(softmax, _point(keys))
-    own, other, delta = symbols("own other delta")
-    of_two = function((own, other, delta), entry.subs({KroneckerDelta(i, j): delta, p[i]: own, p[j]: other}))
-    derived = of_two(weights[:, None], weights, np.eye(keys))
-    off = float(np.max(np.abs(found - derived)))
-    of_code = "of the array code, by complex steps"
-    return (
-        _exact(f"entries-n{keys}", f"largest difference of an entry of $J$ {of_code}", keys, 0.0, off),
-        _exact(
-            f"row-sums-n{keys}",
-            f"largest row sum of $J$ {of_code}",
-            keys,
-            value(rows, weights),
-            float(np.max(np.abs(found.sum(axis=1)))),
-        ),
-        _exact(
-            f"trace-n{keys}", f"trace of $J$ {of_code}", keys, value(trace, weights), float(np.trace(found))
-        ),
-        _exact(
-            f"norm-n{keys}",
-            rf"$\|J\|_F^2$ {of_code}",
-            keys,
-            value(norm, weights),
-            float(np.sum(found**2)),
-        ),
+    checks = tuple(
+        _held(derivation, what, f"{what}-n{keys}", softmax, keys) for keys in KEYS for what in LABELS
     )
-
-
-def _exact(name: str, label: str, keys: int, predicted: float, computed: float) -> Exact:
-    settings = (("keys", keys), ("scores", "normal, deviation 2, one fixed row"))
-    return Exact(name, label, settings, Prediction(predicted, f"{predicted:.6g}"), computed, ROUNDING)
-
-
-def _controls() -> tuple[Control, ...]:
-    weights, found = softmax(_point(5)), complex_step(softmax, _point(5))
-    alone = value(Sum((p[i] * (1 - p[i])) ** 2, (i, 1, n)), weights)
-    return (
-        Control(
+    constant = "the normalising sum can be taken as constant, so that $J$ is diag$(p)$"
+    wrong: tuple[tuple[str, str, Softmax, str], ...] = (
+        ("entries", "a-factor-cancels", _halved, "a factor on all scores cancels as a shift does"),
+        ("row-sums", "constant-sum-rows", _constant_sum, f"{constant}, and its rows sum to 0"),
+        ("trace", "constant-sum", _constant_sum, constant),
+        (
+            "norm",
+            "logistic-each",
+            _logistic,
             "each probability depends on its own score only, as a logistic function would",
-            _exact("logistic-each", r"$\|J\|_F^2$ of the array code", 5, alone, float(np.sum(found**2))),
         ),
-        Control(
-            "the normalising sum can be taken as constant, so that $J$ is diag$(p)$",
-            _exact("constant-sum", "trace of $J$ of the array code", 5, 1.0, float(np.trace(found))),
+        *(
+            (what, f"{what}-in-single-precision", in_single_precision(softmax), f"{SINGLE}: {label}")
+            for what, label in LABELS.items()
         ),
     )
+    controls = (Control(words, _held(derivation, what, name, code, 5)) for what, name, code, words in wrong)
+    return Experiment(checks, tuple(controls))
 
 
 CLAIM = Claim(

@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sympy import Idx, IndexedBase, S, Sum, Symbol, exp, simplify
+from sympy import Idx, IndexedBase, Sum, Symbol, exp, simplify
 
 from verify.claim import Claim
 from verify.conditions import VASWANI
-from verify.designs import prediction
+from verify.designs import no_distance
 from verify.evidence import Assumption
 from verify.montecarlo.attention import attention, probabilities, softmax
-from verify.montecarlo.components import NORMAL, Array
-from verify.montecarlo.experiment import EXACTLY, Allowance, Control, Exact, Experiment, Settings
+from verify.montecarlo.components import NORMAL
+from verify.montecarlo.experiment import EXACTLY, Allowance, Control, Exact, Experiment
+from verify.montecarlo.literal import (
+    attention_in_loops,
+    everywhere,
+    in_single_precision,
+    largest_difference,
+    over_queries,
+)
 from verify.montecarlo.streams import stream
 from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.printing import Ordered
 from verify.symbolic.scores import d
 from verify.symbolic.softmax import n
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from verify.montecarlo.components import Array
+    from verify.montecarlo.literal import Sees
+
 QUERIES, KEYS, HEAD, WIDTH = 5, 7, 16, 3
+SCALE = HEAD**-0.5
 ROUNDING = Allowance(1e-13)
 
 a, b, i, j = (Idx(name) for name in "abij")
@@ -69,95 +81,81 @@ def _drawn() -> tuple[Array, Array, Array]:
     return NORMAL.draw(rng, (QUERIES, HEAD)), NORMAL.draw(rng, (KEYS, HEAD)), NORMAL.draw(rng, (KEYS, WIDTH))
 
 
-def _in_loops(queries: Array, keys: Array, values: Array, scale: float, allowed: NDArray[np.bool_]) -> Array:
-    """Return attention by the definition, entry by entry in plain Python."""
-    output = np.zeros((len(queries), values.shape[1]))
-    for row, query in enumerate(queries):
-        weights = [
-            math.exp(scale * math.fsum(x * y for x, y in zip(query, key, strict=True)))
-            if allowed[row, place]
-            else 0.0
-            for place, key in enumerate(keys)
-        ]
-        total = math.fsum(weights)
-        for column in range(values.shape[1]):
-            output[row, column] = math.fsum(w * values[at, column] for at, w in enumerate(weights)) / total
-    return output
+MASKS: dict[str, tuple[NDArray[np.bool_], Sees]] = {
+    "none": (np.ones((QUERIES, KEYS), bool), everywhere),
+    "causal": (np.tril(np.ones((QUERIES, KEYS), bool)), lambda query, key: key <= query),
+    "padding": (np.tile(np.arange(KEYS) < KEYS - 2, (QUERIES, 1)), lambda _, key: key not in {5, 6}),
+}
+"""Masks by name: as an array for the array code, and in words of single indices for the loops."""
+
+LABELS = {
+    "loops": "largest distance from the definition in loops",
+    "rows": "largest distance of a row's sum from 1",
+    "masked": "largest weight of a masked key",
+}
 
 
-def _masks() -> dict[str, NDArray[np.bool_]]:
-    everywhere = np.ones((QUERIES, KEYS), dtype=bool)
-    padded = everywhere & (np.arange(KEYS) < KEYS - 2)
-    return {"none": everywhere, "causal": np.tril(everywhere), "padding": padded}
+def _blocking(allowed: NDArray[np.bool_]) -> Array:
+    """Return the mask that is added to the scores."""
+    return np.where(allowed, 0.0, -np.inf)
 
 
-def _exact(name: str, label: str, settings: Settings, value: float, allowance: Allowance = ROUNDING) -> Exact:
-    return Exact(name, label, settings, prediction(S.Zero), value, allowance)
+def _distances(weights: Array, output: Array, mask: str) -> dict[str, float]:
+    """Return how far weights and output are from the definition under the mask of that name."""
+    sees = MASKS[mask][1]
+    loops = attention_in_loops(*_drawn(), SCALE, sees)
+    hidden = (weights[a, j] for a in range(QUERIES) for j in range(KEYS) if not sees(a, j))
+    return {
+        "loops": largest_difference(output, loops),
+        "rows": largest_difference(weights.sum(axis=1), np.ones(QUERIES)),
+        "masked": float(max(hidden, default=0.0)),
+    }
+
+
+def _held(what: str, name: str, weights: Array, output: Array, mask: str) -> Exact:
+    """Return how far weights and output are from one part of the definition."""
+    settings = (("mask", mask), ("queries", QUERIES), ("keys", KEYS), ("d_k", HEAD))
+    found = _distances(weights, output, mask)[what]
+    allowance = EXACTLY if what == "masked" else ROUNDING
+    return no_distance(name, LABELS[what], settings, found, _distances, allowance)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # nothing is tolerated
     """Compare arrays with loops under three masks; check the rows' sums and what a mask leaves out."""
     queries, keys, values = _drawn()
-    scale = HEAD**-0.5
     checks = []
-    for name, allowed in _masks().items():
-        mask = np.where(allowed, 0.0, -np.inf)
-        settings = (("mask", name), ("queries", QUERIES), ("keys", KEYS), ("d_k", HEAD))
-        weights = probabilities(queries, keys, scale, mask)
-        output = attention(queries, keys, values, scale, mask)
-        loops = _in_loops(queries, keys, values, scale, allowed)
-        checks += [
-            _exact(
-                f"loops-{name}",
-                "largest distance from the definition in loops",
-                settings,
-                float(np.abs(output - loops).max()),
-            ),
-            _exact(
-                f"rows-{name}",
-                "largest distance of a row's sum from 1",
-                settings,
-                float(np.abs(weights.sum(axis=1) - 1).max()),
-            ),
-            _exact(
-                f"masked-{name}",
-                "largest weight of a masked key",
-                settings,
-                float(weights[np.logical_not(allowed)].max(initial=0.0)),
-                EXACTLY,
-            ),
-        ]
-    controls = _controls(queries, keys, values, scale)
-    return Experiment(tuple(checks), controls)
+    for mask, (allowed, _) in MASKS.items():
+        weights = probabilities(queries, keys, SCALE, _blocking(allowed))
+        output = attention(queries, keys, values, SCALE, _blocking(allowed))
+        parts = LABELS if mask != "none" else ("loops", "rows")
+        checks += [_held(what, f"{what}-{mask}", weights, output, mask) for what in parts]
+    return Experiment(tuple(checks), _controls(SCALE * queries @ keys.T, values))
 
 
-def _controls(queries: Array, keys: Array, values: Array, scale: float) -> tuple[Control, ...]:
-    right = attention(queries, keys, values, scale)
-    scores = queries @ keys.T
-    across = softmax((scale * scores).T).T @ values
-    after = scale * softmax(scores) @ values
-    blanked = softmax(np.where(_masks()["padding"], scale * scores, 0.0))
-    settings = (("queries", QUERIES), ("keys", KEYS), ("d_k", HEAD))
-    distance = "largest distance from attention"
-    return (
-        Control(
-            "the softmax may run over the queries instead of the keys",
-            _exact("softmax-over-queries", distance, settings, float(np.abs(across - right).max())),
-        ),
-        Control(
-            "scaling may come after the softmax",
-            _exact("scale-after-softmax", distance, settings, float(np.abs(after - right).max())),
-        ),
-        Control(
-            "a masked key gets no weight if its score is set to 0",
-            _exact(
-                "masked-with-zero",
-                "largest weight of a masked key",
-                settings,
-                float(blanked[:, -2:].max()),
-                EXACTLY,
-            ),
-        ),
+def _controls(scores: Array, values: Array) -> tuple[Control, ...]:
+    everything, padding = MASKS["none"][0], MASKS["padding"][0]
+    late, transposed = _blocking(np.tril(everything, 1)), _blocking(np.triu(everything))
+    worlds = (
+        ("loops", "softmax-over-queries", over_queries(scores), "none",
+         "the softmax may run over the queries instead of the keys"),
+        ("loops", "scale-after-softmax", SCALE * softmax(scores / SCALE), "none",
+         "scaling may come after the softmax"),
+        ("loops", "in-single-precision", in_single_precision(softmax)(scores), "none",
+         "single precision is exact"),
+        ("loops", "mask-transposed", softmax(scores + transposed), "causal",
+         "under a causal mask a query sees its own place and the later ones"),
+        ("rows", "masked-after-softmax", np.where(padding, softmax(scores), 0.0), "padding",
+         "a mask may set weights to 0 after the softmax"),
+        ("rows", "rows-in-single-precision", in_single_precision(softmax)(scores), "none",
+         "rows of single precision sum to 1 exactly"),
+        ("masked", "masked-with-zero", softmax(np.where(padding, scores, 0.0)), "padding",
+         "a masked key gets no weight if its score is set to 0"),
+        ("masked", "mask-one-late", softmax(scores + late), "causal",
+         "a causal mask may let a query see one key more"),
+    )  # fmt: skip
+    return tuple(
+        Control(words, _held(what, name, weights, weights @ values, mask))
+        for what, name, weights, mask, words in worlds
     )
 
 

@@ -18,6 +18,7 @@ from verify.symbolic.printing import Ordered
 from verify.symbolic.scores import d
 
 TOKENS, WIDTH, HEAD = 3, 512, 64
+SIDES = ("rows", "columns")
 
 T = Ordered("T", "A", integer=True, positive=True)
 D = Ordered("D", "B", integer=True, positive=True)
@@ -62,10 +63,13 @@ def derive() -> Derivation:
     return Derivation(output.start, output.end, (output,), lemmas=lemmas)
 
 
-def _arrays(head: int) -> dict[str, Array]:
+def _arrays(head: int = HEAD, *, transposed: bool = False) -> dict[str, Array]:
+    """Return the arrays of one head of that dimension; or ``transposed``, as if columns were tokens."""
     rng = stream(0, "attention-shapes", "arrays", 0)
     tokens = NORMAL.draw(rng, (TOKENS, WIDTH))
     queries, keys, values = (tokens @ NORMAL.draw(rng, (WIDTH, head)) / WIDTH**0.5 for _ in range(3))
+    if transposed:
+        queries, keys, values = queries.T, keys.T, values.T
     return {
         "queries": queries,
         "keys": keys,
@@ -76,7 +80,12 @@ def _arrays(head: int) -> dict[str, Array]:
     }
 
 
-def _sizes(derivation: Derivation, head: int) -> dict[str, tuple[Any, Any]]:
+def _extent(array: Array, side: str) -> float:
+    """Return how many rows or columns an array has."""
+    return float(array.shape[SIDES.index(side)])
+
+
+def _sizes(derivation: Derivation, head: int = HEAD) -> dict[str, tuple[Any, Any]]:
     numbers = {T: TOKENS, D: WIDTH, d: head, d_v: head}
     queries, scores = (lemma.end.subs(numbers) for lemma in derivation.lemmas)
     output = derivation.result.subs(numbers)
@@ -90,56 +99,52 @@ def _sizes(derivation: Derivation, head: int) -> dict[str, tuple[Any, Any]]:
     }
 
 
+def _check(name: str, found: tuple[str, str], expected: Any, arrays: dict[str, Array]) -> Exact:
+    """Return the comparison of one side of one of the arrays, both by name, with the derived size."""
+    array, side = found
+    settings = (("tokens", TOKENS), ("width", WIDTH), ("d_k", arrays["keys"].shape[1]))
+    label = f"{side} of the {array}"
+    return Exact(name, label, settings, prediction(S(expected)), _extent(arrays[array], side), code=_extent)
+
+
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # nothing is tolerated
-    """Compare the derived shapes with those of arrays: 3 tokens of width 512, heads of 64, and one of 512."""
-    arrays = _arrays(HEAD)
-    settings = (("tokens", TOKENS), ("width", WIDTH), ("d_k", HEAD))
-    whole = Exact(
-        "one-head-key-columns",
-        "columns of the keys of one head as wide as the embedding",
-        (("tokens", TOKENS), ("width", WIDTH), ("d_k", WIDTH)),
-        prediction(_sizes(derivation, WIDTH)["keys"][1]),
-        float(_arrays(WIDTH)["keys"].shape[1]),
+    """Compare the derived shapes with those of arrays: 3 tokens of width 512, heads of 64 and one of 512."""
+    arrays, swapped = _arrays(), _arrays(transposed=True)
+    sizes = {
+        (array, side): extent
+        for array, shape in _sizes(derivation).items()
+        for side, extent in zip(SIDES, shape, strict=True)
+    }
+    checks = (
+        *(_check("-".join(found), found, expected, arrays) for found, expected in sizes.items()),
+        _check(
+            "one-head-key-columns", ("keys", "columns"), _sizes(derivation, WIDTH)["keys"][1], _arrays(WIDTH)
+        ),
     )
-    checks = tuple(
-        Exact(
-            f"{name}-{side}",
-            f"{side} of the {name}",
-            settings,
-            prediction(S(shape[place])),
-            float(arrays[name].shape[place]),
-        )
-        for name, shape in _sizes(derivation, HEAD).items()
-        for place, side in enumerate(("rows", "columns"))
+    wrong = (
+        ("rows", ("scores", "rows"), "scores compare the components, not the tokens"),
+        ("columns", ("output", "columns"), "tokens are the columns"),
     )
     controls = (
         Control(
             r"$d_k$ is the dimension of the embedding",
-            Exact(
-                "key-dimension-is-embedding-dimension",
-                "columns of the keys",
-                settings,
-                prediction(S(WIDTH)),
-                float(arrays["keys"].shape[1]),
-            ),
+            _check("key-dimension-is-embedding-dimension", ("keys", "columns"), WIDTH, arrays),
         ),
         Control(
             "a score adds one product for each token",
-            Exact(
-                "products-are-tokens",
-                "products in a score",
-                settings,
-                prediction(S(TOKENS)),
-                float(arrays["queries"].shape[1]),
-            ),
+            _check("products-are-tokens", ("queries", "columns"), TOKENS, arrays),
+        ),
+        *(
+            Control(words, _check(f"transposed-{side}", found, sizes[found], swapped))
+            for side, found, words in wrong
         ),
     )
-    return Experiment((*checks, whole), controls)
+    return Experiment(checks, controls)
 
 
 def facts(derivation: Derivation) -> tuple[Fact, ...]:
     """Return the sizes that sources print."""
-    sizes = _sizes(derivation, HEAD)
+    sizes = _sizes(derivation)
     return (
         fact("query-columns", "columns of a query matrix", sizes["queries"][1]),
         fact("score-rows", "rows of the score matrix", sizes["scores"][0]),
@@ -161,7 +166,8 @@ CLAIM = Claim(
     meaning=(
         r"The dimension under the root is the number of columns of queries and keys, $d_k$. It is neither "
         r"the width of "
-        "the tokens nor their number, and often much smaller than the width: 64 where the embedding has 512."
+        "the tokens nor their number, and often much smaller than the width: 64 where the embedding has 512. "
+        "It is the embedding's dimension where there is one head as wide as that."
     ),
     assumptions=(
         Assumption(id="one-head", text="One head, with queries, keys and values from the same tokens."),

@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
 from sympy import S, Sum, Symbol, exp
 
 from verify.claim import Claim
-from verify.designs import prediction
+from verify.designs import no_distance
 from verify.evidence import Assumption
 from verify.montecarlo.attention import softmax
-from verify.montecarlo.experiment import Allowance, Control, Exact, Experiment
+from verify.montecarlo.experiment import Control, Exact, Experiment
+from verify.montecarlo.literal import in_single_precision, largest_difference, over_queries
 from verify.montecarlo.streams import stream
 from verify.symbolic.derivation import Derivation, Route, Step
 from verify.symbolic.softmax import WrittenOut, i, n, p, s
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from verify.montecarlo.components import Array
+
+    Softmax = Callable[[Array], Array]
+
+ROWS, KEYS = 64, 50
 SIZES = (0.1, 1.0, 30.0, 1000.0)
 """Standard deviations of the scores drawn for the comparisons of arrays."""
+LABELS = {
+    "sum": "largest distance of a row's sum from 1",
+    "ratio": "largest distance of a weight from the row's largest times the exponential of their difference",
+    "shift": "largest change by adding 100 to all scores",
+    "library": "largest distance from SciPy's softmax",
+}
+"""The identities by name, and what says how far array code is from them."""
+
+SINGLE = "single precision is exact"
 
 a = Symbol("a", real=True)
 
@@ -44,68 +62,65 @@ def derive() -> Derivation:
     return Derivation(total, S.One, (whole,), lemmas=(ratio, shift))
 
 
-def _drawn(size: float) -> Any:
-    return size * stream(0, "softmax-identities", f"scores-{size:g}", 0).normal(size=(64, 50))
+def _drawn(size: float) -> Array:
+    return size * stream(0, "softmax-identities", f"scores-{size:g}", 0).normal(size=(ROWS, KEYS))
+
+
+def _distances(code: Softmax, scores: Array) -> dict[str, float]:
+    """Return how far ``code`` is from each identity, and from SciPy's softmax."""
+    weights = code(scores)
+    largest = np.argmax(scores, axis=1, keepdims=True)
+    leads = scores - np.take_along_axis(scores, largest, axis=1)
+    return {
+        "sum": largest_difference(weights.sum(axis=1), np.ones(len(scores))),
+        "ratio": largest_difference(weights, np.take_along_axis(weights, largest, axis=1) * np.exp(leads)),
+        "shift": largest_difference(code(scores + 100), weights),
+        "library": largest_difference(weights, special.softmax(scores, axis=1)),
+    }
+
+
+def _held(what: str, name: str, code: Softmax, size: float) -> Exact:
+    """Return how far ``code`` is from one of the identities, at scores of this standard deviation."""
+    settings = (("rows", ROWS), ("keys", KEYS), ("sigma", size))
+    return no_distance(name, LABELS[what], settings, _distances(code, _drawn(size))[what], _distances)
+
+
+def _over_their_number(scores: Array) -> Array:
+    """Return exponentials over the number of keys, as if that were their sum."""
+    exponentials: Array = np.exp(scores) / scores.shape[1]
+    return exponentials
+
+
+def _of_squares(scores: Array) -> Array:
+    """Return squared scores over their sum: weights that add up to one without an exponential."""
+    weights: Array = scores**2 / np.sum(scores**2, axis=1, keepdims=True)
+    return weights
+
+
+def _halved(scores: Array) -> Array:
+    """Return the softmax of half the scores."""
+    return softmax(scores / 2)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # nothing is tolerated
     """Hold the array code against the identities, for small and for huge scores."""
-    checks = []
-    for size in SIZES:
-        drawn = _drawn(size)
-        weights = softmax(drawn)
-        name = f"{size:g}".replace(".", "-")
-        settings = (("rows", 64), ("keys", 50), ("sigma", size))
-        found = {
-            "sum": ("largest distance of a row's sum from 1", np.abs(weights.sum(axis=1) - 1).max()),
-            "shift": (
-                "largest change by adding 100 to all scores",
-                np.abs(softmax(drawn + 100) - weights).max(),
-            ),
-            "library": (
-                "largest distance from SciPy's softmax",
-                np.abs(special.softmax(drawn, axis=1) - weights).max(),
-            ),
-        }
-        checks += [
-            Exact(
-                f"{what}-at-{name}",
-                label,
-                settings,
-                prediction(S.Zero),
-                float(value),
-                allowance=Allowance(1e-12),
-            )
-            for what, (label, value) in found.items()
-        ]
-    drawn = _drawn(1.0)
-    doubled = float(np.abs(softmax(2 * drawn) - softmax(drawn)).max())
-    clipped = np.exp(drawn - drawn.max()) / 50
-    controls = (
-        Control(
-            "a factor on all scores cancels as a shift does",
-            Exact(
-                "scale-invariant",
-                "largest change by doubling all scores",
-                (("sigma", 1.0),),
-                prediction(S.Zero),
-                doubled,
-                allowance=Allowance(1e-12),
-            ),
-        ),
-        Control(
-            "dividing by the number of keys will do in place of the sum",
-            Exact(
-                "divided-by-n",
-                "largest distance of a row's sum from 1",
-                (("sigma", 1.0),),
-                prediction(S.Zero),
-                float(np.abs(clipped.sum(axis=1) - 1).max()),
-                allowance=Allowance(1e-12),
-            ),
+    checks = tuple(
+        _held(what, f"{what}-at-{size:g}".replace(".", "-"), softmax, size)
+        for size in SIZES
+        for what in LABELS
+    )
+    wrong = (
+        ("sum", "divided-by-n", _over_their_number, "the number of keys will do in place of the sum"),
+        ("ratio", "ratio-of-halves", _halved, "a factor on all scores cancels as a shift does"),
+        ("shift", "squares-for-exponentials", _of_squares, "squares will do in place of the exponentials"),
+        ("library", "over-rows", over_queries, "the weights may sum to one over the rows"),
+        *(
+            (what, f"{what}-in-single-precision", in_single_precision(softmax), f"{SINGLE}: {label}")
+            for what, label in LABELS.items()
         ),
     )
-    return Experiment(tuple(checks), controls)
+    controls = (Control(words, _held(what, name, code, 1.0)) for what, name, code, words in wrong)
+    return Experiment(checks, tuple(controls))
 
 
 CLAIM = Claim(

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sympy import Rational, S, exp, simplify, sqrt
 
 from verify.claim import Claim
-from verify.designs import fact, prediction, threshold
+from verify.designs import fact, no_distance, prediction, threshold
 from verify.evidence import Assumption, Fact
 from verify.montecarlo.attention import softmax
-from verify.montecarlo.experiment import Allowance, Control, Exact, Experiment
+from verify.montecarlo.experiment import EXACTLY, Allowance, Control, Exact, Experiment
+from verify.montecarlo.literal import in_single_precision, largest_difference
 from verify.symbolic.derivation import By, Derivation, Route, Step
+from verify.symbolic.printing import latex
 from verify.symbolic.softmax import WrittenOut, p, s
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from verify.montecarlo.components import Array
 
 EXAMPLES = ((4, 5), (1, 10), (14, 10), (7, 5))
 """The pairs of scores whose softmax is printed somewhere."""
 
 LABEL = "softmax of two scores, first weight"
+ROUNDING = Allowance(1e-15)
 
 
 def _over_the_second(before: Any, after: Any) -> bool:
@@ -42,60 +50,66 @@ def derive() -> Derivation:
     return Derivation(p[1], step.expression, (Route("Two keys", p[1], (step,)),))
 
 
+def _first_weight(code: Callable[[Array], Array], first: float, second: float) -> float:
+    """Return the first weight that ``code`` gives two scores."""
+    return float(code(np.array([first, second]))[0])
+
+
+def _scaled_distance(factor: float) -> float:
+    """Return how far the printed scores times ``factor`` are from the printed scaled ones."""
+    return largest_difference(factor * np.array([14.0, 10.0]), np.array([7.0, 5.0]))
+
+
+def _weight_check(name: str, code: Callable[[Array], Array], pair: tuple[int, int], expected: Any) -> Exact:
+    settings = (("scores", f"{pair[0]}, {pair[1]}"),)
+    found = _first_weight(code, *pair)
+    return Exact(name, LABEL, settings, prediction(expected), found, ROUNDING, code=_first_weight)
+
+
+def _scaled(name: str, factor: Any) -> Exact:
+    label = f"distance of the scores times ${latex(factor)}$ from 7, 5"
+    settings = (("scores", "14, 10"), ("d_k", 4))
+    found = _scaled_distance(float(factor))
+    return no_distance(name, label, settings, found, _scaled_distance, EXACTLY)
+
+
+def _gap(name: str, most: Any) -> Exact:
+    label = "weight of the lower of two scores that differ by 4"
+    found = _first_weight(softmax, 0, 4)
+    return Exact(name, label, (("scores", "0, 4"),), threshold(most), found, relation="≤", code=_first_weight)
+
+
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # nothing is tolerated
     """Compare the closed form with arrays, and with what the sources say of it."""
-    checks = [
-        Exact(
-            f"softmax-{a}-{b}",
-            LABEL,
-            (("scores", f"{a}, {b}"),),
-            prediction(derivation.result.subs({s[1]: a, s[2]: b})),
-            float(softmax(np.array([a, b], dtype=float))[0]),
-            allowance=Allowance(1e-15),
-        )
-        for a, b in EXAMPLES
-    ]
-    gap = Exact(
-        "gap-of-four",
-        "weight of the lower of two scores that differ by 4",
-        (("scores", "4, 0"),),
-        threshold(Rational(1, 50)),
-        float(softmax(np.array([4.0, 0.0]))[1]),
-        relation="≤",
+
+    def closed(pair: tuple[int, int]) -> Any:
+        return derivation.result.subs(dict(zip((s[1], s[2]), pair, strict=True)))
+
+    checks = (
+        *(_weight_check(f"softmax-{a}-{b}", softmax, (a, b), closed((a, b))) for a, b in EXAMPLES),
+        _gap("gap-of-four", Rational(1, 50)),
+        _scaled("scaled-14-10", 1 / sqrt(S(4))),
     )
-    halved = np.array([14.0, 10.0]) / 4**0.5
-    scaled = Exact(
-        "scaled-14-10",
-        "distance of the scaled scores from 7, 5",
-        (("scores", "14, 10"), ("d_k", 4)),
-        prediction(abs(14 / sqrt(S(4)) - 7) + abs(10 / sqrt(S(4)) - 5)),
-        float(np.abs(halved - [7.0, 5.0]).sum()),
+    misprinted = Exact(
+        "as-misprinted",
+        "first scaled weight, rounded to three digits",
+        (("scores", "7, 5"),),
+        prediction(Rational(880, 1000)),
+        round(_first_weight(softmax, 7, 5), 3),
+        code=_first_weight,
     )
-    weights = softmax(halved)
+    single = in_single_precision(softmax)
     controls = (
-        Control(
-            "the scaled weights are 0.880 and 0.120 to three digits",
-            Exact(
-                "as-misprinted",
-                "first scaled weight, rounded to three digits",
-                (("scores", "7, 5"),),
-                prediction(Rational(880, 1000)),
-                round(float(weights[0]), 3),
-            ),
-        ),
+        Control("the scaled weights are 0.880 and 0.120 to three digits", misprinted),
         Control(
             "scores count by their ratio: 14 and 10 weigh as 7 and 5 do",
-            Exact(
-                "ratio-counts",
-                LABEL,
-                (("scores", "14, 10"),),
-                prediction(_weight(7, 5)),
-                float(softmax(np.array([14.0, 10.0]))[0]),
-                allowance=Allowance(1e-12),
-            ),
+            _weight_check("ratio-counts", softmax, (14, 10), closed((7, 5))),
         ),
+        Control("single precision is exact", _weight_check("single", single, (4, 5), closed((4, 5)))),
+        Control("a gap of 4 leaves less than a 56th", _gap("less-than-a-56th", Rational(1, 56))),
+        Control("the scale is $1/d_k$", _scaled("over-d", 1 / S(4))),
     )
-    return Experiment((*checks, gap, scaled), controls)
+    return Experiment(checks, controls)
 
 
 def facts(derivation: Derivation) -> tuple[Fact, ...]:
