@@ -12,7 +12,7 @@ from scipy import stats
 from tests.montecarlo.samples import at_least, sample_of
 from verify.montecarlo import groups, intervals
 from verify.montecarlo.blocks import GROUPS
-from verify.montecarlo.estimands import OF_GROUPS, component
+from verify.montecarlo.estimands import OF_GROUPS, component, variance
 from verify.montecarlo.groups import Linearised
 
 if TYPE_CHECKING:
@@ -154,14 +154,14 @@ class TestContradiction:
         draw, _ = HEAVY[name]
         truth = {"exponential": 1.0, "lognormal": math.e * (math.e - 1)}[name]
         rng = np.random.default_rng(blocks)
-        assert not any(groups.contradiction(linear(draw(rng, blocks)), truth) for _ in range(200))
+        assert not any(groups.contradiction(linear(draw(rng, blocks)), (truth, truth)) for _ in range(200))
 
     @pytest.mark.parametrize("wrong", [0.1, 0.03, 0.01, 1e-4])
     @pytest.mark.parametrize("blocks", [GROUPS, 4096])
     def test_too_small_a_variance_is_found(self, wrong: float, blocks: int) -> None:
         """A variance ten and more times too small is found in at least nine of ten samples, at any size."""
         rng = np.random.default_rng(11)
-        found = [groups.contradiction(linear(rng.normal(size=blocks)), wrong) for _ in range(50)]
+        found = [groups.contradiction(linear(rng.normal(size=blocks)), (wrong, wrong)) for _ in range(50)]
         assert sum(map(bool, found)) >= 45
         assert "derived block variance or the sampler is wrong" in max(found)
 
@@ -169,7 +169,8 @@ class TestContradiction:
     def test_too_large_a_variance_is_found(self, wrong: float) -> None:
         """A variance ten and more times too large is found in a sample of a thousand blocks."""
         rng = np.random.default_rng(12)
-        assert all(groups.contradiction(linear(rng.exponential(size=4096)), wrong) for _ in range(20))
+        drawn = [linear(rng.exponential(size=4096)) for _ in range(20)]
+        assert all(groups.contradiction(one, (wrong, wrong)) for one in drawn)
 
     def test_casts_doubt_on_the_estimate(self) -> None:
         """An estimate whose model is contradicted decides nothing; its own model leaves it in order."""
@@ -179,3 +180,13 @@ class TestContradiction:
             found = component(0, block_variance=wrong).measure(sample, 1e-6)
             assert not found.reliable
             assert "times the derived one" in found.doubt
+
+    def test_a_slope_that_vanishes_is_no_contradiction(self) -> None:
+        """Signs have the variance 1 - mean², whose slope is 0 at a mean of 0, though not at the sample's."""
+        signs = np.where(np.random.default_rng(14).random(4000) < 0.5, -1.0, 1.0)
+        sample = sample_of(np.stack([signs, signs**2], axis=1))
+        assert sample.mean[0] != 0
+        assert variance(0, 1, block_variance=0.0).measure(sample, 1e-6).reliable
+        normal = np.random.default_rng(15).normal(size=4000)
+        sample = sample_of(np.stack([normal, normal**2], axis=1))
+        assert not variance(0, 1, block_variance=0.0).measure(sample, 1e-6).reliable

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+import numpy as np
+
 from verify.montecarlo import groups, intervals
 from verify.montecarlo.differentiate import complex_step
 from verify.montecarlo.groups import Linearised
@@ -22,6 +24,9 @@ MIN_BLOCKS = 128
 
 SKEWNESS_CAP = 32
 """Skewness may raise a planned sample by this factor and no further; the looks may double it as often."""
+
+BEND = 6.0
+"""Standard errors of a statistic over which a slope may change before its error counts."""
 
 OF_GROUPS = "the means of groups of blocks, whatever the blocks' skewness"
 """What an interval rests on where skewness makes the usual one fail."""
@@ -139,10 +144,26 @@ class Smooth:
             intervals.studentised(value, linear.error, quantile, positive=self.positive),
             intervals.scored(value, self.block_variance, sample.blocks, z, positive=self.positive),
         )
-        derived = self.block_variance * (value**2 if self.positive else 1.0)
-        model = math.sqrt(derived / sample.blocks)
-        doubt = groups.contradiction(linear, derived)
+        doubt = self._contradiction(linear, self.block_variance, interval)
+        model = math.sqrt(self._of_block(self.block_variance, value) / sample.blocks)
         return replace(plain, interval=interval, model_error=model, doubt=doubt)
+
+    def _of_block(self, derived: float, value: float) -> float:
+        """Return the derived variance of a block where ``value`` is what is estimated."""
+        return derived * value**2 if self.positive else derived
+
+    def _contradiction(self, linear: Linearised, derived: float, interval: Interval) -> str:
+        """Return how the blocks contradict their ``derived`` variance, nothing where they do not."""
+        least, most = sorted(self._of_block(derived, end) for end in interval)
+        found = groups.contradiction(linear, (least, most))
+        return groups.contradiction(linear, (least, most), self._bend(linear)) if found else ""
+
+    def _bend(self, linear: Linearised) -> float:
+        """Return the largest deviation of a block by which its slope's own error may change it."""
+        sample = linear.sample
+        steps = np.diag(BEND * np.sqrt(np.diagonal(sample.covariance) / sample.blocks))
+        turned = (self.gradient(sample.mean + step) - linear.slope for step in steps)
+        return math.sqrt(max(Linearised(sample, slope).variance for slope in turned))
 
     @staticmethod
     def _without_model(plain: Measured, linear: Linearised, alpha: float) -> Measured:

@@ -106,28 +106,37 @@ def interval(linear: Linearised, alpha: float) -> Interval | None:
     return float(ordered[rank - 1]) - beyond, float(ordered[-rank]) + beyond
 
 
-def contradiction(linear: Linearised, derived: float) -> str:
+def contradiction(linear: Linearised, derived: Interval, bend: float = 0.0) -> str:
     """Return how the sample contradicts the ``derived`` variance of a block, nothing where it does not.
 
-    Too small a variance shows in groups far out: at most one in nine lies three deviations off, whatever the
-    law (Chebyshev). Too large a one shows in the sampled variance, for kurtoses up to the one provided for.
-    Either says so of a right variance with probability ``FALSE_CONTRADICTION`` at most.
+    ``derived`` are its least and largest value over the interval of what is estimated; ``bend`` is the block
+    deviation that the error of the slope may make or hide. Too small a variance shows in groups far out: at
+    most one in nine lies three deviations off, whatever the law (Chebyshev). Too large a one shows in the
+    sampled variance, for kurtoses up to the one provided for. Either says so of a right variance with
+    probability ``FALSE_CONTRADICTION`` at most.
     """
-    ratio = linear.variance / derived if derived else math.inf
-    if _too_far_out(linear, derived) or (ratio < 1 / _GROSS and _too_calm(linear, ratio)):
+    least, most = derived
+    sampled = math.sqrt(linear.variance)
+    too_small = _too_far_out(linear, math.sqrt(most) + bend)
+    if too_small or _too_calm(linear, math.sqrt(least), sampled + bend):
+        times = f"{linear.variance / most:.2g}" if most else "infinitely many"
         return (
-            f"the blocks' sampled variance is {ratio:.2g} times the derived one: the derived block variance "
+            f"the blocks' sampled variance is {times} times the derived one: the derived block variance "
             "or the sampler is wrong; more blocks will not help"
         )
     return ""
 
 
 def _too_far_out(linear: Linearised, derived: float) -> bool:
-    sizes = np.abs(linear.groups) * math.sqrt(linear.group_size)
-    far = int(np.count_nonzero(sizes > 3 * math.sqrt(derived)))
+    """Return whether more groups lie three ``derived`` deviations off than any law allows."""
+    distances = np.abs(linear.groups) * math.sqrt(linear.group_size)
+    far = int(np.count_nonzero(distances > 3 * derived))
     return far > stats.binom.isf(FALSE_CONTRADICTION, GROUPS, 1 / 9)
 
 
-def _too_calm(linear: Linearised, ratio: float) -> bool:
-    chance = underrating(linear.sample.blocks, linear.kurtosis_provided, ratio)
+def _too_calm(linear: Linearised, derived: float, sampled: float) -> bool:
+    """Return whether blocks of the ``derived`` deviation would vary more than those ``sampled`` do."""
+    if sampled**2 * _GROSS >= derived**2:
+        return False
+    chance = underrating(linear.sample.blocks, linear.kurtosis_provided, (sampled / derived) ** 2)
     return chance < FALSE_CONTRADICTION
