@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from verify.catalogue import catalogue
+from tests.faults.experiments import CATALOGUE, EACH, derivation, experiment
 from verify.evidence import Verdict
 from verify.measure import Decided
 from verify.montecarlo.estimands import Measured
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from verify.evidence import Check, ClaimRecord, Control, Record, RunRecord
     from verify.montecarlo.experiment import Comparison
 
-CATALOGUE = catalogue()
-EACH = pytest.mark.parametrize("name", CATALOGUE)
 ERRORS = 6.0
 """Combined standard errors that two estimates of one quantity may lie apart."""
 SAME = 1e-12
@@ -102,18 +100,17 @@ def test_predictions_bands_settings_and_facts_are_those_of_the_reference(
     reference: dict[str, ClaimRecord], reference_run: RunRecord, name: str
 ) -> None:
     """And so are relations, labels, words of controls; values computed without draws to their rounding."""
-    claim, known, tolerance = CATALOGUE[name][1], reference[name], reference_run.run.settings.tolerance
-    derivation = claim.derive()
-    experiment = claim.experiment(derivation, tolerance)
-    checks = [stated(one, tolerance).check(tolerance) for one in experiment.checks]
-    controls = [stated(one.comparison, tolerance).control(one) for one in experiment.controls]
+    known, tolerance = reference[name], reference_run.run.settings.tolerance
+    now = experiment(name, tolerance)
+    checks = [stated(one, tolerance).check(tolerance) for one in now.checks]
+    controls = [stated(one.comparison, tolerance).control(one) for one in now.controls]
     assert other_statements(checks, known.checks) == []
     assert other_statements(controls, known.controls) == []
-    assert other_statements(claim.facts(derivation), known.facts) == []
+    assert other_statements(CATALOGUE[name].facts(derivation(name)), known.facts) == []
     estimates = {one.id: one.estimate for group in (known.checks, known.controls) for one in group}
     moved = {
         one.id: (one.computed, estimates[one.id])
-        for one in every_comparison(experiment)
+        for one in every_comparison(now)
         if isinstance(one, Exact)
         and abs(one.computed - estimates[one.id]) > max(one.allowance.size, SAME * abs(one.computed))
     }

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from verify.catalogue import catalogue
+from tests.faults.experiments import EACH_SIXTH, experiment
 from verify.montecarlo.estimands import Ratio, Smooth, component, ratio
 from verify.montecarlo.streams import stream
 from verify.sampling import every_comparison, quantities_of
@@ -28,21 +28,12 @@ if TYPE_CHECKING:
     from verify.montecarlo.components import Array
     from verify.montecarlo.estimands import Estimand
 
-CATALOGUE = catalogue()
 FALSE_ALARM = 1e-6
 """How often one comparison of variances may fail for a right block variance."""
 FACTOR = 2.0
 """A block variance that is off by this factor must be seen."""
 BLOCKS, COORDINATES = 4096, 1 << 22
 """Drawn of a cell: so many blocks, or as many as take so many components, but at least 160."""
-EACH = pytest.mark.parametrize(
-    "name",
-    [
-        name if place % 6 == 0 else pytest.param(name, marks=pytest.mark.slow)
-        for place, name in enumerate(CATALOGUE)
-    ],
-)
-"""Each sixth claim at once, the others among the longer studies."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +53,7 @@ class Drawn:
 
 def drawn(name: str) -> Iterator[Drawn]:
     """Yield every smooth estimand of a claim; members of fits and halves of quotients included."""
-    claim = CATALOGUE[name][1]
-    experiment = claim.experiment(claim.derive(), 0.05)
-    for one in quantities_of(every_comparison(experiment)):
+    for one in quantities_of(every_comparison(experiment(name))):
         if one.cell.sampler.order == 3:
             for part in _smooth(one.estimand):
                 yield Drawn(f"{one.id} in {one.cell.id}", part, _blocks(name, one.cell))
@@ -134,7 +123,7 @@ def _limit(linear: Array) -> float:
     return float(stats.norm.isf(FALSE_ALARM / 2)) * math.sqrt((kurtosis - 1) / len(linear))
 
 
-@EACH
+@EACH_SIXTH
 def test_slopes_are_derivatives_and_block_variances_those_of_the_blocks(name: str) -> None:
     """The error of every estimate is that of its statistic, and a derived variance the blocks' own."""
     ones = list(drawn(name))

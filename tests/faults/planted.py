@@ -1,0 +1,374 @@
+"""Faults planted in the array code and in the draws, and the claims run under them.
+
+``python -m tests.faults.planted [CLAIM]...`` prints which fault is the first to refute each check.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from verify.catalogue import catalogue
+from verify.evidence import PROFILES, Verdict
+from verify.measure import _decide
+from verify.montecarlo import attention, layers, rows, search
+from verify.montecarlo.components import ComponentLaw
+from verify.runner import settings
+from verify.sampling import Samples, cells_of
+from verify.verdict import FalseAlarms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from verify.montecarlo.components import Array
+    from verify.montecarlo.experiment import Comparison, Experiment
+
+QUICK = settings(profile="quick")
+OFF = 1 + 3 * PROFILES["quick"]
+"""By how much a statistic is spoiled: well outside the quick profile's tolerance."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One fault: what is wrong, and the function that plants it until ``patch`` is undone."""
+
+    what: str
+    plant: Callable[[pytest.MonkeyPatch], None]
+
+
+def everywhere(patch: pytest.MonkeyPatch, right: Any, wrong: Any) -> None:
+    """Put ``wrong`` in place of ``right`` under every name that a module of the tool has for it."""
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == "verify":
+            for key, value in list(vars(module).items()):
+                if value is right:
+                    patch.setattr(module, key, wrong)
+    # What a search has found is kept, and would hide the fault.
+    search.largest_ratio.cache_clear()
+
+
+# --- the softmax and its statistics -------------------------------------------------------------------
+
+
+def _softmax(wrong: Callable[[Array], Array]) -> Callable[[pytest.MonkeyPatch], None]:
+    return lambda patch: everywhere(patch, attention.softmax, wrong)
+
+
+def _over_queries(scores: Array) -> Array:
+    axis = -2 if scores.ndim > 1 else -1
+    exponentials = np.exp(scores - scores.max(axis=axis, keepdims=True))
+    weights: Array = exponentials / exponentials.sum(axis=axis, keepdims=True)
+    return weights
+
+
+def _at_temperature(temperature: float, right: Callable[[Array], Array] = attention.softmax) -> Any:
+    return lambda scores: right(scores / temperature)
+
+
+def _without_subtraction(scores: Array) -> Array:
+    weights: Array = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
+    return weights
+
+
+def _not_normalised(scores: Array) -> Array:
+    weights: Array = np.exp(scores - scores.max(axis=-1, keepdims=True)) / scores.shape[-1]
+    return weights
+
+
+def _one_key_more(scores: Array) -> Array:
+    top = scores.max(axis=-1, keepdims=True)
+    weights: Array = np.exp(scores - top) / (np.exp(-top) + np.exp(scores - top).sum(axis=-1, keepdims=True))
+    return weights
+
+
+def _sum_too_large(scores: Array, right: Callable[[Array], Array] = attention.softmax) -> Array:
+    return right(scores) / 1.1
+
+
+def _least_for_largest(patch: pytest.MonkeyPatch) -> None:
+    right = rows.row_statistics
+
+    def wrong(scores: Array, wanted: tuple[str, ...]) -> Array:
+        found = right(scores, wanted)  # type: ignore[arg-type]
+        if "largest" in wanted:
+            found[..., wanted.index("largest")] = attention.softmax(scores).min(axis=-1)
+        return found
+
+    everywhere(patch, right, wrong)
+
+
+# --- gradients, masks, scales -------------------------------------------------------------------------
+
+
+def _probabilities(
+    scale: Callable[[Any], Any] = lambda scale: scale,
+    mask: Callable[[Array], Array | None] = lambda mask: mask,
+) -> Callable[[pytest.MonkeyPatch], None]:
+    right = attention.probabilities
+
+    def wrong(queries: Array, keys: Array, of: Any, hidden: Array | None = None) -> Array:
+        return right(queries, keys, scale(of), hidden if hidden is None else mask(hidden))
+
+    return lambda patch: everywhere(patch, right, wrong)
+
+
+def _gradients(**spoil: Callable[[Array], Array]) -> Callable[[pytest.MonkeyPatch], None]:
+    right = attention.gradients
+
+    def wrong(*arguments: Any) -> attention.Gradients:
+        found = right(*arguments)
+        return replace(found, **{name: change(getattr(found, name)) for name, change in spoil.items()})
+
+    return lambda patch: everywhere(patch, right, wrong)
+
+
+def _unscaled_gradients(patch: pytest.MonkeyPatch) -> None:
+    right = attention.gradients
+
+    def wrong(*arguments: Any) -> attention.Gradients:
+        found, scale = right(*arguments), arguments[-1]
+        return replace(found, queries=found.queries / scale, keys=found.keys / scale)
+
+    everywhere(patch, right, wrong)
+
+
+def _without_inner_product(patch: pytest.MonkeyPatch) -> None:
+    right = attention.gradients
+
+    def wrong(
+        queries: Array, keys: Array, values: Array, weights: Array, upstream: Array, scale: Any
+    ) -> attention.Gradients:
+        found = right(queries, keys, values, weights, upstream, scale)
+        of_scores = weights * found.probabilities
+        return replace(
+            found,
+            scores=of_scores,
+            queries=scale * of_scores @ keys,
+            keys=scale * np.swapaxes(of_scores, -1, -2) @ queries,
+        )
+
+    everywhere(patch, right, wrong)
+
+
+def _through_normalisation_unchanged(patch: pytest.MonkeyPatch) -> None:
+    everywhere(patch, layers._through_normalisation, lambda upstream, *_: upstream)
+
+
+def _samplers() -> list[type]:
+    """Return every class of the tool that draws blocks."""
+    found = {
+        value
+        for name, module in sys.modules.items()
+        if name.startswith("verify.")
+        for value in vars(module).values()
+        if isinstance(value, type)
+        and is_dataclass(value)
+        and hasattr(value, "sample")
+        and hasattr(value, "held")
+    }
+    return sorted(found, key=lambda one: one.__name__)
+
+
+def _sampling(field: str, change: Callable[[Any, Any], Any]) -> Callable[[pytest.MonkeyPatch], None]:
+    """Plant samplers that draw with another value of ``field`` than they say they do."""
+
+    def plant(patch: pytest.MonkeyPatch) -> None:
+        for sampler in _samplers():
+            if field in {one.name for one in fields(sampler)}:
+                right = sampler.sample  # type: ignore[attr-defined]
+
+                def wrong(self: Any, rng: Any, count: int, right: Any = right) -> Array:
+                    spoiled = replace(self, **{field: change(self, getattr(self, field))})
+                    result: Array = right(spoiled, rng, count)
+                    return result
+
+                patch.setattr(sampler, "sample", wrong)
+
+    return plant
+
+
+def _statistics(change: Callable[[Array], Array]) -> Callable[[pytest.MonkeyPatch], None]:
+    """Plant samplers that return spoiled statistics."""
+
+    def plant(patch: pytest.MonkeyPatch) -> None:
+        for sampler in _samplers():
+            right = sampler.sample  # type: ignore[attr-defined]
+            patch.setattr(
+                sampler,
+                "sample",
+                lambda self, rng, count, right=right: change(right(self, rng, count)),
+            )
+
+    return plant
+
+
+# --- components ---------------------------------------------------------------------------------------
+
+
+def _components(change: Callable[[ComponentLaw, np.random.Generator, Array], Array]) -> Any:
+    """Plant laws whose draws are changed; ``change`` gets the law, a generator and the draws."""
+    right = ComponentLaw.draw
+
+    def wrong(self: ComponentLaw, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+        return change(self, rng, right(self, rng, shape))
+
+    return lambda patch: patch.setattr(ComponentLaw, "draw", wrong)
+
+
+def _location(law: ComponentLaw) -> float:
+    return float(law.mean) if len(law.base_moments) > 1 else 0.0
+
+
+def _deviation(law: ComponentLaw) -> float:
+    return float(law.variance) ** 0.5 if len(law.base_moments) > 2 else 1.0
+
+
+def _correlated(law: ComponentLaw, rng: np.random.Generator, x: Array) -> Array:
+    shared = rng.normal(size=(len(x), *(1 for _ in x.shape[1:])))
+    centre = _location(law)
+    correlated: Array = centre + 0.9**0.5 * (x - centre) + 0.1**0.5 * _deviation(law) * shared
+    return correlated
+
+
+def _heavier(law: ComponentLaw, rng: np.random.Generator, x: Array) -> Array:
+    """Keep mean and variance and double the kurtosis: half of the components are 0, the others √2 larger."""
+    centre = _location(law)
+    heavier: Array = centre + 2**0.5 * (x - centre) * rng.integers(0, 2, size=x.shape)
+    return heavier
+
+
+def _rolled(array: Array) -> Array:
+    return np.roll(array, 1, axis=1)
+
+
+FAULTS = {
+    "components-larger": Fault("components are 10% larger", _components(lambda _, __, x: 1.1 * x)),
+    "components-smaller": Fault("components are 10% smaller", _components(lambda _, __, x: x / 1.1)),
+    "correlated": Fault(
+        "all components of a block share a tenth of their variance", _components(_correlated)
+    ),
+    "heavier": Fault("components have twice their kurtosis", _components(_heavier)),
+    "shifted": Fault(
+        "components have a mean of 0.3 deviations", _components(lambda law, _, x: x + 0.3 * _deviation(law))
+    ),
+    "statistic-larger": Fault("all statistics are too large", _statistics(lambda found: OFF * found)),
+    "statistic-smaller": Fault("all statistics are too small", _statistics(lambda found: found / OFF)),
+    "index-shifted": Fault("each statistic stands in the place of the next", _statistics(_rolled)),
+    "warm": Fault("the softmax has temperature 1.3", _softmax(_at_temperature(1.3))),
+    "cold": Fault("the softmax has temperature 1/1.3", _softmax(_at_temperature(1 / 1.3))),
+    "larger-scale": Fault(
+        "the scale is 1.3 times as large", _sampling("scale", lambda _, scale: 1.3 * scale)
+    ),
+    "squared-scale": Fault("the scale is squared", _sampling("scale", lambda _, scale: scale**2)),
+    "no-scale": Fault("the scale is left out", _sampling("scale", lambda _, __: 1.0)),
+    "scales-exchanged": Fault("scales are in reverse order", _sampling("scales", lambda _, s: s[::-1])),
+    "one-scale": Fault("all scales are the last", _sampling("scales", lambda _, s: s[-1:] * len(s))),
+    "weights-scaled": Fault("attention uses 1.3 times its scale", _probabilities(lambda scale: 1.3 * scale)),
+    "weights-squared": Fault(
+        "attention uses the square of its scale", _probabilities(lambda scale: scale**2)
+    ),
+    "mask-shifted": Fault(
+        "a mask is shifted by one key", _probabilities(mask=lambda m: np.roll(m, 1, axis=-1))
+    ),
+    "mask-ignored": Fault("a mask is ignored", _probabilities(mask=lambda _: None)),
+    "positions-shifted": Fault(
+        "a causal row sees one key more", _sampling("positions", lambda _, p: tuple(one + 1 for one in p))
+    ),
+    "over-queries": Fault("the softmax runs over the queries", _softmax(_over_queries)),
+    "divided-by-n": Fault("the softmax divides by the number of keys", _softmax(_not_normalised)),
+    "sum-too-large": Fault("the softmax divides by 1.1 times the sum", _softmax(_sum_too_large)),
+    "one-key-more": Fault("the softmax counts a key of score 0 that is not there", _softmax(_one_key_more)),
+    "not-moved": Fault("the softmax subtracts no largest score", _softmax(_without_subtraction)),
+    "least": Fault("the least probability is taken for the largest", _least_for_largest),
+    "gradient-factor": Fault(
+        "gradients of queries and keys are 1.3 times too large",
+        _gradients(queries=lambda x: 1.3 * x, keys=lambda x: 1.3 * x),
+    ),
+    "gradient-sign": Fault(
+        "gradients of queries and keys have the wrong sign", _gradients(queries=np.negative, keys=np.negative)
+    ),
+    "gradient-without-scale": Fault("gradients lack the scale", _unscaled_gradients),
+    "gradient-without-sum": Fault("gradients of scores lack the row's sum", _without_inner_product),
+    "score-gradient": Fault(
+        "gradients of scores are 1.1 times too large", _gradients(scores=lambda x: 1.1 * x)
+    ),
+    "value-gradient": Fault(
+        "gradients of values are 1.1 times too large", _gradients(values=lambda x: 1.1 * x)
+    ),
+    "probability-gradient": Fault(
+        "gradients of probabilities are 1.1 times too large", _gradients(probabilities=lambda x: 1.1 * x)
+    ),
+    "normalisation-skipped": Fault(
+        "gradients pass a normalisation unchanged", _through_normalisation_unchanged
+    ),
+}
+
+
+@dataclass
+class Bench:
+    """One claim, its derivation and the blocks that it plans without a fault."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        """Derive once, and plan as the tool does."""
+        self.claim = catalogue()[self.name][1]
+        self.derivation = self.claim.derive()
+        experiment = self.experiment()
+        samples = self._samples()
+        samples.plan(experiment)
+        self.planned = samples.planned
+        self.checks = [check.id for check in experiment.checks]
+
+    def experiment(self) -> Experiment:
+        """Return the claim's experiment, with whatever is planted now."""
+        return self.claim.experiment(self.derivation, QUICK.tolerance)
+
+    def _samples(self) -> Samples:
+        return Samples(self.name, QUICK, FalseAlarms(QUICK.false_alarm), map)
+
+    def refuted(self, wanted: Sequence[str]) -> set[str]:
+        """Return which of the ``wanted`` checks are refuted by one look, with whatever is planted now."""
+        samples = self._samples()
+        checks = [check for check in self.experiment().checks if check.id in wanted]
+        for cell in cells_of(checks):
+            samples.extend(cell, self.planned[cell.id])
+        return {check.id for check in checks if _verdict(samples, check) is Verdict.REFUTED}
+
+    def under(self, fault: Fault, wanted: Sequence[str]) -> set[str]:
+        """Return which of the ``wanted`` checks are refuted under ``fault``."""
+        with pytest.MonkeyPatch.context() as patch, np.errstate(all="ignore"):
+            fault.plant(patch)
+            found = self.refuted(wanted)
+        search.largest_ratio.cache_clear()
+        return found
+
+
+def _verdict(samples: Samples, check: Comparison) -> Verdict:
+    return _decide(samples, check, 1).verdict
+
+
+def first_faults(bench: Bench, chosen: Sequence[str] = tuple(FAULTS)) -> dict[str, str | None]:
+    """Return for each check of a claim the first of the ``chosen`` faults that refutes it, or None."""
+    first: dict[str, str | None] = dict.fromkeys(bench.checks)
+    for name in chosen:
+        left = [check for check, fault in first.items() if fault is None]
+        if not left:
+            break
+        first |= dict.fromkeys(bench.under(FAULTS[name], left), name)
+    return first
+
+
+def main() -> None:
+    """Print the first fault that refutes each check of the claims named, or of all."""
+    for name in sys.argv[1:] or catalogue():
+        for check, fault in first_faults(Bench(name)).items():
+            print(f"{name:32} {check:32} {fault or 'NONE'}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

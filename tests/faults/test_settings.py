@@ -1,0 +1,385 @@
+"""What a cell's record says of it is what its sampler holds and draws.
+
+Every setting of every cell has a rule that reads it and compares it with the sampler, or with the components
+that it draws; so a changed label and a changed drawing alone both fail.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from tests.faults.experiments import EACH, experiment
+from tests.strategies import FALSE_ALARM
+from verify.montecarlo import training
+from verify.montecarlo.blocks import Cell
+from verify.montecarlo.components import NORMAL, UNIFORM, ComponentLaw
+from verify.montecarlo.intervals import normal_quantile
+from verify.montecarlo.linked import LinkedPairs, ProjectedTokens
+from verify.montecarlo.scores import ScoreMatrices
+from verify.montecarlo.streams import stream
+from verify.sampling import cells_of, every_comparison
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from verify.montecarlo.components import Array
+
+DRAWS = 40_000
+"""Components drawn of each law."""
+
+LAWS = {
+    "normal": (0.0, 1.0, 3.0),
+    "jointly normal": (0.0, 1.0, 3.0),
+    "independent normal": (0.0, 1.0, 3.0),
+    "uniform": (0.0, 1.0, 1.8),
+    "U(0,1)": (0.5, 1 / 12, 1.8),
+    "Rademacher": (0.0, 1.0, 1.0),
+    "Laplace": (0.0, 1.0, 6.0),
+    "t(9)": (0.0, 1.0, 4.2),
+    "exponential": (1.0, 1.0, 9.0),
+    "centred exponential": (0.0, 1.0, 9.0),
+}
+"""Mean, variance and kurtosis by name, from the textbooks."""
+
+INITIALISATIONS: dict[str, Callable[[int, int], float]] = {
+    "Xavier, one matrix a head": lambda width, d: 2 / (width + d),
+    "Xavier, one matrix for all heads": lambda width, _: 2 / (width + width),
+    "Xavier, queries, keys and values in one matrix": lambda width, _: 2 / (width + 3 * width),
+    "He": lambda width, _: 2 / width,
+    "uniform on ±1/√D, a common default of linear layers": lambda width, _: 1 / (3 * width),
+}
+"""Variance of a projection's entries by the widths of tokens and of a head, as libraries document it."""
+
+
+def number(text: str) -> float:
+    """Return the number that a label writes, with ½, a minus sign or a fraction bar."""
+    return float(Fraction(text.replace("−", "-").replace("½", "1/2").replace("$", "")))
+
+
+def scale_of(text: str, d: int) -> float:
+    """Return the scale that a label writes, in ``d`` dimensions."""
+    plain = text.replace("$", "").replace("−", "-")
+    if power := re.fullmatch(r"d_k\^\{(-?[\d/]+)\}", plain):
+        return float(d ** number(power[1]))
+    if over := re.fullmatch(r"(-?[\d.]+)/(\\sqrt\{d_k\}|d_k)", plain):
+        return number(over[1]) / (d if over[2] == "d_k" else d**0.5)
+    return number(plain)
+
+
+def moments_of(label: str) -> tuple[float, float, float]:
+    """Return mean, variance and kurtosis of the law that a label names."""
+    if moved := re.fullmatch(r"normal\((.+), (.+?)(²?)\)", label):
+        deviation = number(moved[2])
+        return number(moved[1]), deviation**2 if moved[3] else deviation, 3.0
+    if mean := re.fullmatch(r"normal, mean (.+)", label):
+        return number(mean[1]), 1.0, 3.0
+    return LAWS[label.partition(", ")[0]]
+
+
+def dimension(sampler: Any) -> int:
+    """Return the dimension of the sampler's queries and keys."""
+    if isinstance(sampler, LinkedPairs):
+        return sampler.groups * len(sampler.mixing) // 2
+    return int(sampler.d)
+
+
+@cache
+def has_law(law: ComponentLaw, label: str) -> bool:
+    """Return whether draws of ``law`` have the moments that ``label`` promises, as far as they can tell."""
+    drawn = law.draw(stream(5, "settings", label, 0), (DRAWS,))
+    if label == "Cauchy":
+        # It has no moments: half of it lies within ±1, and a half of that within ±(√2 - 1).
+        shares = [np.mean(np.abs(drawn) < end) for end in (1, math.sqrt(2) - 1)]
+        return all(
+            abs(share - p) < 5 * math.sqrt(p / DRAWS) for share, p in zip(shares, (0.5, 0.25), strict=True)
+        )
+    mean, variance, kurtosis = moments_of(label)
+    z = (drawn - mean) / math.sqrt(variance)
+    powers = ((z, 0.0), (z**2, 1.0), (z**4, kurtosis))
+    return all(_mean_is(values, expected) for values, expected in powers)
+
+
+def _mean_is(values: Array, expected: float) -> bool:
+    error = values.std() / math.sqrt(len(values))
+    return bool(abs(values.mean() - expected) <= normal_quantile(FALSE_ALARM) * error + 1e-6)
+
+
+# --- one rule for each setting ------------------------------------------------------------------------
+
+
+def _scales(cell: Cell, label: str) -> bool:
+    d = dimension(cell.sampler)
+    stated = [scale_of(part, d) for part in re.split(r", | and ", label)]
+    held = _held_scales(cell.sampler)
+    return held is None or np.allclose(stated, held, rtol=1e-12)
+
+
+def _held_scales(sampler: Any) -> list[float] | None:
+    """Return the scales of a sampler; None where points of a grid take its part, which have their own test."""
+    if hasattr(sampler, "scales"):
+        return list(sampler.scales)
+    if hasattr(sampler, "scale"):
+        return [float(sampler.scale)]
+    kind = type(sampler).__name__
+    if kind in {"BothScales", "RowGradients"}:
+        return [1.0, float(sampler.d) ** -0.5]
+    assert kind == "ScorePairs", kind
+    return None
+
+
+def _law_of(*names: str) -> Callable[[Cell, str], bool]:
+    def rule(cell: Cell, label: str) -> bool:
+        laws = [getattr(cell.sampler, name, None) for name in names]
+        # Samplers without a law of their own draw normal components.
+        return all(has_law(law or NORMAL, label) for law in laws) and _correlated(cell, label)
+
+    return rule
+
+
+def _components(cell: Cell, label: str) -> bool:
+    sampler: Any = cell.sampler
+    names = [name for name in ("law", "query", "key") if hasattr(sampler, name)]
+    return _law_of(*(names or ["law"]))(cell, label)
+
+
+def _correlated(cell: Cell, label: str) -> bool:
+    stated = re.search(r"ρ = ([\d.]+)", label)
+    held = getattr(cell.sampler, "correlation", 0.0)
+    return float(stated[1]) == held if stated else held == 0.0 or "rho" in dict(cell.settings)
+
+
+def _rho(cell: Cell, value: Any) -> bool:
+    sampler: Any = cell.sampler
+    if isinstance(sampler, LinkedPairs):
+        query, key = np.asarray(sampler.mixing)
+        return (
+            math.isclose(query @ key, value) and math.isclose(query @ query, 1) and math.isclose(key @ key, 1)
+        )
+    return bool(sampler.correlation == value)
+
+
+def _covariance(cell: Cell, label: str) -> bool:
+    sampler: Any = cell.sampler
+    half = len(sampler.mixing) // 2
+    mixing = np.asarray(sampler.mixing)
+    entries = [[number(x) for x in row.split()] for row in label[1 : label.index("]")].split(";")]
+    groups = {"pairs": 2, "two": 2, "three": 3}[label.rpartition(" ")[2]]
+    return groups == half and np.allclose(mixing[:half] @ mixing[half:].T, entries)
+
+
+def _query(cell: Cell, label: str) -> bool:
+    sampler: Any = cell.sampler
+    if size := re.search(r"raw scores have deviation ([\d.]+)", label):
+        return math.isclose(sampler.query_size * sampler.d**0.5, float(size[1]))
+    return _law_of("query")(cell, label) and getattr(sampler, "query_size", 1.0) == 1.0
+
+
+def _block(cell: Cell, label: str) -> bool:
+    sampler: Any = cell.sampler
+    if label == "one seed at all scales and rates":
+        return bool(sampler.coordinates == replace(sampler, scales=(1.0,), rates=(1.0,)).coordinates)
+    stated = [int(one) for one in re.findall(r"\d+", label)]
+    if "×" in label and hasattr(sampler, "side"):
+        return stated == [sampler.side, sampler.side]
+    names = {"queries": ("rows", "queries"), "keys": ("keys",), "rows": ("rows",)}
+    if "×" in label:
+        return stated == [sampler.queries, sampler.keys]
+    words = re.findall(r"\d+ (\w+)", label)
+    held = [next(getattr(sampler, name) for name in names[word] if hasattr(sampler, name)) for word in words]
+    return stated == held
+
+
+def _tokens(cell: Cell, value: Any) -> bool:
+    sampler: Any = cell.sampler
+    if isinstance(value, str):
+        return value == f"{sampler.tokens} of {sampler.width} dimensions"
+    return bool(value == getattr(sampler, "length", getattr(sampler, "side", None)))
+
+
+def _weights(cell: Cell, label: str) -> bool:
+    sampler: Any = cell.sampler
+    times = re.search(r"of queries and keys ([\d.]+) times as large", label)
+    return math.isclose(sampler.weight_size, float(times[1]) if times else 1.0, rel_tol=1e-3)
+
+
+def _row_scores(cell: Cell, label: str) -> bool:
+    sampler: Any = cell.sampler
+    if label == "of vectors with themselves":
+        half = len(sampler.mixing) // 2
+        return bool(sampler.mixing[:half] == sampler.mixing[half:])
+    deviation = re.search(r"deviation (\d+)", label)
+    named = deviation is None or sampler.deviation == float(deviation[1])
+    return bool(named and has_law(sampler.law, "normal"))
+
+
+def _initialisation(cell: Cell, label: str) -> bool:
+    sampler: Any = cell.sampler
+    drawn = float(sampler.law.variance) * sampler.variance
+    return math.isclose(drawn, INITIALISATIONS[label](sampler.width, sampler.d), rel_tol=1e-9)
+
+
+def _rates(cell: Cell, label: str) -> bool:
+    sampler: Any = cell.sampler
+    low, high, step = (float(one) for one in re.findall(r"[\d.]+", label))
+    steps = np.array(sampler.rates[1:]) / np.array(sampler.rates[:-1])
+    return bool(sampler.rates[0] == low and sampler.rates[-1] == high and np.allclose(steps, step))
+
+
+def _success(cell: Cell, label: str) -> bool:
+    sampler: Any = cell.sampler
+    last, goal = re.findall(r"[\d.]+", label)
+    return int(last) == training.LAST and float(goal) == sampler.goal
+
+
+def _task(cell: Cell, label: str) -> bool:
+    sampler: Any = cell.sampler
+    keys, width, noise = re.findall(r"[\d.]+", label)
+    return (int(keys), int(width), float(noise)) == (
+        sampler.task.keys,
+        sampler.task.width,
+        sampler.task.noise,
+    )
+
+
+def _field(*names: str) -> Callable[[Cell, Any], bool]:
+    def rule(cell: Cell, value: Any) -> bool:
+        held = [getattr(cell.sampler, name) for name in names if hasattr(cell.sampler, name)]
+        return held == [value]
+
+    return rule
+
+
+def _causal(cell: Cell, label: str) -> bool:
+    return label == "causal" and type(cell.sampler).__name__ == "CausalRows"
+
+
+RULES: dict[str, Callable[[Cell, Any], bool]] = {
+    "d_k": lambda cell, value: dimension(cell.sampler) == value,
+    "d_v": _field("d_v", "value_d"),
+    "n": _field("keys"),
+    "keys": _field("keys"),
+    "queries": _field("rows", "queries"),
+    "vectors": _field("vectors"),
+    "tokens": _tokens,
+    "layers": _field("layers"),
+    "steps": _field("steps"),
+    "token width": _field("width"),
+    "value dimensions": _field("value_d"),
+    "points": lambda cell, value: len(getattr(cell.sampler, "grid", ())) == value,
+    "matrix": lambda cell, value: value == "{0}×{0}".format(getattr(cell.sampler, "side", None)),
+    "sigma": lambda cell, value: math.isclose(
+        getattr(cell.sampler, "deviation", math.nan), value, rel_tol=1e-3
+    ),
+    "scale": lambda cell, value: _scales(cell, str(value)),
+    "query": _query,
+    "key": _law_of("key"),
+    "query, key": _law_of("query", "key"),
+    "key, value, upstream": _law_of("law"),
+    "query, key, value, upstream": _law_of("law"),
+    "components": _components,
+    "entries": _law_of("law"),
+    "scores": _row_scores,
+    "rho": _rho,
+    "Cov(q, k)": _covariance,
+    "initialisation": _initialisation,
+    "mask": _causal,
+    "block": _block,
+    "normalisation": lambda cell, label: getattr(cell.sampler, "normalisation", "") == label.split()[0],
+    "weights": _weights,
+    "rates": _rates,
+    "success": _success,
+    "task": _task,
+}
+
+
+def wrong_settings(cell: Cell) -> list[str]:
+    """Return the settings of a cell that its sampler does not keep to."""
+    return [f"{key}: {value}" for key, value in cell.settings if not RULES[key](cell, value)]
+
+
+def cells(name: str) -> list[Cell]:
+    """Return every cell of a claim, of checks and of controls."""
+    return cells_of(every_comparison(experiment(name)))
+
+
+@EACH
+def test_settings_are_those_of_the_sampler(name: str) -> None:
+    """Dimensions, sizes, scales, laws with their moments, correlations, masks."""
+    assert {cell.id: wrong for cell in cells(name) if (wrong := wrong_settings(cell))} == {}
+
+
+@EACH
+def test_grids_that_stand_for_a_scale_are_one_grid_in_scaled_scores(name: str) -> None:
+    """Where unscaled scores are counted at points over the scale, all scales count at the same points."""
+    grids = []
+    for cell in cells(name):
+        scale = dict(cell.settings).get("scale")
+        if scale is not None and type(cell.sampler).__name__ == "ScorePairs":
+            sampler: Any = cell.sampler
+            grids.append(scale_of(str(scale), sampler.d) * np.asarray(sampler.grid))
+    assert all(one.shape == grids[0].shape and np.allclose(one, grids[0], rtol=1e-9) for one in grids)
+
+
+def _matrices(settings: dict[str, Any], **others: Any) -> Cell:
+    law = NORMAL.moved(-1, 2)
+    return Cell("a", tuple(settings.items()), ScoreMatrices(4, 8, law, UNIFORM, 0.5, **others))
+
+
+RIGHT = {"d_k": 4, "query": "normal(−1, 2²)", "key": "uniform", "scale": r"$1/\sqrt{d_k}$", "block": "8×8"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"d_k": 5},
+        {"query": "normal(−1, 3²)"},
+        {"query": "normal(1, 2²)"},
+        {"query": "normal(½, 1)"},
+        {"key": "normal"},
+        {"key": "Laplace"},
+        {"scale": "1"},
+        {"scale": "$1/d_k$"},
+        {"scale": r"$-1/\sqrt{d_k}$"},
+        {"block": "16×16"},
+        {"query": "normal, ρ = 0.5"},
+    ],
+)
+def test_a_wrong_label_is_seen(change: dict[str, Any]) -> None:
+    """One setting changed in the record alone."""
+    assert wrong_settings(_matrices(RIGHT)) == []
+    assert len(wrong_settings(_matrices({**RIGHT, **change}))) == 1
+
+
+def test_a_wrong_drawing_is_seen() -> None:
+    """One number changed in the sampler alone."""
+    cell = _matrices(RIGHT)
+    sampler: Any = cell.sampler
+    for change in (
+        {"d": 5},
+        {"side": 4},
+        {"scale": 0.25},
+        {"correlation": 0.1},
+        {"query": NORMAL},
+        {"key": NORMAL},
+    ):
+        spoiled = Cell("a", cell.settings, replace(sampler, **change))
+        assert wrong_settings(spoiled), change
+
+
+def test_other_labels_are_held_against_what_they_name() -> None:
+    """A covariance and its transpose, and the variances of two initialisations."""
+    mixing = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.5, -1.0, 1.0, 0.0), (2.0, 0.5, 0.0, 1.0))
+    linked = LinkedPairs(2, 4, NORMAL, mixing, (0.0,) * 4)
+    for label, right in (("[½ 2; −1 ½] in groups of two", True), ("[½ −1; 2 ½] in groups of two", False)):
+        assert (not wrong_settings(Cell("a", (("Cov(q, k)", label),), linked))) == right
+    tokens = ProjectedTokens(128, 32, 4, NORMAL, 2 / 128)
+    for label in INITIALISATIONS:
+        assert (not wrong_settings(Cell("a", (("initialisation", label),), tokens))) == (label == "He")
