@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from verify.catalogue import catalogue
+from tests.faults.experiments import CATALOGUE, derivation
 from verify.evidence import PROFILES, Verdict
 from verify.measure import _decide
 from verify.montecarlo import attention, layers, rows, search
 from verify.montecarlo.components import ComponentLaw
+from verify.montecarlo.experiment import Exact
 from verify.runner import settings
 from verify.sampling import Samples, cells_of
 from verify.verdict import FalseAlarms
@@ -99,6 +100,41 @@ def _least_for_largest(patch: pytest.MonkeyPatch) -> None:
         return found
 
     everywhere(patch, right, wrong)
+
+
+def _relative(scores: Array, right: Callable[[Array], Array] = attention.softmax) -> Array:
+    return right(scores / np.abs(scores).max(axis=-1, keepdims=True))
+
+
+def _norms(factor: float) -> Callable[[pytest.MonkeyPatch], None]:
+    right = search.spectral_norms
+    return lambda patch: everywhere(patch, right, lambda weights: factor * right(weights))
+
+
+def _output(factor: float) -> Callable[[pytest.MonkeyPatch], None]:
+    right = attention.attention
+    return lambda patch: everywhere(patch, right, lambda *given: factor * right(*given))
+
+
+def _own_code(patch: pytest.MonkeyPatch, compared: Sequence[Comparison]) -> None:
+    """Spoil the functions that exact comparisons name as theirs."""
+    for code in {one.code for one in compared if isinstance(one, Exact) and one.code is not None}:
+        everywhere(patch, code, spoiled(code))
+
+
+def spoiled(code: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``code`` with all numbers of its result moved, unevenly and by more than any allowance."""
+
+    def moved(found: Any) -> Any:
+        if isinstance(found, tuple | list):
+            return type(found)(moved(one) for one in found)
+        if isinstance(found, dict):
+            return {key: moved(one) for key, one in found.items()}
+        if isinstance(found, np.ndarray):
+            return OFF * found + (OFF - 1) * np.linspace(1, 2, found.size).reshape(found.shape)
+        return OFF * found + (OFF - 1)
+
+    return lambda *args, **kwargs: moved(code(*args, **kwargs))
 
 
 # --- gradients, masks, scales -------------------------------------------------------------------------
@@ -241,6 +277,20 @@ def _heavier(law: ComponentLaw, rng: np.random.Generator, x: Array) -> Array:
     return heavier
 
 
+def _per_side(right: Any) -> Callable[[Any, np.random.Generator, int], Array]:
+    def wrong(self: Any, rng: np.random.Generator, count: int) -> Array:
+        found: Array = right(self, rng, count)
+        side = getattr(self, "side", 1)
+        return found * (side / (side - 1) if side > 1 else 1.0)
+
+    return wrong
+
+
+def _divided_by_one_less(patch: pytest.MonkeyPatch) -> None:
+    for sampler in _samplers():
+        patch.setattr(sampler, "sample", _per_side(sampler.sample))  # type: ignore[attr-defined]
+
+
 def _rolled(array: Array) -> Array:
     return np.roll(array, 1, axis=1)
 
@@ -258,6 +308,8 @@ FAULTS = {
     "statistic-larger": Fault("all statistics are too large", _statistics(lambda found: OFF * found)),
     "statistic-smaller": Fault("all statistics are too small", _statistics(lambda found: found / OFF)),
     "index-shifted": Fault("each statistic stands in the place of the next", _statistics(_rolled)),
+    "one-dimension-more": Fault("vectors have one component more", _sampling("d", lambda _, d: d + 1)),
+    "divided-by-one-less": Fault("means over rows divide by one too few", _divided_by_one_less),
     "warm": Fault("the softmax has temperature 1.3", _softmax(_at_temperature(1.3))),
     "cold": Fault("the softmax has temperature 1/1.3", _softmax(_at_temperature(1 / 1.3))),
     "larger-scale": Fault(
@@ -302,10 +354,20 @@ FAULTS = {
     "probability-gradient": Fault(
         "gradients of probabilities are 1.1 times too large", _gradients(probabilities=lambda x: 1.1 * x)
     ),
+    "relative-scores": Fault("the softmax divides by the largest score", _softmax(_relative)),
+    "norms-larger": Fault("spectral norms are 5% too large", _norms(1.05)),
+    "norms-smaller": Fault("spectral norms are 5% too small", _norms(1 / 1.05)),
+    "output-larger": Fault("attention's output is 10% too large", _output(1.1)),
     "normalisation-skipped": Fault(
         "gradients pass a normalisation unchanged", _through_normalisation_unchanged
     ),
+    "statistic-tenfold": Fault(
+        "all statistics are ten times too large", _statistics(lambda found: 10 * found)
+    ),
+    "statistic-tenth": Fault("all statistics are ten times too small", _statistics(lambda found: found / 10)),
 }
+OWN_CODE = "own-code"
+"""The last fault tried: the function that an exact check names as its own returns moved numbers."""
 
 
 @dataclass
@@ -316,8 +378,8 @@ class Bench:
 
     def __post_init__(self) -> None:
         """Derive once, and plan as the tool does."""
-        self.claim = catalogue()[self.name][1]
-        self.derivation = self.claim.derive()
+        self.claim = CATALOGUE[self.name]
+        self.derivation = derivation(self.name)
         experiment = self.experiment()
         samples = self._samples()
         samples.plan(experiment)
@@ -339,10 +401,13 @@ class Bench:
             samples.extend(cell, self.planned[cell.id])
         return {check.id for check in checks if _verdict(samples, check) is Verdict.REFUTED}
 
-    def under(self, fault: Fault, wanted: Sequence[str]) -> set[str]:
+    def under(self, fault: str, wanted: Sequence[str]) -> set[str]:
         """Return which of the ``wanted`` checks are refuted under ``fault``."""
         with pytest.MonkeyPatch.context() as patch, np.errstate(all="ignore"):
-            fault.plant(patch)
+            if fault == OWN_CODE:
+                _own_code(patch, self.experiment().checks)
+            else:
+                FAULTS[fault].plant(patch)
             found = self.refuted(wanted)
         search.largest_ratio.cache_clear()
         return found
@@ -352,20 +417,20 @@ def _verdict(samples: Samples, check: Comparison) -> Verdict:
     return _decide(samples, check, 1).verdict
 
 
-def first_faults(bench: Bench, chosen: Sequence[str] = tuple(FAULTS)) -> dict[str, str | None]:
+def first_faults(bench: Bench, chosen: Sequence[str] = (*FAULTS, OWN_CODE)) -> dict[str, str | None]:
     """Return for each check of a claim the first of the ``chosen`` faults that refutes it, or None."""
     first: dict[str, str | None] = dict.fromkeys(bench.checks)
     for name in chosen:
         left = [check for check, fault in first.items() if fault is None]
         if not left:
             break
-        first |= dict.fromkeys(bench.under(FAULTS[name], left), name)
+        first |= dict.fromkeys(bench.under(name, left), name)
     return first
 
 
 def main() -> None:
     """Print the first fault that refutes each check of the claims named, or of all."""
-    for name in sys.argv[1:] or catalogue():
+    for name in sys.argv[1:] or CATALOGUE:
         for check, fault in first_faults(Bench(name)).items():
             print(f"{name:32} {check:32} {fault or 'NONE'}", flush=True)
 

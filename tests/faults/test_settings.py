@@ -123,7 +123,7 @@ def _scales(cell: Cell, label: str) -> bool:
 
 
 def _held_scales(sampler: Any) -> list[float] | None:
-    """Return the scales of a sampler; None where points of a grid take its part, which have their own test."""
+    """Return the scales of a sampler; None where points of a grid take its part, with their own test."""
     if hasattr(sampler, "scales"):
         return list(sampler.scales)
     if hasattr(sampler, "scale"):
