@@ -63,8 +63,6 @@ NOT_YET_COVERED = {
     "gradient-through-layers",
     "half-precision",
     "heavy-tails",
-    "ignored-keys",
-    "jacobian-bounds",
     "jacobian-saturation",
     "over-scaling",
     "pairwise-estimator",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from verify.montecarlo.components import NORMAL, Array
+from verify.montecarlo.components import LAPLACE, NORMAL, Array
 from verify.montecarlo.single_queries import SingleQueries
 
-SAMPLER = SingleQueries(5, 4, 3, 2, scale=0.7, edges=(0.0, 0.1, 0.5, 1.0))
+SAMPLER = SingleQueries(5, 4, 3, 2, scale=0.7, edges=(0.0, 0.1, 0.5, 1.0), values=LAPLACE)
 
 
 def test_statistics_key_by_key() -> None:
@@ -16,7 +16,7 @@ def test_statistics_key_by_key() -> None:
     found = SAMPLER.sample(np.random.default_rng(1), 6)
     rng = np.random.default_rng(1)
     query, upstream = (NORMAL.draw(rng, (6, 2, 1, width)) for width in (5, 3))
-    keys, values = (NORMAL.draw(rng, (6, 1, 4, width)) for width in (5, 3))
+    keys, values = NORMAL.draw(rng, (6, 1, 4, 5)), LAPLACE.draw(rng, (6, 1, 4, 3))
     for block in range(6):
         rows = [
             _one(query[block, row, 0], keys[block, 0], values[block, 0], upstream[block, row, 0])
@@ -29,14 +29,14 @@ def _one(query: Array, keys: Array, values: Array, upstream: Array) -> Array:
     weights = np.exp(0.7 * keys @ query)
     weights /= weights.sum()
     sent = values @ upstream
-    counts, sums = np.zeros(3), np.zeros(3)
+    spread, sums = np.zeros(3), np.zeros(3)
     for key in range(4):
         of_score = sum(weights[other] * ((key == other) - weights[key]) * sent[other] for other in range(4))
         place = 0 if weights[key] <= 0.1 else 1 if weights[key] <= 0.5 else 2
-        counts[place] += 1
-        sums[place] += abs(of_score) / np.abs(sent).max() / weights[key]
+        spread[place] += weights[key] * (1 - weights[key])
+        sums[place] += abs(of_score) / np.abs(sent).max()
     length = np.sum(upstream**2)
-    return np.array([np.sum(weights**2) * length, length, *np.stack([counts, sums], axis=1).ravel()])
+    return np.array([np.sum(weights**2) * length, length, *np.stack([spread, sums], axis=1).ravel()])
 
 
 def test_it_says_what_it_draws() -> None:
@@ -60,4 +60,12 @@ def test_nothing_breaks_where_a_row_is_saturated() -> None:
     found = sampler.sample(np.random.default_rng(1), 50)
     assert np.all(np.isfinite(found))
     assert np.all(found[:, 0] <= found[:, 1] * (1 + 1e-12))
-    assert np.all(found[:, 4] == 1)
+    assert np.all(found[:, 2:] >= 0)
+
+
+def test_classes_are_found_by_their_edges() -> None:
+    """Positions follow the edges; what lies between no two successive ones is no class."""
+    assert [SAMPLER.spread(*ends) for ends in ((0.0, 0.1), (0.1, 0.5), (0.5, 1.0))] == [2, 4, 6]
+    assert SAMPLER.length(0.1, 0.5) == 5
+    with pytest.raises(ValueError, match="not in list"):
+        SAMPLER.length(0.0, 0.5)

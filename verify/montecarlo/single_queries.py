@@ -12,17 +12,18 @@ from verify.montecarlo.attention import gradients, probabilities
 from verify.montecarlo.components import NORMAL
 
 if TYPE_CHECKING:
-    from verify.montecarlo.components import Array
+    from verify.montecarlo.components import Array, ComponentLaw
 
 
 @dataclass(frozen=True)
 class SingleQueries:
     """Blocks are ``rows`` queries that share keys and values, each with a gradient at its own output.
 
-    All components are standard normal. Every query's gradients are taken by themselves. Statistics, means
-    over the queries: the squared norms of what it sends to the values, and of the gradient at its output;
-    then, for the keys whose probabilities lie between each two successive ``edges``, their number, and the
-    sum of their gradients' norms in units of scale·|query|·max|dP| and of their probability.
+    Components of the values are of the law ``values``, all others are standard normal. Every query's
+    gradients are taken by themselves. Statistics, means over the queries: the squared norms of what it sends
+    to the values, and of the gradient at its output; then, for the keys whose probabilities p lie between
+    each two successive ``edges``, the sum of p(1-p), and the sum of their gradients' norms in units of
+    scale·|query|·max|dP|. ``spread`` and ``length`` tell their positions.
     """
 
     d: int
@@ -31,10 +32,19 @@ class SingleQueries:
     rows: int
     scale: float = 1.0
     edges: tuple[float, ...] = ()
+    values: ComponentLaw = NORMAL
 
     order = 3
     TO_VALUES: ClassVar[int] = 0
     FROM_ABOVE: ClassVar[int] = 1
+
+    def spread(self, low: float, high: float) -> int:
+        """Return the position of the sum of p(1-p) over the keys between two successive edges."""
+        return 2 + 2 * list(pairwise(self.edges)).index((low, high))
+
+    def length(self, low: float, high: float) -> int:
+        """Return the position of the sum of the gradients' norms over the same keys."""
+        return self.spread(low, high) + 1
 
     @property
     def coordinates(self) -> int:
@@ -54,19 +64,20 @@ class SingleQueries:
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return the statistics of ``count`` blocks, shape (count, 2 + 2·(edges - 1))."""
         query, upstream = (NORMAL.draw(rng, (count, self.rows, 1, width)) for width in (self.d, self.value_d))
-        keys, values = (NORMAL.draw(rng, (count, 1, self.keys, width)) for width in (self.d, self.value_d))
+        keys = NORMAL.draw(rng, (count, 1, self.keys, self.d))
+        values = self.values.draw(rng, (count, 1, self.keys, self.value_d))
         weights = probabilities(query, keys, self.scale)
         found = gradients(query, keys, values, weights, upstream, self.scale)
         statistics = [_squares(found.values), _squares(upstream)]
         if self.edges:
             chances = weights[:, :, 0]
             largest = np.abs(found.probabilities).max(axis=(2, 3))
-            unit = (self.scale * np.sqrt(_squares(query)) * largest)[:, :, None] * chances
-            lengths = np.sqrt(np.einsum("brnd,brnd->brn", found.keys, found.keys))
+            unit = (self.scale * np.sqrt(_squares(query)) * largest)[:, :, None]
+            lengths = np.sqrt(np.einsum("brnd,brnd->brn", found.keys, found.keys)) / unit
             for low, high in pairwise(self.edges):
                 inside = (chances > low) & (chances <= high)
-                share = np.divide(lengths, unit, out=np.zeros_like(unit), where=inside)
-                statistics += [inside.sum(axis=2), share.sum(axis=2)]
+                of_class = (chances * (1 - chances), lengths)
+                statistics += [np.sum(of_keys, axis=2, where=inside) for of_keys in of_class]
         return np.stack([one.mean(axis=1) for one in statistics], axis=1)
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sympy import (
-    Rational,
-    S,
-    log,
-)
+from sympy import Rational, S, log
 
 from verify.claim import Claim, Findings
 from verify.designs import fact, prediction
@@ -18,6 +15,7 @@ from verify.evidence import Assumption, Axis, Fact, Figure, Layer, Reference
 from verify.montecarlo.attention import softmax
 from verify.montecarlo.differentiate import complex_step
 from verify.montecarlo.experiment import Allowance, Control, Exact, Experiment
+from verify.montecarlo.literal import in_single_precision
 from verify.montecarlo.search import largest_ratio, spectral_norms
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.jacobian import FORM, LENGTH
@@ -36,8 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from verify.montecarlo.components import Array
-
-    Bound = Callable[[Array], Array]
+    from verify.montecarlo.search import OfRows
 
 SIZES = (2, 3, 8)
 ROUNDING = Allowance(1e-10)
@@ -52,51 +49,90 @@ def derive() -> Derivation:
 
 
 @cache  # so that equal expressions give the same function, and the search finds its own result again
-def _bound(expression: Any, keys: int) -> Bound:
+def _of_rows(expression: Any, keys: int) -> OfRows:
     """Return a function of the two largest probabilities for rows of sorted ones, shape (rows, keys)."""
     of_two = function((p[1], p[2]), expression.subs(n, keys), "numpy")
     return lambda weights: np.broadcast_to(of_two(weights[:, 0], weights[:, 1]), len(weights))
 
 
-def _bounds(derivation: Derivation) -> dict[str, tuple[Any, bool, str]]:
-    """Return every derived bound by name: the expression, whether it is an upper one, and in words."""
+@dataclass(frozen=True)
+class Bound:
+    """A derived bound of the norm: its expression, a row of probabilities that attains it, and words."""
+
+    expression: Any
+    upper: bool
+    attained: Callable[[int], Array]
+    words: str
+
+    def sides(self, keys: int, factor: Any = S.One) -> tuple[OfRows, OfRows]:
+        """Return what must not be larger than what, the bound times ``factor``."""
+        sides = (spectral_norms, _of_rows(self.expression * factor, keys))
+        return sides if self.upper else sides[::-1]
+
+
+def _even(keys: int, among: int | None = None) -> Array:
+    """Return a row of equal probabilities, of all keys or the first few."""
+    return np.where(np.arange(keys) < (among or keys), 1 / (among or keys), 0.0)
+
+
+def _two(keys: int) -> Array:
+    return _even(keys, 2)
+
+
+def _one_leads(keys: int) -> Array:
+    return np.where(np.arange(keys) == 0, 3.0, 1.0) / (keys + 2)
+
+
+def _bounds(derivation: Derivation) -> dict[str, Bound]:
+    """Return every derived bound by name."""
     largest, half, first, second, _ = (route.end for route in derivation.lemmas)
     return {
-        "rows": (derivation.result / LENGTH, True, r"$\|J\|_2$ over $2p_1(1-p_1)$"),
-        "largest": (largest / LENGTH, True, r"$\|J\|_2$ over $p_1$"),
-        "half": (half, True, r"$\|J\|_2$ over $\frac12$"),
-        "first": (first, False, r"$\frac{n}{n-1}p_1(1-p_1)$ over $\|J\|_2$"),
-        "second": (second, False, r"$p_2$ over $\|J\|_2$"),
+        "rows": Bound(derivation.result / LENGTH, True, _two, r"$\|J\|_2$ over $2p_1(1-p_1)$"),
+        "largest": Bound(largest / LENGTH, True, _even, r"$\|J\|_2$ over $p_1$"),
+        "half": Bound(half, True, _two, r"$\|J\|_2$ over $\frac12$"),
+        "first": Bound(first, False, _one_leads, r"$\frac{n}{n-1}p_1(1-p_1)$ over $\|J\|_2$"),
+        "second": Bound(second, False, _even, r"$p_2$ over $\|J\|_2$"),
     }
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # nothing is tolerated
-    """Search for rows that break a bound; compare the norm for one key ahead with the derived one."""
-    checks = []
-    for name, (bound, upper, words) in _bounds(derivation).items():
-        for keys in SIZES:
-            sides = (spectral_norms, _bound(bound, keys))
-            found = largest_ratio(*(sides if upper else sides[::-1]), keys)
-            checks.append(_search(f"{name}-n{keys}", f"largest found: {words}", keys, S.One, found))
-    ahead = _ahead(derivation)
-    for keys in (3, 128):
-        for name, lead in (("none", S.One), ("most", S(keys - 1)), ("far", S(keys - 1) ** 2)):
-            checks.append(
-                Exact(
-                    f"one-ahead-n{keys}-{name}",
-                    r"$\|J\|_2$ of the array code, one key ahead by $\ln t$",
-                    (("keys", keys), ("t", int(lead))),
-                    prediction(ahead.subs({n: keys, t: lead})),
-                    _norm_ahead(keys, float(log(lead))),
-                    ROUNDING,
-                )
-            )
-    return Experiment(tuple(checks), _controls(derivation))
+    """Search for rows that break a bound, look at one that attains it; compare the norm for one key ahead."""
+    bounds, ahead = _bounds(derivation), _ahead(derivation)
+    checks = [
+        check
+        for name, bound in bounds.items()
+        for keys in SIZES
+        for check in (
+            _search(f"{name}-n{keys}", f"largest found: {bound.words}", keys, bound.sides(keys)),
+            _attained(f"{name}-attained-n{keys}", bound, keys, bound.attained(keys)),
+        )
+    ]
+    leads = {"none": S.One, "most": n - 1, "far": (n - 1) ** 2}
+    checks += [
+        _one_ahead(f"one-ahead-n{keys}-{name}", softmax, ahead, keys, lead.subs(n, keys))
+        for keys in (3, 128)
+        for name, lead in leads.items()
+    ]
+    return Experiment(tuple(checks), (*_wrong_bounds(bounds), *_wrong_norms(bounds, ahead)))
 
 
-def _search(name: str, label: str, keys: int, bound: Any, found: float) -> Exact:
+def _search(name: str, label: str, keys: int, sides: tuple[OfRows, OfRows], most: Any = S.One) -> Exact:
     settings = (("keys", keys), ("rows", "searched by differential evolution"))
-    return Exact(name, label, settings, prediction(bound), found, ROUNDING, "≤")
+    found = largest_ratio(*sides, keys)
+    return Exact(name, label, settings, prediction(most), found, ROUNDING, "≤", code=largest_ratio)
+
+
+def _ratio_at(row: Array, sides: tuple[OfRows, OfRows]) -> float:
+    """Return what must not be larger over what must not be smaller, at one row of probabilities."""
+    over, under = (side(row[None]) for side in sides)
+    return float(over[0] / under[0])
+
+
+def _attained(name: str, bound: Bound, keys: int, row: Array) -> Exact:
+    found = _ratio_at(row, bound.sides(keys))
+    settings = (("keys", keys), ("p_1", round(float(row[0]), 4)), ("p_2", round(float(row[1]), 4)))
+    label = f"at one row: {bound.words}"
+    return Exact(name, label, settings, prediction(S.One), found, ROUNDING, code=_ratio_at)
 
 
 def _ahead(derivation: Derivation) -> Any:
@@ -104,59 +140,58 @@ def _ahead(derivation: Derivation) -> Any:
     return derivation.lemmas[-1].steps[0].expression
 
 
-def _norm_ahead(keys: int, lead: float) -> float:
-    """Return the spectral norm of the array code's Jacobian where the first score leads."""
+def _norm_ahead(code: Callable[[Array], Array], keys: int, lead: float) -> float:
+    """Return the spectral norm of the Jacobian of ``code`` where the first score leads."""
     row = np.zeros(keys)
     row[0] = lead
-    return float(np.linalg.norm(complex_step(softmax, row), 2))
+    return float(np.linalg.norm(complex_step(code, row), 2))
 
 
-def _controls(derivation: Derivation) -> tuple[Control, ...]:
-    entry, tighter = _bound(p[1] * (1 - p[1]), 3), _bound(derivation.result / LENGTH * Rational(9, 10), 3)
-    ahead = _ahead(derivation).subs(n, 3)
+def _one_ahead(name: str, code: Callable[[Array], Array], expected: Any, keys: int, lead: Any) -> Exact:
+    return Exact(
+        name,
+        r"$\|J\|_2$ of the array code, one key ahead by $\ln t$",
+        (("keys", keys), ("t", int(lead))),
+        prediction(expected.subs({n: keys, t: lead})),
+        _norm_ahead(code, keys, float(log(lead))),
+        ROUNDING,
+        code=_norm_ahead,
+    )
+
+
+def _wrong_bounds(bounds: dict[str, Bound]) -> tuple[Control, ...]:
+    """Return every bound with one per cent less room, and one held to be attained where it is not."""
+    tighter = (
+        Control(
+            f"a bound holds with one per cent less room: {bound.words}",
+            _search(
+                f"{name}-one-per-cent-less",
+                f"largest found, one per cent less room: {bound.words}",
+                3,
+                bound.sides(3, Rational(99, 100) if bound.upper else Rational(101, 100)),
+            ),
+        )
+        for name, bound in bounds.items()
+    )
+    even = _attained("attained-by-even-rows", bounds["rows"], 8, _even(8))
+    return (*tighter, Control("spread evenly, a row passes all that the bound by sums of rows allows", even))
+
+
+def _wrong_norms(bounds: dict[str, Bound], ahead: Any) -> tuple[Control, ...]:
+    slope, entry = bounds["half"].sides(3, S(2)), (spectral_norms, _of_rows(p[1] * (1 - p[1]), 3))
+    single = in_single_precision(softmax)
+    at_two = _one_ahead("falls-with-the-scores", softmax, ahead.subs(t, 1), 3, S(2))
     return (
         Control(
             "the norm never exceeds the largest slope of the logistic function, a quarter",
-            _search(
-                "a-quarter",
-                r"largest $\|J\|_2$ found",
-                3,
-                Rational(1, 4),
-                largest_ratio(spectral_norms, _bound(S.One, 3), 3),
-            ),
+            _search("a-quarter", r"largest $\|J\|_2$ found", 3, slope, Rational(1, 4)),
         ),
         Control(
             "the norm is at most the largest entry, $p_1(1-p_1)$",
-            _search(
-                "largest-entry",
-                r"$\|J\|_2$ over $p_1(1-p_1)$",
-                3,
-                S.One,
-                largest_ratio(spectral_norms, entry, 3),
-            ),
+            _search("largest-entry", r"$\|J\|_2$ over $p_1(1-p_1)$", 3, entry),
         ),
-        Control(
-            "the bound by the sums of rows holds with a tenth less",
-            _search(
-                "a-tenth-less",
-                r"$\|J\|_2$ over nine tenths",
-                3,
-                S.One,
-                largest_ratio(spectral_norms, tighter, 3),
-            ),
-        ),
-        Control(
-            "larger scores always make the Jacobian smaller",
-            Exact(
-                "falls-with-the-scores",
-                r"$\|J\|_2$ of the array code at the scores $(\ln 2, 0, 0)$, against equal scores",
-                (("keys", 3), ("t", 2)),
-                prediction(ahead.subs(t, 1)),
-                _norm_ahead(3, float(log(2))),
-                ROUNDING,
-                "≤",
-            ),
-        ),
+        Control("larger scores always make the Jacobian smaller", replace(at_two, relation="≤")),
+        Control("single precision is exact", _one_ahead("in-single-precision", single, ahead, 3, S(2))),
     )
 
 
@@ -195,7 +230,7 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:  
                 role="measured",
                 label="",
                 x=tuple(points.tolist()),
-                y=tuple(_norm_ahead(keys, float(lead)) for lead in points),
+                y=tuple(_norm_ahead(softmax, keys, float(lead)) for lead in points),
             )
         )
     return (
@@ -227,8 +262,8 @@ CLAIM = Claim(
         "A row passes a gradient on only as far as its largest probability is neither near 0 nor near 1: "
         "a row that is spread over very many keys is as closed as a saturated one. So making scores smaller "
         "does not always let more gradient through; with many keys a uniform row passes almost nothing, and "
-        "some spread of the scores is needed. The bounds concern one row; what reaches queries and keys is "
-        "multiplied by these, and by the scale."
+        "some spread of the scores is needed. Some row attains each bound. The bounds concern one row; what "
+        "reaches queries and keys is multiplied by these, and by the scale."
     ),
     assumptions=(
         Assumption(id="two-keys", text="There are at least two keys, and their scores are finite."),
