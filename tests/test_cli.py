@@ -162,8 +162,8 @@ def test_results_cut_short_are_told(tool: Tool, tmp_path: Path, small: RunRecord
 
 
 FOREIGN = [
-    pytest.param('{"schema": 2}', "schema 2, this version reads schema 1; install", id="newer"),
-    pytest.param('{"schema": 1}', "Field required", id="nothing-in-it"),
+    pytest.param('{"schema": 1}', "schema 1, this version reads schema 2; install", id="older"),
+    pytest.param('{"schema": 2}', "Field required", id="nothing-in-it"),
     pytest.param('{"a": [1, 2]}', 'has no "schema"', id="other-json"),
     pytest.param("[]", 'has no "schema"', id="a-list"),
     pytest.param("null", 'has no "schema"', id="null"),
@@ -279,7 +279,9 @@ def test_a_step_that_does_not_follow_ends_with_status_1(
     path = claim_file((old, new))
     ended = tool("run", "doubled-keys", "--claims", path, "--profile", "quick", "--out", tmp_path)
     assert ended.status == 1
-    assert ended.out.startswith("✗ doubled-keys             undecided    the derivation failed: ")
+    assert ended.out.startswith(
+        "✗ doubled-keys             undecided    the derivation failed, so nothing was drawn: "
+    )
     assert tool("show", "doubled-keys", "--claims", path).status == 1
 
 

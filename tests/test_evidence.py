@@ -100,7 +100,7 @@ def test_json_keeps_everything(record: RunRecord) -> None:
     again = RunRecord.model_validate_json(text)
     assert again == record
     assert again.to_json() == text
-    assert json.loads(text)["schema"] == 1
+    assert json.loads(text)["schema"] == 2
 
 
 @examples(20)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from verify.montecarlo.components import Array
     from verify.montecarlo.experiment import Relation
 
+NARROW = Tolerance(1.0, 0.1, "a tenth")
 SETTINGS = Settings(seed=20170612, tolerance=0.01)
 ALARMS = FalseAlarms(1e-3)
 
@@ -69,6 +71,15 @@ class Rare(Bell):
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return ``count`` zeros and ones."""
         return (rng.random((count, 1)) < self.mean).astype(float)
+
+
+@dataclass(frozen=True)
+class Wide(Bell):
+    """Blocks of one lognormal number whose skewness no sample of this size shows in full."""
+
+    def sample(self, rng: np.random.Generator, count: int) -> Array:
+        """Return ``count`` numbers of skewness above 30 million."""
+        return rng.lognormal(self.mean, 3.0, (count, 1))
 
 
 def derived(spread: float = 1.0) -> Smooth:
@@ -182,6 +193,57 @@ class TestVerdicts:
         assert controls["wrong"].verdict is Verdict.REFUTED
         # What is far off needs no more than the pilot.
         assert controls["wrong"].blocks < checks["right"].blocks
+
+
+class TestReasons:
+    """What a check says of its interval, and of what would decide it."""
+
+    def test_far_inside_a_bound_is_decided_whatever_the_skewness(self) -> None:
+        """Blocks of skewness 10 are decided at the first look where the bound is far, and say by what."""
+        cell = Cell("rare", (), Rare(0.01))
+        far = Quantity("far", "a mean", cell, component(0), Prediction(0.5, "½"), NARROW, "≤")
+        found = judged([far])[0]["far"]
+        assert found.verdict is Verdict.CONFIRMED
+        assert "means of groups of blocks" in found.reason
+        assert found.interval[0] < 0.01 < found.interval[1] < 0.5
+
+    def test_too_skewed_says_how_many_blocks_would_do(self) -> None:
+        """Blocks whose skewness grows with the sample stay open, and the reason says what would help."""
+        cell = Cell("wide", (), Wide(0.0))
+        one = Quantity("open", "a mean", cell, component(0), Prediction(5000.0, "5000"), NARROW, "≤")
+        found = judged([one])[0]["open"]
+        assert found.verdict is Verdict.UNDECIDED
+        needed = int(re.findall(r"about ([\d,]+) of them would do", found.reason)[0].replace(",", ""))
+        assert needed > found.blocks
+
+    def test_on_the_edge_says_that_no_sample_would_tell(self) -> None:
+        """Near the edge the reason names the blocks that would tell; they grow as the edge comes near."""
+        needed = []
+        for off in (0.0495, 0.0499):
+            found = judged([quantity("edge", 5.0 + off, 5.0, spread=0.1)])[0]["edge"]
+            assert found.verdict is Verdict.UNDECIDED
+            needed.append(found.reason)
+        assert all("blocks would tell" in reason for reason in needed)
+
+    def test_a_wrong_block_variance_leaves_the_check_open(self) -> None:
+        """Where the blocks vary far more or less than derived, nothing is decided and the reason says why."""
+        for wrong in (0.02, 50.0):
+            one = quantity("one", 5.0, 5.0, component(0, block_variance=wrong), tolerance=Tolerance(30.0))
+            found = judged([one])[0]["one"]
+            assert found.verdict is Verdict.UNDECIDED
+            assert "the derived block variance or the sampler is wrong" in found.reason
+
+    def test_a_bound_says_how_close_it_is(self) -> None:
+        """Estimate over bound is on record for derived bounds other than 0, and for nothing else."""
+        bound = quantity("bound", 4.5, 5.0, relation="≤")
+        threshold = replace(bound, id="threshold", prediction=Prediction(5.0, "5", "set"))
+        zero = quantity("zero", 4.5, 0.0, relation="≥", tolerance=Tolerance(1.0, 1.0, "one"))
+        equal = quantity("equal", 5.0, 5.0)
+        exact = Exact("exact", "x", (), Prediction(4.0, "4"), 5.0, relation="≥")
+        checks, _ = judged([bound, threshold, zero, equal, exact])
+        assert checks["bound"].tightness == checks["bound"].estimate / 5.0
+        assert checks["exact"].tightness == 1.25
+        assert {checks[name].tightness for name in ("threshold", "zero", "equal")} == {None}
 
 
 class TestExact:

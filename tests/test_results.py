@@ -115,10 +115,11 @@ DAMAGES = [
     pytest.param("[1, 2]", r'has no "schema"; give a results.json', id="a-list"),
     pytest.param("null", r'has no "schema"', id="null"),
     pytest.param("{}", r'has no "schema"', id="no-schema"),
-    pytest.param('{"schema": 2}', r"schema 2, this version reads schema 1; install", id="newer-schema"),
+    pytest.param('{"schema": 1}', r"schema 1, this version reads schema 2; install", id="older-schema"),
+    pytest.param('{"schema": 3}', r"schema 3, this version reads schema 2; install", id="newer-schema"),
     pytest.param('{"schema": "1"}', r'schema "1", this version reads', id="schema-as-text"),
     pytest.param('{"schema": true}', r"schema true, this version reads", id="schema-as-truth"),
-    pytest.param('{"schema": 1}', r"tool: Field required; run", id="nothing-else"),
+    pytest.param('{"schema": 2}', r"tool: Field required; run", id="nothing-else"),
     pytest.param("[" * 100_000, r"is not a results file; give", id="nested-too-deep"),
     pytest.param('{"schema": ' + "9" * 5000 + "}", r"is not a results file; give", id="number-too-long"),
     pytest.param(

@@ -291,9 +291,11 @@ class TestOfClaim:
         verdict, reason = of_claim(
             proof, "step 2", [check("one", one), check("two", two)], [control("wrong", wrong)]
         )
-        if REFUTED in (one, two):
+        if proof is Proof.FAILED:
+            expected = UNDECIDED
+        elif REFUTED in (one, two):
             expected = REFUTED
-        elif proof is Proof.FAILED or wrong is not REFUTED or UNDECIDED in (one, two):
+        elif wrong is not REFUTED or UNDECIDED in (one, two):
             expected = UNDECIDED
         elif APPROXIMATE in (one, two):
             expected = APPROXIMATE
@@ -306,9 +308,12 @@ class TestOfClaim:
     def test_reasons_name_the_culprit(self) -> None:
         """Each reason says which check, control or step it was."""
         good, bad = check("good", CONFIRMED), control("wrong", REFUTED)
+        ending = "its wrong version is refuted"
+        computed = good.model_copy(update={"method": "exact"})
+        vague = check("vague", UNDECIDED).model_copy(update={"reason": "too skewed"})
         cases = [
             (Proof.PROVED, [good, check("off", REFUTED)], [bad], "refuted by off"),
-            (Proof.FAILED, [good], [bad], "the derivation failed: step 2"),
+            (Proof.FAILED, [], [], "the derivation failed, so nothing was drawn: step 2"),
             (Proof.PROVED, [good], [control("w", CONFIRMED)], "the wrong version was not refuted: w"),
             (Proof.PROVED, [good, check("open", UNDECIDED)], [bad], "undecided at the largest sample: open"),
             (
@@ -321,13 +326,31 @@ class TestOfClaim:
                 Proof.PROVED,
                 [good],
                 [bad],
-                "derived, and its check agrees; its wrong version is refuted",
+                "derived, and its measured check agrees; its wrong version is refuted",
             ),
             (
                 Proof.NOT_CLAIMED,
                 [good, good],
                 [bad, bad],
-                "all 2 checks agree; all 2 wrong versions are refuted",
+                "all 2 measured checks agree; all 2 wrong versions are refuted",
+            ),
+            (
+                Proof.AT_EXAMPLES,
+                [good, good, computed],
+                [bad],
+                f"its derivation is checked at examples, and all 2 measured and 1 exact checks agree; {ending}",
+            ),
+            (
+                Proof.IN_PART,
+                [computed],
+                [bad],
+                "derived in part, and its exact check agrees; its wrong version is refuted",
+            ),
+            (
+                Proof.PROVED,
+                [good, vague],
+                [bad],
+                "undecided at the largest sample: vague (too skewed)",
             ),
         ]
         for proof, checks, controls, reason in cases:

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from verify.montecarlo.estimands import Measured
 
 
+_ENDLESS = 1e12
+"""So many blocks are never drawn."""
+
+
 @dataclass(frozen=True)
 class Decided:
     """A comparison with its verdict and what it rests on."""
@@ -51,10 +55,19 @@ class Decided:
             tolerance_of=c.allowance.of if isinstance(c, Exact) else c.tolerance.of,
             band=_closed_ends(self.band),
             verdict=self.verdict,
+            reason=self._reason(),
+            tightness=evidence.tightness(c.relation, c.prediction.origin, m.value, c.prediction.value),
             looks=self.looks,
             blocks=m.blocks,
             draws=m.coordinates,
         )
+
+    def _reason(self) -> str:
+        """Return why the check is undecided and what would help, or what its interval rests on."""
+        m = self.measured
+        if self.verdict is not Verdict.UNDECIDED:
+            return f"the interval is that of {m.basis}" if m.basis else ""
+        return m.doubt or _still_open(m, self.band)
 
     def control(self, control: Control) -> evidence.Control:
         """Return this as the evidence for ``control``."""
@@ -122,6 +135,25 @@ def _decide(samples: Samples, comparison: Comparison, look: int) -> Decided:
     within = band(prediction, width, comparison.relation)
     verdict = judge(measured.interval, prediction, within, reliable=measured.reliable)
     return Decided(comparison, measured, within, verdict, look, alpha)
+
+
+def _still_open(measured: Measured, within: tuple[float, float]) -> str:
+    """Return by what number of blocks an interval that reaches over the band's edge could be told from it."""
+    low, high = measured.interval
+    crossed = [edge for edge in within if low < edge < high]
+    needed = [
+        ((measured.value - low if edge < measured.value else high - measured.value) / (edge - measured.value))
+        ** 2
+        for edge in crossed
+        if edge != measured.value
+    ]
+    if len(needed) < len(crossed) or max(needed, default=math.inf) * measured.blocks > _ENDLESS:
+        return "the estimate lies on the edge of the band, where no number of blocks would tell"
+    blocks = math.ceil(max(needed) * measured.blocks)
+    return (
+        f"the interval reaches over the edge of the band; about {blocks:,} blocks would tell, "
+        "if the estimate is right"
+    )
 
 
 def _method(comparison: Comparison) -> evidence.Method:

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from verify.claim import CHAPTERS, Claim
 from verify.errors import ClaimError, own_code_of
 from verify.evidence import (
+    Check,
     ClaimRecord,
     Control,
     DerivationRecord,
     Fact,
+    Figure,
     OrdinaryFit,
     Proof,
     Route,
@@ -49,44 +51,79 @@ def settle(
 ) -> Settled:
     """Return all evidence for one claim, drawn by so many threads, whose number changes nothing.
 
-    ``wanted`` is the evidence that the sources' statements rest on; nothing is drawn if some does not exist.
+    A failed derivation ends the claim: what it was to predict is not measured. ``wanted`` is the evidence
+    that the sources' statements rest on; nothing is drawn if some does not exist.
 
     Raises:
         VerifyError: a setting is impossible for this claim, or the claim is broken.
     """
-    alarms = FalseAlarms(settings.false_alarm)
     begun = time.perf_counter()
-    with own_code_of(claim.id), mapping(threads) as mapper:
+    with own_code_of(claim.id):
         derivation = claim.derive()
-        examined = derivation.examine()
-        experiment = claim.experiment(derivation, settings.tolerance)
-        refuse_malformed(experiment, claim.id)
-        facts = claim.facts(derivation)
-        comparisons = tuple(control.comparison for control in experiment.controls)
-        _refuse_double_names(claim.id, [one.id for one in (*every_comparison(experiment), *facts)])
-        refuse_absent_evidence(wanted, claim.id, experiment.checks, comparisons, facts)
-        # A claim that outgrows the error budget is refused before it is measured.
-        alarms.record(sum(not isinstance(check, Exact) for check in experiment.checks), 0)
+        proof = _derivation_record(derivation, derivation.examine())
+        evidence = _NOTHING
         derived = time.perf_counter()
-        findings, controls = measure(experiment, claim.id, settings, alarms, mapper)
-        record = _record(chapter, claim, (derivation, examined), experiment, (findings, controls), facts)
+        if proof.status is not Proof.FAILED:
+            experiment, facts = _planned(claim, derivation, settings, wanted)
+            derived = time.perf_counter()
+            evidence = _measured(claim, derivation, (experiment, facts), settings, threads)
+        record = _record(chapter, claim, proof, evidence)
     spent = {"derivation": derived - begun, "simulation": time.perf_counter() - derived}
     return Settled(record, {name: round(seconds, 3) for name, seconds in spent.items()})
 
 
-def _record(
-    chapter: str,
+@dataclass(frozen=True)
+class _Evidence:
+    """What is on record of a claim besides its derivation."""
+
+    checks: tuple[Check, ...] = ()
+    controls: tuple[Control, ...] = ()
+    fits: tuple[OrdinaryFit, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    series: tuple[Figure, ...] = ()
+
+
+_NOTHING = _Evidence()
+
+
+def _planned(
+    claim: Claim, derivation: Derivation, settings: Settings, wanted: Sequence[Wanted]
+) -> tuple[Experiment, tuple[Fact, ...]]:
+    """Return the claim's experiment and facts, refusing what could only fail after drawing."""
+    experiment = claim.experiment(derivation, settings.tolerance)
+    refuse_malformed(experiment, claim.id)
+    facts = claim.facts(derivation)
+    comparisons = tuple(control.comparison for control in experiment.controls)
+    _refuse_double_names(claim.id, [one.id for one in (*every_comparison(experiment), *facts)])
+    refuse_absent_evidence(wanted, claim.id, experiment.checks, comparisons, facts)
+    # A claim that outgrows the error budget is refused before it is measured.
+    drawn = sum(not isinstance(check, Exact) for check in experiment.checks)
+    FalseAlarms(settings.false_alarm).record(drawn, 0)
+    return experiment, facts
+
+
+def _measured(
     claim: Claim,
-    derived: tuple[Derivation, Examined],
-    experiment: Experiment,
-    measured: tuple[Findings, tuple[Control, ...]],
-    facts: tuple[Fact, ...],
-) -> ClaimRecord:
-    derivation, examined = derived
-    findings, controls = measured
-    proof = _derivation_record(derivation, examined)
-    checks = tuple(findings.checks.values())
-    verdict, reason = of_claim(proof.status, proof.reason, checks, controls)
+    derivation: Derivation,
+    planned: tuple[Experiment, tuple[Fact, ...]],
+    settings: Settings,
+    threads: int,
+) -> _Evidence:
+    experiment, facts = planned
+    with mapping(threads) as mapper:
+        alarms = FalseAlarms(settings.false_alarm)
+        findings, controls = measure(experiment, claim.id, settings, alarms, mapper)
+    return _Evidence(
+        checks=tuple(findings.checks.values()),
+        controls=controls,
+        fits=tuple(_ordinary_fits(experiment, findings)),
+        facts=facts,
+        series=claim.figures(derivation, findings),
+    )
+
+
+def _record(chapter: str, claim: Claim, proof: DerivationRecord, evidence: _Evidence) -> ClaimRecord:
+    verdict, reason = of_claim(proof.status, proof.reason, evidence.checks, evidence.controls)
     return ClaimRecord(
         id=claim.id,
         chapter=chapter,
@@ -99,11 +136,7 @@ def _record(
         verdict=verdict,
         reason=reason,
         derivation=proof,
-        checks=checks,
-        controls=controls,
-        fits=tuple(_ordinary_fits(experiment, findings)),
-        facts=facts,
-        series=claim.figures(derivation, findings),
+        **vars(evidence),
     ).sealed()
 
 

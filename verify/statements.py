@@ -70,7 +70,9 @@ def decide(book: SourceBook, claims: Sequence[ClaimRecord]) -> tuple[Statement, 
         SourcesError: a part names a check, control or fact that its claim does not have.
     """
     for claim in claims:
-        refuse_absent_evidence(book.wanted(claim.id), claim.id, claim.checks, claim.controls, claim.facts)
+        # A failed derivation ends its claim before there is any evidence.
+        if claim.derivation.status is not Proof.FAILED:
+            refuse_absent_evidence(book.wanted(claim.id), claim.id, claim.checks, claim.controls, claim.facts)
     by_id = {claim.id: claim for claim in claims}
     return tuple(_decided(entry, by_id) for entry in book.statements)
 
@@ -184,9 +186,9 @@ def _awaited(parts: Sequence[Part]) -> str:
 def _examined(part: PartEntry, claim: ClaimRecord | None) -> _Finding:
     if claim is None:
         return _Finding(None, f"Open: {part.claim}, which would decide it, is not in this run.")
-    verdict, figure = _evidence(part, claim)
     if claim.derivation.status is Proof.FAILED:
-        return _Finding(None, f"Open: the derivation of {claim.id} failed, so its evidence does not count.")
+        return _Finding(None, f"Open: the derivation of {claim.id} failed, so there is no evidence.")
+    verdict, figure = _evidence(part, claim)
     judged = _judged(verdict, part)
     if judged.holds is None or figure is None or part.printed is None:
         return judged

@@ -23,7 +23,7 @@ PLACES = 1000
 
 _DERIVED = {
     Proof.PROVED: "derived, and ",
-    Proof.AT_EXAMPLES: "derived, and ",
+    Proof.AT_EXAMPLES: "its derivation is checked at examples, and ",
     Proof.IN_PART: "derived in part, and ",
 }
 MAX_LOOKS = 6
@@ -101,15 +101,19 @@ def of_claim(
     proof: Proof, proof_reason: str, checks: Sequence[Check], controls: Sequence[Control]
 ) -> tuple[Verdict, str]:
     """Return the verdict of a whole claim and one sentence of reason."""
-    refuted, undecided, approximate = (
-        _named(checks, one) for one in (Verdict.REFUTED, Verdict.UNDECIDED, Verdict.APPROXIMATE)
+    refuted, approximate = (_named(checks, one) for one in (Verdict.REFUTED, Verdict.APPROXIMATE))
+    undecided = "; ".join(
+        f"{check.id} ({check.reason})" if check.reason else check.id
+        for check in checks
+        if check.verdict is Verdict.UNDECIDED
     )
     standing = ", ".join(c.id for c in controls if c.verdict is not Verdict.REFUTED)
     unmeasured = not checks or not controls
+    failed = f"the derivation failed, so nothing was drawn: {proof_reason}"
     cases = (
+        (proof is Proof.FAILED, Verdict.UNDECIDED, failed),
         (unmeasured, Verdict.UNDECIDED, "nothing was measured, or nothing could have been refuted"),
         (refuted, Verdict.REFUTED, f"refuted by {refuted}"),
-        (proof is Proof.FAILED, Verdict.UNDECIDED, f"the derivation failed: {proof_reason}"),
         (standing, Verdict.UNDECIDED, f"the wrong version was not refuted: {standing}"),
         (undecided, Verdict.UNDECIDED, f"undecided at the largest sample: {undecided}"),
         (
@@ -121,15 +125,21 @@ def of_claim(
     for applies, verdict, reason in cases:
         if applies:
             return verdict, reason
-    return Verdict.CONFIRMED, _success(proof, len(checks), len(controls))
+    return Verdict.CONFIRMED, _success(proof, checks, len(controls))
 
 
 def _named(checks: Iterable[Check], verdict: Verdict) -> str:
     return ", ".join(check.id for check in checks if check.verdict is verdict)
 
 
-def _success(proof: Proof, checks: int, controls: int) -> str:
+def _success(proof: Proof, checks: Sequence[Check], controls: int) -> str:
     derived = _DERIVED.get(proof, "")
-    agreed = "its check agrees" if checks == 1 else f"all {checks} checks agree"
+    exact = sum(check.method == "exact" for check in checks)
+    kinds = {"measured": len(checks) - exact, "exact": exact}
+    counted = [f"{count} {kind}" for kind, count in kinds.items() if count]
+    if len(checks) == 1:
+        agreed = f"its {counted[0].removeprefix('1 ')} check agrees"
+    else:
+        agreed = f"all {' and '.join(counted)} checks agree"
     wrong = "its wrong version is refuted" if controls == 1 else f"all {controls} wrong versions are refuted"
     return f"{derived}{agreed}; {wrong}"

@@ -494,15 +494,22 @@ def test_a_wrong_last_step_is_not_confirmed(name: str) -> None:
     assert "does not end in the stated result" in examined.reason
 
 
-def test_a_failed_derivation_ends_with_status_1() -> None:
-    """The whole run says so too: undecided for the reader, failed for a script."""
+def test_a_failed_derivation_ends_its_claim() -> None:
+    """Nothing is drawn for what is not derived: undecided for the reader, failed for a script."""
     claim = CATALOGUE["score-variance"][1]
     foreign = replace(claim, derive=lambda: replace(claim.derive(), subject=Var(2 * score)))
     squared = replace(claim, derive=lambda: _with_square(claim.derive()))
     for one, status in ((claim, 0), (foreign, 1), (squared, 1)):
         chosen = runner.settings(profile="quick")
         run = runner.run({one.id: ("user", one)}, chosen, read_sources(), workers=1)
-        assert run.exit_status() == status, run.claims[0].reason
+        (record,) = run.claims
+        assert run.exit_status() == status, record.reason
+        assert run.run.budget.checks == record.measured_checks
+        if status:
+            assert record.verdict is Verdict.UNDECIDED
+            for evidence in (record.checks, record.controls, record.facts, record.series, record.fits):
+                assert evidence == ()
+            assert "step" in record.reason or "no route starts at its subject" in record.reason
 
 
 def _with_square(right: Derivation) -> Derivation:

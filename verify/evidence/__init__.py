@@ -23,6 +23,7 @@ from verify.evidence.claims import (
     Step,
     Verdict,
     digest_of,
+    tightness,
 )
 from verify.evidence.runs import (
     PROFILES,
@@ -76,4 +77,5 @@ __all__ = [
     "Verdict",
     "digest_of",
     "in_utc",
+    "tightness",
 ]

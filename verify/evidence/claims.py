@@ -52,9 +52,10 @@ class Verdict(StrEnum):
 class Proof(StrEnum):
     """What the symbolic side says of a claim.
 
-    Proved: every step is checked for all values. At examples: every step is checked, some at a few sizes or
-    numerically; beyond these they stand on the rule that they name. In part: the statement says more than
-    was derived, and the record says what.
+    Proved: every step is checked for all values; of nothing else is it said without more that it is derived.
+    At examples: every step is checked, some at a few sizes or numerically; beyond these they stand on the
+    rule that they name. In part: the statement says more than was derived, and the record says what.
+    Failed: some step does not hold; then nothing was drawn, and the record has no checks.
     """
 
     PROVED = "proved"
@@ -142,7 +143,9 @@ class Check(Record):
 
     ``interval`` is simultaneous at ``level`` over the whole run; ``band`` is the prediction with its
     tolerance, None where a bound leaves a side open; ``tolerance_of`` says in words what the tolerance is
-    a fraction of. The prediction is ``derived``, or a threshold ``set`` in advance.
+    a fraction of. The prediction is ``derived``, or a threshold ``set`` in advance. ``tightness`` is the
+    estimate over a derived bound, None where the prediction is no such bound, or is 0. ``reason`` says of an
+    undecided check what keeps it open and what would help, of others what is unusual about their interval.
 
     An ``exact`` check compares two computed values and has no blocks; its tolerance, if any, is absolute, and
     ``tolerance_of`` says what it is for: rounding, the distance from a limit, …
@@ -164,6 +167,8 @@ class Check(Record):
     tolerance_of: Text
     band: Band
     verdict: Verdict
+    reason: Text = ""
+    tightness: float | None = None
     looks: Count
     blocks: Count
     draws: Count
@@ -171,6 +176,8 @@ class Check(Record):
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Self:
         refuse(_misplaced(self))
+        wanted = tightness(self.relation, self.origin, self.estimate, self.prediction)
+        refuse([(self.tightness not in {None, wanted}, "its tightness is not estimate over bound")])
         return self
 
     def _repr_html_(self) -> str:
@@ -206,6 +213,12 @@ class Control(Record):
     def _agrees_with_itself(self) -> Self:
         refuse(_misplaced(self))
         return self
+
+
+def tightness(relation: Relation, origin: Origin, estimate: float, prediction: float) -> float | None:
+    """Return the estimate over its derived bound, None where the prediction is no such bound, or is 0."""
+    bound = relation != "=" and origin == "derived" and prediction != 0
+    return estimate / prediction if bound else None
 
 
 def _misplaced(finding: Check | Control) -> Iterator[tuple[bool, str]]:
@@ -311,6 +324,16 @@ class ClaimRecord(Record):
         """Return title, verdict and the table of checks, which notebooks show."""
         head = f"<p><b>{for_html(self.title)}</b>: {self.verdict}. {for_html(self.reason)}</p>"
         return head + table(_COLUMNS, [_row(check) for check in self.checks])
+
+    @property
+    def exact_checks(self) -> int:
+        """How many of the checks compare computed values, with nothing drawn."""
+        return sum(check.method == "exact" for check in self.checks)
+
+    @property
+    def measured_checks(self) -> int:
+        """How many of the checks rest on blocks drawn."""
+        return len(self.checks) - self.exact_checks
 
     def sealed(self) -> ClaimRecord:
         """Return this record with its digest set: SHA-256 of its content as canonical JSON."""

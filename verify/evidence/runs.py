@@ -210,7 +210,7 @@ class RunRecord(Record):
     ``seal`` is a digest of all the rest, so that a change by hand does not pass for a result.
     """
 
-    schema_version: Literal[1] = Field(default=1, alias="schema")
+    schema_version: Literal[2] = Field(default=2, alias="schema")
     tool: Tool
     run: Run
     claims: tuple[ClaimRecord, ...]
@@ -227,6 +227,16 @@ class RunRecord(Record):
         known = {source.id for source in self.sources}
         refuse((one.source not in known, f"statement {one.id} is of no source") for one in self.statements)
         return self
+
+    @property
+    def measured_checks(self) -> int:
+        """How many checks rest on blocks drawn."""
+        return sum(claim.measured_checks for claim in self.claims)
+
+    @property
+    def exact_checks(self) -> int:
+        """How many checks compare computed values, with nothing drawn."""
+        return sum(claim.exact_checks for claim in self.claims)
 
     def sealed(self) -> RunRecord:
         """Return this record with its seal set."""

@@ -28,6 +28,9 @@ SKEWNESS_CAP = 32
 BEND = 6.0
 """Standard errors of a statistic over which a slope may change before its error counts."""
 
+ALL_AGREE = "all blocks agree, so a rare event may have been missed; only more blocks would tell"
+"""Why a mean without a derived block variance is in doubt."""
+
 OF_GROUPS = "the means of groups of blocks, whatever the blocks' skewness"
 """What an interval rests on where skewness makes the usual one fail."""
 
@@ -169,7 +172,7 @@ class Smooth:
     def _without_model(plain: Measured, linear: Linearised, alpha: float) -> Measured:
         """Return what is measured where no variance of a block is derived."""
         if not plain.error > 0:
-            return replace(plain, doubt="all blocks agree, so a rare event may have been missed")
+            return replace(plain, doubt=ALL_AGREE)
         skewed = replace(plain, skewness=linear.skewness / math.sqrt(plain.blocks))
         quantile = intervals.student_quantile(alpha, plain.blocks)
         usual = intervals.skewness_corrected(
