@@ -6,14 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import mpmath
-from sympy import Eq, Expr, Function, Ge, Le, N, Rel, S, simplify
+from sympy import Eq, Expr, Function, Ge, Le, N, Rel
 
-from verify.symbolic.expectation import degree_bound, evaluate, expanded
+from verify.symbolic.algebra import is_zero
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-
-    from verify.symbolic.expectation import Population
 
 
 Reach = Literal["general", "examples", "numerical"]
@@ -45,34 +43,6 @@ class Checker(Protocol):
 
 
 @dataclass(frozen=True)
-class Expansion:
-    """Both sides, written out index by index at concrete dimensions, are the same function of d.
-
-    Their difference is a polynomial in d over a common denominator. ``holds`` bounds its degree, and as
-    many dimensions as exceed it are not a sample but a proof; with fewer, the step counts as unchecked.
-    """
-
-    population: Population
-    dimensions: tuple[int, ...] = (1, 2, 3, 4, 5)
-    reach: ClassVar[Reach] = "general"
-
-    @property
-    def label(self) -> str:
-        """How the step is checked, in words."""
-        return f"exact expansion at d = {self.dimensions[0]}…{self.dimensions[-1]}"
-
-    def holds(self, before: Any, after: Any) -> bool:
-        """Return whether both sides agree at every dimension, and these settle the matter."""
-        d = self.population.dimension
-        if degree_bound(before, after, d) >= len(self.dimensions):
-            return False
-        return all(
-            _is_zero(expanded(before, self.population, n) - expanded(after, self.population, n))
-            for n in self.dimensions
-        )
-
-
-@dataclass(frozen=True)
 class Identity:
     """SymPy simplifies the difference of the two sides to zero."""
 
@@ -81,20 +51,7 @@ class Identity:
 
     def holds(self, before: Any, after: Any) -> bool:
         """Return whether the difference of the evaluated sides is identically zero."""
-        return _is_zero(before.doit() - after.doit())
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """The moment calculus gives the same value, symbolic in the dimension, for both sides."""
-
-    population: Population
-    label: str = "moment calculus, symbolic d"
-    reach: ClassVar[Reach] = "general"
-
-    def holds(self, before: Any, after: Any) -> bool:
-        """Return whether both sides evaluate to the same expression."""
-        return _is_zero(evaluate(before, self.population) - evaluate(after, self.population))
+        return is_zero(before.doit() - after.doit())
 
 
 @dataclass(frozen=True)
@@ -307,9 +264,5 @@ def _check(before: Any, step: Step) -> CheckedStep:
 
 def _same(one: Any, other: Any) -> bool:
     if isinstance(one, Expr) and isinstance(other, Expr):
-        return _is_zero(one - other)
+        return is_zero(one - other)
     return bool(one == other)
-
-
-def _is_zero(difference: Any) -> bool:
-    return bool(simplify(difference) == S.Zero)

@@ -3,7 +3,7 @@
 A score is ``Sum(q[i]*k[i], (i, 1, d))``. The entries of one component base (``q``) are i.i.d. over the
 index, and different bases are independent. Then the expectation of a product of such sums is itself a
 sum over the ways in which the factors' indices can coincide (set partitions), each pattern with b
-distinct indices occurring d(d-1)...(d-b+1) times. That is what ``by_index`` does; ``expanded`` computes
+distinct indices occurring d(d-1)...(d-b+1) times. That is what ``by_index`` does; ``expansion`` computes
 the same for one concrete dimension by writing every index out, sharing no code with it.
 """
 
@@ -23,13 +23,11 @@ from sympy import (
     Indexed,
     Mul,
     Poly,
-    PolynomialError,
     S,
     Sum,
     Symbol,
     expand,
-    fraction,
-    together,
+    symbols,
 )
 from sympy.core.sorting import default_sort_key
 
@@ -74,11 +72,20 @@ class Population:
     """Mutually independent components and their raw moments.
 
     ``moments[q]`` holds (1, E q, E q^2, ...) of every entry of ``q``; a plain ``Symbol`` stands for one
-    random variable without an index. ``dimension`` is the symbol of the sums' upper limit.
+    random variable without an index. ``dimension`` is the symbol of the sums' upper limit. ``alike`` are
+    groups of components that follow one law, where a derivation rests on that.
     """
 
     moments: Mapping[Component, tuple[Any, ...]]
     dimension: Symbol
+    alike: tuple[tuple[Component, ...], ...] = ()
+
+    def any_law(self) -> Population:
+        """Return the same components with a symbol of its own for every moment of every law.
+
+        What holds there uses no assumption but independence, and which components are ``alike``.
+        """
+        return _any_law(frozenset(self.moments), self.alike, self.dimension)
 
     def moment(self, component: Component, order: int) -> Any:
         """Return E[x**order].
@@ -105,8 +112,40 @@ class Population:
         return sorted((a for a in atoms if self.is_random(a)), key=default_sort_key)
 
 
+_ORDERS = 12
+"""The highest order of a moment that stands for any law; no derivation comes near it."""
+
+
+@cache  # one object for the same components, so that what was expanded once is known to all claims
+def _any_law(
+    components: frozenset[Component], alike: tuple[tuple[Component, ...], ...], dimension: Symbol
+) -> Population:
+    groups = [*alike, *((one,) for one in components - {one for group in alike for one in group})]
+    laws = [(S.One, *symbols(f"m1:{_ORDERS + 1}", cls=Dummy)) for _ in groups]
+    moments = {one: law for group, law in zip(groups, laws, strict=True) for one in group}
+    return Population(moments, dimension, alike)
+
+
+def refuse_nested(expression: Any) -> None:
+    """Refuse an expectation or variance inside another: a value that depends on nothing, or a condition.
+
+    Raises:
+        DerivationError: there is one.
+    """
+    for outer in expression.atoms(E, Var):
+        inner = outer.args[0].atoms(E, Var)
+        if inner:
+            one = plain(min(inner, key=default_sort_key))
+            raise DerivationError(
+                f"{plain(outer)}: {one} stands inside another expectation; it is a number, so take it out, "
+                f"E(x*{one}) = E(x)*{one}, write Var(x) for E((x - E(x))**2), and a mean given some of the "
+                "components as the expression that it is"
+            )
+
+
 def unfold(expression: Any) -> Any:
     """Return ``expression`` with every Var(x) written E[x^2] - E[x]^2."""
+    refuse_nested(expression)
     return expression.replace(Var, lambda x: E(x**2) - E(x) ** 2)
 
 
@@ -115,11 +154,13 @@ def by_index(expression: Any, population: Population) -> Any:
 
     What remains inside E[...] concerns a single index; uses independence of different indices only.
     """
+    refuse_nested(expression)
     return expression.replace(E, lambda x: _split_sums(x, population))
 
 
 def by_component(expression: Any, population: Population) -> Any:
     """Return ``expression`` with every single-index E[...] split by linearity and independence."""
+    refuse_nested(expression)
     return expression.replace(E, lambda x: _per_monomial(x, population, lambda atom, n: E(atom**n)))
 
 
@@ -127,8 +168,9 @@ def by_moments(expression: Any, population: Population) -> Any:
     """Return ``expression`` with every single-index E[...] replaced by the assumed moments."""
 
     def known(atom: Any, order: int) -> Any:
-        return population.moment(_component(atom), order)
+        return population.moment(component(atom), order)
 
+    refuse_nested(expression)
     return expression.replace(E, lambda x: _per_monomial(x, population, known))
 
 
@@ -137,65 +179,8 @@ def evaluate(expression: Any, population: Population) -> Any:
     return by_moments(by_index(unfold(expression), population), population)
 
 
-@cache  # a step's expression is the next step's start
-def expanded(expression: Any, population: Population, dimension: int) -> Any:
-    """Return the value of ``expression`` at one concrete dimension, by writing every index out.
-
-    Shares no rule with ``by_index``: sums are written out with distinct entries, multiplied out, and each
-    monomial's expectation is the product of its entries' moments. A variance is the mean squared deviation.
-    """
-
-    def mean(x: Any) -> Any:
-        terms = expand(x.subs(population.dimension, dimension).doit())
-        randoms = population.randoms(terms)
-        if not randoms:
-            return terms
-        total = S.Zero
-        for powers, coefficient in Poly(terms, *randoms).terms():
-            factors = [population.moment(_component(a), n) for a, n in zip(randoms, powers, strict=True)]
-            total += coefficient * Mul(*factors)
-        return total
-
-    concrete = expression.replace(Var, lambda x: E((x - mean(x)) ** 2))
-    return expand(concrete.replace(E, mean).subs(population.dimension, dimension).doit())
-
-
-def degree_bound(one: Any, other: Any, dimension: Any) -> int:
-    """Return a bound on the degree in the dimension of (one - other) times their denominators.
-
-    A sum over the index contributes at most one power of the dimension to an expectation, as long as the
-    index stands only in components. Where odd powers of the dimension's root occur, the degree is that in
-    the root, for so many positive zeros there can be.
-
-    Raises:
-        DerivationError: an expression is no rational function of the dimension or of its root, or a
-            summand depends on the index itself.
-    """
-    root = Dummy(positive=True)
-
-    def powers(expression: Any) -> list[list[int]]:
-        for one_sum in expression.atoms(Sum):
-            outside = one_sum.function.replace(lambda x: isinstance(x, Indexed), lambda _: Dummy())
-            if one_sum.limits[0][0] in outside.free_symbols:
-                raise DerivationError(f"{plain(one_sum)}: the index stands outside the components")
-        # Factors of their own keep E[x²] and E[x]², or two sums, from cancelling as numbers would.
-        bare = expression.replace(Var, lambda x: Dummy() * x**2).replace(E, lambda x: Dummy() * x)
-        skeleton = bare.replace(Sum, lambda x, *_: dimension * Dummy() * x).subs(dimension, root**2)
-        top, bottom = fraction(together(expand(skeleton)))
-        try:
-            return [[power for (power,) in Poly(part, root).monoms()] for part in (top, bottom)]
-        except PolynomialError as error:
-            raise DerivationError(
-                f"{plain(expression)}: no rational function of {plain(dimension)}"
-            ) from error
-
-    (top, bottom), (other_top, other_bottom) = powers(one), powers(other)
-    found = {a + b for a in top for b in other_bottom} | {a + b for a in other_top for b in bottom}
-    mixed = len({power % 2 for power in found}) > 1
-    return max(found) if mixed else max(found) // 2
-
-
-def _component(atom: Any) -> Component:
+def component(atom: Any) -> Component:
+    """Return the component that ``atom`` is an entry of, or is."""
     return atom.base if isinstance(atom, Indexed) else atom
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from sympy import Idx, Indexed, IndexedBase, S, Sum, apart, expand, factor
 
-from verify.symbolic.derivation import Expansion, Identity, Route, Step
+from verify.symbolic.derivation import Identity, Route, Step
+from verify.symbolic.expansion import Expansion
 from verify.symbolic.expectation import E, Population, Var, by_component, by_index, by_moments, unfold
 from verify.symbolic.printing import Ordered
 
@@ -51,7 +52,7 @@ def mean_route(
 
     ``independence`` says which components are independent, where these are not a query's and a key's.
     """
-    check = Expansion(population)
+    check, moments = Expansion(population), Expansion(population, assumed=True)
     split = by_index(E(variable), population)
     apart = by_component(split, population)
     known = by_moments(apart, population)
@@ -61,7 +62,7 @@ def mean_route(
         (
             Step(split, "Linearity: the dimensions contribute alike", check),
             Step(apart, independence, check),
-            Step(known, "Moments of the components", check),
+            Step(known, "Moments of the components", moments),
         ),
     )
 
@@ -77,7 +78,7 @@ def variance_route(
 
     ``independence`` says which components are independent, where these are not a query's and a key's.
     """
-    check = Expansion(population)
+    check, moments = Expansion(population), Expansion(population, assumed=True)
     unfolded = unfold(Var(variable))
     split = by_index(unfolded, population)
     apart = by_component(split, population)
@@ -86,7 +87,7 @@ def variance_route(
         Step(unfolded, "Definition of the variance", check),
         Step(split, "Equal and different indices apart: different dimensions are independent", check),
         Step(apart, independence, check),
-        Step(known, "Moments of the components", check),
+        Step(known, "Moments of the components", moments),
         Step(factor(known), "Collecting terms", Identity()),
     )
     return Route.telling(title, Var(variable), steps)
@@ -94,7 +95,7 @@ def variance_route(
 
 def kurtosis_route(population: Population, title: str = "Index by index") -> Route:
     """Return E[(q·k)⁴]/E[(q·k)²]² step by step, for components with mean 0 and known fourth moments."""
-    check = Expansion(population)
+    check, moments = Expansion(population), Expansion(population, assumed=True)
     start = E(score**4) / E(score**2) ** 2
     split = by_index(start, population)
     known = by_moments(by_component(split, population), population)
@@ -103,7 +104,7 @@ def kurtosis_route(population: Population, title: str = "Index by index") -> Rou
         start,
         (
             Step(split, "Which of the four indices coincide: all, or two and two", check),
-            Step(known, "Independence, and the moments of the components", check),
+            Step(known, "Independence, and the moments of the components", moments),
             Step(apart(expand(known), d), "Collecting powers of the dimension", Identity()),
         ),
     )

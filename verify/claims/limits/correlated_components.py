@@ -27,8 +27,9 @@ from verify.montecarlo.estimands import variance
 from verify.montecarlo.experiment import Control, Experiment, Quantity
 from verify.montecarlo.scores import ScoreMatrices
 from verify.pictures import against_dimension, curve, measured
-from verify.symbolic.derivation import By, Derivation, Expansion, Identity, Route, Step
-from verify.symbolic.expectation import E, Population, Var, evaluate
+from verify.symbolic.derivation import By, Derivation, Identity, Route, Step
+from verify.symbolic.expansion import Expansion
+from verify.symbolic.expectation import E, Population, Var, evaluate, unfold
 from verify.symbolic.predict import function
 from verify.symbolic.printing import Ordered
 from verify.symbolic.scores import d, index
@@ -41,7 +42,10 @@ _STANDARD = (S.One, S.Zero, S.One)
 rho = Ordered("rho", "r", positive=True)
 x, y = IndexedBase(Ordered("x", "q1")), IndexedBase(Ordered("y", "q2"))
 x0, x1, x2, y0, y1, y2 = (Ordered(f"{name}_{at}", f"{name}{at}") for name in "xy" for at in "012")
-POPULATION = Population(dict.fromkeys((x, y, x0, x1, x2, y0, y1, y2), _STANDARD), d)
+POPULATION = Population(
+    dict.fromkeys((x, y, x0, x1, x2, y0, y1, y2), _STANDARD), d, alike=((x, x1, x2), (y, y1, y2))
+)
+"""What two dimensions have of their own is $x_1$ and $x_2$, what all share $x_0$; alike for y."""
 
 
 def _component(own: Any, shared: Any) -> Any:
@@ -79,17 +83,25 @@ def _is_the_trace(before: Any, after: Any) -> bool:
 
 def derive() -> Derivation:
     """Derive the equicorrelated case for symbolic d, and the trace for any covariance as a lemma."""
-    check = Expansion(POPULATION)
-    alike = E(_component(x1, x0) ** 2) * E(_component(y1, y0) ** 2)
-    unlike = E(_component(x1, x0) * _component(x2, x0)) * E(_component(y1, y0) * _component(y2, y0))
-    pairs = d * alike + d * (d - 1) * unlike
+    check, moments = Expansion(POPULATION), Expansion(POPULATION, assumed=True)
+    first, second, other_first, other_second = (
+        _component(own, shared) for own, shared in ((x1, x0), (x2, x0), (y1, y0), (y2, y0))
+    )
+    alike = E(first**2) * E(other_first**2)
+    unlike = E(first * second) * E(other_first * other_second)
+    pairs = d * alike + d * (d - 1) * unlike - d**2 * E(first) ** 2 * E(other_first) ** 2
     known = d + d * (d - 1) * rho**2
     route = Route(
         "Pairs of dimensions",
         Var(equicorrelated),
         (
+            Step(unfold(Var(equicorrelated)), "Definition of the variance", check),
             Step(pairs, "Equal and different dimensions apart; query and key are independent", check),
-            Step(known, r"Each component has variance 1, two of a vector have covariance $\rho$", check),
+            Step(
+                known,
+                r"Each component has mean 0 and variance 1, two of a vector have covariance $\rho$",
+                moments,
+            ),
             Step(d * (1 + (d - 1) * rho**2), "Collecting terms", Identity()),
         ),
     )

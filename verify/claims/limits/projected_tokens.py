@@ -14,7 +14,8 @@ from verify.montecarlo.components import NORMAL, UNIFORM
 from verify.montecarlo.estimands import component
 from verify.montecarlo.experiment import Control, Experiment, Quantity
 from verify.montecarlo.linked import ProjectedTokens
-from verify.symbolic.derivation import By, Derivation, Evaluation, Route, Step
+from verify.symbolic.derivation import By, Derivation, Route, Step
+from verify.symbolic.expansion import Evaluation
 from verify.symbolic.expectation import E, Population, Var, evaluate
 from verify.symbolic.printing import Ordered
 from verify.symbolic.scores import CENTRED, d, score, sigma_k, sigma_q
@@ -60,7 +61,7 @@ def derive() -> Derivation:
             Step(
                 sigma_q**2 * sigma_k**2,
                 "Centred components of any variance",
-                Evaluation(CENTRED),
+                Evaluation(CENTRED, assumed=True),
             ),
             Step(
                 v**2 * D**2,

@@ -17,7 +17,8 @@ from verify.montecarlo.experiment import Control, Experiment, Quantity, Toleranc
 from verify.montecarlo.linked import RowSpread
 from verify.pictures import against_dimension, curve, measured
 from verify.symbolic.blocks import row_variance
-from verify.symbolic.derivation import Derivation, Evaluation, Expansion, Identity, Route, Step
+from verify.symbolic.derivation import Derivation, Identity, Route, Step
+from verify.symbolic.expansion import Evaluation, Expansion
 from verify.symbolic.expectation import E, Population, Var, by_component, by_index, by_moments, evaluate
 from verify.symbolic.predict import function
 from verify.symbolic.printing import Ordered
@@ -32,7 +33,7 @@ COARSE = Tolerance(2.0)
 
 other = IndexedBase(Ordered("k'", "q3"))
 _KEY = GENERAL.moments[k]
-POPULATION = Population({**GENERAL.moments, other: _KEY}, d)
+POPULATION = Population({**GENERAL.moments, other: _KEY}, d, alike=((k, other),))
 sibling = Sum(q[index] * other[index], (index, 1, d))
 """The score of the same query with another key."""
 
@@ -42,7 +43,7 @@ c = Symbol("c", real=True)
 
 def derive() -> Derivation:
     """Derive the expected variance of one query's scores from the product of two of them."""
-    check = Expansion(POPULATION)
+    check, moments = Expansion(POPULATION), Expansion(POPULATION, assumed=True)
     start = E(score**2) - E(score * sibling)
     split = by_index(start, POPULATION)
     known = by_moments(by_component(split, POPULATION), POPULATION)
@@ -52,20 +53,25 @@ def derive() -> Derivation:
         start,
         (
             Step(split, "Equal and different indices apart", check),
-            Step(known, "Independence, and the moments of the components", check),
+            Step(known, "Independence, and the moments of the components", moments),
             Step(result, "Collecting terms", Identity()),
         ),
     )
-    row_means = Var(Sum(q[index] * mu_k, (index, 1, d)))
+    between = E(score * sibling) - E(score) * E(sibling)
     total = Route(
         "The total variance: within rows, and between the rows' own means",
         Var(score),
         (
-            Step(start + row_means, r"Given the query, the mean of its row is $q\cdot\mathbb{E}[k]$", check),
+            Step(
+                start + between,
+                r"Given the query, two scores of its row are independent and both have the mean "
+                r"$q\cdot\mathbb{E}[k]$: their covariance is the variance of that mean",
+                check,
+            ),
             Step(
                 result + d * sigma_q**2 * mu_k**2,
                 "Moments of the components",
-                Evaluation(POPULATION),
+                Evaluation(POPULATION, assumed=True),
             ),
         ),
     )

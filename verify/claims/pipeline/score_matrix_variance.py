@@ -16,7 +16,8 @@ from verify.montecarlo.components import NORMAL
 from verify.montecarlo.estimands import covariance
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
 from verify.montecarlo.pipeline import ScoreMatrixEntries
-from verify.symbolic.derivation import Derivation, Expansion, Identity, Route, Step
+from verify.symbolic.derivation import Derivation, Identity, Route, Step
+from verify.symbolic.expansion import Expansion
 from verify.symbolic.expectation import E, Population, Var, by_component, by_index, by_moments
 from verify.symbolic.printing import Ordered
 from verify.symbolic.scores import d, index, k, q, score, variance_route
@@ -33,7 +34,7 @@ elsewhere = Sum(other_query[index] * other_key[index], (index, 1, d))
 
 
 def _route(title: str, start: Any) -> Route:
-    check = Expansion(POPULATION)
+    check, moments = Expansion(POPULATION), Expansion(POPULATION, assumed=True)
     split = by_index(start, POPULATION)
     known = by_moments(by_component(split, POPULATION), POPULATION)
     return Route.telling(
@@ -41,7 +42,7 @@ def _route(title: str, start: Any) -> Route:
         start,
         (
             Step(split, "Equal and different indices apart", check),
-            Step(known, "Independence, and the moments of the components", check),
+            Step(known, "Independence, and the moments of the components", moments),
             Step(factor(known), "Collecting terms", Identity()),
         ),
     )

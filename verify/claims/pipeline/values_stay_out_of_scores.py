@@ -16,7 +16,8 @@ from verify.montecarlo.estimands import covariance, variance
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
 from verify.montecarlo.pipeline import ScoresBesideValues
 from verify.symbolic.blocks import square_variance
-from verify.symbolic.derivation import Derivation, Expansion, Route, Step
+from verify.symbolic.derivation import Derivation, Route, Step
+from verify.symbolic.expansion import Expansion
 from verify.symbolic.expectation import E, Population, Var
 from verify.symbolic.printing import Ordered
 from verify.symbolic.scores import STANDARD, d, k, q, score, variance_route

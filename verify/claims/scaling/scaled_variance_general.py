@@ -14,7 +14,8 @@ from verify.evidence import Assumption, Figure
 from verify.montecarlo.components import NORMAL, UNIT_INTERVAL, ComponentLaw
 from verify.montecarlo.experiment import Comparison, Control, Experiment, Quantity, Tolerance
 from verify.pictures import against_dimension, curve, measured
-from verify.symbolic.derivation import Derivation, Evaluation, Route, Step
+from verify.symbolic.derivation import Derivation, Route, Step
+from verify.symbolic.expansion import Evaluation
 from verify.symbolic.expectation import Var, evaluate
 from verify.symbolic.scores import (
     CENTRED,
@@ -41,7 +42,8 @@ def derive() -> Derivation:
     """Derive the scaled variance for any means, and that it is the variance of one product."""
     scaled = score / sqrt(d)
     route = variance_route(scaled, GENERAL)
-    backwards = Step(Var(one_product()), "which is the variance of one product", Evaluation(GENERAL))
+    moments = Evaluation(GENERAL, assumed=True)
+    backwards = Step(Var(one_product()), "which is the variance of one product", moments)
     centred = variance_route(scaled, CENTRED, "For centred components")
     whole = Route(route.title, route.start, (*route.steps, backwards))
     return Derivation(Var(scaled), Var(one_product()), (whole,), lemmas=(centred,))

@@ -13,7 +13,8 @@ from verify.evidence import Figure
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.experiment import Comparison, Control, Experiment, Fit
 from verify.pictures import against_dimension, curve, measured
-from verify.symbolic.derivation import Derivation, Evaluation, Route, Step
+from verify.symbolic.derivation import Derivation, Route, Step
+from verify.symbolic.expansion import Evaluation
 from verify.symbolic.expectation import Var
 from verify.symbolic.predict import function
 from verify.symbolic.scores import STANDARD, d, score
@@ -33,13 +34,13 @@ alpha = Symbol("alpha", real=True)
 def derive() -> Derivation:
     """Derive the variance for any power of the dimension."""
     scaled = score * d**-alpha
-    check = Evaluation(STANDARD)
+    check, moments = Evaluation(STANDARD), Evaluation(STANDARD, assumed=True)
     route = Route(
         "The factor first",
         Var(scaled),
         (
             Step(d ** (-2 * alpha) * Var(score), "A factor enters the variance squared", check),
-            Step(d ** (1 - 2 * alpha), "The variance of the raw score is the dimension", check),
+            Step(d ** (1 - 2 * alpha), "The variance of the raw score is the dimension", moments),
         ),
     )
     return Derivation(Var(scaled), route.end, (route,))

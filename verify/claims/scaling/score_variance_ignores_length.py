@@ -16,7 +16,8 @@ from verify.montecarlo.estimands import variance
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
 from verify.montecarlo.scores import ScoreMatrices
 from verify.symbolic.blocks import square_variance
-from verify.symbolic.derivation import Derivation, Evaluation, Route, Step
+from verify.symbolic.derivation import Derivation, Route, Step
+from verify.symbolic.expansion import Evaluation
 from verify.symbolic.expectation import E, Population, Var
 from verify.symbolic.scores import STANDARD, d, index, q, score, variance_route
 
@@ -31,7 +32,8 @@ def _mean_square(keys: int) -> Route:
     bases = [IndexedBase("k" + "'" * j) for j in range(keys)]
     population = Population(dict.fromkeys((q, *bases), _STANDARD), d)
     squares: Any = sum(Sum(q[index] * base[index], (index, 1, d)) ** 2 for base in bases)
-    step = Step(d, "Each key adds the same, whatever the others are", Evaluation(population))
+    check = Evaluation(population, assumed=True)
+    step = Step(d, "Each key adds the same, whatever the others are", check)
     return Route(f"Mean square over {keys} keys of one query", E(squares) / keys, (step,))
 
 

@@ -11,7 +11,8 @@ from verify.evidence import Fact, Figure
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
 from verify.pictures import against_dimension, curve, measured
-from verify.symbolic.derivation import Derivation, Evaluation, Route, Step
+from verify.symbolic.derivation import Derivation, Route, Step
+from verify.symbolic.expansion import Evaluation
 from verify.symbolic.expectation import Var
 from verify.symbolic.predict import function
 from verify.symbolic.scores import STANDARD, d, score, variance_route
@@ -24,13 +25,16 @@ def derive() -> Derivation:
     """Derive it directly, and again by taking the factor out of the variance first."""
     scaled = score / sqrt(d)
     direct = variance_route(scaled, STANDARD)
-    check = Evaluation(STANDARD)
     outside = Route(
         "The factor first",
         Var(scaled),
         (
-            Step(Var(score) / d, r"A factor enters the variance squared", check),
-            Step(S.One, "The variance of the raw score is the dimension", check),
+            Step(Var(score) / d, r"A factor enters the variance squared", Evaluation(STANDARD)),
+            Step(
+                S.One,
+                "The variance of the raw score is the dimension",
+                Evaluation(STANDARD, assumed=True),
+            ),
         ),
     )
     return Derivation(Var(scaled), direct.end, (direct, outside))

@@ -9,7 +9,8 @@ from verify.designs import biased, exactly, prediction, score_cell
 from verify.evidence import Assumption
 from verify.montecarlo.components import EXPONENTIAL, LAPLACE, NORMAL, RADEMACHER, UNIT_INTERVAL
 from verify.montecarlo.experiment import Control, Experiment, Quantity
-from verify.symbolic.derivation import Derivation, Expansion, Identity, Route, Step
+from verify.symbolic.derivation import Derivation, Identity, Route, Step
+from verify.symbolic.expansion import Expansion
 from verify.symbolic.expectation import Population, Var, by_component, evaluate, unfold
 from verify.symbolic.printing import Ordered
 from verify.symbolic.scores import d, k, q, score

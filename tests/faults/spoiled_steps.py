@@ -1,0 +1,162 @@
+"""Spoils every expression of every derivation, one place at a time, and counts what still passes.
+
+    python -m tests.faults.spoiled_steps [--sample N] [--seed N] [--limit SECONDS] [CLAIM ...]
+
+prints, for each claim, how many spoiled expressions were tried and caught, and every one that survives: the
+derivation with it holds as if nothing had happened. ``EQUIVALENT`` lists those that are as right as the
+original, with the reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import signal
+import sys
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from tests.faults.spoiling import spoiled
+from verify.catalogue import catalogue
+from verify.symbolic.printing import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from types import FrameType
+
+    from verify.symbolic.derivation import Derivation, Route
+
+EQUIVALENT: dict[tuple[str, str], str] = {}
+
+
+class Slow(BaseException):
+    """A check of a spoiled step takes longer than it may; no check must catch that."""
+
+
+@dataclass
+class Tally:
+    """What became of a claim's spoiled expressions."""
+
+    tried: int = 0
+    caught: int = 0
+    slow: list[str] = field(default_factory=list)
+    survivors: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Place:
+    """One expression of a derivation: the start of a chain (step 0), or what one of its steps reaches."""
+
+    chain: Route
+    lemma: bool
+    step: int
+
+    @property
+    def expression(self) -> Any:
+        """The expression itself."""
+        return self.chain.steps[self.step - 1].expression if self.step else self.chain.start
+
+    def with_another(self, expression: Any) -> Route:
+        """Return the chain with another expression here."""
+        if not self.step:
+            return replace(self.chain, start=expression)
+        steps = list(self.chain.steps)
+        steps[self.step - 1] = replace(steps[self.step - 1], expression=expression)
+        return replace(self.chain, steps=tuple(steps))
+
+    def follows(self, chain: Route) -> bool:
+        """Return whether the steps to and from this place hold in ``chain``."""
+        expressions = (chain.start, *(step.expression for step in chain.steps))
+        touched = range(max(self.step - 1, 0), min(self.step + 1, len(chain.steps)))
+        try:
+            return all(chain.steps[j].check.holds(expressions[j], expressions[j + 1]) for j in touched)
+        except Exception:  # noqa: BLE001  # the derivation takes it as a step that does not hold, too
+            return False
+
+
+def places(derivation: Derivation) -> Iterator[Place]:
+    """Yield every expression of every chain."""
+    for chains, lemma in ((derivation.lemmas, True), (derivation.routes, False)):
+        for chain in chains:
+            yield from (Place(chain, lemma, step) for step in range(len(chain.steps) + 1))
+
+
+def survives(derivation: Derivation, place: Place, expression: Any) -> bool:
+    """Return whether the derivation holds with another expression at a place, as only that changed."""
+    chain = place.with_another(expression)
+
+    def changed(chains: tuple[Route, ...]) -> tuple[Route, ...]:
+        return tuple(chain if one is place.chain else one for one in chains)
+
+    other = replace(derivation, lemmas=changed(derivation.lemmas), routes=changed(derivation.routes))
+    return not other.misfits() and place.follows(chain)
+
+
+def spoil(name: str, derivation: Derivation, sample: int, seed: int, limit: float) -> Tally:
+    """Return what becomes of up to ``sample`` spoiled versions of each expression of a derivation."""
+    tally = Tally()
+    for number, place in enumerate(places(derivation)):
+        others = [one.expression for one in places(derivation) if one.chain is place.chain]
+        versions = list(spoiled(place.expression, others))
+        random.Random(f"{seed} {name} {number}").shuffle(versions)  # noqa: S311  # not for secrets
+        for how, expression in versions[:sample]:
+            tally.tried += 1
+            where = f"{place.chain.title} | step {place.step} | {how} | {plain(expression)}"
+            try:
+                with_limit = _survives_within(derivation, place, expression, limit)
+            except Slow:
+                tally.slow.append(where)
+                continue
+            if with_limit and (name, how) not in EQUIVALENT:
+                tally.survivors.append(where)
+            else:
+                tally.caught += 1
+    return tally
+
+
+def _survives_within(derivation: Derivation, place: Place, expression: Any, limit: float) -> bool:
+    def stop(_: int, __: FrameType | None) -> None:
+        raise Slow
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, limit)
+    try:
+        return survives(derivation, place, expression)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table and the survivors; return 1 if there are any."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("claims", nargs="*")
+    parser.add_argument("--sample", type=int, default=sys.maxsize, help="versions of each expression")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--limit", type=float, default=20.0, help="seconds for one version")
+    chosen = parser.parse_args(arguments)
+    total = Tally()
+    for name, (_, claim) in catalogue().items():
+        if chosen.claims and name not in chosen.claims:
+            continue
+        found = spoil(name, claim.derive(), chosen.sample, chosen.seed, chosen.limit)
+        print(
+            f"{name:34} {found.tried:6} tried {found.caught:6} caught "
+            f"{len(found.survivors):4} survive {len(found.slow):3} slow",
+            flush=True,
+        )
+        for kind, members in (("survives", found.survivors), ("slow", found.slow)):
+            for member in members:
+                print(f"    {kind}: {member}", flush=True)
+        total.tried += found.tried
+        total.caught += found.caught
+        total.survivors += found.survivors
+        total.slow += found.slow
+    print(
+        f"{total.tried} tried, {total.caught} caught, {len(total.survivors)} survive, {len(total.slow)} slow"
+    )
+    return bool(total.survivors)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
