@@ -63,12 +63,12 @@ def shown(chapter: str, claim: Claim) -> tuple[str, bool]:
         "Assumptions\n" + "\n".join(f"  - {as_text(a.text)}" for a in claim.assumptions),
     ]
     for route, steps in examined.routes:
-        blocks.append(f"Derivation: {as_text(route.title)}\n\n{_art(route.start)}")
+        meaning = as_text(derivation.meaning_of(route.start))
+        opening = f"\n  Definition: {meaning}" if meaning else ""
+        blocks.append(f"Derivation: {as_text(route.title)}{opening}\n\n{_art(route.start)}")
         for one in steps:
-            mark = "✓" if one.holds else "✗"
-            blocks.append(
-                f"  {as_text(one.step.rule)}\n  {mark} {one.step.check.label}\n\n{_art(one.step.expression)}"
-            )
+            checked = f"{'✓' if one.holds else '✗'} {as_text(one.step.check.label)}"
+            blocks.append(f"  {as_text(one.step.rule)}\n  {checked}\n\n{_art(one.step.expression)}")
     blocks.append(f"{_ENDINGS[examined.status]}: {examined.reason}")
     if derivation.beyond:
         blocks.append(_wrapped(f"Beyond the derivation: {as_text(derivation.beyond)}"))

@@ -156,6 +156,7 @@ def _derivation_record(derivation: Derivation, examined: Examined) -> Derivation
                 title=route.title,
                 start_latex=latex(route.start),
                 start_plain=plain(route.start),
+                definition=derivation.meaning_of(route.start),
                 steps=tuple(
                     Step(
                         latex=latex(one.step.expression),

@@ -119,7 +119,7 @@ def _of_parts(node: Any) -> Iterator[Change]:
         rest = node.args[:position] + node.args[position + 1 :]
         yield f"{name} {part} dropped", partial(node.func, *rest)
         if isinstance(node, Add):
-            yield f"{name} {part} with another sign", lambda rest=rest, part=part: node.func(*rest, -part)
+            yield f"{name} {part} with another sign", partial(node.func, *rest, -part)
         elif not isinstance(part, Number):
             yield f"{name} {part} once more", partial(node.func, *node.args, part)
 

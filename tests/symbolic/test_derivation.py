@@ -29,20 +29,21 @@ from sympy import (
 )
 from sympy import E as EULER
 
+from verify.catalogue import catalogue
 from verify.claims.raw_scores import score_mean, score_variance
 from verify.symbolic.characteristic import OF_SCORE, STEPS
 from verify.symbolic.derivation import (
     By,
     Checker,
+    Definition,
     Derivation,
-    Evaluation,
-    Expansion,
     Identity,
     Numeric,
     Route,
     Step,
 )
-from verify.symbolic.expectation import E, Var, expanded
+from verify.symbolic.expansion import Evaluation, Expansion, expanded
+from verify.symbolic.expectation import DerivationError, E, Population, Var
 from verify.symbolic.printing import latex
 from verify.symbolic.scores import (
     CENTRED,
@@ -55,6 +56,7 @@ from verify.symbolic.scores import (
     mu_k,
     q,
     score,
+    sigma_k,
     sigma_q,
     variance_route,
 )
@@ -63,6 +65,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 x = Symbol("x", positive=True)
+
+ASSUMED = Expansion(STANDARD, assumed=True)
 
 SHORTEN = E(q[index] ** 2 * k[index] ** 2)
 PRODUCT = E(q[index] * k[index])
@@ -98,7 +102,7 @@ class TestCheckers:
     """Every checker accepts a right step and rejects a wrong one."""
 
     CASES = (
-        pytest.param(Expansion(STANDARD), Var(score), d, d + 1, id="expansion"),
+        pytest.param(ASSUMED, Var(score), d, d + 1, id="expansion"),
         pytest.param(
             Expansion(GENERAL), E(score**2), E(score) ** 2 + Var(score), E(score) ** 2, id="moments"
         ),
@@ -125,8 +129,14 @@ class TestCheckers:
         assert checker.label.strip()
 
     def test_expansion_says_where_it_looked(self) -> None:
-        """The dimensions that were written out are printed."""
-        assert Expansion(STANDARD, (1, 2, 3)).label == "exact expansion at d = 1…3"
+        """The symbol of the dimension, why so many values settle the step, and the moments are printed."""
+        n = Symbol("n", integer=True, positive=True)
+        other = Population({x: (S.One, S.Zero, S.One)}, n)
+        words = "exact expansion at as many $d_{k}$ as the degree asks for, "
+        assert Expansion(STANDARD).label == words + "for any moments"
+        assert ASSUMED.label == words + "the assumed moments put in"
+        assert Expansion(other).label == words.replace("d_{k}", "n") + "for any moments"
+        assert Evaluation(other).label == "moment calculus, symbolic $n$, for any moments"
 
     def test_numeric_says_that_it_is_numerical(self) -> None:
         """A numerical check is printed as one."""
@@ -176,13 +186,13 @@ class TestCheckers:
     def test_expansion_is_not_fooled_by_few_dimensions(self, before: Any, after: Any) -> None:
         """What agrees at d = 1…5 but not beyond, or may not, does not follow."""
         assert all(expand(expanded(before - after, STANDARD, n)) == 0 for n in range(1, 6))
-        route = Route("r", before, (Step(after, "", Expansion(STANDARD)),))
+        route = Route("r", before, (Step(after, "", ASSUMED),))
         assert not derivation_of(route).examine().holds
 
     def test_expansion_is_not_fooled_by_half_powers(self) -> None:
         """A polynomial in √d can vanish at d = 1…5 with degree five in the root."""
         beyond = prod([sqrt(d) - sqrt(n) for n in range(1, 6)])
-        assert not Expansion(STANDARD).holds(Var(score), d + beyond)
+        assert not ASSUMED.holds(Var(score), d + beyond)
 
     def test_a_foreign_subject_is_not_proved(self) -> None:
         """A right chain for another quantity proves nothing about this one."""
@@ -193,7 +203,7 @@ class TestCheckers:
 
     def test_evaluation_is_not_fooled_by_a_high_degree(self) -> None:
         """The moment calculus keeps d symbolic, so agreement at some dimensions is not enough."""
-        assert not Evaluation(STANDARD).holds(Var(score), d + BEYOND)
+        assert not Evaluation(STANDARD, assumed=True).holds(Var(score), d + BEYOND)
 
 
 MISTAKES: dict[str, Callable[[Any], Any]] = {
@@ -307,23 +317,25 @@ class TestPlantedMistakes:
         examined = derivation_of(replace(self.ROUTE, steps=steps)).examine()
         assert not examined.holds
         assert examined.reason.startswith(
-            "“Index by index”, step 2: does not follow (exact expansion at d = 1…5"
+            "“Index by index”, step 2: does not follow (exact expansion at as many"
         )
         assert [step.holds for step in examined.routes[0][1]] == [True, False, True]
 
     def test_sympys_square_is_refused_with_route_and_step(self) -> None:
         """The answer d² that ``sympy.stats`` gives comes out not proved, with the place named."""
-        step = Step(d**2, "variance of the sum", Expansion(STANDARD))
+        step = Step(d**2, "variance of the sum", ASSUMED)
         examined = Derivation(
             Var(score), d**2, (Route("SymPy's own variance", Var(score), (step,)),)
         ).examine()
         assert examined.holds is False
         assert "“SymPy's own variance”, step 1: does not follow" in examined.reason
 
-    def test_means_are_needed_to_see_a_dropped_mean(self) -> None:
-        """With centred components a forgotten mean is no mistake: the population decides."""
-        assert Expansion(CENTRED).holds(Var(score), E(score**2))
-        assert not Expansion(GENERAL).holds(Var(score), E(score**2))
+    def test_a_forgotten_mean_is_seen_though_it_is_assumed_to_be_0(self) -> None:
+        """Only a step that puts the moments in may use that the mean is 0, and it does nothing else."""
+        assert not Expansion(CENTRED).holds(Var(score), E(score**2))
+        assert Expansion(CENTRED, assumed=True).holds(Var(score), d * sigma_q**2 * sigma_k**2)
+        with pytest.raises(DerivationError, match="leaves no expectation; make two steps of it"):
+            Expansion(CENTRED, assumed=True).holds(Var(score), E(score**2))
 
 
 class TestScoreVarianceClaim:
@@ -385,7 +397,7 @@ class TestExamination:
 
     def test_a_missing_moment_fails_the_step(self) -> None:
         """A step that needs a moment of which nothing is assumed is not proved."""
-        route = Route("r", E(score**3), (Step(S.Zero, "", Expansion(STANDARD)),))
+        route = Route("r", E(score**3), (Step(S.Zero, "", ASSUMED),))
         examined = derivation_of(route).examine()
         assert not examined.holds
         assert "DerivationError: nothing is assumed about the moment of order 3" in examined.reason
@@ -402,7 +414,8 @@ class TestExamination:
         """Two routes must agree; the stray is named."""
         right = variance_route(score, STANDARD)
         stray = replace(mean_route(score, STANDARD), title="Another")
-        examined = Derivation(Var(score), d, (right, stray)).examine()
+        mean = Definition(E(score), "the mean")
+        examined = Derivation(Var(score), d, (right, stray), definitions=(mean,)).examine()
         assert not examined.holds
         assert examined.reason == "“Another” does not end in the stated result"
 
@@ -431,6 +444,85 @@ class TestExamination:
         solved = Contains(x, FiniteSet(1), evaluate=False)
         equation = Derivation(Eq(x**2, 1), solved, ()).equation
         assert latex(equation) == r"x^{2} = 1 \iff x \in \left\{1\right\}"
+
+
+def at_will(title: str, start: Any, *expressions: Any, relations: str = "===") -> Route:
+    """Return a chain of steps that all hold."""
+    yes = By("yes", lambda *_: True, "general")
+    steps = (
+        Step(one, "", yes, relation)  # type: ignore[arg-type]  # one of the relations
+        for one, relation in zip(expressions, relations, strict=False)
+    )
+    return Route(title, start, tuple(steps))
+
+
+class TestStarts:
+    """Every chain starts at something established."""
+
+    ROUTE = at_will("route", x, x + 1)
+
+    def holds(self, *lemmas: Route, definitions: tuple[Definition, ...] = ()) -> bool:
+        """Return whether the route holds together with lemmas."""
+        return Derivation(x, x + 1, (self.ROUTE,), lemmas, definitions=definitions).examine().holds
+
+    @pytest.mark.parametrize("start", [x, x + 1], ids=["subject", "result"])
+    def test_at_the_subject_or_the_result(self, start: Any) -> None:
+        """Both are established."""
+        assert self.holds(at_will("lemma", start, x**2))
+
+    def test_at_nothing(self) -> None:
+        """However well its steps hold, a lemma about something else shows nothing, until it is defined."""
+        lemma = at_will("lemma", x**3, x**4)
+        examined = Derivation(x, x + 1, (self.ROUTE,), (lemma,)).examine()
+        assert (examined.status, examined.holds) == ("failed", False)
+        assert examined.reason.startswith("“lemma” starts at nothing established: not the subject")
+        assert self.holds(lemma, definitions=(Definition(x**3, "a cube"),))
+        assert not self.holds(lemma, definitions=(Definition(x**3 + 1, "another"),))
+
+    def test_at_the_end_of_a_lemma_before(self) -> None:
+        """What was shown may be used, but not before it is."""
+        first, second = at_will("first", x, x**5), at_will("second", x**5, x**6)
+        assert self.holds(first, second)
+        assert not self.holds(second, first)
+
+    def test_a_second_route_too(self) -> None:
+        """A route that ends in the result from nowhere shows nothing about the subject."""
+        stray = at_will("stray", x**3, x + 1)
+        assert not Derivation(x, x + 1, (self.ROUTE, stray)).examine().holds
+        cube = Definition(x**3, "a cube")
+        assert Derivation(x, x + 1, (self.ROUTE, stray), definitions=(cube,)).examine().holds
+
+    def test_what_is_defined_is_used(self) -> None:
+        """A definition that no chain starts at stands for nothing."""
+        examined = Derivation(x, x + 1, (self.ROUTE,), definitions=(Definition(x**3, "a cube"),)).examine()
+        assert examined.reason == "nothing starts at the definition “a cube”"
+
+    def test_without_a_derivation(self) -> None:
+        """There is no subject to start at, only definitions."""
+        lemma = at_will("lemma", x, x + 1)
+        assert Derivation.none("measured", (lemma,)).examine().status == "failed"
+        named = Derivation.none("measured", (lemma,), (Definition(x, "a number"),))
+        assert named.examine().status == "not-claimed"
+        assert named.meaning_of(x) == "a number"
+        assert named.meaning_of(x + 1) == ""
+
+    @pytest.mark.parametrize("name", ["score-normal-limit", "heavy-tails", "self-score", "row-variance"])
+    def test_wrong_starts_in_the_catalogue(self, name: str) -> None:
+        """Whatever chain of a claim starts elsewhere fails the claim."""
+        derivation = catalogue()[name][1].derive()
+        assert not derivation.misfits()
+        for number, lemma in enumerate(derivation.lemmas):
+            lemmas = list(derivation.lemmas)
+            lemmas[number] = replace(lemma, start=2 * lemma.start)
+            assert replace(derivation, lemmas=tuple(lemmas)).misfits(), lemma.title
+
+    @pytest.mark.parametrize(
+        ("relations", "fits"), [("≤≥", False), ("≥=≤", False), ("≤⇒≥", True), ("≥≥=", True)]
+    )
+    def test_up_or_down(self, relations: str, fits: bool) -> None:
+        """From x ≤ y ≥ z nothing follows; after ⇒ the chain speaks of something else."""
+        lemma = at_will("lemma", x, x**2, x**3, x**4, relations=relations)
+        assert self.holds(lemma) is fits
 
 
 class TestBoundsAndNothing:
@@ -467,4 +559,5 @@ class TestBoundsAndNothing:
             False,
         )
         wrong = Route("lemma", x, (Step(x, "", By("no", lambda *_: False, "general")),))
-        assert Derivation.none("it is an experiment", (wrong,)).examine().status == "failed"
+        named = (Definition(x, "a number"),)
+        assert Derivation.none("it is an experiment", (wrong,), named).examine().status == "failed"

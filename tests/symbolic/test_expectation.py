@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sympy import Idx, IndexedBase, Rational, S, Sum, Symbol, expand, simplify, symbols
 
 from tests.strategies import examples, fractions
+from verify.symbolic.expansion import expanded
 from verify.symbolic.expectation import (
     DerivationError,
     E,
@@ -20,7 +21,6 @@ from verify.symbolic.expectation import (
     by_index,
     by_moments,
     evaluate,
-    expanded,
     unfold,
 )
 from verify.symbolic.printing import latex

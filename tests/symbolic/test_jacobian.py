@@ -79,6 +79,15 @@ def test_only_a_bounded_vector_keeps_to_its_bound() -> None:
     assert not Surplus(half - x[j] ** 2, at=at, bounded=True).holds(x[j] ** 2, half)
 
 
+def test_a_bounded_vector_reaches_both_ends() -> None:
+    """From -M to M: nothing tighter holds on either side, such as x_j ≥ 0, and entries vary on their own."""
+    at = ((j, 2),)
+    assert Surplus(M - x[j], at=at, bounded=True).holds(x[j], M)
+    assert Surplus(M + x[j], at=at, bounded=True).holds(-M, x[j])
+    for low, high in ((S.Zero, x[j]), (-M / 2, x[j]), (x[j], S.Zero), (x[j], M / 2), (x[1], x[j])):
+        assert not Surplus(high - low, at=at, bounded=True).holds(low, high)
+
+
 def test_sums_are_written_out_as_they_stand() -> None:
     """A Kronecker delta inside a double sum leaves the other terms alone; the weights sum to 1."""
     double = Sum((1 - KroneckerDelta(i, j)) * (x[i] + x[j]) ** 2, (i, 1, n), (j, 1, n))

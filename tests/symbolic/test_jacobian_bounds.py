@@ -7,8 +7,8 @@ import pytest
 from sympy import Integer, S
 
 from verify.montecarlo.attention import softmax
-from verify.symbolic.derivation import Derivation
-from verify.symbolic.jacobian import LENGTH, value
+from verify.symbolic.derivation import Definition, Derivation
+from verify.symbolic.jacobian import FORM, LENGTH, value
 from verify.symbolic.jacobian_bounds import (
     BOUND,
     LEADING,
@@ -49,16 +49,21 @@ def test_each_chain_holds() -> None:
     """Every step's own check accepts it."""
     lemmas = (by_largest(), never_above_half(), *from_below(), one_ahead())
     upper = by_row_sums()
-    assert Derivation(upper.start, upper.end, (upper,), lemmas, "≤").examine().holds
+    quotient = Definition(FORM / LENGTH, "the quotient")
+    whole = Derivation(upper.start, upper.end, (upper,), lemmas, "≤", definitions=(quotient,))
+    assert whole.examine().holds
 
 
 def test_a_smaller_bound_is_not_accepted() -> None:
     """The checks notice a bound that is too small, and a lead that is no largest eigenvalue."""
     *_, last = by_row_sums().steps
     assert not last.check.holds(by_row_sums().steps[-2].expression, BOUND * LENGTH / 2)
-    (half,) = never_above_half().steps
+    over, half = never_above_half().steps
+    assert not over.check.holds(BOUND * LENGTH, BOUND / 2)
     assert not half.check.holds(BOUND, Integer(1) / 4)
     eigenvalue, *_ = one_ahead().steps
     assert not eigenvalue.check.holds(one_ahead().start, 1 / (t + n - 1))
+    # An eigenvalue for every number of keys, but the smallest.
+    assert not eigenvalue.check.holds(S.Zero, S.Zero)
     direction, *_ = from_below()[0].steps
     assert not direction.check.holds(from_below()[0].start, S.One)

@@ -114,11 +114,15 @@ class Step(Record):
 
 
 class Route(Record):
-    """One chain of steps from its start; a claim derived two ways has two."""
+    """One chain of steps from its start; a claim derived two ways has two.
+
+    ``definition`` says in words what the start is, where it is neither the subject nor derived before.
+    """
 
     title: Text
     start_latex: Formula
     start_plain: Code
+    definition: Text = ""
     steps: tuple[Step, ...]
 
 

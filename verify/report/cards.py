@@ -58,10 +58,14 @@ class StepView:
 
 @dataclass(frozen=True, slots=True)
 class RouteView:
-    """One chain of steps from the expression it starts with; ``label`` is what a screen reader calls it."""
+    """One chain of steps from the expression it starts with; ``label`` is what a screen reader calls it.
+
+    ``opening`` stands beside the start and says what it is, if it is defined there.
+    """
 
     title: Prose
     label: str
+    opening: Prose
     start: Tex
     steps: tuple[StepView, ...]
 
@@ -256,6 +260,7 @@ def _route(route: Route) -> RouteView:
     return RouteView(
         title=Prose(route.title),
         label=f"Steps: {said_prose(route.title)}",
+        opening=Prose(f"Definition: {route.definition}" if route.definition else "Start"),
         start=Tex(route.start_latex),
         steps=tuple(
             StepView(

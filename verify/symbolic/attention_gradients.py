@@ -25,7 +25,7 @@ from verify.symbolic.attention import (
     k,
     m,
 )
-from verify.symbolic.derivation import Identity, Route, Step
+from verify.symbolic.derivation import Definition, Identity, Route, Step
 from verify.symbolic.jacobian import SQUARES, Surplus
 from verify.symbolic.printing import Ordered
 from verify.symbolic.scores import d
@@ -41,6 +41,20 @@ OF_SCORES = P[a, j] * (DP[a, j] - INNER)
 OF_QUERIES = c * Sum(DS[a, j] * K[j, h], (j, 1, n))
 OF_KEYS = c * Sum(DS[a, j] * Q[a, h], (a, 1, m))
 OF_VALUES = Sum(P[a, j] * G[a, b], (a, 1, m))
+
+_OF_LOSS = "the loss’s derivative by one "
+DEFINITIONS = (
+    Definition(DP[a, j], _OF_LOSS + "probability"),
+    Definition(DS[a, j], _OF_LOSS + "score"),
+    Definition(DK[j, h], _OF_LOSS + "entry of a key"),
+    Definition(DV[j, b], _OF_LOSS + "entry of a value"),
+    Definition(Sum((p[i] * g) ** 2, (i, 1, n)), "what one query sends to the values, squared"),
+    Definition(
+        c * Sum(Mul(Q[a, h] / t, t * K[j, h], evaluate=False), (h, 1, d)), "a score of changed vectors"
+    ),
+    Definition(c * Sum(DS[a, j] * t * K[j, h], (j, 1, n)), "the gradient of the queries with changed keys"),
+)
+"""What the lemmas start at."""
 
 
 def of_queries() -> Route:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sympy import I, Rational, S, exp, expand, expand_log, integrate, log, oo, pi, simplify, sqrt, symbols
 
-from verify.symbolic.derivation import By, Step
+from verify.symbolic.derivation import By, Definition, Step
 from verify.symbolic.expectation import E
 from verify.symbolic.scores import d, one_product
 
@@ -17,6 +17,7 @@ OF_SCORE = (1 + t**2) ** (-d / 2)
 """E exp(i t q·k) for independent standard normal components."""
 
 START = E(exp(I * t * one_product()))
+DEFINITION = Definition(START, "the characteristic function of one product")
 
 
 @cache  # two claims take this step

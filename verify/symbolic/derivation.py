@@ -144,6 +144,14 @@ class CheckedStep:
     problem: str
 
 
+@dataclass(frozen=True)
+class Definition:
+    """A quantity that a chain may start at besides the subject, and what it is, in words."""
+
+    expression: Any
+    meaning: str
+
+
 CheckedRoutes = tuple[tuple[Route, tuple[CheckedStep, ...]], ...]
 
 
@@ -167,12 +175,13 @@ class Derivation:
     """One or more routes from ``subject`` to ``result``; proved only if every step is checked in general.
 
     All routes must end in the result, and one at least start at the subject; others may reach it in words,
-    as a density does its characteristic function.
+    as a density does its characteristic function. ``lemmas`` are chains that the claim needs besides, such
+    as the mean beside a variance. Every chain starts at something established: the subject, the end of a
+    lemma before it or of the routes, or one of the ``definitions``, each of which is some chain's start.
 
     ``relation`` is what the routes show: that the subject equals the result, or is bounded by it. Where a
     claim rests on measurement alone, ``unclaimed`` says why nothing is derived; there may be lemmas still.
-    ``lemmas`` are chains that the claim needs besides, such as the mean beside a variance. ``beyond`` says
-    what of the claim's statement goes beyond all of them, and what it rests on instead.
+    ``beyond`` says what of the claim's statement goes beyond all chains, and what it rests on instead.
     """
 
     subject: Any
@@ -182,11 +191,14 @@ class Derivation:
     relation: Literal["=", "≤", "≥"] = "="
     unclaimed: str = ""
     beyond: str = ""
+    definitions: tuple[Definition, ...] = ()
 
     @classmethod
-    def none(cls, reason: str, lemmas: tuple[Route, ...] = ()) -> Derivation:
+    def none(
+        cls, reason: str, lemmas: tuple[Route, ...] = (), definitions: tuple[Definition, ...] = ()
+    ) -> Derivation:
         """Return the derivation of a claim that is only measured, for the ``reason`` given."""
-        return cls(None, None, (), lemmas, unclaimed=reason)
+        return cls(None, None, (), lemmas, unclaimed=reason, definitions=definitions)
 
     @property
     def equation(self) -> Any:
@@ -205,15 +217,12 @@ class Derivation:
             for number, one in enumerate(steps, 1)
             if not one.holds
         ]
-        strays = [route.title for route in self.routes if not _same(route.end, self.result)]
-        wrong += [f"“{title}” does not end in the stated result" for title in strays]
-        if not self.unclaimed:
-            wrong += self._unfit(routes)
+        wrong += self.misfits()
         if self.unclaimed:
             return Examined(
                 routes, "", "failed" if wrong else "not-claimed", "; ".join(wrong) or self.unclaimed
             )
-        agreement = _agreement(len(self.routes), bool(strays))
+        agreement = _agreement(len(self.routes), bool(self._strays()))
         if wrong:
             return Examined(routes, agreement, "failed", "; ".join(wrong))
         reaches = [one.step.check.reach for _, steps in routes for one in steps]
@@ -223,15 +232,59 @@ class Derivation:
         general = all(reach == "general" for reach in reaches)
         return Examined(routes, agreement, "proved" if general else "checked-at-examples", reason)
 
-    def _unfit(self, routes: CheckedRoutes) -> list[str]:
-        """Return why the routes, however well their steps hold, do not lead from subject to result."""
-        wrong = [] if any(steps for _, steps in routes) else ["it has no steps"]
+    def meaning_of(self, start: Any) -> str:
+        """Return what a chain's start is, in words, if it is a definition."""
+        return next((one.meaning for one in self.definitions if one.expression == start), "")
+
+    def misfits(self) -> list[str]:
+        """Return why the chains, however well their steps hold, do not show what is stated."""
+        wrong = [f"“{title}” does not end in the stated result" for title in self._strays()]
+        wrong += self._astray()
+        wrong += [
+            f"“{route.title}” goes both up and down: nothing follows from ≤ and ≥ in one chain"
+            for route in (*self.lemmas, *self.routes)
+            if _turns(route)
+        ]
+        return wrong if self.unclaimed else wrong + self._unfit()
+
+    def _strays(self) -> list[str]:
+        return [route.title for route in self.routes if not _same(route.end, self.result)]
+
+    def _astray(self) -> list[str]:
+        """Return which chains start at nothing established, and which definitions are no chain's start."""
+        ends = [] if self.unclaimed else [self.subject, self.result]
+        established = [*ends, *(one.expression for one in self.definitions)]
+        wrong = []
+        for route in (*self.lemmas, *self.routes):
+            if route.start not in established:
+                wrong.append(
+                    f"“{route.title}” starts at nothing established: not the subject or the result, nor the "
+                    "end of a lemma before it, nor a definition"
+                )
+            established.append(route.end)
+        starts = [route.start for route in (*self.lemmas, *self.routes)]
+        unused = [one.meaning for one in self.definitions if one.expression not in starts]
+        return wrong + [f"nothing starts at the definition “{meaning}”" for meaning in unused]
+
+    def _unfit(self) -> list[str]:
+        """Return why the routes do not lead from the subject to the result."""
+        wrong = [] if any(route.steps for route in (*self.lemmas, *self.routes)) else ["it has no steps"]
         if not any(route.start == self.subject for route in self.routes):
             wrong.append("no route starts at its subject")
         taken = {step.relation for route in self.routes for step in route.steps} - {"=", "⇒", "⇔"}
         if taken - {self.relation}:
             wrong.append(f"its routes show {', '.join(sorted(taken))}, and it states {self.relation}")
         return wrong
+
+
+def _turns(route: Route) -> bool:
+    """Return whether ≤ and ≥ follow each other with nothing but equations between."""
+    directions: set[str] = set()
+    for step in route.steps:
+        directions = set() if step.relation in {"⇒", "⇔"} else directions | {step.relation} - {"="}
+        if len(directions) > 1:
+            return True
+    return False
 
 
 def _all_hold(steps: int) -> str:

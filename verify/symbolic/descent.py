@@ -6,7 +6,7 @@ from typing import Any
 
 from sympy import Idx, IndexedBase, Rational, S, Sum, Symbol, diff, exp, simplify, sqrt
 
-from verify.symbolic.derivation import By, Route, Step
+from verify.symbolic.derivation import By, Definition, Route, Step
 from verify.symbolic.printing import Ordered
 
 c, eta = Ordered("c", "b", positive=True), Ordered("eta", "c", positive=True)
@@ -110,6 +110,9 @@ def one_step() -> Route:
             ),
         ),
     )
+
+
+SCORES = Definition(c * Sum(w[e, a] * v[f, a], (a, 1, m)), "what one pair of entries adds to a score")
 
 
 def same_scores() -> Route:

@@ -81,13 +81,20 @@ def by_largest() -> Route:
     )
 
 
+def _is_over_length(before: Any, after: Any) -> bool:
+    return bool(after == before / LENGTH)
+
+
 def never_above_half() -> Route:
     """Return the bound ½ of 2p₁(1 - p₁)."""
     half = Rational(1, 2)
     return Route(
         "The sums of rows never exceed one half",
-        BOUND,
-        (Step(half, r"The difference is $2(p_1-\frac12)^2$", Surplus(2 * (p[1] - half) ** 2), "≤"),),
+        BOUND * LENGTH,
+        (
+            Step(BOUND, "Over $|x|^2$", By("SymPy divides", _is_over_length, "general"), "⇒"),
+            Step(half, r"The difference is $2(p_1-\frac12)^2$", Surplus(2 * (p[1] - half) ** 2), "≤"),
+        ),
     )
 
 

@@ -154,7 +154,7 @@ def _of_keys(exponents: Exponents, keys: int, deviation: float, *, log_total: bo
 
 @cache
 def _monomials(argument: Any) -> tuple[tuple[float, Exponents, bool], ...]:
-    """Return the terms of a polynomial in power sums and ln Z: coefficient, exponents, whether ln Z occurs."""
+    """Return the terms of a polynomial in power sums and ln Z: coefficient, exponents, if ln Z occurs."""
     found = []
     for term in Add.make_args(expand(_in_power_sums(argument))):
         coefficient, logs = 1.0, 0

@@ -34,7 +34,7 @@ from sympy import (
 )
 from sympy import limit as sympy_limit
 
-from verify.symbolic.derivation import By, Route, Step
+from verify.symbolic.derivation import By, Definition, Route, Step
 from verify.symbolic.expectation import E
 from verify.symbolic.extremes import BELOW, BY_DENSITY, LARGEST, NORMAL_DENSITY, TIES, z
 from verify.symbolic.integrals import runs_over
@@ -58,6 +58,15 @@ OF_GAP = 4 * exp(2 * g) / (1 + exp(g)) ** 4
 
 LENGTH_DENSITY = r ** (d - 1) * exp(-(r**2) / 2) / (2 ** (d / 2 - 1) * gamma(d / 2))
 """The density of the length of a query with d standard normal components."""
+
+DEFINITIONS = (
+    Definition(E(FROBENIUS), "the mean squared norm of the Jacobian"),
+    Definition(FROBENIUS, "the squared norm of the Jacobian"),
+    Definition(Integral(LENGTH_DENSITY / r, (r, 0, oo)), "the mean of one over a length of this density"),
+    Definition(LARGEST, "the mean of the largest of n standard normal variables"),
+    Definition(TIES * Integral(OF_GAP, (g, 0, oo)), "how densely the two largest tie, times what a tie adds"),
+)
+"""What the chains below start at."""
 
 _VALUES = Sum(s[j] * p[j], (j, 1, n))
 _PASSED = 2 * Sum(s[j] * p[j] ** 2, (j, 1, n)) - SQUARES * _VALUES

@@ -21,7 +21,7 @@ from sympy import (
     symbols,
 )
 
-from verify.symbolic.derivation import By, Derivation, Route, Step
+from verify.symbolic.derivation import By, Definition, Derivation, Route, Step
 from verify.symbolic.expectation import E
 from verify.symbolic.softmax import i, j, n
 
@@ -139,4 +139,11 @@ def even_attention() -> Derivation:
             ),
         ),
     )
-    return Derivation(Gamma(layers), result, (route,), lemmas=(total, mean_part))
+    layer_back = "one layer back, averaged over weights: "
+    definitions = (
+        Definition(E(Sum(BACK**2, (i, 1, n), (a, 1, m))), layer_back + "the sum of squares"),
+        Definition(
+            E(Sum(Sum(BACK, (i, 1, n)) ** 2, (a, 1, m)) / n), layer_back + "the part that tokens share"
+        ),
+    )
+    return Derivation(Gamma(layers), result, (route,), (total, mean_part), definitions=definitions)

@@ -30,6 +30,7 @@ from verify.montecarlo.single_queries import SingleQueries
 from verify.pictures import against_dimension, curve, measured
 from verify.symbolic.attention import DK, DP, DQ, DS, DV, G, K, P, Q, V, a, b, h, j, value
 from verify.symbolic.attention_gradients import (
+    DEFINITIONS,
     OF_QUERIES,
     bounded_values,
     g,
@@ -60,7 +61,7 @@ def derive() -> Derivation:
     """Derive the gradient of the queries by the chain rule, and the others beside it."""
     queries = of_queries()
     lemmas = (*of_single_matrices(), bounded_values(), same_scores(), unbounded_queries())
-    return Derivation(queries.start, queries.end, (queries,), lemmas)
+    return Derivation(queries.start, queries.end, (queries,), lemmas, definitions=DEFINITIONS)
 
 
 def _stepped() -> dict[Any, Array]:

@@ -22,7 +22,7 @@ from verify.montecarlo.literal import attention_in_loops, in_single_precision
 from verify.montecarlo.single_queries import SingleQueries
 from verify.pictures import curve
 from verify.symbolic.attention import c
-from verify.symbolic.derivation import By, Derivation, Route, Step
+from verify.symbolic.derivation import By, Definition, Derivation, Route, Step
 from verify.symbolic.expectation import E
 from verify.symbolic.jacobian import M, Surplus, is_rational_zero, weighted_out, x
 from verify.symbolic.predict import function
@@ -76,7 +76,9 @@ def derive() -> Derivation:
             ),
         ),
     )
-    return Derivation(OF_KEY, result, (route,), (_attained(result), _on_average(bound)), "≤")
+    mean = Definition(E(sqrt(OF_KEY)), "the mean length of the gradient of one key")
+    lemmas = (_attained(result), _on_average(bound))
+    return Derivation(OF_KEY, result, (route,), lemmas, "≤", definitions=(mean,))
 
 
 def _attained(result: Any) -> Route:

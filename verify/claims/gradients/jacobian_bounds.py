@@ -17,7 +17,7 @@ from verify.montecarlo.differentiate import complex_step
 from verify.montecarlo.experiment import Allowance, Control, Exact, Experiment
 from verify.montecarlo.literal import in_single_precision
 from verify.montecarlo.search import largest_ratio, spectral_norms
-from verify.symbolic.derivation import Derivation
+from verify.symbolic.derivation import Definition, Derivation
 from verify.symbolic.jacobian import FORM, LENGTH
 from verify.symbolic.jacobian_bounds import (
     by_largest,
@@ -45,7 +45,8 @@ def derive() -> Derivation:
     """Bound xᵀJx from above for every x, and from below by choosing x."""
     upper = by_row_sums()
     lemmas = (by_largest(), never_above_half(), *from_below(), one_ahead())
-    return Derivation(FORM, upper.end, (upper,), lemmas, "≤")
+    quotient = Definition(FORM / LENGTH, r"the norm is its largest value over all $x$")
+    return Derivation(FORM, upper.end, (upper,), lemmas, "≤", definitions=(quotient,))
 
 
 @cache  # so that equal expressions give the same function, and the search finds its own result again

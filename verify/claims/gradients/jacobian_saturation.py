@@ -22,6 +22,7 @@ from verify.symbolic.derivation import Derivation
 from verify.symbolic.extremes import LARGEST, largest, number
 from verify.symbolic.predict import function
 from verify.symbolic.saturation import (
+    DEFINITIONS,
     OF_GAP,
     bound,
     by_ties,
@@ -46,7 +47,7 @@ def derive() -> Derivation:
     """Derive the limit from an identity and again by ties, and a bound for every deviation."""
     route, again = limit(), by_ties()
     lemmas = (identity(), bound(), inverse_length(), two_keys(), largest())
-    return Derivation(route.start, route.end, (route, again), lemmas)
+    return Derivation(route.start, route.end, (route, again), lemmas, definitions=DEFINITIONS)
 
 
 @cache

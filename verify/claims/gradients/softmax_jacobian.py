@@ -100,12 +100,30 @@ def derive() -> Derivation:
     return Derivation(start, ENTRY, (by_quotient, by_logarithm), (_row_sums(), _trace(), _norm()))
 
 
+def _is_row_sum(before: Any, after: Any) -> bool:
+    return bool(after == Sum(before, (j, 1, n)))
+
+
+def _is_diagonal_sum(before: Any, after: Any) -> bool:
+    return bool(after == Sum(before.subs(j, i), (i, 1, n)))
+
+
+def _is_sum_of_squares(before: Any, after: Any) -> bool:
+    return bool(after == Sum(before**2, (i, 1, n), (j, 1, n)))
+
+
 def _row_sums() -> Route:
     check = Surplus(relation="=", at=((i, 1),))
     return Route(
         "Row sums: moving all scores alike changes nothing",
-        Sum(ENTRY, (j, 1, n)),
+        ENTRY,
         (
+            Step(
+                Sum(ENTRY, (j, 1, n)),
+                "Summed over a row",
+                By("the entries’ sum", _is_row_sum, "general"),
+                "⇒",
+            ),
             Step(p[i] - p[i] * Sum(p[j], (j, 1, n)), "The delta picks one term", check),
             Step(S.Zero, "Probabilities sum to 1", check),
         ),
@@ -117,8 +135,16 @@ def _trace() -> Route:
     diagonal = ENTRY.subs(j, i)
     return Route(
         "Trace",
-        Sum(diagonal, (i, 1, n)),
-        (Step(1 - SQUARES, "Probabilities sum to 1", check),),
+        ENTRY,
+        (
+            Step(
+                Sum(diagonal, (i, 1, n)),
+                "Summed over the diagonal",
+                By("the entries’ sum", _is_diagonal_sum, "general"),
+                "⇒",
+            ),
+            Step(1 - SQUARES, "Probabilities sum to 1", check),
+        ),
     )
 
 
@@ -128,8 +154,14 @@ def _norm() -> Route:
     squared = p[i] ** 2 * (delta - 2 * delta * p[j] + p[j] ** 2)
     return Route(
         "Squared Frobenius norm",
-        Sum(ENTRY**2, (i, 1, n), (j, 1, n)),
+        ENTRY,
         (
+            Step(
+                Sum(ENTRY**2, (i, 1, n), (j, 1, n)),
+                "Squared, and summed over all entries",
+                By("the squares’ sum", _is_sum_of_squares, "general"),
+                "⇒",
+            ),
             Step(Sum(squared, (i, 1, n), (j, 1, n)), "Squared; the delta is its own square", check),
             Step(FROBENIUS, "The delta picks one term of each inner sum", check),
         ),

@@ -29,7 +29,7 @@ from verify.montecarlo.intervals import student_quantile
 from verify.montecarlo.streams import stream
 from verify.montecarlo.training import Lookup, TrainingRuns, losses
 from verify.symbolic.derivation import Derivation
-from verify.symbolic.descent import one_step, same_scores
+from verify.symbolic.descent import SCORES, one_step, same_scores
 
 if TYPE_CHECKING:
     from verify.montecarlo.components import Array
@@ -56,6 +56,7 @@ def derive() -> Derivation:
         route.end,
         (route,),
         lemmas=(same_scores(),),
+        definitions=(SCORES,),
         beyond="what training comes to, which scale succeeds at more rates and takes fewer steps, is "
         "measured, on one task.",
     )

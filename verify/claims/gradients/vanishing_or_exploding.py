@@ -19,7 +19,7 @@ from verify.montecarlo.estimands import Ratio, Smooth, ratio
 from verify.montecarlo.experiment import Control, Experiment, Quantity
 from verify.montecarlo.gradients import RowGradients
 from verify.pictures import against_dimension, curve, measured
-from verify.symbolic.derivation import By, Derivation, Route, Step
+from verify.symbolic.derivation import By, Definition, Derivation, Route, Step
 from verify.symbolic.predict import function
 from verify.symbolic.printing import Ordered
 from verify.symbolic.scores import d
@@ -179,6 +179,9 @@ def derive() -> Derivation:
         route.end,
         (route,),
         lemmas=(of_score,),
+        definitions=(
+            Definition(Limit(_even_attention(tau), tau, 0), "the gradient at a score, of scores that vanish"),
+        ),
         beyond="all that is said of scores at full size, both ratios and where that of medians crosses 1, is "
         "only measured.",
     )

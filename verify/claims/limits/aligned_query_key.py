@@ -16,8 +16,8 @@ from verify.montecarlo.experiment import Control, Experiment, Quantity, Toleranc
 from verify.montecarlo.linked import LinkedPairs
 from verify.pictures import against_dimension, curve, measured
 from verify.symbolic.blocks import kurtosis
-from verify.symbolic.derivation import Derivation
-from verify.symbolic.expectation import Population
+from verify.symbolic.derivation import Definition, Derivation
+from verify.symbolic.expectation import Population, Var
 from verify.symbolic.predict import function
 from verify.symbolic.printing import Ordered
 from verify.symbolic.scores import d, index, mean_route, variance_route
@@ -41,7 +41,8 @@ def derive() -> Derivation:
     """Derive the mean of the score; its variance as a lemma."""
     spread = variance_route(aligned, POPULATION, "The variance", independence=OTHER_PART)
     mean = mean_route(aligned, POPULATION, independence=OTHER_PART)
-    return Derivation(mean.start, mean.end, (mean,), lemmas=(spread,))
+    variance_of_score = Definition(Var(aligned), "the variance of the same score")
+    return Derivation(mean.start, mean.end, (mean,), lemmas=(spread,), definitions=(variance_of_score,))
 
 
 def _cell(n: int, scale: float = 1.0, name: str = "1") -> Cell:

@@ -27,7 +27,7 @@ from verify.montecarlo.estimands import variance
 from verify.montecarlo.experiment import Control, Experiment, Quantity
 from verify.montecarlo.scores import ScoreMatrices
 from verify.pictures import against_dimension, curve, measured
-from verify.symbolic.derivation import By, Derivation, Identity, Route, Step
+from verify.symbolic.derivation import By, Definition, Derivation, Identity, Route, Step
 from verify.symbolic.expansion import Expansion
 from verify.symbolic.expectation import E, Population, Var, evaluate, unfold
 from verify.symbolic.predict import function
@@ -120,7 +120,11 @@ def derive() -> Derivation:
             ),
         ),
     )
-    return Derivation(Var(equicorrelated), route.end, (route,), lemmas=(trace,))
+    of_any = Definition(
+        Var(PRODUCT),
+        r"the variance of a score whose query and key have mean 0 and any $\Sigma_q$, $\Sigma_k$",
+    )
+    return Derivation(Var(equicorrelated), route.end, (route,), lemmas=(trace,), definitions=(of_any,))
 
 
 def _cell(n: int) -> Cell:

@@ -35,7 +35,7 @@ from verify.montecarlo.components import NORMAL
 from verify.montecarlo.estimands import component, variance
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
 from verify.montecarlo.linked import LinkedPairs
-from verify.symbolic.derivation import By, Derivation, Route, Step
+from verify.symbolic.derivation import By, Definition, Derivation, Route, Step
 from verify.symbolic.expectation import DerivationError, E, Population, Var, evaluate
 from verify.symbolic.scores import d
 
@@ -221,7 +221,8 @@ def derive() -> Derivation:
             ),
         ),
     )
-    return Derivation(Var(PRODUCT), GENERAL, (route,), lemmas=(mean,))
+    of_score = Definition(E(PRODUCT), "the mean of a score")
+    return Derivation(Var(PRODUCT), GENERAL, (route,), lemmas=(mean,), definitions=(of_score,))
 
 
 def _mixing() -> Matrix:

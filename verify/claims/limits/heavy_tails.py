@@ -60,6 +60,10 @@ def _has_this_primitive(before: Any, after: Any) -> bool:
     )
 
 
+def _is_moment(before: Any, after: Any) -> bool:
+    return bool(runs_over(after, (x, EULER, T)) and simplify(after.function - 2 * x**2 * before) == 0)
+
+
 def _is_at_least_one(before: Any, after: Any) -> bool:
     """With ln x = 1 + y, y ≥ 0, the integrand over its bound is 1 plus something positive."""
     if after.has(Integral) or not runs_over(before, (x, EULER, T)):
@@ -89,8 +93,14 @@ def derive() -> Derivation:
     )
     moment = Route(
         r"The second moment of a product, cut off at $T$",
-        Integral(2 * x**2 * DENSITY, (x, EULER, T)),
+        DENSITY,
         (
+            Step(
+                Integral(2 * x**2 * DENSITY, (x, EULER, T)),
+                r"Times $x^2$, on both sides of 0, from $e$ on",
+                By("SymPy: the density times $2x^2$", _is_moment, "general"),
+                relation="⇒",
+            ),
             Step(
                 4 / pi**2 * (T - EULER),
                 r"From $x = e$ on the integrand is at least $4/\pi^2$: the moment grows with $T$, without "

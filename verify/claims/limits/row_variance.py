@@ -17,7 +17,7 @@ from verify.montecarlo.experiment import Control, Experiment, Quantity, Toleranc
 from verify.montecarlo.linked import RowSpread
 from verify.pictures import against_dimension, curve, measured
 from verify.symbolic.blocks import row_variance
-from verify.symbolic.derivation import Derivation, Identity, Route, Step
+from verify.symbolic.derivation import Definition, Derivation, Identity, Route, Step
 from verify.symbolic.expansion import Evaluation, Expansion
 from verify.symbolic.expectation import E, Population, Var, by_component, by_index, by_moments, evaluate
 from verify.symbolic.predict import function
@@ -80,7 +80,12 @@ def derive() -> Derivation:
         exp(s[1] + c) / Sum(exp(s[j] + c), (j, 1, n)),
         (Step(p[1], "The factor $e^c$ cancels", WrittenOut()),),
     )
-    return Derivation(start, result, (route,), lemmas=(total, shift))
+    shifted = exp(s[1] + c) / Sum(exp(s[j] + c), (j, 1, n))
+    definitions = (
+        Definition(Var(score), "the variance over all queries and keys"),
+        Definition(shifted, "the first weight of a row whose scores are all shifted"),
+    )
+    return Derivation(start, result, (route,), lemmas=(total, shift), definitions=definitions)
 
 
 def _at(expression: Any, query: ComponentLaw, key: ComponentLaw) -> Any:

@@ -16,8 +16,8 @@ from verify.montecarlo.experiment import Control, Experiment, Quantity, Toleranc
 from verify.montecarlo.linked import LinkedPairs
 from verify.pictures import against_dimension, curve, measured
 from verify.symbolic.blocks import kurtosis
-from verify.symbolic.derivation import Derivation
-from verify.symbolic.expectation import Population, Var
+from verify.symbolic.derivation import Definition, Derivation
+from verify.symbolic.expectation import E, Population, Var
 from verify.symbolic.predict import function
 from verify.symbolic.scores import d, index, mean_route, variance_route
 
@@ -43,7 +43,13 @@ _MOMENTS = {
 def derive() -> Derivation:
     """Derive the variance for any kurtosis of the components, and the mean as a lemma."""
     route = variance_route(own, POPULATION)
-    return Derivation(Var(own), route.end, (route,), lemmas=(mean_route(own, POPULATION, "The mean"),))
+    return Derivation(
+        Var(own),
+        route.end,
+        (route,),
+        lemmas=(mean_route(own, POPULATION, "The mean"),),
+        definitions=(Definition(E(own), "the mean of a vector’s score with itself"),),
+    )
 
 
 def _cell(n: int, law: ComponentLaw = NORMAL, prefix: str = "") -> Cell:

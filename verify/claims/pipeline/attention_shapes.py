@@ -13,7 +13,7 @@ from verify.montecarlo.attention import attention, probabilities
 from verify.montecarlo.components import NORMAL, Array
 from verify.montecarlo.experiment import Control, Exact, Experiment
 from verify.montecarlo.streams import stream
-from verify.symbolic.derivation import By, Derivation, Route, Step
+from verify.symbolic.derivation import By, Definition, Derivation, Route, Step
 from verify.symbolic.printing import Ordered
 from verify.symbolic.scores import d
 
@@ -60,7 +60,11 @@ def derive() -> Derivation:
             "Each score is a sum over the $d_k$ columns of a query and a key",
         ),
     )
-    return Derivation(output.start, output.end, (output,), lemmas=lemmas)
+    definitions = (
+        Definition(Shape(X * W_Q), "rows and columns of the queries"),
+        Definition(Shape(X * W_Q * (X * W_K).T), "rows and columns of the scores"),
+    )
+    return Derivation(output.start, output.end, (output,), lemmas=lemmas, definitions=definitions)
 
 
 def _arrays(head: int = HEAD, *, transposed: bool = False) -> dict[str, Array]:

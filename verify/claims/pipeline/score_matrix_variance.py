@@ -16,7 +16,7 @@ from verify.montecarlo.components import NORMAL
 from verify.montecarlo.estimands import covariance
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
 from verify.montecarlo.pipeline import ScoreMatrixEntries
-from verify.symbolic.derivation import Derivation, Identity, Route, Step
+from verify.symbolic.derivation import Definition, Derivation, Identity, Route, Step
 from verify.symbolic.expansion import Expansion
 from verify.symbolic.expectation import E, Population, Var, by_component, by_index, by_moments
 from verify.symbolic.printing import Ordered
@@ -59,7 +59,15 @@ def derive() -> Derivation:
             E(score**2 * elsewhere**2) - E(score**2) * E(elsewhere**2),
         ),
     )
-    return Derivation(Var(score), route.end, (route,), lemmas=lemmas)
+    definitions = tuple(
+        Definition(E(one * other) - E(one) * E(other), meaning)
+        for one, other, meaning in (
+            (score, same_row, "the covariance of two entries of a row"),
+            (score**2, same_row**2, "the covariance of their squares"),
+            (score**2, elsewhere**2, "the covariance of the squares of two entries that share nothing"),
+        )
+    )
+    return Derivation(Var(score), route.end, (route,), lemmas=lemmas, definitions=definitions)
 
 
 def _cell() -> Cell:

@@ -16,7 +16,7 @@ from verify.montecarlo.estimands import covariance, variance
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
 from verify.montecarlo.pipeline import ScoresBesideValues
 from verify.symbolic.blocks import square_variance
-from verify.symbolic.derivation import Derivation, Route, Step
+from verify.symbolic.derivation import Definition, Derivation, Route, Step
 from verify.symbolic.expansion import Expansion
 from verify.symbolic.expectation import E, Population, Var
 from verify.symbolic.printing import Ordered
@@ -39,7 +39,8 @@ def derive() -> Derivation:
         together,
         (Step(S.Zero, "Values are independent of queries and keys", Expansion(BESIDE)),),
     )
-    return Derivation(Var(score), route.end, (route,), lemmas=(lemma,))
+    covariance = Definition(E(v**2 * score**2) - E(v**2) * E(score**2), "the covariance of the two squares")
+    return Derivation(Var(score), route.end, (route,), lemmas=(lemma,), definitions=(covariance,))
 
 
 def _cell(width: int) -> Cell:

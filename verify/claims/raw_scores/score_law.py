@@ -30,7 +30,7 @@ from verify.montecarlo.components import NORMAL, Array
 from verify.montecarlo.distribution_free import DistanceToLaw
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
 from verify.montecarlo.scores import ScorePairs
-from verify.symbolic.characteristic import OF_SCORE, START, STEPS, t
+from verify.symbolic.characteristic import DEFINITION, OF_SCORE, START, STEPS, t
 from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.integrals import runs_over
 from verify.symbolic.law import DENSITY, distribution, x
@@ -111,7 +111,7 @@ def derive() -> Derivation:
             ),
         ),
     )
-    return Derivation(f, DENSITY, (by_transform, mixture))
+    return Derivation(f, DENSITY, (by_transform, mixture), definitions=(DEFINITION,))
 
 
 def _equally_probable(density: Callable[[float], float], dimension: int) -> Array:

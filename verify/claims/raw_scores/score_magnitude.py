@@ -16,7 +16,7 @@ from verify.montecarlo.estimands import component
 from verify.montecarlo.experiment import Control, Exact, Experiment, Quantity
 from verify.montecarlo.moments import ScorePowers
 from verify.pictures import against_dimension, curve, measured
-from verify.symbolic.derivation import By, Derivation, Route, Step
+from verify.symbolic.derivation import By, Definition, Derivation, Route, Step
 from verify.symbolic.expectation import E, evaluate
 from verify.symbolic.law import DENSITY, x
 from verify.symbolic.predict import function
@@ -49,6 +49,11 @@ def _averages_over_lengths(before: Any, after: Any) -> bool:
 def _is_the_mean_of_the_density(before: Any, after: Any) -> bool:
     mean = integrate(2 * x * DENSITY, (x, 0, oo), meijerg=True, conds="none")
     return before == E(Abs(score)) and bool(gammasimp(simplify(mean / after)) == S.One)
+
+
+def _shares(before: Any, after: Any) -> bool:
+    share = before / ASYMPTOTE
+    return bool(gammasimp(after / (share * share.subs(d, d + 1))) == S.One)
 
 
 def _product_of_neighbours(before: Any, after: Any) -> bool:
@@ -122,8 +127,14 @@ def derive() -> Derivation:
     )
     squeeze = Route(
         r"The share of $\sqrt{2d_k/\pi}$ reached, at most 1, times the next dimension's share",
-        share * share.subs(d, d + 1),
+        EXACT,
         (
+            Step(
+                share * share.subs(d, d + 1),
+                r"Over $\sqrt{2d_k/\pi}$, and times the same one dimension further",
+                By("SymPy: the quotient is 1", _shares, "general"),
+                "⇒",
+            ),
             Step(
                 sqrt(d / (d + 1)),
                 r"so the share lies between $\sqrt{d_k/(d_k+1)}$ and 1",
@@ -131,7 +142,14 @@ def derive() -> Derivation:
             ),
         ),
     )
-    return Derivation(E(Abs(score)), EXACT, (by_length, by_density), lemmas=(longest, squeeze))
+    length = Definition(E(LENGTH), "the mean length of a query")
+    return Derivation(
+        E(Abs(score)),
+        EXACT,
+        (by_length, by_density),
+        lemmas=(longest, squeeze),
+        definitions=(length,),
+    )
 
 
 def _check(n: int, name: str, expected: Any) -> Quantity:

@@ -28,8 +28,8 @@ from verify.montecarlo.experiment import (
 )
 from verify.montecarlo.moments import ScorePowers, kurtosis
 from verify.montecarlo.scores import ScorePairs
-from verify.symbolic.characteristic import OF_SCORE, t
-from verify.symbolic.derivation import By, Derivation, Identity, Route, Step
+from verify.symbolic.characteristic import DEFINITION, OF_SCORE, START, STEPS, t
+from verify.symbolic.derivation import By, Definition, Derivation, Identity, Route, Step
 from verify.symbolic.expectation import E, Population
 from verify.symbolic.law import below
 from verify.symbolic.scores import d, k, kurtosis_route, mean_route, q, score
@@ -76,6 +76,14 @@ def _inverts_to(before: Any, after: Any) -> bool:
     return bool(simplify(density - gained) == S.Zero and after.subs(x, 0) == 0)
 
 
+def _is_scaled(before: Any, after: Any) -> bool:
+    return bool(simplify(log(before.subs(t, t / sqrt(d)) / after)) == S.Zero)
+
+
+def _is_slope(before: Any, after: Any) -> bool:
+    return bool(after == Derivative(before, x))
+
+
 def _is_largest_at_worst(before: Any, after: Any) -> bool:
     """The slope vanishes at both roots and nowhere else, and the term is larger at the first."""
     term = before.args[0]
@@ -87,12 +95,20 @@ def _is_largest_at_worst(before: Any, after: Any) -> bool:
 def _where_largest(tail: Any) -> Route:
     """Return the slope of the first-order term, factored so that it shows where the term is largest."""
     slope = exp(-(x**2) / 2) / (4 * d * sqrt(2 * pi)) * (x**2 - WORST**2) * (SECOND**2 - x**2)
-    step = Step(
-        slope,
-        r"so the term is largest in size at $x = \sqrt{3 - \sqrt 6} \approx 0.742$",
-        By("SymPy differentiates, and compares the sizes at both roots", _is_largest_at_worst, "general"),
+    steps = (
+        Step(
+            Derivative(tail, x),
+            "How it changes with the place",
+            By("the derivative of the term above", _is_slope, "general"),
+            "⇒",
+        ),
+        Step(
+            slope,
+            r"so the term is largest in size at $x = \sqrt{3 - \sqrt 6} \approx 0.742$",
+            By("SymPy differentiates, and compares the sizes at both roots", _is_largest_at_worst, "general"),
+        ),
     )
-    return Route("Where that first-order term is largest: its slope", Derivative(tail, x), (step,))
+    return Route("Where that first-order term is largest", tail, steps)
 
 
 def derive() -> Derivation:
@@ -111,11 +127,18 @@ def derive() -> Derivation:
     tail = (x**3 - 3 * x) * exp(-(x**2) / 2) / sqrt(2 * pi) / (4 * d)
     distance = Route(
         r"Distance to the normal law, to first order in $1/d_k$",
-        scaled,
+        START,
         (
+            *STEPS,
+            Step(
+                scaled,
+                r"The same of $q\cdot k/\sqrt{d_k}$: $t/\sqrt{d_k}$ in the place of $t$",
+                By("SymPy puts it in", _is_scaled, "general"),
+                relation="⇒",
+            ),
             Step(
                 leading,
-                r"The characteristic function of $q\cdot k/\sqrt{d_k}$, expanded in $1/d_k$",
+                r"Expanded in $1/d_k$",
                 By("SymPy: series of its logarithm in 1/d", _expands_to, "general"),
                 relation="⇒",
             ),
@@ -134,6 +157,10 @@ def derive() -> Derivation:
         6 / d,
         (route,),
         lemmas=lemmas,
+        definitions=(
+            DEFINITION,
+            Definition(E(score**3), "the third moment of a score, whose mean is 0"),
+        ),
         beyond=r"that the distance is its first-order term but for what falls faster than $1/d_k$: the "
         "remainder is not bounded, but computed from the exact law in high dimensions.",
     )

@@ -37,7 +37,7 @@ from verify.montecarlo.components import NORMAL, UNIT_INTERVAL, ComponentLaw
 from verify.montecarlo.distribution_free import Quantile
 from verify.montecarlo.experiment import Allowance, Control, Exact, Experiment, Prediction, Quantity
 from verify.montecarlo.scores import ScorePairs
-from verify.symbolic.derivation import By, Derivation, Identity, Route, Step
+from verify.symbolic.derivation import By, Definition, Derivation, Identity, Route, Step
 from verify.symbolic.expectation import Var
 from verify.symbolic.law import below
 from verify.symbolic.predict import function
@@ -57,8 +57,22 @@ _CELLS = 2048
 u, v = Symbol("u", positive=True), Symbol("v", positive=True)
 t = Symbol("t", real=True)
 phi = Function("phi")
+SHARE = Symbol(r"P(q_i k_i \le u)")
 PRODUCT = u - u * log(u)
 """P(xy ≤ u) for independent x and y from U(0, 1)."""
+
+
+def _averages_over_the_query(before: Any, after: Any) -> bool:
+    """Given the query v, a key from U(0, 1) is at most u/v with probability min(1, u/v)."""
+    w = Symbol("w", positive=True)
+    below, above = (v, 0, u), (v, u, 1)
+    over = {tuple(one.limits[0]): one.function for one in after.atoms(Integral)}
+    if before != SHARE or over.keys() != {below, above}:
+        return False
+    # Up to u the quotient is 1 + w, beyond it 1/(1 + w).
+    sure = over[below] == 1 and (u / v).subs(v, u / (1 + w)) > 1
+    rest = over[above] == u / v and (u / v).subs(v, u * (1 + w)) < 1
+    return bool(sure and rest and after == Integral(over[below], below) + Integral(over[above], above))
 
 
 def _is_the_area(before: Any, after: Any) -> bool:
@@ -81,12 +95,16 @@ def _is_the_normal_point(before: Any, after: Any) -> bool:
     return bool(simplify(integrate(density, (place, -oo, after)) - Rational(95, 100)) == S.Zero)
 
 
+IN_THE_LIMIT = Limit(d * log(phi(t / sqrt(d))), d, oo)
+"""The logarithm of the characteristic function of a standardised score, as the dimension grows."""
+
+
 def _in_many_dimensions() -> Route:
     """Return where the 95% point lies in the limit, in standard deviations above the mean."""
     return Route(
         r"A score in many dimensions, less its mean and over its standard deviation: the logarithm of its "
         r"characteristic function",
-        Limit(d * log(phi(t / sqrt(d))), d, oo),
+        IN_THE_LIMIT,
         (
             Step(
                 -(t**2) / 2,
@@ -108,9 +126,18 @@ def derive() -> Derivation:
     """Derive the variance, which sets the width, how many deviations that is, and a single product's law."""
     route = variance_route(score, GENERAL)
     product = Route(
-        r"One product of components from $U(0, 1)$: $P(q_i k_i \le u)$",
-        Integral(1, (v, 0, u)) + Integral(u / v, (v, u, 1)),
+        r"One product of components from $U(0, 1)$",
+        SHARE,
         (
+            Step(
+                Integral(1, (v, 0, u)) + Integral(u / v, (v, u, 1)),
+                r"Given the query, $v$: certain for $v \le u$, the probability $u/v$ of a key beyond",
+                By(
+                    "SymPy: the smaller of 1 and u/v",
+                    _averages_over_the_query,
+                    "general",
+                ),
+            ),
             Step(
                 PRODUCT,
                 "The area of the unit square where the product is at most u",
@@ -124,6 +151,10 @@ def derive() -> Derivation:
         route.end,
         (route,),
         lemmas=(product, _in_many_dimensions()),
+        definitions=(
+            Definition(SHARE, "the share of products that are at most u"),
+            Definition(IN_THE_LIMIT, r"each of the $d_k$ products adds its own, at $t/\sqrt{d_k}$"),
+        ),
         beyond="the 95% points at a given dimension, which are computed numerically from the exact law of "
         "the scores, or from that of one product, and measured.",
     )

@@ -16,7 +16,7 @@ from verify.montecarlo.estimands import variance
 from verify.montecarlo.experiment import Control, Experiment, Quantity
 from verify.montecarlo.scores import ScoreMatrices
 from verify.pictures import against_dimension, curve, measured
-from verify.symbolic.characteristic import OF_SCORE, START, STEPS, t
+from verify.symbolic.characteristic import DEFINITION, OF_SCORE, START, STEPS, t
 from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.expectation import Var, evaluate
 from verify.symbolic.predict import function
@@ -43,7 +43,7 @@ def derive() -> Derivation:
         relation="⇒",
     )
     through = Route("Characteristic function, for normal components", START, (*STEPS, step))
-    return Derivation(Var(score), by_index.end, (by_index, through))
+    return Derivation(Var(score), by_index.end, (by_index, through), definitions=(DEFINITION,))
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:

@@ -27,8 +27,8 @@ from verify.montecarlo.components import LAPLACE, NORMAL, RADEMACHER, STANDARD_L
 from verify.montecarlo.experiment import Control, Experiment, Quantity
 from verify.montecarlo.moments import ScorePowers, kurtosis
 from verify.pictures import against_dimension, curve, measured
-from verify.symbolic.derivation import Derivation
-from verify.symbolic.expectation import Population, Var
+from verify.symbolic.derivation import Definition, Derivation
+from verify.symbolic.expectation import E, Population, Var
 from verify.symbolic.predict import function
 from verify.symbolic.scores import STANDARD, d, k, kurtosis_route, q, score, variance_route
 
@@ -52,7 +52,8 @@ def derive() -> Derivation:
     """Derive the variance from two moments; the kurtosis, as a lemma, from four."""
     route = variance_route(score, STANDARD, "From mean 0 and variance 1 alone")
     lemma = kurtosis_route(FOUR_MOMENTS, "What does depend on the law: the kurtosis")
-    return Derivation(Var(score), route.end, (route,), lemmas=(lemma,))
+    kurtosis = Definition(E(score**4) / E(score**2) ** 2, "the kurtosis of a score, whose mean is 0")
+    return Derivation(Var(score), route.end, (route,), lemmas=(lemma,), definitions=(kurtosis,))
 
 
 def _slug(law: ComponentLaw) -> str:

@@ -26,7 +26,7 @@ from verify.evidence import Assumption, Fact, Figure
 from verify.montecarlo.components import EXPONENTIAL, NORMAL, UNIT_INTERVAL, ComponentLaw
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
 from verify.pictures import against_dimension, curve, measured
-from verify.symbolic.derivation import Derivation, Identity, Route, Step
+from verify.symbolic.derivation import Definition, Derivation, Identity, Route, Step
 from verify.symbolic.expectation import E, Var, evaluate
 from verify.symbolic.scores import GENERAL, d, mean_route, mu_k, mu_q, score, sigma_k, sigma_q, variance_route
 
@@ -53,7 +53,11 @@ def derive() -> Derivation:
     last = Step(by_second_moments, "Written with the second moments", Identity())
     route = Route(route.title, route.start, (*route.steps, last))
     return Derivation(
-        Var(score), by_second_moments, (route,), lemmas=(mean_route(score, GENERAL, "The mean"),)
+        Var(score),
+        by_second_moments,
+        (route,),
+        lemmas=(mean_route(score, GENERAL, "The mean"),),
+        definitions=(Definition(E(score), "the mean of a score"),),
     )
 
 

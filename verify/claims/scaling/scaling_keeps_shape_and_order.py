@@ -17,7 +17,7 @@ from verify.montecarlo.distribution_free import DistanceToLaw
 from verify.montecarlo.experiment import Control, Exact, Experiment, Quantity, Tolerance
 from verify.montecarlo.scores import ScorePairs
 from verify.montecarlo.streams import stream
-from verify.symbolic.derivation import By, Derivation, Identity, Route, Step
+from verify.symbolic.derivation import By, Definition, Derivation, Identity, Route, Step
 from verify.symbolic.law import below
 from verify.symbolic.softmax import WrittenOut, p, s
 
@@ -42,6 +42,10 @@ def _takes_the_factor_out(before: Any, after: Any) -> bool:
     return bool(positive.is_positive and Mul(positive, rest).equals(difference) and after == sign(rest))
 
 
+def _scales_both(before: Any, after: Any) -> bool:
+    return bool(before.xreplace({s[1]: c * s[1], s[2]: c * s[2]}) == after)
+
+
 def derive() -> Derivation:
     """Derive that order is kept, and that the softmax feels the spacing alone."""
     order = Route(
@@ -62,10 +66,19 @@ def derive() -> Derivation:
     )
     scaled = Route(
         "and of two scaled scores",
-        c * s[1] - c * s[2],
-        (Step(c * (s[1] - s[2]), "The differences are multiplied by the factor", Identity()),),
+        s[1] - s[2],
+        (
+            Step(
+                c * s[1] - c * s[2],
+                "With scaled scores in their place",
+                By("SymPy puts them in", _scales_both, "general"),
+                "⇒",
+            ),
+            Step(c * (s[1] - s[2]), "The differences are multiplied by the factor", Identity()),
+        ),
     )
-    return Derivation(order.start, order.end, (order,), lemmas=(odds, scaled))
+    logarithm = Definition(log(p[1] / p[2]), "the logarithm of the ratio of two weights")
+    return Derivation(order.start, order.end, (order,), lemmas=(odds, scaled), definitions=(logarithm,))
 
 
 def _drawn(keys: int) -> tuple[Array, Array]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import IndexedBase, S, Sum
+from sympy import Add, IndexedBase, S, Sum
 
 from verify.claim import Claim, Findings
 from verify.conditions import STANDARD_COMPONENTS
@@ -16,7 +16,7 @@ from verify.montecarlo.estimands import variance
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
 from verify.montecarlo.scores import ScoreMatrices
 from verify.symbolic.blocks import square_variance
-from verify.symbolic.derivation import Derivation, Route, Step
+from verify.symbolic.derivation import Definition, Derivation, Route, Step
 from verify.symbolic.expansion import Evaluation
 from verify.symbolic.expectation import E, Population, Var
 from verify.symbolic.scores import STANDARD, d, index, q, score, variance_route
@@ -27,9 +27,18 @@ LABEL = r"$\operatorname{Var}(q\cdot k)$"
 _STANDARD = (S.One, S.Zero, S.One)
 
 
+def _keys(number: int) -> list[Any]:
+    return [IndexedBase("k" + "'" * j) for j in range(number)]
+
+
+def _defined(keys: int) -> Definition:
+    squares = [Sum(q[index] * base[index], (index, 1, d)) ** 2 for base in _keys(keys)]
+    return Definition(E(Add(*squares)) / keys, f"the mean over {keys} keys of the squared score")
+
+
 def _mean_square(keys: int) -> Route:
     """Return E of the mean squared score of one query with so many keys."""
-    bases = [IndexedBase("k" + "'" * j) for j in range(keys)]
+    bases = _keys(keys)
     population = Population(dict.fromkeys((q, *bases), _STANDARD), d)
     squares: Any = sum(Sum(q[index] * base[index], (index, 1, d)) ** 2 for base in bases)
     check = Evaluation(population, assumed=True)
@@ -40,7 +49,13 @@ def _mean_square(keys: int) -> Route:
 def derive() -> Derivation:
     """Derive the variance of one score, in which no length occurs, and the mean square over some keys."""
     route = variance_route(score, STANDARD, "One score: the number of tokens does not occur")
-    return Derivation(Var(score), route.end, (route,), lemmas=tuple(_mean_square(n) for n in (2, 3, 4)))
+    return Derivation(
+        Var(score),
+        route.end,
+        (route,),
+        lemmas=tuple(_mean_square(n) for n in (2, 3, 4)),
+        definitions=tuple(_defined(n) for n in (2, 3, 4)),
+    )
 
 
 def _check(tokens: int, expected: Any, name: str) -> Quantity:

@@ -15,7 +15,7 @@ from verify.montecarlo.attention import softmax
 from verify.montecarlo.experiment import Control, Exact, Experiment
 from verify.montecarlo.literal import in_single_precision, largest_difference, over_queries
 from verify.montecarlo.streams import stream
-from verify.symbolic.derivation import Derivation, Route, Step
+from verify.symbolic.derivation import Definition, Derivation, Route, Step
 from verify.symbolic.softmax import WrittenOut, i, n, p, s
 
 if TYPE_CHECKING:
@@ -59,7 +59,12 @@ def derive() -> Derivation:
         exp(s[1] + a) / Sum(exp(s[i] + a), (i, 1, n)),
         (Step(p[1], "It cancels from numerator and denominator", WrittenOut()),),
     )
-    return Derivation(total, S.One, (whole,), lemmas=(ratio, shift))
+    shifted = exp(s[1] + a) / Sum(exp(s[i] + a), (i, 1, n))
+    definitions = (
+        Definition(p[1] / p[2], "the ratio of two weights"),
+        Definition(shifted, "the first weight of the shifted scores"),
+    )
+    return Derivation(total, S.One, (whole,), lemmas=(ratio, shift), definitions=definitions)
 
 
 def _drawn(size: float) -> Array:

@@ -16,7 +16,7 @@ from verify.montecarlo.components import NORMAL
 from verify.montecarlo.estimands import component
 from verify.montecarlo.experiment import Control, Experiment, Prediction, Quantity
 from verify.montecarlo.rows import NormalRows
-from verify.symbolic.derivation import By, Derivation, Identity, Route, Step
+from verify.symbolic.derivation import By, Definition, Derivation, Identity, Route, Step
 from verify.symbolic.expectation import E
 from verify.symbolic.integrals import runs_over
 from verify.symbolic.predict import function
@@ -102,7 +102,12 @@ def derive() -> Derivation:
         SLOPE,
         (Step(1 / (2 + exp(x) + exp(-x)), r"which tends to 0 as $x \to \pm\infty$", Identity()),),
     )
-    return Derivation(subject, peak, (route,), lemmas=(logistic, slope), relation="≤")
+    definitions = (
+        Definition(p[1], "the weight of the first key"),
+        Definition(exp(x) / (1 + exp(x)) ** 2, "the slope of the logistic function"),
+    )
+    lemmas = (logistic, slope)
+    return Derivation(subject, peak, (route,), lemmas, relation="≤", definitions=definitions)
 
 
 def _exact(derivation: Derivation, deviation: float) -> float:
