@@ -41,7 +41,7 @@ def test_a_claim_is_shown_with_every_step(name: str) -> None:
     derivation = claim.derive()
     for route in (*derivation.lemmas, *derivation.routes):
         assert f"Derivation: {as_text(route.title)}" in text
-        assert all(f"✓ {step.check.label}" in text for step in route.steps)
+        assert all(f"✓ {as_text(step.check.label)}" in text for step in route.steps)
     told = {
         "proved": "Proved",
         "checked-at-examples": "Derived, checked at examples",
