@@ -96,8 +96,8 @@ def test_a_derivation_that_raises_is_told_without_a_run(
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("missing.py", "no such claim file; check the path"),
-        (".", "no such claim file"),
+        ("missing.py", "cannot be read (No such file or directory); check the path"),
+        (".", "cannot be read (Is a directory); check the path"),
         ("mine.txt", "ends in .py"),
     ],
 )

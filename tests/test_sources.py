@@ -163,7 +163,7 @@ def test_a_file_that_cannot_be_read_as_text_is_told(tmp_path: Path) -> None:
     assert "cannot be read" in message_for(tmp_path)
     path = tmp_path / "latin.toml"
     path.write_bytes(b"# fine\n# caf\xe9\n")
-    assert "line 2: is not UTF-8" in message_for(path)
+    assert "line 2: is not text in UTF-8" in message_for(path)
 
 
 def test_an_empty_file_is_told(tmp_path: Path) -> None:

@@ -17,11 +17,15 @@ import verify.claims
 from verify.claim import CHAPTERS, Claim
 from verify.errors import ClaimError, VerifyError
 from verify.evidence import RESERVED
+from verify.reading import MEGABYTE, Kind, read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
     from types import ModuleType
+
+
+_CLAIM_FILE = Kind(MEGABYTE, ClaimError, "check the path given with --claims, of a file of at most 1 MB")
 
 
 def catalogue(files: Sequence[Path] = ()) -> dict[str, tuple[str, Claim]]:
@@ -70,8 +74,7 @@ def _built_in() -> list[tuple[str, Claim, str]]:
 
 
 def _from_file(path: Path) -> Claim:
-    if not path.is_file():
-        raise ClaimError(f"{path}: no such claim file; check the path given with --claims")
+    read_bytes(path, _CLAIM_FILE)
     name = f"user_claim_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 import time
 from pathlib import Path
@@ -61,7 +62,7 @@ def _plan_options(command: Callable[..., None]) -> Callable[..., None]:
             type=PATH,
             multiple=True,
             metavar="FILE",
-            help="A claim file of your own; may be given several times.",
+            help="A claim file of your own, of at most 1 MB; may be given several times.",
         ),
     )
     for option in reversed(options):
@@ -74,7 +75,10 @@ def _run_options(command: Callable[..., None]) -> Callable[..., None]:
         _plan_options,
         click.option("--workers", type=int, help="Processors to use; changes no result.  [default: all]"),
         click.option(
-            "--sources", type=PATH, metavar="FILE", help="Statements to decide, in place of those shipped."
+            "--sources",
+            type=PATH,
+            metavar="FILE",
+            help="Statements to decide, in place of those shipped; at most 1 MB, or - for standard input.",
         ),
         click.option(
             "--out",
@@ -122,12 +126,13 @@ def run(out: Path, junit: Path | None, summary: Path | None, **options: Any) -> 
 
     results = out / "results.json"
     forms = ((junit, "--junit", to_junit), (summary, "--summary", to_markdown))
-    taken = {results.resolve(): "the results go"}
+    taken = {os.path.realpath(results): "the results go"}
     for path, option, _ in forms:
         if path is not None:
-            if path.resolve() in taken:
-                raise OutputError(f"{path}: is where {taken[path.resolve()]}; give {option} another name")
-            taken[path.resolve()] = f"{option} goes"
+            place = os.path.realpath(path)
+            if place in taken:
+                raise OutputError(f"{path}: is where {taken[place]}; give {option} another name")
+            taken[place] = f"{option} goes"
             check_writable(path.parent, path.name)
     record = _verified(out, options)
     files = {results: record.to_json().encode()}
@@ -142,7 +147,10 @@ def run(out: Path, junit: Path | None, summary: Path | None, **options: Any) -> 
 @click.argument("results", type=PATH)
 @click.option("--out", type=PATH, metavar="DIR", help="Folder to write to.  [default: that of RESULTS]")
 def render(results: Path, out: Path | None) -> None:
-    """Rebuild the report from RESULTS (a results.json), without deriving or drawing anything."""
+    """Rebuild the report from RESULTS, without deriving or drawing anything.
+
+    RESULTS is a results.json of at most 32 MB, or - for standard input.
+    """
     from verify.results import load
 
     record = load(results)

@@ -23,7 +23,8 @@ def _results(command: Callable[..., None]) -> Callable[..., None]:
         "--results",
         type=PATH,
         metavar="FILE",
-        help="A results.json.  [default: reports/results.json, else the reference that comes with the tool]",
+        help="A results.json of at most 32 MB, or - for standard input."
+        "  [default: reports/results.json, else the reference that comes with the tool]",
     )(command)
 
 
@@ -80,6 +81,7 @@ def cite(key: str, form: str, url: str, results: Path | None) -> None:
 def check_docs(documents: tuple[Path, ...], results: Path | None, *, write: bool) -> None:
     """Compare what documents quote with the results; exit with 1 if anything is not so.
 
+    Documents are regular files of at most 16 MB.
     Nothing is verified anew: the results are those of the last run, or those given.
     """
     from verify.citing.documents import check, mend

@@ -13,13 +13,16 @@ from pydantic_core import PydanticCustomError
 
 from verify.errors import SourcesError
 from verify.evidence import Outcome, Record, Slug, Source
+from verify.evidence.texts import prose
 from verify.origin import Origin, Place
+from verify.reading import MEGABYTE, Kind, read_text
 from verify.resources import folder
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from pathlib import Path
 
+_SOURCES = Kind(MEGABYTE, SourcesError, "give a TOML file in UTF-8 of at most 1 MB", dash=True)
 _EVIDENCE = re.compile(r"verdict|(?:check|control|fact):[a-z0-9]+(?:-[a-z0-9]+)*")
 _FIGURE = re.compile(r"-?[0-9]+(?:\.[0-9]+)?%?")
 _REMEDIES = {
@@ -45,7 +48,8 @@ def _prose(text: str) -> str:
         raise PydanticCustomError("empty", "must not be empty; write what it should say")
     if text.count("$") % 2:
         raise PydanticCustomError("dollar", "has a dollar sign without its partner; put LaTeX between two")
-    return text
+    # A text in several lines of the file is one line here.
+    return prose(" ".join(text.split()))
 
 
 def _evidence(text: str) -> str:
@@ -180,9 +184,10 @@ def read_sources(path: Path | None = None) -> SourceBook:
     """Return the sources and statements of the file at ``path``, by default those that ship with the tool.
 
     Raises:
-        SourcesError: the file cannot be read or is malformed; the text names file, line, key and remedy.
+        SourcesError: the file cannot be read, has over 1 MB or is malformed; the text says where and how.
     """
-    text, name = _content(path)
+    path = path or folder("data") / "sources.toml"
+    text, name = read_text(path, _SOURCES), str(path)
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -200,21 +205,6 @@ def read_sources(path: Path | None = None) -> SourceBook:
     for place, remedy in _contradictions(book):
         raise SourcesError(f"{origin.at(place)} {remedy}")
     return book.read_from(origin)
-
-
-def _content(path: Path | None) -> tuple[str, str]:
-    name = str(path or "sources.toml")
-    raw = b""
-    try:
-        path = path or folder("data") / "sources.toml"
-        raw = path.read_bytes()
-        return raw.decode("utf-8"), str(path)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise SourcesError(f"{name}: cannot be read ({reason}); give a readable TOML file") from error
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise SourcesError(f"{name}: line {line}: is not UTF-8 text; save the file as UTF-8") from error
 
 
 def _syntax(name: str, text: str, message: str) -> str:

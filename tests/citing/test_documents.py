@@ -100,7 +100,7 @@ def test_a_binary_file_is_refused(tmp_path: Path, run: RunRecord, content: bytes
     """It is named, with what to give instead."""
     path = tmp_path / "picture.png"
     path.write_bytes(content)
-    with pytest.raises(CitationError, match=r"picture\.png: is not a text file.*give Markdown"):
+    with pytest.raises(CitationError, match=r"picture\.png: .*is not .*text.*give Markdown"):
         check([path], run)
 
 

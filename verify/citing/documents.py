@@ -2,41 +2,57 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verify.citing.figures import numbers_in
 from verify.citing.latex import EXPORTED, macro_text
 from verify.citing.markers import Quote, quotes_in, without_comments
 from verify.citing.quotes import agrees, mended
-from verify.citing.values import by_key, lookup_in
+from verify.citing.values import by_key, lookup_in, shortened
 from verify.errors import CitationError, OutputError
 from verify.files import is_read_only, write_together
+from verify.reading import MEGABYTE, Kind, head, read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterator, Sequence
 
     from verify.citing.values import Value
     from verify.evidence import RunRecord
 
-_INPUT = re.compile(r"\\(?:input|include)\s*\{\s*(?P<name>[^{}]+?)\s*\}")
+_INPUT = re.compile(r"\\(?:input|include)\s*+\{(?P<name>[^{}]*)\}")
+_FORMS = "give Markdown, HTML, reStructuredText or LaTeX of at most 16 MB"
+_DOCUMENT = Kind(16 * MEGABYTE, CitationError, _FORMS)
+_SUGGESTIONS = 10
+"""For so many unknown keys the nearest one is looked for, which takes long."""
+_READINGS = 5
+"""After so many attempts to change some of a document's quotations, none is changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A quotation that is not so: where it is, what is wrong, how to mend it."""
+    """A quotation that is not so: where it is, what is wrong, and the text that would put it right.
+
+    ``new`` is None where only the author can; then ``what`` says how.
+    """
 
     path: Path
-    line: int
-    key: str
+    quote: Quote
     what: str
-    mendable: bool
+    new: str | None = None
+
+    @property
+    def mendable(self) -> bool:
+        """Whether `mend` puts it right."""
+        return self.new is not None
 
     def __str__(self) -> str:
         """Return one line: file, line, key, what is wrong."""
-        return f"{self.path}:{self.line}: {self.key}: {self.what}"
+        return f"{self.path}:{self.quote.line}: {shortened(self.quote.key)}: {self.what}"
 
 
 @dataclass
@@ -47,19 +63,24 @@ class Document:
     text: str
     quotes: tuple[Quote, ...] = ()
     problems: list[Problem] = field(default_factory=list)
-    changes: list[tuple[Quote, str]] = field(default_factory=list)
 
     @property
     def macros_alone(self) -> bool:
         r"""Whether it is LaTeX that quotes with ``\verify{…}``, whose figures stand in another file."""
         return _is_latex(self.path) and any(quote.quoted is None for quote in self.quotes)
 
+    @property
+    def changes(self) -> list[Problem]:
+        """The problems that can be put right, in their order."""
+        return [problem for problem in self.problems if problem.new is not None]
+
     def mended(self) -> str:
         """Return the text with every quotation that can be mended as it should be."""
-        text = self.text
-        for quote, new in sorted(self.changes, key=lambda change: -change[0].start):
-            text = text[: quote.start] + new + text[quote.end :]
-        return text
+        parts, end = [], 0
+        for problem in self.changes:
+            parts += [self.text[end : problem.quote.start], problem.new or ""]
+            end = problem.quote.end
+        return "".join([*parts, self.text[end:]])
 
 
 def check(paths: Sequence[Path], record: RunRecord) -> list[Document]:
@@ -70,17 +91,19 @@ def check(paths: Sequence[Path], record: RunRecord) -> list[Document]:
     Raises:
         CitationError: a file cannot be read or is no text, or a marker is not closed or nested.
     """
-    documents: dict[Path, Document] = {}
+    documents: dict[str, Document] = {}
     for path in paths:
-        if path.resolve() not in documents:
-            documents[path.resolve()] = _read(path)
+        if os.path.realpath(path) not in documents:
+            documents[os.path.realpath(path)] = _read(path)
     for document in list(documents.values()):
         for exported in _exported(document):
-            documents.setdefault(exported.path.resolve(), exported)
-    known = by_key(record)
+            if os.path.realpath(exported) not in documents:
+                documents[os.path.realpath(exported)] = _read(exported)
+    values = _Values(record)
     for document in documents.values():
         for quote in document.quotes:
-            _compare(document, quote, known)
+            document.problems += _problems(document, quote, values)
+        _keep_what_stays_right(document, values)
     return list(documents.values())
 
 
@@ -90,7 +113,7 @@ def mend(documents: Sequence[Document]) -> list[Path]:
     Raises:
         OutputError: one of them is read-only or cannot be written; none is changed then.
     """
-    files = {one.path.resolve(): one.mended() for one in documents if one.changes}
+    files = {Path(os.path.realpath(one.path)): one.mended() for one in documents if one.changes}
     for path in files:
         if is_read_only(path):
             raise OutputError(f"{path}: is read-only; allow writing, or mend it by hand")
@@ -103,39 +126,45 @@ def mend(documents: Sequence[Document]) -> list[Path]:
     return list(files)
 
 
+class _Values:
+    """A run's values; what an unknown key may have meant is looked for once."""
+
+    def __init__(self, record: RunRecord) -> None:
+        self._known = by_key(record)
+        self._unknown: dict[str, str] = {}
+
+    def of(self, key: str) -> Value | str:
+        """Return what a key stands for, or what to say of an unknown one."""
+        if key in self._unknown:
+            return self._unknown[key]
+        try:
+            return lookup_in(self._known, key, suggest=len(self._unknown) < _SUGGESTIONS)
+        except CitationError as error:
+            self._unknown[key] = str(error)
+            return str(error)
+
+
 def _read(path: Path) -> Document:
-    try:
-        text = path.read_bytes().decode()
-    except OSError as error:
-        raise CitationError(
-            f"{path}: cannot be read ({error.strerror}); give the documents to check"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise CitationError(
-            f"{path}: is not a text file in UTF-8; give Markdown, HTML, reStructuredText or LaTeX"
-        ) from error
+    text = read_text(path, _DOCUMENT)
     if "\0" in text:
-        raise CitationError(f"{path}: is not a text file; give Markdown, HTML, reStructuredText or LaTeX")
+        raise CitationError(f"{path}: is not a text file; {_FORMS}")
     return Document(path, text, tuple(quotes_in(path, text)))
 
 
-def _exported(document: Document) -> Iterator[Document]:
+def _exported(document: Document) -> Iterator[Path]:
     """Yield the files of exported macros that a LaTeX document reads."""
     if not _is_latex(document.path):
         return
-    for match in _INPUT.finditer(without_comments(document.text)):
-        for name in (f"{match['name']}.tex", match["name"]):
-            path = document.path.parent / name
-            if _is_exported(path):
-                yield _read(path)
-                break
+    found = _INPUT.finditer(without_comments(document.text))
+    for name in dict.fromkeys(match["name"].strip() for match in found):
+        paths = (document.path.parent / f"{name}.tex", document.path.parent / name)
+        yield from islice(filter(_is_exported, paths), 1)
 
 
 def _is_exported(path: Path) -> bool:
     try:
-        with path.open("rb") as stream:
-            return stream.read(len(EXPORTED)) == EXPORTED.encode()
-    except OSError:
+        return head(path, len(EXPORTED)) == EXPORTED.encode()
+    except (OSError, ValueError):
         # What TeX cannot read either is TeX's to tell.
         return False
 
@@ -144,38 +173,73 @@ def _is_latex(path: Path) -> bool:
     return path.suffix.lower() == ".tex"
 
 
-def _compare(document: Document, quote: Quote, known: Mapping[str, Value]) -> None:
-    def tell(what: str, *, mendable: bool = False) -> None:
-        document.problems.append(Problem(document.path, quote.line, quote.key, what, mendable))
-
-    if quote.mistake:
-        tell(quote.mistake)
-        return
-    try:
-        value = lookup_in(known, quote.key)
-    except CitationError as error:
-        tell(str(error))
+def _problems(document: Document, quote: Quote, values: _Values) -> Iterator[Problem]:
+    value = quote.mistake or values.of(quote.key)
+    if isinstance(value, str):
+        yield Problem(document.path, quote, value)
         return
     if not value.holds and value.claim:
-        tell(f"its claim is no longer confirmed but {value.claim.verdict}; rewrite what rests on it")
-    if quote.quoted is None or _says(document, quote.quoted, quote.after, value):
+        told = f"its claim is no longer confirmed but {value.claim.verdict}; rewrite what rests on it"
+        yield Problem(document.path, quote, told)
+    if quote.quoted is None or _says(document, quote, value):
         return
     new = macro_text(value) if _is_latex(document.path) else mended(quote.quoted, value, quote.after)
     if new is None:
-        others = len(numbers_in(quote.quoted)) > len(value.figures) > 0
-        tell(
-            f"printed {_short(quote.quoted)}; cannot be mended by itself; write {_short(value.text)} by hand"
-            f"{', and other figures outside the markers' if others else ''}"
-        )
-        return
-    tell(f"printed {_short(quote.quoted)}, now {_short(new)}", mendable=True)
-    document.changes.append((quote, new))
+        yield _by_hand(document, quote, value)
+    else:
+        told = f"printed {shortened(quote.quoted)!r}, now {shortened(new)!r}"
+        yield Problem(document.path, quote, told, new)
 
 
-def _says(document: Document, quoted: str, after: str, value: Value) -> bool:
-    return quoted == macro_text(value) if _is_latex(document.path) else agrees(quoted, value, after)
+def _by_hand(document: Document, quote: Quote, value: Value) -> Problem:
+    others = len(numbers_in(quote.quoted or "")) > len(value.figures) > 0
+    told = (
+        f"printed {shortened(quote.quoted or '')!r}; cannot be mended by itself; "
+        f"write {shortened(value.text)!r} by hand{', and other figures outside the markers' * others}"
+    )
+    return Problem(document.path, quote, told)
 
 
-def _short(text: str) -> str:
-    shown = " ".join(text.split())
-    return repr(shown if len(shown) <= 60 else shown[:57] + "…")
+def _says(document: Document, quote: Quote, value: Value) -> bool:
+    quoted = quote.quoted or ""
+    return quoted == macro_text(value) if _is_latex(document.path) else agrees(quoted, value, quote.after)
+
+
+def _keep_what_stays_right(document: Document, values: _Values) -> None:
+    """Leave to the author what would not be right when the changed document is read again."""
+    for attempt in range(_READINGS):
+        wrong = _wrong_again(document, values) if attempt < _READINGS - 1 else document.changes
+        if not wrong:
+            return
+        left = {problem.quote for problem in wrong}
+        for place, problem in enumerate(document.problems):
+            value = values.of(problem.quote.key)
+            if problem.new is not None and problem.quote in left and not isinstance(value, str):
+                document.problems[place] = _by_hand(document, problem.quote, value)
+
+
+def _wrong_again(document: Document, values: _Values) -> list[Problem]:
+    """Return the changes after which the document no longer says what it should."""
+    changes = document.changes
+    if not changes:
+        return []
+    try:
+        again = quotes_in(document.path, document.mended())
+    except CitationError:
+        return changes
+    if [quote.key for quote in again] != [quote.key for quote in document.quotes]:
+        return changes
+    changed = {problem.quote for problem in changes}
+    wrong: set[Quote] = set()
+    for place, (before, now) in enumerate(zip(document.quotes, again, strict=True)):
+        if not _is_right(document, now, values) and (
+            before in changed or _is_right(document, before, values)
+        ):
+            # What follows a quotation may be read with it.
+            wrong |= set(document.quotes[place : place + 2])
+    return [problem for problem in changes if problem.quote in wrong] or changes * bool(wrong)
+
+
+def _is_right(document: Document, quote: Quote, values: _Values) -> bool:
+    value = values.of(quote.key)
+    return isinstance(value, str) or quote.quoted is None or _says(document, quote, value)

@@ -1,4 +1,7 @@
-"""Reads the figures of a text, in every usual spelling: groups of three, powers of ten, units after them."""
+"""Reads the figures of a text, in every usual spelling: groups of three, powers of ten, units after them.
+
+Possessive quantifiers (``*+``) keep the time in proportion to the text's length.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,14 @@ import dataclasses
 import re
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from verify.escapes import LOWERED
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from verify.citing.values import Rounding
 
 _GROUPS = r"(?:,|\{,\}|\\,|[\u202f\u2009\u00a0'’]|&nbsp;|&thinsp;)"
@@ -33,7 +39,7 @@ _SPACED = _pattern(rf"(?:[ ]|{_GROUPS})")
 _GAP = r"(?:[ \u00a0\u202f\u2009]|&nbsp;|&thinsp;|\\,|~|\r?\n)?"
 # One letter may as well be a variable: it counts only where a word or sentence ends after it.
 _UNIT = re.compile(
-    rf"""(?:[*`$\])]|</?\w[^<>]*>)*{_GAP}[*`]*
+    rf"""(?:[*`$\])]|</?\w[^<>]*>)*+{_GAP}[*`]*+
         (?:(?P<percent>\\?%|(?i:per[ -]?cent)\b)|(?P<mille>‰)|(?P<thousand>(?i:thousand)\b)
         |(?P<million>(?i:million)\b)|(?P<billion>(?i:billion)\b))
     |{_GAP}(?:(?P<k>k|(?<=\d)K)|(?P<M>M))(?=[\s.,;:)\]<*"'`]|$)""",
@@ -46,7 +52,7 @@ _SHORT = (
 )
 _FOREIGN = re.compile(
     # Behind a table's cell the next one is no unit.
-    rf"(?:[*`$\])]|</\w+>)*(?:[^\W\d_]|{_GAP}[*`]*(?!(?:{_SHORT.replace(' ', '|')})\b)"
+    rf"(?:[*`$\])]|</\w+>)*+(?:[^\W\d_]|{_GAP}[*`]*+(?!(?:{_SHORT.replace(' ', '|')})\b)"
     r"(?:[^\W\d_]{1,3}(?![\w'’])|(?i:hundred|trillion|milliard|milliarde|million|billion|trill|dozen|lakh|crore)))"
 )
 _UNITS = {"percent": -2, "mille": -3, "thousand": 3, "k": 3, "million": 6, "M": 6, "billion": 9}
@@ -56,10 +62,14 @@ _CLOSED = re.compile(
     r"(?:[*`$\u00a0\u202f\u2009]|&nbsp;|&thinsp;|</\w[^<>]*>)*$"
 )
 # What stands between figures that share the unit after the last: 99.1–99.5%, 99 [98, 100]%.
-_JOINT = re.compile(r"[\s$*`]*(?:(?:[–—,;±-]|&ndash;|\\pm|to|and|or)[\s$*`]*[\[(]?|[\[(])[\s$*`]*")
+_JOINT = re.compile(r"[\s$*`]*+(?:(?:[–—,;±-]|&ndash;|\\pm|to|and|or)[\s$*`]*+[\[(]?|[\[(])[\s$*`]*+")
+_MOST = 12  # figures; no value has as many, so a text with more quotes none
+_LONGEST = 400  # digits of a figure that can be any value's
 _NEAR = 60  # so many characters before a dash say whether it ends a figure
 _HIDDEN = re.compile(
-    r"<!--.*?-->|</?[A-Za-z][^<>]*>|&#\w+;|(?<=\])\((?=[^()\s]*[A-Za-z/#])[^()\s]*\)", re.DOTALL
+    # A comment that does not end hides all that follows.
+    r"<!--.*?(?:-->|\Z)|</?[A-Za-z][^<>]*>|&#\w+;|(?<=\])\((?=[^()\s]*[A-Za-z/#])[^()\s]*\)",
+    re.DOTALL,
 )
 _SHOWN = re.compile(r"</?sup>")
 _ROUNDINGS = {
@@ -121,18 +131,21 @@ def numbers_in(text: str, after: str = "", *, spaced: bool = False) -> tuple[Num
     space: a range such as 1–2 or 99.1%–99.5% is two numbers without signs.
     A power of ten after a bracket is that of all numbers in it. Figures in HTML tags and in addresses do not
     count. ``after`` is what follows the text, maybe the last number's unit; ``spaced`` takes ordinary spaces
-    between groups of three.
+    between groups of three. Of very many numbers only the first are returned.
     """
-    pattern, read = _SPACED if spaced else _NUMBER, hidden(text)
-    found: list[Number] = []
+    read = hidden(text)
+    found = islice(_each_number(read, _SPACED if spaced else _NUMBER), _MOST)
+    return _with_units(read, after, list(found))
+
+
+def _each_number(read: str, pattern: re.Pattern[str]) -> Iterator[Number]:
     end = 0
     for shared in _SHARED.finditer(read):
         power = _exponent(shared)
-        found += (_number(match) for match in pattern.finditer(read, end, shared.start("inside")))
-        found += (_number(match, power) for match in pattern.finditer(read, *shared.span("inside")))
+        yield from (_number(match) for match in pattern.finditer(read, end, shared.start("inside")))
+        yield from (_number(match, power) for match in pattern.finditer(read, *shared.span("inside")))
         end = shared.end()
-    found += (_number(match) for match in pattern.finditer(read, end))
-    return _with_units(read, after, found)
+    yield from (_number(match) for match in pattern.finditer(read, end))
 
 
 def hidden(text: str) -> str:
@@ -155,12 +168,13 @@ def _blank(tag: str) -> str:
 
 def _with_units(text: str, after: str, found: list[Number]) -> tuple[Number, ...]:
     done: list[Number] = []
+    followed = text + after
     for number in reversed(found):
-        unit = _UNIT.match(text + after, number.end)
+        unit = _UNIT.match(followed, number.end)
         power = _UNITS[str(unit.lastgroup)] if unit else 0
         if not power and done and _JOINT.fullmatch(text, number.end, done[-1].start):
             power = done[-1].unit
-        foreign = not power and _FOREIGN.match(text + after, number.end) is not None
+        foreign = not power and _FOREIGN.match(followed, number.end) is not None
         done.append(dataclasses.replace(number, unit=power, foreign=foreign))
     return tuple(reversed(done))
 
@@ -175,12 +189,13 @@ def _number(match: re.Match[str], shared: int | None = None) -> Number:
     own = int(match["e"].replace("−", "-")) if match["e"] else _exponent(match)
     power = own + (shared or 0)
     _, _, fraction = digits.partition(".")
-    value = Decimal(digits).scaleb(power)
+    is_long = len(digits) > _LONGEST
+    value = Decimal("Infinity") if is_long else Decimal(digits).scaleb(power)
     before = match.string[max(0, match.start() - _NEAR) : match.start()]
     sign = match["sign"] if match["sign"] and not _CLOSED.search(before) else ""
     return Number(
         value=-value if sign else value,
-        place=power - len(fraction),
+        place=0 if is_long else power - len(fraction),
         digits=match["digits"],
         start=match.start() if sign else match.start("digits"),
         stem=match.end("digits"),

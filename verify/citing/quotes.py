@@ -48,8 +48,9 @@ def mended(quoted: str, value: Value, after: str = "") -> str | None:
     if agrees(quoted, value, after):
         return quoted
     if not quoted.strip():
-        return value.text
-    new = _with_figures(quoted, value, after) if value.figures else _reworded(quoted, value)
+        new: str | None = value.text
+    else:
+        new = _with_figures(quoted, value, after) if value.figures else _reworded(quoted, value)
     return new if new is not None and agrees(new, value, after) else None
 
 

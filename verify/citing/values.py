@@ -79,18 +79,24 @@ def lookup(record: RunRecord, key: str) -> Value:
     return lookup_in(by_key(record, _head(key)) or by_key(record), key)
 
 
-def lookup_in(known: Mapping[str, Value], key: str) -> Value:
+def lookup_in(known: Mapping[str, Value], key: str, *, suggest: bool = True) -> Value:
     """Return what ``key`` stands for among the values known; see `by_key`.
 
     Raises:
-        CitationError: there is no such key; the nearest one is suggested.
+        CitationError: there is no such key; the nearest one is suggested, unless ``suggest`` is False.
     """
     if key in known:
         return known[key]
-    of_same = [one for one in known if _head(one) == _head(key)]
-    near = difflib.get_close_matches(key, of_same or list(known), n=1, cutoff=0.5)
+    of_same = [one for one in known if _head(one) == _head(key)] if suggest else []
+    near = difflib.get_close_matches(key, of_same or list(known), n=1, cutoff=0.5) if suggest else []
     hint = f"did you mean {near[0]!r}?" if near else "`sdpa-verify values` lists them all"
-    raise CitationError(f"no value {key!r} in these results; {hint}")
+    raise CitationError(f"no value {shortened(key)!r} in these results; {hint}")
+
+
+def shortened(text: str) -> str:
+    """Return a text in one line of at most 60 characters."""
+    shown = " ".join(text[:1000].split())
+    return shown if len(shown) <= 60 else shown[:59] + "…"
 
 
 def by_key(record: RunRecord, head: str | None = None) -> dict[str, Value]:
