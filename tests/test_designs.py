@@ -4,30 +4,38 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from scipy import stats
 from sympy import Rational, S, sqrt
 
-from tests.strategies import FALSE_ALARM
+from tests.strategies import FALSE_ALARM, measured
 from verify.designs import (
     ScoreCell,
+    Wanted,
     biased,
+    cell_of,
     exactly,
     fact,
     fits,
     linear_law,
+    misfit,
     prediction,
     score_cell,
     variances,
+    wrong_fits,
 )
+from verify.montecarlo.blocks import Sample
 from verify.montecarlo.components import EXPONENTIAL, NORMAL, UNIT_INTERVAL, ComponentLaw, student_t
-from verify.montecarlo.experiment import Fit, Quantity, Tolerance
+from verify.montecarlo.experiment import Fit, Quantity, Tolerance, route_of
 from verify.montecarlo.planning import SIDES
 from verify.montecarlo.scores import ScoreMatrices
 from verify.symbolic.scores import d
+
+if TYPE_CHECKING:
+    from verify.montecarlo.fits import Model
 
 
 def sampler(one: ScoreCell) -> ScoreMatrices:
@@ -41,19 +49,49 @@ class TestScoreCells:
 
     def test_settings_and_ids(self) -> None:
         """The id holds prefix and dimension; the settings say what is drawn, in words."""
-        one = score_cell(8, NORMAL, UNIT_INTERVAL, 0.05, scale=0.5, prefix="half-", scale_name="½")
+        one = score_cell(8, NORMAL, UNIT_INTERVAL, 0.05, scale=0.5, prefix="half-")
         side = sampler(one).side
         assert one.cell.id == "half-d8"
         assert dict(one.cell.settings) == {
             "d_k": 8,
             "query": "normal",
             "key": "U(0,1)",
-            "scale": "½",
+            "scale": 0.5,
             "block": f"{side}×{side}",
         }
         assert "scale" not in dict(score_cell(8, NORMAL, NORMAL, 0.05).cell.settings)
         assert side in SIDES
         assert (sampler(one).d, sampler(one).scale) == (8, 0.5)
+
+    @pytest.mark.parametrize(
+        ("scale", "number", "recorded"),
+        [
+            (2, 2.0, 2),
+            (Rational(1, 8), 0.125, r"$\frac{1}{8}$"),
+            (1 / sqrt(d), 0.25, r"$\frac{1}{\sqrt{d_{k}}}$"),
+            (-1 / d, -1 / 16, r"$- \frac{1}{d_{k}}$"),
+            (1, 1.0, 1),
+        ],
+    )
+    def test_a_scale_is_recorded_with_the_scores_that_it_makes(
+        self, scale: Any, number: float, recorded: int | str
+    ) -> None:
+        """One expression gives the factor of the sampler and the setting, so that they cannot differ."""
+        one = score_cell(16, NORMAL, NORMAL, 0.05, scale=scale)
+        assert sampler(one).scale == number
+        assert dict(one.cell.settings)["scale"] == recorded
+
+    def test_a_described_cell_says_what_its_sampler_says(self) -> None:
+        """Settings come from the sampler; what a claim adds stands beside them."""
+        drawn = ScoreMatrices(4, 8, NORMAL, EXPONENTIAL.moved(1, 2), correlation=0.25)
+        assert dict(cell_of("a-cell", drawn, tokens=8).settings) == {
+            "d_k": 4,
+            "query": "normal",
+            "key": "1 + 2·centred exponential",
+            "correlation": 0.25,
+            "block": "8×8",
+            "tokens": 8,
+        }
 
     def test_gaussian_variances(self) -> None:
         """The derived variances in a cell are the closed forms for normal components."""
@@ -177,8 +215,8 @@ class TestComparisons:
         }
         assert found["my-slope"].tolerance.width(3.0, 0.01) == pytest.approx(0.03)
         assert found["my-intercept"].tolerance.width(0.0, 0.01) == pytest.approx(3 * 0.01 * 3)
-        assert found["my-curvature"].tolerance.width(0.0, 0.01) == pytest.approx(4 * 0.01 * 3 / 8)
-        assert found["my-exponent"].tolerance.width(1.0, 0.01) == pytest.approx(0.01)
+        assert found["my-curvature"].tolerance.width(0.0, 0.01) == pytest.approx(3 * 0.01 * 3 / 8)
+        assert found["my-exponent"].tolerance.width(1.0, 0.01) == pytest.approx(0.01 / 3)
         assert found["my-slope"].label == "slope of Var"
 
     def test_other_laws_have_other_coefficients(self) -> None:
@@ -193,6 +231,58 @@ class TestComparisons:
         assert made["exponent"].fit.weights == (1.0, 1.0, 1.0)
         assert made["slope"].fit.x == (1.0, 2.0, 8.0)
         assert all(isinstance(one, Fit) for one in made.values())
+
+
+class TestWrongFits:
+    """What a fit must refute."""
+
+    @pytest.mark.parametrize("law", [3 * d, S(3) + 0 * d], ids=["rising", "level"])
+    def test_each_fit_has_one_through_the_same_code(self, law: Any) -> None:
+        """Model and coefficient stay; a coefficient lies two widths off, and truth is the derived value."""
+        members = variances(CELLS, "Var", lambda n: law.subs(d, n))
+        wanted = (
+            *linear_law(3 * d, (1, 8)),
+            Wanted("power-misfit", "misfit", "power", "misfit", S.Zero, Tolerance()),
+        )
+        lines = fits(members, (1, 2, 8), "Var", wanted)
+        wrong = wrong_fits(lines, 0.05)
+        assert [route_of(one.comparison) for one in wrong] == [route_of(one) for one in lines]
+        assert len({one.what for one in wrong}) == len({one.comparison.id for one in wrong}) == len(lines)
+        for line, one in zip(lines, wrong, strict=True):
+            assert isinstance(one.comparison, Fit)
+            off = one.comparison.prediction.value - line.prediction.value
+            if line.target == "misfit":
+                assert (off, one.truth) == (0.0, None)
+            else:
+                assert off == pytest.approx(2 * line.tolerance.width(line.prediction.value, 0.05))
+                assert one.truth == line.prediction.value
+
+    @pytest.mark.parametrize("power", [-1, 0, 1, 2])
+    def test_bent_points_lie_on_no_line_and_no_power(self, power: int) -> None:
+        """Points known to a thousandth on d^power: no lack of fit for the right model, much once bent."""
+        x = (1.0, 4.0, 16.0, 64.0, 256.0)
+        members = variances(
+            [score_cell(int(n), NORMAL, NORMAL, 0.05) for n in x], "Var", lambda n: S(n) ** power
+        )
+        model: Model = "line" if power in {0, 1} else "power"
+        (line,) = fits(members, [int(n) for n in x], "Var", (misfit(model),))
+        (wrong,) = wrong_fits([line], 0.05)
+        assert isinstance(wrong.comparison, Fit)
+        found = []
+        for fit in (line, wrong.comparison):
+            points = []
+            for n, member in zip(x, fit.members, strict=True):
+                value = member.estimand.measure(_sure(n**power), 1e-6).value
+                points.append(measured(value, value / 1000))
+            found.append(fit.fit.misfit(points, 1e-6).interval)
+        assert found[0][0] == 0
+        assert found[1][0] > 0.1
+
+
+def _sure(variance: float) -> Sample:
+    """Return a sample of blocks with mean 0 and this mean square, which hardly vary."""
+    mean = np.array([0.0, variance])
+    return Sample(1000, 1000, 1000, mean, np.diag([1e-12, 1e-12]), np.zeros((2, 2, 2)))
 
 
 def test_tolerances() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from sympy import Rational, S, diff, log, simplify
+from sympy import Rational, S, diff, log, simplify, sympify
 
 from verify.evidence import PROFILES, Fact
 from verify.montecarlo.blocks import Cell
-from verify.montecarlo.estimands import Smooth, component, variance
+from verify.montecarlo.estimands import Smooth, component, times, variance
 from verify.montecarlo.experiment import Allowance, Control, Exact, Fit, Prediction, Quantity, Tolerance
 from verify.montecarlo.fits import WeightedFit
 from verify.montecarlo.planning import best_side
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from fractions import Fraction
 
+    from verify.montecarlo.blocks import DescribedSampler
     from verify.montecarlo.components import ComponentLaw
     from verify.montecarlo.experiment import Settings
     from verify.montecarlo.fits import Model, Target
@@ -52,36 +53,56 @@ class ScoreCell:
     variance: Smooth
 
 
+def cell_of(name: str, sampler: DescribedSampler, *, scale: Any = None, **more: float | str) -> Cell:
+    """Return the cell that ``sampler`` draws, described by the sampler itself.
+
+    ``scale`` is the expression in the dimension that the sampler's factor was made from with ``scaled``; it
+    is recorded in the place of the number. ``more`` are settings under which the claim speaks of the cell.
+    """
+    settings = dict(sampler.settings) | more
+    if scale is not None:
+        settings["scale"] = _written(scale)
+    return Cell(name, tuple(settings.items()), sampler)
+
+
+def scaled(scale: Any, n: int) -> float:
+    """Return the number that ``scale``, an expression in the dimension, is in ``n`` dimensions."""
+    return float(sympify(scale).subs(d, n))
+
+
+def _written(scale: Any) -> int | float | str:
+    """Return a scale as a setting: a whole number or a decimal as it is, all else as a formula."""
+    expression = sympify(scale)
+    if expression.is_Integer:
+        return int(expression)
+    return float(expression) if expression.is_Float else f"${latex(expression)}$"
+
+
 def score_cell(
     d: int,
     query: ComponentLaw,
     key: ComponentLaw,
     tolerance: float,
     *,
-    scale: float = 1.0,
+    scale: Any = None,
     prefix: str = "",
-    scale_name: str | None = None,
 ) -> ScoreCell:
-    """Return the cell of scores ``scale``·q·k in ``d`` dimensions, its blocks shaped for ``tolerance``."""
-    moments = tuple((law.mean, *_central(law)) for law in (query, key))
+    """Return the cell of scores ``scale``·q·k in ``d`` dimensions, its blocks shaped for ``tolerance``.
+
+    ``scale`` is a number, or an expression in the dimension; the record's settings say it.
+    """
+    moments = tuple((law.mean, *law.central_moments(4)[2:]) for law in (query, key))
+    factor = 1.0 if scale is None else scaled(scale, d)
     single = mean_variance(d, 1, *moments)
 
     def relative(side: int) -> float:
         return square_variance(d, side, *moments) / single**2
 
     side = best_side(d, relative, tolerance)
-    settings = (
-        ("d_k", d),
-        ("query", query.name),
-        ("key", key.name),
-        *((("scale", scale_name),) if scale_name else ()),
-        ("block", f"{side}×{side}"),
-    )
-    cell = Cell(f"{prefix}d{d}", settings, ScoreMatrices(d, side, query, key, scale))
     return ScoreCell(
         d,
-        cell,
-        component(0, block_variance=scale**2 * mean_variance(d, side, *moments)),
+        cell_of(f"{prefix}d{d}", ScoreMatrices(d, side, query, key, factor), scale=scale),
+        component(0, block_variance=factor**2 * mean_variance(d, side, *moments)),
         variance(0, 1, block_variance=relative(side)),
     )
 
@@ -181,17 +202,43 @@ def fits(
     )
 
 
+def wrong_fits(lines: Sequence[Fit], tolerance: float) -> tuple[Control, ...]:
+    """Return what each fit must refute, through the same points and the same code.
+
+    A coefficient off by twice its tolerance, and for a lack of fit the same points bent upwards.
+    """
+    return tuple(_bent(one) if one.target == "misfit" else _off(one, tolerance) for one in lines)
+
+
+def _off(line: Fit, tolerance: float) -> Control:
+    truth = line.prediction.value
+    value = truth + 2 * line.tolerance.width(truth, tolerance)
+    wrong = replace(line, id=f"biased-{line.id}", prediction=Prediction(value, f"{value:.6g}"))
+    return Control(f"the {line.label} is larger by twice the tolerance", wrong, truth)
+
+
+def _bent(line: Fit) -> Control:
+    """Multiply each point by 1 + x²: no straight line stays one, and no power of x."""
+    bent = tuple(
+        replace(member, id=f"bent-{member.id}", estimand=times(member.estimand, 1 + x * x))
+        for member, x in zip(line.members, line.fit.x, strict=True)
+    )
+    what = f"points bent upwards, each times $1 + x^2$ at its $x$, show no {line.label}"
+    return Control(what, replace(line, id=f"bent-{line.id}", members=bent))
+
+
 def linear_law(result: Any, span: tuple[int, int], prefix: str = "") -> tuple[Wanted, ...]:
     """Return what a straight line in d must show: slope, intercept, no curvature, exponent, no misfit.
 
     Every expected value comes from ``result``, the derived expression in the dimension. Slope and exponent
-    have the run's tolerance; the intercept three times it, of the value at d = 1; the curvature four times
-    it, of the slope over the largest d (so that the bend stays small against the line at its far end).
+    have the run's tolerance and a third of it; the intercept three times it, of the value at d = 1; the
+    curvature as often, of the slope over the largest d (so that the bend stays small against the line at its
+    far end). What the points resolve anyway is not judged more coarsely.
     """
     first, last = span
     slope = diff(result, d)
     of_one = abs(float(result.subs(d, first)))
-    bend = Tolerance(4.0, abs(float(slope)) / last, "the slope over the largest $d_k$")
+    bend = Tolerance(3.0, abs(float(slope)) / last, "the slope over the largest $d_k$")
     return (
         Wanted(f"{prefix}slope", "slope", "line", "slope", slope, Tolerance()),
         Wanted(
@@ -217,7 +264,7 @@ def exponent(result: Any, prefix: str = "") -> Wanted:
         "power",
         "slope",
         expected,
-        Tolerance(1.0, 1.0, "an exponent of 1"),
+        Tolerance(1 / 3, 1.0, "an exponent of 1"),
     )
 
 
@@ -225,7 +272,3 @@ def misfit(model: Model, prefix: str = "") -> Wanted:
     """Return the lack of fit, expected to be none: root-mean-square relative distance from the curve."""
     tolerance = Tolerance(1.0, 1.0, "the fitted values")
     return Wanted(f"{prefix}lack-of-fit", "relative lack of fit", model, "misfit", S.Zero, tolerance)
-
-
-def _central(law: ComponentLaw) -> tuple[Fraction, ...]:
-    return law.moved(-law.mean, 1).moments(4)[2:]

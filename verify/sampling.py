@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import SLUG
 from verify.montecarlo.blocks import Cell, Sample, Sums, draw
+from verify.montecarlo.components import ComponentLaw
 from verify.montecarlo.estimands import MIN_BLOCKS, Goal, Measured
 from verify.montecarlo.experiment import (
     Comparison,
@@ -21,6 +22,7 @@ from verify.montecarlo.experiment import (
     band,
     excess,
 )
+from verify.montecarlo.stated_moments import contradiction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -195,7 +197,7 @@ def refuse_malformed(experiment: Experiment, claim: str) -> None:
 
     Raises:
         ClaimError: no check or no control; an id is no slug or used twice; two cells share an id; a block
-            that takes more memory than a machine has to spare.
+            that takes more memory than a machine has to spare; a law whose draws contradict its moments.
     """
     if not experiment.checks or not experiment.controls:
         raise ClaimError(f"claim {claim}: needs at least one check and one control, or it could not fail")
@@ -211,6 +213,7 @@ def refuse_malformed(experiment: Experiment, claim: str) -> None:
         if cells.setdefault(one.cell.id, one.cell) != one.cell:
             raise ClaimError(f"claim {claim}: two different cells are called {one.cell.id!r}; rename one")
     _refuse_giants(cells.values(), claim)
+    _refuse_misstated_laws(cells.values(), claim)
 
 
 def _refuse_giants(cells: Iterable[Cell], claim: str) -> None:
@@ -218,3 +221,15 @@ def _refuse_giants(cells: Iterable[Cell], claim: str) -> None:
         if cell.batch_bytes > MAX_BATCH_BYTES:
             size = f"{cell.batch_bytes / 2**30:.0f} GB"
             raise ClaimError(f"claim {claim}: a block of cell {cell.id!r} takes {size}; make it smaller")
+
+
+def _refuse_misstated_laws(cells: Iterable[Cell], claim: str) -> None:
+    """Refuse a law that draws otherwise than its moments say, for predictions and plans rest on them."""
+    for cell in cells:
+        for law in getattr(cell.sampler, "__dict__", {}).values():
+            fault = contradiction(law) if isinstance(law, ComponentLaw) else None
+            if fault:
+                raise ClaimError(
+                    f"claim {claim}, cell {cell.id}: the law {law.name!r} {fault}; correct its moments or "
+                    "the function that fills"
+                )

@@ -58,29 +58,13 @@ NO_DRAWS = {
 MEASURED_ONLY: set[str] = set()
 """Claims that rest on measurement alone, and say so."""
 NOT_YET_COVERED = {
-    "dependent-query-key",
     "effective-keys",
     "gradient-through-layers",
-    "half-precision",
-    "heavy-tails",
     "jacobian-saturation",
-    "over-scaling",
-    "pairwise-estimator",
-    "scaled-variance-general",
-    "scaling-keeps-shape-and-order",
-    "score-magnitude",
-    "score-normal-limit",
-    "score-spread",
-    "score-variance",
-    "score-variance-any-law",
-    "score-variance-general",
-    "score-variance-ignores-length",
     "softmax-saturation",
-    "sqrt-scaling",
     "training-stability",
     "values-stay-out-of-scores",
     "vanishing-or-exploding",
-    "worked-dot-products",
 }
 """Claims with a check that no control goes through the same code as; to be emptied."""
 

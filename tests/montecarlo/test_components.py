@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from verify.montecarlo.components import (
     ComponentLaw,
     student_t,
 )
+from verify.montecarlo.scores import ScoreMatrices
 
 if TYPE_CHECKING:
     from verify.montecarlo.components import Array
@@ -214,7 +216,50 @@ class TestMoved:
         moved = law.moved(a, b).draw(generator(seed), (20,))
         assert np.allclose(moved, float(a) + float(b) * plain, rtol=1e-12, atol=1e-9)
 
-    def test_a_name_can_be_given(self) -> None:
-        """Without a new name the old one stays."""
-        assert NORMAL.moved(1, 2).name == "normal"
-        assert NORMAL.moved(1, 2, "N(1, 4)").name == "N(1, 4)"
+    @pytest.mark.parametrize(
+        ("loc", "scale", "name"),
+        [
+            (0, 1, "normal"),
+            (0, -1, "−normal"),
+            (0, 3, "3·normal"),
+            (-1, 2, "−1 + 2·normal"),
+            (Fraction(1, 2), 1, "1/2 + normal"),
+            (Fraction(-1, 3), Fraction(-1, 4), "−1/3 − 1/4·normal"),
+        ],
+    )
+    def test_the_name_says_what_is_drawn(self, loc: Fraction, scale: Fraction, name: str) -> None:
+        """It follows from the parameters, so that no law can be called something else."""
+        assert NORMAL.moved(loc, scale).name == name
+
+
+def triangular(fourth: Fraction = Fraction(12, 5), *, sides: int = 2) -> ComponentLaw:
+    """Return a new law at each call: the standardised sum of so many uniform numbers."""
+
+    def fill(rng: np.random.Generator, out: Array) -> None:
+        out[...] = (rng.random((*out.shape, sides)).sum(axis=-1) - sides / 2) * math.sqrt(12 / sides)
+
+    return ComponentLaw("triangular", (*map(Fraction, (1, 0, 1, 0)), fourth), fill)
+
+
+class TestEquality:
+    """Laws are equal by what they say and draw, not by which function draws it."""
+
+    def test_two_laws_built_alike_are_equal(self) -> None:
+        """Each call of a user's function gives new functions and the same law."""
+        one, other = triangular(), triangular()
+        assert one.fill is not other.fill
+        assert one == other
+        assert hash(one) == hash(other)
+        assert ScoreMatrices(4, 8, one, one) == ScoreMatrices(4, 8, other, other)
+        assert one.moved(1, 2) == other.moved(1, 2)
+
+    def test_laws_that_draw_otherwise_are_different(self) -> None:
+        """The same name and moments do not make three uniform numbers two."""
+        assert triangular(sides=3) != triangular()
+
+    def test_laws_that_say_otherwise_are_different(self) -> None:
+        """Another moment, shift, factor or name is another law; so is anything that is none."""
+        one = triangular()
+        others = (triangular(Fraction(3)), one.moved(1, 1), one.moved(0, 2), replace(one, base="tent"))
+        assert all(one != other for other in others)
+        assert one != "triangular"

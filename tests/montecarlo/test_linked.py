@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,7 @@ from scipy import stats
 from tests.montecarlo.test_scores import Spy, generator
 from tests.strategies import FALSE_ALARM
 from verify.montecarlo.components import NORMAL, RADEMACHER, UNIFORM, UNIT_INTERVAL
-from verify.montecarlo.linked import LinkedPairs, ProjectedTokens, RowSpread
+from verify.montecarlo.linked import LinkedComponents, LinkedPairs, ProjectedTokens, RowSpread
 
 if TYPE_CHECKING:
     from verify.montecarlo.components import Array
@@ -112,6 +113,72 @@ class TestRowSpread:
         assert not within(values, 6 * 7 / 144)
 
 
+class TestLinkedComponents:
+    """What linked queries and keys are made of."""
+
+    def test_means_and_products_one_by_one(self) -> None:
+        """Each statistic stands where ``places`` says; rows of the matrix are query components."""
+        pairs = LinkedPairs(3, 4, NORMAL, MIXING, MEANS)
+        sampler = LinkedComponents(pairs)
+        found = sampler.sample(generator(1), 5)
+        queries, keys = pairs.components(generator(1), 5)
+        assert found.shape == (5, 8)
+        for query, key in itertools.product(range(2), repeat=2):
+            product, first, second = sampler.places(query, key)
+            for block in range(5):
+                own = slice(4 * block, 4 * (block + 1))
+                q, k = queries[own, :, query].ravel(), keys[own, :, key].ravel()
+                assert math.isclose(found[block, product], statistics.fmean(q * k), rel_tol=1e-11)
+                assert math.isclose(found[block, first], statistics.fmean(q), rel_tol=1e-11)
+                assert math.isclose(found[block, second], statistics.fmean(k), rel_tol=1e-11)
+
+    def test_scores_are_made_of_these_components(self) -> None:
+        """From one stream the scores are the components' products, added up."""
+        pairs = LinkedPairs(3, 4, NORMAL, MIXING, MEANS, 0.5)
+        queries, keys = pairs.components(generator(2), 5)
+        scores = 0.5 * (queries * keys).sum(axis=(1, 2)).reshape(5, 4)
+        assert np.allclose(pairs.sample(generator(2), 5)[:, 0], scores.mean(axis=1), rtol=1e-11)
+
+
+class TestSettings:
+    """What the samplers say of themselves is what they draw."""
+
+    def test_the_covariance_is_that_of_the_components(self) -> None:
+        """The recorded matrix has a row for each query component, and agrees with what is drawn."""
+        pairs = LinkedPairs(1, 50_000, NORMAL, MIXING, MEANS)
+        assert dict(pairs.settings) == {
+            "d_k": 2,
+            "components": "normal",
+            "Cov(q, k)": "[3 −2; −1 −2.5]",
+            "means": "[1 −2; 0.5 4]",
+        }
+        queries, keys = (one[:, 0] for one in pairs.components(generator(3), 1))
+        drawn = (queries - queries.mean(axis=0)).T @ (keys - keys.mean(axis=0)) / len(queries)
+        assert np.allclose(drawn, np.array([[3.0, -2.0], [-1.0, -2.5]]), atol=0.15)
+
+    def test_a_key_that_is_the_query_is_said_to_be(self) -> None:
+        """A matrix of ones alone would not say so for every law."""
+        own = dict(LinkedPairs(8, 4, UNIFORM, ((1.0,), (1.0,)), (0.0, 0.0)).settings)
+        assert own == {"d_k": 8, "components": "uniform", "key": "the query itself"}
+        other = dict(LinkedPairs(8, 4, NORMAL, ((1.0, 0.0), (0.5, 0.75)), (0.0, 0.0), 0.25).settings)
+        assert (other["Cov(q, k)"], other["scale"]) == ("0.5", 0.25)
+
+    def test_rows_and_projections(self) -> None:
+        """Shape, laws and the variance of the entries."""
+        assert dict(RowSpread(4, 3, 5, NORMAL, UNIT_INTERVAL).settings) == {
+            "d_k": 4,
+            "query": "normal",
+            "key": "U(0,1)",
+            "block": "3×5",
+        }
+        assert dict(ProjectedTokens(6, 2, 3, NORMAL, Fraction(1, 4)).settings) == {
+            "d_k": 2,
+            "token width": 6,
+            "entries": "normal",
+            "entry variance": "1/4",
+        }
+
+
 class TestProjectedTokens:
     """Normalised tokens through projection matrices that are really drawn."""
 
@@ -135,7 +202,7 @@ class TestProjectedTokens:
     @pytest.mark.parametrize("d", [1, 4])
     def test_mean_square_is_that_of_the_entries_times_the_width(self, d: int) -> None:
         """E[(q·k)²/d] = (vD)² in any head dimension, within the sample's error; not vD."""
-        width, variance = 6, 0.25
+        width, variance = 6, Fraction(1, 4)
         values = ProjectedTokens(width, d, 3, NORMAL, variance).sample(generator(8), 60_000)[:, 0]
-        assert within(values, (variance * width) ** 2)
-        assert not within(values, variance * width)
+        assert within(values, float(variance * width) ** 2)
+        assert not within(values, float(variance * width))

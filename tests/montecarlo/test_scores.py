@@ -20,6 +20,7 @@ from verify.montecarlo.components import (
     UNIT_INTERVAL,
     ComponentLaw,
 )
+from verify.montecarlo.moments import ScorePowers
 from verify.montecarlo.scores import ScoreMatrices, ScorePairs, SharedPairs
 
 if TYPE_CHECKING:
@@ -43,6 +44,25 @@ class Spy:
 def generator(seed: int = 0) -> np.random.Generator:
     """Return a generator with a fixed seed."""
     return np.random.default_rng([20170612, seed])
+
+
+def test_samplers_say_what_they_draw() -> None:
+    """Dimension, laws and shape come from the fields that the sampler draws by."""
+    moved = UNIT_INTERVAL.moved(1, 2)
+    assert dict(ScoreMatrices(3, 4, NORMAL, moved, 0.5, 0.25).settings) == {
+        "d_k": 3,
+        "query": "normal",
+        "key": "1 + 2·U(0,1)",
+        "scale": 0.5,
+        "correlation": 0.25,
+        "block": "4×4",
+    }
+    assert not {"scale", "correlation"} & set(dict(ScoreMatrices(3, 4, NORMAL, NORMAL).settings))
+    laws = {"d_k": 2, "query": "normal", "key": "Rademacher"}
+    assert dict(ScorePairs(2, 8, NORMAL, RADEMACHER, (-1.0,)).settings) == {**laws, "point": -1.0}
+    assert dict(ScorePairs(2, 8, NORMAL, RADEMACHER, (-1.0, 1.0)).settings) == {**laws, "points": 2}
+    assert dict(SharedPairs(2, 9, UNIFORM).settings) == {"d_k": 2, "vectors": 9, "components": "uniform"}
+    assert dict(ScorePowers(2, 9, NORMAL, RADEMACHER, (2, 4)).settings) == {**laws, "block": "9×9"}
 
 
 class TestScoreMatrices:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from verify.montecarlo.components import Array
+    from verify.montecarlo.experiment import Settings
 
 _BATCH_COORDINATES = 1 << 17
 """Coordinates drawn per batch: two arrays of 0.5 MiB stay in the processor's cache."""
@@ -52,12 +53,20 @@ class BlockSampler(Protocol):
         """Return the statistics of ``count`` independent blocks, shape (count, statistics)."""
 
 
+class DescribedSampler(BlockSampler, Protocol):
+    """Draws i.i.d. blocks and says which."""
+
+    @property
+    def settings(self) -> Settings:
+        """What is drawn, computed from what draws it, as a cell records it."""
+
+
 @dataclass(frozen=True)
 class Cell:
     """One setting in which blocks are drawn; ``id`` is permanent, for it seeds the cell's streams."""
 
     id: str
-    settings: tuple[tuple[str, int | float | str], ...]
+    settings: Settings
     sampler: BlockSampler
 
     @property

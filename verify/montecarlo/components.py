@@ -15,19 +15,51 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+_SPECIMEN = 64
+"""Numbers from one stream by which two laws that say the same of themselves are told apart."""
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class ComponentLaw:
-    """A law of i.i.d. components x, drawn as loc + scale·z from a base law of z.
+    """A law of i.i.d. components x, drawn as loc + scale·z from the law of z called ``base``.
 
     ``base_moments`` are E z^0 … E z^4 exactly; the list is shorter where a moment does not exist.
+    Laws are equal if they say the same of themselves and draw the same numbers from one stream, whether or
+    not one and the same function draws them.
     """
 
-    name: str
+    base: str
     base_moments: tuple[Fraction, ...]
     fill: Callable[[np.random.Generator, Array], None]
     loc: Fraction = Fraction(0)
     scale: Fraction = Fraction(1)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ComponentLaw):
+            return NotImplemented
+        if self._stated() != other._stated():
+            return False
+        return self.fill is other.fill or np.array_equal(self._specimen(), other._specimen(), equal_nan=True)
+
+    def __hash__(self) -> int:
+        return hash(self._stated())
+
+    def _stated(self) -> tuple[str, tuple[Fraction, ...], Fraction, Fraction]:
+        return self.base, self.base_moments, self.loc, self.scale
+
+    def _specimen(self) -> Array:
+        """Return a few numbers drawn from a stream that is the same for all laws."""
+        return self.draw(np.random.default_rng(0), (_SPECIMEN,))
+
+    @property
+    def name(self) -> str:
+        """What is drawn, from the parameters: the base law's name, its factor and its shift."""
+        factor = "" if abs(self.scale) == 1 else f"{abs(self.scale)}·"
+        part = f"{factor}{self.base}"
+        if self.loc == 0:
+            return f"−{part}" if self.scale < 0 else part
+        shift = f"{'−' if self.loc < 0 else ''}{abs(self.loc)}"
+        return f"{shift} {'−' if self.scale < 0 else '+'} {part}"
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
         """Return independent components, shape ``shape``."""
@@ -70,13 +102,20 @@ class ComponentLaw:
     @property
     def kurtosis(self) -> Fraction:
         """The exact kurtosis E(x-μ)⁴/σ⁴ (3 for the normal law)."""
-        centred = self.moved(-self.mean, 1).moments(4)
+        centred = self.central_moments(4)
         return centred[4] / centred[2] ** 2
 
-    def moved(self, loc: Fraction | int, scale: Fraction | int, name: str | None = None) -> ComponentLaw:
+    def central_moments(self, highest: int) -> tuple[Fraction, ...]:
+        """Return the exact central moments E(x-μ)^0 … E(x-μ)^highest.
+
+        Raises:
+            ValueError: the law has no finite moment of that order, or none is recorded.
+        """
+        return self.moved(-self.mean, 1).moments(highest)
+
+    def moved(self, loc: Fraction | int, scale: Fraction | int) -> ComponentLaw:
         """Return the law of loc + scale·x."""
-        moved = replace(self, loc=loc + scale * self.loc, scale=scale * self.scale)
-        return moved if name is None else replace(moved, name=name)
+        return replace(self, loc=loc + scale * self.loc, scale=scale * self.scale)
 
 
 def _moments(*values: int | Fraction) -> tuple[Fraction, ...]:

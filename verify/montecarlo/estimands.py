@@ -249,6 +249,17 @@ class Ratio:
         return max(needed)
 
 
+def times(estimand: Estimand, factor: float) -> Smooth:
+    """Return a fixed positive multiple of a positive smooth estimand, whose relative block variance stays.
+
+    Raises:
+        TypeError: ``estimand`` is of another kind, or of either sign, so that its block variance is absolute.
+    """
+    if not isinstance(estimand, Smooth) or not estimand.positive:
+        raise TypeError("only a positive smooth estimand keeps its relative variance in a multiple")
+    return replace(estimand, function=lambda mean: factor * estimand.function(mean))
+
+
 def ratio(over: int, under: int, power: float = 1.0) -> Smooth:
     """Return (m_over / m_under)^power of two positive block statistics; ½ for root-mean-square values."""
     return Smooth(lambda mean: (mean[over] / mean[under]) ** power, positive=True)

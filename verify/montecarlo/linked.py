@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from verify.montecarlo.components import Array, ComponentLaw
+    from verify.montecarlo.experiment import Settings
 
 Matrix = tuple[tuple[float, ...], ...]
 
@@ -32,6 +36,21 @@ class LinkedPairs:
     order = 3
 
     @property
+    def settings(self) -> Settings:
+        """What is drawn, as a cell records it."""
+        half = len(self.mixing) // 2
+        queries, keys = self.mixing[:half], self.mixing[half:]
+        same = queries == keys and self.means[:half] == self.means[half:]
+        cross = np.asarray(queries) @ np.asarray(keys).T * float(self.law.variance)
+        return (
+            ("d_k", half * self.groups),
+            ("components", self.law.name),
+            ("key", "the query itself") if same else ("Cov(q, k)", _written(cross)),
+            *((("means", _written(np.reshape(self.means, (2, half)))),) if any(self.means) else ()),
+            *((("scale", self.scale),) if self.scale != 1 else ()),
+        )
+
+    @property
     def coordinates(self) -> int:
         """Random components drawn for one block."""
         return self.pairs * self.groups * len(self.mixing[0])
@@ -48,12 +67,62 @@ class LinkedPairs:
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return (mean S, mean S²) of ``count`` blocks, shape (count, 2)."""
+        queries, keys = self.components(rng, count)
+        scores = self.scale * np.einsum("bgi,bgi->b", queries, keys)
+        scores = scores.reshape(count, self.pairs)
+        return np.stack([scores.mean(axis=1), (scores**2).mean(axis=1)], axis=1)
+
+    def components(self, rng: np.random.Generator, count: int) -> tuple[Array, Array]:
+        """Return the queries and keys of ``count`` blocks, both of shape (count·pairs, groups, r)."""
         fresh = self.law.draw(rng, (count * self.pairs, self.groups, len(self.mixing[0])))
         both = fresh @ np.asarray(self.mixing).T + np.asarray(self.means)
         half = len(self.mixing) // 2
-        scores = self.scale * np.einsum("bgi,bgi->b", both[..., :half], both[..., half:])
-        scores = scores.reshape(count, self.pairs)
-        return np.stack([scores.mean(axis=1), (scores**2).mean(axis=1)], axis=1)
+        return both[..., :half], both[..., half:]
+
+
+@dataclass(frozen=True)
+class LinkedComponents:
+    """Blocks are the components of linked queries and keys; statistics: their means and their products'.
+
+    First the means of the r query components of a group, then those of its r key components, then of all
+    r² products.
+    """
+
+    pairs: LinkedPairs
+
+    order = 3
+
+    @property
+    def settings(self) -> Settings:
+        """What is drawn, as a cell records it."""
+        return self.pairs.settings
+
+    @property
+    def coordinates(self) -> int:
+        """Random components drawn for one block."""
+        return self.pairs.coordinates
+
+    @property
+    def scores(self) -> int:
+        """Scores that one block holds."""
+        return self.pairs.scores
+
+    @property
+    def held(self) -> int:
+        """Numbers that are in memory at once while one block is drawn and reduced."""
+        return self.pairs.held
+
+    def places(self, query: int, key: int) -> tuple[int, int, int]:
+        """Return where the mean product of a query and a key component lies, and where their own means do."""
+        half = len(self.pairs.mixing) // 2
+        return 2 * half + query * half + key, query, half + key
+
+    def sample(self, rng: np.random.Generator, count: int) -> Array:
+        """Return the means of ``count`` blocks, shape (count, 2r + r²)."""
+        shape = (count, -1, len(self.pairs.mixing) // 2)
+        queries, keys = (one.reshape(shape) for one in self.pairs.components(rng, count))
+        products = np.einsum("bni,bnj->bij", queries, keys) / queries.shape[1]
+        return np.concatenate([queries.mean(axis=1), keys.mean(axis=1), products.reshape(count, -1)], axis=1)
 
 
 @dataclass(frozen=True)
@@ -70,6 +139,12 @@ class RowSpread:
     key: ComponentLaw
 
     order = 3
+
+    @property
+    def settings(self) -> Settings:
+        """What is drawn, as a cell records it."""
+        block = f"{self.queries}×{self.keys}"
+        return ("d_k", self.d), ("query", self.query.name), ("key", self.key.name), ("block", block)
 
     @property
     def coordinates(self) -> int:
@@ -108,9 +183,19 @@ class ProjectedTokens:
     d: int
     tokens: int
     law: ComponentLaw
-    variance: float
+    variance: Fraction
 
     order = 3
+
+    @property
+    def settings(self) -> Settings:
+        """What is drawn, as a cell records it."""
+        return (
+            ("d_k", self.d),
+            ("token width", self.width),
+            ("entries", self.law.name),
+            ("entry variance", str(self.variance)),
+        )
 
     @property
     def coordinates(self) -> int:
@@ -132,10 +217,16 @@ class ProjectedTokens:
         tokens = rng.normal(size=(count, self.tokens, self.width))
         tokens *= np.sqrt(self.width / np.sum(tokens**2, axis=2, keepdims=True))
         queries, keys = (
-            tokens @ (np.sqrt(self.variance) * self.law.draw(rng, (count, self.width, self.d)))
+            tokens @ (math.sqrt(self.variance) * self.law.draw(rng, (count, self.width, self.d)))
             for _ in range(2)
         )
         scores = queries @ keys.transpose(0, 2, 1)
         squares = np.einsum("bij,bij->b", scores, scores) - np.einsum("bii,bii->b", scores, scores)
         means: Array = squares / (self.scores * self.d)
         return means[:, None]
+
+
+def _written(matrix: Array) -> str:
+    """Return a matrix as text, its rows apart by semicolons; a single number bare."""
+    rows = [" ".join(f"{value:g}".replace("-", "−") for value in row) for row in matrix]
+    return rows[0] if matrix.size == 1 else f"[{'; '.join(rows)}]"

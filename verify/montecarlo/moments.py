@@ -11,6 +11,7 @@ from verify.montecarlo.estimands import Smooth
 
 if TYPE_CHECKING:
     from verify.montecarlo.components import Array, ComponentLaw
+    from verify.montecarlo.experiment import Settings
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,12 @@ class ScorePowers:
     powers: tuple[Literal[1, 2, 4], ...]
 
     order = 3
+
+    @property
+    def settings(self) -> Settings:
+        """What is drawn, as a cell records it."""
+        block = f"{self.side}×{self.side}"
+        return ("d_k", self.d), ("query", self.query.name), ("key", self.key.name), ("block", block)
 
     @property
     def coordinates(self) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from verify.montecarlo.components import Array, ComponentLaw
+    from verify.montecarlo.experiment import Settings
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,18 @@ class ScoreMatrices:
     correlation: float = 0.0
 
     order = 3
+
+    @property
+    def settings(self) -> Settings:
+        """What is drawn, as a cell records it."""
+        return (
+            ("d_k", self.d),
+            ("query", self.query.name),
+            ("key", self.key.name),
+            *((("scale", self.scale),) if self.scale != 1 else ()),
+            *((("correlation", self.correlation),) if self.correlation else ()),
+            ("block", f"{self.side}×{self.side}"),
+        )
 
     @property
     def coordinates(self) -> int:
@@ -78,6 +91,12 @@ class ScorePairs:
     order = 1
 
     @property
+    def settings(self) -> Settings:
+        """What is drawn, as a cell records it."""
+        where = ("points", len(self.grid)) if len(self.grid) > 1 else ("point", self.grid[0])
+        return ("d_k", self.d), ("query", self.query.name), ("key", self.key.name), where
+
+    @property
     def coordinates(self) -> int:
         """Random components drawn for one block."""
         return 2 * self.pairs * self.d
@@ -117,6 +136,11 @@ class SharedPairs:
     law: ComponentLaw
 
     order = 3
+
+    @property
+    def settings(self) -> Settings:
+        """What is drawn, as a cell records it."""
+        return ("d_k", self.d), ("vectors", self.vectors), ("components", self.law.name)
 
     @property
     def coordinates(self) -> int:

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sympy import IndexedBase, S, Sum, factorial2, sqrt
 
 from verify.claim import Claim, Findings
-from verify.designs import biased, prediction
+from verify.designs import biased, cell_of, prediction, scaled
 from verify.evidence import Assumption, Figure, Reference
-from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.estimands import component, variance
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
 from verify.montecarlo.linked import LinkedPairs
-from verify.pictures import against_dimension, curve, measured
+from verify.pictures import against_dimension, formula, measured
 from verify.symbolic.blocks import kurtosis
 from verify.symbolic.derivation import Definition, Derivation
 from verify.symbolic.expectation import Population, Var
-from verify.symbolic.predict import function
 from verify.symbolic.printing import Ordered
 from verify.symbolic.scores import d, index, mean_route, variance_route
+
+if TYPE_CHECKING:
+    from verify.montecarlo.blocks import Cell
 
 DIMENSIONS = (4, 16, 64)
 PAIRS = 32
@@ -45,11 +46,15 @@ def derive() -> Derivation:
     return Derivation(mean.start, mean.end, (mean,), lemmas=(spread,), definitions=(variance_of_score,))
 
 
-def _cell(n: int, scale: float = 1.0, name: str = "1") -> Cell:
-    settings = (("d_k", n), ("components", NORMAL.name), ("rho", float(RHO)), ("scale", name))
-    mixing = ((1.0, 0.0), (float(RHO), float(sqrt(1 - RHO**2))))
-    prefix = "" if scale == 1 else "over-root-" if name == r"$1/\sqrt{d_k}$" else "over-"
-    return Cell(f"{prefix}d{n}", settings, LinkedPairs(n, PAIRS, NORMAL, mixing, (0.0, 0.0), scale))
+SCALES: tuple[tuple[str, Any], ...] = (("", S.One), ("root-", 1 / sqrt(d)), ("over-", 1 / d))
+"""Prefixes of checks and the factors of their scores."""
+
+
+def _cell(n: int, prefix: str, scale: Any) -> Cell:
+    """Return the cell with k = q/2 + √3/2·e, written out: its correlation is one half."""
+    mixing = ((1.0, 0.0), (0.5, 0.75**0.5))
+    sampler = LinkedPairs(n, PAIRS, NORMAL, mixing, (0.0, 0.0), scaled(scale, n))
+    return cell_of(f"{prefix}d{n}", sampler, scale=scale)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
@@ -59,20 +64,16 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     checks: list[Quantity] = []
     for n in DIMENSIONS:
         block = float(spread.subs(d, n)) / PAIRS
-        cells = (
-            ("", _cell(n), 1),
-            ("root-", _cell(n, n**-0.5, r"$1/\sqrt{d_k}$"), sqrt(n)),
-            ("over-", _cell(n, 1 / n, "$1/d_k$"), n),
-        )
+        cells = [(prefix, _cell(n, prefix, scale), scale.subs(d, n)) for prefix, scale in SCALES]
         checks += [
             Quantity(
                 f"{name}mean-d{n}",
                 MEAN if not name else r"$\mathbb{E}[c\,q\cdot k]$",
                 cell,
-                component(0, block_variance=block / float(divisor) ** 2),
-                prediction(mean.subs(d, n) / divisor),
+                component(0, block_variance=block * float(factor) ** 2),
+                prediction(mean.subs(d, n) * factor),
             )
-            for name, cell, divisor in cells
+            for name, cell, factor in cells
         ]
         checks.append(
             Quantity(
@@ -112,13 +113,10 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     span = (float(DIMENSIONS[0]), float(DIMENSIONS[-1]))
     mean = derivation.result.subs(rho, RHO)
     layers = []
-    for name, text, divisor in (
-        ("", "unscaled", S.One),
-        ("root-", r"over $\sqrt{d_k}$", sqrt(d)),
-        ("over-", "over $d_k$", d),
-    ):
-        layers.append(curve(text, "truth", function((d,), mean / divisor), span))
-        layers.append(measured((findings.checks[f"{name}mean-d{n}"] for n in DIMENSIONS), ""))
+    words = ("unscaled", r"over $\sqrt{d_k}$", "over $d_k$")
+    for text, (prefix, scale) in zip(words, SCALES, strict=True):
+        layers.append(formula(text, "truth", mean * scale, span))
+        layers.append(measured((findings.checks[f"{prefix}mean-d{n}"] for n in DIMENSIONS), ""))
     return (
         against_dimension(
             "three-scales",

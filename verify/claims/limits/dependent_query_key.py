@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 from itertools import product
 from operator import mul
@@ -14,6 +15,7 @@ from sympy import (
     MatPow,
     Matrix,
     MatrixSymbol,
+    Rational,
     S,
     Sum,
     Symbol,
@@ -28,13 +30,12 @@ from sympy import (
 from sympy.matrices.expressions.matexpr import MatrixElement
 
 from verify.claim import Claim
-from verify.designs import biased, capped, prediction
+from verify.designs import biased, capped, cell_of, prediction
 from verify.evidence import Assumption, Reference
-from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
-from verify.montecarlo.estimands import component, variance
+from verify.montecarlo.estimands import component, covariance, variance
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
-from verify.montecarlo.linked import LinkedPairs
+from verify.montecarlo.linked import LinkedComponents, LinkedPairs
 from verify.symbolic.derivation import By, Definition, Derivation, Route, Step
 from verify.symbolic.expectation import DerivationError, E, Population, Var, evaluate
 from verify.symbolic.scores import d
@@ -225,35 +226,44 @@ def derive() -> Derivation:
     return Derivation(Var(PRODUCT), GENERAL, (route,), lemmas=(mean,), definitions=(of_score,))
 
 
-def _mixing() -> Matrix:
-    """Return L with q = z₁, k = Cᵀq + z₂, so that Cov(q, k) = C."""
-    identity, nothing = Matrix.eye(2), Matrix.zeros(2, 2)
-    return Matrix.vstack(Matrix.hstack(identity, nothing), Matrix.hstack(CROSS.T, identity))
+MIXING = (
+    (1.0, 0.0, 0.0, 0.0),
+    (0.0, 1.0, 0.0, 0.0),
+    (0.5, -1.0, 1.0, 0.0),
+    (2.0, 0.5, 0.0, 1.0),
+)
+"""What the sampler multiplies fresh numbers by, q = z₁ and k = Cᵀq + z₂, written out."""
 
+SPREAD_Q, SPREAD_K = Matrix.eye(2), Matrix([[Rational(9, 4), S.Half], [S.Half, Rational(21, 4)]])
+"""Both covariances of that, from CᵀC + 1 by hand; the prediction asks nothing of the sampler."""
 
-def _cell() -> Cell:
-    rows = tuple(tuple(map(float, row)) for row in _mixing().tolist())
-    means = tuple(map(float, (*MEAN_Q, *MEAN_K)))
-    settings = (
-        ("d_k", 2 * GROUPS),
-        ("components", "jointly normal"),
-        ("Cov(q, k)", "[½ 2; −1 ½] in groups of two"),
-    )
-    return Cell("asymmetric", settings, LinkedPairs(GROUPS, 32, NORMAL, rows, means))
+PAIRS = LinkedPairs(GROUPS, 32, NORMAL, MIXING, (1.0, -1.0, 0.5, 1.0))
 
 
 def _expected(expression: Any, cross: Any = CROSS) -> Any:
-    joint = _mixing() * _mixing().T
-    return GROUPS * _in_numbers(expression, joint[:2, :2], joint[2:, 2:], cross, MEAN_Q, MEAN_K)
+    return GROUPS * _in_numbers(expression, SPREAD_Q, SPREAD_K, cross, MEAN_Q, MEAN_K)
+
+
+def _covariance(name: str, row: int, column: int, expected: Any) -> Quantity:
+    """Return the comparison of one entry of C with the covariance of what is drawn."""
+    sampler = LinkedComponents(PAIRS)
+    return Quantity(
+        name,
+        rf"$\operatorname{{Cov}}(q_{row + 1}, k_{column + 1})$",
+        cell_of("components", sampler),
+        covariance(*sampler.places(row, column)),
+        prediction(expected),
+        Tolerance(2.0),
+    )
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure mean and variance of a strongly asymmetric example."""
-    cell, spread = _cell(), variance(0, 1)
+    cell, spread = cell_of("asymmetric", PAIRS), variance(0, 1)
     truth = _expected(derivation.result)
     mean = _expected(derivation.lemmas[0].end)
     checks = (
-        Quantity("variance", LABEL, cell, spread, prediction(truth), capped(3.0, tolerance)),
+        Quantity("variance", LABEL, cell, spread, prediction(truth), capped(2.0, tolerance)),
         Quantity(
             "mean",
             MEAN,
@@ -262,13 +272,17 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             prediction(mean),
             Tolerance(1.0, float(truth) ** 0.5, "the standard deviation"),
         ),
+        *(
+            _covariance(f"covariance-q{row + 1}-k{column + 1}", row, column, CROSS[row, column])
+            for row, column in product(range(2), repeat=2)
+        ),
     )
     independent = Trace(SIGMA_Q * SIGMA_K) + Trace(MU_Q.T * SIGMA_K * MU_Q) + Trace(MU_K.T * SIGMA_Q * MU_K)
     transposed = derivation.result.subs(Trace(C * C), Trace(C * C.T))
     with_means = derivation.result.subs(Trace(MU_Q.T * C.T * MU_K), Trace(MU_Q.T * C * MU_K))
     controls = tuple(
         Control(
-            what, Quantity(name, LABEL, cell, spread, prediction(value), capped(3.0, tolerance)), float(truth)
+            what, Quantity(name, LABEL, cell, spread, prediction(value), capped(2.0, tolerance)), float(truth)
         )
         for name, what, value in (
             ("as-if-independent", "the dependence does not matter", _expected(independent)),
@@ -284,7 +298,19 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             ),
         )
     )
-    return Experiment(checks, (*controls, biased(checks[0], tolerance)))
+    others = (
+        Control(
+            "the mean does not feel the dependence",
+            replace(checks[1], id="mean-as-if-independent", prediction=prediction(mean - GROUPS)),
+            truth=float(mean),
+        ),
+        Control(
+            r"$C$ is the covariance of the key with the query, the other way round",
+            _covariance("transposed", 0, 1, CROSS[1, 0]),
+            truth=float(CROSS[0, 1]),
+        ),
+    )
+    return Experiment(checks, (*controls, *others, biased(checks[0], tolerance)))
 
 
 CLAIM = Claim(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
-from sympy import Rational, S, Symbol, sqrt
+from sympy import S, Symbol, integrate, sqrt
 
 from verify.claim import Claim
-from verify.designs import biased, capped, fact, prediction
+from verify.designs import biased, capped, cell_of, fact, prediction
 from verify.evidence import Assumption, Fact, Reference
-from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL, UNIFORM
 from verify.montecarlo.estimands import component
 from verify.montecarlo.experiment import Control, Experiment, Quantity
@@ -20,6 +21,9 @@ from verify.symbolic.expectation import E, Population, Var, evaluate
 from verify.symbolic.printing import Ordered
 from verify.symbolic.scores import CENTRED, d, score, sigma_k, sigma_q
 
+if TYPE_CHECKING:
+    from verify.montecarlo.blocks import Cell
+
 WIDTH, HEAD = 128, 32
 LABEL = r"$\mathbb{E}[(q\cdot k)^2/d_k]$"
 SQUARE = component(0, positive=True)
@@ -28,14 +32,54 @@ D = Ordered("D", "D", integer=True, positive=True)
 v = Ordered("v", "v", positive=True)
 """Width of a token and variance of the entries of a projection."""
 
-INITIALISATIONS: dict[str, tuple[str, Any]] = {
-    "fused-xavier": ("Xavier, one matrix for all heads", 2 / (D + D)),
-    "per-head-xavier": ("Xavier, one matrix a head", 2 / (D + d)),
-    "packed-xavier": ("Xavier, queries, keys and values in one matrix", 2 / (D + 3 * D)),
-    "he": ("He", 2 / D),
-    "linear-default": ("uniform on ±1/√D, a common default of linear layers", Rational(1, 3) / D),
+OUTPUTS = {
+    D: "one matrix for all heads",
+    d: "one matrix a head",
+    3 * D: "queries, keys and values in one matrix",
 }
-"""Variance of an entry, from the numbers of inputs and outputs that the initialisation counts."""
+"""What a matrix with so many outputs is for."""
+
+
+@dataclass(frozen=True)
+class Xavier:
+    """Entries of variance 2/(inputs + outputs), by the outputs that are counted."""
+
+    outputs: Any
+
+    @property
+    def variance(self) -> Any:
+        """The variance of an entry."""
+        return 2 / (D + self.outputs)
+
+    @property
+    def words(self) -> str:
+        """The initialisation in words."""
+        return f"Xavier, {OUTPUTS[self.outputs]}"
+
+
+@dataclass(frozen=True)
+class ByInputs:
+    """Entries of a variance that counts the inputs alone."""
+
+    words: str
+    share: Any
+
+    @property
+    def variance(self) -> Any:
+        """The variance of an entry."""
+        return self.share / D
+
+
+HE = ByInputs("He", S(2))
+LINEAR = ByInputs("uniform on ±1/√D, a common default of linear layers", integrate(v**2, (v, -1, 1)) / 2)
+INITIALISATIONS: dict[str, tuple[Xavier | ByInputs, Fraction]] = {
+    "fused-xavier": (Xavier(D), Fraction(2, 128 + 128)),
+    "per-head-xavier": (Xavier(d), Fraction(2, 128 + 32)),
+    "packed-xavier": (Xavier(3 * D), Fraction(2, 128 + 3 * 128)),
+    "he": (HE, Fraction(2, 128)),
+    "linear-default": (LINEAR, Fraction(1, 3 * 128)),
+}
+"""Each initialisation, which predicts; and the variance of the entries that are drawn, written out."""
 
 
 def _projects_to(before: Any, after: Any) -> bool:
@@ -74,14 +118,13 @@ def derive() -> Derivation:
 
 
 def _expected(derivation: Derivation, name: str) -> Any:
-    return derivation.result.subs(v, INITIALISATIONS[name][1]).subs({D: WIDTH, d: HEAD})
+    return derivation.result.subs(v, INITIALISATIONS[name][0].variance).subs({D: WIDTH, d: HEAD})
 
 
 def _cell(name: str) -> Cell:
-    words, entry = INITIALISATIONS[name]
-    law = NORMAL if name == "he" else UNIFORM
-    settings = (("d_k", HEAD), ("token width", WIDTH), ("initialisation", words), ("entries", law.name))
-    return Cell(name, settings, ProjectedTokens(WIDTH, HEAD, 16, law, float(entry.subs({D: WIDTH, d: HEAD}))))
+    one, entry = INITIALISATIONS[name]
+    law = NORMAL if one is HE else UNIFORM
+    return cell_of(name, ProjectedTokens(WIDTH, HEAD, 16, law, entry), initialisation=one.words)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
@@ -100,7 +143,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     default = checks[-1]
     controls = tuple(
         Control(
-            f"after scaling the variance is 1, with the initialisation {INITIALISATIONS[name][0]}",
+            f"after scaling the variance is 1, with the initialisation {INITIALISATIONS[name][0].words}",
             Quantity(f"{name}-is-one", LABEL, _cell(name), SQUARE, prediction(S.One)),
             truth=float(_expected(derivation, name)),
         )
@@ -112,8 +155,8 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 def facts(derivation: Derivation) -> tuple[Fact, ...]:
     """Return the variance that each initialisation gives where tokens are four times as wide as heads."""
     return tuple(
-        fact(f"{name}-variance", f"scaled variance, {words}", _expected(derivation, name))
-        for name, (words, _) in INITIALISATIONS.items()
+        fact(f"{name}-variance", f"scaled variance, {one.words}", _expected(derivation, name))
+        for name, (one, _) in INITIALISATIONS.items()
     )
 
 

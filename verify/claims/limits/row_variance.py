@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sympy import IndexedBase, Sum, Symbol, exp, simplify, sqrt
+from sympy import IndexedBase, Rational, S, Sum, Symbol, exp, simplify, sqrt
 
 from verify.claim import Claim, Findings
 from verify.conditions import FINITE_VARIANCE, INDEPENDENT
-from verify.designs import biased, exactly, prediction
+from verify.designs import biased, cell_of, prediction
 from verify.evidence import Assumption, Figure
-from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL, UNIT_INTERVAL, ComponentLaw
-from verify.montecarlo.estimands import Smooth, component
+from verify.montecarlo.estimands import component
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
 from verify.montecarlo.linked import RowSpread
-from verify.pictures import against_dimension, curve, measured
+from verify.pictures import against_dimension, formula, measured
 from verify.symbolic.blocks import row_variance
 from verify.symbolic.derivation import Definition, Derivation, Identity, Route, Step
 from verify.symbolic.expansion import Evaluation, Expansion
 from verify.symbolic.expectation import E, Population, Var, by_component, by_index, by_moments, evaluate
-from verify.symbolic.predict import function
 from verify.symbolic.printing import Ordered
 from verify.symbolic.scores import GENERAL, d, index, k, mu_k, mu_q, q, score, sigma_k, sigma_q
 from verify.symbolic.softmax import WrittenOut, j, n, p, s
+
+if TYPE_CHECKING:
+    from verify.montecarlo.blocks import Cell
+    from verify.montecarlo.estimands import Smooth
 
 DIMENSIONS = (1, 8, 64, 256)
 LABEL = "mean variance of the scores within a row"
@@ -88,26 +90,27 @@ def derive() -> Derivation:
     return Derivation(start, result, (route,), lemmas=(total, shift), definitions=definitions)
 
 
-def _at(expression: Any, query: ComponentLaw, key: ComponentLaw) -> Any:
-    of_laws = {
-        mu_q: exactly(query.mean),
-        mu_k: exactly(key.mean),
-        sigma_q: sqrt(exactly(query.variance)),
-        sigma_k: sqrt(exactly(key.variance)),
-    }
-    return simplify(expression.subs(of_laws))
+Moments = tuple[Any, Any]
+"""Mean and variance of a component, written out: a prediction asks nothing of the law that is drawn."""
+
+OF_UNIFORM: Moments = (Rational(1, 2), Rational(1, 12))
+OF_NORMAL: Moments = (S(0), S(1))
+
+
+def _at(expression: Any, moments: Moments) -> Any:
+    """Return ``expression`` for components of this mean and variance, in queries and keys."""
+    mean, spread = moments
+    given = {mu_q: mean, mu_k: mean, sigma_q: sqrt(spread), sigma_k: sqrt(spread)}
+    return simplify(expression.subs(given))
 
 
 def _cell(dimension: int, law: ComponentLaw, prefix: str) -> Cell:
-    settings = (
-        ("d_k", dimension), ("query", law.name), ("key", law.name), ("block", f"{QUERIES}×{KEYS}"),
-    )  # fmt: skip
-    return Cell(f"{prefix}d{dimension}", settings, RowSpread(dimension, QUERIES, KEYS, law, law))
+    return cell_of(f"{prefix}d{dimension}", RowSpread(dimension, QUERIES, KEYS, law, law))
 
 
 def _spread(dimension: int, law: ComponentLaw, expected: Any) -> Smooth:
     """Return the mean row variance as an estimand, with its derived block variance."""
-    moments = (law.mean, *law.moved(-law.mean, 1).moments(4)[2:])
+    moments = (law.mean, *law.central_moments(4)[2:])
     absolute = row_variance(dimension, QUERIES, KEYS, moments, moments)
     return component(0, block_variance=absolute / float(expected) ** 2, positive=True)
 
@@ -115,8 +118,8 @@ def _spread(dimension: int, law: ComponentLaw, expected: Any) -> Smooth:
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the variance within rows for components with and without a mean."""
     checks = []
-    for prefix, law in (("uniform-", UNIT_INTERVAL), ("normal-", NORMAL)):
-        expected = _at(derivation.result, law, law)
+    for prefix, law, of_law in (("uniform-", UNIT_INTERVAL, OF_UNIFORM), ("normal-", NORMAL, OF_NORMAL)):
+        expected = _at(derivation.result, of_law)
         checks += [
             Quantity(
                 f"{prefix}row-d{one}",
@@ -129,9 +132,9 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             for one in DIMENSIONS
         ]
     at64 = checks[DIMENSIONS.index(64)]
-    total = _at(evaluate(Var(score), GENERAL), UNIT_INTERVAL, UNIT_INTERVAL).subs(d, 64)
-    row = _at(derivation.result, UNIT_INTERVAL, UNIT_INTERVAL).subs(d, 64)
-    spread = exactly(UNIT_INTERVAL.variance) ** 2 * 64
+    total = _at(evaluate(Var(score), GENERAL), OF_UNIFORM).subs(d, 64)
+    row = _at(derivation.result, OF_UNIFORM).subs(d, 64)
+    spread = OF_UNIFORM[1] ** 2 * 64
     controls = (
         Control(
             r"rows vary as much as all scores together: $7d_k/144$ for $U(0, 1)$",
@@ -151,8 +154,8 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw the row variance of uniform components below the total one."""
     span = (DIMENSIONS[0], DIMENSIONS[-1])
-    row = _at(derivation.result, UNIT_INTERVAL, UNIT_INTERVAL)
-    total = _at(evaluate(Var(score), GENERAL), UNIT_INTERVAL, UNIT_INTERVAL)
+    row = _at(derivation.result, OF_UNIFORM)
+    total = _at(evaluate(Var(score), GENERAL), OF_UNIFORM)
     return (
         against_dimension(
             "rows-and-total",
@@ -161,8 +164,8 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
             "total variance of 7 d over 144.",
             "variance of the scores",
             (
-                curve("within a row: $d_k/36$", "truth", function((d,), row), span),
-                curve("total: $7d_k/144$", "control", function((d,), total), span),
+                formula("within a row", "truth", row, span),
+                formula("total", "control", total, span),
                 measured((findings.checks[f"uniform-row-d{one}"] for one in DIMENSIONS), "measured"),
             ),
         ),

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sympy import IndexedBase, S, Sum, Symbol, factorial2, sqrt
 
 from verify.claim import Claim, Findings
-from verify.designs import biased, prediction
+from verify.designs import biased, cell_of, prediction
 from verify.evidence import Assumption, Figure
-from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL, UNIFORM, ComponentLaw
 from verify.montecarlo.estimands import Smooth, component, variance
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
 from verify.montecarlo.linked import LinkedPairs
-from verify.pictures import against_dimension, curve, measured
+from verify.pictures import against_dimension, formula, measured
 from verify.symbolic.blocks import kurtosis
 from verify.symbolic.derivation import Definition, Derivation
 from verify.symbolic.expectation import E, Population, Var
-from verify.symbolic.predict import function
 from verify.symbolic.scores import d, index, mean_route, variance_route
+
+if TYPE_CHECKING:
+    from verify.montecarlo.blocks import Cell
 
 DIMENSIONS = (1, 8, 64, 128)
 PAIRS = 32
@@ -53,8 +54,8 @@ def derive() -> Derivation:
 
 
 def _cell(n: int, law: ComponentLaw = NORMAL, prefix: str = "") -> Cell:
-    settings = (("d_k", n), ("components", law.name), ("scores", "of vectors with themselves"))
-    return Cell(f"{prefix}d{n}", settings, LinkedPairs(n, PAIRS, law, ((1.0,), (1.0,)), (0.0, 0.0)))
+    """Return the cell whose keys are the queries themselves."""
+    return cell_of(f"{prefix}d{n}", LinkedPairs(n, PAIRS, law, ((1.0,), (1.0,)), (0.0, 0.0)))
 
 
 def _spread(n: int, law: ComponentLaw) -> Smooth:
@@ -74,6 +75,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             cells[n],
             component(0, block_variance=float(spread.subs(d, n)) / PAIRS),
             prediction(mean.subs(d, n)),
+            Tolerance(1.5, float(spread.subs(d, n)) ** 0.5, "the standard deviation"),
         )
         for n in DIMENSIONS
     )
@@ -102,7 +104,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
                 cells[64],
                 means[at].estimand,
                 prediction(S.Zero),
-                Tolerance(1.0, 8.0, r"$\sqrt{d_k}$"),
+                means[at].tolerance,
             ),
             truth=float(mean.subs(d, 64)),
         ),
@@ -135,8 +137,8 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
             "deviations of scores with independent keys grow only like its root and stay below from nine on.",
             r"score",
             (
-                curve("with itself: $d_k$", "truth", function((d,), mean), span),
-                curve(r"with others: $3\sqrt{d_k}$", "other", function((d,), 3 * sqrt(d)), span),
+                formula("with itself", "truth", mean, span),
+                formula("with others", "other", 3 * sqrt(d), span),
                 measured((findings.checks[f"mean-d{n}"] for n in DIMENSIONS), "measured"),
             ),
         ),

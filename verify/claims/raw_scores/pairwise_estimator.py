@@ -17,7 +17,6 @@ from sympy import (
     Sum,
     Symbol,
     binomial,
-    diff,
     expand,
     factor,
     simplify,
@@ -26,14 +25,13 @@ from sympy import (
 )
 
 from verify.claim import Claim, Findings
-from verify.designs import exactly, fact, fits, linear_law, prediction
+from verify.designs import EVEN, biased, cell_of, exactly, fact, fits, linear_law, prediction, wrong_fits
 from verify.evidence import Assumption, Fact, Figure, Reference
-from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import UNIT_INTERVAL
 from verify.montecarlo.estimands import Smooth, variance
 from verify.montecarlo.experiment import Control, Exact, Experiment, Quantity, Tolerance
 from verify.montecarlo.scores import SharedPairs
-from verify.pictures import against_dimension, curve, measured
+from verify.pictures import against_dimension, formula, measured
 from verify.symbolic.derivation import By, Derivation, Identity, Route, Step
 from verify.symbolic.expansion import Expansion, degree_bound, expanded
 from verify.symbolic.expectation import (
@@ -51,6 +49,9 @@ from verify.symbolic.scores import d, index
 VECTORS = 100
 DIMENSIONS = (1, 2, 8, 32, 128, 512)
 BIAS_DIMENSIONS = (1, 8, 32)
+COARSE = Tolerance(2.0)
+"""For the most dimensions, where a block takes most draws."""
+
 LABEL = r"$\mathbb{E}[\hat V]$"
 BIAS = r"$\operatorname{Var}(q\cdot k) - \mathbb{E}[\hat V]$"
 
@@ -177,20 +178,20 @@ EXPECTED = Smooth(lambda mean: mean[0] - mean[1], positive=True)
 """The mean of the plain variance over all pairs; the block's statistics are mean S², (mean S)², mean S."""
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # same blocks for all
+def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Repeat the experiment of 100 shared vectors many times; its bias is the variance of the pairs' mean."""
     law = _for_uniform(derivation.result)
     shortfall = simplify(_true_variance() - law)
-    cells = {
-        n: Cell(
-            f"d{n}",
-            (("d_k", n), ("vectors", VECTORS), ("components", UNIT_INTERVAL.name)),
-            SharedPairs(n, VECTORS, UNIT_INTERVAL),
-        )
-        for n in DIMENSIONS
-    }
+    cells = {n: cell_of(f"d{n}", SharedPairs(n, VECTORS, UNIT_INTERVAL)) for n in DIMENSIONS}
     expected = tuple(
-        Quantity(f"expected-d{n}", LABEL, cells[n], EXPECTED, prediction(law.subs(d, n)), Tolerance(2.0))
+        Quantity(
+            f"expected-d{n}",
+            LABEL,
+            cells[n],
+            EXPECTED,
+            prediction(law.subs(d, n)),
+            COARSE if n == DIMENSIONS[-1] else EVEN,
+        )
         for n in DIMENSIONS
     )
     biases = tuple(
@@ -204,12 +205,14 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa:
         )
         for n in BIAS_DIMENSIONS
     )
-    wanted = tuple(
-        replace(one, tolerance=replace(one.tolerance, factor=2 * one.tolerance.factor))
-        for one in linear_law(law, (DIMENSIONS[0], DIMENSIONS[-1]))
+    lines = fits(expected, DIMENSIONS, LABEL, linear_law(law, (DIMENSIONS[0], DIMENSIONS[-1])))
+    controls = (
+        _unbiased(biases[-1]),
+        biased(expected[0], tolerance),
+        *_printed_code(),
+        *wrong_fits(lines, tolerance),
     )
-    lines = fits(expected, DIMENSIONS, LABEL, wanted)
-    return Experiment((*biases, *expected, *lines), (_unbiased(biases[-1]), *_printed_code()))
+    return Experiment((*biases, *expected, *lines), controls)
 
 
 def _unbiased(bias: Quantity) -> Control:
@@ -276,7 +279,6 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
 def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw the estimator's mean against the dimension, on the derived line."""
     span = (DIMENSIONS[0], DIMENSIONS[-1])
-    slope = float(diff(_for_uniform(derivation.result), d))
     return (
         against_dimension(
             "pairwise-line",
@@ -285,7 +287,7 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
             "dimension from one to 512 dimensions, without curvature.",
             "mean variance over all pairs",
             (
-                curve("derived line", "truth", lambda n: slope * n, span),
+                formula("derived", "truth", _for_uniform(derivation.result), span),
                 measured((findings.checks[f"expected-d{n}"] for n in DIMENSIONS), "measured"),
             ),
         ),

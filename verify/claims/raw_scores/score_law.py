@@ -23,9 +23,8 @@ from sympy import (
 
 from verify.claim import Claim, Findings
 from verify.conditions import INDEPENDENT, NORMAL_COMPONENTS
-from verify.designs import prediction
+from verify.designs import cell_of, prediction
 from verify.evidence import Axis, Figure, Layer, Reference
-from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL, Array
 from verify.montecarlo.distribution_free import DistanceToLaw
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
@@ -40,6 +39,8 @@ from verify.symbolic.scores import d
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from verify.montecarlo.blocks import Cell
 
 DIMENSIONS = (1, 2, 4, 16, 64)
 GRID = 256
@@ -124,16 +125,15 @@ def _equally_probable(density: Callable[[float], float], dimension: int) -> Arra
 
 def _cell(dimension: int, positive: Array) -> Cell:
     grid = np.concatenate([-positive[::-1], [0.0], positive])
-    settings = (("d_k", dimension), ("query", NORMAL.name), ("key", NORMAL.name), ("points", len(grid)))
     sampler = ScorePairs(dimension, 64, NORMAL, NORMAL, tuple(float(v) for v in grid))
-    return Cell(f"pairs-d{dimension}", settings, sampler)
+    return cell_of(f"pairs-d{dimension}", sampler)
 
 
 def _both_sides(upper: Array) -> tuple[float, ...]:
     return tuple(float(v) for v in np.concatenate([1 - upper[::-1], [0.5], upper]))
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # one for all d
+def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Compare the distribution of independent scores with the integral of the derived density."""
     checks, laws = [], {}
     for n in DIMENSIONS:
@@ -147,6 +147,10 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa:
     normal = DistanceToLaw(_both_sides(stats.norm.cdf(laws[1][0])))
     of_three = function((x,), derivation.result.subs(d, 3), "scipy")
     other = DistanceToLaw(_both_sides(distribution(of_three, laws[2][0])))
+    last = DIMENSIONS[-1]
+    stretch = 1 + 5 * tolerance
+    of_last = function((x,), derivation.result.subs(d, last), "scipy")
+    stretched = DistanceToLaw(_both_sides(distribution(of_last, laws[last][0] / stretch)))
     controls = (
         Control(
             "a score of one dimension is normal, with variance 1",
@@ -155,6 +159,10 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa:
         Control(
             "a score of two dimensions has the law of three",
             Quantity("next-dimension", LABEL, two.cell, other, prediction(S.Zero), ONE),
+        ),
+        Control(
+            f"scores of {last} dimensions are larger by {stretch - 1:.0%}",
+            Quantity("stretched", LABEL, checks[-1].cell, stretched, prediction(S.Zero), ONE),
         ),
     )
     return Experiment(tuple(checks), controls)

@@ -4,16 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Abs, S, Sum, Symbol, exp, expand, gamma, gammasimp, integrate, oo, pi, simplify, sqrt
+from sympy import (
+    Abs,
+    Rational,
+    S,
+    Sum,
+    Symbol,
+    exp,
+    expand,
+    gamma,
+    gammasimp,
+    integrate,
+    oo,
+    pi,
+    simplify,
+    sqrt,
+)
 
 from verify.claim import Claim, Findings
 from verify.conditions import INDEPENDENT, NORMAL_COMPONENTS
-from verify.designs import biased, prediction
+from verify.designs import biased, cell_of, prediction
 from verify.evidence import Figure, Reference
-from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.estimands import component
-from verify.montecarlo.experiment import Control, Exact, Experiment, Quantity
+from verify.montecarlo.experiment import Control, Exact, Experiment, Quantity, Relation
 from verify.montecarlo.moments import ScorePowers
 from verify.pictures import against_dimension, curve, measured
 from verify.symbolic.derivation import By, Definition, Derivation, Route, Step
@@ -24,6 +38,9 @@ from verify.symbolic.scores import STANDARD, d, index, q, score
 
 DIMENSIONS = (1, 2, 8, 64, 512)
 LABEL = r"$\mathbb{E}|q\cdot k|$"
+BOUNDED = 64
+"""The dimension in which both bounds are compared."""
+
 LENGTH = Symbol(r"\lVert q\rVert", positive=True)
 EXACT = 2 * gamma((d + 1) / 2) / (sqrt(pi) * gamma(d / 2))
 ASYMPTOTE = sqrt(2 * d / pi)
@@ -154,31 +171,32 @@ def derive() -> Derivation:
 
 def _check(n: int, name: str, expected: Any) -> Quantity:
     side = 8 if n < 8 else 32
-    cell = Cell(
-        f"d{n}",
-        (("d_k", n), ("query", NORMAL.name), ("key", NORMAL.name), ("block", f"{side}×{side}")),
-        ScorePowers(n, side, NORMAL, NORMAL, (1,)),
-    )
+    cell = cell_of(f"d{n}", ScorePowers(n, side, NORMAL, NORMAL, (1,)))
     return Quantity(name, LABEL, cell, MEAN_SIZE, prediction(expected))
+
+
+def _size(derivation: Derivation, n: int) -> float:
+    """Return the derived mean size in ``n`` dimensions."""
+    return float(derivation.result.subs(d, n))
+
+
+def _bound(derivation: Derivation, name: str, relation: Relation, bound: Any) -> Exact:
+    """Return the comparison of the mean size at 64 dimensions with a bound, an expression in d."""
+    size = _size(derivation, BOUNDED)
+    expected = prediction(bound.subs(d, BOUNDED))
+    return Exact(name, LABEL, (("d_k", BOUNDED),), expected, size, relation=relation, code=_size)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the mean size over the dimensions, and hold it against its bounds at 64."""
     result = derivation.result
     checks = tuple(_check(n, f"magnitude-d{n}", result.subs(d, n)) for n in DIMENSIONS)
-    at64 = dict(zip(DIMENSIONS, checks, strict=True))[64]
+    at64 = dict(zip(DIMENSIONS, checks, strict=True))[BOUNDED]
     truth = at64.prediction.value
-    settings = (("d_k", 64),)
+    least = ASYMPTOTE * sqrt(d / (d + 1))
     bounds = (
-        Exact("upper-bound", LABEL, settings, prediction(ASYMPTOTE.subs(d, 64)), truth, relation="≤"),
-        Exact(
-            "lower-bound",
-            LABEL,
-            settings,
-            prediction((ASYMPTOTE * sqrt(d / (d + 1))).subs(d, 64)),
-            truth,
-            relation="≥",
-        ),
+        _bound(derivation, "upper-bound", "≤", ASYMPTOTE),
+        _bound(derivation, "lower-bound", "≥", least),
     )
     controls = (
         Control(
@@ -192,6 +210,14 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             truth,
         ),
         biased(at64, tolerance),
+        Control(
+            "the upper bound holds with 1% less",
+            _bound(derivation, "upper-bound-lower", "≤", ASYMPTOTE * Rational(99, 100)),
+        ),
+        Control(
+            "the lower bound holds with 1% more",
+            _bound(derivation, "lower-bound-higher", "≥", least * Rational(101, 100)),
+        ),
     )
     return Experiment((*checks, *bounds), controls)
 

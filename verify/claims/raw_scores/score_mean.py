@@ -30,7 +30,7 @@ def derive() -> Derivation:
 
 
 def _scale(n: int) -> Tolerance:
-    return Tolerance(1.0, math.sqrt(n), r"$\sqrt{d_k}$")
+    return Tolerance(0.5, math.sqrt(n), r"$\sqrt{d_k}$")
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
@@ -42,19 +42,14 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         )
         for c in cells
     )
-    half = Fraction(1, 2)
-    shifted = score_cell(
-        8,
-        NORMAL.moved(half, 1, "normal, mean ½"),
-        NORMAL.moved(half, 1, "normal, mean ½"),
-        tolerance,
-        prefix="shifted-",
-    )
+    off_centre = NORMAL.moved(Fraction(1, 2), 1)
+    shifted = score_cell(8, off_centre, off_centre, tolerance, prefix="shifted-")
     controls = (
         biased(points[DIMENSIONS.index(64)], tolerance),
         Control(
             "the mean is 0 also for components that are not centred",
             Quantity("shifted-mean", LABEL, shifted.cell, shifted.mean, prediction(S.Zero), _scale(8)),
+            truth=8 * 0.5**2,
         ),
     )
     return Experiment(points, controls)

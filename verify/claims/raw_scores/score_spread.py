@@ -30,9 +30,8 @@ from sympy import (
 
 from verify.claim import Claim, Findings
 from verify.conditions import INDEPENDENT
-from verify.designs import biased, capped, exactly, prediction
+from verify.designs import biased, capped, cell_of, exactly, prediction
 from verify.evidence import Assumption, Axis, Figure, Layer
-from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL, UNIT_INTERVAL, ComponentLaw
 from verify.montecarlo.distribution_free import Quantile
 from verify.montecarlo.experiment import Allowance, Control, Exact, Experiment, Prediction, Quantity
@@ -198,23 +197,23 @@ def _quantity(
     mean = n * float(law.mean) ** 2
     steps = np.linspace(1.0, 2.4, 141) * spread
     sampler = ScorePairs(n, 64 if n < 1000 else 16, law, law, tuple(float(mean + step) for step in steps))
-    settings = (("d_k", n), ("components", law.name))
-    cell = Cell(f"{'uniform' if law is UNIT_INTERVAL else 'normal'}-d{n}", settings, sampler)
+    cell = cell_of(f"{'uniform' if law is UNIT_INTERVAL else 'normal'}-d{n}", sampler)
     estimand = Quantile(tuple(map(float, steps)), level=LEVEL)
-    band = capped(5.0, tolerance)
+    band = capped(3.0, tolerance)
     return Quantity(name, LABEL, cell, estimand, Prediction(expected, f"{expected:.5g}"), band)
 
 
-def _in_deviations(derivation: Derivation, law: ComponentLaw, n: int, found: float) -> Exact:
+def _in_deviations(derivation: Derivation, law: ComponentLaw, n: int, name: str) -> Exact:
     """Return the comparison with the normal law, whose point moves out exactly like the deviation."""
-    name = "uniform" if law is UNIT_INTERVAL else "normal"
+    point = _uniform_point if law is UNIT_INTERVAL else _normal_point
     return Exact(
-        f"{name}-deviations-d{n}",
+        name,
         IN_DEVIATIONS,
         (("d_k", n), ("components", law.name)),
         prediction(derivation.lemmas[1].end),
-        found / _deviation(derivation, law, n),
+        point(n) / _deviation(derivation, law, n),
         allowance=Allowance(0.01, "the distance from the limit of high dimension"),
+        code=point,
     )
 
 
@@ -245,11 +244,19 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             quantity(UNIT_INTERVAL, 1000, "tenfold-width", 10 * _uniform_point(100)),
             truth=_uniform_point(1000),
         ),
+        Control(
+            "normal components: in standard deviations the point is at its limit already at 2 dimensions",
+            _in_deviations(derivation, NORMAL, 2, "normal-limit-at-2"),
+        ),
+        Control(
+            "uniform components: in standard deviations the point is at its limit already at 3 dimensions",
+            _in_deviations(derivation, UNIT_INTERVAL, 3, "uniform-limit-at-3"),
+        ),
         biased(checks[1], tolerance),
     )
     deviations = (
-        _in_deviations(derivation, NORMAL, 100, hundred),
-        _in_deviations(derivation, UNIT_INTERVAL, 1000, _uniform_point(1000)),
+        _in_deviations(derivation, NORMAL, 100, "normal-deviations-d100"),
+        _in_deviations(derivation, UNIT_INTERVAL, 1000, "uniform-deviations-d1000"),
     )
     return Experiment((*checks, *deviations), controls)
 

@@ -8,18 +8,26 @@ from sympy import O, S, diff, series, simplify
 
 from verify.claim import Claim, Findings
 from verify.conditions import STANDARD_COMPONENTS, VASWANI
-from verify.designs import biased, fact, fits, linear_law, prediction, score_cell, variances
+from verify.designs import (
+    biased,
+    cell_of,
+    fact,
+    fits,
+    linear_law,
+    prediction,
+    score_cell,
+    variances,
+    wrong_fits,
+)
 from verify.evidence import Fact, Figure
-from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.estimands import variance
 from verify.montecarlo.experiment import Control, Experiment, Quantity
 from verify.montecarlo.scores import ScoreMatrices
-from verify.pictures import against_dimension, curve, measured
+from verify.pictures import against_dimension, formula, measured
 from verify.symbolic.characteristic import DEFINITION, OF_SCORE, START, STEPS, t
 from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.expectation import Var, evaluate
-from verify.symbolic.predict import function
 from verify.symbolic.scores import STANDARD, d, one_product, score, variance_route
 
 DIMENSIONS = (1, 2, 3, 8, 64, 100, 512, 1000, 1024)
@@ -52,11 +60,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     points = variances(cells, LABEL, lambda n: derivation.result.subs(d, n))
     lines = fits(points, DIMENSIONS, LABEL, linear_law(derivation.result, (DIMENSIONS[0], DIMENSIONS[-1])))
     at64 = cells[DIMENSIONS.index(64)]
-    correlated = Cell(
-        "correlated-d8",
-        (("d_k", 8), ("query", "normal, ρ = 0.5"), ("key", "normal, ρ = 0.5"), ("block", "64×64")),
-        ScoreMatrices(8, 64, NORMAL, NORMAL, correlation=0.5),
-    )
+    correlated = cell_of("correlated-d8", ScoreMatrices(8, 64, NORMAL, NORMAL, correlation=0.5))
     controls = (
         Control(
             "the variance is $d_k^2$, as when one and the same product is added $d_k$ times",
@@ -68,6 +72,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             r"the variance is $d_k$ also when the components of a vector are correlated ($\rho = 0.5$)",
             Quantity("correlated-components", LABEL, correlated, variance(0, 1), prediction(S(8))),
         ),
+        *wrong_fits(lines, tolerance),
     )
     return Experiment((*points, *lines), controls)
 
@@ -93,8 +98,8 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
             "the curve d squared, a wrong version, leaves them at once.",
             r"variance of $q\cdot k$",
             (
-                curve("derived: $d_k$", "truth", function((d,), derivation.result), span),
-                curve("wrong: $d_k^2$", "control", lambda n: n**2, (span[0], 100.0)),
+                formula("derived", "truth", derivation.result, span),
+                formula("wrong", "control", d**2, (span[0], 100.0)),
                 measured((findings.checks[f"variance-d{n}"] for n in DIMENSIONS), "measured"),
             ),
         ),

@@ -13,6 +13,7 @@ from verify.conditions import STANDARD_COMPONENTS
 from verify.designs import (
     biased,
     capped,
+    cell_of,
     exactly,
     exponent,
     fits,
@@ -20,16 +21,15 @@ from verify.designs import (
     prediction,
     score_cell,
     variances,
+    wrong_fits,
 )
 from verify.evidence import Axis, Figure
-from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import LAPLACE, NORMAL, RADEMACHER, STANDARD_LAWS, UNIFORM, ComponentLaw
 from verify.montecarlo.experiment import Control, Experiment, Quantity
 from verify.montecarlo.moments import ScorePowers, kurtosis
-from verify.pictures import against_dimension, curve, measured
+from verify.pictures import against_dimension, formula, measured
 from verify.symbolic.derivation import Definition, Derivation
 from verify.symbolic.expectation import E, Population, Var
-from verify.symbolic.predict import function
 from verify.symbolic.scores import STANDARD, d, k, kurtosis_route, q, score, variance_route
 
 if TYPE_CHECKING:
@@ -60,20 +60,45 @@ def _slug(law: ComponentLaw) -> str:
     return law.name.split()[-1].replace("(", "").replace(")", "").lower()
 
 
-def _kurtosis(derivation: Derivation, law: ComponentLaw) -> Any:
-    of_law = {kappa_q: exactly(law.kurtosis), kappa_k: exactly(law.kurtosis), d: EIGHT}
-    return derivation.lemmas[0].end.subs(of_law)
+def _kurtosis(derivation: Derivation, query: ComponentLaw, key: ComponentLaw) -> Any:
+    of_laws = {kappa_q: exactly(query.kurtosis), kappa_k: exactly(key.kurtosis), d: EIGHT}
+    return derivation.lemmas[0].end.subs(of_laws)
 
 
-def _kurtosis_check(law: ComponentLaw, expected: Any, name: str, tolerance: float) -> Quantity:
-    cell = Cell(
-        f"{_slug(law)}-powers",
-        (("d_k", EIGHT), ("components", law.name), ("block", "32×32")),
-        ScorePowers(EIGHT, 32, law, law, (2, 4)),
-    )
+def _kurtosis_check(
+    query: ComponentLaw, key: ComponentLaw, expected: Any, name: str, tolerance: float
+) -> Quantity:
+    laws = _slug(query) if query == key else f"{_slug(query)}-{_slug(key)}"
+    cell = cell_of(f"{laws}-powers", ScorePowers(EIGHT, 32, query, key, (2, 4)))
     # Fourth powers are so skewed that a coarse tolerance would not take fewer blocks.
-    band = capped(3.0, tolerance)
+    band = capped(1.0, tolerance)
     return Quantity(name, KURTOSIS, cell, kurtosis(0, 1), prediction(expected), band)
+
+
+def _mixed(derivation: Derivation, tolerance: float) -> tuple[tuple[Quantity, ...], tuple[Control, ...]]:
+    """Return the comparisons where query and key follow different laws, and what they must refute.
+
+    One law's kurtosis counted twice is right wherever both laws are alike.
+    """
+    cells = [score_cell(n, LAPLACE, UNIFORM, tolerance, prefix="mixed-") for n in DIMENSIONS[:2]]
+    label = f"{LABEL}, {LAPLACE.name} queries and {UNIFORM.name} keys"
+    points = variances(cells, label, partial(derivation.result.subs, d), name="mixed-variance")
+    pair = UNIFORM, RADEMACHER
+    right = _kurtosis(derivation, *pair)
+    fourth = _kurtosis_check(*pair, right, "mixed-kurtosis", tolerance)
+    wrong = (
+        ("of the query twice", "query-counted-twice", UNIFORM),
+        ("of the key twice", "key-counted-twice", RADEMACHER),
+    )
+    controls = tuple(
+        Control(
+            f"the kurtosis of a score takes that {words}",
+            replace(fourth, id=name, prediction=prediction(_kurtosis(derivation, law, law))),
+            truth=float(right),
+        )
+        for words, name, law in wrong
+    )
+    return (*points, fourth), controls
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
@@ -86,13 +111,15 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         label = f"{LABEL}, {law.name} components"
         points = variances(cells, label, partial(result.subs, d), name=f"{slug}-variance")
         slope = linear_law(result, (DIMENSIONS[0], DIMENSIONS[-1]), f"{slug}-")[0]
-        checks += [*points, *fits(points, DIMENSIONS, label, (slope, exponent(result, f"{slug}-")))]
+        through = fits(points, DIMENSIONS, label, (slope, exponent(result, f"{slug}-")))
+        checks += [*points, *through]
         if law is LAPLACE:
-            laplace = points[-1]
+            laplace, lines = points[-1], through
     checks += [
-        _kurtosis_check(law, _kurtosis(derivation, law), f"{_slug(law)}-kurtosis", tolerance)
+        _kurtosis_check(law, law, _kurtosis(derivation, law, law), f"{_slug(law)}-kurtosis", tolerance)
         for law in (UNIFORM, RADEMACHER)
     ]
+    mixed, counted_twice = _mixed(derivation, tolerance)
     of_last = result.subs(d, DIMENSIONS[-1])
     ratio = exactly(LAPLACE.kurtosis / NORMAL.kurtosis)
     controls = (
@@ -103,22 +130,26 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         ),
         Control(
             "the law does not matter for the kurtosis either: random signs have that of normal components",
-            _kurtosis_check(RADEMACHER, _kurtosis(derivation, NORMAL), "same-kurtosis", tolerance),
-            truth=float(_kurtosis(derivation, RADEMACHER)),
+            _kurtosis_check(
+                RADEMACHER, RADEMACHER, _kurtosis(derivation, NORMAL, NORMAL), "same-kurtosis", tolerance
+            ),
+            truth=float(_kurtosis(derivation, RADEMACHER, RADEMACHER)),
         ),
+        *counted_twice,
         biased(laplace, tolerance),
+        *wrong_fits(lines, tolerance),
     )
-    return Experiment(tuple(checks), controls)
+    return Experiment((*checks, *mixed), controls)
 
 
 def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw the variances under all laws over the dimension, relative to the derived line."""
     span = (DIMENSIONS[0], DIMENSIONS[-1])
-    layers = [curve("derived: $d_k$", "truth", function((d,), derivation.result), span)]
-    for number, law in enumerate(STANDARD_LAWS):
-        of_law = (findings.checks[f"{_slug(law)}-variance-d{n}"] for n in DIMENSIONS)
+    layers = [formula("derived", "truth", derivation.result, span)]
+    for number, one in enumerate(STANDARD_LAWS):
+        of_law = (findings.checks[f"{_slug(one)}-variance-d{n}"] for n in DIMENSIONS)
         # The points lie on one another: one label names them all.
-        layers.append(measured(of_law, "" if number else "measured, six laws"))
+        layers.append(measured(of_law, "" if number else f"measured, {len(STANDARD_LAWS)} laws"))
     drawn = against_dimension(
         "six-laws",
         "Six laws of the components, one line",

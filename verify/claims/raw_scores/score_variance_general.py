@@ -7,25 +7,25 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from sympy import diff, simplify
+from sympy import Rational, S, simplify
 
 from verify.claim import Claim, Findings
 from verify.conditions import FINITE_VARIANCE, INDEPENDENT
 from verify.designs import (
     ScoreCell,
     biased,
-    exactly,
     fact,
     fits,
     linear_law,
     prediction,
     score_cell,
     variances,
+    wrong_fits,
 )
 from verify.evidence import Assumption, Fact, Figure
-from verify.montecarlo.components import EXPONENTIAL, NORMAL, UNIT_INTERVAL, ComponentLaw
+from verify.montecarlo.components import EXPONENTIAL, NORMAL, UNIT_INTERVAL
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
-from verify.pictures import against_dimension, curve, measured
+from verify.pictures import against_dimension, formula, measured
 from verify.symbolic.derivation import Definition, Derivation, Identity, Route, Step
 from verify.symbolic.expectation import E, Var, evaluate
 from verify.symbolic.scores import GENERAL, d, mean_route, mu_k, mu_q, score, sigma_k, sigma_q, variance_route
@@ -40,9 +40,17 @@ COARSE = Tolerance(2.0)
 """For a thousand dimensions: the means make blocks vary as single vectors do, so draws are dear."""
 LABEL = r"$\operatorname{Var}(q\cdot k)$"
 MEAN = r"$\mathbb{E}[q\cdot k]$"
-SHIFTED_Q = NORMAL.moved(Fraction(1, 2), 1, "normal(½, 1)")
-SHIFTED_K = NORMAL.moved(-1, 2, "normal(−1, 2²)")
-SKEWED = EXPONENTIAL.moved(1, 1, "exponential")
+SHIFTED_Q = NORMAL.moved(Fraction(1, 2), 1)
+SHIFTED_K = NORMAL.moved(-1, 2)
+SKEWED = EXPONENTIAL.moved(1, 1)
+
+Moments = tuple[Any, Any]
+"""Mean and variance of a component, written out: a prediction asks nothing of the law that is drawn."""
+
+OF_UNIFORM: Moments = (Rational(1, 2), Rational(1, 12))
+OF_SHIFTED_Q: Moments = (Rational(1, 2), S(1))
+OF_SHIFTED_K: Moments = (S(-1), S(4))
+OF_SKEWED: Moments = (S(1), S(1))
 
 
 def derive() -> Derivation:
@@ -61,66 +69,74 @@ def derive() -> Derivation:
     )
 
 
-def _at(expression: Any, query: ComponentLaw, key: ComponentLaw) -> Any:
-    """Return ``expression`` with the laws' exact means and variances put in, symbolic in d."""
-    return simplify(
-        expression.subs(
-            {
-                mu_q: exactly(query.mean),
-                mu_k: exactly(key.mean),
-                sigma_q**2: exactly(query.variance),
-                sigma_k**2: exactly(key.variance),
-            }
-        )
-    )
+def _at(expression: Any, query: Moments, key: Moments) -> Any:
+    """Return ``expression`` for components of these means and variances, symbolic in d."""
+    given = {mu_q: query[0], mu_k: key[0], sigma_q**2: query[1], sigma_k**2: key[1]}
+    return simplify(expression.subs(given))
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure three pairs of laws with means; fit the line for components from U(0, 1)."""
     groups = (
-        ("uniform", UNIT_INTERVAL, UNIT_INTERVAL, UNIFORM_DIMENSIONS),
-        ("normal", SHIFTED_Q, SHIFTED_K, NORMAL_DIMENSIONS),
-        ("exponential", SKEWED, SHIFTED_Q, EXPONENTIAL_DIMENSIONS),
+        ("uniform", (UNIT_INTERVAL, OF_UNIFORM), (UNIT_INTERVAL, OF_UNIFORM), UNIFORM_DIMENSIONS),
+        ("normal", (SHIFTED_Q, OF_SHIFTED_Q), (SHIFTED_K, OF_SHIFTED_K), NORMAL_DIMENSIONS),
+        ("exponential", (SKEWED, OF_SKEWED), (SHIFTED_Q, OF_SHIFTED_Q), EXPONENTIAL_DIMENSIONS),
     )
     checks: list[Any] = []
-    for name, query, key, dimensions in groups:
-        law = _at(derivation.result, query, key)
+    for name, (query, of_query), (key, of_key), dimensions in groups:
+        of_laws = _at(derivation.result, of_query, of_key)
         label = f"{LABEL}, {query.name} components" if query is key else LABEL
         cells = [score_cell(n, query, key, tolerance, prefix=f"{name}-") for n in dimensions]
         points = tuple(
             replace(point, tolerance=COARSE) if one.d >= 1000 else point
             for one, point in zip(
-                cells, variances(cells, label, partial(law.subs, d), name=f"{name}-variance"), strict=True
+                cells, variances(cells, label, partial(of_laws.subs, d), name=f"{name}-variance"), strict=True
             )
         )
         checks += points
         if name == "uniform":
-            checks += fits(points, dimensions, label, linear_law(law, (1, dimensions[-1]), "uniform-"))
-            checks += _means(cells, query, key)
+            lines = fits(points, dimensions, label, linear_law(of_laws, (1, dimensions[-1]), "uniform-"))
+            means = _means(cells, of_laws)
+            checks += [*lines, *means]
             hundred = cells[dimensions.index(100)]
-            truth = float(law.subs(d, 100))
-    without = exactly(UNIT_INTERVAL.variance) ** 2 * 100
+            truth = float(of_laws.subs(d, 100))
+    without = OF_UNIFORM[1] ** 2 * 100
     control = Control(
         r"the means do not matter: the variance is $d_k \sigma_q^2 \sigma_k^2$",
         Quantity("without-means", LABEL, hundred.cell, hundred.variance, prediction(without)),
         truth=truth,
     )
-    return Experiment(tuple(checks), (control, biased(checks[0], tolerance)))
+    at3 = means[UNIFORM_DIMENSIONS.index(3)]
+    centred = Control(
+        "the mean is 0 also for components from U(0, 1)",
+        replace(at3, id="as-if-centred", prediction=prediction(S.Zero)),
+        truth=at3.prediction.value,
+    )
+    controls = (control, biased(checks[0], tolerance), centred, *wrong_fits(lines, tolerance))
+    return Experiment(tuple(checks), controls)
 
 
-def _means(cells: Sequence[ScoreCell], query: ComponentLaw, key: ComponentLaw) -> list[Quantity]:
-    mean = _at(evaluate(E(score), GENERAL), query, key)
+def _means(cells: Sequence[ScoreCell], of_laws: Any) -> list[Quantity]:
+    """Return the comparisons of the means, on the scale of the scores' own spread."""
+    mean = _at(evaluate(E(score), GENERAL), OF_UNIFORM, OF_UNIFORM)
     return [
-        Quantity(f"uniform-mean-d{one.d}", MEAN, one.cell, one.mean, prediction(mean.subs(d, one.d)))
+        Quantity(
+            f"uniform-mean-d{one.d}",
+            MEAN,
+            one.cell,
+            one.mean,
+            prediction(mean.subs(d, one.d)),
+            Tolerance(2.0, float(of_laws.subs(d, one.d)) ** 0.5, "the standard deviation"),
+        )
         for one in cells
     ]
 
 
 def facts(derivation: Derivation) -> tuple[Fact, ...]:
     """Return what one dimension of U(0, 1) components contributes."""
-    law = _at(derivation.result, UNIT_INTERVAL, UNIT_INTERVAL)
+    of_uniform = _at(derivation.result, OF_UNIFORM, OF_UNIFORM) / d
     return (
-        fact("uniform-variance-per-dimension", "variance per dimension, components from U(0, 1)", law / d),
+        fact("uniform-variance-per-dimension", "variance per dimension, components from U(0, 1)", of_uniform),
     )
 
 
@@ -128,8 +144,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw the variance for U(0, 1) components beside what it would be without their means."""
     span = (1, UNIFORM_DIMENSIONS[-1])
     points = [findings.checks[f"uniform-variance-d{n}"] for n in UNIFORM_DIMENSIONS]
-    slope = float(diff(_at(derivation.result, UNIT_INTERVAL, UNIT_INTERVAL), d))
-    without = float(UNIT_INTERVAL.variance) ** 2
     return (
         against_dimension(
             "uniform-line",
@@ -138,8 +152,8 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
             "d/144 that ignores the means.",
             r"variance of $q\cdot k$",
             (
-                curve("derived: $7d_k/144$", "truth", lambda n: slope * n, span),
-                curve("wrong: $d_k/144$, without means", "control", lambda n: without * n, span),
+                formula("derived", "truth", _at(derivation.result, OF_UNIFORM, OF_UNIFORM), span),
+                formula("wrong, without means", "control", OF_UNIFORM[1] ** 2 * d, span),
                 measured(points, "measured"),
             ),
         ),

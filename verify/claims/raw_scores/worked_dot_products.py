@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import stats
@@ -12,8 +12,11 @@ from sympy import Idx, Poly, Rational, S, Sum, expand, factor, summation, symbol
 from verify.claim import Claim
 from verify.designs import fact, prediction
 from verify.evidence import Assumption, Fact, Reference
-from verify.montecarlo.experiment import Control, Exact, Experiment
+from verify.montecarlo.experiment import Allowance, Control, Exact, Experiment
 from verify.symbolic.derivation import By, Derivation, Route, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 n = symbols("n", integer=True, positive=True)
 i = Idx("i")
@@ -71,18 +74,32 @@ def _dot(length: int) -> int:
     return int(np.dot(*_growing(length)))
 
 
-def _products(examples: Any) -> list[int]:
-    return [int(np.dot(a, b)) for a, b in examples]
+def _degree(values: Sequence[int]) -> int:
+    """Return how often a sequence can be differenced before it is constant."""
+    left, degree = np.asarray(values), 0
+    while np.any(left != left[0]):
+        left, degree = np.diff(left), degree + 1
+    return degree
 
 
 def _variances() -> tuple[Rational, Rational]:
     """Return the exact population variances of the two sets of three worked products."""
     spreads = []
     for examples in (TWO_DIMENSIONAL, THREE_DIMENSIONAL):
-        values = [S(v) for v in _products(examples)]
+        values = [sum((S(a) * b for a, b in zip(*pair, strict=True)), S.Zero) for pair in examples]
         mean = sum(values, S.Zero) / len(values)
         spreads.append(sum(((v - mean) ** 2 for v in values), S.Zero) / len(values))
     return spreads[0], spreads[1]
+
+
+def _array_variance(examples: Any) -> float:
+    """Return the population variance of worked products as array code computes it."""
+    return float(np.var([np.dot(a, b) for a, b in examples]))
+
+
+def _order(examples: Any, others: Any) -> float:
+    """Return the sign of the first set's variance minus the second's."""
+    return float(np.sign(_array_variance(examples) - _array_variance(others)))
 
 
 def _p_value() -> float:
@@ -92,43 +109,65 @@ def _p_value() -> float:
     return float(stats.f.sf(float(three / two), freedom, freedom))
 
 
+def _spread(name: str, examples: Any, words: str, expected: Any) -> Exact:
+    """Return the comparison of an exact variance with what array code makes of the same examples."""
+    return Exact(
+        name,
+        f"population variance of the three {words} products",
+        (("products", len(examples)),),
+        prediction(expected),
+        _array_variance(examples),
+        Allowance(1e-9),
+        code=_array_variance,
+    )
+
+
+def _below(name: str, examples: Any, others: Any) -> Exact:
+    """Return the comparison of which set of products scatters less with the first one."""
+    label = "sign of the two-dimensional minus the three-dimensional variance of the printed examples"
+    settings = (("products", len(examples)),)
+    return Exact(name, label, settings, prediction(S(-1)), _order(examples, others), code=_order)
+
+
+def _cubic(name: str, values: Sequence[int], expected: Any) -> Exact:
+    """Return the comparison of a sequence's degree, over the first eight lengths."""
+    label = "degree in $n$ of the dot products, by their differences"
+    return Exact(name, label, (("n", "1…8"),), prediction(expected), float(_degree(values)), code=_degree)
+
+
+def _sum(name: str, length: int, expected: Any) -> Exact:
+    """Return the comparison of a worked product with what multiplying and adding gives."""
+    label = r"$[1,\dots,n]\cdot[3,\dots,n+2]$"
+    return Exact(name, label, (("n", length),), prediction(expected), float(_dot(length)), code=_dot)
+
+
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # nothing is tolerated
     """Compare the closed form with the sums, and the examples with what they are said to show."""
     two, three = _variances()
-    lengths = (1, 2, 4, 6, 100)
-    sums = tuple(
-        Exact(
-            f"sum-n{m}",
-            r"$[1,\dots,n]\cdot[3,\dots,n+2]$",
-            (("n", m),),
-            prediction(derivation.result.subs(n, m)),
-            float(_dot(m)),
-        )
-        for m in lengths
+    sums = tuple(_sum(f"sum-n{m}", m, derivation.result.subs(n, m)) for m in (1, 2, 4, 6, 100))
+    degree = S(Poly(derivation.result, n).degree())
+    cubic = _cubic("cubic-sum", [_dot(m) for m in range(1, 9)], degree)
+    spreads = (
+        _spread("spread-of-two", TWO_DIMENSIONAL, "two-dimensional", two),
+        _spread("spread-of-three", THREE_DIMENSIONAL, "three-dimensional", three),
     )
-    cubic = Exact(
-        "cubic-sum",
-        "degree in $n$ of the growing dot products, by their differences",
-        (("n", "1…8"),),
-        prediction(S(Poly(derivation.result, n).degree())),
-        float(_degree_by_differences()),
+    wrong = (
+        Control(
+            "it is cubic also where one vector keeps its components",
+            _cubic("one-vector-grows", [sum(range(1, m + 1)) for m in range(1, 9)], degree),
+        ),
+        Control(
+            "the three-dimensional products scatter no more than the two-dimensional ones",
+            _spread("same-spread", THREE_DIMENSIONAL, "three-dimensional", two),
+        ),
+        Control(
+            "with both sets exchanged the order is the same",
+            _below("exchanged", THREE_DIMENSIONAL, TWO_DIMENSIONAL),
+        ),
+        *_controls(),
     )
-    order = Exact(
-        "two-below-three",
-        "sign of the two-dimensional minus the three-dimensional variance of the printed examples",
-        (("products", 3),),
-        prediction(S(-1)),
-        float(np.sign(float(two - three))),
-    )
-    return Experiment((*sums, cubic, order), _controls())
-
-
-def _degree_by_differences() -> int:
-    """Return how often the sequence of dot products can be differenced before it is constant."""
-    values, degree = np.array([_dot(m) for m in range(1, 9)]), 0
-    while np.any(values != values[0]):
-        values, degree = np.diff(values), degree + 1
-    return degree
+    order = _below("two-below-three", TWO_DIMENSIONAL, THREE_DIMENSIONAL)
+    return Experiment((*sums, cubic, order, *spreads), wrong)
 
 
 def _controls() -> tuple[Control, ...]:
@@ -136,13 +175,7 @@ def _controls() -> tuple[Control, ...]:
     return (
         Control(
             "the dot products grow in proportion to the dimension, from 11 in two dimensions",
-            Exact(
-                "linear-growth",
-                r"$[1,\dots,6]\cdot[3,\dots,8]$",
-                (("n", 6),),
-                prediction(S(_dot(2)) * 6 / 2),
-                float(_dot(6)),
-            ),
+            _sum("linear-growth", 6, S(11) * 6 / 2),
         ),
         Control(
             "the components stay as small in six dimensions as in two",

@@ -6,14 +6,22 @@ from sympy import S
 
 from verify.claim import Claim, Findings
 from verify.conditions import STANDARD_COMPONENTS
-from verify.designs import biased, exponent, fits, misfit, prediction, score_cell, variances
+from verify.designs import (
+    biased,
+    exponent,
+    fits,
+    misfit,
+    prediction,
+    score_cell,
+    variances,
+    wrong_fits,
+)
 from verify.evidence import Figure
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.experiment import Control, Experiment, Quantity
-from verify.pictures import against_dimension, curve, measured
+from verify.pictures import against_dimension, formula, measured
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.expectation import Var
-from verify.symbolic.predict import function
 from verify.symbolic.scores import STANDARD, d, score, variance_route
 
 DIMENSIONS = (1, 4, 16, 64, 256, 1024)
@@ -29,7 +37,7 @@ def derive() -> Derivation:
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the over-scaled variance over the dimensions, and its exponent."""
     result = derivation.result
-    cells = [score_cell(n, NORMAL, NORMAL, tolerance, scale=1 / n, scale_name="$1/d_k$") for n in DIMENSIONS]
+    cells = [score_cell(n, NORMAL, NORMAL, tolerance, scale=1 / d) for n in DIMENSIONS]
     points = variances(cells, LABEL, lambda n: result.subs(d, n))
     lines = fits(points, DIMENSIONS, LABEL, (exponent(result), misfit("power")))
     at64 = cells[DIMENSIONS.index(64)]
@@ -40,6 +48,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             truth=1 / 64,
         ),
         biased(points[DIMENSIONS.index(64)], tolerance),
+        *wrong_fits(lines, tolerance),
     )
     return Experiment((*points, *lines), controls)
 
@@ -55,8 +64,8 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
             "dimensions, far below the level line at 1.",
             r"variance of $q\cdot k/d_k$",
             (
-                curve("derived: $1/d_k$", "truth", function((d,), derivation.result), span),
-                curve("wrong: stays at 1", "control", lambda _: 1.0, span),
+                formula("derived", "truth", derivation.result, span),
+                formula("wrong", "control", S.One, span),
                 measured((findings.checks[f"variance-d{n}"] for n in DIMENSIONS), "measured"),
             ),
         ),

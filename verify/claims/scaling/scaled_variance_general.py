@@ -5,15 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from sympy import S, diff, simplify, sqrt
+from sympy import Rational, S, diff, simplify, sqrt
 
 from verify.claim import Claim, Findings
 from verify.conditions import FINITE_VARIANCE, INDEPENDENT
-from verify.designs import Wanted, biased, exactly, fits, prediction, score_cell, variances
+from verify.designs import Wanted, biased, fits, prediction, score_cell, variances, wrong_fits
 from verify.evidence import Assumption, Figure
-from verify.montecarlo.components import NORMAL, UNIT_INTERVAL, ComponentLaw
+from verify.montecarlo.components import NORMAL, UNIT_INTERVAL
 from verify.montecarlo.experiment import Comparison, Control, Experiment, Quantity, Tolerance
-from verify.pictures import against_dimension, curve, measured
+from verify.pictures import against_dimension, formula, measured
 from verify.symbolic.derivation import Derivation, Route, Step
 from verify.symbolic.expansion import Evaluation
 from verify.symbolic.expectation import Var, evaluate
@@ -35,7 +35,18 @@ if TYPE_CHECKING:
 
 DIMENSIONS = (1, 8, 64, 256)
 LABEL = r"$\operatorname{Var}(q\cdot k/\sqrt{d_k})$"
-WIDE, NARROW = NORMAL.moved(0, 2, "normal(0, 2²)"), NORMAL.moved(0, 3, "normal(0, 3²)")
+DOUBLE, TRIPLE = NORMAL.moved(0, 2), NORMAL.moved(0, 3)
+
+Moments = tuple[Any, Any]
+"""Mean and variance of a component, written out: a prediction asks nothing of the law that is drawn."""
+
+OF_DOUBLE: Moments = (S(0), S(4))
+OF_TRIPLE: Moments = (S(0), S(9))
+OF_UNIFORM: Moments = (Rational(1, 2), Rational(1, 12))
+CASES = (
+    ("centred", (DOUBLE, OF_DOUBLE), (TRIPLE, OF_TRIPLE)),
+    ("uniform", (UNIT_INTERVAL, OF_UNIFORM), (UNIT_INTERVAL, OF_UNIFORM)),
+)
 
 
 def derive() -> Derivation:
@@ -49,14 +60,9 @@ def derive() -> Derivation:
     return Derivation(Var(scaled), Var(one_product()), (whole,), lemmas=(centred,))
 
 
-def _of_product(derivation: Derivation, query: ComponentLaw, key: ComponentLaw) -> Any:
-    of_laws = {
-        mu_q: exactly(query.mean),
-        mu_k: exactly(key.mean),
-        sigma_q: sqrt(exactly(query.variance)),
-        sigma_k: sqrt(exactly(key.variance)),
-    }
-    return simplify(evaluate(derivation.result, GENERAL).subs(of_laws))
+def _of_product(derivation: Derivation, query: Moments, key: Moments) -> Any:
+    given = {mu_q: query[0], mu_k: key[0], sigma_q: sqrt(query[1]), sigma_k: sqrt(key[1])}
+    return simplify(evaluate(derivation.result, GENERAL).subs(given))
 
 
 def _level(value: Any) -> Callable[[float], Any]:
@@ -67,23 +73,21 @@ def _level(value: Any) -> Callable[[float], Any]:
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure it for centred components of unequal spread, and for components from U(0, 1)."""
     checks: list[Comparison] = []
-    for name, query, key in (("centred", WIDE, NARROW), ("uniform", UNIT_INTERVAL, UNIT_INTERVAL)):
-        level = _of_product(derivation, query, key)
+    for name, (query, of_query), (key, of_key) in CASES:
+        level = _of_product(derivation, of_query, of_key)
         cells = [
-            score_cell(
-                n, query, key, tolerance, scale=n**-0.5, prefix=f"{name}-", scale_name=r"$1/\sqrt{d_k}$"
-            )
-            for n in DIMENSIONS
+            score_cell(n, query, key, tolerance, scale=1 / sqrt(d), prefix=f"{name}-") for n in DIMENSIONS
         ]
-        label = f"{LABEL}, {query.name} components"
+        label = f"{LABEL}, {query.name} and {key.name} components"
         points = variances(cells, label, _level(level), name=f"{name}-variance")
         rise = Tolerance(1.0, float(level) / DIMENSIONS[-1], "the level over the largest $d_k$")
         slope = Wanted(f"{name}-slope", "slope", "line", "slope", diff(level, d), rise)
-        checks += [*points, *fits(points, DIMENSIONS, label, (slope,))]
+        lines = fits(points, DIMENSIONS, label, (slope,))
+        checks += [*points, *lines]
         last = cells[-1]
-    uniform = _of_product(derivation, UNIT_INTERVAL, UNIT_INTERVAL)
+    uniform = _of_product(derivation, OF_UNIFORM, OF_UNIFORM)
     wrong = partial(Quantity, label=label, cell=last.cell, estimand=last.variance)
-    spread = exactly(UNIT_INTERVAL.variance) ** 2
+    spread = OF_UNIFORM[1] ** 2
     controls = (
         Control(
             r"scaling makes the variance 1, whatever the components ($U(0, 1)$)",
@@ -96,6 +100,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             truth=float(uniform),
         ),
         biased(points[1], tolerance),
+        *wrong_fits(lines, tolerance),
     )
     return Experiment(tuple(checks), controls)
 
@@ -104,14 +109,11 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw both levels over the dimension."""
     span = (DIMENSIONS[0], DIMENSIONS[-1])
     layers = []
-    for name, query, key, text in (
-        ("centred", WIDE, NARROW, r"deviations 2 and 3: 36"),
-        ("uniform", UNIT_INTERVAL, UNIT_INTERVAL, "$U(0, 1)$: 7/144"),
-    ):
-        level = float(_of_product(derivation, query, key))
-        layers.append(curve(text, "truth", _level(level), span))
+    for name, (query, of_query), (key, of_key) in CASES:
+        level = _of_product(derivation, of_query, of_key)
+        layers.append(formula(f"{query.name} and {key.name}", "truth", level, span))
         layers.append(measured((findings.checks[f"{name}-variance-d{n}"] for n in DIMENSIONS), ""))
-    layers.append(curve("wrong: always 1", "control", lambda _: 1.0, span))
+    layers.append(formula("wrong", "control", S.One, span))
     return (
         against_dimension(
             "levels",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from sympy import Rational, S, Symbol
+from sympy import Rational, S, Symbol, root, sqrt
 
 from verify.claim import Claim, Findings
 from verify.conditions import STANDARD_COMPONENTS
@@ -21,12 +21,13 @@ from verify.symbolic.scores import STANDARD, d, score
 
 DIMENSIONS = (2, 16, 128, 1024)
 POWERS = {
-    "none": (S.Zero, "0"),
-    "quarter": (Rational(1, 4), "1/4"),
-    "half": (Rational(1, 2), "1/2"),
-    "three-quarters": (Rational(3, 4), "3/4"),
-    "whole": (S.One, "1"),
+    "none": (S.Zero, S.One),
+    "quarter": (Rational(1, 4), 1 / root(d, 4)),
+    "half": (Rational(1, 2), 1 / sqrt(d)),
+    "three-quarters": (Rational(3, 4), 1 / (sqrt(d) * root(d, 4))),
+    "whole": (S.One, 1 / d),
 }
+"""The power, which predicts; and the factor that the sampler multiplies by, written out with roots."""
 LABEL = r"$\operatorname{Var}(q\cdot k/d_k^{\alpha})$"
 alpha = Symbol("alpha", real=True)
 
@@ -50,17 +51,13 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the exponent for five powers."""
     checks: list[Comparison] = []
     controls: list[Control] = []
-    for name, (power, text) in POWERS.items():
+    for name, (power, factor) in POWERS.items():
         law = derivation.result.subs(alpha, power)
         cells = [
-            score_cell(
-                n, NORMAL, NORMAL, tolerance, scale=float(n**-power), prefix=f"{name}-",
-                scale_name=rf"$d_k^{{-{text}}}$" if power else "1",
-            )
-            for n in DIMENSIONS
-        ]  # fmt: skip
+            score_cell(n, NORMAL, NORMAL, tolerance, scale=factor, prefix=f"{name}-") for n in DIMENSIONS
+        ]
         points = variances(cells, LABEL, partial(law.subs, d), name=f"{name}-variance")
-        (fit,) = fits(points, DIMENSIONS, rf"{LABEL}, $\alpha = {text}$", (exponent(law, f"{name}-"),))
+        (fit,) = fits(points, DIMENSIONS, rf"{LABEL}, $\alpha = {power}$", (exponent(law, f"{name}-"),))
         checks += [*points, fit]
         if name == "quarter":
             controls = [_once(fit), biased(points[-1], tolerance)]
@@ -86,9 +83,9 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw the five lines on logarithmic axes."""
     span = (DIMENSIONS[0], DIMENSIONS[-1])
     layers = []
-    for name, (power, text) in POWERS.items():
+    for name, (power, _) in POWERS.items():
         law = function((d,), derivation.result.subs(alpha, power))
-        layers.append(curve(rf"$\alpha = {text}$", "truth", law, span))
+        layers.append(curve(rf"$\alpha = {power}$", "truth", law, span))
         layers.append(measured((findings.checks[f"{name}-variance-d{n}"] for n in DIMENSIONS), ""))
     return (
         against_dimension(

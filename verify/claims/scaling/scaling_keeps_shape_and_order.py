@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sympy import Mul, S, Symbol, factor, log, sign
 
 from verify.claim import Claim
-from verify.designs import prediction
+from verify.designs import cell_of, prediction
 from verify.evidence import Assumption
 from verify.montecarlo.attention import softmax
-from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL, Array
 from verify.montecarlo.distribution_free import DistanceToLaw
 from verify.montecarlo.experiment import Control, Exact, Experiment, Quantity, Tolerance
@@ -20,6 +19,9 @@ from verify.montecarlo.streams import stream
 from verify.symbolic.derivation import By, Definition, Derivation, Identity, Route, Step
 from verify.symbolic.law import below
 from verify.symbolic.softmax import WrittenOut, p, s
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SIZES = (2, 5, 64, 512)
 """Numbers of keys in the matrices whose rows are compared."""
@@ -102,13 +104,22 @@ def _reordered(scores: Array, *factors: float | Array) -> int:
 
 def _order(name: str, keys: int, found: int, factors: str) -> Exact:
     settings = (("keys", keys), ("rows", 64), ("factor", factors))
-    return Exact(name, ORDER, settings, prediction(S.Zero), found)
+    return Exact(name, ORDER, settings, prediction(S.Zero), found, code=_reordered)
+
+
+def _entries(scale: Callable[[Array], Array]) -> int:
+    """Return how many scores there are after scaling those of 64 queries and the most keys."""
+    return int(scale(_scores(SIZES[-1])).size)
+
+
+def _shape(name: str, scale: Callable[[Array], Array]) -> Exact:
+    label, settings = "entries of the scaled score matrix", (("keys", SIZES[-1]), ("rows", 64))
+    return Exact(name, label, settings, prediction(S(64) * SIZES[-1]), float(_entries(scale)), code=_entries)
 
 
 def _pairs(name: str, shares: tuple[float, float]) -> Quantity:
     reach = D**0.5
-    settings = (("d_k", D), ("query", NORMAL.name), ("key", NORMAL.name))
-    cell = Cell("pairs", settings, ScorePairs(D, 64, NORMAL, NORMAL, (-reach, reach)))
+    cell = cell_of("pairs", ScorePairs(D, 64, NORMAL, NORMAL, (-reach, reach)))
     return Quantity(name, BEYOND, cell, DistanceToLaw(shares), prediction(S.Zero), ONE)
 
 
@@ -117,10 +128,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa:
     ranks = tuple(
         _order(f"order-n{n}", n, _reordered(_scores(n), *FACTORS), f"each of {len(FACTORS)}") for n in SIZES
     )
-    shape = Exact(
-        "shape", "entries of the scaled score matrix", (("keys", 512), ("rows", 64)),
-        prediction(S(64) * 512), float((_scores(512) / D**0.5).size),
-    )  # fmt: skip
+    shape = _shape("shape", lambda scores: scores / D**0.5)
     upper = below(D, D**0.5)
     beyond = _pairs("scores-beyond-one", (1 - upper, upper))
     scores, lengths = _scores(SIZES[-1]), np.linalg.norm(_drawn(SIZES[-1])[1], axis=1)
@@ -129,6 +137,10 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa:
         Control(
             "a factor of its own for each key, as in cosine similarity, keeps the order as well",
             _order("own-factor", SIZES[-1], _reordered(scores, 1 / lengths), "1 / length of the key"),
+        ),
+        Control(
+            "a matrix product with a factor for each key keeps the shape as well",
+            _shape("matrix-product", lambda scores: scores @ (1 / lengths)),
         ),
         Control(
             "scaling makes all scores small: none is larger than 1 in size", _pairs("all-small", (0.0, 1.0))

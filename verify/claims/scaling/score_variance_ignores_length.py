@@ -8,13 +8,13 @@ from sympy import Add, IndexedBase, S, Sum
 
 from verify.claim import Claim, Findings
 from verify.conditions import STANDARD_COMPONENTS
-from verify.designs import Wanted, biased, fits, prediction
+from verify.designs import Wanted, biased, cell_of, fits, prediction, wrong_fits
 from verify.evidence import Axis, Figure, Layer
-from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.estimands import variance
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
 from verify.montecarlo.scores import ScoreMatrices
+from verify.pictures import measured
 from verify.symbolic.blocks import square_variance
 from verify.symbolic.derivation import Definition, Derivation, Route, Step
 from verify.symbolic.expansion import Evaluation
@@ -61,8 +61,8 @@ def derive() -> Derivation:
 def _check(tokens: int, expected: Any, name: str) -> Quantity:
     moments = tuple((law.mean, law.variance, 0, law.kurtosis) for law in (NORMAL, NORMAL))
     relative = square_variance(D, tokens, *moments) / D**2
-    settings = (("d_k", D), ("tokens", tokens), ("query", NORMAL.name), ("key", NORMAL.name))
-    cell = Cell(f"tokens-{tokens}", settings, ScoreMatrices(D, tokens, NORMAL, NORMAL))
+    sampler = ScoreMatrices(D, tokens, NORMAL, NORMAL)
+    cell = cell_of(f"tokens-{tokens}", sampler, tokens=sampler.side)
     return Quantity(name, LABEL, cell, variance(0, 1, block_variance=relative), prediction(expected))
 
 
@@ -72,6 +72,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     checks = tuple(_check(n, level, f"variance-n{n}") for n in TOKENS)
     rise = Tolerance(1.0, float(level) / TOKENS[-1], "the level over the largest number of tokens")
     slope = Wanted("slope", "slope against the number of tokens", "line", "slope", S.Zero, rise)
+    lines = fits(checks, TOKENS, LABEL, (slope,))
     controls = (
         Control(
             "$d_k$ is the number of words: the variance is that number",
@@ -80,8 +81,9 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         ),
         Control("the variance doubles with the number of tokens", _check(128, level * 64, "doubles"), D),
         biased(checks[0], tolerance),
+        *wrong_fits(lines, tolerance),
     )
-    return Experiment((*checks, *fits(checks, TOKENS, LABEL, (slope,))), controls)
+    return Experiment((*checks, *lines), controls)
 
 
 def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
@@ -98,17 +100,9 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
             x=Axis(label="number of tokens", scale="log"),
             y=Axis(label=r"variance of $q\cdot k$", scale="log"),
             layers=(
-                Layer(kind="line", role="truth", label="derived: $d_k = 64$", x=ends, y=(level, level)),
+                Layer(kind="line", role="truth", label=f"derived: $d_k = {D}$", x=ends, y=(level, level)),
                 Layer(kind="line", role="control", label="wrong: number of tokens", x=ends, y=ends),
-                Layer(
-                    kind="points",
-                    role="measured",
-                    label="measured",
-                    x=tuple(map(float, TOKENS)),
-                    y=tuple(check.estimate for check in checks),
-                    lo=tuple(check.interval[0] for check in checks),
-                    hi=tuple(check.interval[1] for check in checks),
-                ),
+                measured(checks, "measured", against="tokens"),
             ),
         ),
     )

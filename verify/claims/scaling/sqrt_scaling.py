@@ -6,15 +6,25 @@ from sympy import S, diff, sqrt
 
 from verify.claim import Claim, Findings
 from verify.conditions import STANDARD_COMPONENTS, VASWANI
-from verify.designs import Wanted, biased, exponent, fact, fits, misfit, prediction, score_cell, variances
+from verify.designs import (
+    Wanted,
+    biased,
+    exponent,
+    fact,
+    fits,
+    misfit,
+    prediction,
+    score_cell,
+    variances,
+    wrong_fits,
+)
 from verify.evidence import Fact, Figure
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
-from verify.pictures import against_dimension, curve, measured
+from verify.pictures import against_dimension, formula, measured
 from verify.symbolic.derivation import Derivation, Route, Step
 from verify.symbolic.expansion import Evaluation
 from verify.symbolic.expectation import Var
-from verify.symbolic.predict import function
 from verify.symbolic.scores import STANDARD, d, score, variance_route
 
 DIMENSIONS = (1, 2, 8, 64, 512, 1024)
@@ -43,10 +53,7 @@ def derive() -> Derivation:
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the scaled variance over the dimensions; the line through it must be level at 1."""
     result = derivation.result
-    cells = [
-        score_cell(n, NORMAL, NORMAL, tolerance, scale=n**-0.5, scale_name=r"$1/\sqrt{d_k}$")
-        for n in DIMENSIONS
-    ]
+    cells = [score_cell(n, NORMAL, NORMAL, tolerance, scale=1 / sqrt(d)) for n in DIMENSIONS]
     points = variances(cells, LABEL, lambda n: result.subs(d, n))
     rise = Tolerance(1.0, 1 / DIMENSIONS[-1], "the level over the largest $d_k$")
     wanted = (
@@ -56,7 +63,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         misfit("line"),
     )
     lines = fits(points, DIMENSIONS, LABEL, wanted)
-    raw = score_cell(64, NORMAL, NORMAL, tolerance, prefix="unscaled-", scale_name="1")
+    raw = score_cell(64, NORMAL, NORMAL, tolerance, scale=1, prefix="unscaled-")
     controls = (
         biased(points[DIMENSIONS.index(64)], tolerance),
         Control(
@@ -66,6 +73,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             ),
             truth=64.0,
         ),
+        *wrong_fits(lines, tolerance),
     )
     return Experiment((*points, *lines), controls)
 
@@ -86,9 +94,9 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
             "to 1024 dimensions; unscaled it would grow like d, and divided by d shrink like 1/d.",
             "variance of the scaled score",
             (
-                curve(r"over $\sqrt{d_k}$: 1", "truth", function((d,), derivation.result), span),
-                curve("unscaled: $d_k$", "control", lambda n: n, span),
-                curve("over $d_k$: $1/d_k$", "control", lambda n: 1 / n, span),
+                formula(r"over $\sqrt{d_k}$", "truth", derivation.result, span),
+                formula("unscaled", "control", d, span),
+                formula("over $d_k$", "control", 1 / d, span),
                 measured((findings.checks[f"variance-d{n}"] for n in DIMENSIONS), "measured"),
             ),
         ),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Contains, Eq, FiniteSet, Poly, S, simplify, solveset, sqrt
+from sympy import Contains, Eq, FiniteSet, Poly, S, root, simplify, solveset, sqrt
 
 from verify.claim import Claim
 from verify.conditions import STANDARD_COMPONENTS
-from verify.designs import prediction, score_cell
+from verify.designs import prediction, scaled, score_cell
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.experiment import Control, Experiment, Quantity
 from verify.symbolic.derivation import By, Derivation, Route, Step
@@ -74,34 +74,20 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         sorted(derivation.result.args[1], key=lambda r: float(r.subs(d, 1))), ("minus", "plus"), strict=True
     ):
         for n in DIMENSIONS:
-            text = r"$1/\sqrt{d_k}$" if sign == "plus" else r"$-1/\sqrt{d_k}$"
-            cell = score_cell(
-                n,
-                NORMAL,
-                NORMAL,
-                tolerance,
-                scale=float(factor.subs(d, n)),
-                prefix=f"{sign}-",
-                scale_name=text,
-            )
+            cell = score_cell(n, NORMAL, NORMAL, tolerance, scale=factor, prefix=f"{sign}-")
             checks.append(Quantity(f"{sign}-d{n}", LABEL, cell.cell, cell.variance, prediction(S.One)))
     n = 64
     others = (
-        ("fourth-root", n**-0.25, "$d_k^{-1/4}$", "the fourth root does as well"),
-        ("three-quarters", n**-0.75, "$d_k^{-3/4}$", "the power −3/4 does as well"),
-        ("dimension", 1 / n, "$1/d_k$", "the dimension itself does as well"),
-        (
-            "nearly",
-            (1 + 2 * tolerance) / n**0.5,
-            rf"${1 + 2 * tolerance:g}/\sqrt{{d_k}}$",
-            "a factor larger by twice the tolerance does as well",
-        ),
+        ("fourth-root", 1 / root(d, 4), "the fourth root does as well"),
+        ("three-quarters", 1 / (sqrt(d) * root(d, 4)), "the power −3/4 does as well"),
+        ("dimension", 1 / d, "the dimension itself does as well"),
+        ("nearly", (1 + 2 * tolerance) / sqrt(d), "a factor larger by twice the tolerance does as well"),
     )
     controls = []
-    for name, scale, text, what in others:
-        cell = score_cell(n, NORMAL, NORMAL, tolerance, scale=scale, prefix=f"{name}-", scale_name=text)
+    for name, scale, what in others:
+        cell = score_cell(n, NORMAL, NORMAL, tolerance, scale=scale, prefix=f"{name}-")
         wrong = Quantity(name, LABEL, cell.cell, cell.variance, prediction(S.One))
-        controls.append(Control(what, wrong, truth=scale**2 * n))
+        controls.append(Control(what, wrong, truth=scaled(scale, n) ** 2 * n))
     return Experiment(tuple(checks), tuple(controls))
 
 

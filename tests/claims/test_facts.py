@@ -1,0 +1,110 @@
+"""Facts against the same values worked out here by other means: fractions, loops, textbook constants."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import product
+from typing import TYPE_CHECKING
+
+import pytest
+from scipy import stats
+
+from verify import catalogue
+from verify.montecarlo.experiment import Quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+CATALOGUE = catalogue.catalogue()
+
+
+def spread(values: Sequence[int]) -> Fraction:
+    """Return the population variance of whole numbers: half the mean squared difference of two of them."""
+    pairs = list(product(values, repeat=2))
+    return Fraction(sum((a - b) ** 2 for a, b in pairs), 2 * len(pairs))
+
+
+TWO = spread((8, 29, 98))
+"""Of 1·2 + 2·3, 1·5 + 4·6, 8·10 + 9·2."""
+THREE = spread((10, 86, 209))
+"""Of 3 + 4 + 3, 18 + 28 + 40, 80 + 63 + 66."""
+
+
+def f_test() -> float:
+    """Return P(F > ratio) with 2 and 2 degrees of freedom, which is 1/(1 + ratio)."""
+    return float(1 / (1 + THREE / TWO))
+
+
+def missing() -> float:
+    """Return the variance of the mean over all pairs of 100 vectors, over that of a score.
+
+    With U(0, 1) a score's variance is 7/144, the covariance of two that share a vector 1/48.
+    """
+    pairs = 100 * 99 // 2
+    sharing = 2 * 98
+    of_mean = (Fraction(7, 144) + sharing * Fraction(1, 48)) / pairs
+    return float(of_mean / Fraction(7, 144))
+
+
+EXPECTED: dict[str, dict[str, float]] = {
+    "score-variance": {
+        "product-variance": 1,
+        **{f"exact-variance-d{n}": n for n in (1, 2, 8, 64, 512)},
+    },
+    "score-variance-general": {"uniform-variance-per-dimension": float(Fraction(1, 9) - Fraction(1, 16))},
+    "pairwise-estimator": {"relative-bias": missing()},
+    "worked-dot-products": {
+        "dot-2": 1 * 3 + 2 * 4,
+        "dot-4": 1 * 3 + 2 * 4 + 3 * 5 + 4 * 6,
+        "dot-6": 1 * 3 + 2 * 4 + 3 * 5 + 4 * 6 + 5 * 7 + 6 * 8,
+        "two-dim-variance": float(TWO),
+        "three-dim-variance": float(THREE),
+        "f-test-p": f_test(),
+    },
+    "sqrt-scaling": {"scaled-variance": 1},
+    "projected-tokens": {
+        "fused-xavier-variance": 1,
+        "per-head-xavier-variance": (128 / 80) ** 2,
+        "packed-xavier-variance": 1 / 4,
+        "he-variance": 4,
+        "linear-default-variance": 1 / 9,
+    },
+    "heavy-tails": {"density-at-one": 1 / math.pi**2},
+    "half-precision": {"overflow-score": math.log((2 - 2**-10) * 2**15)},
+}
+CHAPTERS = {"raw_scores", "scaling", "limits"}
+
+
+@pytest.mark.parametrize("name", [name for name, (chapter, _) in CATALOGUE.items() if chapter in CHAPTERS])
+def test_each_fact_is_what_arithmetic_says(name: str) -> None:
+    """Every fact of these chapters is here, and has this value."""
+    claim = CATALOGUE[name][1]
+    found = {one.id: one.value for one in claim.facts(claim.derive())}
+    assert found == pytest.approx(EXPECTED.get(name, {}), rel=1e-12)
+
+
+def test_the_f_test_is_scipys() -> None:
+    """The closed form for 2 and 2 degrees of freedom agrees with the general one."""
+    assert f_test() == pytest.approx(stats.f.sf(float(THREE / TWO), 2, 2), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "variance"),
+    [
+        ("fused-xavier", "Xavier, one matrix for all heads", Fraction(2, 256)),
+        ("per-head-xavier", "Xavier, one matrix a head", Fraction(2, 160)),
+        ("packed-xavier", "Xavier, queries, keys and values in one matrix", Fraction(2, 512)),
+        ("he", "He", Fraction(2, 128)),
+        ("linear-default", "uniform on ±1/√D, a common default of linear layers", Fraction(1, 384)),
+    ],
+)
+def test_initialisations_are_called_by_their_names(name: str, words: str, variance: Fraction) -> None:
+    """The words that a cell records belong to the variance of the entries that it draws."""
+    claim = CATALOGUE["projected-tokens"][1]
+    cells = {
+        one.cell.id: dict(one.cell.settings)
+        for one in claim.experiment(claim.derive(), 0.05).checks
+        if isinstance(one, Quantity)
+    }
+    assert (cells[name]["initialisation"], cells[name]["entry variance"]) == (words, str(variance))
