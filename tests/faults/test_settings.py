@@ -22,7 +22,7 @@ from verify.montecarlo import training
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL, UNIFORM, ComponentLaw
 from verify.montecarlo.intervals import normal_quantile
-from verify.montecarlo.linked import LinkedPairs, ProjectedTokens
+from verify.montecarlo.linked import LinkedComponents, LinkedPairs, ProjectedTokens
 from verify.montecarlo.scores import ScoreMatrices
 from verify.montecarlo.streams import stream
 from verify.sampling import cells_of, every_comparison
@@ -44,7 +44,6 @@ LAWS = {
     "Rademacher": (0.0, 1.0, 1.0),
     "Laplace": (0.0, 1.0, 6.0),
     "t(9)": (0.0, 1.0, 4.2),
-    "exponential": (1.0, 1.0, 9.0),
     "centred exponential": (0.0, 1.0, 9.0),
 }
 """Mean, variance and kurtosis by name, from the textbooks."""
@@ -64,9 +63,20 @@ def number(text: str) -> float:
     return float(Fraction(text.replace("−", "-").replace("½", "1/2").replace("$", "")))
 
 
+def denominator(text: str, d: int) -> float:
+    """Return what a formula divides by, in ``d`` dimensions: a number, or a power of the dimension."""
+    if root := re.fullmatch(r"\\sqrt(?:\[(\d+)\])?\{d_k\}", text):
+        return float(d ** (1 / int(root[1] or 2)))
+    if power := re.fullmatch(r"d_k\^\{\\frac\{(\d+)\}\{(\d+)\}\}", text):
+        return float(d ** (int(power[1]) / int(power[2])))
+    return float(d) if text == "d_k" else number(text)
+
+
 def scale_of(text: str, d: int) -> float:
     """Return the scale that a label writes, in ``d`` dimensions."""
-    plain = text.replace("$", "").replace("−", "-")
+    plain = text.replace("$", "").replace("−", "-").replace("d_{k}", "d_k").replace("- ", "-")
+    if fraction := re.fullmatch(r"(-?)\\frac\{([\d.]+)\}\{(.+)\}", plain):
+        return float(f"{fraction[1]}1") * number(fraction[2]) / denominator(fraction[3], d)
     if power := re.fullmatch(r"d_k\^\{(-?[\d/]+)\}", plain):
         return float(d ** number(power[1]))
     if over := re.fullmatch(r"(-?[\d.]+)/(\\sqrt\{d_k\}|d_k)", plain):
@@ -76,16 +86,17 @@ def scale_of(text: str, d: int) -> float:
 
 def moments_of(label: str) -> tuple[float, float, float]:
     """Return mean, variance and kurtosis of the law that a label names."""
-    if moved := re.fullmatch(r"normal\((.+), (.+?)(²?)\)", label):
-        deviation = number(moved[2])
-        return number(moved[1]), deviation**2 if moved[3] else deviation, 3.0
-    if mean := re.fullmatch(r"normal, mean (.+)", label):
-        return number(mean[1]), 1.0, 3.0
-    return LAWS[label.partition(", ")[0]]
+    moved = re.fullmatch(r"(?:(−?[\d/]+) ([+−]) )?(?:([\d/]+)·)?(.+)", label.partition(", ")[0])
+    assert moved, label
+    mean, variance, kurtosis = LAWS[moved[4]]
+    factor = number(moved[3] or "1") * (-1 if moved[2] == "−" else 1)
+    return number(moved[1] or "0") + factor * mean, factor**2 * variance, kurtosis
 
 
 def dimension(sampler: Any) -> int:
     """Return the dimension of the sampler's queries and keys."""
+    if isinstance(sampler, LinkedComponents):
+        return dimension(sampler.pairs)
     if isinstance(sampler, LinkedPairs):
         return sampler.groups * len(sampler.mixing) // 2
     return int(sampler.d)
@@ -146,6 +157,8 @@ def _law_of(*names: str) -> Callable[[Cell, str], bool]:
 
 def _components(cell: Cell, label: str) -> bool:
     sampler: Any = cell.sampler
+    if isinstance(sampler, LinkedComponents):
+        return has_law(sampler.pairs.law, label)
     names = [name for name in ("law", "query", "key") if hasattr(sampler, name)]
     return _law_of(*(names or ["law"]))(cell, label)
 
@@ -153,26 +166,40 @@ def _components(cell: Cell, label: str) -> bool:
 def _correlated(cell: Cell, label: str) -> bool:
     stated = re.search(r"ρ = ([\d.]+)", label)
     held = getattr(cell.sampler, "correlation", 0.0)
-    return float(stated[1]) == held if stated else held == 0.0 or "rho" in dict(cell.settings)
+    return float(stated[1]) == held if stated else held == 0.0 or "correlation" in dict(cell.settings)
 
 
-def _rho(cell: Cell, value: Any) -> bool:
+def _key(cell: Cell, label: str) -> bool:
     sampler: Any = cell.sampler
-    if isinstance(sampler, LinkedPairs):
-        query, key = np.asarray(sampler.mixing)
-        return (
-            math.isclose(query @ key, value) and math.isclose(query @ query, 1) and math.isclose(key @ key, 1)
-        )
-    return bool(sampler.correlation == value)
+    if label == "the query itself":
+        half = len(sampler.mixing) // 2
+        return bool(sampler.mixing[:half] == sampler.mixing[half:])
+    return _law_of("key")(cell, label)
+
+
+def _written(label: str) -> Array:
+    """Return the matrix that a label writes, rows apart by semicolons."""
+    rows = label.strip("[]").split(";")
+    return np.array([[number(x) for x in row.split()] for row in rows])
 
 
 def _covariance(cell: Cell, label: str) -> bool:
-    sampler: Any = cell.sampler
-    half = len(sampler.mixing) // 2
-    mixing = np.asarray(sampler.mixing)
-    entries = [[number(x) for x in row.split()] for row in label[1 : label.index("]")].split(";")]
-    groups = {"pairs": 2, "two": 2, "three": 3}[label.rpartition(" ")[2]]
-    return groups == half and np.allclose(mixing[:half] @ mixing[half:].T, entries)
+    pairs: Any = getattr(cell.sampler, "pairs", None)
+    sampler: Any = pairs if isinstance(pairs, LinkedPairs) else cell.sampler
+    rng = stream(5, "settings", "covariance", 0)
+    queries, keys = (one.reshape(-1, one.shape[-1]) for one in sampler.components(rng, 4000))
+    expected = _written(label)
+    products = (queries - queries.mean(axis=0))[:, :, None] * (keys - keys.mean(axis=0))[:, None, :]
+    places = np.ndindex(*expected.shape)
+    return products.shape[1:] == expected.shape and all(
+        _mean_is(products[:, a, b], float(expected[a, b])) for a, b in places
+    )
+
+
+def _means(cell: Cell, label: str) -> bool:
+    pairs: Any = getattr(cell.sampler, "pairs", None)
+    sampler: Any = pairs if isinstance(pairs, LinkedPairs) else cell.sampler
+    return bool(_written(label).ravel().tolist() == list(sampler.means))
 
 
 def _query(cell: Cell, label: str) -> bool:
@@ -212,9 +239,6 @@ def _weights(cell: Cell, label: str) -> bool:
 
 def _row_scores(cell: Cell, label: str) -> bool:
     sampler: Any = cell.sampler
-    if label == "of vectors with themselves":
-        half = len(sampler.mixing) // 2
-        return bool(sampler.mixing[:half] == sampler.mixing[half:])
     deviation = re.search(r"deviation (\d+)", label)
     named = deviation is None or sampler.deviation == float(deviation[1])
     return bool(named and has_law(sampler.law, "normal"))
@@ -222,7 +246,7 @@ def _row_scores(cell: Cell, label: str) -> bool:
 
 def _initialisation(cell: Cell, label: str) -> bool:
     sampler: Any = cell.sampler
-    drawn = float(sampler.law.variance) * sampler.variance
+    drawn = float(sampler.law.variance * sampler.variance)
     return math.isclose(drawn, INITIALISATIONS[label](sampler.width, sampler.d), rel_tol=1e-9)
 
 
@@ -280,14 +304,17 @@ RULES: dict[str, Callable[[Cell, Any], bool]] = {
     ),
     "scale": lambda cell, value: _scales(cell, str(value)),
     "query": _query,
-    "key": _law_of("key"),
+    "key": _key,
     "query, key": _law_of("query", "key"),
     "key, value, upstream": _law_of("law"),
     "query, key, value, upstream": _law_of("law"),
     "components": _components,
     "entries": _law_of("law"),
     "scores": _row_scores,
-    "rho": _rho,
+    "correlation": _field("correlation"),
+    "means": _means,
+    "point": lambda cell, value: getattr(cell.sampler, "grid", ()) == (value,),
+    "entry variance": lambda cell, value: str(getattr(cell.sampler, "variance", "")) == value,
     "Cov(q, k)": _covariance,
     "initialisation": _initialisation,
     "mask": _causal,
@@ -333,21 +360,29 @@ def _matrices(settings: dict[str, Any], **others: Any) -> Cell:
     return Cell("a", tuple(settings.items()), ScoreMatrices(4, 8, law, UNIFORM, 0.5, **others))
 
 
-RIGHT = {"d_k": 4, "query": "normal(−1, 2²)", "key": "uniform", "scale": r"$1/\sqrt{d_k}$", "block": "8×8"}
+RIGHT = {
+    "d_k": 4,
+    "query": "−1 + 2·normal",
+    "key": "uniform",
+    "scale": r"$\frac{1}{\sqrt{d_{k}}}$",
+    "block": "8×8",
+}
 
 
 @pytest.mark.parametrize(
     "change",
     [
         {"d_k": 5},
-        {"query": "normal(−1, 3²)"},
-        {"query": "normal(1, 2²)"},
-        {"query": "normal(½, 1)"},
+        {"query": "−1 + 3·normal"},
+        {"query": "1 + 2·normal"},
+        {"query": "1/2 + normal"},
         {"key": "normal"},
         {"key": "Laplace"},
         {"scale": "1"},
         {"scale": "$1/d_k$"},
-        {"scale": r"$-1/\sqrt{d_k}$"},
+        {"scale": r"$\frac{1}{\sqrt[4]{d_{k}}}$"},
+        {"scale": r"$\frac{1}{d_{k}^{\frac{3}{4}}}$"},
+        {"scale": r"$- \frac{1}{\sqrt{d_{k}}}$"},
         {"block": "16×16"},
         {"query": "normal, ρ = 0.5"},
     ],
@@ -378,8 +413,8 @@ def test_other_labels_are_held_against_what_they_name() -> None:
     """A covariance and its transpose, and the variances of two initialisations."""
     mixing = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.5, -1.0, 1.0, 0.0), (2.0, 0.5, 0.0, 1.0))
     linked = LinkedPairs(2, 4, NORMAL, mixing, (0.0,) * 4)
-    for label, right in (("[½ 2; −1 ½] in groups of two", True), ("[½ −1; 2 ½] in groups of two", False)):
+    for label, right in (("[0.5 2; −1 0.5]", True), ("[0.5 −1; 2 0.5]", False)):
         assert (not wrong_settings(Cell("a", (("Cov(q, k)", label),), linked))) == right
-    tokens = ProjectedTokens(128, 32, 4, NORMAL, 2 / 128)
+    tokens = ProjectedTokens(128, 32, 4, NORMAL, Fraction(2, 128))
     for label in INITIALISATIONS:
         assert (not wrong_settings(Cell("a", (("initialisation", label),), tokens))) == (label == "He")
