@@ -10,6 +10,7 @@ from filelock import FileLock
 
 from tests.tool import Ended, example_claim
 from verify import api
+from verify.catalogue import catalogue
 from verify.cli import main
 from verify.results import load
 
@@ -28,6 +29,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--reference", default="", metavar="FILE", help="results to compare with, in place of the reference"
     )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what tests other claims than the chosen ones."""
+    chosen = _chosen(config)
+    if chosen:
+        others = set(catalogue()) - set(chosen)
+        items[:] = [one for one in items if _claim_of(one) not in others]
+
+
+def _chosen(config: pytest.Config) -> list[str]:
+    return [name for name in config.getoption("claims").split(",") if name]
+
+
+def _claim_of(item: pytest.Item) -> object:
+    return getattr(item, "callspec", None) and item.callspec.params.get("name")  # type: ignore[attr-defined]
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -54,7 +71,7 @@ def tool(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
 @pytest.fixture(scope="session")
 def quick(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> RunRecord:
     """Return one run of all claims in the quick profile, with two workers; test processes share it."""
-    chosen = [name for name in pytestconfig.getoption("claims").split(",") if name]
+    chosen = _chosen(pytestconfig)
     if "PYTEST_XDIST_WORKER" not in os.environ:
         return api.run(chosen, profile="quick", workers=2)
     shared = tmp_path_factory.getbasetemp().parent / "quick.json"
