@@ -19,10 +19,13 @@ from sympy import (
     Pow,
     Rational,
     S,
+    Sum,
     Symbol,
     expand,
 )
 from sympy.matrices.expressions.matexpr import MatrixSymbol
+
+from verify.symbolic.expectation import E, Var
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -126,6 +129,16 @@ def _of_parts(node: Any) -> Iterator[Change]:
 
 def _same_value(one: Any, other: Any) -> bool:
     try:
-        return bool(expand(one - other) == S.Zero)
+        return bool(expand(_signs_out(one) - _signs_out(other)) == S.Zero)
     except Exception:  # noqa: BLE001  # sets, shapes and relations have no difference
         return False
+
+
+def _signs_out(expression: Any) -> Any:
+    """Return ``expression`` with the signs of what is averaged or summed in front of it."""
+    return expression.replace(
+        lambda x: isinstance(x, E | Sum) and x.args[0].could_extract_minus_sign(),
+        lambda x: -x.func(-x.args[0], *x.args[1:]),
+    ).replace(
+        lambda x: isinstance(x, Var) and x.args[0].could_extract_minus_sign(), lambda x: Var(-x.args[0])
+    )

@@ -282,3 +282,16 @@ def test_columns_follow_their_numbers() -> None:
     long = check_columns(groups("c", [exact_check("c", 6.882544915e-5, "x", "c")]))
     assert long[1] > short[1] + 1
     assert check_columns(()) == ()
+
+
+def test_a_definition_stands_beside_the_start() -> None:
+    """Where a chain starts at what is defined there, the report says so, and in words what it is."""
+    derivation = SCORE_VARIANCE.derivation
+    first, *others = derivation.routes
+    named = first.model_copy(update={"definition": "the mean of a score"})
+    claim = SCORE_VARIANCE.model_copy(
+        update={"derivation": derivation.model_copy(update={"routes": (named, *others)})}
+    )
+    drawn = card(claim, "1.1").routes
+    assert drawn[0].opening == "Definition: the mean of a score"
+    assert all(one.opening == "Start" for one in drawn[1:])

@@ -94,6 +94,8 @@ def test_sums_are_written_out_as_they_stand() -> None:
     first, second = weighted_out(x[1], 2), weighted_out(x[2], 2)
     assert weighted_out(double, 2) == 2 * (first + second) ** 2
     assert weighted_out(Sum(p[i], (i, 1, n)), 4, ordered=True).simplify() == Integer(1)
+    with pytest.raises(TypeError):
+        weighted_out(Sum(p[i], (i, Rational(101, 100), n)), 4)
 
 
 def test_labels_say_what_was_checked() -> None:

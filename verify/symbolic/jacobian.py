@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
+from operator import index
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -133,11 +134,14 @@ def without_sums(expression: Any) -> Any:
     """Return ``expression`` with its sums written out term by term, as they stand.
 
     SymPy's own ``doit`` multiplies out what is summed over a Kronecker delta.
+
+    Raises:
+        TypeError: a sum does not run from one whole number to another.
     """
 
     def terms(summand: Any, *limits: Any) -> Any:
         indices = [limit[0] for limit in limits]
-        ranges = [range(int(limit[1]), int(limit[2]) + 1) for limit in limits]
+        ranges = [range(index(limit[1]), index(limit[2]) + 1) for limit in limits]
         return Add(
             *(
                 summand.xreplace(dict(zip(indices, map(Integer, keys), strict=True)))

@@ -49,7 +49,8 @@ SCALES = {"unscaled": S.One, "scaled": 1 / sqrt(S(DIMENSION))}
 
 def derive() -> Derivation:
     """Bound the squared gradient of one key, for any gradient at the probabilities within ±M."""
-    at = ((j, 1),)
+    # Not the first key, so that a sum that begins one too late is seen.
+    at = ((j, 2),)
     differences = Sum(p[i] * (x[j] - x[i]), (i, 1, n))
     spread = Sum(p[i] * (x[j] - x[i]) ** 2, (i, 1, n))
     others = (1 - KroneckerDelta(i, j)) * (1 - KroneckerDelta(k, j))

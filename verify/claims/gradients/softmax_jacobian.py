@@ -113,7 +113,7 @@ def _is_sum_of_squares(before: Any, after: Any) -> bool:
 
 
 def _row_sums() -> Route:
-    check = Surplus(relation="=", at=((i, 1),))
+    check = Surplus(relation="=", at=((i, 2),))
     return Route(
         "Row sums: moving all scores alike changes nothing",
         ENTRY,

@@ -1,0 +1,85 @@
+"""No derivation stands with a spoiled expression in it, and the campaign that shows this can find one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sympy import IndexedBase, S, Sum, Symbol, symbols
+
+from tests.faults.spoiled_steps import places, spoil, survives
+from tests.faults.spoiling import spoiled
+from verify.catalogue import catalogue
+from verify.symbolic.derivation import By, Derivation, Route, Step
+from verify.symbolic.expectation import E
+from verify.symbolic.scores import d, index, k, q
+
+SHORT = ("score-mean", "sqrt-scaling", "scaling-exponent")
+a, b, x = symbols("a b x", positive=True)
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_a_sample_of_spoiled_steps(name: str) -> None:
+    """Two versions of each expression of a few claims; all are tried by hand, see the campaign."""
+    tally = spoil(name, catalogue()[name][1].derive(), sample=2, seed=0, limit=20.0)
+    assert tally.tried >= 6
+    assert tally.survivors == []
+    assert tally.slow == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", catalogue())
+def test_a_sample_of_every_claim(name: str) -> None:
+    """Six versions of each expression of each derivation."""
+    assert spoil(name, catalogue()[name][1].derive(), sample=6, seed=1, limit=20.0).survivors == []
+
+
+def test_a_check_that_sees_nothing_is_found() -> None:
+    """Where any step passes, every spoiled expression between start and result survives."""
+    blind = By("blind", lambda *_: True, "general")
+    route = Route("r", x, (Step(x + a, "", blind), Step(x + b, "", blind)))
+    derivation = Derivation(x, x + b, (route,))
+    tally = spoil("none", derivation, 100, 0, 5.0)
+    inner = list(spoiled(x + a, (x, x + b)))
+    assert len(inner) > 5
+    assert len(tally.survivors) == len(inner)
+    assert tally.tried == tally.caught + len(tally.survivors)
+
+
+def test_a_changed_start_or_result_never_survives() -> None:
+    """A chain that starts or ends elsewhere is no derivation, whatever its steps."""
+    blind = By("blind", lambda *_: True, "general")
+    derivation = Derivation(x, a, (Route("r", x, (Step(a, "", blind),)),))
+    start, end = places(derivation)
+    assert not survives(derivation, start, x + 1)
+    assert not survives(derivation, end, a + 1)
+    assert survives(derivation, end, a)
+
+
+@pytest.mark.parametrize(
+    ("expression", "others", "expected"),
+    [
+        (a * b, (x,), {a, b, a**2 * b, a * b**2, -a * b, x * b, a * x}),
+        (a + 1, (), {a, S.One, a - 1, -a + 1, a + 2, 101 * S.One / 100 + a, a**2 + 1}),
+        (a**2, (), {a, a**3, a**4, a ** (101 * S.One / 50), a**-2}),
+        (
+            E(q[index] * k[index]),
+            (),
+            {E(q[index]), E(k[index]), E(q[index] ** 2), E(q[index] ** 2 * k[index])},
+        ),
+        (Sum(a, (index, 1, d)), (), {Sum(a, (index, 2, d)), Sum(a, (index, 0, d))}),
+        (Symbol("n") * IndexedBase("w")[1], (), {Symbol("n") * IndexedBase("w")[2]}),
+    ],
+)
+def test_what_is_spoiled(expression: Any, others: tuple[Any, ...], expected: set[Any]) -> None:
+    """Factors and terms dropped or doubled, signs, powers, numbers and symbols, each at one place."""
+    found = {one for _, one in spoiled(expression, others)}
+    assert expected <= found
+    assert expression not in found
+
+
+def test_what_is_the_same_is_left_out() -> None:
+    """A sign that a square or a mean takes out again spoils nothing."""
+    product = E(q[index] * k[index])
+    assert E(-q[index] * k[index]) ** 2 not in {one for _, one in spoiled(product**2, ())}
+    assert E(-q[index] * k[index]) in {one for _, one in spoiled(product, ())}
