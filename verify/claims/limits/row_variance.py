@@ -21,7 +21,8 @@ from verify.symbolic.expansion import Evaluation, Expansion
 from verify.symbolic.expectation import E, Population, Var, by_component, by_index, by_moments, evaluate
 from verify.symbolic.printing import Ordered
 from verify.symbolic.scores import GENERAL, d, index, k, mu_k, mu_q, q, score, sigma_k, sigma_q
-from verify.symbolic.softmax import WrittenOut, j, n, p, s
+from verify.symbolic.softmax import j, n, p, s
+from verify.symbolic.total import WithTotal
 
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Cell
@@ -80,7 +81,7 @@ def derive() -> Derivation:
     shift = Route(
         "A softmax does not see a shift of its row",
         exp(s[1] + c) / Sum(exp(s[j] + c), (j, 1, n)),
-        (Step(p[1], "The factor $e^c$ cancels", WrittenOut()),),
+        (Step(p[1], "The factor $e^c$ cancels", WithTotal()),),
     )
     shifted = exp(s[1] + c) / Sum(exp(s[j] + c), (j, 1, n))
     definitions = (

@@ -18,7 +18,8 @@ from verify.montecarlo.scores import ScorePairs
 from verify.montecarlo.streams import stream
 from verify.symbolic.derivation import By, Definition, Derivation, Identity, Route, Step
 from verify.symbolic.law import below
-from verify.symbolic.softmax import WrittenOut, p, s
+from verify.symbolic.softmax import p, s
+from verify.symbolic.total import WithTotal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +65,7 @@ def derive() -> Derivation:
     odds = Route(
         "What the softmax makes of two scores",
         log(p[1] / p[2]),
-        (Step(s[1] - s[2], "The common denominator cancels: only the difference counts", WrittenOut()),),
+        (Step(s[1] - s[2], "The common denominator cancels: only the difference counts", WithTotal()),),
     )
     scaled = Route(
         "and of two scaled scores",

@@ -16,7 +16,8 @@ from verify.montecarlo.experiment import Control, Exact, Experiment
 from verify.montecarlo.literal import in_single_precision, largest_difference, over_queries
 from verify.montecarlo.streams import stream
 from verify.symbolic.derivation import Definition, Derivation, Route, Step
-from verify.symbolic.softmax import WrittenOut, i, n, p, s
+from verify.symbolic.softmax import i, n, p, s
+from verify.symbolic.total import WithTotal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,17 +48,17 @@ def derive() -> Derivation:
     whole = Route(
         "The weights sum to one",
         total,
-        (Step(S.One, "Numerators and denominator are the same sum", WrittenOut()),),
+        (Step(S.One, "Numerators and denominator are the same sum", WithTotal()),),
     )
     ratio = Route(
         "The ratio of two weights: larger scores have larger weights",
         p[1] / p[2],
-        (Step(exp(s[1] - s[2]), "The common denominator cancels", WrittenOut()),),
+        (Step(exp(s[1] - s[2]), "The common denominator cancels", WithTotal()),),
     )
     shift = Route(
         r"Add any number $a$ to all scores",
         exp(s[1] + a) / Sum(exp(s[i] + a), (i, 1, n)),
-        (Step(p[1], "It cancels from numerator and denominator", WrittenOut()),),
+        (Step(p[1], "It cancels from numerator and denominator", WithTotal()),),
     )
     shifted = exp(s[1] + a) / Sum(exp(s[i] + a), (i, 1, n))
     definitions = (
