@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verify.catalogue import catalogue, choose
+from verify.catalogue import catalogue, catalogue_with, choose, read
 from verify.claim import CHAPTERS
 from verify.errors import ClaimError
+from verify.runner import settings
+from verify.settle import task
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,27 +34,33 @@ BROKEN = [
     pytest.param(("import S\n", "import Nothing\n"), "Nothing", "ImportError: cannot", id="import"),
     pytest.param(("LABEL = ", "LABEL = 1 / 0  # "), "LABEL", "ZeroDivisionError: division", id="raises"),
     pytest.param(("LABEL = ", "raise SystemExit(3)  # "), "SystemExit", "SystemExit: 3", id="exits"),
-    pytest.param(("LABEL", "LABEL\0"), "", "null bytes; mend the claim file", id="null-byte"),
+    pytest.param(("LABEL", "LABEL\0"), "", "null bytes; correct the claim file", id="null-byte"),
 ]
 
 
 @pytest.mark.parametrize(("change", "where", "message"), BROKEN)
 def test_a_broken_claim_file_is_told_by_file_and_line(
-    tool: Callable[..., Ended],
-    tmp_path: Path,
-    claim_file: Write,
-    change: tuple[str, str],
-    where: str,
-    message: str,
+    claim_file: Write, change: tuple[str, str], where: str, message: str
 ) -> None:
-    """One line names the file, the line and what is wrong there; nothing is run or written."""
+    """One line names the file, the line and what is wrong there."""
     path = claim_file(change)
     lines = path.read_text().splitlines()
     line = next((f" line {n}:" for n, text in enumerate(lines, 1) if where and where in text), "")
+    with pytest.raises(ClaimError) as caught:
+        read(path)
+    assert str(caught.value).startswith(f"{path}:{line} ")
+    assert message in str(caught.value)
+
+
+def test_a_broken_claim_file_ends_the_command(
+    tool: Callable[..., Ended], tmp_path: Path, claim_file: Write
+) -> None:
+    """What a process of its own finds wrong with the file arrives as it is; nothing is run or written."""
+    path = claim_file(("LABEL = ", "LABEL = 1 / 0  # "))
     ended = tool("run", "--claims", path, "--out", tmp_path / "out")
     assert ended.status == 2
-    assert ended.complaint.startswith(f"{path}:{line} ")
-    assert message in ended.complaint
+    assert ended.complaint.startswith(f"{path}: line ")
+    assert ended.complaint.endswith(" ZeroDivisionError: division by zero; correct the claim file")
     assert not (tmp_path / "out").exists()
 
 
@@ -71,15 +79,14 @@ BROKEN_INSIDE = [
 
 @pytest.mark.parametrize(("change", "message"), BROKEN_INSIDE)
 def test_a_claim_that_fails_while_it_runs_is_told_by_its_id(
-    tool: Callable[..., Ended], tmp_path: Path, claim_file: Write, change: tuple[str, str], message: str
+    claim_file: Write, change: tuple[str, str], message: str
 ) -> None:
     """What only shows when the claim is derived or measured is told in one line as well."""
     path = claim_file(change)
-    ended = tool("run", "doubled-keys", "--claims", path, "--profile", "quick", "--out", tmp_path / "out")
-    assert ended.status == 2
-    assert ended.complaint.startswith("claim doubled-keys: ")
-    assert message in ended.complaint
-    assert not list((tmp_path / "out").iterdir())
+    wanted = task("user", read(path), settings(profile="quick"), 1, ())
+    with pytest.raises(ClaimError, match=r"^claim doubled-keys: ") as caught:
+        wanted.function(*wanted.arguments)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("command", ["show", "plan"])
@@ -118,10 +125,10 @@ def test_a_duplicate_id_names_both_files(claim_file: Write) -> None:
     with pytest.raises(
         ClaimError, match=r"mine\.py: claim id 'score-mean' is taken by verify\.claims\.raw_scores\."
     ):
-        catalogue([path])
+        catalogue_with([path])
     one, two = claim_file(name="one.py"), claim_file(name="two.py")
     with pytest.raises(ClaimError, match=r"two\.py: claim id 'doubled-keys' is taken by .*one\.py; choose"):
-        catalogue([one, two])
+        catalogue_with([one, two])
 
 
 def test_claims_of_the_user_come_last(claim_file: Write) -> None:
@@ -135,7 +142,7 @@ def test_claims_of_the_user_come_last(claim_file: Write) -> None:
         ("LABEL = ", "@dataclass\nclass Mine:\n    size: int\n\nLABEL = "),
     )
     two = claim_file(('id="doubled-keys"', 'id="doubled-again"'), name="other/mine.py")
-    found = catalogue([one, two])
+    found = catalogue_with([one, two])
     assert list(found)[-2:] == ["doubled-again", "doubled-keys"]
     assert {found[name][0] for name in ("doubled-again", "doubled-keys")} == {"user"}
 

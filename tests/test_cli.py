@@ -15,7 +15,7 @@ from tests.tool import ROOT, Ended
 from verify import api
 from verify.cli import main
 from verify.errors import RenderError
-from verify.report import write
+from verify.report import pdf
 from verify.report.write import Written
 from verify.version import __version__
 
@@ -256,7 +256,7 @@ def test_the_exit_status_tells_the_outcome(
     mark: str,
 ) -> None:
     """0 confirmed, 1 refuted, 3 undecided; the results are written whatever the outcome."""
-    monkeypatch.setattr(write, "render_pdf", lambda *_: b"%PDF")
+    monkeypatch.setattr(pdf, "render_pdf", lambda *_: b"%PDF")
     path = claim_file(*changes)
     ended = tool("run", "doubled-keys", "--claims", path, "--profile", "quick", "--out", tmp_path)
     assert ended.out.startswith(mark)

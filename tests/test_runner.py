@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verify import runner
-from verify.catalogue import catalogue, choose
+from verify.catalogue import catalogue, catalogue_with, choose
 from verify.claim import CHAPTERS
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import Proof
@@ -62,8 +62,8 @@ def test_progress_is_told(workers: int) -> None:
 def test_a_broken_claim_ends_the_run(claim_file: Write) -> None:
     """What a process of its own finds wrong with a claim file arrives as the same one line."""
     path = claim_file(("    route = variance_route(2 * score, STANDARD)", "    route = 1 / 0"))
-    claims = choose(catalogue([path]), ["doubled-keys", "worked-dot-products"])
-    with pytest.raises(ClaimError, match=r"claim doubled-keys: ZeroDivisionError: .*; mend the claim file"):
+    claims = choose(catalogue_with([path]), ["doubled-keys", "worked-dot-products"])
+    with pytest.raises(ClaimError, match=r"doubled-keys: ZeroDivisionError: .*; correct .*mine\.py"):
         runner.run(claims, runner.settings(profile="quick"), read_sources(), workers=2)
 
 

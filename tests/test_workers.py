@@ -1,81 +1,211 @@
-"""Processes and threads: the same results in the same order, and an end when interrupted."""
+"""Processes: every task is done once, and whatever ends one is reported."""
 
 from __future__ import annotations
 
+import contextlib
 import os
-import threading
+import re
+import signal
+import subprocess
+import sys
 import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from verify.workers import each, mapping
+from tests.tool import ROOT, alive
+from verify.errors import SettingsError, WorkerError
+from verify.workers import Task, Workers, each
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
-@pytest.mark.parametrize("workers", [1, 2, 3, 7])
-def test_results_come_in_the_order_of_the_batches(workers: int) -> None:
-    """Any number of threads gives what the builtin map gives, also for fewer batches than threads."""
-    for batches in (range(0), range(1), range(5), range(10, 31)):
-        with mapping(workers) as spread:
-            assert list(spread(lambda n: n * n, batches)) == [n * n for n in batches]
+def process_of(_: int) -> int:
+    """Return the process that works on this; slowly, so that others have to work too."""
+    time.sleep(0.2)
+    return os.getpid()
 
 
-def test_several_threads_work() -> None:
-    """With two workers two threads have a hand in it."""
-
-    def who(_: int) -> int:
-        time.sleep(0.01)
-        return threading.get_ident()
-
-    with mapping(2) as spread:
-        assert len(set(spread(who, range(8)))) == 2
+def reciprocal(number: int) -> int:
+    """Return 1 divided by ``number``."""
+    return 1 // number
 
 
-def test_an_error_in_a_batch_is_raised() -> None:
-    """What goes wrong in a thread is not lost."""
-    with pytest.raises(ZeroDivisionError), mapping(2) as spread:
-        list(spread(lambda n: 1 // n, range(4)))
-
-
-def test_after_an_interruption_no_further_batch_is_begun() -> None:
-    """The threads stop after the batch at hand, however many are left."""
-    begun: list[int] = []
-
-    def slow(number: int) -> None:
-        begun.append(number)
-        time.sleep(0.02)
-        if number == 2:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt), mapping(2) as spread:
-        list(spread(slow, range(10_000)))
-    time.sleep(0.1)
-    assert len(begun) < 100
+def refuse(text: str) -> None:
+    """Raise as a function of the tool does."""
+    raise SettingsError(text)
 
 
 @pytest.mark.parametrize("processes", [1, 2, 3])
 def test_each_task_is_done_once(processes: int) -> None:
     """Places tell the tasks apart, whatever order they are done in, and every one is announced."""
-    for count in (0, 1, 2, 7):
-        begun: list[int] = []
-        done = dict(each(pow, [(n, 2) for n in range(count)], processes, begun.append))
-        assert done == {n: n * n for n in range(count)}
-        assert begun == list(range(count))
+    with Workers(processes) as workers:
+        for count in (0, 1, 2, 7):
+            begun: list[int] = []
+            tasks = [Task(pow, (n, 2)) for n in range(count)]
+            assert dict(workers.each(tasks, started=begun.append)) == {n: n * n for n in range(count)}
+            assert begun == list(range(count))
 
 
 def test_tasks_are_done_by_other_processes() -> None:
-    """Two processes work for this one, with tasks that no module could name."""
-
-    def who(_: int) -> int:
-        time.sleep(0.2)
-        return os.getpid()
-
-    pids = [pid for _, pid in each(who, [(n,) for n in range(4)], 2)]
-    assert len(set(pids)) == 2
+    """Two processes work for this one, and are gone afterwards."""
+    pids = {pid for _, pid in each(process_of, [(n,) for n in range(4)], 2)}
+    assert len(pids) == 2
     assert os.getpid() not in pids
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+def test_isolated_tasks_share_no_process_with_others() -> None:
+    """Tasks of one key may share a process, with one worker as well; no others ever run in it."""
+    keys = ("", "a", "b", "a", "")
+    with Workers(1) as workers:
+        tasks = [Task(os.getpid, isolate=key) for key in keys]
+        pids = [pid for _, pid in sorted(workers.each(tasks))]
+    homes = {key: {pid for pid, its in zip(pids, keys, strict=True) if its == key} for key in keys}
+    assert homes[""] == {os.getpid()}
+    assert len({pid for found in homes.values() for pid in found}) == sum(map(len, homes.values()))
 
 
 def test_an_error_in_a_process_is_raised() -> None:
-    """It arrives as it is, and the processes are of use afterwards."""
-    with pytest.raises(ZeroDivisionError):
-        list(each(lambda n: 1 // n, [(1,), (0,), (2,)], 2))
-    assert dict(each(abs, [(-1,), (-2,)], 2)) == {0: 1, 1: 2}
+    """Ours arrive as they are, others in words with the task's place; others can be given work afterwards."""
+    with Workers(2) as workers:
+        with pytest.raises(SettingsError, match=r"^too much$"):
+            workers.call(Task(refuse, ("too much",), isolate="a"))
+        with pytest.raises(WorkerError, match=r"^ZeroDivisionError: .* by zero$") as caught:
+            list(workers.each([Task(reciprocal, (n,)) for n in (1, 0, 2)]))
+        assert caught.value.place == 1
+        assert dict(workers.each([Task(abs, (-n,)) for n in (1, 2)])) == {0: 1, 1: 2}
+
+
+def end_by(signal_number: int) -> None:
+    """Send this process a signal."""
+    os.kill(os.getpid(), signal_number)
+
+
+def close_everything() -> int:
+    """Close every file of this process but the standard ones, and go on."""
+    os.closerange(3, 64)
+    time.sleep(60)
+    return 0
+
+
+def fork_and_return() -> int:
+    """Return twice, as a task does that forks and forgets to tell the copies apart."""
+    os.fork()
+    return os.getpid()
+
+
+def keep_the_pipe_and_end() -> None:
+    """End while a process of the task's own has all its files open."""
+    if os.fork():
+        os._exit(3)
+    time.sleep(60)
+
+
+def answer_nonsense() -> None:
+    """Write to every file of this process."""
+    for number in range(3, 64):
+        with contextlib.suppress(OSError):
+            os.write(number, b"hello, reader of the replies")
+    time.sleep(60)
+
+
+class Treacherous(Exception):  # noqa: N818 - it is no error of ours
+    """An exception that has no text."""
+
+    def __str__(self) -> str:
+        raise SystemExit(0)
+
+
+def raise_treacherously() -> None:
+    """Raise what cannot be printed."""
+    raise Treacherous
+
+
+def unpicklable() -> Any:
+    """Return what cannot be sent."""
+    return lambda: None
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "message"),
+    [
+        (sys.exit, (0,), r"SystemExit: 0"),
+        (os._exit, (0,), r"ended its process with status 0 before there was a result"),
+        (end_by, (signal.SIGKILL,), r"its process was ended by SIGKILL, which .* when memory runs out"),
+        (end_by, (signal.SIGSEGV,), r"its process was ended by SIGSEGV"),
+        (close_everything, (), r"closed the files of its process, .*"),
+        (keep_the_pipe_and_end, (), r"ended its process with status 3 before .*"),
+        (answer_nonsense, (), r"closed the files of its process, .*|its process was ended by SIGKILL.*"),
+        (raise_treacherously, (), r"Treacherous: its text cannot be made"),
+        (unpicklable, (), r".*(P|p)ickl.*"),
+    ],
+)
+def test_whatever_ends_a_process_is_reported(
+    function: Callable[..., Any], arguments: tuple[Any, ...], message: str
+) -> None:
+    """It is one line, in time, and the workers go on with others."""
+    begun = time.monotonic()
+    with Workers(1) as workers:
+        with pytest.raises(WorkerError) as caught:
+            workers.call(Task(function, arguments, isolate="a"))
+        assert re.fullmatch(message, str(caught.value))
+        assert workers.call(Task(abs, (-1,), isolate="a")) == 1
+    assert time.monotonic() - begun < 10
+
+
+def test_a_copy_of_a_process_gives_no_answer() -> None:
+    """A task that forks has one result, and the next task gets its own."""
+    with Workers(1) as workers:
+        pid = workers.call(Task(fork_and_return, isolate="a"))
+        assert workers.call(Task(os.getpid, isolate="a")) == pid
+
+
+def say(text: str) -> None:
+    """Print on standard output."""
+    print(text)  # noqa: T201 - as a claim file may
+
+
+def test_what_a_task_prints_goes_to_standard_error(capfd: pytest.CaptureFixture[str]) -> None:
+    """Standard output is for results."""
+    with Workers(1) as workers:
+        workers.call(Task(say, ("a word",), isolate="a"))
+    captured = capfd.readouterr()
+    assert (captured.out, captured.err) == ("", "a word\n")
+
+
+PARENT = """
+import os, sys, time
+from tests.test_workers import busy
+from verify.workers import Task, Workers
+with Workers(2) as workers:
+    list(workers.each([Task(busy, (one,), isolate=one) for one in ("a", "b")]))
+"""
+
+
+def busy(_: str) -> None:
+    """Say which process this is, and keep its interpreter from doing anything else for a minute."""
+    os.write(2, b"%d\n" % os.getpid())
+    sum(range(10**10))
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes under /proc")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
+def test_processes_end_with_their_parent(number: int) -> None:
+    """However it ends, and whatever they are doing, they are gone within a second."""
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT],
+        stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)}, start_new_session=True,
+    )  # fmt: skip
+    assert parent.stderr is not None
+    at_work = {int(parent.stderr.readline()) for _ in range(2)}
+    assert alive(parent.pid) == {parent.pid, *at_work}
+    parent.send_signal(number)
+    parent.wait()
+    parent.stderr.close()
+    time.sleep(1)
+    assert not alive(parent.pid)

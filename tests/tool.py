@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
@@ -59,6 +60,18 @@ def finish(process: subprocess.Popen[str], timeout: float = 120) -> Ended:
         process.communicate()
         raise
     return Ended(process.returncode, out or "", err or "")
+
+
+def alive(session: int) -> set[int]:
+    """Return the processes of a session that are neither gone nor waiting for their parent to notice."""
+    living = set()
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            # The name in brackets may hold spaces.
+            state, _, _, its_session, *_ = status.read_text().rpartition(")")[2].split()
+            if int(its_session) == session and state != "Z":
+                living.add(int(status.parent.name))
+    return living
 
 
 def readme() -> str:

@@ -7,26 +7,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verify import runner
-from verify.catalogue import catalogue, choose
+from verify.catalogue import catalogue_with, choose
 from verify.errors import ResultsError, SettingsError
 from verify.evidence import RunRecord
-from verify.report.write import Written, write_report
 from verify.sources import read_sources, refuse_unknown_claims
+from verify.workers import Workers, using
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from verify.catalogue import ClaimFile, Entries
     from verify.claim import Claim
+    from verify.report.write import Written
     from verify.sources import SourceBook
 
 
-def list_claims(claim_files: Sequence[Path] = ()) -> dict[str, Claim]:
-    """Return all claims by id, the user's own from ``claim_files`` included.
+def list_claims(claim_files: Sequence[Path] = ()) -> dict[str, Claim | ClaimFile]:
+    """Return all claims by id, the user's own from ``claim_files`` included, which are run elsewhere.
 
     Raises:
         ClaimError: a claim file cannot be loaded, or two claims share an id.
     """
-    return {name: claim for name, (_, claim) in catalogue(claim_files).items()}
+    return {name: claim for name, (_, claim) in catalogue_with(claim_files).items()}
 
 
 def run(
@@ -37,7 +39,7 @@ def run(
     tolerance: float | None = None,
     false_alarm: float = 1e-3,
     power: float = 0.95,
-    workers: int | None = None,
+    workers: Workers | int | None = None,
     claim_files: Sequence[Path] = (),
     sources: Path | None = None,
     progress: runner.Progress | None = None,
@@ -46,7 +48,7 @@ def run(
 
     ``tolerance`` None means the profile's: 5% quick, 1% standard, 0.2% deep; ``false_alarm`` is for the
     whole run; ``workers`` None means one for each processor and changes no result; ``sources`` None means
-    the statements that come with the tool.
+    the statements that come with the tool. The functions of ``claim_files`` run in processes of their own.
 
     Raises:
         VerifyError: bad input; one line says what, where and how to mend.
@@ -54,22 +56,23 @@ def run(
     chosen = runner.settings(
         seed=seed, profile=profile, tolerance=tolerance, false_alarm=false_alarm, power=power
     )
-    wanted, book = _looked_up(claims, claim_files, sources)
     if progress is not None and not isinstance(progress, runner.Progress):
         raise SettingsError(f"progress {progress!r}: give a verify.runner.Progress")
-    return runner.run(wanted, chosen, book, requested=claims, workers=workers, progress=progress)
+    with using(workers) as some:
+        wanted, book = _looked_up(claims, claim_files, sources, some)
+        return runner.run(wanted, chosen, book, requested=claims, workers=some, progress=progress)
 
 
 def _looked_up(
-    claims: Sequence[str], claim_files: Sequence[Path], sources: Path | None
-) -> tuple[dict[str, tuple[str, Claim]], SourceBook]:
+    claims: Sequence[str], claim_files: Sequence[Path], sources: Path | None, workers: Workers
+) -> tuple[Entries, SourceBook]:
     for name, given in (("claims", claims), ("claim files", claim_files)):
         if isinstance(given, str | bytes | Path) or not isinstance(given, Sequence):
             raise SettingsError(f"{name} {given!r}: give a list, such as [{given!r}]")
         for one in given:
             if not isinstance(one, str | Path):
                 raise SettingsError(f"{name} {one!r}: give text")
-    known = catalogue([Path(one) for one in claim_files])
+    known = catalogue_with([Path(one) for one in claim_files], workers)
     book = read_sources(None if sources is None else Path(sources))
     refuse_unknown_claims(book, known)
     return choose(known, claims), book
@@ -91,4 +94,6 @@ def render(
     """
     if not isinstance(record, RunRecord):
         raise ResultsError(f"{type(record).__name__}: is no record of a run; give what run or load returns")
+    from verify.report.write import write_report  # noqa: PLC0415 - not needed for a run
+
     return write_report(record, Path(out), announce, workers)

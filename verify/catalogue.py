@@ -8,16 +8,18 @@ import importlib
 import importlib.util
 import pkgutil
 import sys
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, TypeVar
 
-import cloudpickle
 from pydantic import ValidationError
 
 import verify.claims
 from verify.claim import CHAPTERS, Claim
-from verify.errors import ClaimError, VerifyError
+from verify.errors import ClaimError, VerifyError, WorkerError, correction
 from verify.evidence import RESERVED
 from verify.reading import MEGABYTE, Kind, read_bytes
+from verify.workers import Task, Workers, using
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -28,17 +30,51 @@ if TYPE_CHECKING:
 _CLAIM_FILE = Kind(MEGABYTE, ClaimError, "check the path given with --claims, of a file of at most 1 MB")
 
 
-def catalogue(files: Sequence[Path] = ()) -> dict[str, tuple[str, Claim]]:
-    """Return all claims by id, each with its chapter's folder name, in the order of the report.
+@dataclass(frozen=True, kw_only=True)
+class ClaimFile:
+    """What the claim in a file of the user's own says; its functions run in other processes only."""
 
-    ``files`` are claim files of the user's own, in the same format as the built-in ones.
+    path: Path
+    id: str
+    order: int
+    title: str
+    statement: str
+    meaning: str
+
+
+Entries = dict[str, tuple[str, Claim | ClaimFile]]
+"""Claims by id, each with its chapter's folder name."""
+
+_Entry = TypeVar("_Entry")
+_Claim = TypeVar("_Claim", bound=Claim | ClaimFile)
+
+
+def catalogue() -> dict[str, tuple[str, Claim]]:
+    """Return the claims that come with the tool by id, with their chapters, in the order of the report.
+
+    Raises:
+        ClaimError: one of them is malformed, or two share an id.
+    """
+    return _sorted(_built_in())
+
+
+def catalogue_with(files: Sequence[Path], workers: Workers | None = None) -> Entries:
+    """Return all claims, those in ``files`` of the user's own included, as ``catalogue`` does.
+
+    The files are loaded by ``workers``, one if None is given, never in this process.
 
     Raises:
         ClaimError: a file cannot be loaded or has no ``CLAIM``, or two claims share an id.
     """
-    found: dict[str, tuple[str, Claim]] = {}
+    own = (("user", claim, str(claim.path)) for claim in _read(files, workers))
+    return _sorted([*_built_in(), *own])
+
+
+def _sorted(entries: Sequence[tuple[str, _Claim, str]]) -> dict[str, tuple[str, _Claim]]:
+    """Return claims with chapters by id; each comes with its origin, for messages."""
+    found: dict[str, tuple[str, _Claim]] = {}
     origins: dict[str, str] = {}
-    for chapter, claim, origin in (*_built_in(), *(("user", _from_file(path), str(path)) for path in files)):
+    for chapter, claim, origin in entries:
         if claim.id in RESERVED:
             raise ClaimError(f"{origin}: claim id {claim.id!r} means something else in keys; choose another")
         if claim.id in found:
@@ -50,7 +86,14 @@ def catalogue(files: Sequence[Path] = ()) -> dict[str, tuple[str, Claim]]:
     return dict(sorted(found.items(), key=lambda item: (order.index(item[1][0]), item[1][1].order, item[0])))
 
 
-def choose(claims: Mapping[str, tuple[str, Claim]], wanted: Iterable[str]) -> dict[str, tuple[str, Claim]]:
+def broken(claim: Claim | ClaimFile, error: WorkerError) -> ClaimError:
+    """Return what ended the process that worked for ``claim`` as an error that names it."""
+    if isinstance(claim, ClaimFile):
+        return ClaimError(f"claim {claim.id}: {error}; {correction(claim.path)}")
+    return ClaimError(f"claim {claim.id}: {error}; run it again, and report it if it ends so again")
+
+
+def choose(claims: Mapping[str, _Entry], wanted: Iterable[str]) -> dict[str, _Entry]:
     """Return the claims asked for, in the order of the report; all of them if none is named.
 
     Raises:
@@ -73,8 +116,42 @@ def _built_in() -> list[tuple[str, Claim, str]]:
     return entries
 
 
-def _from_file(path: Path) -> Claim:
-    read_bytes(path, _CLAIM_FILE)
+def _read(files: Sequence[Path], workers: Workers | None) -> list[ClaimFile]:
+    """Return what each file says, in their order."""
+    for path in files:
+        read_bytes(path, _CLAIM_FILE)
+    try:
+        with using(workers or 1) as some:
+            done = dict(some.each([Task(read, (path,), isolate=str(path)) for path in files]))
+    except WorkerError as error:
+        raise ClaimError(f"{files[error.place]}: {error}; {correction()}") from error
+    return [done[place] for place in range(len(files))]
+
+
+def read(path: Path) -> ClaimFile:
+    """Return what a claim file says; this runs the file.
+
+    Raises:
+        ClaimError: it cannot be loaded or has no ``CLAIM``.
+    """
+    claim = load(path)
+    return ClaimFile(
+        path=path,
+        id=str(claim.id),
+        order=int(claim.order),
+        title=str(claim.title),
+        statement=str(claim.statement),
+        meaning=str(claim.meaning),
+    )
+
+
+@cache
+def load(path: Path) -> Claim:
+    """Return the claim of a file of the user's own; this runs the file, whatever it does.
+
+    Raises:
+        ClaimError: it cannot be loaded or has no ``CLAIM``.
+    """
     name = f"user_claim_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
@@ -84,11 +161,9 @@ def _from_file(path: Path) -> Claim:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         del sys.modules[name]
-        raise ClaimError(f"{path}:{_told(path, error)}; mend the claim file") from error
-    # Processes that settle claims cannot import it by its name.
-    cloudpickle.register_pickle_by_value(module)
+        raise ClaimError(f"{path}:{_told(path, error)}; {correction()}") from error
     return _claim_of(module, str(path))
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import sys
 import time
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,21 +15,22 @@ import click
 
 from verify.cli_citing import COMMANDS
 from verify.console import PATH, complain, end, say
-from verify.errors import OutputError, VerifyError, own_code_of
-from verify.interruption import insisting
+from verify.errors import OutputError, VerifyError, unforeseen
+from verify.interruption import INTERRUPTED, insisting, status_after
 from verify.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from verify.evidence import RunRecord
+    from verify.workers import Workers
 
 PROFILES = ("quick", "standard", "deep")
 NAMES = ("results.json", "report.html", "report.pdf")
 """What a report consists of."""
 
-INTERRUPTED = 130
-"""Exit status after Ctrl-C, as shells have it."""
+_NEEDED = "verify.settle"
+"""What a worker imports ahead of its first task."""
 
 
 def _plan_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -120,7 +123,7 @@ def report(out: Path, **options: Any) -> None:
 )
 def run(out: Path, junit: Path | None, summary: Path | None, **options: Any) -> None:
     """Verify claims and write results.json only."""
-    from verify.files import check_writable, write_together
+    from verify.files import check_writable, write_together, write_whole
     from verify.junit import to_junit
     from verify.summary import to_markdown
 
@@ -135,8 +138,10 @@ def run(out: Path, junit: Path | None, summary: Path | None, **options: Any) -> 
             taken[place] = f"{option} goes"
             check_writable(path.parent, path.name)
     record = _verified(out, options)
-    files = {results: record.to_json().encode()}
-    files |= {path: form(record) for path, _, form in forms if path is not None}
+    write_whole(results, record.to_json().encode())
+    say(results)
+    with unforeseen():
+        files = {path: form(record) for path, _, form in forms if path is not None}
     write_together(files)
     for path in files:
         say(path)
@@ -162,17 +167,14 @@ def render(results: Path, out: Path | None) -> None:
 @_plan_options
 def plan(claims: tuple[str, ...], claim_files: tuple[Path, ...], **options: Any) -> None:
     """Say what verifying the claims would take: blocks, draws, memory and time."""
-    from verify import runner
-    from verify.catalogue import catalogue, choose
-    from verify.plan import plan as planned
-    from verify.plan import table
+    with _processes(claim_files=claim_files) as workers:
+        from verify import runner
+        from verify.catalogue import catalogue_with, choose
+        from verify.plan import plan_with, table
 
-    chosen = runner.settings(**options)
-    wanted = choose(catalogue(claim_files), claims)
-    rows = []
-    for name, (_, claim) in wanted.items():
-        with own_code_of(name):
-            rows.append(planned(claim, chosen))
+        chosen = runner.settings(**options)
+        wanted = choose(catalogue_with(claim_files, workers), claims)
+        rows = [plan_with(workers, claim, chosen) for _, claim in wanted.values()]
     say(table(rows, chosen))
     end(0)
 
@@ -183,10 +185,12 @@ def plan(claims: tuple[str, ...], claim_files: tuple[Path, ...], **options: Any)
 )
 def list_(claim_files: tuple[Path, ...]) -> None:
     """List the claims by chapter."""
-    from verify.catalogue import catalogue
-    from verify.explore import listing
+    with _processes(claim_files=claim_files) as workers:
+        from verify.catalogue import catalogue_with
+        from verify.explore import listing
 
-    say(listing(catalogue(claim_files)))
+        text = listing(catalogue_with(claim_files, workers))
+    say(text)
     end(0)
 
 
@@ -197,11 +201,12 @@ def list_(claim_files: tuple[Path, ...]) -> None:
 )
 def show(claim: str, claim_files: tuple[Path, ...]) -> None:
     """Show one claim with its derivation, every step checked now."""
-    from verify.catalogue import catalogue, choose
-    from verify.explore import shown
+    with _processes(claim_files=claim_files) as workers:
+        from verify.catalogue import catalogue_with, choose
+        from verify.explore import show_with
 
-    ((chapter, chosen),) = choose(catalogue(claim_files), [claim]).values()
-    text, proved = shown(chapter, chosen)
+        ((chapter, chosen),) = choose(catalogue_with(claim_files, workers), [claim]).values()
+        text, proved = show_with(workers, chapter, chosen)
     say(text)
     end(0 if proved else 1)
 
@@ -212,26 +217,51 @@ def _verified(out: Path, options: dict[str, Any], names: Sequence[str] = NAMES[:
     ``names`` are the files that are to be written to ``out``: whether they can be is tried first.
     """
     begun = time.perf_counter()
-    from verify import api
-    from verify.files import check_writable
-    from verify.terminal import following, surprise_line, verdict_line
+    with _processes(**options) as workers:
+        from verify import api
+        from verify.files import check_writable
+        from verify.terminal import following, surprise_line, verdict_line
 
-    imports = time.perf_counter() - begun
+        imports = time.perf_counter() - begun
 
-    def try_folder() -> None:
-        for name in names:
-            check_writable(out, name)
+        def try_folder() -> None:
+            for name in names:
+                check_writable(out, name)
 
-    with following(len(options["claims"]) or None) as progress:
-        # Not before what is asked for was looked at: a mistyped name must not leave a folder behind.
-        progress.begun = try_folder
-        record = api.run(progress=progress, **options)
+        with following(len(options["claims"]) or None) as progress:
+            # Not before what is asked for was looked at: a mistyped name must not leave a folder behind.
+            progress.begun = try_folder
+            record = api.run(progress=progress, **{**options, "workers": workers})
     for claim in record.claims:
         say(verdict_line(claim))
     for statement in record.surprises():
         say(surprise_line(statement))
     phases = {"imports": round(imports, 3), **record.run.phases_s}
     return record.model_copy(update={"run": record.run.model_copy(update={"phases_s": phases})}).sealed()
+
+
+@contextlib.contextmanager
+def _processes(
+    *,
+    claim_files: Sequence[Path],
+    workers: int | None = None,
+    claims: Sequence[str] = ("",),
+    **_: object,
+) -> Iterator[Workers]:
+    """Yield workers; those that are certain to be needed import their libraries while this process does.
+
+    ``claims`` are those asked for, none meaning all: a single one needs a process only if a file has it.
+    """
+    from verify.workers import Workers, processors
+
+    with Workers(processors(workers)) as some:
+        for path in filter(Path.is_file, claim_files):
+            some.prepare(str(path), _NEEDED)
+        tasks = len(set(claims)) or some.count
+        if min(tasks, some.count) > 1:
+            for _place in range(tasks):
+                some.prepare("", _NEEDED)
+        yield some
 
 
 def _rendered(
@@ -274,12 +304,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
         complain(f"{error.format_message().rstrip('.')}{where}")
         sys.exit(VerifyError.exit_status)
     except (click.Abort, KeyboardInterrupt):
-        complain("interrupted; the files of earlier runs are as they were")
-        sys.exit(INTERRUPTED)
+        complain(INTERRUPTED)
+        sys.exit(status_after())
     except OSError as error:
         # Not foreseen where it happened: help that cannot be printed, a full folder for temporary files.
         from verify.terminal import silence
 
         silence(sys.stdout)
         complain(f"{error.filename or 'output'}: {error.strerror or error}; free space or allow access")
+        sys.exit(VerifyError.exit_status)
+    except Exception as error:  # noqa: BLE001 - Python would end with 1, which means that a claim is refuted
+        if sys.flags.dev_mode:
+            traceback.print_exc()
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{Path(last.filename).name}, line {last.lineno}"
+        complain(
+            f"not foreseen: {type(error).__name__}: {error} ({place}); please report it, "
+            "with what `python -X dev -m verify` prints"
+        )
         sys.exit(VerifyError.exit_status)

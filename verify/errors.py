@@ -48,18 +48,29 @@ class RenderError(VerifyError):
     exit_status = 4
 
 
+class WorkerError(VerifyError):
+    """A process ended, or raised what nobody foresaw, while it worked on the task at ``place``."""
+
+    def __init__(self, text: str, place: int = 0) -> None:
+        super().__init__(text)
+        self.place = place
+
+
 @contextmanager
-def own_code_of(claim: str) -> Iterator[None]:
-    """Tell whatever a claim's own code raises as a mistake in that claim."""
+def own_code_of(claim: str, origin: object = "") -> Iterator[None]:
+    """Report whatever a claim's own code raises as a mistake in that claim, and in the file ``origin``.
+
+    Errors of ours that mean bad input pass; no claim can say that a report could not be rendered.
+    """
     try:
         yield
-    except VerifyError:
-        raise
     except Exception as error:
-        raise ClaimError(f"claim {claim}: {what_is_wrong(error)}; correct the claim file") from error
+        if isinstance(error, VerifyError) and error.exit_status == VerifyError.exit_status:
+            raise
+        raise ClaimError(f"claim {claim}: {what_is_wrong(error)}; {correction(origin)}") from error
 
 
-def what_is_wrong(error: Exception) -> str:
+def what_is_wrong(error: BaseException) -> str:
     """Return an error in one line; of the mistakes that validation found, the place and text of the first."""
     from pydantic import ValidationError  # noqa: PLC0415 - the command line's help does without
 
@@ -67,3 +78,22 @@ def what_is_wrong(error: Exception) -> str:
         return " ".join(f"{type(error).__name__}: {error}".split())
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     return f"{'.'.join(map(str, first['loc'])) or error.title}: {first['msg']}"
+
+
+@contextmanager
+def unforeseen() -> Iterator[None]:
+    """Raise what nobody foresaw while written results are rendered as a RenderError."""
+    try:
+        yield
+    except (VerifyError, OSError, KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:
+        # Among them panics of compiled libraries, which are no Exceptions.
+        raise RenderError(
+            f"rendering: not foreseen: {what_is_wrong(error)}; the results are written; please report it"
+        ) from error
+
+
+def correction(origin: object = "") -> str:
+    """Return what to do about a claim's own code."""
+    return f"correct the claim file {origin}".rstrip()

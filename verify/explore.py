@@ -10,12 +10,15 @@ from sympy import Function, Symbol
 from sympy.core.function import AppliedUndef
 from sympy.printing.pretty.pretty_symbology import pretty_use_unicode
 
+from verify.catalogue import ClaimFile, broken, load
 from verify.claim import CHAPTERS, Claim
-from verify.errors import own_code_of
+from verify.errors import WorkerError, own_code_of
 from verify.symbolic.printing import unicode_art
+from verify.workers import Task, Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
 _WIDTH = 100
 _ENDINGS = {
@@ -34,7 +37,7 @@ _WORDS = {
 }  # fmt: skip
 
 
-def listing(claims: Mapping[str, tuple[str, Claim]]) -> str:
+def listing(claims: Mapping[str, tuple[str, Claim | ClaimFile]]) -> str:
     """Return the claims by chapter, a line each."""
     lines: list[str] = []
     last, width = "", max(map(len, claims), default=0)
@@ -44,6 +47,26 @@ def listing(claims: Mapping[str, tuple[str, Claim]]) -> str:
             last = chapter
         lines.append(f"  {name:<{width}} {as_text(claim.title)}")
     return "\n".join(lines)
+
+
+def show_with(workers: Workers, chapter: str, claim: Claim | ClaimFile) -> tuple[str, bool]:
+    """Return what ``shown`` does, for a claim file of the user's own as well, which is run by ``workers``.
+
+    Raises:
+        ClaimError: the claim's own code fails.
+    """
+    if not isinstance(claim, ClaimFile):
+        return shown(chapter, claim)
+    try:
+        text, stands = workers.call(Task(_show_file, (claim.path, claim.id), isolate=str(claim.path)))
+    except WorkerError as error:
+        raise broken(claim, error) from error
+    return text, stands
+
+
+def _show_file(path: Path, name: str) -> tuple[str, bool]:
+    with own_code_of(name, path):
+        return shown("user", load(path))
 
 
 def shown(chapter: str, claim: Claim) -> tuple[str, bool]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
 import stat
 import tempfile
 from pathlib import Path
@@ -12,8 +13,19 @@ from typing import TYPE_CHECKING
 
 from verify.errors import OutputError
 
+if os.name == "posix":
+    import fcntl
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+
+_FILE, _FOLDER = (".sdpa-verify-", ".tmp"), ("sdpa-verify-", ".dir")
+"""How the names of our temporary files and folders begin and end.
+
+Whoever makes one keeps it open and locked; the system lifts the lock when that process ends, however it ends.
+So what is not locked is left over, whichever machine or container wrote it. (Without locks, as on Windows,
+nothing is taken for left over.)
+"""
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -25,8 +37,10 @@ def write_whole(path: Path, content: bytes) -> None:
     write_together({path: content})
 
 
-def write_together(files: Mapping[Path, bytes]) -> None:
+def write_together(files: Mapping[Path, bytes], *, durably: bool = True) -> None:
     """Write several files; none is replaced before all of them lie complete on the disk.
+
+    Without ``durably`` they may be lost, or cut short, where the whole machine stops right then.
 
     A link stays one: what it leads to is replaced, and keeps its mode. To what is no file of its own, such as
     ``/dev/stdout``, the content is appended.
@@ -34,24 +48,44 @@ def write_together(files: Mapping[Path, bytes]) -> None:
     Raises:
         OutputError: a folder cannot be made or written, a file is read-only, or the disk is full.
     """
-    waiting: dict[Path, Path] = {}
-    try:
+    with contextlib.ExitStack() as stack:
+        waiting: dict[Path, Path] = {}
         for path, content in files.items():
             with _told_as_output_error(path):
                 if not _is_device(path):
-                    waiting[path] = _beside(path)
-                    _fill(waiting[path], content, _mode(_led_to(path)))
+                    waiting[path] = stack.enter_context(_beside(path, content, durably=durably))
         for path, content in files.items():
             with _told_as_output_error(path):
                 if path in waiting:
                     waiting[path].replace(_led_to(path))
-                    del waiting[path]
                 else:
                     with path.open("ab") as stream:
                         stream.write(content)
-    finally:
-        for leftover in waiting.values():
-            leftover.unlink(missing_ok=True)
+    for folder in {_led_to(path).parent for path in waiting}:
+        clear_leftovers(folder)
+
+
+@contextlib.contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """Yield a new folder for temporary files; it is removed, by a later call if this process is killed.
+
+    Raises:
+        OSError: there is no place for temporary files.
+    """
+    clear_leftovers(Path(tempfile.gettempdir()))
+    with _locked(lambda: tempfile.mkdtemp(prefix=_FOLDER[0], suffix=_FOLDER[1])) as folder:
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def clear_leftovers(folder: Path) -> None:
+    """Remove from ``folder`` what processes have left there that were killed while they wrote."""
+    for begin, end in (_FILE, _FOLDER):
+        for path in folder.glob(f"{begin}*{end}"):
+            with contextlib.suppress(OSError):
+                _remove_if_left_over(path)
 
 
 def is_read_only(path: Path) -> bool:
@@ -69,7 +103,8 @@ def check_writable(folder: Path, name: str = "results.json") -> None:
     with _told_as_output_error(path):
         if _is_device(path):
             return
-        _beside(path).unlink()
+        with _beside(path, b"", durably=False):
+            pass
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
 
@@ -98,20 +133,78 @@ def _mode(place: Path) -> int:
     return stat.S_IMODE(place.stat().st_mode)
 
 
-def _beside(path: Path) -> Path:
+@contextlib.contextmanager
+def _beside(path: Path, content: bytes, *, durably: bool) -> Iterator[Path]:
+    """Yield a temporary file with this content, to be moved to ``path``; left where it is, it is removed."""
     place = _led_to(path)
     place.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
-    os.close(handle)
-    return Path(name)
+
+    def make() -> str:
+        handle, name = tempfile.mkstemp(prefix=_FILE[0], suffix=_FILE[1], dir=place.parent)
+        os.close(handle)
+        return name
+
+    with _locked(make) as temporary:
+        try:
+            with temporary.open("wb") as stream:
+                stream.write(content)
+                stream.flush()
+                if durably:
+                    os.fsync(stream.fileno())
+            temporary.chmod(_mode(place))
+            yield temporary
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
-def _fill(temporary: Path, content: bytes, mode: int) -> None:
-    with temporary.open("wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())
-    temporary.chmod(mode)
+@contextlib.contextmanager
+def _locked(make: Callable[[], str]) -> Iterator[Path]:
+    """Yield the path of what ``make`` makes, open and locked, so that nobody takes it for left over."""
+    if os.name != "posix":
+        yield Path(make())
+        return
+    while True:
+        path = Path(make())
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            with contextlib.suppress(OSError):
+                # Where nobody can lock, nobody removes what is left over.
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            if _is_still(path, handle):
+                yield path
+                return
+        finally:
+            os.close(handle)
+
+
+def _is_still(path: Path, handle: int) -> bool:
+    """Return whether ``path`` leads to what is open; in the moment before it is locked it may be removed."""
+    try:
+        return os.path.samestat(path.lstat(), os.fstat(handle))
+    except FileNotFoundError:
+        return False
+
+
+def _remove_if_left_over(path: Path) -> None:
+    """Remove a temporary file or folder of ours, of this user's, that no process has locked.
+
+    Raises:
+        OSError: it is locked, or cannot be.
+    """
+    if os.name != "posix":
+        return
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        status = os.fstat(handle)
+        if status.st_uid != os.geteuid() or not _is_still(path, handle):
+            return
+        if stat.S_ISDIR(status.st_mode):
+            shutil.rmtree(path)
+        elif stat.S_ISREG(status.st_mode):
+            path.unlink()
+    finally:
+        os.close(handle)
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Ctrl-C that ends the command, whatever library code is running when it comes."""
+"""Signals that end the command, whatever library code is running when they come: Ctrl-C, TERM and HUP."""
 
 from __future__ import annotations
 
@@ -9,64 +9,99 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
 
+INTERRUPTED = "interrupted; all files are whole, unfinished ones as they were"
+"""What is said last."""
+
 _ONE_CALL = 0.25
-"""Seconds within which Ctrl-C counts once."""
+"""Seconds within which a signal counts once."""
+
+_DEFAULTS: dict[int, Any] = {
+    signal.SIGINT: signal.default_int_handler,
+    **{getattr(signal, name): signal.SIG_DFL for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)},
+}
+"""The signals that end a command, unless whoever started it has set them to something else."""
 
 
 class _Interrupt:
-    """Handles Ctrl-C; ``asked`` is set once it came."""
+    """Handles the signals; ``number`` is that of the first one, 0 before it, and ``wake`` is set by each."""
 
     def __init__(self) -> None:
-        self.asked = threading.Event()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget what came before."""
+        self.number = 0
+        self.wake = threading.Event()
         self._heard = -math.inf
 
-    def __call__(self, number: int, frame: FrameType | None) -> None:
-        self.asked.set()
+    def __call__(self, number: int, _frame: FrameType | None) -> None:
+        self.number = self.number or number
+        self.wake.set()
         if time.monotonic() - self._heard > _ONE_CALL:
             self._heard = time.monotonic()
-            signal.default_int_handler(number, frame)
+            raise KeyboardInterrupt
+
+
+_interrupt = _Interrupt()
+
+
+def status_after() -> int:
+    """Return the exit status of a command that a signal has ended, as shells have it."""
+    return 128 + (_interrupt.number or signal.SIGINT)
 
 
 @contextmanager
 def insisting() -> Iterator[None]:
-    """Repeat Ctrl-C until the command has ended: some library code swallows the first one.
+    """Raise KeyboardInterrupt at the signals, again and again: some library code swallows the first one.
 
-    What a person repeats faster is one interruption; tidying up must have the time to shut its ears.
+    What a person repeats faster is one interruption; tidying up must have the time to do so.
     """
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
+    handled = [number for number, default in _DEFAULTS.items() if signal.getsignal(number) is default]
+    if not handled:
+        with _as_interruption():
+            yield
         return
-    interrupt, ended, mine = _Interrupt(), threading.Event(), threading.get_ident()
+    _interrupt.reset()
+    ended, wake, mine = threading.Event(), _interrupt.wake, threading.get_ident()
 
     def insist() -> None:
-        interrupt.asked.wait()
+        wake.wait()
         while not ended.wait(1.2 * _ONE_CALL):
             if hasattr(signal, "pthread_kill"):
                 # A real signal also wakes a thread that waits for a lock.
-                signal.pthread_kill(mine, signal.SIGINT)
+                signal.pthread_kill(mine, _interrupt.number)
             else:
                 _thread.interrupt_main()
 
     hook = sys.unraisablehook
     threading.Thread(target=insist, daemon=True).start()
-    signal.signal(signal.SIGINT, interrupt)
+    for number in handled:
+        signal.signal(number, _interrupt)
     sys.unraisablehook = lambda one: None if one.exc_type is KeyboardInterrupt else hook(one)
+    try:
+        with _as_interruption():
+            yield
+    finally:
+        ended.set()
+        wake.set()
+        sys.unraisablehook = hook
+        for number in handled:
+            signal.signal(number, _DEFAULTS[number])
+
+
+@contextmanager
+def _as_interruption() -> Iterator[None]:
+    """Turn back what compiled modules have made of an interruption: an error of their own."""
     try:
         yield
     except Exception:
-        if interrupt.asked.is_set():
-            # Some compiled modules turn an interruption into an error of their own.
+        if _interrupt.number:
             raise KeyboardInterrupt from None
         raise
-    finally:
-        ended.set()
-        interrupt.asked.set()
-        sys.unraisablehook = hook
-        signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING
 
 from threadpoolctl import threadpool_limits
 
+from verify.catalogue import ClaimFile, broken, load
+from verify.errors import WorkerError, own_code_of
 from verify.montecarlo.streams import stream
 from verify.sampling import Samples, cells_of, every_comparison, refuse_malformed
 from verify.verdict import FalseAlarms
+from verify.workers import Task, Workers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from verify.claim import Claim
     from verify.evidence import Settings
@@ -37,6 +41,28 @@ class Planned:
     draws: int
     memory: int
     seconds: float
+
+
+def plan_with(workers: Workers, claim: Claim | ClaimFile, settings: Settings) -> Planned:
+    """Return what ``plan`` does, for a claim file of the user's own as well, which is run by ``workers``.
+
+    Raises:
+        VerifyError: the plan is out of reach, or the claim is broken.
+    """
+    if not isinstance(claim, ClaimFile):
+        return plan(claim, settings)
+    try:
+        numbers = workers.call(Task(_plan_file, (claim.path, claim.id, settings), isolate=str(claim.path)))
+    except WorkerError as error:
+        raise broken(claim, error) from error
+    return Planned(claim.id, *numbers)
+
+
+def _plan_file(path: Path, name: str, settings: Settings) -> tuple[int | float, ...]:
+    """Return the numbers of a file's plan."""
+    with own_code_of(name, path):
+        _, *counts, seconds = astuple(plan(load(path), settings))
+        return (*map(int, counts), float(seconds))
 
 
 def plan(claim: Claim, settings: Settings) -> Planned:

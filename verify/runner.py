@@ -12,18 +12,20 @@ from typing import TYPE_CHECKING
 
 from threadpoolctl import threadpool_info
 
-from verify.errors import SettingsError
+from verify.catalogue import broken
+from verify.errors import SettingsError, WorkerError
 from verify.evidence import PROFILES, ClaimRecord, Run, RunRecord, Settings, Tool
 from verify.results import stored_calibration
-from verify.settle import Settled, settle
+from verify.settle import Settled, received, task
 from verify.statements import decide
 from verify.verdict import FalseAlarms
 from verify.version import __version__
-from verify.workers import each
+from verify.workers import Workers, using
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from verify.catalogue import ClaimFile
     from verify.claim import Claim
     from verify.sources import SourceBook
 
@@ -84,20 +86,6 @@ def settings(
     )
 
 
-def processors(workers: int | None) -> int:
-    """Return how many processors to use; None means all.
-
-    Raises:
-        SettingsError: it is no number, or less than one.
-    """
-    if workers is None:
-        return os.cpu_count() or 1
-    _refuse_other_than(int, workers=workers)
-    if workers < 1:
-        raise SettingsError(f"--workers {workers}: at least one is needed")
-    return workers
-
-
 def _refuse_other_than(kind: type[int | float], **values: object) -> None:
     """Raise for values that are no numbers; a whole number will do where any number will."""
     for name, value in values.items():
@@ -107,28 +95,30 @@ def _refuse_other_than(kind: type[int | float], **values: object) -> None:
 
 
 def run(
-    claims: Mapping[str, tuple[str, Claim]],
+    claims: Mapping[str, tuple[str, Claim | ClaimFile]],
     chosen: Settings,
     book: SourceBook,
     *,
     requested: Sequence[str] = (),
-    workers: int | None = None,
+    workers: Workers | int | None = None,
     progress: Progress | None = None,
 ) -> RunRecord:
     """Derive, measure and judge ``claims`` and decide the statements of ``book``.
 
     ``requested`` are the ids asked for, none meaning all, for the record. ``workers`` processors are used,
     None meaning all: as processes that settle one claim each or, where there are fewer claims, as threads
-    that draw for one. The results do not depend on their number.
+    that draw for one. A claim file of the user's own always has a process of its own. The results do not
+    depend on their number.
 
     Raises:
         VerifyError: a setting is impossible or a claim is broken.
     """
     begun = time.perf_counter()
-    workers, progress = processors(workers), progress or Progress()
+    progress = progress or Progress()
     progress.begun()
     alarms = FalseAlarms(chosen.false_alarm)
-    settled = _settled(claims, chosen, alarms, workers, progress, book)
+    with using(workers) as some:
+        settled = _settled(claims, chosen, alarms, some, progress, book)
     records = tuple(one.record for one in settled)
     elapsed = round(time.perf_counter() - begun, 3)
     return RunRecord(
@@ -138,7 +128,7 @@ def run(
             claims=tuple(requested),
             claim_files=sum(chapter == "user" for chapter, _ in claims.values()),
             budget=alarms.record(_drawn(records), sum(len(record.controls) for record in records)),
-            environment=_environment(workers),
+            environment=_environment(some.count),
             created=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
             elapsed_s=elapsed,
             phases_s={"verification": elapsed},
@@ -152,26 +142,27 @@ def run(
 
 
 def _settled(
-    claims: Mapping[str, tuple[str, Claim]],
+    claims: Mapping[str, tuple[str, Claim | ClaimFile]],
     chosen: Settings,
     alarms: FalseAlarms,
-    workers: int,
+    workers: Workers,
     progress: Progress,
     book: SourceBook,
 ) -> tuple[Settled, ...]:
     """Return every claim settled, in the order of ``claims``."""
-    processes = max(1, min(workers, len(claims)))
-    threads = workers // processes
-    tasks = [
-        (chapter, claim, chosen, threads, book.wanted(name)) for name, (chapter, claim) in claims.items()
-    ]
+    processes = max(1, min(workers.count, len(claims)))
+    threads = workers.count // processes
     names = list(claims)
+    tasks = [task(*claims[name], chosen, threads, book.wanted(name)) for name in names]
     done: dict[int, Settled] = {}
-    for place, one in each(settle, tasks, processes, lambda place: progress.started(names[place])):
-        done[place] = one
-        # All claims share one budget; a run that outgrows it ends here.
-        alarms.record(_drawn([settled.record for settled in done.values()]), 0)
-        progress.finished(one.record)
+    try:
+        for place, result in workers.each(tasks, processes, lambda place: progress.started(names[place])):
+            done[place] = received(claims[names[place]][1], result)
+            # All claims share one budget; a run that outgrows it ends here.
+            alarms.record(_drawn([settled.record for settled in done.values()]), 0)
+            progress.finished(done[place].record)
+    except WorkerError as error:
+        raise broken(claims[names[error.place]][1], error) from error
     return tuple(done[place] for place in range(len(tasks)))
 
 

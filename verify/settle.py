@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from verify.catalogue import ClaimFile, load
 from verify.claim import CHAPTERS, Claim
-from verify.errors import ClaimError, own_code_of
+from verify.errors import ClaimError, correction, own_code_of
 from verify.evidence import (
     Check,
     ClaimRecord,
@@ -27,11 +28,13 @@ from verify.montecarlo.fits import ordinary
 from verify.sampling import every_comparison, refuse_malformed
 from verify.statements import refuse_absent_evidence
 from verify.symbolic.printing import latex, plain
+from verify.threads import mapping
 from verify.verdict import FalseAlarms, of_claim
-from verify.workers import mapping
+from verify.workers import Task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from verify.claim import Findings
     from verify.sources import Wanted
@@ -46,19 +49,68 @@ class Settled:
     spent_s: dict[str, float]
 
 
+def task(
+    chapter: str, claim: Claim | ClaimFile, settings: Settings, threads: int, wanted: Sequence[Wanted]
+) -> Task:
+    """Return the task of settling a claim; ``received`` reads its result, the arguments are as of ``settle``.
+
+    A claim of the user's own goes to a process as a file, one that comes with the tool by its name.
+    """
+    if isinstance(claim, ClaimFile):
+        return Task(_settle_file, (claim.path, claim.id, settings, threads, wanted), isolate=str(claim.path))
+    return Task(settle, (chapter, claim, settings, threads, wanted))
+
+
+def received(claim: Claim | ClaimFile, result: Any) -> Settled:
+    """Return what the task of settling a claim has led to.
+
+    Raises:
+        ClaimError: it is no evidence for that claim.
+    """
+    if not isinstance(claim, ClaimFile):
+        settled: Settled = result
+        return settled
+    try:
+        record, spent = result
+        settled = Settled(ClaimRecord.model_validate_json(record), spent)
+    except ValueError as error:
+        raise ClaimError(
+            f"claim {claim.id}: its evidence is malformed: {error}; {correction(claim.path)}"
+        ) from error
+    if (settled.record.id, settled.record.chapter) != (claim.id, "user"):
+        changed = f"its id has become {settled.record.id}"
+        raise ClaimError(f"claim {claim.id}: {changed}; {correction(claim.path)}")
+    return settled
+
+
+def _settle_file(
+    path: Path, name: str, settings: Settings, threads: int, wanted: Sequence[Wanted]
+) -> tuple[str, dict[str, float]]:
+    """Settle the claim of a file; its record is JSON, with nothing in it that only this process knows."""
+    with own_code_of(name, path):
+        settled = settle("user", load(path), settings, threads, wanted, origin=path)
+        return settled.record.model_dump_json(by_alias=True), settled.spent_s
+
+
 def settle(
-    chapter: str, claim: Claim, settings: Settings, threads: int, wanted: Sequence[Wanted] = ()
+    chapter: str,
+    claim: Claim,
+    settings: Settings,
+    threads: int,
+    wanted: Sequence[Wanted] = (),
+    origin: object = "",
 ) -> Settled:
     """Return all evidence for one claim, drawn by so many threads, whose number changes nothing.
 
     A failed derivation ends the claim: what it was to predict is not measured. ``wanted`` is the evidence
-    that the sources' statements rest on; nothing is drawn if some does not exist.
+    that the sources' statements rest on; nothing is drawn if some does not exist. ``origin`` is the claim's
+    file, for messages.
 
     Raises:
         VerifyError: a setting is impossible for this claim, or the claim is broken.
     """
     begun = time.perf_counter()
-    with own_code_of(claim.id):
+    with own_code_of(claim.id, origin):
         derivation = claim.derive()
         proof = _derivation_record(derivation, derivation.examine())
         evidence = _NOTHING

@@ -21,7 +21,7 @@ from verify.montecarlo.blocks import draw
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.estimands import Goal
 from verify.report.figures import draw as draw_figure
-from verify.workers import mapping
+from verify.threads import mapping
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

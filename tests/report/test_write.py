@@ -10,7 +10,7 @@ from tests.report.records import PAIRWISE, record
 from verify import results
 from verify.errors import OutputError, RenderError
 from verify.evidence import RunRecord
-from verify.report import html, write
+from verify.report import html, pdf
 from verify.report.write import write_report
 
 PHASES = ["figures", "formulas", "html", "pdf", "write"]
@@ -34,7 +34,7 @@ def _no_faces(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_writes_three_files_and_tells_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All files are there, every phase was announced and timed, the results read back."""
-    monkeypatch.setattr(write, "render_pdf", fake_pdf)
+    monkeypatch.setattr(pdf, "render_pdf", fake_pdf)
     heard: list[str] = []
     made = record(PAIRWISE)
     written = write_report(made, tmp_path, heard.append)
@@ -46,7 +46,7 @@ def test_writes_three_files_and_tells_the_time(tmp_path: Path, monkeypatch: pyte
 
 def test_without_pango_page_and_results_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A missing library costs the PDF only, and is told."""
-    monkeypatch.setattr(write, "render_pdf", no_pango)
+    monkeypatch.setattr(pdf, "render_pdf", no_pango)
     written = write_report(record(PAIRWISE), tmp_path, lambda _phase: None)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "results.json"]
     assert str(written.problem) == "no Pango"
@@ -54,7 +54,7 @@ def test_without_pango_page_and_results_are_written(tmp_path: Path, monkeypatch:
 
 def test_an_older_report_stays_and_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An older PDF is not thrown away, but nobody may take it for this run's."""
-    monkeypatch.setattr(write, "render_pdf", no_pango)
+    monkeypatch.setattr(pdf, "render_pdf", no_pango)
     (tmp_path / "report.pdf").write_bytes(b"old")
     written = write_report(record(PAIRWISE), tmp_path, lambda _phase: None)
     assert str(written.problem) == f"no Pango; report.pdf in {tmp_path} is from an earlier run"
@@ -71,10 +71,50 @@ def test_bad_latex_costs_the_report_but_not_the_results(tmp_path: Path) -> None:
 
 def test_an_unwritable_folder_is_an_output_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What cannot be written is told as such."""
-    monkeypatch.setattr(write, "render_pdf", fake_pdf)
+    monkeypatch.setattr(pdf, "render_pdf", fake_pdf)
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(OutputError, match="cannot be written"):
         write_report(record(PAIRWISE), tmp_path / "file", lambda _phase: None)
+
+
+class Panic(BaseException):
+    """Stand in for what a compiled library raises that gave up."""
+
+
+@pytest.mark.parametrize("raised", [ZeroDivisionError, RecursionError, MemoryError, SystemExit, Panic])
+@pytest.mark.parametrize("phase", ["parts.draw_figures", "view.view", "html.render_html", "pdf.render_pdf"])
+def test_whatever_is_raised_in_rendering_the_results_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, phase: str, raised: type[BaseException]
+) -> None:
+    """What nobody foresaw, even an exit, is told in one line, after the results were written."""
+
+    def give_up(*_: object) -> None:
+        assert results.load(tmp_path / "results.json") == made
+        raise raised("why")
+
+    made = record(PAIRWISE)
+    monkeypatch.setattr(pdf, "render_pdf", fake_pdf)
+    monkeypatch.setattr(f"verify.report.{phase}", give_up)
+    written = write_report(made, tmp_path, lambda _phase: None)
+    assert written.problem is not None
+    assert str(written.problem).startswith(
+        f"rendering: not foreseen: {raised.__name__}: why; the results are"
+    )
+    assert results.load(tmp_path / "results.json") == made
+
+
+def test_ctrl_c_while_rendering_is_no_problem_of_rendering(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It passes, and the results are there."""
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(html, "render_html", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_report(record(PAIRWISE), tmp_path, lambda _phase: None)
+    assert [path.name for path in tmp_path.iterdir()] == ["results.json"]
 
 
 def test_a_disk_full_while_rendering_costs_that_step_only(
@@ -85,7 +125,7 @@ def test_a_disk_full_while_rendering_costs_that_step_only(
     def full(_record: RunRecord, _parts: object) -> bytes:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "a-temporary-file")
 
-    monkeypatch.setattr(write, "render_pdf", full)
+    monkeypatch.setattr(pdf, "render_pdf", full)
     written = write_report(record(PAIRWISE), tmp_path, lambda _phase: None)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "results.json"]
     assert "rendering, pdf: a-temporary-file: No space left on device" in str(written.problem)

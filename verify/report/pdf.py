@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from verify import resources
 from verify.errors import RenderError
+from verify.files import temporary_folder
 from verify.report.fonts import rules_for_print
 from verify.report.imprint import creation
 from verify.report.marks import MARKS
@@ -55,13 +56,12 @@ def render_pdf(record: RunRecord, parts: Parts | None = None) -> bytes:
         string=evidence, name="results.json", description="The evidence that this report prints",
         relationship="Source", created=created, modified=created,
     )  # fmt: skip
-    fonts = weasyprint.text.fonts.FontConfiguration()
     document = weasyprint.HTML(string=page, base_url="report:", url_fetcher=_fetcher(medium.images))
-    sheets = [weasyprint.CSS(string=css, font_config=fonts) for css in (rules_for_print(), _styles())]
     # WeasyPrint's many small objects live until the end; looking for garbage among them takes a fifth longer.
-    with warnings.catch_warnings(), _no_garbage_collection():
+    with warnings.catch_warnings(), _no_garbage_collection(), _fonts(weasyprint) as fonts:
         # WeasyPrint leaves the file of its colour profile to the garbage collector.
         warnings.filterwarnings("ignore", "unclosed file .*sRGB", ResourceWarning)
+        sheets = [weasyprint.CSS(string=css, font_config=fonts) for css in (rules_for_print(), _styles())]
         try:
             written: bytes = document.write_pdf(
                 stylesheets=sheets,
@@ -77,6 +77,14 @@ def render_pdf(record: RunRecord, parts: Parts | None = None) -> bytes:
             # WeasyPrint gives up so where something higher than a page must not be broken.
             raise RenderError(_NO_LAYOUT) from error
     return written
+
+
+@contextlib.contextmanager
+def _fonts(weasyprint: Any) -> Iterator[Any]:
+    """Yield WeasyPrint's fonts, kept in a folder that does not stay behind if this process is killed."""
+    fonts = weasyprint.text.fonts.FontConfiguration()
+    with temporary_folder() as fonts._folder:
+        yield fonts
 
 
 @contextlib.contextmanager

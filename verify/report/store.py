@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import tempfile
 import time
 from functools import cache
 from pathlib import Path
 
-from platformdirs import user_cache_path
+from verify.errors import OutputError
+from verify.files import write_together
+from verify.report.caches import user_cache
 
 _KEPT_DAYS = 60
 _DAY = 86_400.0
@@ -25,11 +26,14 @@ class Store:
 
     def __init__(self, *made_by: str) -> None:
         self._made_by = "\n".join((_own_code(), *made_by))
-        self._folder = user_cache_path("sdpa-verify", appauthor=False) / "drawings"
+        folder = user_cache()
+        self._folder = folder / "drawings" if folder else None
 
     def get(self, content: str) -> str | None:
         """Return what was drawn from ``content``, or None; a file cut short or changed counts as none."""
-        path = self._path(content)
+        if self._folder is None:
+            return None
+        path = self._path(content, self._folder)
         try:
             seal, _, drawing = path.read_text(encoding="utf-8").partition("\n")
             if time.time() - path.stat().st_mtime > _DAY:
@@ -40,28 +44,23 @@ class Store:
 
     def put(self, content: str, drawing: str) -> None:
         """Keep what was drawn from ``content``."""
-        path = self._path(content)
-        with contextlib.suppress(OSError):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=path.parent)
-            try:
-                with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                    stream.write(f"{_hash(drawing)}\n{drawing}")
-                Path(name).replace(path)
-            except OSError:
-                Path(name).unlink(missing_ok=True)
-                raise
+        if self._folder is not None:
+            kept = f"{_hash(drawing)}\n{drawing}".encode()
+            with contextlib.suppress(OutputError):
+                write_together({self._path(content, self._folder): kept}, durably=False)
 
     def tidy(self) -> None:
         """Remove what nobody has asked for in two months."""
+        if self._folder is None:
+            return
         with contextlib.suppress(OSError):
             for path in self._folder.glob("??/*"):
                 if time.time() - path.stat().st_mtime > _KEPT_DAYS * _DAY:
                     path.unlink(missing_ok=True)
 
-    def _path(self, content: str) -> Path:
+    def _path(self, content: str, folder: Path) -> Path:
         key = _hash(f"{self._made_by}\n\n{content}")
-        return self._folder / key[:2] / key[2:]
+        return folder / key[:2] / key[2:]
 
 
 def _hash(text: str) -> str:

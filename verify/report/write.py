@@ -7,12 +7,9 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from verify.errors import RenderError
-from verify.files import write_together
-from verify.report.html import render_html
-from verify.report.parts import Parts, draw_figures, draw_formulas
-from verify.report.pdf import render_pdf
-from verify.report.view import view
+from verify.errors import RenderError, VerifyError, unforeseen
+from verify.files import write_together, write_whole
+from verify.report.caches import usable_caches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,7 +30,7 @@ class Written:
 def write_report(
     record: RunRecord, out: Path, announce: Callable[[str], None], workers: int | None = None
 ) -> Written:
-    """Write ``results.json``, ``report.html`` and ``report.pdf`` into a folder.
+    """Write ``results.json`` into a folder, then make and write ``report.html`` and ``report.pdf``.
 
     ``announce`` hears each phase's name as it starts: figures, formulas, html, pdf, write. ``workers``
     processes draw what is not kept from an earlier report, None meaning one for each processor. What cannot
@@ -54,32 +51,46 @@ def write_report(
         finally:
             phases[name] = time.perf_counter() - start
 
-    files = {out / "results.json": record.to_json().encode()}
+    results = out / "results.json"
+    write_whole(results, record.to_json().encode())
+    pages: dict[Path, bytes] = {}
     problem = None
     try:
-        with phase("figures"):
-            figures = draw_figures(record, workers)
-        with phase("formulas"):
-            seen = view(record)
-            parts = Parts(seen, draw_formulas(seen, workers), figures)
-        with phase("html"):
-            files[out / "report.html"] = render_html(record, parts).encode()
-        with phase("pdf"):
-            files[out / "report.pdf"] = render_pdf(record, parts)
-    except (RenderError, OSError) as error:
-        problem = _with_leftovers(_told(error, list(phases)[-1]), out, {path.name for path in files})
+        with usable_caches():
+            with phase("figures"), unforeseen():
+                from verify.report.parts import draw_figures  # noqa: PLC0415 - libraries that may fail to load
+
+                figures = draw_figures(record, workers)
+            with phase("formulas"), unforeseen():
+                from verify.report.parts import Parts, draw_formulas  # noqa: PLC0415
+                from verify.report.view import view  # noqa: PLC0415
+
+                seen = view(record)
+                parts = Parts(seen, draw_formulas(seen, workers), figures)
+            with phase("html"), unforeseen():
+                from verify.report.html import render_html  # noqa: PLC0415
+
+                pages[out / "report.html"] = render_html(record, parts).encode()
+            with phase("pdf"), unforeseen():
+                from verify.report.pdf import render_pdf  # noqa: PLC0415
+
+                pages[out / "report.pdf"] = render_pdf(record, parts)
+    except (VerifyError, OSError) as error:
+        problem = _with_leftovers(_told(error, list(phases)[-1]), out, {path.name for path in pages})
     with phase("write"):
-        write_together(files)
-    return Written(tuple(files), phases, problem)
+        write_together(pages)
+    return Written((results, *pages), phases, problem)
 
 
-def _told(error: RenderError | OSError, phase: str) -> RenderError:
+def _told(error: VerifyError | OSError, phase: str) -> RenderError:
     """Return the error as one line; libraries that render keep temporary files, and a disk can be full."""
     if isinstance(error, RenderError):
         return error
-    results = "the results are written; mend that, then `sdpa-verify render` them"
+    what = str(error)
+    if isinstance(error, OSError):
+        what = f"{error.filename or 'a file'}: {error.strerror or error}"
     return RenderError(
-        f"rendering, {phase}: {error.filename or 'a file'}: {error.strerror or error}; {results}"
+        f"rendering, {phase}: {what}; the results are written; correct that, then `sdpa-verify render` them"
     )
 
 
