@@ -67,13 +67,14 @@
   const table = document.querySelector("table.claims");
   const bar = document.getElementById("filters");
   if (table && bar) {
-    const [chapter, verdict] = all("select", bar);
+    const [chapter, proof, verdict] = all("select", bar);
     const count = bar.querySelector("output");
     const rows = all("tr[data-claim]", table);
     const apply = () => {
       let shown = 0;
       for (const row of rows) {
         const fits = (!chapter.value || row.dataset.chapter === chapter.value)
+          && (!proof.value || row.dataset.proof === proof.value)
           && (!verdict.value || row.dataset.verdict === verdict.value);
         row.hidden = !fits;
         document.getElementById(row.dataset.claim).hidden = !fits;
@@ -83,13 +84,13 @@
       for (const section of all("section[data-chapter]")) section.hidden = !all("article.card:not([hidden])", section).length;
       count.textContent = `${shown} of ${rows.length} claims shown`;
     };
-    for (const select of [chapter, verdict]) select.addEventListener("change", apply);
+    for (const select of [chapter, proof, verdict]) select.addEventListener("change", apply);
     bar.hidden = false;
     /* A link to a hidden claim shows everything again. */
     const reveal = () => {
       const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
       if (target && target.closest("[hidden]")) {
-        chapter.value = verdict.value = "";
+        chapter.value = proof.value = verdict.value = "";
         apply();
         target.scrollIntoView();
       }

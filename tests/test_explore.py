@@ -44,7 +44,7 @@ def test_a_claim_is_shown_with_every_step(name: str) -> None:
         assert all(f"✓ {as_text(step.check.label)}" in text for step in route.steps)
     told = {
         "proved": "Proved",
-        "checked-at-examples": "Derived, checked at examples",
+        "checked-at-examples": "Derivation checked at examples",
         "in-part": "Derived in part",
     }
     status = derivation.examine().status

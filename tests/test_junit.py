@@ -19,7 +19,7 @@ def _suites(record: RunRecord) -> dict[str, ET.Element]:
 
 
 def _problems(suite: ET.Element) -> dict[str, str]:
-    return {case.attrib["name"]: child.tag for case in suite for child in case}
+    return {case.attrib["name"]: child.tag for case in suite.iter("testcase") for child in case}
 
 
 def _with(record: RunRecord, claim: ClaimRecord) -> RunRecord:
@@ -32,7 +32,13 @@ def test_a_good_run_has_cases_and_no_problems(quick: RunRecord) -> None:
     assert list(suites) == [claim.id for claim in quick.claims]
     for claim in quick.claims:
         suite = suites[claim.id]
-        cases = [case.attrib["name"] for case in suite]
+        cases = [case.attrib["name"] for case in suite.iter("testcase")]
+        told = {one.attrib["name"]: one.attrib["value"] for one in suite.iter("property")}
+        assert told == {
+            "derivation": claim.derivation.status,
+            "measured-checks": str(sum(check.blocks > 0 for check in claim.checks)),
+            "exact-checks": str(sum(check.blocks == 0 for check in claim.checks)),
+        }
         controls = [f"control {one.id}" for one in claim.controls]
         assert cases == ["derivation", *(check.id for check in claim.checks), *controls]
         assert suite.attrib["tests"] == str(len(cases))
@@ -64,7 +70,7 @@ def test_every_kind_of_bad_outcome(small: RunRecord) -> None:
         f"control {standing.id}": "failure",
     }
     assert (suite.attrib["failures"], suite.attrib["errors"]) == ("3", "1")
-    messages = [child.attrib["message"] for case in suite for child in case]
+    messages = [child.attrib["message"] for case in suite.iter("testcase") for child in case]
     assert messages[0] == 'step 2 <does> & "not" follow'
     assert f"predicted {refuted.prediction:g}" in messages[1]
     assert messages[3] == f"the wrong version was not refuted: {standing.what}"

@@ -11,7 +11,7 @@ import pytest
 
 from tests.tool import begin
 from verify.evidence import Outcome, Part, Proof, Statement, Verdict
-from verify.terminal import following, phases_line, rendering, surprise_line, tell, verdict_line
+from verify.terminal import counts_line, following, phases_line, rendering, surprise_line, tell, verdict_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,6 +78,30 @@ def test_a_failed_derivation_is_marked_whatever_the_verdict(small: RunRecord) ->
     failed = record.derivation.model_copy(update={"status": Proof.FAILED})
     line = verdict_line(record.model_copy(update={"derivation": failed, "verdict": Verdict.UNDECIDED}))
     assert line.startswith("✗ sqrt-scaling-unique      undecided")
+
+
+def test_the_tightest_bound_is_named(small: RunRecord) -> None:
+    """A line on a claim with derived bounds says which is nearest to its estimate, and how near."""
+    record = small.claims[0]
+    loose, tight = (
+        record.checks[0].model_copy(update={"id": name, "tightness": value})
+        for name, value in (("loose", 0.4), ("tight", 1.02))
+    )
+    line = verdict_line(record.model_copy(update={"checks": (loose, tight, *record.checks)}))
+    assert line.endswith("; tightest bound tight: estimate ÷ bound 1.02")
+    plain = record.model_copy(
+        update={"checks": tuple(c.model_copy(update={"tightness": None}) for c in record.checks)}
+    )
+    assert "bound" not in verdict_line(plain)
+
+
+def test_both_kinds_of_checks_are_counted(small: RunRecord) -> None:
+    """The last line says what the run rests on."""
+    claim = small.claims[0]
+    exact = sum(check.blocks == 0 for check in claim.checks)
+    counted = f"{len(claim.checks) - exact} measured and {exact} exact checks"
+    line = counts_line(small.model_copy(update={"claims": (claim,)}))
+    assert line.startswith(f"1 claim: {counted}; {len(claim.controls)} of {len(claim.controls)} ")
 
 
 def test_phases_are_summed() -> None:

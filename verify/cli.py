@@ -220,7 +220,7 @@ def _verified(out: Path, options: dict[str, Any], names: Sequence[str] = NAMES[:
     with _processes(**options) as workers:
         from verify import api
         from verify.files import check_writable
-        from verify.terminal import following, surprise_line, verdict_line
+        from verify.terminal import counts_line, following, surprise_line, tell, verdict_line
 
         imports = time.perf_counter() - begun
 
@@ -236,6 +236,7 @@ def _verified(out: Path, options: dict[str, Any], names: Sequence[str] = NAMES[:
         say(verdict_line(claim))
     for statement in record.surprises():
         say(surprise_line(statement))
+    tell(counts_line(record))
     phases = {"imports": round(imports, 3), **record.run.phases_s}
     return record.model_copy(update={"run": record.run.model_copy(update={"phases_s": phases})}).sealed()
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _WIDTH = 100
 _ENDINGS = {
     "proved": "Proved",
-    "checked-at-examples": "Derived, checked at examples",
+    "checked-at-examples": "Derivation checked at examples",
     "in-part": "Derived in part",
     "failed": "FAILED",
     "not-claimed": "Measured only",

@@ -16,7 +16,8 @@ def to_junit(record: RunRecord) -> bytes:
     """Return the XML of a run: a test suite for each claim; derivation, checks and controls are its cases.
 
     A failing case is one that is refuted, a failed derivation, or a control that was not refuted; an
-    undecided check is an error, for it says that the run could not tell.
+    undecided check is an error, for it says that the run could not tell. Properties of a suite say how
+    its claim is derived, and how many of its checks are measured and exact.
     """
     root = ET.Element("testsuites", name="sdpa-verify", time=f"{record.run.elapsed_s:.3f}")
     for claim in record.claims:
@@ -24,6 +25,7 @@ def to_junit(record: RunRecord) -> bytes:
         suite = ET.SubElement(root, "testsuite", name=claim.id, tests=str(len(cases)))
         for kind in ("failure", "error"):
             suite.set(f"{kind}s", str(sum(problem == kind for _, problem, _ in cases)))
+        _add_properties(suite, claim)
         for name, problem, message in cases:
             case = ET.SubElement(suite, "testcase", classname=f"{claim.chapter}.{claim.id}", name=name)
             if problem:
@@ -31,6 +33,17 @@ def to_junit(record: RunRecord) -> bytes:
     ET.indent(root)
     body: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
     return body + b"\n"
+
+
+def _add_properties(suite: ET.Element, claim: ClaimRecord) -> None:
+    properties = ET.SubElement(suite, "properties")
+    said = {
+        "derivation": claim.derivation.status.value,
+        "measured-checks": str(claim.measured_checks),
+        "exact-checks": str(claim.exact_checks),
+    }
+    for name, value in said.items():
+        ET.SubElement(properties, "property", name=name, value=value)
 
 
 def _cases(claim: ClaimRecord) -> Iterator[tuple[str, str, str]]:
@@ -41,6 +54,7 @@ def _cases(claim: ClaimRecord) -> Iterator[tuple[str, str, str]]:
         message = (
             f"estimate {check.estimate:g}, interval {list(check.interval)}, predicted {check.prediction:g}"
         )
+        message = "; ".join(filter(None, [message, check.reason]))
         problem = {Verdict.REFUTED: "failure", Verdict.UNDECIDED: "error"}.get(check.verdict, "")
         yield check.id, problem, message
     for control in claim.controls:

@@ -29,22 +29,38 @@ def _lines(record: RunRecord) -> Iterator[str]:
         f"{record.run.elapsed_s:.0f} s."
     )
     yield ""
+    controls = [control for claim in record.claims for control in claim.controls]
+    refuted = sum(control.verdict is Verdict.REFUTED for control in controls)
+    yield (
+        f"{record.measured_checks} measured and {record.exact_checks} exact checks; "
+        f"{refuted} of {len(controls)} wrong versions refuted."
+    )
+    yield ""
     for claim in record.claims:
         if not _in_order(claim):
             yield f"- **`{claim.id}`: {claim.verdict}.** {prose_for_markdown(claim.reason)}"
             yield ""
-    yield "| claim | derivation | measurement | checks | wrong versions refuted | digest |"
-    yield "|---|---|---|--:|--:|---|"
-    for claim in record.claims:
-        refuted = sum(control.verdict is Verdict.REFUTED for control in claim.controls)
-        yield (
-            f"| `{claim.id}` | {claim.derivation.status} | {_MARKS[claim.verdict]} {claim.verdict} "
-            f"| {len(claim.checks)} | {refuted} of {len(claim.controls)} | `{claim.digest[:12]}` |"
-        )
+    yield "| claim | derivation | measurement | measured checks | exact checks | controls refuted | digest |"
+    yield "|---|---|---|--:|--:|--:|---|"
+    yield from map(_row, record.claims)
     yield ""
     outcomes = [statement.outcome for statement in record.statements]
     told = (f"{outcomes.count(kind)} {kind.replace('-', ' ')}" for kind in Outcome if kind in outcomes)
     yield f"Statements of the sources: {', '.join(told)}."
+
+
+def _row(claim: ClaimRecord) -> str:
+    refuted = sum(control.verdict is Verdict.REFUTED for control in claim.controls)
+    cells = (
+        f"`{claim.id}`",
+        claim.derivation.status.replace("-", " "),
+        f"{_MARKS[claim.verdict]} {claim.verdict}",
+        str(claim.measured_checks),
+        str(claim.exact_checks),
+        f"{refuted} of {len(claim.controls)}",
+        f"`{claim.digest[:12]}`",
+    )
+    return f"| {' | '.join(cells)} |"
 
 
 def _in_order(claim: ClaimRecord) -> bool:

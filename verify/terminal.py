@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from verify.escapes import for_terminal
-from verify.evidence import ClaimRecord, Proof, Statement, Verdict
+from verify.evidence import ClaimRecord, Proof, RunRecord, Statement, Verdict
 from verify.runner import Progress as Listener
 
 if TYPE_CHECKING:
@@ -73,10 +73,28 @@ def silence(stream: TextIO) -> None:
 
 
 def verdict_line(record: ClaimRecord) -> str:
-    """Return one line on a claim: mark, id, verdict and reason."""
+    """Return one line on a claim: mark, id, verdict and reason, and how close its tightest bound is."""
     failed = record.derivation.status is Proof.FAILED
     mark = "✗" if failed else _MARKS[record.verdict]
-    return f"{mark} {record.id:<24} {record.verdict:<12} {record.reason}"
+    return f"{mark} {record.id:<24} {record.verdict:<12} {record.reason}{_tightest(record)}"
+
+
+def _tightest(record: ClaimRecord) -> str:
+    """Return the derived bound whose estimate is nearest to it in proportion, nothing where there is none."""
+    bounds = {check.id: check.tightness for check in record.checks if check.tightness is not None}
+    if not bounds:
+        return ""
+    name = min(bounds, key=lambda one: abs(bounds[one] - 1))
+    return f"; tightest bound {name}: estimate ÷ bound {bounds[name]:.4g}"
+
+
+def counts_line(record: RunRecord) -> str:
+    """Return one line on how much a run rests on: claims, checks of both kinds, wrong versions refuted."""
+    controls = [control for claim in record.claims for control in claim.controls]
+    refuted = sum(control.verdict is Verdict.REFUTED for control in controls)
+    claims = f"{len(record.claims)} {'claim' if len(record.claims) == 1 else 'claims'}"
+    checks = f"{record.measured_checks} measured and {record.exact_checks} exact checks"
+    return f"{claims}: {checks}; {refuted} of {len(controls)} wrong versions refuted"
 
 
 def surprise_line(statement: Statement) -> str:

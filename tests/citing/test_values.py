@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -93,10 +94,23 @@ def test_a_key_like_no_other(run: RunRecord) -> None:
 def test_only_what_is_confirmed_holds(run: RunRecord) -> None:
     """A figure of a claim that is not confirmed must not be quoted as if it were; its verdict may."""
     for claim in run.claims:
-        first = lookup(run, f"{claim.id}.{claim.checks[0].id}")
-        assert first.holds is (claim.verdict is Verdict.CONFIRMED)
+        for check in claim.checks:
+            first = lookup(run, f"{claim.id}.{check.id}")
+            assert first.holds is (claim.verdict is Verdict.CONFIRMED)
         assert lookup(run, f"{claim.id}:verdict").holds
     assert lookup(run, "run:claims").holds
+
+
+def test_how_close_a_bound_is_and_the_kinds_of_checks_have_keys(run: RunRecord) -> None:
+    """The estimate over a derived bound may be quoted, and how many checks are measured and exact."""
+    bound = next(check for claim in run.claims for check in claim.checks if check.relation == "≤")
+    claim = next(claim for claim in run.claims if bound in claim.checks)
+    found = lookup(run, f"{claim.id}.{bound.id}:tightness")
+    assert found.figures[0].exact == Decimal(repr(bound.tightness))
+    assert abs(float(found.text) - bound.estimate / bound.prediction) < 1e-4
+    total = int(lookup(run, "run:checks").text)
+    kinds = [int(lookup(run, f"run:{kind}-checks").text) for kind in ("measured", "exact")]
+    assert total == sum(kinds) == sum(len(claim.checks) for claim in run.claims)
 
 
 def test_values_are_chosen_by_claim_or_by_key(run: RunRecord) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from verify.evidence import Check, Control, Step, Verdict
+from verify.evidence import Check, Control, Step, Verdict, tightness
 
 LEVEL = 1 - 6.08e-7
 _Z = 4.99
@@ -38,6 +38,7 @@ def check(
     latex: str = "d_k",
     tolerance: float = 0.01,
     relation: Literal["=", "≤", "≥"] = "=",
+    reason: str = "",
 ) -> Check:
     """Return a check; ``scale`` is what the tolerance is a fraction of, the prediction if not given."""
     error = abs(prediction) * 0.0015 if error is None else error
@@ -62,6 +63,8 @@ def check(
                 None if relation == "≥" else prediction + tolerance * scale,
             ),
             "verdict": verdict,
+            "reason": reason,
+            "tightness": tightness(relation, "derived", estimate, prediction),
             "looks": 1 if method == "monte-carlo" else 0,
             "blocks": 4096 if method == "monte-carlo" else 36864,
             "draws": 16_777_216,

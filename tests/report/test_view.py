@@ -8,13 +8,13 @@ from tests.report.builders import check, exact_check
 from tests.report.records import CLAIMS, PAIRWISE, record
 from tests.report.score_variance import SCORE_VARIANCE
 from verify.escapes import pieces
-from verify.evidence import Settings, Verdict
+from verify.evidence import Proof, Settings, Verdict
 from verify.report.cards import card
 from verify.report.columns import aligned, check_columns
 from verify.report.numbers import GAP, NO_BREAK
 from verify.report.tables import common_settings, groups, shared
 from verify.report.view import formulas, view
-from verify.report.words import cell_text, closest_call, largest_deviation, sentence, tolerance_text
+from verify.report.words import badge, cell_text, closest_call, largest_deviation, sentence, tolerance_text
 
 
 def spaced(text: str) -> str:
@@ -118,6 +118,67 @@ def test_an_allowance_says_how_much_and_for_what(of: str) -> None:
     """Computed values that need not agree to the last digit say how far they may differ, and why."""
     made = exact_check("at", 0.5, "1/2", "p").model_copy(update={"tolerance": 1e-12, "tolerance_of": of})
     assert spaced(tolerance_text(made)) == f"to 1×10⁻¹² for {of}"
+
+
+@pytest.mark.parametrize(
+    ("estimate", "error", "shown"), [(58.88, 0.09, "0.9200"), (63.99, 0.0005, "0.999844"), (32.0, 0.0, "0.5")]
+)
+def test_how_close_a_bound_is_stands_beside_it(estimate: float, error: float, shown: str) -> None:
+    """The estimate over the bound is printed with the digits that its error supports, in the check's row."""
+    made = check("at", estimate, 64, relation="≤", error=error)
+    row = groups("c", (made,))[0].rows[0]
+    assert spaced(row.remark) == f"estimate ÷ bound {shown}"
+    assert groups("c", (check("at", 64, 64),))[0].rows[0].remark == ""
+
+
+def test_what_keeps_a_check_open_stands_beside_it() -> None:
+    """The reason of an undecided check is in its row, after how close its bound is."""
+    made = check("at", 60.0, 64, relation="≤", verdict=Verdict.UNDECIDED, reason="too skewed")
+    assert groups("c", (made,))[0].rows[0].remark.endswith("; too skewed")
+
+
+@pytest.mark.parametrize(
+    ("proof", "tone", "word", "name"),
+    [
+        (Proof.PROVED, "good", "proved", "derived 64"),
+        (Proof.AT_EXAMPLES, "fair", "checked at examples", "predicted 64"),
+        (Proof.IN_PART, "fair", "in part", "predicted 64"),
+    ],
+)
+def test_only_what_is_proved_is_called_derived(proof: Proof, tone: str, word: str, name: str) -> None:
+    """Word, colour and count of a derivation go together; green is for proofs, each has its own mark."""
+    derivation = SCORE_VARIANCE.derivation.model_copy(update={"status": proof})
+    claim = SCORE_VARIANCE.model_copy(update={"derivation": derivation, "checks": (check("at", 64, 64),)})
+    seen = view(record(claim))
+    (tally,) = seen.proofs
+    made = seen.chapters[0].cards[0]
+    assert (tally.badge, tally.count) == (made.proof, 1)
+    assert (made.proof.tone, made.proof.word) == (tone, word)
+    assert made.headline is not None
+    assert name in spaced(made.headline)
+    assert len({badge(one).mark for one in (Proof.PROVED, Proof.AT_EXAMPLES, Proof.IN_PART)}) == 3
+
+
+def test_checks_are_counted_as_measured_and_exact() -> None:
+    """Wherever their number stands it says how many rest on draws; of one kind alone, that kind."""
+    exact = exact_check("e", 0.5, "1/2", "p")
+    claim = SCORE_VARIANCE.model_copy(update={"checks": (check("a", 64, 64), check("b", 64, 64), exact)})
+    seen = view(record(claim))
+    assert seen.checks == "3 checks (2 measured, 1 exact)"
+    assert seen.chapters[0].cards[0].checks == "2 measured, 1 exact"
+    assert view(record(claim.model_copy(update={"checks": (exact,)}))).checks == "1 check (1 exact)"
+
+
+def test_the_copied_citation_holds_all_that_it_takes_to_check_it() -> None:
+    """Version, seed, profile, date, value with interval and level, and the whole digest."""
+    made = next(one for chapter in view(record()).chapters for one in chapter.cards if one.id == PAIRWISE.id)
+    for part in (
+        "sdpa-verify 0.1.0, pairwise-estimator.at-d32",
+        "1.5427, simultaneous interval [1.5382, 1.5474] at level 1 − 6.1×10⁻⁷",
+        "Seed 20170612, standard profile, 2026-11-20",
+        f"digest {PAIRWISE.digest}.",
+    ):
+        assert part in spaced(made.citation)
 
 
 def test_closest_call_is_the_gravest_then_the_tightest() -> None:
@@ -240,7 +301,7 @@ def test_screen_readers_hear_the_titles_of_routes_in_words() -> None:
     claim = SCORE_VARIANCE.model_copy(
         update={"derivation": derivation.model_copy(update={"routes": (route,)})}
     )
-    assert card(claim, "1.1").routes[0].label == "Steps: One step, times square root of c"
+    assert card(claim, "1.1", "cited").routes[0].label == "Steps: One step, times square root of c"
 
 
 def test_settings_of_all_checks_are_said_once() -> None:

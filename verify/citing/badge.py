@@ -12,7 +12,11 @@ if TYPE_CHECKING:
     from verify.evidence import ClaimRecord
 
 # White text on each has a contrast of at least 4.5.
-_PROOFS = {Proof.PROVED: "proved, ", Proof.AT_EXAMPLES: "derived, ", Proof.IN_PART: "derived in part, "}
+_PROOFS = {
+    Proof.PROVED: "proved, ",
+    Proof.AT_EXAMPLES: "checked at examples, ",
+    Proof.IN_PART: "derived in part, ",
+}
 _COLOURS = {
     Verdict.CONFIRMED: "#12744f",
     Verdict.APPROXIMATE: "#7a5c00",

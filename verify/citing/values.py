@@ -145,7 +145,9 @@ def _of_run(record: RunRecord) -> Iterator[Value]:
     counts = {
         "claims": len(record.claims),
         "confirmed": sum(claim.verdict is Verdict.CONFIRMED for claim in record.claims),
-        "checks": sum(len(claim.checks) for claim in record.claims),
+        "checks": record.measured_checks + record.exact_checks,
+        "measured-checks": record.measured_checks,
+        "exact-checks": record.exact_checks,
         "controls": len(controls),
         "controls-refuted": sum(control.verdict is Verdict.REFUTED for control in controls),
         "statements": len(record.statements),
@@ -218,6 +220,10 @@ def _of_finding(claim: ClaimRecord, finding: Check | Control, error: float) -> I
 
 
 def _of_check(check: Check) -> Iterator[tuple[str, str, tuple[Figure, ...]]]:
+    if check.tightness is not None:
+        error = check.standard_error / abs(check.prediction)
+        found = numbers.estimate(check.tightness, error, (check.tightness, check.tightness))
+        yield ":tightness", found.value + found.times, (Figure(_decimal(check.tightness)),)
     if not check.blocks:
         return
     yield ":error", numbers.small(check.standard_error), (Figure(_decimal(check.standard_error)),)

@@ -27,6 +27,7 @@ from verify.report.words import (
     cell_text,
     closest_call,
     control_badge,
+    counted_checks,
     largest_deviation,
     sentence,
 )
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
     from verify.evidence import ClaimRecord, Control, DerivationRecord, Fact, OrdinaryFit, Reach, Route
 
 
-_DERIVED = frozenset([Proof.PROVED, Proof.AT_EXAMPLES, Proof.IN_PART])
+_SHOWN = frozenset([Proof.PROVED, Proof.AT_EXAMPLES, Proof.IN_PART])
+"""What has a derivation that stands; only what is proved is called derived."""
 _REACHES: dict[Reach, str] = {
     "general": "checked for all values",
     "examples": "exactly at a few sizes",
@@ -106,6 +108,7 @@ class CardView:
     verdict: Badge
     proof: Badge
     alarms: tuple[str, ...]
+    outcome: str
     reason: Prose
     headline: Prose | None
     headline_label: str
@@ -118,7 +121,7 @@ class CardView:
     shared: tuple[Prose, ...]
     columns: tuple[float, ...]
     level: str
-    checks: int
+    checks: str
     deviation: str
     figures: tuple[FigureView, ...]
     controls: tuple[ControlView, ...]
@@ -132,8 +135,8 @@ class CardView:
     citation: str
 
 
-def card(claim: ClaimRecord, number: str) -> CardView:
-    """Return a claim's card; ``number`` is its place in the report, such as ``1.2``."""
+def card(claim: ClaimRecord, number: str, cited: str) -> CardView:
+    """Return a claim's card; ``number`` is its place in the report, ``cited`` its citation as text."""
     call = closest_call(claim.checks)
     derivation = claim.derivation
     levels = {check.level for check in claim.checks if check.method != "exact"}
@@ -151,8 +154,9 @@ def card(claim: ClaimRecord, number: str) -> CardView:
         verdict=badge(claim.verdict),
         proof=badge(derivation.status),
         alarms=_alarms(claim),
+        outcome=_outcome(claim),
         reason=Prose(_closed(claim.reason)),
-        headline=sentence(call, derived=derivation.status in _DERIVED) if call else None,
+        headline=sentence(call, derived=derivation.status is Proof.PROVED) if call else None,
         headline_label=_headline_label(claim, call),
         subject=derivation.subject,
         result=Tex(derivation.latex) if derivation.latex else None,
@@ -163,7 +167,7 @@ def card(claim: ClaimRecord, number: str) -> CardView:
         shared=tuple(one.text for one in shared(claim.checks)),
         columns=check_columns(table),
         level=_level(levels),
-        checks=len(claim.checks),
+        checks=counted_checks(claim.measured_checks, claim.exact_checks) if claim.checks else "",
         deviation=largest_deviation(claim.checks),
         figures=tuple(
             FigureView(f"{claim.id}.{figure.id}", Prose(figure.title), said_prose(figure.alt))
@@ -177,8 +181,7 @@ def card(claim: ClaimRecord, number: str) -> CardView:
         facts=tuple(_fact(claim.id, fact) for fact in claim.facts),
         references=tuple((ref.key, Prose(ref.text), _web_address(ref.url)) for ref in claim.references),
         digest=claim.digest,
-        citation=f"sdpa-verify, claim {claim.id}: {plain(claim.title)}. "
-        f"{badge(claim.verdict).word.capitalize()}; evidence {claim.digest[:16]}.",
+        citation=cited,
     )
 
 
@@ -195,11 +198,19 @@ def _alarms(claim: ClaimRecord) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _outcome(claim: ClaimRecord) -> str:
+    """Return the verdict as it opens the sentence of its reason."""
+    if not claim.checks:
+        return "Nothing measured"
+    word = badge(claim.verdict).word
+    return f"Measurement {word}" if _alarms(claim) else word.capitalize()
+
+
 def _proof_reason(derivation: DerivationRecord) -> str:
     """Return why there is no derivation, or what of the claim goes beyond it."""
-    if derivation.status in _DERIVED:
+    if derivation.status in _SHOWN:
         return f"Beyond the derivation: {_closed(derivation.beyond)}" if derivation.beyond else ""
-    return derivation.reason
+    return _closed(derivation.reason)
 
 
 def _level(levels: set[float]) -> str:

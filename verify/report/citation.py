@@ -149,10 +149,15 @@ def _found(finding: Finding | None) -> str:
 
 def as_text(of: Citation) -> str:
     """Return one paragraph of plain text."""
+    return f"{without_address(of)} {of.page}, {of.sheet}"
+
+
+def without_address(of: Citation) -> str:
+    """Return one paragraph of plain text that does not say where the report lies."""
     measured = f" {_sentence(plain(of.what))}: {of.found}." if of.found else ""
     return (
         f"sdpa-verify {of.version}, {of.key}: {plain(of.title)}. {plain(of.statement)}{measured} "
-        f"Claim {of.verdict}. {_imprint(of)}, digest {of.digest}. {of.page}, {of.sheet}"
+        f"Claim {of.verdict}. {_imprint(of)}, digest {of.digest}."
     )
 
 

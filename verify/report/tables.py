@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from verify.report import numbers
 from verify.report.columns import Cell, aligned
 from verify.report.latex import Prose, plain
-from verify.report.words import Badge, badge, cell_text, tolerance_text
+from verify.report.words import Badge, badge, cell_text, remark, tolerance_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -33,11 +33,15 @@ class Title:
 
 @dataclass(frozen=True, slots=True)
 class RowView:
-    """One check as a row; ``title`` is None where its group has one for all its rows."""
+    """One check as a row; ``title`` is None where its group has one for all its rows.
+
+    ``remark`` says how close a bound is and what is unusual about the check.
+    """
 
     anchor: str
     title: Title | None
     label: Prose
+    remark: Prose
     predicted: Cell
     estimate: Cell
     error: Cell
@@ -233,6 +237,7 @@ def _rows(
             anchor=f"{claim}.{check.id}",
             title=titles[place],
             label=cell_text(check.cell, without=common),
+            remark=Prose(remark(check)),
             predicted=predicted[place],
             estimate=estimates[place],
             error=errors[place],

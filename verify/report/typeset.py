@@ -152,6 +152,8 @@ def render(template: str, view: ReportView, formulas: Formulas, medium: Medium, 
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    # An attribute's value is plain text, with no markup for raised digits.
+    environment.filters["attribute"] = lambda text: _drawn(str(escape(text)))
     environment.filters["prose"] = lambda text: setter.finish(Prose(text))
     environment.globals.update(
         step=setter.step,

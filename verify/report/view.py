@@ -12,10 +12,10 @@ from verify.evidence import ClaimRecord, Outcome, Proof, Verdict
 from verify.report import imprint, numbers
 from verify.report.calibration import CalibrationView, calibration
 from verify.report.cards import CardView, FigureView, card
-from verify.report.citation import FORMATS, Citation, citation
+from verify.report.citation import FORMATS, Citation, citation, without_address
 from verify.report.latex import Prose, Tex
 from verify.report.statements import SourceView, StatementView, corrections, sources
-from verify.report.words import Tally, tallies
+from verify.report.words import Tally, closest_call, counted_checks, tallies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,7 +46,7 @@ class ReportView:
     proofs: tuple[Tally, ...]
     outcomes: tuple[Tally, ...]
     claims: int
-    checks: int
+    checks: str
     controls: int
     controls_refuted: int
     statements: int
@@ -90,7 +90,7 @@ def view(record: RunRecord) -> ReportView:
         proofs=tallies(Counter(claim.derivation.status for claim in record.claims), Proof),
         outcomes=tallies(Counter(statement.outcome for statement in record.statements), Outcome),
         claims=len(record.claims),
-        checks=sum(len(claim.checks) for claim in record.claims),
+        checks=_checks(record),
         controls=len(controls),
         controls_refuted=sum(control.verdict is Verdict.REFUTED for control in controls),
         statements=len(record.statements),
@@ -144,6 +144,20 @@ def _example(record: RunRecord) -> Citation | None:
     return citation(record, claim, check)
 
 
+def _checks(record: RunRecord) -> str:
+    """Return the number of checks, and how many of them are measured and exact."""
+    total = record.measured_checks + record.exact_checks
+    kinds = counted_checks(record.measured_checks, record.exact_checks)
+    return f"{numbers.count(total)} {'check' if total == 1 else 'checks'} ({kinds})"
+
+
+def _cited(record: RunRecord, claim: ClaimRecord) -> str:
+    """Return what is copied to cite a claim: with the value of its closest call, or of its first check."""
+    finding = closest_call(claim.checks) or next(iter(claim.checks), None)
+    cited = citation(record, claim, finding)
+    return without_address(cited)
+
+
 def _story(cards: Sequence[CardView]) -> FigureView | None:
     """Return the figure that tells the story of the run, else the first."""
     drawn = {figure.key: figure for one in cards for figure in one.figures}
@@ -159,7 +173,10 @@ def _chapters(record: RunRecord) -> tuple[ChapterView, ...]:
             id=f"chapter-{number}",
             number=number,
             title=Prose(claims[0].chapter_title),
-            cards=tuple(card(claim, f"{number}.{place}") for place, claim in enumerate(claims, 1)),
+            cards=tuple(
+                card(claim, f"{number}.{place}", _cited(record, claim))
+                for place, claim in enumerate(claims, 1)
+            ),
         )
         for number, claims in enumerate(order.values(), 1)
     )

@@ -41,7 +41,7 @@ _VERDICTS = {
 }
 _PROOFS = {
     Proof.PROVED: Badge("check", "good", "proved"),
-    Proof.AT_EXAMPLES: Badge("check", "good", "checked at examples"),
+    Proof.AT_EXAMPLES: Badge("points", "fair", "checked at examples"),
     Proof.IN_PART: Badge("half", "fair", "in part"),
     Proof.FAILED: Badge("alarm", "bad", "derivation failed"),
     Proof.NOT_CLAIMED: Badge("dash", "idle", "not claimed"),
@@ -95,6 +95,23 @@ def tolerance_text(check: Check) -> Prose:
     return Prose(f"{bound} {_allowed(check)}".strip())
 
 
+def remark(check: Check) -> str:
+    """Return how close an estimate is to its bound, and what a check says of its interval; often nothing."""
+    close = ""
+    if check.tightness is not None:
+        error = check.standard_error / abs(check.prediction)
+        found = numbers.estimate(check.tightness, error, (check.tightness, check.tightness))
+        shown = found.value + found.times if error else numbers.exact(check.tightness, 4)
+        close = f"estimate ÷ bound{numbers.NO_BREAK}{shown}"
+    return "; ".join(filter(None, [close, check.reason]))
+
+
+def counted_checks(measured: int, exact: int) -> str:
+    """Return how many checks are measured and exact, such as ``345 measured, 110 exact``."""
+    kinds = {"measured": measured, "exact": exact}
+    return ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count) or "none"
+
+
 def _allowed(check: Check) -> str:
     sign = {"=": "±", "≤": "+", "≥": numbers.MINUS}[check.relation]
     of = check.tolerance_of if check.origin == "derived" else check.tolerance_of.replace(*_IN_ADVANCE)
@@ -121,6 +138,8 @@ def largest_deviation(checks: Sequence[Check]) -> str:
         for check in checks
         if check.method != "exact" and check.relation == "=" and check.half_width > 0
     ]
+    if not checks:
+        return ""
     if not shares:
         return "exact" if all(check.method == "exact" for check in checks) else "bounds only"
     share, tolerance = max(shares)
