@@ -353,6 +353,6 @@ def test_a_definition_stands_beside_the_start() -> None:
     claim = SCORE_VARIANCE.model_copy(
         update={"derivation": derivation.model_copy(update={"routes": (named, *others)})}
     )
-    drawn = card(claim, "1.1").routes
+    drawn = card(claim, "1.1", "cited").routes
     assert drawn[0].opening == "Definition: the mean of a score"
     assert all(one.opening == "Start" for one in drawn[1:])
