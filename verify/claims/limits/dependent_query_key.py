@@ -212,7 +212,9 @@ def derive() -> Derivation:
                 GENERAL,
                 "Double sums are traces; the two last are equal",
                 By(
-                    "written out for 1 and 2 dimensions: each term holds at most two", _written_out, "general"
+                    "written out for 1 and 2 dimensions, which settle it: no term holds more",
+                    _written_out,
+                    "general",
                 ),
             ),
         ),
@@ -225,7 +227,7 @@ def derive() -> Derivation:
                 MEAN_OF_SCORE,
                 r"The mean of $q_ik_i$ is its covariance plus the product of the means",
                 By(
-                    "written out for 1 and 2 dimensions: each term holds one",
+                    "written out for 1 and 2 dimensions, which settle it: no term holds more",
                     _has_mixed_means,
                     "general",
                 ),

@@ -114,7 +114,7 @@ def derive() -> Derivation:
                 v**2 * D**2,
                 "A projected component adds D independent entries, weighted by a token of squared length D",
                 By(
-                    "written out for tokens of 1 and 2 components: no term holds more",
+                    "written out for tokens of 1 and 2 components, which settle it: no term holds more",
                     _projects_to,
                     "general",
                 ),
