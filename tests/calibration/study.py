@@ -22,11 +22,13 @@ from tests.montecarlo.samples import groups_of
 from verify.designs import prediction, score_cell
 from verify.evidence import Calibration, Counted, Settings, Verdict
 from verify.measure import measure
+from verify.montecarlo import groups
 from verify.montecarlo.blocks import Cell, Sample, Sums
 from verify.montecarlo.components import EXPONENTIAL, NORMAL, STANDARD_LAWS, UNIT_INTERVAL, ComponentLaw
 from verify.montecarlo.estimands import MIN_BLOCKS, Measured, Smooth, variance
 from verify.montecarlo.experiment import Experiment, Prediction, Quantity, Tolerance
 from verify.montecarlo.fits import WeightedFit
+from verify.montecarlo.groups import FALSE_CONTRADICTION, Linearised
 from verify.montecarlo.intervals import least_blocks
 from verify.montecarlo.scores import ScoreMatrices
 from verify.montecarlo.streams import stream
@@ -181,6 +183,40 @@ def corrected(job: tuple[ComponentLaw, int]) -> Counted:
     return counted(what, count, missed, level, setting=setting)
 
 
+def grouped(job: tuple[ComponentLaw, int]) -> Counted:
+    """Return how often the interval of group means misses, with as few blocks as it asks for.
+
+    The blocks are single scores in one dimension, whose squares are the most skewed that are measured.
+    """
+    law, count = job
+    level = 1e-3
+    cell, estimand, _ = _small_cell(law, 1, 1)
+    (pilot,) = repetitions(cell, 1, 1 << 16)
+    blocks = groups.blocks_needed(Linearised(pilot, estimand.gradient(pilot.mean)), level)
+    truth = mean_variance(1, 1, *((law.mean, *law.moved(-law.mean, 1).moments(4)[2:]),) * 2)
+    held = missed = 0
+    for sample in repetitions(cell, count, blocks):
+        found = groups.interval(Linearised(sample, estimand.gradient(sample.mean)), level)
+        if found is not None:
+            held += 1
+            missed += not found[0] <= truth - estimand.value(sample.mean) <= found[1]
+    setting = f"{law.name}, d = 1, {blocks} blocks of 1×1"
+    return counted(
+        "an interval of group means, whatever the skewness, misses", held, missed, level, setting=setting
+    )
+
+
+def contradicted(count: int) -> Counted:
+    """Return how often a right block variance is said to be contradicted, over all laws and small samples."""
+    trials = events = 0
+    for law in LAWS:
+        for d, side in ((1, 1), (1, 8), (16, 4)):
+            cell, estimand, blocks = _small_cell(law, d, side)
+            found = [bool(estimand.measure(s, 6e-7).doubt) for s in repetitions(cell, count, blocks)]
+            trials, events = trials + len(found), events + sum(found)
+    return counted("a right block variance is said to be contradicted", trials, events, FALSE_CONTRADICTION)
+
+
 def peeking(count: int) -> Counted:
     """Return how often any of the looks, each at its share, excludes a true value."""
     rate = 0.05
@@ -304,10 +340,14 @@ def study(scale: float) -> list[Counted]:
         whole = pool.map(whole_runs, [(int(a), int(b)) for a, b in pairwise(seeds)])
         judged = pool.map(runs, [(int(a), int(b)) for a, b in pairwise(seeds)])
         skewed = pool.map(corrected, [(law, many // 4) for law in (NORMAL, EXPONENTIAL)])
+        spread = pool.map(grouped, [(law, some) for law in (NORMAL, EXPONENTIAL)])
+        doubted = pool.submit(contradicted, some)
         looked = pool.submit(peeking, some)
         rows = [row for rows in covered for row in rows] + [
             *(row for rows in fitted for row in rows),
             *skewed,
+            *spread,
+            doubted.result(),
             looked.result(),
         ]
         alarmed = sum(whole)
