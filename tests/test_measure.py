@@ -16,7 +16,7 @@ from verify.errors import SettingsError
 from verify.evidence import Settings, Verdict
 from verify.measure import measure
 from verify.montecarlo.blocks import Cell
-from verify.montecarlo.estimands import MIN_BLOCKS, Smooth, component
+from verify.montecarlo.estimands import MIN_BLOCKS, OF_GROUPS, Smooth, component
 from verify.montecarlo.experiment import (
     EXACTLY,
     Allowance,
@@ -204,7 +204,7 @@ class TestReasons:
         far = Quantity("far", "a mean", cell, component(0), Prediction(0.5, "½"), NARROW, "≤")
         found = judged([far])[0]["far"]
         assert found.verdict is Verdict.CONFIRMED
-        assert "means of groups of blocks" in found.reason
+        assert found.reason == OF_GROUPS
         assert found.interval[0] < 0.01 < found.interval[1] < 0.5
 
     def test_too_skewed_says_how_many_blocks_would_do(self) -> None:

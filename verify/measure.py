@@ -66,7 +66,7 @@ class Decided:
         """Return why the check is undecided and what would help, or what its interval rests on."""
         m = self.measured
         if self.verdict is not Verdict.UNDECIDED:
-            return f"the interval is that of {m.basis}" if m.basis else ""
+            return m.basis
         return m.doubt or _still_open(m, self.band)
 
     def control(self, control: Control) -> evidence.Control:

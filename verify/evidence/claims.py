@@ -149,7 +149,8 @@ class Check(Record):
     tolerance, None where a bound leaves a side open; ``tolerance_of`` says in words what the tolerance is
     a fraction of. The prediction is ``derived``, or a threshold ``set`` in advance. ``tightness`` is the
     estimate over a derived bound, None where the prediction is no such bound, or is 0. ``reason`` says of an
-    undecided check what keeps it open and what would help, of others what is unusual about their interval.
+    undecided check what keeps it open and what would help, of others which interval decided it if not the
+    usual one.
 
     An ``exact`` check compares two computed values and has no blocks; its tolerance, if any, is absolute, and
     ``tolerance_of`` says what it is for: rounding, the distance from a limit, …

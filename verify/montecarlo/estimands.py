@@ -31,8 +31,8 @@ BEND = 6.0
 ALL_AGREE = "all blocks agree, so a rare event may have been missed; only more blocks would tell"
 """Why a mean without a derived block variance is in doubt."""
 
-OF_GROUPS = "the means of groups of blocks, whatever the blocks' skewness"
-"""What an interval rests on where skewness makes the usual one fail."""
+OF_GROUPS = "interval of group means"
+"""Names the interval that stands in where skewness makes the usual one fail."""
 
 PILOT_BLOCKS = 1024
 """Blocks that tell variance and skewness where neither is derived; the planned sample goes on from them."""

@@ -27,7 +27,6 @@ from verify.report.words import (
     cell_text,
     closest_call,
     control_badge,
-    counted_checks,
     largest_deviation,
     sentence,
 )
@@ -122,6 +121,7 @@ class CardView:
     columns: tuple[float, ...]
     level: str
     checks: str
+    basis: str
     deviation: str
     figures: tuple[FigureView, ...]
     controls: tuple[ControlView, ...]
@@ -167,7 +167,8 @@ def card(claim: ClaimRecord, number: str, cited: str) -> CardView:
         shared=tuple(one.text for one in shared(claim.checks)),
         columns=check_columns(table),
         level=_level(levels),
-        checks=counted_checks(claim.measured_checks, claim.exact_checks) if claim.checks else "",
+        checks=f"{claim.measured_checks} + {claim.exact_checks}".replace(" ", numbers.GAP),
+        basis="measurement" if claim.measured_checks else "exact checks",
         deviation=largest_deviation(claim.checks),
         figures=tuple(
             FigureView(f"{claim.id}.{figure.id}", Prose(figure.title), said_prose(figure.alt))
@@ -203,7 +204,7 @@ def _outcome(claim: ClaimRecord) -> str:
     if not claim.checks:
         return "Nothing measured"
     word = badge(claim.verdict).word
-    return f"Measurement {word}" if _alarms(claim) else word.capitalize()
+    return f"The checks are {word}" if _alarms(claim) else word.capitalize()
 
 
 def _proof_reason(derivation: DerivationRecord) -> str:
