@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import runpy
+from typing import TYPE_CHECKING
 
 import click
 import pytest
@@ -12,7 +14,12 @@ from verify.citing.documents import check
 from verify.cli import cli
 from verify.resources import folder
 from verify.results import load
+from verify.sampling import cells_of
 from verify.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
 
 
 def _table(head: str) -> dict[str, str]:
@@ -82,3 +89,10 @@ def test_the_hook_calls_a_command_that_is_there() -> None:
     assert entry in cli.commands
     (files,) = re.findall(r"files: (\S+)", hook)
     assert all(re.search(files, f"docs/page.{kind}") for kind in ("md", "html", "rst", "tex"))
+
+
+def test_the_example_records_the_factor_of_its_scores(claim_file: Callable[..., Path]) -> None:
+    """What is drawn follows from the claim's objects, so a reader of its record can draw it again."""
+    claim = runpy.run_path(str(claim_file()))["CLAIM"]
+    cells = cells_of(claim.experiment(claim.derive(), 0.05).checks)
+    assert [dict(cell.settings)["scale"] for cell in cells] == [2, 2, 2]

@@ -183,17 +183,20 @@ def _written(label: str) -> Array:
     return np.array([[number(x) for x in row.split()] for row in rows])
 
 
-def _covariance(cell: Cell, label: str) -> bool:
-    pairs: Any = getattr(cell.sampler, "pairs", None)
-    sampler: Any = pairs if isinstance(pairs, LinkedPairs) else cell.sampler
-    rng = stream(5, "settings", "covariance", 0)
-    queries, keys = (one.reshape(-1, one.shape[-1]) for one in sampler.components(rng, 4000))
-    expected = _written(label)
-    products = (queries - queries.mean(axis=0))[:, :, None] * (keys - keys.mean(axis=0))[:, None, :]
-    places = np.ndindex(*expected.shape)
-    return products.shape[1:] == expected.shape and all(
-        _mean_is(products[:, a, b], float(expected[a, b])) for a, b in places
-    )
+def _covariance(first: int, second: int) -> Callable[[Cell, str], bool]:
+    """Return the rule for the covariance of queries (0) or keys (1) with queries or keys."""
+
+    def rule(cell: Cell, label: str) -> bool:
+        pairs: Any = getattr(cell.sampler, "pairs", None)
+        sampler: Any = pairs if isinstance(pairs, LinkedPairs) else cell.sampler
+        drawn = sampler.components(stream(5, "settings", "covariance", 0), 4000)
+        expected = _written(label)
+        one, other = (drawn[place].reshape(-1, len(expected)) for place in (first, second))
+        products = (one - one.mean(axis=0))[:, :, None] * (other - other.mean(axis=0))[:, None, :]
+        places = np.ndindex(*expected.shape)
+        return all(_mean_is(products[:, a, b], float(expected[a, b])) for a, b in places)
+
+    return rule
 
 
 def _means(cell: Cell, label: str) -> bool:
@@ -315,7 +318,9 @@ RULES: dict[str, Callable[[Cell, Any], bool]] = {
     "means": _means,
     "point": lambda cell, value: getattr(cell.sampler, "grid", ()) == (value,),
     "entry variance": lambda cell, value: str(getattr(cell.sampler, "variance", "")) == value,
-    "Cov(q, k)": _covariance,
+    "Cov(q, k)": _covariance(0, 1),
+    "Cov(q)": _covariance(0, 0),
+    "Cov(k)": _covariance(1, 1),
     "initialisation": _initialisation,
     "mask": _causal,
     "block": _block,

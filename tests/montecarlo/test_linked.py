@@ -150,11 +150,14 @@ class TestSettings:
             "d_k": 2,
             "components": "normal",
             "Cov(q, k)": "[3 −2; −1 −2.5]",
+            "Cov(q)": "[5 1; 1 1.25]",
+            "Cov(k)": "[10 2; 2 5]",
             "means": "[1 −2; 0.5 4]",
         }
         queries, keys = (one[:, 0] for one in pairs.components(generator(3), 1))
-        drawn = (queries - queries.mean(axis=0)).T @ (keys - keys.mean(axis=0)) / len(queries)
-        assert np.allclose(drawn, np.array([[3.0, -2.0], [-1.0, -2.5]]), atol=0.15)
+        drawn = np.cov(queries, keys, rowvar=False)
+        stated = [[5, 1, 3, -2], [1, 1.25, -1, -2.5], [3, -1, 10, 2], [-2, -2.5, 2, 5]]
+        assert np.allclose(drawn, np.array(stated), atol=0.3)
 
     def test_a_key_that_is_the_query_is_said_to_be(self) -> None:
         """A matrix of ones alone would not say so for every law."""

@@ -41,11 +41,15 @@ class LinkedPairs:
         half = len(self.mixing) // 2
         queries, keys = self.mixing[:half], self.mixing[half:]
         same = queries == keys and self.means[:half] == self.means[half:]
-        cross = np.asarray(queries) @ np.asarray(keys).T * float(self.law.variance)
+        cross = (
+            ("key", "the query itself") if same else ("Cov(q, k)", _written(self._covariance(queries, keys)))
+        )
+        own = ((name, self._covariance(rows, rows)) for name, rows in (("Cov(q)", queries), ("Cov(k)", keys)))
         return (
             ("d_k", half * self.groups),
             ("components", self.law.name),
-            ("key", "the query itself") if same else ("Cov(q, k)", _written(cross)),
+            cross,
+            *((name, _written(matrix)) for name, matrix in own if not np.allclose(matrix, np.eye(half))),
             *((("means", _written(np.reshape(self.means, (2, half)))),) if any(self.means) else ()),
             *((("scale", self.scale),) if self.scale != 1 else ()),
         )
@@ -71,6 +75,10 @@ class LinkedPairs:
         scores = self.scale * np.einsum("bgi,bgi->b", queries, keys)
         scores = scores.reshape(count, self.pairs)
         return np.stack([scores.mean(axis=1), (scores**2).mean(axis=1)], axis=1)
+
+    def _covariance(self, rows: Matrix, others: Matrix) -> Array:
+        covariance: Array = np.asarray(rows) @ np.asarray(others).T * float(self.law.variance)
+        return covariance
 
     def components(self, rng: np.random.Generator, count: int) -> tuple[Array, Array]:
         """Return the queries and keys of ``count`` blocks, both of shape (count·pairs, groups, r)."""

@@ -9,6 +9,7 @@ from sympy import (
     IndexedBase,
     Matrix,
     MatrixSymbol,
+    Rational,
     S,
     Sum,
     Symbol,
@@ -24,6 +25,7 @@ from verify.evidence import Assumption, Figure
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.estimands import variance
 from verify.montecarlo.experiment import Control, Experiment, Quantity
+from verify.montecarlo.linked import LinkedPairs
 from verify.montecarlo.scores import ScoreMatrices
 from verify.pictures import against_dimension, formula, measured
 from verify.symbolic.derivation import By, Definition, Derivation, Identity, Route, Step
@@ -137,8 +139,43 @@ def _cell(n: int) -> Cell:
     return cell_of(f"d{n}", ScoreMatrices(n, 32, NORMAL, NORMAL, correlation=RHO))
 
 
+MIXING = (
+    (1.0, 0.0, 0.0, 0.0),
+    (0.5, 2.0, 0.0, 0.0),
+    (0.0, 0.0, 1.0, -1.0),
+    (0.0, 0.0, 0.0, 2.0),
+)
+"""Queries and keys of other covariances, which share none of their four fresh numbers."""
+
+SPREAD_Q = Matrix([[1, S.Half], [S.Half, Rational(17, 4)]])
+SPREAD_K = Matrix([[2, -2], [-2, 4]])
+"""Both covariances of that, by hand; the prediction asks nothing of the sampler."""
+
+PAIRS = 4
+"""Groups of two dimensions that a score adds."""
+
+
+def _of_any(name: str, expected: Any, tolerance: float) -> Quantity:
+    """Return the comparison of the variance where neither vector's components are alike."""
+    sampler = LinkedPairs(PAIRS, 32, NORMAL, MIXING, (0.0,) * 4)
+    cell = cell_of("any-covariances", sampler)
+    return Quantity(name, LABEL, cell, variance(0, 1), prediction(expected), capped(2.0, tolerance))
+
+
+def _any_covariances(derivation: Derivation, tolerance: float) -> tuple[Quantity, Control]:
+    """Return the comparison with the trace, and with the variances alone."""
+    trace = derivation.lemmas[0].end.subs({SIGMA_Q: SPREAD_Q, SIGMA_K: SPREAD_K}).doit() * PAIRS
+    own = sum(SPREAD_Q[i, i] * SPREAD_K[i, i] for i in range(2)) * PAIRS
+    wrong = Control(
+        r"covariances do not matter: the variance adds up the products of the components' variances",
+        _of_any("variances-alone", own, tolerance),
+        truth=float(trace),
+    )
+    return _of_any("any-covariances", trace, tolerance), wrong
+
+
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
-    """Measure the variance of equicorrelated components over the dimensions."""
+    """Measure the variance of equicorrelated components over the dimensions, and of any one example."""
     law = derivation.result.subs(rho, S(1) / 4)
     checks = tuple(
         Quantity(
@@ -153,6 +190,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     )
     last = checks[DIMENSIONS.index(64)]
     truth = last.prediction.value
+    trace, alone = _any_covariances(derivation, tolerance)
     controls = (
         Control("correlated or not, the variance is $d_k$", _moved(last, "as-if-independent", S(64)), truth),
         Control(
@@ -161,8 +199,9 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             truth,
         ),
         biased(last, tolerance),
+        alone,
     )
-    return Experiment(checks, controls)
+    return Experiment((*checks, trace), controls)
 
 
 def _moved(check: Quantity, name: str, value: Any) -> Quantity:
