@@ -219,12 +219,13 @@ def _verified(out: Path, options: dict[str, Any], names: Sequence[str] = NAMES[:
     begun = time.perf_counter()
     with _processes(**options) as workers:
         from verify import api
-        from verify.files import check_writable
+        from verify.files import check_writable, clear_leftovers
         from verify.terminal import counts_line, following, surprise_line, tell, verdict_line
 
         imports = time.perf_counter() - begun
 
         def try_folder() -> None:
+            clear_leftovers()
             for name in names:
                 check_writable(out, name)
 

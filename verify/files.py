@@ -72,7 +72,7 @@ def temporary_folder() -> Iterator[Path]:
     Raises:
         OSError: there is no place for temporary files.
     """
-    clear_leftovers(Path(tempfile.gettempdir()))
+    clear_leftovers()
     with _locked(lambda: tempfile.mkdtemp(prefix=_FOLDER[0], suffix=_FOLDER[1])) as folder:
         try:
             yield folder
@@ -80,8 +80,9 @@ def temporary_folder() -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def clear_leftovers(folder: Path) -> None:
-    """Remove from ``folder`` what processes have left there that were killed while they wrote."""
+def clear_leftovers(folder: Path | None = None) -> None:
+    """Remove from ``folder`` what killed processes have left there; None means that for temporary files."""
+    folder = folder or Path(tempfile.gettempdir())
     for begin, end in (_FILE, _FOLDER):
         for path in folder.glob(f"{begin}*{end}"):
             with contextlib.suppress(OSError):

@@ -15,7 +15,7 @@ from verify.citing.markers import Quote, quotes_in, without_comments
 from verify.citing.quotes import agrees, mended
 from verify.citing.values import by_key, lookup_in, shortened
 from verify.errors import CitationError, OutputError
-from verify.files import is_read_only, write_together
+from verify.files import clear_leftovers, is_read_only, write_together
 from verify.reading import MEGABYTE, Kind, head, read_text
 
 if TYPE_CHECKING:
@@ -117,6 +117,8 @@ def mend(documents: Sequence[Document]) -> list[Path]:
     for path in files:
         if is_read_only(path):
             raise OutputError(f"{path}: is read-only; allow writing, or mend it by hand")
+    for folder in {Path(os.path.realpath(one.path)).parent for one in documents}:
+        clear_leftovers(folder)
     try:
         write_together({path: text.encode() for path, text in files.items()})
     except OutputError as error:

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from verify.errors import OutputError
-from verify.files import write_together
+from verify.files import clear_leftovers, write_together
 from verify.report.caches import user_cache
 
 _KEPT_DAYS = 60
@@ -54,6 +54,8 @@ class Store:
         if self._folder is None:
             return
         with contextlib.suppress(OSError):
+            for folder in self._folder.glob("??"):
+                clear_leftovers(folder)
             for path in self._folder.glob("??/*"):
                 if time.time() - path.stat().st_mtime > _KEPT_DAYS * _DAY:
                     path.unlink(missing_ok=True)

@@ -1,0 +1,246 @@
+"""A campaign of kills: the tool or its workers are ended at random moments, and nothing may be lost or left.
+
+``python -m tests.faults.kills --kills 500 --seed 1`` prints a table, and what went wrong with its number;
+``--only NUMBER`` repeats one kill of a campaign.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.tool import alive, begin, example_claim, finish
+from verify import api, cli
+from verify.errors import VerifyError
+from verify.results import load
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable, Iterator, Sequence
+
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+PATIENCE = 180.0
+"""Seconds in which a command that lost a worker must have ended by itself."""
+
+_DOCUMENT = "it is <!-- verify: score-variance.variance-d8:estimate -->9999<!-- /verify -->\n" * 40
+_NOISE = ("Traceback", "resource_tracker", "leaked", "Exception ignored", "Fatal Python error")
+
+
+@dataclass(frozen=True)
+class Kill:
+    """One kill: of what, by which signal, and when; ``moment`` is a share of the command's usual time."""
+
+    command: str
+    number: signal.Signals
+    target: str
+    moment: float | None
+
+    @property
+    def kind(self) -> tuple[str, str, str]:
+        """What it is counted under."""
+        return self.target, self.number.name, "while writing" if self.moment is None else "at any moment"
+
+
+@dataclass
+class Outcome:
+    """What a kill has led to; ``hit`` says whether the command was still running."""
+
+    kill: Kill
+    hit: bool = False
+    status: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+class Place:
+    """A folder with whole files of earlier runs, and the commands that are killed there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.out = folder / "reports"
+        self.temporary = folder / "tmp"
+        self.document = folder / "docs" / "doc.md"
+        self.claim = folder / "mine.py"
+        for one in (self.out, self.temporary, self.document.parent):
+            one.mkdir()
+        self.claim.write_text(example_claim(), encoding="utf-8")
+        # The commands that run in this process have the same one.
+        tempfile.tempdir = str(self.temporary)
+        self.environment = {"TMPDIR": str(self.temporary), "XDG_CACHE_HOME": str(folder / "cache")}
+        self.record = api.run(["score-variance"], profile="quick", workers=1)
+        self.results = folder / "results.json"
+        self.results.write_text(self.record.to_json(), encoding="utf-8")
+        quick: tuple[object, ...] = ("--profile", "quick", "--out", self.out)
+        own = ("doubled-keys", "--claims", self.claim)
+        self.commands: dict[str, tuple[object, ...]] = {
+            "run": ("run", *own, "score-mean", "--workers", 2, *quick),
+            "report": ("report", *own, "--workers", 2, *quick),
+            "render": ("render", self.results, "--out", self.out),
+            "check-docs": ("check-docs", "--write", "--results", self.results, self.document),
+        }
+        self.usual_s = {name: self._time(name) for name in self.commands}
+        self.old = self._contents()
+        self.mended = self.document.read_text()
+
+    def start(self, command: str) -> subprocess.Popen[str]:
+        """Start a command in a session of its own; the document holds a stale figure."""
+        self.document.write_text(_DOCUMENT)
+        return begin(*self.commands[command], environment=self.environment, start_new_session=True)
+
+    def writes(self) -> bool:
+        """Return whether a temporary file with something in it lies beside the files of the command."""
+        for folder in (self.out, self.document.parent):
+            for path in folder.glob(".sdpa-verify-*"):
+                with contextlib.suppress(FileNotFoundError):
+                    if path.stat().st_size:
+                        return True
+        return False
+
+    def damage(self) -> Iterator[str]:
+        """Yield what is wrong with the files that the command may have written."""
+        for name, content in self._contents().items():
+            if content != self.old.get(name) and not _is_whole(self.out / name):
+                yield f"{name} is neither the old one nor whole"
+        yield from (f"{name} is gone" for name in self.old if not (self.out / name).exists())
+        if self.document.read_text() not in {self.mended, _DOCUMENT}:
+            yield "the document is half written"
+
+    def debris(self) -> Iterator[str]:
+        """Yield what is left over after the next commands, which run in this process."""
+        quick = ("--profile", "quick", "--workers", "1", "--out", str(self.out))
+        for command in (("run", "worked-dot-products", *quick), tuple(map(str, self.commands["check-docs"]))):
+            with (
+                contextlib.suppress(SystemExit),
+                contextlib.redirect_stdout(io.StringIO()),
+                contextlib.redirect_stderr(io.StringIO()),
+            ):
+                cli.main(command)
+        known = {*self.old, self.document.name}
+        for folder in (self.out, self.document.parent, self.temporary):
+            yield from (f"{path} is left" for path in folder.iterdir() if path.name not in known)
+
+    def _time(self, command: str) -> float:
+        begun = time.monotonic()
+        ended = finish(self.start(command), PATIENCE)
+        assert ended.status == 0, ended.err
+        return time.monotonic() - begun
+
+    def _contents(self) -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in self.out.iterdir() if path.name[0] != "."}
+
+
+def _is_whole(path: Path) -> bool:
+    if path.suffix == ".json":
+        try:
+            load(path)
+        except VerifyError:
+            return False
+        return True
+    end = {".html": b"</html>", ".pdf": b"%%EOF"}[path.suffix]
+    return path.read_bytes().rstrip().endswith(end)
+
+
+def kills(number: int, seed: int) -> list[Kill]:
+    """Return a campaign: signals, targets and moments take turns, the rest is drawn."""
+    source = random.Random(seed)  # noqa: S311 - nothing is secret
+    campaign = []
+    for place in range(number):
+        target = "worker" if place % 3 == 2 else "main"
+        moment = None if target == "main" and source.random() < 0.4 else source.uniform(0, 1.05)
+        commands = ("run", "report") if target == "worker" else ("run", "report", "render", "check-docs")
+        campaign.append(Kill(source.choice(commands), SIGNALS[place % 4], target, moment))
+    return campaign
+
+
+def struck(kill: Kill, place: Place) -> Outcome:
+    """Start the command, kill, and return what is wrong afterwards."""
+    outcome = Outcome(kill)
+    process = place.start(kill.command)
+    usual = place.usual_s[kill.command]
+    if kill.moment is not None:
+        time.sleep(kill.moment * usual)
+    victims: Callable[[], Sequence[int]] = lambda: [process.pid]  # noqa: E731
+    if kill.target == "worker":
+        victims = lambda: sorted(alive(process.pid) - {process.pid})  # noqa: E731
+    ready = place.writes if kill.moment is None else victims
+    while process.poll() is None and not ready():
+        time.sleep(0.0005)
+    for victim in victims()[:1]:
+        if process.poll() is None:
+            outcome.hit = True
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(victim, kill.number)
+    ended = finish(process, PATIENCE)
+    assert isinstance(ended.status, int)
+    outcome.status = ended.status
+    time.sleep(1)
+    outcome.problems += [f"process {pid} is alive" for pid in alive(process.pid)]
+    outcome.problems += [f"standard error: {ended.err}" for word in _NOISE if word in ended.err]
+    if ended.status not in _statuses(kill, hit=outcome.hit):
+        outcome.problems.append(f"status {ended.status}: {ended.err}")
+    outcome.problems += [*place.damage(), *place.debris()]
+    for pid in alive(process.pid):
+        os.kill(pid, signal.SIGKILL)
+    return outcome
+
+
+def _statuses(kill: Kill, *, hit: bool) -> set[int]:
+    """Return what the command may end with; a signal may also come before it is handled, or too late."""
+    if not hit:
+        return {0}
+    if kill.target == "worker":
+        # A worker ignores Ctrl-C; one that has done its work is not missed.
+        return {0} if kill.number is signal.SIGINT else {0, 2, 4}
+    return {0, -kill.number, *([128 + kill.number] if kill.number is not signal.SIGKILL else [])}
+
+
+def table(outcomes: Sequence[Outcome]) -> str:
+    """Return how many of each kind there were, hit something, and went wrong."""
+    kinds = sorted({one.kill.kind for one in outcomes})
+    lines = [f"{'target':8} {'signal':8} {'when':14} {'kills':>5} {'hit':>5} {'wrong':>5}  statuses"]
+    for kind in kinds:
+        some = [one for one in outcomes if one.kill.kind == kind]
+        wrong = sum(bool(one.problems) for one in some)
+        statuses = ", ".join(f"{n}×{status}" for status, n in sorted(Counter(o.status for o in some).items()))
+        counts = f"{len(some):5} {sum(one.hit for one in some):5} {wrong:5}"
+        lines.append(f"{kind[0]:8} {kind[1]:8} {kind[2]:14} {counts}  {statuses}")
+    wrong = sum(bool(one.problems) for one in outcomes)
+    total = f"{len(outcomes):5} {sum(one.hit for one in outcomes):5} {wrong:5}"
+    return "\n".join([*lines, f"{'together':32} {total}"])
+
+
+def main() -> None:
+    """Run a campaign from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", type=int)
+    options = parser.parse_args()
+    # A job in the background may have been started deaf to it.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    campaign = list(enumerate(kills(options.kills, options.seed)))
+    outcomes = []
+    with tempfile.TemporaryDirectory() as folder:
+        place = Place(Path(folder))
+        for number, kill in campaign if options.only is None else [campaign[options.only]]:
+            outcome = struck(kill, place)
+            outcomes.append(outcome)
+            for problem in outcome.problems:
+                print(f"kill {number}, {kill}: {problem}", flush=True)
+            if len(outcomes) % 25 == 0:
+                print(table(outcomes), flush=True)
+    print(table(outcomes))
+    sys.exit(any(one.problems for one in outcomes))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+"""A short campaign of kills."""
+
+from __future__ import annotations
+
+import tempfile
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.faults.kills import SIGNALS, Place, kills, struck, table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_campaign_is_a_function_of_its_seed() -> None:
+    """It can be repeated, and every signal, target and kind of moment occurs in it."""
+    campaign = kills(60, 3)
+    assert campaign == kills(60, 3) != kills(60, 4)
+    assert campaign[:12] == kills(12, 3)
+    assert {kill.number for kill in campaign} == set(SIGNALS)
+    assert {kill.target for kill in campaign if kill.number is SIGNALS[0]} == {"main", "worker"}
+    assert {kill.moment is None for kill in campaign} == {True, False}
+
+
+@pytest.mark.slow
+def test_kills_lose_nothing_and_leave_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twelve kills: old files whole, no process after a second, no debris after the next run."""
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    place = Place(tmp_path)
+    outcomes = [struck(kill, place) for kill in kills(12, 5)]
+    assert not [one for one in outcomes if one.problems], table(outcomes)
+    assert sum(one.hit for one in outcomes) >= 6
