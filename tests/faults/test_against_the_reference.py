@@ -11,6 +11,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from tests.faults.experiments import CATALOGUE, EACH, derivation, experiment
@@ -25,7 +26,7 @@ from verify.sampling import every_comparison
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from verify.evidence import Check, ClaimRecord, Control, Record, RunRecord
+    from verify.evidence import Check, ClaimRecord, Control, Layer, Record, RunRecord
     from verify.montecarlo.experiment import Comparison
 
 ERRORS = 6.0
@@ -141,6 +142,32 @@ def _truths(record: ClaimRecord) -> dict[tuple[str, int], Any]:
         for figure in record.series
         for place, layer in enumerate(figure.layers)
         if layer.role == "truth"
+    }
+
+
+@EACH
+def test_drawn_points_are_near_those_of_the_reference(
+    reference: dict[str, ClaimRecord], quickly: dict[str, ClaimRecord], name: str
+) -> None:
+    """What a figure draws from the sample stands where it stood, and differs by no more than the two bars."""
+    now, before = (_drawn(one) for one in (quickly[name], reference[name]))
+    assert now.keys() == before.keys()
+    far = {}
+    for key, layer in now.items():
+        known = before[key]
+        assert nearly(layer.x, known.x, 1e-9) or not layer.lo, key
+        if layer.lo:
+            spreads = np.hypot(np.subtract(layer.hi, layer.lo), np.subtract(known.hi, known.lo)) / 2
+            far[key] = float(np.max(np.abs(np.subtract(layer.y, known.y)) - spreads))
+    assert {key: by for key, by in far.items() if by > 0} == {}
+
+
+def _drawn(record: ClaimRecord) -> dict[tuple[str, int], Layer]:
+    return {
+        (figure.id, place): layer
+        for figure in record.series
+        for place, layer in enumerate(figure.layers)
+        if layer.role != "truth"
     }
 
 

@@ -175,7 +175,7 @@ def _check(n: int, name: str, expected: Any) -> Quantity:
     return Quantity(name, LABEL, cell, MEAN_SIZE, prediction(expected))
 
 
-def _size(derivation: Derivation, n: int) -> float:
+def _size(derivation: Derivation, n: float) -> float:
     """Return the derived mean size in ``n`` dimensions."""
     return float(derivation.result.subs(d, n))
 
@@ -224,7 +224,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
 def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw the measured sizes on the exact curve, below its asymptote."""
-    span = (DIMENSIONS[0], 300.0)
+    span = (DIMENSIONS[0], DIMENSIONS[-1])
     return (
         against_dimension(
             "sizes",
@@ -233,7 +233,7 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
             "is the root of two d over pi.",
             r"$\mathbb{E}|q\cdot k|$",
             (
-                curve("exact", "truth", function((d,), derivation.result, "scipy"), span),
+                curve("exact", "truth", lambda x: _size(derivation, x), span),
                 curve(r"$\sqrt{2d_k/\pi}$", "other", function((d,), ASYMPTOTE), span),
                 measured((findings.checks[f"magnitude-d{n}"] for n in DIMENSIONS), "measured"),
             ),
