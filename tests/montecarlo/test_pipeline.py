@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from verify.montecarlo.components import NORMAL
+from verify.montecarlo.components import LAPLACE, NORMAL, Array
 from verify.montecarlo.pipeline import ScoreMatrixEntries, ScoresBesideValues
 
 
@@ -29,6 +29,7 @@ def test_entries_pair_by_pair() -> None:
             "first-square": s[0, 0] ** 2,
             "last": s[-1, -1],
             "last-square": s[-1, -1] ** 2,
+            "corners": s[0, 0] * s[-1, -1],
             "mean": s.mean(),
             "square": (s**2).mean(),
             "row-product": np.mean([s[a] * s[b] for a, b in row]),
@@ -43,13 +44,33 @@ def test_entries_pair_by_pair() -> None:
 
 
 def test_values_are_drawn_and_kept_apart() -> None:
-    """Scores and values come from draws of their own; the last statistic is the product of two others."""
-    sampler = ScoresBesideValues(4, 6, 3, NORMAL)
+    """Scores and values come from draws of their own; the last statistic pairs each key with its value."""
+    sampler = ScoresBesideValues(4, 6, 3, NORMAL, LAPLACE)
     found = sampler.sample(np.random.default_rng(2), 2)
     rng = np.random.default_rng(2)
-    queries, keys, values = (NORMAL.draw(rng, (2, 3, d)) for d in (4, 4, 6))
-    for block in range(2):
-        scores = queries[block] @ keys[block].T
-        squares, sizes = (scores**2).mean(), (values[block] ** 2).mean()
-        assert found[block] == pytest.approx([scores.mean(), squares, sizes, squares * sizes])
+    queries, keys = (NORMAL.draw(rng, (2, 3, 4)) for _ in range(2))
+    values = LAPLACE.draw(rng, (2, 3, 6))
     assert sampler.coordinates == (2 * 4 + 6) * 3
+    for block in range(2):
+        assert found[block] == pytest.approx(_paired(queries[block], keys[block], values[block]))
+
+
+def test_without_a_law_the_values_are_the_keys() -> None:
+    """Nothing more is drawn, and every key is paired with itself."""
+    sampler = ScoresBesideValues(4, 4, 3, NORMAL)
+    rng = np.random.default_rng(2)
+    queries, keys = (NORMAL.draw(rng, (2, 3, 4)) for _ in range(2))
+    assert sampler.coordinates == 2 * 4 * 3
+    found = sampler.sample(np.random.default_rng(2), 2)
+    for block in range(2):
+        assert found[block] == pytest.approx(_paired(queries[block], keys[block], keys[block]))
+
+
+def _paired(queries: Array, keys: Array, values: Array) -> list[float]:
+    """Return the statistics of one block, score by score."""
+    scores = [[float(query @ key) for key in keys] for query in queries]
+    sizes = [float(np.mean(value**2)) for value in values]
+    flat = [one for row in scores for one in row]
+    products = [one**2 * size for row in scores for one, size in zip(row, sizes, strict=True)]
+    squares = [one**2 for one in flat]
+    return [float(np.mean(each)) for each in (flat, squares, sizes, products)]

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 class ScoreMatrixEntries:
     """Blocks are single score matrices; statistics: powers of two corners, and means over pairs of entries.
 
-    ``POSITIONS`` names them: the first and last entry and their squares; the mean of all entries and of
-    their squares; over pairs of entries in one row, the mean of their product and of their squares'; and the
-    mean product of squares over pairs that share neither row nor column.
+    ``POSITIONS`` names them: the first and last entry, their squares and their product; the mean of all
+    entries and of their squares; over pairs of entries in one row, the mean of their product and of their
+    squares'; and the mean product of squares over pairs that share neither row nor column.
     """
 
     d: int
@@ -34,6 +34,7 @@ class ScoreMatrixEntries:
                 "first-square",
                 "last",
                 "last-square",
+                "corners",
                 "mean",
                 "square",
                 "row-product",
@@ -59,7 +60,7 @@ class ScoreMatrixEntries:
         return self.coordinates + 3 * self.scores
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
-        """Return the statistics of ``count`` matrices, shape (count, 9)."""
+        """Return the statistics of ``count`` matrices, shape (count, 10)."""
         m, shape = self.side, (count, self.side, self.d)
         scores = self.query.draw(rng, shape) @ self.key.draw(rng, shape).transpose(0, 2, 1)
         squares = scores**2
@@ -68,11 +69,13 @@ class ScoreMatrixEntries:
         columns = (squares.sum(axis=1) ** 2).sum(axis=1)
         products = (scores.sum(axis=2) ** 2).sum(axis=1) - whole
         in_rows, apart = m * m * (m - 1), (m * (m - 1)) ** 2
+        first, last = scores[:, 0, 0], scores[:, -1, -1]
         statistics = (
-            scores[:, 0, 0],
-            squares[:, 0, 0],
-            scores[:, -1, -1],
-            squares[:, -1, -1],
+            first,
+            first**2,
+            last,
+            last**2,
+            first * last,
             scores.sum(axis=(1, 2)) / m**2,
             whole / m**2,
             products / in_rows,
@@ -84,22 +87,25 @@ class ScoreMatrixEntries:
 
 @dataclass(frozen=True)
 class ScoresBesideValues:
-    """Blocks are a score matrix and the values drawn beside it; statistics: mean S, S², V², and S²·V².
+    """Blocks are a score matrix and one value for each key; statistics: mean S, S², V², and S²·V².
 
-    The last multiplies the two block means: its covariance tells whether values have a part in scores.
+    V² is the mean square of a value's components, and multiplied by the squared scores of its own key: their
+    covariance tells whether values have a part in scores. Without a law of their own the values are the
+    keys themselves, as in the wrong world where they do.
     """
 
     d: int
     d_v: int
     side: int
     law: ComponentLaw
+    values: ComponentLaw | None = None
 
     order = 3
 
     @property
     def coordinates(self) -> int:
         """Random components drawn for one block."""
-        return (2 * self.d + self.d_v) * self.side
+        return (2 * self.d + (self.d_v if self.values else 0)) * self.side
 
     @property
     def scores(self) -> int:
@@ -112,10 +118,10 @@ class ScoresBesideValues:
         return self.coordinates + self.scores
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
-        """Return (mean S, mean S², mean V², product of the last two), shape (count, 4)."""
+        """Return (mean S, mean S², mean V², mean S²·V²), shape (count, 4)."""
         queries, keys = (self.law.draw(rng, (count, self.side, self.d)) for _ in range(2))
-        values = self.law.draw(rng, (count, self.side, self.d_v))
+        values = self.values.draw(rng, (count, self.side, self.d_v)) if self.values else keys
         scores = queries @ keys.transpose(0, 2, 1)
-        squares = (scores**2).mean(axis=(1, 2))
-        sizes = (values**2).mean(axis=(1, 2))
-        return np.stack([scores.mean(axis=(1, 2)), squares, sizes, squares * sizes], axis=1)
+        of_keys, sizes = (scores**2).mean(axis=1), (values**2).mean(axis=2)
+        means = [one.mean(axis=1) for one in (of_keys, sizes, of_keys * sizes)]
+        return np.stack([scores.mean(axis=(1, 2)), *means], axis=1)

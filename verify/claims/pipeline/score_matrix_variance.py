@@ -96,7 +96,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         prediction(level), capped(2.0, tolerance),
     )  # fmt: skip
     in_row = covariance(at["row-squares"], at["square"], at["square"])
-    of_scores = Tolerance(2.0, float(level), "the variance of a score")
+    of_scores, of_squares = Tolerance(2.0, float(level), "the variance of a score"), capped(2.5, tolerance)
     covariances = (
         Quantity(
             "covariance-in-row",
@@ -106,26 +106,39 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             prediction(row),
             of_scores,
         ),
-        Quantity("squares-in-row", SQUARES, cell, in_row, prediction(squares), capped(20.0, tolerance)),
+        Quantity(
+            "covariance-of-corners",
+            "covariance of the first and the last entry, which share neither row nor column",
+            cell,
+            covariance(at["corners"], at["first"], at["last"]),
+            prediction(row),
+            of_scores,
+        ),
+        Quantity("squares-in-row", SQUARES, cell, in_row, prediction(squares), of_squares),
         Quantity(
             "squares-apart",
             "covariance of the squares of entries that share neither row nor column",
             cell,
             covariance(at["apart-squares"], at["square"], at["square"]),
             prediction(apart),
-            Tolerance(20.0 * min(1.0, 0.01 / tolerance), float(squares), "the covariance within a row"),
+            replace(of_squares, scale=float(squares), of="the covariance within a row"),
         ),
     )
     controls = (
         Control(
             "the entries of a row are independent, so their squares are uncorrelated",
-            replace(covariances[2], id="row-is-independent", label=SQUARES, estimand=in_row),
+            replace(covariances[-1], id="row-is-independent", label=SQUARES, estimand=in_row),
             truth=float(squares),
         ),
         Control(
             "the entries of a matrix vary the more, the larger it is: 8×8 entries by 8 times as much",
             replace(whole, id="times-the-matrix", prediction=prediction(SIDE * level)),
             truth=float(level),
+        ),
+        Control(
+            "the two corners are one and the same entry",
+            replace(covariances[1], id="corners-are-one", prediction=prediction(level)),
+            truth=float(row),
         ),
         biased(whole, tolerance),
     )

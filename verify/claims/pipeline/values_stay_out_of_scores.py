@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from sympy import S
 
 from verify.claim import Claim
 from verify.conditions import STANDARD_COMPONENTS
-from verify.designs import biased, prediction
+from verify.designs import biased, capped, prediction
 from verify.evidence import Assumption
 from verify.montecarlo.blocks import Cell
-from verify.montecarlo.components import NORMAL
+from verify.montecarlo.components import EXPONENTIAL, LAPLACE, NORMAL
 from verify.montecarlo.estimands import covariance, variance
-from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
+from verify.montecarlo.experiment import Control, Experiment, Quantity
 from verify.montecarlo.pipeline import ScoresBesideValues
 from verify.symbolic.blocks import square_variance
 from verify.symbolic.derivation import Definition, Derivation, Route, Step
@@ -22,8 +23,13 @@ from verify.symbolic.expectation import E, Population, Var
 from verify.symbolic.printing import Ordered
 from verify.symbolic.scores import STANDARD, d, k, q, score, variance_route
 
+if TYPE_CHECKING:
+    from verify.montecarlo.components import ComponentLaw
+
 D, SIDE = 64, 32
-WIDTHS = (1, 64, 512)
+VALUES = {1: EXPONENTIAL, 64: NORMAL, 512: LAPLACE}
+"""The values' dimensions, and the law of their components in each."""
+
 LABEL = r"$\operatorname{Var}(q\cdot k)$"
 _STANDARD = (S.One, S.Zero, S.One)
 v = Ordered("v", "v", real=True)
@@ -44,8 +50,19 @@ def derive() -> Derivation:
 
 
 def _cell(width: int) -> Cell:
-    settings = (("d_k", D), ("d_v", width), ("components", NORMAL.name), ("block", f"{SIDE}×{SIDE}"))
-    return Cell(f"values-{width}", settings, ScoresBesideValues(D, width, SIDE, NORMAL))
+    return _beside(f"values-{width}", width, VALUES[width])
+
+
+def _beside(name: str, width: int, law: ComponentLaw | None) -> Cell:
+    """Return the cell of scores with values of that width and law; without a law, they are the keys."""
+    settings = (
+        ("d_k", D),
+        ("d_v", width),
+        ("query, key", NORMAL.name),
+        ("values", law.name if law else "the keys"),
+        ("block", f"{SIDE}×{SIDE}"),
+    )
+    return Cell(name, settings, ScoresBesideValues(D, width, SIDE, NORMAL, law))
 
 
 def _variance(width: int, name: str, expected: Any) -> Quantity:
@@ -57,20 +74,25 @@ def _variance(width: int, name: str, expected: Any) -> Quantity:
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Draw values of three widths beside the scores; measure variance and covariance."""
     level = derivation.result.subs(d, D)
-    checks = tuple(_variance(width, f"variance-dv{width}", level) for width in WIDTHS)
+    checks = tuple(_variance(width, f"variance-dv{width}", level) for width in VALUES)
     none = Quantity(
         "covariance",
-        "covariance of the mean squared score and the mean squared value",
-        _cell(1),
+        "covariance of a squared score and the mean square of its value's components",
+        _cell(64),
         covariance(3, 1, 2),
         prediction(derivation.lemmas[0].end),
-        Tolerance(1.0, float(level), "the variance of a score"),
+        replace(capped(1.0, tolerance), scale=float(level), of="the variance of a score"),
     )
     controls = (
         Control(
             "wider values make larger scores: the variance is $d_v$",
             _variance(512, "values-change-the-variance", S(512)),
             truth=float(level),
+        ),
+        Control(
+            "the values come from the same projection as the keys",
+            replace(none, id="values-are-the-keys", cell=_beside("keys-as-values", D, None)),
+            truth=2.0,  # (d(d + 2) - d²)/d
         ),
         biased(checks[0], tolerance),
     )
