@@ -62,42 +62,41 @@ def test_statistics_by_differences(
     """Every statistic is that of the numerically differentiated gradients, row by row and key by key."""
     spy: Any = Spy()
     monkeypatch.setattr(gradients, "NORMAL", spy)
-    value_d, cut = 2, 0.5
-    sampler = RowGradients(keys, d, rows, value_d, cut, GRID, SCALED_GRID, query_size=size)
+    value_d = 2
+    sampler = RowGradients(keys, d, rows, value_d, GRID, SCALED_GRID, query_size=size)
     found = sampler.sample(np.random.default_rng(d), 3)
     assert found.shape == (3, 6 + len(GRID) + len(SCALED_GRID))
     assert sum(one.size for one in spy.drawn) == 3 * sampler.coordinates
     for block in range(3):
         arrays = [one[block] for one in spy.drawn]
         arrays[0] = size * arrays[0]
-        expected: list[float] = []
         norms = []
         for scale in (1.0, 1 / math.sqrt(d)):
-            of_queries = (numeric(0, arrays, scale) ** 2).sum(axis=1) * keys / value_d
-            of_keys = (numeric(1, arrays, scale) ** 2).sum(axis=1) * keys**2 / (rows * value_d)
-            norms.append((of_queries, of_keys))
-        for which in (0, 1):
-            plain, scaled = norms[0][which], norms[1][which]
-            capped = [min(float(one), cut) for one in plain]
-            expected += [float(np.mean(plain)), float(np.mean(scaled)), float(np.mean(capped))]
-        for grid, (squares, _) in zip((GRID, SCALED_GRID), norms, strict=True):
+            of_queries, of_keys, of_values = (
+                (numeric(which, arrays, scale) ** 2).sum(axis=1) for which in range(3)
+            )
+            unit = keys**2 / (rows * value_d)
+            norms.append((of_queries * keys / value_d, of_keys * unit, of_values * unit))
+        expected = [float(np.mean(one[which])) for which in range(3) for one in norms]
+        for grid, (squares, *_) in zip((GRID, SCALED_GRID), norms, strict=True):
             expected += [sum(math.sqrt(one) <= point for one in squares) / rows for point in grid]
         assert np.allclose(found[block], expected, rtol=1e-6, atol=1e-8)
 
 
 def test_at_one_dimension_both_scales_are_the_same() -> None:
     """With d = 1 the scale is 1: every statistic of the scaled side equals the unscaled one."""
-    found = RowGradients(5, 1, 4, 3, math.inf, GRID, GRID).sample(np.random.default_rng(3), 6)
-    assert np.array_equal(found[:, 0], found[:, 1])
-    assert np.array_equal(found[:, 3:5], found[:, [4, 5]])
-    assert np.array_equal(found[:, 6:9], found[:, 9:])
+    sampler = RowGradients(5, 1, 4, 3, GRID, GRID)
+    found = sampler.sample(np.random.default_rng(3), 6)
+    for path in sampler.PATHS:
+        raw, scaled = (sampler.mean_square(path, scaled=one) for one in (False, True))
+        assert scaled == raw + 1
+        assert np.array_equal(found[:, raw], found[:, scaled])
+    raw, scaled = (sampler.share(scaled=one) for one in (False, True))
+    assert np.array_equal(found[:, raw:scaled], found[:, scaled:])
 
 
-def test_cutting_off_lowers_only_the_unscaled_side() -> None:
-    """The cut-off mean square is at most the full one, and the scaled one does not know of it."""
-    plain, cut = (
-        RowGradients(6, 16, 8, 3, limit).sample(np.random.default_rng(4), 40) for limit in (math.inf, 2.0)
-    )
-    assert np.array_equal(plain[:, [0, 1, 3, 4]], cut[:, [0, 1, 3, 4]])
-    assert np.all(cut[:, [2, 5]] <= np.minimum(plain[:, [0, 3]], 2.0))
-    assert np.array_equal(plain[:, [2, 5]], plain[:, [0, 3]])
+def test_positions_follow_one_another() -> None:
+    """Every statistic has a place of its own, in the order in which they come."""
+    sampler = RowGradients(5, 2, 4, 3, GRID, SCALED_GRID)
+    squares = [sampler.mean_square(path, scaled=one) for path in sampler.PATHS for one in (False, True)]
+    assert [*squares, sampler.share(scaled=False), sampler.share(scaled=True)] == [0, 1, 2, 3, 4, 5, 6, 9]

@@ -1,9 +1,9 @@
-"""Sampler of the gradients that reach queries and keys through the scores, without scaling and with it."""
+"""Sampler of the gradients that reach queries, keys and values, without scaling and with it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -19,22 +19,30 @@ class RowGradients:
     """Blocks are ``rows`` queries that attend to the same ``keys`` keys, at scale 1 and at 1/√d.
 
     Queries (times ``query_size``), keys, values and the gradients at the output are standard normal;
-    values have ``value_d`` dimensions. A query's squared gradient norm is given in units of value_d/keys, a
-    key's in units of rows·value_d/keys². Statistics: the queries' mean squared norm unscaled, scaled, and
-    unscaled with every squared norm cut off at ``cut``; the same three for the keys; then the shares of
-    queries whose norm is at or below the points of ``grid`` unscaled, and of ``scaled_grid`` scaled.
+    values have ``value_d`` dimensions. A query's squared gradient norm is given in units of value_d/keys,
+    that of a key or value in units of rows·value_d/keys². Statistics: for each of ``PATHS`` the mean squared
+    norm unscaled and scaled; then the shares of queries whose norm is at or below the points of ``grid``
+    unscaled, and of ``scaled_grid`` scaled. Methods tell their positions.
     """
 
     keys: int
     d: int
     rows: int
     value_d: int
-    cut: float
     grid: tuple[float, ...] = ()
     scaled_grid: tuple[float, ...] = ()
     query_size: float = 1.0
 
+    PATHS: ClassVar[tuple[str, ...]] = ("queries", "keys", "values")
     order = 3
+
+    def mean_square(self, path: str, *, scaled: bool) -> int:
+        """Return the position of the mean squared gradient on a path."""
+        return 2 * self.PATHS.index(path) + scaled
+
+    def share(self, *, scaled: bool) -> int:
+        """Return the position of the share of norms at or below the grid's first point."""
+        return 2 * len(self.PATHS) + scaled * len(self.grid)
 
     @property
     def coordinates(self) -> int:
@@ -63,26 +71,25 @@ class RowGradients:
             )
         )
         queries *= self.query_size
-        norms = []
-        for scale in (1.0, self.d**-0.5):
-            weights = probabilities(queries, keys, scale)
-            found = gradients(queries, keys, values, weights, upstream, scale)
-            of_queries = np.einsum("bmd,bmd->bm", found.queries, found.queries)
-            of_keys = np.einsum("bnd,bnd->bn", found.keys, found.keys)
-            norms.append(
-                (
-                    of_queries * (self.keys / self.value_d),
-                    of_keys * (self.keys**2 / (self.rows * self.value_d)),
-                )
-            )
-        (raw, raw_keys), (scaled, scaled_keys) = norms
-        means = [
-            squares.mean(axis=1)
-            for plain, divided in ((raw, scaled), (raw_keys, scaled_keys))
-            for squares in (plain, divided, np.minimum(plain, self.cut))
-        ]
-        shares = [self._shares(raw, self.grid), self._shares(scaled, self.scaled_grid)]
+        squares = [self._squares(queries, keys, values, upstream, scale) for scale in (1.0, self.d**-0.5)]
+        means = [one[path].mean(axis=1) for path in self.PATHS for one in squares]
+        grids = (self.grid, self.scaled_grid)
+        shares = [self._shares(one["queries"], grid) for one, grid in zip(squares, grids, strict=True)]
         return np.concatenate([np.stack(means, axis=1), *shares], axis=1)
+
+    def _squares(
+        self, queries: Array, keys: Array, values: Array, upstream: Array, scale: float
+    ) -> dict[str, Array]:
+        """Return the squared norms of all rows' gradients by path, shape (count, rows) or (count, keys)."""
+        weights = probabilities(queries, keys, scale)
+        found = gradients(queries, keys, values, weights, upstream, scale)
+        of_keys = self.keys**2 / (self.rows * self.value_d)
+        paths = (
+            ("queries", found.queries, self.keys / self.value_d),
+            ("keys", found.keys, of_keys),
+            ("values", found.values, of_keys),
+        )
+        return {path: unit * np.einsum("bmd,bmd->bm", one, one) for path, one, unit in paths}
 
     @staticmethod
     def _shares(squares: Array, grid: tuple[float, ...]) -> Array:
