@@ -43,13 +43,13 @@ def test_two_keys_by_plain_integration() -> None:
 def test_one_scale_in_one_dimension() -> None:
     """With d = 1 the scale is 1: nothing is larger without it."""
     for path in ("queries", "keys", "values"):
-        assert ratio_of_roots(path, 16, 1) == pytest.approx(1, rel=1e-12)  # type: ignore[arg-type]
+        assert ratio_of_roots(path, 16, 1) == pytest.approx(1, rel=1e-12)
 
 
 def test_ratios_grow_with_the_dimension_and_not_beyond_its_root() -> None:
     """Every path's gradient is larger without scaling; only small scores reach the whole root."""
     for path in ("queries", "keys", "values"):
-        found = [ratio_of_roots(path, 16, one) for one in (4, 16)]  # type: ignore[arg-type]
+        found = [ratio_of_roots(path, 16, one) for one in (4, 16)]
         assert 1 < found[0] < found[1] < 4.1
 
 
