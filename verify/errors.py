@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from verify.escapes import one_line
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -75,9 +77,9 @@ def what_is_wrong(error: BaseException) -> str:
     from pydantic import ValidationError  # noqa: PLC0415 - the command line's help does without
 
     if not isinstance(error, ValidationError):
-        return " ".join(f"{type(error).__name__}: {error}".split())
+        return one_line(" ".join(f"{type(error).__name__}: {error}".split()))
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    return f"{'.'.join(map(str, first['loc'])) or error.title}: {first['msg']}"
+    return one_line(f"{'.'.join(map(str, first['loc'])) or error.title}: {first['msg']}")
 
 
 @contextmanager

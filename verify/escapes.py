@@ -31,7 +31,7 @@ _TEX = {
     "’": "'", "…": r"\ldots{}",
 }  # fmt: skip
 _MARKDOWN = re.compile(r"[\\`*_\[\]|~$#]|://|(?<=www)\.|[&<>@]", re.IGNORECASE)
-_RST = re.compile(r"[\\`*_|@]|:(?=//)")
+_RST = re.compile(r"[\\`*_|@]|(?<=\w):(?=\S)")
 _LINE_ENDS = "\n\t"
 _FORMULA = re.compile(r"(?<!\\)\$((?:[^$\\]|\\.)+)\$", re.DOTALL)
 

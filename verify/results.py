@@ -31,7 +31,15 @@ def json_schema() -> dict[str, Any]:
 
 def stored_calibration() -> Calibration:
     """Return the table of the calibration study that ships with this version."""
-    path = folder("data") / "calibration.json"
+    return read_calibration(folder("data") / "calibration.json")
+
+
+def read_calibration(path: Path) -> Calibration:
+    """Return the table of a calibration study from its file.
+
+    Raises:
+        ResultsError: it is missing, no regular file, too large, not JSON, or does not make sense.
+    """
     return _validated(Calibration, _content(path), path)
 
 

@@ -9,6 +9,7 @@ import dataclasses
 import re
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -124,6 +125,7 @@ class Number:
         return self.value == rounded(exact, self.place, rounding)
 
 
+@lru_cache(maxsize=256)
 def numbers_in(text: str, after: str = "", *, spaced: bool = False) -> tuple[Number, ...]:
     """Return the numbers of a text: plain, in groups of three, with powers of ten of every usual spelling.
 

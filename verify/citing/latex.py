@@ -3,6 +3,7 @@ r"""Values as LaTeX macros: a file that defines ``\verify{KEY}``, and each value
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from verify.citing.figures import numbers_in
@@ -49,14 +50,16 @@ def macros(record: RunRecord, chosen: Iterable[Value]) -> str:
 
 def macro_text(value: Value) -> str:
     """Return a value's text in LaTeX: its figures in mathematics, all else escaped."""
+    return _with_figures(value.text) if value.figures else for_tex(value.text)
+
+
+@lru_cache(maxsize=256)
+def _with_figures(shown: str) -> str:
     text, end = "", 0
-    for number in numbers_in(value.text) if value.figures else ():
-        text += (
-            for_tex(value.text[end : number.start])
-            + f"${_mathematics(value.text[number.start : number.end])}$"
-        )
+    for number in numbers_in(shown):
+        text += for_tex(shown[end : number.start]) + f"${_mathematics(shown[number.start : number.end])}$"
         end = number.end
-    return text + for_tex(value.text[end:])
+    return text + for_tex(shown[end:])
 
 
 def _mathematics(figure: str) -> str:

@@ -87,10 +87,19 @@ def lookup_in(known: Mapping[str, Value], key: str, *, suggest: bool = True) -> 
     """
     if key in known:
         return known[key]
-    of_same = [one for one in known if _head(one) == _head(key)] if suggest else []
-    near = difflib.get_close_matches(key, of_same or list(known), n=1, cutoff=0.5) if suggest else []
-    hint = f"did you mean {near[0]!r}?" if near else "`sdpa-verify values` lists them all"
+    near = _nearest(key, known) if suggest else ""
+    hint = f"did you mean {near!r}?" if near else "`sdpa-verify values` lists them all"
     raise CitationError(f"no value {shortened(key)!r} in these results; {hint}")
+
+
+def _nearest(key: str, known: Iterable[str]) -> str:
+    """Return the key that may have been meant, of the head that may have been, or nothing."""
+    by_head: dict[str, list[str]] = {}
+    for one in known:
+        by_head.setdefault(_head(one), []).append(one)
+    heads = difflib.get_close_matches(_head(key), by_head, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(key, by_head[heads[0]], n=1, cutoff=0.5) if heads else []
+    return near[0] if near else ""
 
 
 def shortened(text: str) -> str:

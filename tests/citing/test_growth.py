@@ -1,0 +1,103 @@
+"""Documents of any kind are read in time that grows with their length, not with its square."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.report.records import record
+from verify.citing.documents import check
+from verify.errors import CitationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+RUN = record()
+
+
+def quoted(text: str) -> str:
+    """Return a quotation of a figure."""
+    return f"<!-- verify: score-variance.slope:estimate -->{text}<!-- /verify -->"
+
+
+def repeated(text: str) -> Callable[[int], str]:
+    """Return what makes a text of so many characters by repeating one."""
+    return lambda size: text * (size // len(text))
+
+
+def inside(text: str, before: str = "", after: str = "") -> Callable[[int], str]:
+    """Return what makes a quotation of so many characters by repeating a text in it."""
+    return lambda size: quoted(before + text * (size // len(text)) + after)
+
+
+CASES: dict[str, tuple[str, Callable[[int], str]]] = {
+    "openings": (".md", repeated("<!--a:")),
+    "openings that fail": (".md", repeated("<!- <!--")),
+    "openings in a quotation": (".md", inside("<!- ")),
+    "unclosed roles": (".md", repeated("{verify}`a ")),
+    "unclosed roles in rst": (".rst", repeated(":verify:`a ")),
+    "spaces in a role": (".rst", lambda size: f":verify:`a{' ' * size}`"),
+    "angles in a role": (".rst", lambda size: f":verify:`{'a<' * (size // 2)}`"),
+    "spaces in input": (".tex", lambda size: rf"\input{{{' ' * size}"),
+    "inputs": (".tex", repeated(r"\input{a}")),
+    "macros": (".tex", repeated("\\verifyvalue{score-variance.slope}{$1$}%\n")),
+    "stars after a digit": (".md", inside("*", "1")),
+    "digits with stars": (".md", inside("1**")),
+    "stars between digits": (".md", inside("*", "1 ", " 2 x")),
+    "ones": (".md", inside("1 ")),
+    "brackets": (".md", inside("[1")),
+    "ranges": (".md", inside("1 to ")),
+    "points": (".md", inside("1.")),
+    "groups": (".md", inside(",111", "1")),
+    "digits": (".md", inside("1")),
+    "spaces before a unit": (".md", inside(" ", "1 to", "~1")),
+    "entities": (".md", inside("&#1")),
+    "links": (".md", inside("](")),
+    "minus signs": (".md", inside("-")),
+    "ticks of every length": (
+        ".md",
+        lambda size: " ".join("`" * n for n in range(1, int((2 * size) ** 0.5))),
+    ),
+    "fences": (".md", repeated("```\n~~~\n")),
+    "right quotations": (".md", repeated(quoted("1.000") + "\n")),
+    "stale quotations": (".md", repeated(quoted("9.9") + "\n")),
+    "one mistyped key": (".md", repeated("<!-- verify: score-varianc.slope -->1<!-- /verify -->\n")),
+    "mistyped keys": (
+        ".md",
+        lambda size: "".join(
+            f"<!-- verify: score.slope{n} -->1<!-- /verify -->\n" for n in range(size // 50)
+        ),
+    ),
+    "mistyped markers": (".md", lambda size: "".join(f"<!--verifx:{n}-->" for n in range(size // 16))),
+    "words": (
+        ".md",
+        lambda size: f"<!-- verify: score-variance -->{'refuted ' * (size // 8)}<!-- /verify -->",
+    ),
+}
+
+
+def seconds(path: Path, text: str, times: int) -> float:
+    """Return the shortest processor time of several checks of a document."""
+    path.write_text(text, encoding="utf-8")
+    taken = []
+    for _ in range(times):
+        begun = time.process_time()
+        with contextlib.suppress(CitationError):  # refusing is an answer as well
+            check([path], RUN)
+        taken.append(time.process_time() - begun)
+    return min(taken)
+
+
+@pytest.mark.parametrize(("size", "times"), [(10_000, 1), pytest.param(250_000, 3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("case", CASES)
+def test_twice_the_length_takes_about_twice_the_time(
+    tmp_path: Path, case: str, size: int, times: int
+) -> None:
+    """A square would make it four times; a moment's noise is allowed for."""
+    kind, text = CASES[case]
+    path = tmp_path / f"page{kind}"
+    assert seconds(path, text(2 * size), times) < 3 * seconds(path, text(size), times) + 0.05

@@ -1,0 +1,387 @@
+"""A seeded campaign of wrong inputs over all that reads: what must come is an answer or one clear line.
+
+``python -m tests.faults.fuzz --inputs 100000`` runs it and prints its table; ``--keep DIR`` keeps what fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import re
+import signal
+import sys
+import tempfile
+import traceback
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+from tests.faults import mistakes
+from tests.report.records import record
+from tests.tool import ROOT, example_claim
+from verify.citing.markers import quotes_in
+from verify.citing.values import values
+from verify.cli import main
+from verify.cli_citing import FORMATS
+from verify.errors import CitationError, VerifyError
+from verify.escapes import CONTROLS
+from verify.junit import to_junit
+from verify.report.html import render_html
+from verify.report.view import view
+from verify.results import load, read_calibration
+from verify.sources import read_sources
+from verify.summary import to_markdown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from verify.evidence import RunRecord
+
+_SECONDS = 2.0
+_WAITING = 60.0  # seconds by the clock, where a reader waits instead of computing
+_STATUSES = frozenset([0, 1, 2, 3, 4])
+_WORDS = (
+    "values", "cite", "check-docs", "export", "badge", "list", "show", "plan", "render", "run", "report",
+    "--help", "--format", "text", "html", "--url", "//host", "javascript:x", "https://a.b/c", "--results",
+    "--out", "--seed", "-1", "nan", "1e999", "--profile", "quick", "--tolerance", "0", "--false-alarm",
+    "--power", "--workers", "--claims", "--sources", "--write", "--junit", "--summary", "", " ", "\n",
+    "\x1b[2J", "-", "--", "/dev/null", "/dev/zero", "/", ".", "no-such-file", "score-variance",
+    "score-variance.slope", "run:seed", "x"*5000, "\udcff", "*", "{}", "%s",
+)  # fmt: skip
+_NOT_RUN = "no-such-claim"
+
+
+REFUSALS: list[object] = []
+"""What was refused since it was last emptied: with status 2."""
+
+
+class Slow(BaseException):
+    """An input took longer than it may."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """An input that was not answered as it must be, and what came instead."""
+
+    campaign: str
+    number: int
+    what: str
+    input: bytes
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the tool answered: its exit status and what it printed."""
+
+    status: object
+    out: str
+    err: str
+
+    def wrong(self) -> str:
+        """Return what is wrong with it, or nothing."""
+        complaints = [line for line in self.err.splitlines() if line.startswith("sdpa-verify: ")]
+        if self.status not in _STATUSES:
+            return f"status {self.status!r}"
+        if len(complaints) != (self.status in {2, 4}):
+            return f"{len(complaints)} complaints with status {self.status}: {self.err[-300:]!r}"
+        if "Traceback" in self.err:
+            return "a traceback"
+        found = CONTROLS.search((self.out + self.err).replace("\n", "").replace("\t", ""))
+        return f"the control character {found[0]!r} is printed" if found else ""
+
+
+def call(*arguments: str) -> Answer:
+    """Return what a call of the tool answers, in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    status: object = None
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), _no_input():
+        try:
+            main(list(arguments))
+        except SystemExit as ended:
+            status = ended.code
+    REFUSALS.extend([status] * (status == VerifyError.exit_status))
+    return Answer(status, out.getvalue(), err.getvalue())
+
+
+@contextlib.contextmanager
+def _no_input() -> Iterator[None]:
+    given, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO())
+    try:
+        yield
+    finally:
+        sys.stdin = given
+
+
+def reading(read: Callable[[], object]) -> Answer:
+    """Return what reading answers, where no command does that alone."""
+    try:
+        read()
+    except VerifyError as error:
+        REFUSALS.append(error)
+        return Answer(
+            error.exit_status, "", "".join(f"sdpa-verify: {line}\n" for line in str(error).split("\n"))
+        )
+    return Answer(0, "", "")
+
+
+@contextlib.contextmanager
+def _watched() -> Iterator[None]:
+    """Raise `Slow` after two seconds of computing, or much longer of waiting."""
+
+    def stop(*_: object) -> None:
+        raise Slow
+
+    timers = (
+        (signal.SIGVTALRM, signal.ITIMER_VIRTUAL, _SECONDS),
+        (signal.SIGALRM, signal.ITIMER_REAL, _WAITING),
+    )
+    before = [signal.signal(number, stop) for number, _, _ in timers]
+    for _, timer, seconds in timers:
+        signal.setitimer(timer, seconds)
+    try:
+        yield
+    finally:
+        for (number, timer, _), handler in zip(timers, before, strict=True):
+            signal.setitimer(timer, 0)
+            signal.signal(number, handler)
+
+
+class Campaigns:
+    """The campaigns by name: each makes an input from a random generator, and tries one."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.run = record().model_copy(
+            update={"calibration": read_calibration(ROOT / "data/calibration.json")}
+        )
+        self.run = self.run.sealed()
+        self.content = json.loads(self.run.to_json())
+        self.places = mistakes.places(self.content)
+        self.keys = [value.key for value in values(self.run)]
+        self.texts = [value.text for value in values(self.run)]
+        self.good = folder / "good.json"
+        self.good.write_text(self.run.to_json(), encoding="utf-8")
+        self.calibration = (ROOT / "data/calibration.json").read_text(encoding="utf-8")
+        self.sources = "".join(
+            (ROOT / "data/sources.toml").read_text(encoding="utf-8").partition("[[statement]]")[:2]
+        )
+        self.sources += (ROOT / "data/sources.toml").read_text(encoding="utf-8").split("[[statement]]")[1]
+        self.claim = example_claim()
+        self.all: dict[str, tuple[Callable[[Random], bytes], Callable[[bytes], str]]] = {
+            "results, values exchanged and sealed again": (self.edits, self.try_edits),
+            "results, bytes": (self.result_bytes, self.try_result_bytes),
+            "statements of sources": (self.source_text, self.try_sources),
+            "claim files": (self.claim_text, self.try_claim),
+            "documents": (self.document, self.try_document),
+            "calibration": (self.calibration_text, self.try_calibration),
+            "command lines": (self.command, self.try_command),
+        }
+
+    def edits(self, random: Random) -> bytes:
+        """Return edits of the record, as JSON."""
+        return json.dumps(mistakes.edits(random, self.content, self.places)).encode()
+
+    def try_edits(self, chosen: bytes) -> str:
+        """Read the record with these edits, sealed again, and print it in every form, seldom as a page."""
+        path = self.folder / "results.json"
+        path.write_bytes(mistakes.sealed(mistakes.edited(self.content, json.loads(chosen))))
+        return self._printed(path, Random(chosen))  # noqa: S311 - seeded
+
+    def _printed(self, path: Path, random: Random) -> str:
+        run: list[RunRecord] = []
+        wrong = reading(lambda: run.append(load(path))).wrong()
+        if wrong or not run:
+            return wrong or call("values", "--results", str(path)).wrong()
+        to_junit(run[0])
+        to_markdown(run[0])
+        if random.random() < 0.02:
+            answer = reading(lambda: render_html(run[0]))
+            return answer.wrong()
+        view(run[0])
+        claims = run[0].claims
+        key = claims[0].id if claims else "none"
+        commands = (
+            ("values",),
+            ("export", "--out", str(self.folder / "verify.tex")),
+            ("badge", key, "--out", str(self.folder)),
+            ("cite", key, "--format", random.choice(FORMATS)),
+            *(("cite", f"{one.id}.{check.id}") for one in claims[:1] for check in one.checks[:1]),
+        )  # fmt: skip
+        return call(*random.choice(commands), "--results", str(path)).wrong()
+
+    def result_bytes(self, random: Random) -> bytes:
+        """Return a results file with wrong bytes."""
+        return mistakes.bytes_with_mistakes(random, self.good.read_bytes())
+
+    def try_result_bytes(self, content: bytes) -> str:
+        """Read it."""
+        path = self.folder / "results.json"
+        path.write_bytes(content)
+        return call("values", "run:seed", "--results", str(path)).wrong()
+
+    def source_text(self, random: Random) -> bytes:
+        """Return statements of sources with mistakes."""
+        return _with_mistakes(random, self.sources)
+
+    def try_sources(self, content: bytes) -> str:
+        """Read them."""
+        path = self.folder / "sources.toml"
+        path.write_bytes(content)
+        return reading(lambda: read_sources(path)).wrong()
+
+    def claim_text(self, random: Random) -> bytes:
+        """Return a claim file with mistakes."""
+        return _with_mistakes(random, self.claim)
+
+    def try_claim(self, content: bytes) -> str:
+        """Load it."""
+        path = self.folder / "mine.py"
+        path.write_bytes(content)
+        return call("list", "--claims", str(path)).wrong()
+
+    def document(self, random: Random) -> bytes:
+        """Return a document's ending, a line end, and its text."""
+        kind = random.choice(("md", "md", "html", "rst", "tex"))
+        text = mistakes.document(random, self.keys, self.texts, kind).encode(errors="surrogatepass")
+        return (
+            kind.encode()
+            + b"\n"
+            + (mistakes.bytes_with_mistakes(random, text) if random.random() < 0.1 else text)
+        )
+
+    def try_document(self, content: bytes) -> str:
+        """Check it, put it right, check again: nothing that could be put right is left, no more was changed."""
+        kind, _, text = content.partition(b"\n")
+        path = self.folder / f"page.{kind.decode()}"
+        path.write_bytes(text)
+        arguments = ("check-docs", str(path), "--results", str(self.good))
+        first, fixed = call(*arguments), call(*arguments, "--write")
+        wrong = first.wrong() or fixed.wrong()
+        if wrong or first.status == 2:
+            return wrong or ("changed though refused" if path.read_bytes() != text else "")
+        if _outside(path, text.decode()) != _outside(path, path.read_bytes().decode()):
+            return "text outside the quotations was changed"
+        again = call(*arguments)
+        left = fixed.out.count("cannot be mended") != again.out.count("cannot be mended")
+        return again.wrong() or ("not settled by one --write" if "now '" in again.out or left else "")
+
+    def calibration_text(self, random: Random) -> bytes:
+        """Return a table of the calibration with mistakes."""
+        if random.random() < 0.3:
+            return _with_mistakes(random, self.calibration)
+        table = json.loads(self.calibration)
+        return json.dumps(
+            mistakes.edited(table, mistakes.edits(random, table, mistakes.places(table)))
+        ).encode()
+
+    def try_calibration(self, content: bytes) -> str:
+        """Read it, and view a report with it."""
+        path = self.folder / "calibration.json"
+        path.write_bytes(content)
+        return reading(
+            lambda: view(self.run.model_copy(update={"calibration": read_calibration(path)}))
+        ).wrong()
+
+    def command(self, random: Random) -> bytes:
+        """Return a command line as JSON."""
+        words = random.choices(_WORDS, k=random.randrange(7))
+        # Nothing is to be verified here, whatever option comes last.
+        runs = {"run", "report", "plan"} & set(words)
+        return json.dumps([*words, *(["--", _NOT_RUN] * bool(runs))]).encode()
+
+    def try_command(self, content: bytes) -> str:
+        """Call the tool with it, in an empty folder."""
+        with tempfile.TemporaryDirectory(dir=self.folder) as empty, contextlib.chdir(empty):
+            return call(*json.loads(content)).wrong()
+
+
+def _with_mistakes(random: Random, text: str) -> bytes:
+    if random.random() < 0.3:
+        return mistakes.bytes_with_mistakes(random, text.encode())
+    return mistakes.text_with_mistakes(random, text).encode(errors="surrogatepass")
+
+
+def _outside(path: Path, text: str) -> str:
+    """Return a document's text with what it quotes left out."""
+    outside, end = "", 0
+    with contextlib.suppress(CitationError):
+        for quote in quotes_in(path, text):
+            outside += text[end : quote.start] if quote.quoted is not None else ""
+            end = quote.end if quote.quoted is not None else end
+    return outside + text[end:]
+
+
+def attempt(trial: Callable[[bytes], str], content: bytes) -> str:
+    """Return what is wrong with the answer to an input, or nothing."""
+    try:
+        with _watched():
+            return trial(content)
+    except Slow:
+        return f"more than {_SECONDS:g} s"
+    except Exception as error:  # noqa: BLE001 - whatever comes is a fault
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        return f"{type(error).__name__}: {error} ({Path(place.filename).name}:{place.lineno})"[:300]
+
+
+def campaign(
+    inputs: int, seed: int, folder: Path, found: Callable[[Fault], None] = lambda _fault: None
+) -> tuple[Counter[tuple[str, str]], list[Fault]]:
+    """Try so many inputs, the campaigns in turn.
+
+    Returns how many of each were answered and refused, and what went wrong; ``found`` hears of that at once.
+    """
+    campaigns = Campaigns(folder)
+    counts: Counter[tuple[str, str]] = Counter()
+    faults: list[Fault] = []
+    names = list(campaigns.all)
+    for number in range(inputs):
+        name = names[number % len(names)]
+        make, trial = campaigns.all[name]
+        content = make(Random(f"{seed}/{number}"))  # noqa: S311 - seeded
+        REFUSALS.clear()
+        wrong = attempt(trial, content)
+        counts[name, "refused" if REFUSALS else "answered"] += 1
+        if wrong:
+            faults.append(Fault(name, number, wrong, content))
+            found(faults[-1])
+    return counts, faults
+
+
+def table(counts: Counter[tuple[str, str]], faults: list[Fault]) -> str:
+    """Return one line for each campaign, and one for each kind of fault."""
+    failed = Counter(fault.campaign for fault in faults)
+    lines = [
+        f"{name:<45} {counts[name, 'answered']:>7} answered {counts[name, 'refused']:>7} refused "
+        f"{failed[name]:>5} faults"
+        for name in dict.fromkeys(name for name, _ in counts)
+    ]
+    kinds = Counter(f"{fault.campaign}: {re.sub(r'[0-9]+', 'N', fault.what)[:150]}" for fault in faults)
+    return "\n".join([*lines, *(f"{number:>6}× {kind}" for kind, number in kinds.most_common())])
+
+
+def _main() -> int:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--inputs", type=int, default=1000)
+    options.add_argument("--seed", type=int, default=20170612)
+    options.add_argument("--keep", type=Path, help="Folder for the inputs that fail.")
+    given = options.parse_args()
+
+    def keep(fault: Fault) -> None:
+        print(fault.number, fault.campaign, fault.what, file=sys.stderr, flush=True)
+        if given.keep:
+            given.keep.mkdir(parents=True, exist_ok=True)
+            name = f"{fault.campaign.partition(',')[0].replace(' ', '-')}-{fault.number}"
+            (given.keep / name).write_bytes(fault.input)
+
+    with tempfile.TemporaryDirectory() as folder:
+        counts, faults = campaign(given.inputs, given.seed, Path(folder), keep)
+    print(table(counts, faults))
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(_main())

@@ -1,0 +1,207 @@
+"""Every text of a results file may be anybody's: it is refused on loading, or harmless in every output."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from docutils.core import publish_doctree
+from markdown_it import MarkdownIt
+from pybtex.database import parse_string
+
+from tests.faults import mistakes
+from tests.faults.poison import POISONS, places, poisoned, sample, text_fields
+from verify.citing.badge import as_endpoint, as_svg
+from verify.citing.latex import macros
+from verify.citing.values import values
+from verify.errors import ResultsError
+from verify.escapes import CONTROLS, for_terminal
+from verify.junit import to_junit
+from verify.report import html
+from verify.report.citation import FORMATS, citation
+from verify.report.html import render_html
+from verify.results import load
+from verify.summary import to_markdown
+from verify.terminal import verdict_line
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from verify.evidence import RunRecord
+
+SAMPLE = sample()
+CONTENT = json.loads(SAMPLE.to_json())
+PLACES = dict(reversed(list(places(SAMPLE))))
+"""One place of each text field: the first in the record."""
+LIVE_TEX = re.compile(r"(?<!\\)(?:\\\\)*\\(?:input|write|href|def|csname|immediate|catcode)(?![a-z])|\^\^")
+OWN_HEAD = macros(SAMPLE, ())
+ADDRESS = "https://example.org/report/"
+
+
+class Page(HTMLParser):
+    """The elements of a page, those that can run or fetch something, and where its links lead."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.links: list[str] = []
+        self.handlers: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note an element."""
+        self.tags.append(tag)
+        for name, value in attrs:
+            if name.startswith("on"):
+                self.handlers.append(name)
+            if name in {"href", "src"}:
+                self.links.append(value or "")
+
+
+def read(path: Path, content: dict[str, Any]) -> RunRecord | None:
+    """Return a results file as it is read after it was sealed again, None where it is refused in one line."""
+    path.write_bytes(mistakes.sealed(content))
+    try:
+        return load(path)
+    except ResultsError as refusal:
+        told = str(refusal)
+    assert len(told.splitlines()) == 1
+    assert not CONTROLS.search(told)
+    return None
+
+
+def check_outputs(run: RunRecord) -> None:
+    """Read every output but the page as the program would that it is for."""
+    check_macros(macros(run, values(run)))
+    check_markdown(to_markdown(run).decode(), set())
+    junit = ET.fromstring(to_junit(run))  # noqa: S314 - our own
+    assert {node.tag for node in junit.iter()} <= {
+        "testsuites", "testsuite", "testcase", "failure", "error",
+    }  # fmt: skip
+    claim = run.claims[0]
+    svg = ET.fromstring(as_svg(claim))  # noqa: S314 - our own
+    assert {node.tag.rpartition("}")[2] for node in svg.iter()} == {
+        "svg",
+        "title",
+        "rect",
+        "path",
+        "g",
+        "text",
+    }
+    assert json.loads(as_endpoint(claim))["label"] == claim.id
+    lines = [verdict_line(claim), *(f"{value.key} {value.text}" for value in values(run))]
+    assert not any(CONTROLS.search(for_terminal(line).replace("\n", "")) for line in lines)
+    for finding in (None, *claim.checks[:1], *claim.controls[:1], *claim.facts[:1]):
+        of = citation(run, claim, finding, ADDRESS)
+        texts = {name: form(of) for name, form in FORMATS.items()}
+        assert not any(CONTROLS.search(text.replace("\n", "")) for text in texts.values())
+        links = {of.page, of.sheet}
+        check_citation(texts, links)
+
+
+def check_citation(texts: dict[str, str], links: set[str]) -> None:
+    """Read a citation in every form."""
+    page = Page(texts["html"])
+    assert page.tags == ["p", "a", "code", "cite", "code", "a"]
+    assert set(page.links) == links
+    check_markdown(texts["markdown"], links)
+    check_tex(texts["latex"])
+    ((_, entry),) = parse_string(texts["bibtex"], "bibtex").entries.items()
+    assert set(entry.fields) == {"title", "year", "month", "howpublished", "note", "url"}
+    check_tex(texts["bibtex"])
+    tree = publish_doctree(texts["rst"], settings_overrides={"halt_level": 2, "report_level": 2})
+    assert {node["refuri"] for node in tree.findall() if node.tagname == "reference"} == links
+    assert not {node.tagname for node in tree.findall()} & {
+        "raw",
+        "image",
+        "problematic",
+        "target",
+        "comment",
+    }
+    assert len(json.loads(texts["csl-json"])) == 1
+    json.loads(texts["json"])
+
+
+def check_macros(text: str) -> None:
+    """Comments, our own definitions, and a line for each value."""
+    head, first, rest = text.partition("\n\\verifyvalue{")
+    definitions = [line for line in head.splitlines() if not line.startswith("%")]
+    assert definitions == [line for line in OWN_HEAD.rstrip().splitlines() if not line.startswith("%")]
+    assert all(
+        re.fullmatch(r"\\verifyvalue\{[^{}]+\}\{.*\}%", line) for line in (first + rest).split("\n")[1:-1]
+    )
+    check_tex(first + rest)
+
+
+def check_tex(text: str) -> None:
+    """No command but those of mathematics and our own, and no line that is not ours."""
+    shown = re.sub(r"(?<!\\)%.*", "", text)
+    assert not LIVE_TEX.search(shown.replace(r"\textasciicircum{}", "")), LIVE_TEX.search(shown)
+    assert not any(line.startswith(r"\input") for line in text.splitlines())
+    assert len(re.findall(r"(?<!\\)\{", shown)) == len(re.findall(r"(?<!\\)\}", shown))
+
+
+def check_markdown(text: str, links: set[str]) -> None:
+    """No HTML, no picture, and no link but those given, nor an address that some programs make one of."""
+    parser = MarkdownIt("commonmark").enable("table")
+    bare = text
+    for link in links:
+        bare = bare.replace(link, "")
+    assert not re.search(r"https?://|www\.|\w@\w", bare)
+    tokens = [inner for token in parser.parse(text) for inner in (token, *(token.children or ()))]
+    assert not {token.type for token in tokens} & {"html_inline", "html_block", "image"}
+    assert {str(token.attrs["href"]) for token in tokens if token.type == "link_open"} == links
+
+
+def test_the_sample_has_every_text_field() -> None:
+    """A field that is added to the record is poisoned as well, or this fails."""
+    assert text_fields() <= set(PLACES)
+
+
+def test_the_sample_is_harmless(tmp_path: Path) -> None:
+    """What is asserted of poisoned records holds of a good one, so it can hold."""
+    run = read(tmp_path / "results.json", CONTENT)
+    assert run == SAMPLE
+    check_outputs(SAMPLE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("field", sorted(PLACES), ids=".".join)
+def test_one_poisoned_text_is_refused_or_harmless(tmp_path: Path, field: tuple[str, str]) -> None:
+    """Each text field with each poison, sealed again."""
+    for poison in POISONS.values():
+        run = read(tmp_path / "results.json", poisoned(CONTENT, PLACES[field], poison))
+        if run is not None:
+            check_outputs(run)
+
+
+@pytest.mark.parametrize(
+    "poison",
+    [name if name in {"html", "tex"} else pytest.param(name, marks=pytest.mark.slow) for name in POISONS],
+)
+def test_all_texts_that_take_a_poison_hold_it_harmlessly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, poison: str
+) -> None:
+    """The fields that are not refused, all at once, in every output; the page, too."""
+    content, taken = CONTENT, 0
+    for field in sorted(PLACES):
+        changed = poisoned(content, PLACES[field], POISONS[poison])
+        if read(tmp_path / "results.json", changed) is not None:
+            content, taken = changed, taken + 1
+    run = read(tmp_path / "results.json", content)
+    assert run is not None
+    check_outputs(run)
+    if taken:
+        monkeypatch.setattr(html, "rules_for_screen", lambda _characters: "")
+        page = Page(render_html(run))
+        assert page.tags.count("script") == 1
+        assert page.handlers == ["onsubmit"]  # our own: a form that sends nothing
+        assert not {
+            link for link in page.links if "evil" in link or not link.startswith(("https://", "#"))
+        } - {
+            "data:,"  # our own: no icon
+        }
