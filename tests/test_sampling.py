@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.test_measure import ALARMS, SETTINGS, Bell, quantity
 from verify.errors import ClaimError, SettingsError
 from verify.montecarlo.blocks import Cell
-from verify.montecarlo.experiment import Control, Experiment, Tolerance
+from verify.montecarlo.experiment import Control, Experiment, Prediction, Tolerance
 from verify.sampling import Samples, cells_of, refuse_malformed
 
 if TYPE_CHECKING:
@@ -45,6 +46,22 @@ class TestRefuseMalformed:
             refuse_malformed(experiment, "a-claim")
         assert str(caught.value).startswith("claim a-claim")
         assert "\n" not in str(caught.value)
+
+    @pytest.mark.parametrize(
+        ("change", "said"),
+        [
+            ({"tolerance": Tolerance(factor=-1.0)}, "its tolerance's factor is -1; give a positive number"),
+            ({"tolerance": Tolerance(factor=0.0)}, "its tolerance's factor is 0; give a positive number"),
+            ({"tolerance": Tolerance(factor=math.nan)}, "its tolerance's factor is nan; give a positive"),
+            ({"tolerance": Tolerance(scale=math.nan)}, "its tolerance's scale is nan; give a positive"),
+            ({"tolerance": Tolerance(scale=-2.0)}, "its tolerance's scale is -2; give a positive"),
+            ({"prediction": Prediction(math.inf, "x")}, "its prediction is inf; give a finite number"),
+        ],
+    )
+    def test_numbers_that_make_no_band(self, change: dict[str, Any], said: str) -> None:
+        """What is wrong is told of the check, not of what comes of it."""
+        with pytest.raises(ClaimError, match=f"claim a-claim, check right: {said}"):
+            refuse_malformed(Experiment((replace(RIGHT, **change),), (WRONG,)), "a-claim")
 
     def test_two_cells_of_one_name(self) -> None:
         """Two different samplers under one cell id would share a sample; they are refused."""

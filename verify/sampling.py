@@ -212,8 +212,27 @@ def refuse_malformed(experiment: Experiment, claim: str) -> None:
     for one in quantities_of(comparisons):
         if cells.setdefault(one.cell.id, one.cell) != one.cell:
             raise ClaimError(f"claim {claim}: two different cells are called {one.cell.id!r}; rename one")
+    for one in comparisons:
+        _refuse_nonsense(one, claim)
     _refuse_giants(cells.values(), claim)
     _refuse_misstated_laws(cells.values(), claim)
+
+
+def _refuse_nonsense(one: Comparison, claim: str) -> None:
+    """Refuse numbers of which no band of agreement can be made."""
+    given: dict[str, tuple[float | None, bool]] = {"prediction": (one.prediction.value, False)}
+    if isinstance(one, Exact):
+        given["computed value"] = (one.computed, False)
+    else:
+        tolerance = one.tolerance
+        given |= {
+            "tolerance's factor": (tolerance.factor, True),
+            "tolerance's scale": (tolerance.scale, True),
+        }
+    for what, (value, positive) in given.items():
+        if value is not None and (not math.isfinite(value) or (positive and value <= 0)):
+            wanted = "a positive number" if positive else "a finite number"
+            raise ClaimError(f"claim {claim}, check {one.id}: its {what} is {value:g}; give {wanted}")
 
 
 def _refuse_giants(cells: Iterable[Cell], claim: str) -> None:

@@ -254,7 +254,7 @@ class Campaigns:
         )
 
     def try_document(self, content: bytes) -> str:
-        """Check it, put it right, check again: nothing that could be put right is left, no more was changed."""
+        """Check it, put it right, check again: all that could be put right is, and nothing else changed."""
         kind, _, text = content.partition(b"\n")
         path = self.folder / f"page.{kind.decode()}"
         path.write_bytes(text)

@@ -80,7 +80,9 @@ def check_outputs(run: RunRecord) -> None:
     check_markdown(to_markdown(run).decode(), set())
     junit = ET.fromstring(to_junit(run))  # noqa: S314 - our own
     assert {node.tag for node in junit.iter()} <= {
-        "testsuites", "testsuite", "testcase", "failure", "error",
+        "testsuites",
+        "properties",
+        "property", "testsuite", "testcase", "failure", "error",
     }  # fmt: skip
     claim = run.claims[0]
     svg = ET.fromstring(as_svg(claim))  # noqa: S314 - our own
