@@ -212,8 +212,8 @@ def refuse_malformed(experiment: Experiment, claim: str) -> None:
     for one in quantities_of(comparisons):
         if cells.setdefault(one.cell.id, one.cell) != one.cell:
             raise ClaimError(f"claim {claim}: two different cells are called {one.cell.id!r}; rename one")
-    for one in comparisons:
-        _refuse_nonsense(one, claim)
+    for comparison in comparisons:
+        _refuse_nonsense(comparison, claim)
     _refuse_giants(cells.values(), claim)
     _refuse_misstated_laws(cells.values(), claim)
 
