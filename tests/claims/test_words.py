@@ -1,0 +1,86 @@
+"""Numbers in the words of claims about scores: each is worked out here, and stands in the text so."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+from scipy import special
+
+from verify import catalogue
+from verify.claims.limits.half_precision import _tail
+from verify.claims.limits.heavy_tails import _below
+from verify.claims.raw_scores.score_normal_limit import _largest_gap
+from verify.claims.raw_scores.score_spread import _normal_point, _uniform_point
+from verify.claims.raw_scores.worked_dot_products import _dot, _p_value
+from verify.montecarlo.components import UNIT_INTERVAL
+from verify.montecarlo.scores import SharedPairs
+from verify.symbolic.law import below
+
+CATALOGUE = catalogue.catalogue()
+
+
+def percent(share: float, digits: int = 0) -> str:
+    """Return a share in per cent."""
+    return f"{100 * share:.{digits}f}%"
+
+
+def mean_size(dimension: int) -> float:
+    """Return E|q·k| by the logarithm of the gamma function."""
+    return 2 / math.sqrt(math.pi) * math.exp(math.lgamma((dimension + 1) / 2) - math.lgamma(dimension / 2))
+
+
+@pytest.mark.parametrize(
+    ("claim", "words"),
+    [
+        ("score-variance-general", "$7d_k/144$, of which only $d_k/144$"),
+        ("row-variance", "$d_k/36$ of $7d_k/144$"),
+        ("score-magnitude", f"about {math.sqrt(2 / math.pi):.1f} times the root"),
+        ("score-magnitude", f"A raw score of {mean_size(64):.0f} or 7 is ordinary at 64 dimensions"),
+        ("score-spread", f"towards {special.ndtri(0.95):.3f} standard deviations"),
+        ("score-spread", f"from {_normal_point(2):.2f} at $d_k = 2$ to {_normal_point(100):.1f} at 100"),
+        (
+            "score-spread",
+            f"from {_uniform_point(3):.2f} at 3 to {_uniform_point(100):.2f} at 100",
+        ),
+        (
+            "score-spread",
+            f"at 100 and {_uniform_point(1000):.1f} at 1000",
+        ),
+        ("pairwise-estimator", f"by {percent(2 / 9900 * (1 + 196 / 4 / (1 / 12 + 1 / 2)), 1)} for $N = 100$"),
+        ("pairwise-estimator", f"its {math.comb(100, 2)} pairs"),
+        ("worked-dot-products", f"{_dot(2)}, {_dot(4)} and {_dot(6)} for $n = 2, 4, 6$"),
+        ("scaling-exponent", f"$\\alpha = 0.45$ leaves a variance of {64**0.1:.1f}"),
+        ("scaled-variance-general", f"deviations of 2 and 3 scaled scores still have a deviation of {2 * 3}"),
+        ("correlated-components", f"the scaled variance at 64 dimensions is {1 + 63 / 16:.0f}, not 1"),
+        ("projected-tokens", f"a factor of {4 / (1 / 9):.0f} in the variance"),
+        ("heavy-tails", f"at 64 dimensions {percent(2 * _below(64, 80.0))} of them lie beyond $\\pm 10$"),
+        ("half-precision", f"\\ln 65504 \\approx {math.log(65504):.2f}$"),
+        ("half-precision", f"{percent(_tail(16, 0.0), 1)} of the raw scores at 16 dimensions"),
+        ("half-precision", f"{percent(_tail(64, 0.0))} at 64 and {percent(_tail(256, 0.0))} at 256"),
+    ],
+)
+def test_the_number_is_in_the_words(claim: str, words: str) -> None:
+    """A changed number in the text, or in what it comes from, is seen."""
+    _, one = CATALOGUE[claim]
+    text = re.sub(r"\s+", " ", " ".join((one.title, one.statement, one.meaning)))
+    assert words in text
+
+
+def test_rounded_words_are_right() -> None:
+    """What the texts say in words: thirds, three quarters, one in five or six, two thousandths."""
+    assert 0.28 < 2 * below(64, -8.0) < 1 / 3, "almost a third of scaled scores beyond 1"
+    assert pytest.approx(3 / 4) == (7 / 144) / (1 / 36) - 1, "overstates by three quarters"
+    assert 1 / 6 < _p_value() < 1 / 5, "about one in five or six trials"
+    assert _largest_gap(64) == pytest.approx(0.002, abs=0.0005), "about two thousandths"
+    assert max(_tail(n, -0.5) for n in (16, 64, 256)) < 1e-13, "less than one in 10^13"
+
+
+@pytest.mark.parametrize(("dimension", "scatter"), [(1, 0.14), (8, 0.125)])
+def test_a_single_run_of_the_popular_experiment_scatters(dimension: int, scatter: float) -> None:
+    """By 12 to 14%, of which 4950 independent pairs would leave far less."""
+    blocks = SharedPairs(dimension, 100, UNIT_INTERVAL).sample(np.random.default_rng(1), 4000)
+    found = blocks[:, 0] - blocks[:, 1]
+    assert found.std() / found.mean() == pytest.approx(scatter, abs=0.01)
