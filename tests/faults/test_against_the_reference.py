@@ -33,7 +33,11 @@ ERRORS = 6.0
 """Combined standard errors that two estimates of one quantity may lie apart."""
 SAME = 1e-12
 """What rounding may make of a derived number, relative to it."""
-DRAWN = {"estimate", "standard_error", "interval", "level", "verdict", "looks", "blocks", "draws", "power"}
+DRAWN = {"estimate", "standard_error", "interval", "level", "verdict", "reason", "tightness", "looks"} | {
+    "blocks",
+    "draws",
+    "power",
+}
 """What a record says of the sample rather than of the claim."""
 
 

@@ -1,0 +1,82 @@
+"""Every check of every claim is refuted under a fault in the array code, or in what is drawn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from tests.faults.experiments import CATALOGUE
+from tests.faults.insensitive import INSENSITIVE
+from tests.faults.planted import FAULTS, Bench, everywhere, first_faults
+from verify.montecarlo import attention, rows
+from verify.montecarlo.components import NORMAL, ComponentLaw
+from verify.montecarlo.scores import ScoreMatrices
+
+if TYPE_CHECKING:
+    from verify.montecarlo.components import Array
+
+QUICKEST = {"attention-definition", "softmax-identities", "sqrt-scaling-unique"}
+"""Claims that take a second or less."""
+
+
+@pytest.mark.parametrize(
+    "name", [one if one in QUICKEST else pytest.param(one, marks=pytest.mark.slow) for one in CATALOGUE]
+)
+def test_every_check_is_refuted_under_some_fault(name: str) -> None:
+    """None is vacuous; what no fault reaches is listed with its reason, and nothing else is."""
+    unmoved = {check for check, fault in first_faults(Bench(name)).items() if fault is None}
+    assert unmoved == {check for claim, check in INSENSITIVE if claim == name}
+
+
+def test_without_a_fault_nothing_is_refuted() -> None:
+    """A bench refutes no check of a claim that holds."""
+    bench = Bench("sqrt-scaling-unique")
+    assert bench.refuted(bench.checks) == set()
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_gone_when_it_was_tried(name: str) -> None:
+    """Array code, laws and samplers are again what they were."""
+    before = [
+        attention.softmax,
+        attention.gradients,
+        vars(rows)["softmax"],
+        ComponentLaw.draw,
+        ScoreMatrices.sample,
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        FAULTS[name].plant(patch)
+    assert before == [
+        attention.softmax,
+        attention.gradients,
+        vars(rows)["softmax"],
+        ComponentLaw.draw,
+        ScoreMatrices.sample,
+    ]
+
+
+def test_a_fault_is_planted_under_every_name() -> None:
+    """Modules that import a function have a name of their own for it."""
+    with pytest.MonkeyPatch.context() as patch:
+        everywhere(patch, attention.softmax, np.zeros_like)
+        assert vars(rows)["softmax"] is attention.softmax is np.zeros_like
+
+
+def test_spoiled_components_have_what_is_said_of_them() -> None:
+    """Larger, shifted, correlated, of twice the kurtosis; and otherwise as they were."""
+    with pytest.MonkeyPatch.context() as patch:
+        found = {}
+        for name in ("components-larger", "shifted", "heavier", "correlated"):
+            with patch.context() as inner:
+                FAULTS[name].plant(inner)
+                found[name] = NORMAL.draw(np.random.default_rng(1), (20_000, 4))
+    spreads = {name: float(x.std()) for name, x in found.items()}
+    assert spreads == pytest.approx(
+        {"components-larger": 1.1, "shifted": 1.0, "heavier": 1.0, "correlated": 1.0}, abs=0.02
+    )
+    assert found["shifted"].mean() == pytest.approx(0.5, abs=0.02)
+    assert np.mean(found["heavier"] ** 4) == pytest.approx(6, abs=0.5)
+    correlations: Array = np.corrcoef(found["correlated"].T)
+    assert correlations[0, 1:] == pytest.approx([0.1] * 3, abs=0.05)
