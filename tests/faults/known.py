@@ -1,0 +1,282 @@
+"""Faults that once passed unseen, planted again: each must be caught, and it is said by what.
+
+    python -m tests.faults.known                 # all of them
+    python -m tests.faults.known triu-as-causal  # one, or several
+
+Each is one piece of text of a file replaced by another. A piece that is no longer there is an error: the
+fault has to be planted where its code went.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from dataclasses import dataclass
+
+from tests.faults.mutations import ROOT, attempt, fresh_reference, load_what_all_need
+from tests.faults.plants import Mutant
+
+CLAIMS = "verify/claims"
+ENGINE = "verify/montecarlo"
+
+
+@dataclass(frozen=True)
+class Known:
+    """A fault: in ``path`` the text ``old``, found once, becomes ``new``."""
+
+    path: str
+    old: str
+    new: str
+
+    def mutant(self) -> Mutant:
+        """Return it as a fault of the campaign."""
+        source = (ROOT / self.path).read_bytes()
+        old = self.old.encode()
+        if source.count(old) != 1:
+            raise ValueError(f"{self.path}: {self.old!r} is there {source.count(old)} times; plant it anew")
+        start = source.index(old)
+        line = source[:start].count(b"\n") + 1
+        return Mutant(self.path, line, start, start + len(old), self.old, self.new, "known")
+
+
+SOFTMAX = f"{CLAIMS}/softmax"
+GRADIENTS = f"{CLAIMS}/gradients"
+LIMITS = f"{CLAIMS}/limits"
+SCALING = f"{CLAIMS}/scaling"
+SCORES = f"{CLAIMS}/raw_scores"
+PIPELINE = f"{CLAIMS}/pipeline"
+
+VACUOUS = {
+    "same-scores-for-shifted": Known(
+        f"{SOFTMAX}/softmax_identities.py", "code(scores + 100)", "code(scores)"
+    ),
+    "output-with-itself": Known(
+        f"{PIPELINE}/attention_definition.py",
+        "largest_difference(output, loops)",
+        "largest_difference(output, output)",
+    ),
+    "smallest-difference": Known(f"{ENGINE}/literal.py", ".max(", ".min("),
+    "wide-rounding": Known(f"{GRADIENTS}/jacobian_bounds.py", "Allowance(1e-10)", "Allowance(0.1)"),
+    "wide-rounding-of-attention": Known(
+        f"{PIPELINE}/attention_definition.py", "Allowance(1e-13)", "Allowance(0.1)"
+    ),
+    "forty-tolerances": Known(
+        f"{LIMITS}/projected_tokens.py", "capped(2.0, tolerance)", "capped(40.0, tolerance)"
+    ),
+    "order-over-the-wrong-axis": Known(
+        f"{SCALING}/scaling_keeps_shape_and_order.py",
+        "np.any(one != ranks, axis=1)",
+        "np.any(one != ranks, axis=0)",
+    ),
+}
+STATISTICS = {
+    "heavy-tails-unscaled": Known(f"{LIMITS}/heavy_tails.py", "-FAR / scaled(ROOT, D)", "-FAR"),
+    "causal-rows-other-power": Known(f"{LIMITS}/causal_rows.py", "D**-0.5", "D**-0.6"),
+    "stack-scales-exchanged": Known(
+        f"{GRADIENTS}/gradient_through_layers.py",
+        '("scaled", SCALED, here, "≤")',
+        '("scaled", OVER_SCALED, here, "≤")',
+    ),
+    "over-scaled-reads-scaled": Known(
+        f"{GRADIENTS}/gradient_through_layers.py",
+        '("over-scaled", OVER_SCALED, here, "≤")',
+        '("over-scaled", SCALED, here, "≤")',
+    ),
+    "any-rate-of-one-scale": Known(
+        f"{GRADIENTS}/training_stability.py", "_runs(D).any_success(scale)", "_runs(D).any_success(ROOT)"
+    ),
+    "keys-for-lengths": Known(
+        f"{GRADIENTS}/ignored_keys.py",
+        "ratio(sampler.length(low, high), sampler.spread(low, high))",
+        "ratio(sampler.spread(low, high), sampler.length(low, high))",
+    ),
+    "cut-of-norms": Known(f"{GRADIENTS}/vanishing_or_exploding.py", "CUT = 400.0", "CUT = 40.0"),
+    "last-corner-is-the-first": Known(f"{ENGINE}/pipeline.py", "scores[:, -1, -1],", "scores[:, 0, 0],"),
+    "length-scaling-doubled": Known(
+        f"{LIMITS}/length_scaling.py", "float(TIMES * sqrt", "float(2 * TIMES * sqrt"
+    ),
+}
+BOUNDS = {
+    "entropy-at-two-deviations": Known(
+        f"{SOFTMAX}/attention_entropy.py",
+        "half = (log(n) - derivation.result).subs(sigma, 1)",
+        "half = (log(n) - derivation.result).subs(sigma, 2)",
+    ),
+    "concentration-twice-the-bound": Known(
+        f"{SOFTMAX}/attention_concentration.py",
+        "floor = 1 - derivation.result",
+        "floor = 1 - 2 * derivation.result",
+    ),
+    "saturation-tenfold": Known(
+        f"{GRADIENTS}/jacobian_saturation.py",
+        "(for_all.end * sigma * inverse.end)",
+        "(10 * for_all.end * sigma * inverse.end)",
+    ),
+    "half-of-the-second": Known(
+        f"{GRADIENTS}/jacobian_bounds.py", '"second": Bound(second, ', '"second": Bound(second / 2, '
+    ),
+    "twice-the-largest": Known(
+        f"{GRADIENTS}/jacobian_bounds.py", "Bound(largest / LENGTH, ", "Bound(2 * largest / LENGTH, "
+    ),
+    "rows-with-eight-more": Known(f"{LIMITS}/causal_rows.py", 'log(S(one)), "≤"', 'log(S(one + 8)), "≤"'),
+    "largest-weight-below-anything": Known(
+        f"{SOFTMAX}/softmax_saturation.py", 'True), 0.35, "≤")', 'True), 0.95, "≤")'
+    ),
+    "largest-weight-above-anything": Known(
+        f"{SOFTMAX}/softmax_saturation.py", 'False), 0.85, "≥")', 'False), 0.15, "≥")'
+    ),
+    "deeper-root": Known(
+        f"{GRADIENTS}/gradient_through_layers.py",
+        "result ** (1 / (2 * layers))",
+        "result ** (1 / (4 * layers))",
+    ),
+}
+FACTS = {
+    "weights-exchanged": Known(
+        f"{SOFTMAX}/softmax_worked_examples.py",
+        "first = derivation.result.subs({s[1]: a, s[2]: b})",
+        "first = derivation.result.subs({s[1]: b, s[2]: a})",
+    ),
+}
+LABELS = {
+    "triu-as-causal": Known(
+        f"{PIPELINE}/attention_definition.py",
+        "np.tril(np.ones((QUERIES, KEYS), bool))",
+        "np.triu(np.ones((QUERIES, KEYS), bool))",
+    ),
+    "covariance-transposed": Known(
+        f"{LIMITS}/dependent_query_key.py",
+        "(0.5, -1.0, 1.0, 0.0),\n    (2.0, 0.5,",
+        "(0.5, 2.0, 1.0, 0.0),\n    (-1.0, 0.5,",
+    ),
+    "other-law-under-the-name": Known(
+        f"{ENGINE}/components.py", "Fraction(9, 5)), _fill_uniform", "Fraction(9, 5)), _fill_laplace"
+    ),
+    "he-for-fused-xavier": Known(
+        f"{LIMITS}/projected_tokens.py", "Fraction(2, 128 + 128)", "Fraction(2, 128)"
+    ),
+    "per-head-xavier-of-128": Known(
+        f"{LIMITS}/projected_tokens.py", "Fraction(2, 128 + 32)", "Fraction(2, 128 + 128)"
+    ),
+    "linear-default-by-two": Known(
+        f"{LIMITS}/projected_tokens.py", "Fraction(1, 3 * 128)", "Fraction(1, 2 * 128)"
+    ),
+    "label-of-another-initialisation": Known(
+        f"{LIMITS}/projected_tokens.py",
+        'return f"Xavier, {OUTPUTS[self.outputs]}"',
+        'return f"He, {OUTPUTS[self.outputs]}"',
+    ),
+}
+ERRORS = {
+    "slope-over-a-hundred": Known(
+        f"{ENGINE}/estimands.py",
+        "return complex_step(lambda moved: self.function(moved.T), mean)",
+        "return complex_step(lambda moved: self.function(moved.T), mean) / 100",
+    ),
+    "block-variance-over-ten": Known(
+        "verify/designs.py", "block_variance=relative(side)", "block_variance=relative(side) / 10"
+    ),
+    "mean-variance-over-a-hundred": Known(
+        "verify/designs.py", "mean_variance(d, side, *moments)", "mean_variance(d, side, *moments) / 100"
+    ),
+    "ratio-exchanged": Known(
+        f"{ENGINE}/estimands.py", "(mean[over] / mean[under]) ** power", "(mean[over] * mean[under]) ** power"
+    ),
+    "whole-alpha-excluded": Known(
+        f"{ENGINE}/intervals.py", "far * trials > math.log(2 / alpha)", "far * trials > math.log(1 / alpha)"
+    ),
+    "freedom-of-a-misfit": Known(
+        f"{ENGINE}/fits.py", "freedom = len(values) - design.shape[1]", "freedom = len(values)"
+    ),
+    "power-always-one": Known("verify/verdict.py", "float(stats.norm.cdf(room / error))", "1.0"),
+}
+COMMON = {
+    "one-kurtosis-twice": Known(
+        f"{SCORES}/score_variance_any_law.py",
+        "kappa_k: exactly(key.kurtosis)",
+        "kappa_k: exactly(query.kurtosis)",
+    ),
+    "scaling-power": Known(
+        f"{SCALING}/scaling_exponent.py",
+        "law = derivation.result.subs(alpha, power)",
+        "law = derivation.result.subs(alpha, power / 2)",
+    ),
+    "triple-is-double": Known(
+        f"{SCALING}/scaled_variance_general.py", "NORMAL.moved(0, 3)", "NORMAL.moved(0, 2)"
+    ),
+    "moments-of-triple": Known(f"{SCALING}/scaled_variance_general.py", "(S(0), S(9))", "(S(0), S(4))"),
+    "gradient-of-queries-doubled": Known(
+        f"{ENGINE}/attention.py", "queries=scale * of_scores @ keys", "queries=2 * scale * of_scores @ keys"
+    ),
+    "mask-for-arrays-only": Known(
+        f"{ENGINE}/attention.py",
+        "scores if mask is None else scores + mask",
+        "scores if mask is None else scores - mask",
+    ),
+}
+FIGURES = {
+    "lower-bar-at-the-top": Known(
+        "verify/pictures.py", "lo=tuple(check.interval[0]", "lo=tuple(check.interval[1]"
+    ),
+    "prediction-for-estimate": Known(
+        "verify/pictures.py", "y=tuple(check.estimate", "y=tuple(check.prediction"
+    ),
+    "dimension-off-by-one": Known(
+        "verify/pictures.py", "x=tuple(float(check.cell[against])", "x=tuple(1 + float(check.cell[against])"
+    ),
+    "curve-one-per-cent-high": Known(
+        "verify/pictures.py", "y=tuple(float(function(float(v)))", "y=tuple(1.01 * float(function(float(v)))"
+    ),
+    "growth-path-of-another-scale": Known(
+        f"{GRADIENTS}/gradient_through_layers.py",
+        "growth(sampler.log_growth(scale, depth), 1)",
+        "growth(sampler.log_growth(SCALED, depth), 1)",
+    ),
+}
+GUARDS = {
+    "any-eigenvalue": Known(
+        "verify/symbolic/jacobian_bounds.py",
+        "S.Zero in gaps and all(gap.is_nonnegative for gap in gaps)",
+        "S.Zero in gaps",
+    ),
+    "no-eigenvalue": Known(
+        "verify/symbolic/jacobian_bounds.py",
+        "S.Zero in gaps and all(gap.is_nonnegative for gap in gaps)",
+        "all(gap.is_nonnegative for gap in gaps)",
+    ),
+    "range-of-half": Known("verify/symbolic/jacobian.py", "M * (1 - r) / (1 + r)", "M / (1 + r)"),
+    "sums-from-anywhere": Known(
+        "verify/symbolic/expectation.py",
+        "if len(one.limits) != 1 or tuple(one.limits[0][1:]) != (1, population.dimension):",
+        "if len(one.limits) != 1:",
+    ),
+    "terms-unlike-each-other": Known(
+        "verify/symbolic/expectation.py",
+        "if rest.has(variable) or population.randoms(rest):",
+        "if population.randoms(rest):",
+    ),
+}
+KNOWN = VACUOUS | STATISTICS | BOUNDS | FACTS | LABELS | ERRORS | COMMON | FIGURES | GUARDS
+
+
+def uncaught(names: list[str]) -> list[str]:
+    """Return which of these faults nothing catches, printing what catches each."""
+    faults = {name: KNOWN[name].mutant() for name in names}
+    load_what_all_need()
+    left = []
+    with tempfile.TemporaryDirectory() as folder:
+        reference = fresh_reference(list(faults.values()), folder)
+        for name, fault in faults.items():
+            result = attempt(fault, reference)
+            print(f"{name:34} {result.caught_by or 'SURVIVED'}", flush=True)
+            left += [name] if result.survived else []
+    return left
+
+
+def main() -> None:
+    """Plant the faults named, or all; end with status 1 where one survives."""
+    sys.exit(1 if uncaught(sys.argv[1:] or list(KNOWN)) else 0)
+
+
+if __name__ == "__main__":
+    main()

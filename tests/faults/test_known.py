@@ -1,0 +1,115 @@
+"""Faults that once passed are caught, and the campaign that plants them works."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.faults import mutations
+from tests.faults.equivalents import EQUIVALENT
+from tests.faults.known import KNOWN
+from tests.faults.plants import mutants
+
+SAMPLE = ("same-scores-for-shifted", "weights-exchanged", "triu-as-causal", "wide-rounding-of-attention")
+"""Faults in claims that take a moment."""
+
+
+def planted(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run one of the campaigns, as a process that has not loaded the tool."""
+    return subprocess.run(
+        [sys.executable, "-m", *arguments],
+        cwd=mutations.ROOT,
+        env={**os.environ, "PYTHONPATH": str(mutations.ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_a_known_fault_is_planted_where_its_code_is(name: str) -> None:
+    """Its text is found once, and what comes of it is Python."""
+    fault = KNOWN[name].mutant()
+    source = (mutations.ROOT / fault.path).read_bytes()
+    compile(fault.applied(source), fault.path, "exec")
+    assert fault.applied(source) != source
+
+
+@pytest.mark.slow
+def test_known_faults_are_caught() -> None:
+    """A few of those that once passed; all of them by hand."""
+    ended = planted("tests.faults.known", *SAMPLE)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+@pytest.mark.slow
+def test_a_sample_of_faults_is_caught() -> None:
+    """A few faults of a fixed sample; the whole by hand, as ``mutations`` says."""
+    ended = planted("tests.faults.mutations", "--sample", "6", "--seed", "2", "--fresh")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "0 of 6 faults survived" in ended.stdout
+
+
+@pytest.mark.parametrize("key", EQUIVALENT, ids=lambda key: f"{Path(key[0]).name}: {key[2]}")
+def test_what_is_listed_as_equivalent_is_there(key: tuple[str, str, str]) -> None:
+    """A line that has changed takes its entry with it; and every entry has a reason."""
+    path, before, after = key
+    lines = [line.strip() for line in (mutations.ROOT / path).read_text(encoding="utf-8").splitlines()]
+    assert before in lines
+    assert before != after
+    assert EQUIVALENT[key]
+
+
+def test_faults_are_planted_in_code_alone(tmp_path: Path) -> None:
+    """Numbers, operators, names and relations; not documentation, types or words for readers."""
+    path = tmp_path / "module.py"
+    path.write_text(
+        '"""At most 3."""\n'
+        "from math import pi\n"
+        "FACTOR, OTHER = 2.0, 3\n"
+        "def area(radius: float = 1.0, height: float = 2.0) -> float:\n"
+        '    """Return 5."""\n'
+        '    label = Claim(title="7 words", order=7)\n'
+        '    return min(-radius, height) * pi if radius < height else bound("≤", label)\n',
+        encoding="utf-8",
+    )
+    source = path.read_bytes()
+    found = {(one.line, one.kind, one.old, one.new) for one in mutants(path, "module.py")}
+    assert {line for line, *_ in found} == {3, 4, 6, 7} - {6}
+    assert {
+        (3, "number", "2.0", "2.02"),
+        (3, "number", "3", "4"),
+        (7, "sign", "-radius", "radius"),
+        (7, "function", "min", "max"),
+        (7, "comparison", "radius < height", "radius <= height"),
+        (7, "relation", '"≤"', "'≥'"),
+        (7, "dropped", "min(-radius, height) * pi", "pi"),
+        (7, "arguments", "-radius, height", "height, -radius"),
+        (7, "neighbour", "radius", "height"),
+    } <= found
+    for one in mutants(path, "module.py"):
+        compile(one.applied(source), "module.py", "exec")
+
+
+def test_a_sample_is_the_same_for_the_same_seed() -> None:
+    """Faults of every kind, each once, in files of every folder."""
+    paths = mutations.files()
+    one, again, other = (mutations.chosen(paths, 60, seed) for seed in (1, 1, 2))
+    assert one == again != other
+    assert len(set(one)) == len(one) == 60
+    assert {path.split("/")[1] for path in {fault.path for fault in one}} >= {
+        "claims",
+        "montecarlo",
+        "symbolic",
+    }
+
+
+def test_claims_through_a_module_are_those_that_import_it() -> None:
+    """A claim's own file concerns itself; the judge concerns all, of which a few are asked."""
+    assert mutations.claims_through("verify/claims/limits/causal_rows.py") == ["causal-rows"]
+    assert mutations.claims_through("verify/montecarlo/layers.py") == ["gradient-through-layers"]
+    assert len(mutations.claims_through("verify/verdict.py")) == mutations.CLAIMS_EACH
