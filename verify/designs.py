@@ -129,6 +129,11 @@ def no_distance(
     return Exact(name, label, settings, prediction(S.Zero), found, allowance, code=code)
 
 
+def integrated(value: float) -> Prediction:
+    """Return a number that was integrated numerically as a prediction."""
+    return Prediction(value, f"{value:.6g}")
+
+
 def exactly(value: Fraction) -> Rational:
     """Return a fraction as SymPy's rational number."""
     return Rational(value.numerator, value.denominator)
@@ -162,6 +167,21 @@ def biased(check: Quantity, tolerance: float) -> Control:
     wrong = replace(check, id="biased-prediction", prediction=Prediction(value, f"{value:.6g}"))
     where = dict(check.cell.settings)["d_k"]
     return Control(f"the value at $d_k = {where}$ is larger by twice the tolerance", wrong, truth)
+
+
+def sharper(check: Quantity, factor: float, truth: float | None = None) -> Control:
+    """Return the control that every bound needs: the same with its constant times ``factor``, which is false.
+
+    ``truth`` is the derived value of what is measured. A check whose bound is made looser by as much makes
+    this control true, and so is seen.
+    """
+    value = factor * check.prediction.value
+    wrong = replace(
+        check,
+        id=f"{check.id}-sharper",
+        prediction=replace(check.prediction, value=value, latex=f"{value:.4g}"),
+    )
+    return Control(f"{check.label} keeps to {factor:.4g} times its bound", wrong, truth)
 
 
 @dataclass(frozen=True)

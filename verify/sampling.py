@@ -95,14 +95,21 @@ class Samples:
                     "wrong version counts as agreeing, so nothing could be refuted; lower --tolerance"
                 )
             resolving = replace(goal, prediction=control.truth, width=gap)
-            self._plan_at(wrong, wrong.estimand.blocks_needed(resolving, None))
+            self._plan_at(wrong, self._needed(wrong, resolving))
         for one in quantities_of([wrong]):
             if one.cell.id not in self.planned:
                 self._plan_quantity(one, control=True)
 
-    def _plan_at(self, one: Quantity, blocks: int | None) -> None:
-        if blocks is not None:
-            self.planned[one.cell.id] = max(self.planned.get(one.cell.id, 0), blocks)
+    def _needed(self, one: Quantity, goal: Goal) -> int:
+        """Return the blocks that reach ``goal``, by a pilot sample where nothing is derived of a block."""
+        wanted = one.estimand.blocks_needed(goal, None)
+        if wanted is None:
+            self.extend(one.cell, one.estimand.pilot_blocks)
+            wanted = one.estimand.blocks_needed(goal, self.sample(one.cell))
+        return wanted or MIN_BLOCKS
+
+    def _plan_at(self, one: Quantity, blocks: int) -> None:
+        self.planned[one.cell.id] = max(self.planned.get(one.cell.id, 0), blocks)
 
     def _plan_quantity(self, one: Quantity, *, control: bool) -> None:
         goal = self.goal(one)

@@ -10,7 +10,7 @@ from verify.montecarlo.attention import softmax
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.rows import AttentionRows, CausalRows, NormalRows, Statistic, row_statistics
 
-ALL: tuple[Statistic, ...] = ("largest", "squares", "entropy", "jacobian", "product")
+ALL: tuple[Statistic, ...] = ("largest", "squares", "entropy", "sharp", "jacobian", "product")
 
 
 @pytest.mark.parametrize("size", [0.1, 3.0, 500.0])
@@ -21,7 +21,9 @@ def test_definitions(size: float) -> None:
     for row, values in zip(scores, found, strict=True):
         p = softmax(row)
         jacobian = np.diag(p) - np.outer(p, p)
-        expected = [p.max(), np.sum(p**2), stats.entropy(p), np.sum(jacobian**2), p[0] * (1 - p[0])]
+        entropy = stats.entropy(p)
+        sharp = float(entropy < np.log(5) - 0.5)
+        expected = [p.max(), np.sum(p**2), entropy, sharp, np.sum(jacobian**2), p[0] * (1 - p[0])]
         assert values == pytest.approx(expected, abs=1e-12)
 
 
@@ -48,14 +50,16 @@ def test_normal_rows_have_their_deviation() -> None:
 
 
 def test_causal_rows_see_the_past_only() -> None:
-    """The entropy at position t is that of the first t keys' softmax, and 0 at position 1."""
+    """The entropy at position t is that of the first t keys' softmax; shares count those far below."""
     sampler = CausalRows(3, 6, 2, NORMAL, 1.0, (1, 4, 6))
     found = sampler.sample(np.random.default_rng(4), 2)
+    assert found.shape == (2, 6)
     rng = np.random.default_rng(4)
     queries, keys = NORMAL.draw(rng, (2, 2, 3, 3)), NORMAL.draw(rng, (2, 1, 6, 3))[:, 0]
     for block in range(2):
-        expected = [
-            np.mean([stats.entropy(softmax(keys[block, :t] @ query)) for query in queries[block, :, place]])
+        rows = [
+            (t, np.array([stats.entropy(softmax(keys[block, :t] @ one)) for one in queries[block, :, place]]))
             for place, t in enumerate((1, 4, 6))
         ]
+        expected = [row.mean() for _, row in rows] + [np.mean(row < np.log(t) - 0.5) for t, row in rows]
         assert found[block] == pytest.approx(expected, abs=1e-12)

@@ -272,6 +272,11 @@ def component(
     return Smooth(lambda mean: factor * mean[position], positive, block_variance)
 
 
+def complement(position: int) -> Smooth:
+    """Return one minus the mean of a block statistic that is below 1, such as a probability; positive."""
+    return Smooth(lambda mean: 1 - mean[position], positive=True)
+
+
 def variance(first: int, second: int, block_variance: float | None = None) -> Smooth:
     """Return E S² - (E S)² from the positions of mean S and mean S²; positive."""
     return Smooth(lambda mean: mean[second] - mean[first] ** 2, positive=True, block_variance=block_variance)

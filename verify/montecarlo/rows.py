@@ -10,31 +10,53 @@ import numpy as np
 from verify.montecarlo.attention import softmax
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from verify.montecarlo.components import Array, ComponentLaw
 
-Statistic = Literal["largest", "squares", "entropy", "jacobian", "product"]
-"""Of one row: max p; Σp²; entropy in nats; squared Frobenius norm of diag(p) - ppᵀ; p₁(1 - p₁)."""
+Statistic = Literal["largest", "squares", "entropy", "sharp", "jacobian", "product"]
+"""Of one row: max p; Σp²; entropy in nats; 1 if that is more than half a nat below ln n, else 0; squared
+Frobenius norm of diag(p) - ppᵀ; p₁(1 - p₁)."""
 
 
 def row_statistics(scores: Array, wanted: tuple[Statistic, ...]) -> Array:
     """Return the wanted statistics of each row's softmax, shape (…, len(wanted)) for scores (…, keys)."""
     p = softmax(scores)
-    found: dict[str, Array] = {}
-    if "largest" in wanted:
-        found["largest"] = p.max(axis=-1)
-    if "squares" in wanted or "jacobian" in wanted:
-        found["squares"] = np.einsum("...j,...j->...", p, p)
-    if "jacobian" in wanted:
-        cubes = np.einsum("...j,...j,...j->...", p, p, p)
-        found["jacobian"] = found["squares"] - 2 * cubes + found["squares"] ** 2
-    if "entropy" in wanted:
-        # -Σ p ln p = ln Σ exp(s - top) - Σ p (s - top), where no logarithm of a probability 0 occurs.
-        moved = scores - scores.max(axis=-1, keepdims=True)
-        total = np.exp(moved).sum(axis=-1)
-        found["entropy"] = np.log(total) - np.einsum("...j,...j->...", p, moved)
-    if "product" in wanted:
-        found["product"] = p[..., 0] * (1 - p[..., 0])
-    return np.stack([found[name] for name in wanted], axis=-1)
+    return np.stack([_STATISTICS[name](p, scores) for name in wanted], axis=-1)
+
+
+def is_sharp(entropy: Array, keys: Array | int) -> Array:
+    """Return 1 where a row over so many keys has an entropy of less than ln n - ½, else 0."""
+    sharp: Array = (entropy < np.log(keys) - 0.5).astype(np.float64)
+    return sharp
+
+
+def _squares(p: Array, _: Array | None = None) -> Array:
+    squares: Array = np.einsum("...j,...j->...", p, p)
+    return squares
+
+
+def _entropy(p: Array, scores: Array) -> Array:
+    # -Σ p ln p = ln Σ exp(s - top) - Σ p (s - top), where no logarithm of a probability 0 occurs.
+    moved = scores - scores.max(axis=-1, keepdims=True)
+    entropy: Array = np.log(np.exp(moved).sum(axis=-1)) - np.einsum("...j,...j->...", p, moved)
+    return entropy
+
+
+def _jacobian(p: Array, _: Array) -> Array:
+    squares, cubes = _squares(p), np.einsum("...j,...j,...j->...", p, p, p)
+    norm: Array = squares - 2 * cubes + squares**2
+    return norm
+
+
+_STATISTICS: dict[Statistic, Callable[[Array, Array], Array]] = {
+    "largest": lambda p, _: p.max(axis=-1),
+    "squares": _squares,
+    "entropy": _entropy,
+    "sharp": lambda p, scores: is_sharp(_entropy(p, scores), p.shape[-1]),
+    "jacobian": _jacobian,
+    "product": lambda p, _: p[..., 0] * (1 - p[..., 0]),
+}
 
 
 @dataclass(frozen=True)
@@ -114,9 +136,10 @@ class NormalRows:
 
 @dataclass(frozen=True)
 class CausalRows:
-    """Blocks are ``queries`` causal rows at each of some positions, over shared keys; statistics: entropies.
+    """Blocks are ``queries`` causal rows at each of some positions, over shared keys.
 
-    Row t attends to the first t of ``length`` keys; ``positions`` count from 1.
+    Row t attends to the first t of ``length`` keys; ``positions`` count from 1. Statistics: the rows' mean
+    entropy at each position, then at each the share of rows with an entropy of less than ln t - ½.
     """
 
     d: int
@@ -144,7 +167,7 @@ class CausalRows:
         return self.coordinates + 4 * self.length * self.queries * len(self.positions)
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
-        """Return the mean entropies of ``count`` blocks at the positions, shape (count, len(positions))."""
+        """Return entropies and shares of ``count`` blocks, shape (count, 2·len(positions))."""
         queries = self.law.draw(rng, (count, self.queries, len(self.positions), self.d))
         keys = self.law.draw(rng, (count, 1, self.length, self.d))
         scores = self.scale * (queries @ keys.transpose(0, 1, 3, 2))
@@ -152,5 +175,6 @@ class CausalRows:
         p = softmax(np.where(ahead, -np.inf, scores))
         # A masked key adds nothing; the logarithm of its 0 is never taken.
         entropies: Array = -np.sum(p * np.log(np.where(p > 0, p, 1.0)), axis=-1)
-        means: Array = entropies.mean(axis=1)
+        shares = is_sharp(entropies, np.asarray(self.positions))
+        means: Array = np.concatenate([entropies.mean(axis=1), shares.mean(axis=1)], axis=-1)
         return means

@@ -1,41 +1,38 @@
-"""Attention concentrates once the scores' spread passes the root of 2 ln n: raw scores at d_k = 2 ln n."""
+"""Attention concentrates as the scores' spread passes the root of 2 ln n: raw scores around d_k = 2 ln n."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
-from sympy import Sum, log, sqrt
+import numpy as np
+from sympy import Float, Rational, S, Sum, log, sqrt
 
 from verify.claim import Claim, Findings
 from verify.conditions import INDEPENDENT, NORMAL_COMPONENTS
-from verify.designs import fact, prediction, threshold
+from verify.designs import capped, fact, integrated, prediction, sharper, threshold
 from verify.evidence import Axis, Fact, Figure, Layer, Reference
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
-from verify.montecarlo.distribution_free import Bounded
-from verify.montecarlo.experiment import Control, Experiment, Prediction, Quantity, Relation, Tolerance
+from verify.montecarlo.estimands import complement, component
+from verify.montecarlo.experiment import Control, Exact, Experiment, Quantity, Tolerance
 from verify.montecarlo.rows import AttentionRows, NormalRows
 from verify.symbolic.derivation import Derivation, Route, Step
 from verify.symbolic.expectation import E
-from verify.symbolic.row_means import RowMeans
+from verify.symbolic.extremes import LARGEST
+from verify.symbolic.row_integrals import mean_largest, mean_squares, over_lengths
+from verify.symbolic.row_means import KEYS, RowMeans
 from verify.symbolic.softmax import i, largest, n, p, s, sigma
 
-ROWS = ((16, 4), (16, 16), (256, 4), (256, 16), (1024, 8))
+ROWS = ((16, 4), (16, 16), (1024, 8))
 """Numbers of keys and standard deviations of independent normal scores."""
+RAW = {16: (1, 6, 11, 64, 256), 256: (4, 11, 22, 32, 64, 256)}
+"""Dimensions for each number of keys: 2 ln n is 5.5 and 11.1."""
 
-DIMENSIONS = (1, 4, 16, 64, 256)
-KEYS = (16, 256)
-FROZEN: tuple[tuple[int, int, float, Relation], ...] = (
-    (16, 1, 0.5, "≤"),
-    (16, 64, 0.6, "≥"),
-    (16, 256, 0.75, "≥"),
-    (256, 4, 0.5, "≤"),
-    (256, 64, 0.4, "≥"),
-    (256, 256, 0.65, "≥"),
-)
-"""Keys, dimension, and on which side of what unscaled attention is to be found there."""
 LABEL = r"$\mathbb{E}\sum p_j^2$"
-WEIGHT = Tolerance(1.0, 1.0, "a probability of 1")
+REST = r"$1 - \mathbb{E}\sum p_j^2$"
+TWO = Tolerance(2.0)
+MEAN, FEW = component(0, positive=True), complement(0)
 SQUARES = Sum(p[i] ** 2, (i, 1, n))
 
 
@@ -67,108 +64,159 @@ def derive() -> Derivation:
         (route,),
         relation="≤",
         beyond="how concentrated the attention of raw and of scaled scores is in a given dimension is "
-        "measured against thresholds set in advance.",
+        "integrated numerically over the scores and the query’s length, and measured.",
     )
 
 
-def _rows(keys: int, deviation: int, name: str, bound: Prediction, relation: Relation = "≥") -> Quantity:
+def _rows(keys: int, deviation: int) -> Cell:
     settings = (("n", keys), ("sigma", deviation), ("scores", "independent normal"))
-    cell = Cell(
-        f"rows-n{keys}-s{deviation}", settings, NormalRows(keys, 16, float(deviation), NORMAL, ("squares",))
-    )
-    return Quantity(name, LABEL, cell, Bounded(0), bound, WEIGHT, relation)
+    sampler = NormalRows(keys, 16, float(deviation), NORMAL, ("squares",))
+    return Cell(f"rows-n{keys}-s{deviation}", settings, sampler)
 
 
-def _attention(
-    keys: int, d: int, name: str, bound: float, relation: Relation, *, scaled: bool = False
-) -> Quantity:
+def _attention(keys: int, d: int, *, scaled: bool = False) -> Quantity:
+    """Return the comparison of attention's concentration with its integral."""
+    name, scale = ("scaled", d**-0.5) if scaled else ("raw", 1.0)
     settings = (
         ("n", keys),
         ("d_k", d),
         ("components", NORMAL.name),
         ("scale", r"$1/\sqrt{d_k}$" if scaled else "1"),
     )
-    sampler = AttentionRows(d, 8, keys, NORMAL, NORMAL, d**-0.5 if scaled else 1.0, ("squares",))
-    cell = Cell(f"{'scaled' if scaled else 'raw'}-n{keys}-d{d}", settings, sampler)
-    return Quantity(name, LABEL, cell, Bounded(0), threshold(bound), WEIGHT, relation)
+    cell = Cell(
+        f"{name}-n{keys}-d{d}",
+        settings,
+        AttentionRows(d, max(8, d // 2), keys, NORMAL, NORMAL, scale, ("squares",)),
+    )
+    exact = integrated(over_lengths(mean_squares, keys, d, scale).value)
+    return Quantity(f"{name}-n{keys}-d{d}", LABEL, cell, MEAN, exact, TWO)
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # a bound is a bound
-    """Measure the bound on independent scores, and where real attention freezes and where not."""
-    floor = 1 - derivation.result
-    checks = tuple(
-        _rows(
-            keys,
-            deviation,
+def _largest(keys: int) -> float:
+    """Return the mean of the largest of ``keys`` standard normal scores."""
+    return mean_largest(keys).value
+
+
+def _of_largest(name: str, bound: Rational) -> Exact:
+    """Return the comparison of the largest of very many scores with √(bound·ln n)."""
+    many = KEYS[-1]
+    return Exact(
+        name,
+        "mean of the largest of standard normal scores",
+        (("n", many),),
+        prediction(sqrt(bound * log(S(many)))),
+        _largest(many),
+        relation="≤",
+        code=_largest,
+    )
+
+
+def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+    """Measure both bounds where they are tight, and real attention below, at and beyond 2 ln n."""
+    first, result = derivation.routes[0].steps[1].expression, derivation.result
+    near = capped(0.5, tolerance)
+    bounds: dict[tuple[int, int], Quantity] = {
+        (keys, deviation): Quantity(
             f"bound-n{keys}-s{deviation}",
-            prediction(floor.subs({n: keys, sigma: deviation})),
+            REST,
+            _rows(keys, deviation),
+            FEW,
+            prediction(result.subs({n: keys, sigma: deviation})),
+            near,
+            "≤",
         )
         for keys, deviation in ROWS
+    }
+    of_largest = first.subs({E(largest): sigma * LARGEST}).subs({LARGEST: _largest(16), sigma: 16})
+    tight = replace(
+        bounds[16, 16], id="by-the-largest-n16-s16", prediction=integrated(float(of_largest)), tolerance=near
     )
-    attention = tuple(
-        _attention(keys, d, f"raw-n{keys}-d{d}", bound, relation) for keys, d, bound, relation in FROZEN
-    )
-    scaled = tuple(_attention(keys, 64, f"scaled-n{keys}-d64", 0.25, "≤", scaled=True) for keys in KEYS)
-    controls = (
+    raw = [_attention(keys, d) for keys, dimensions in RAW.items() for d in dimensions]
+    scaled = [_attention(keys, 64, scaled=True) for keys in RAW]
+    exact = _of_largest("largest-n1000000", S(2))
+    checks = (*bounds.values(), tight, exact, *raw, *scaled)
+    return Experiment(checks, _controls(tight, bounds[1024, 8], {one.id: one for one in (*raw, *scaled)}))
+
+
+def _controls(tight: Quantity, loose: Quantity, attention: dict[str, Quantity]) -> tuple[Control, ...]:
+    at_equal, scaled = attention["raw-n256-d64"], attention["scaled-n256-d64"]
+    at_once = attention["raw-n256-d11"]
+    return (
+        sharper(tight, 0.97, 1 - mean_squares(16, 16.0).value),
+        sharper(loose, 0.83, 1 - mean_squares(1024, 8.0).value),
+        Control(
+            r"the largest is at most $\sqrt{1.5\ln n}$", _of_largest("largest-too-small", Rational(3, 2))
+        ),
         Control(
             "attention freezes only when there are more dimensions than keys: 256 keys, 64 dimensions",
-            _attention(256, 64, "freezes-at-d-equal-n", 0.2, "≤"),
+            replace(at_equal, id="freezes-at-d-equal-n", prediction=threshold(0.2)),
+            at_equal.prediction.value,
+        ),
+        Control(
+            r"all weight is on one key as soon as $d_k$ reaches $2\ln n$",
+            replace(at_once, id="freezes-at-once", prediction=threshold(S.One)),
+            at_once.prediction.value,
         ),
         Control(
             "scaled attention concentrates as well",
-            _attention(256, 64, "scaled-concentrates", 0.4, "≥", scaled=True),
-        ),
-        Control(
-            r"the bound holds with $\sqrt{\ln n}/2$ in place of $\sqrt{2\ln n}$",
-            _rows(256, 4, "too-sharp", prediction(1 - sqrt(log(256)) / 8)),
+            replace(scaled, id="scaled-concentrates", prediction=at_equal.prediction),
+            scaled.prediction.value,
         ),
     )
-    return Experiment((*checks, *attention, *scaled), controls)
 
 
-def facts(_: Derivation) -> tuple[Fact, ...]:
-    """Return the dimension at which raw attention begins to freeze, for some numbers of keys."""
-    return tuple(
+def facts(derivation: Derivation) -> tuple[Fact, ...]:
+    """Return where raw attention begins to concentrate, and how much is left of the bounds at most."""
+    dimensions = (
         fact(f"freezing-dimension-n{keys}", rf"$2\ln n$ at $n = {keys}$", 2 * log(keys))
         for keys in (16, 256, 4096)
     )
+    bound = derivation.result * sigma
+    reached = (
+        fact(
+            f"largest-reached-n{keys}",
+            rf"mean of the largest of {keys} standard normal scores over $\sqrt{{2\ln n}}$",
+            Float(_largest(keys) / float(bound.subs(n, keys)), 6),
+        )
+        for keys in (2, 1024, KEYS[-1])
+    )
+    return (*dimensions, *reached)
 
 
-def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
-    """Draw the concentration of raw attention over the dimension, with the freezing line of each length."""
-    del derivation
+def figures(_: Derivation, findings: Findings) -> tuple[Figure, ...]:
+    """Draw the concentration of raw attention over the dimension, with 2 ln n of each length."""
     layers = []
-    for keys in KEYS:
-        known = [(d, findings.checks.get(f"raw-n{keys}-d{d}")) for d in DIMENSIONS]
-        points = [(d, check) for d, check in known if check is not None]
-        layers.append(
+    for keys, dimensions in RAW.items():
+        at = tuple(float(x) for x in np.geomspace(dimensions[0], dimensions[-1], 17))
+        exact = tuple(over_lengths(mean_squares, keys, x, 1.0).value for x in at)
+        checks = [findings.checks[f"raw-n{keys}-d{d}"] for d in dimensions]
+        freezing = 2 * math.log(keys)
+        layers += [
+            Layer(kind="line", role="truth", label="exact" if keys == 16 else "", x=at, y=exact),
             Layer(
                 kind="points",
                 role="measured",
                 label=f"$n = {keys}$",
-                x=tuple(float(d) for d, _ in points),
-                y=tuple(check.estimate for _, check in points),
-                lo=tuple(check.interval[0] for _, check in points),
-                hi=tuple(check.interval[1] for _, check in points),
-            )
-        )
-        freezing = 2 * math.log(keys)
-        layers.append(
+                x=tuple(map(float, dimensions)),
+                y=tuple(check.estimate for check in checks),
+                lo=tuple(check.interval[0] for check in checks),
+                hi=tuple(check.interval[1] for check in checks),
+            ),
             Layer(
                 kind="line",
-                role="truth",
+                role="other",
                 label=rf"$2\ln {keys}$",
                 x=(freezing, freezing + 1e-6),
                 y=(0.0, 1.0),
-            )
-        )
+            ),
+        ]
     return (
         Figure(
             id="freezing",
-            title=r"Unscaled attention freezes once the dimension passes twice the logarithm of the length",
+            title="Unscaled attention concentrates as the dimension passes twice the logarithm of the length",
             alt="The mean sum of squared weights of unscaled attention over the dimension, for 16 and 256 "
-            "keys: "
-            "small below the freezing lines at 5.5 and 11 dimensions, and rising towards one beyond them.",
+            "keys: it rises steadily, is a quarter to a third where the dimension is twice the logarithm of "
+            "the number of keys, about a half at two to three times that, and nears one far beyond.",
             x=Axis(label="dimension $d_k$", scale="log"),
             y=Axis(label=r"mean of $\sum p_j^2$"),
             layers=tuple(layers),
@@ -179,26 +227,26 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 CLAIM = Claim(
     id="attention-concentration",
     order=60,
-    title="Unscaled attention freezes once the dimension passes 2 ln n",
+    title="Unscaled attention concentrates on few keys as the dimension passes 2 ln n",
     statement=(
         r"For independent normal scores of standard deviation $\sigma$ over $n$ keys, $1 - \mathbb{E}\sum "
-        r"p_j^2 \le "
-        r"\mathbb{E}\max_j s_j/\sigma^2 \le \sqrt{2\ln n}/\sigma$. Raw scores have $\sigma \approx "
-        r"\sqrt{d_k}$: their attention falls on few keys once $d_k$ is well beyond $2\ln n$."
+        r"p_j^2 \le \mathbb{E}\max_j s_j/\sigma^2 \le \sqrt{2\ln n}/\sigma$. Raw scores have $\sigma \approx "
+        r"\sqrt{d_k}$: over 256 keys $\mathbb{E}\sum p_j^2$ is 0.25 at $d_k = 11 \approx 2\ln n$, 0.42 at "
+        r"twice and 0.51 at three times that, and 0.82 at $d_k = 256$; scaled, in 64 dimensions, it is 0.01."
     ),
     meaning=(
         "How many dimensions saturate the softmax depends on the number of keys, but only through its "
-        "logarithm: 5.5 "
-        "dimensions for 16 keys, 17 for 4096. Every head in use is far beyond. It is not a matter of taste "
-        "whether scores "
-        "are scaled; without it, attention would start out as a lookup of one or two random keys."
+        "logarithm: 5.5 dimensions for 16 keys, 17 for 4096. It does not happen at a stroke: there about a "
+        "quarter or a third of the weight has come together, and the rest follows slowly. Heads in use, with "
+        "64 dimensions and more, are far beyond; without scaling their attention would start out as a lookup "
+        "of one or two random keys."
     ),
     assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
     references=(
         Reference(
             key="derrida1981",
             text="B. Derrida, Random-energy model: An exactly solvable model of disordered systems, Phys. "
-            "Rev. B 24 (1981), 2613-2626: the freezing point.",
+            "Rev. B 24 (1981), 2613-2626: the freezing point, for ever more keys.",
         ),
     ),
     derive=derive,
