@@ -136,10 +136,10 @@ def mean_largest_weight(keys: int, deviation: float) -> Approximation:
 def _largest_weight(keys: int, deviation: float, fineness: float) -> float:
     step = 0.3 / fineness
     u = np.arange(-36.0, 4.0, step)
-    tops, top_weights = _legendre(-7.0, 8.0, round(48 * fineness))
+    tops, top_weights = legendre(-7.0, 8.0, round(48 * fineness))
     # By how much the others are smaller; what is smaller by more than the edge adds nothing to the sum.
     edge = min(45.0, 15 * deviation)
-    gaps, gap_weights = _legendre(0.0, edge, round(90 * fineness))
+    gaps, gap_weights = legendre(0.0, edge, round(90 * fineness))
     kernel = np.exp(-np.exp(u[:, None] - gaps)) * gap_weights
     density = np.exp(-((tops - gaps[:, None] / deviation) ** 2) / 2) / (math.sqrt(2 * math.pi) * deviation)
     others = (kernel @ density + special.ndtr(tops - edge / deviation)) ** (keys - 1)
@@ -164,7 +164,7 @@ def _over_lengths(
     law = stats.chi(dimension)
     sums = []
     for nodes, tail in _LENGTHS:
-        lengths, weights = _legendre(float(law.ppf(tail)), float(law.isf(tail)), nodes)
+        lengths, weights = legendre(float(law.ppf(tail)), float(law.isf(tail)), nodes)
         parts = (
             mean(keys, scale * float(length)).times(float(weight))
             for length, weight in zip(lengths, weights * law.pdf(lengths), strict=True)
@@ -174,8 +174,8 @@ def _over_lengths(
     return Approximation(one.value, one.error + abs(one.value - other.value))
 
 
-def _legendre(low: float, high: float, count: int) -> tuple[Array, Array]:
-    """Return Gauss and Legendre's nodes and weights between two ends."""
+def legendre(low: float, high: float, count: int) -> tuple[Array, Array]:
+    """Return Gauss and Legendre's nodes and weights between two ends, shape (count,) each."""
     nodes, weights = _unit_legendre(count)
     return low + (high - low) * (nodes + 1) / 2, weights * (high - low) / 2
 

@@ -7,11 +7,10 @@ keys.
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import special, stats
+from scipy import stats
 from sympy import (
     Derivative,
     Dummy,
@@ -41,6 +40,7 @@ from verify.symbolic.integrals import runs_over
 from verify.symbolic.jacobian import FROBENIUS, SQUARES, Surplus, is_rational_zero
 from verify.symbolic.predict import function
 from verify.symbolic.printing import Ordered
+from verify.symbolic.row_integrals import legendre
 from verify.symbolic.row_means import RowMeans
 from verify.symbolic.scores import d
 from verify.symbolic.softmax import Quadrature, i, j, n, p, s, scores, sigma, written_out
@@ -221,24 +221,12 @@ def of_two_keys(dimension: float, scale: float) -> float:
     Between whole dimensions the chi law of that many draws a smooth curve.
     """
     length = stats.chi(dimension)
-    gaps, gap_weights = _gauss(0.0, 40.0)
-    lengths, length_weights = _gauss(float(length.ppf(1e-16)), float(length.isf(1e-16)))
+    gaps, gap_weights = legendre(0.0, 40.0, 400)
+    lengths, length_weights = legendre(float(length.ppf(1e-16)), float(length.isf(1e-16)), 400)
     spread = math.sqrt(2) * scale * lengths[:, None]
     given_length = np.exp(-((gaps / spread) ** 2) / 2) * math.sqrt(2 / math.pi) / spread
     passed = function((g,), OF_GAP, "numpy")(gaps)
     return float((length_weights * length.pdf(lengths)) @ given_length @ (gap_weights * passed))
-
-
-def _gauss(low: float, high: float) -> tuple[Array, Array]:
-    """Return Gauss and Legendre's nodes and weights between two ends."""
-    nodes, weights = _unit_gauss()
-    return low + (high - low) * (nodes + 1) / 2, weights * (high - low) / 2
-
-
-@cache
-def _unit_gauss() -> tuple[Array, Array]:
-    nodes, weights = special.roots_legendre(400)
-    return nodes, weights
 
 
 def _inside(expression: Any) -> Any:

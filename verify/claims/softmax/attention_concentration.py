@@ -15,7 +15,7 @@ from verify.evidence import Axis, Fact, Figure, Layer, Reference
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.estimands import complement, component
-from verify.montecarlo.experiment import Control, Exact, Experiment, Quantity, Tolerance
+from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Quantity, Tolerance
 from verify.montecarlo.rows import AttentionRows, NormalRows
 from verify.symbolic.derivation import Derivation, Route, Step
 from verify.symbolic.expectation import E
@@ -134,7 +134,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     raw = [_attention(keys, d) for keys, dimensions in RAW.items() for d in dimensions]
     scaled = [_attention(keys, 64, scaled=True) for keys in RAW]
     exact = _of_largest("largest-n1000000", S(2))
-    checks = (*bounds.values(), tight, exact, *raw, *scaled)
+    checks: tuple[Comparison, ...] = (*bounds.values(), tight, exact, *raw, *scaled)
     return Experiment(checks, _controls(tight, bounds[1024, 8], {one.id: one for one in (*raw, *scaled)}))
 
 

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from scipy import integrate as quadrature
-from scipy import special, stats
-from sympy import Integral, Max, Symbol, exp, integrate, log, oo, pi, simplify, sqrt
+from sympy import Float, Integral, Max, Symbol, exp, integrate, log, oo, pi, simplify, sqrt
 
 from verify.claim import Claim, Findings
 from verify.conditions import INDEPENDENT, NORMAL_COMPONENTS
-from verify.designs import threshold
-from verify.evidence import Assumption, Figure
+from verify.designs import capped, fact, integrated, prediction, sharper, threshold
+from verify.evidence import Assumption, Fact, Figure
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.distribution_free import Bounded
-from verify.montecarlo.estimands import component
-from verify.montecarlo.experiment import Control, Experiment, Prediction, Quantity, Relation
-from verify.montecarlo.rows import AttentionRows
+from verify.montecarlo.estimands import complement, component
+from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
+from verify.montecarlo.rows import AttentionRows, NormalRows
 from verify.pictures import against_dimension, curve, measured
 from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.expectation import E
 from verify.symbolic.integrals import runs_over
-from verify.symbolic.softmax import Quadrature, p, sigma
+from verify.symbolic.predict import function
+from verify.symbolic.row_integrals import Approximation, legendre, mean_largest_weight, over_lengths
+from verify.symbolic.softmax import p, sigma
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,44 +32,36 @@ if TYPE_CHECKING:
 TWO_DIMENSIONS = (1, 4, 16, 64, 256, 1024)
 MANY_DIMENSIONS = (4, 16, 64, 256)
 KEYS = 16
+SPREADS = (1, 4, 16)
+"""Standard deviations of two keys' scores, the last where the bound is tight."""
 LABEL = r"$\mathbb{E}\max_j p_j$"
+REST = r"$1 - \mathbb{E}\max_j p_j$"
 MEAN = component(0, positive=True)
 BOUNDED = Bounded(0)
-"""For weights near 1, and for bounds: most rows lie near one end, too skewed for anything else."""
+"""For weights near 1: most rows lie at that end, too skewed for anything else."""
 
 x = Symbol("x", positive=True)
 LOWER = 1 / (1 + exp(x))
 """The smaller of two weights whose scores differ by x."""
 
 
+def _of_gap(integrand: Callable[..., Any], _: int, deviation: float) -> Approximation:
+    """Return one minus the integral of ``integrand`` over gaps, of two keys' scores of this deviation."""
+    one, other = (
+        float(integrand(gaps, deviation) @ weights)
+        for gaps, weights in (legendre(0.0, min(60.0, 15 * deviation), count) for count in (160, 120))
+    )
+    return Approximation(1 - one, abs(one - other))
+
+
 def _is_one_minus_the_lower(before: Any, after: Any) -> bool:
-    """Integrated numerically over both scores, and over the size of their gap."""
-    points = Quadrature(sizes=(2,), digits=3)
-    for deviation in points.deviations:
-        gap = sqrt(2) * deviation
-
-        def lower(z: float, scale: float = float(gap)) -> float:
-            return 2 * float(special.expit(-scale * z) * stats.norm.pdf(z))
-
-        over_gap = 1 - quadrature.quad(lower, 0, 12, epsabs=1e-12)[0]
-        stated = (
-            1
-            - quadrature.quad(
-                lambda v, s=deviation: (
-                    float(special.expit(-v)) * float(np.exp(-(v**2) / (4 * s**2))) / (s * float(sqrt(pi)))
-                ),
-                0,
-                60,
-            )[0]
-        )
-        both_scores = points.value(before, 2, deviation)
-        if abs(over_gap - stated) > 1e-8 or abs(both_scores - over_gap) > 2e-3:
-            return False
-    return bool(
-        simplify(
-            after - (1 - Integral(LOWER * exp(-(x**2) / (4 * sigma**2)) / (sigma * sqrt(pi)), (x, 0, oo)))
-        )
-        == 0
+    """Integrated over the size of the gap, and over the place of the larger score."""
+    (integral,) = after.atoms(Integral)
+    integrand = function((x, sigma), integral.function, "numpy")
+    known = before == E(Max(p[1], p[2])) and after == 1 - integral and runs_over(after, (x, 0, oo))
+    return known and all(
+        abs(_of_gap(integrand, 2, deviation).value - mean_largest_weight(2, deviation).value) < 1e-9
+        for deviation in (0.5, 1.0, 2.0, 8.0)
     )
 
 
@@ -98,7 +91,9 @@ def derive() -> Derivation:
                 1 - Integral(LOWER * gap, (x, 0, oo)),
                 "One minus the smaller weight, averaged over the size of the gap",
                 By(
-                    "numerical integration on both sides, σ = 0.5, 1, 2", _is_one_minus_the_lower, "numerical"
+                    "numerical integration on both sides, σ = 0.5, 1, 2, 8",
+                    _is_one_minus_the_lower,
+                    "numerical",
                 ),
             ),
             Step(
@@ -129,27 +124,16 @@ def _integrates(before: Any, after: Any) -> bool:
     return bool(simplify(before.subs(Integral(LOWER, (x, 0, oo)), value) - after) == 0)
 
 
+@cache
 def _two_keys(d: float, scale: float) -> float:
-    """Return E max p of two keys exactly: the gap is normal given the query's length, which is chi.
+    """Return E max p of two keys: the derived integral over the gap, averaged over the query's length."""
+    return over_lengths(_given_length(), 2, d, scale).value
 
-    Between whole dimensions the chi-square law of that many draws a smooth curve.
-    """
 
-    def given(deviation: float) -> float:
-        lower = quadrature.quad(
-            lambda z: float(2 * special.expit(-deviation * z) * np.exp(-z * z / 2) / np.sqrt(2 * np.pi)),
-            0,
-            12,
-        )[0]
-        return 1 - float(lower)
-
-    law = stats.chi2(d)
-    nodes, weights = np.polynomial.legendre.leggauss(48)
-    # Equal probabilities of the squared length, refined towards both ends by the nodes.
-    lengths = np.sqrt(law.ppf((nodes + 1) / 2))
-    return float(
-        sum(w / 2 * given(scale * np.sqrt(2) * length) for w, length in zip(weights, lengths, strict=True))
-    )
+@cache
+def _given_length() -> Callable[[int, float], Approximation]:
+    (integral,) = derive().routes[0].steps[0].expression.atoms(Integral)
+    return partial(_of_gap, function((x, sigma), integral.function, "numpy"))
 
 
 def _cell(keys: int, d: int, scaled: bool) -> Cell:
@@ -161,8 +145,20 @@ def _cell(keys: int, d: int, scaled: bool) -> Cell:
     return Cell(f"{'scaled' if scaled else 'raw'}-n{keys}-d{d}", settings, sampler)
 
 
-def _many(name: str, cell: Cell, bound: float, relation: Relation) -> Quantity:
-    return Quantity(name, LABEL, cell, BOUNDED, threshold(bound), relation=relation)
+def _many(d: int, *, scaled: bool) -> Quantity:
+    """Return the comparison of the largest of sixteen weights with its integral."""
+    cell, scale = _cell(KEYS, d, scaled), d**-0.5 if scaled else 1.0
+    exact = over_lengths(mean_largest_weight, KEYS, d, scale).value
+    name = f"{'scaled' if scaled else 'raw'}-many-keys-d{d}"
+    return Quantity(name, LABEL, cell, MEAN if scaled else BOUNDED, integrated(exact))
+
+
+def _bounded(bound: Any, deviation: int, near: Tolerance) -> Quantity:
+    """Return the comparison of what the largest weight leaves with the bound on it."""
+    settings = (("keys", 2), ("sigma", deviation), ("scores", "independent normal"))
+    cell = Cell(f"rows-s{deviation}", settings, NormalRows(2, 64, float(deviation), NORMAL, ("largest",)))
+    most = prediction((1 - bound).subs(sigma, deviation))
+    return Quantity(f"bound-sigma-{deviation}", REST, cell, complement(0), most, near, "≤")
 
 
 def _scaled(power: float) -> Callable[[float], float]:
@@ -170,38 +166,65 @@ def _scaled(power: float) -> Callable[[float], float]:
     return lambda d: _two_keys(d, d**power)
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # at each σ its own
-    """Measure two keys against the exact mean, and sixteen against bounds."""
-    checks = []
+def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+    """Measure two and sixteen keys against exact means, and independent scores against the bound."""
+    checks = {}
     for scaled in (False, True):
         kind, estimand = ("scaled", MEAN) if scaled else ("raw", BOUNDED)
         for d in TWO_DIMENSIONS:
-            exact = _two_keys(d, d**-0.5 if scaled else 1.0)
-            name, cell = f"{kind}-two-keys-d{d}", _cell(2, d, scaled)
-            checks.append(Quantity(name, LABEL, cell, estimand, Prediction(exact, f"{exact:.5f}")))
-    last = MANY_DIMENSIONS[-1]
-    checks += [_many(f"scaled-many-keys-d{d}", _cell(KEYS, d, True), 0.35, "≤") for d in MANY_DIMENSIONS]
-    checks.append(_many(f"raw-many-keys-d{last}", _cell(KEYS, last, False), 0.85, "≥"))
+            name, exact = f"{kind}-two-keys-d{d}", _two_keys(d, d**-0.5 if scaled else 1.0)
+            checks[name] = Quantity(name, LABEL, _cell(2, d, scaled), estimand, integrated(exact))
+    many = [_many(d, scaled=True) for d in MANY_DIMENSIONS]
+    many.append(_many(MANY_DIMENSIONS[-1], scaled=False))
+    near = capped(0.5, tolerance)
+    bounds = [_bounded(derivation.result, deviation, near) for deviation in SPREADS]
+    return Experiment((*checks.values(), *many, *bounds), _controls(checks, many, bounds[-1]))
+
+
+def _controls(two: dict[str, Quantity], many: list[Quantity], bound: Quantity) -> tuple[Control, ...]:
     top = TWO_DIMENSIONS[-1]
-    controls = (
+    raw, scaled = two[f"raw-two-keys-d{top}"], two[f"scaled-two-keys-d{top}"]
+    of_scaled, of_raw = many[-2:]
+    return (
+        sharper(bound, 0.98, 1 - mean_largest_weight(2, float(SPREADS[-1])).value),
         Control(
-            "scaled attention saturates as well in high dimension: one of 16 keys gets 85%",
-            _many("scaled-saturates", _cell(KEYS, last, True), 0.85, "≥"),
+            "scaled attention saturates as well in high dimension: one of 16 keys gets as much as unscaled",
+            replace(of_scaled, id="scaled-saturates", prediction=of_raw.prediction),
+            of_scaled.prediction.value,
         ),
         Control(
             "without scaling the weights stay as they are with it",
-            Quantity(
-                "raw-stays", LABEL, _cell(2, top, False), BOUNDED, Prediction(_two_keys(top, top**-0.5), "x")
-            ),
-            truth=_two_keys(top, 1.0),
+            replace(raw, id="raw-stays", prediction=scaled.prediction),
+            raw.prediction.value,
         ),
         Control(
             "the softmax itself prevents saturation: the largest of two weights stays below 0.9",
-            _many("softmax-prevents-it", _cell(2, top, False), 0.9, "≤"),
-            truth=_two_keys(top, 1.0),
+            replace(raw, id="softmax-prevents-it", prediction=threshold(0.9), relation="≤"),
+            raw.prediction.value,
         ),
     )
-    return Experiment(tuple(checks), controls)
+
+
+def facts(derivation: Derivation) -> tuple[Fact, ...]:
+    """Return the means of scaled attention over two keys at either end, and how sharp the bound is."""
+    rest = 1 - derivation.result
+    means = (
+        ("one-dimension", r"mean of the larger weight of two keys at $d_k = 1$", _two_keys(1, 1.0)),
+        (
+            "settles",
+            r"mean of the larger weight of two keys at $\sigma = 1$",
+            mean_largest_weight(2, 1.0).value,
+        ),
+    )
+    reached = (
+        (
+            f"reached-sigma-{one}",
+            rf"share of the bound on $1 - \mathbb{{E}}\max_j p_j$ that is reached at $\sigma = {one}$",
+            (1 - mean_largest_weight(2, float(one)).value) / float(rest.subs(sigma, one)),
+        )
+        for one in SPREADS
+    )
+    return tuple(fact(name, what, Float(value, 6)) for name, what, value in (*means, *reached))
 
 
 def figures(_: Derivation, findings: Findings) -> tuple[Figure, ...]:
@@ -252,5 +275,6 @@ CLAIM = Claim(
     references=(),
     derive=derive,
     experiment=experiment,
+    facts=facts,
     figures=figures,
 )

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 from scipy import integrate as quadrature
-from sympy import Integral, S, Symbol, diff, exp, oo, pi, simplify, sqrt
+from sympy import Float, Integral, S, Symbol, diff, exp, oo, pi, simplify, sqrt
 
 from verify.claim import Claim, Findings
-from verify.designs import fact, prediction
+from verify.designs import capped, fact, integrated, prediction, sharper
 from verify.evidence import Assumption, Axis, Fact, Figure, Layer
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.estimands import component
-from verify.montecarlo.experiment import Control, Experiment, Prediction, Quantity
+from verify.montecarlo.experiment import Control, Experiment, Quantity
 from verify.montecarlo.rows import NormalRows
 from verify.symbolic.derivation import By, Definition, Derivation, Identity, Route, Step
 from verify.symbolic.expectation import E
@@ -126,9 +127,10 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure E p(1-p) against the integral, and against its bound."""
     exact = {one: _exact(derivation, one) for one in DEVIATIONS}
     values = [
-        Quantity(f"product-sigma-{one}", LABEL, _cell(one), MEAN, Prediction(exact[one], f"{exact[one]:.6f}"))
+        Quantity(f"product-sigma-{one}", LABEL, _cell(one), MEAN, integrated(exact[one]))
         for one in DEVIATIONS
     ]
+    near = capped(1.0, tolerance)
     bounds = [
         Quantity(
             f"bound-sigma-{one}",
@@ -136,31 +138,29 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             _cell(one),
             MEAN,
             prediction(derivation.result.subs(sigma, one)),
+            near,
             relation="≤",
         )
         for one in DEVIATIONS
     ]
-    typical = float(function((x,), SLOPE)(math.sqrt(2) * 8))
+    typical = integrated(float(function((x,), SLOPE)(math.sqrt(2) * 8)))
+    value = dict(zip(DEVIATIONS, values, strict=True))
+    last = DEVIATIONS[-1]
     controls = (
+        sharper(bounds[-1], 0.97, exact[last]),
         Control(
             r"the slope dies exponentially: at $\sigma = 8$ it is that of a typical gap, $\sqrt2\,\sigma$",
-            Quantity(
-                "at-a-typical-gap", LABEL, _cell(8), MEAN, Prediction(typical, f"{typical:.3g}"), relation="≤"
-            ),
+            replace(value[8], id="at-a-typical-gap", prediction=typical, relation="≤"),
             truth=exact[8],
         ),
         Control(
             r"it does not depend on the spread: at $\sigma = 8$ as at $\sigma = 1$",
-            Quantity(
-                "spread-does-not-matter", LABEL, _cell(8), MEAN, Prediction(exact[1], f"{exact[1]:.6f}")
-            ),
+            replace(value[8], id="spread-does-not-matter", prediction=value[1].prediction),
             truth=exact[8],
         ),
         Control(
-            "the value at $\\sigma = 1$ is larger by twice the tolerance",
-            Quantity(
-                "biased-prediction", LABEL, _cell(1), MEAN, Prediction(exact[1] * (1 + 2 * tolerance), "x")
-            ),
+            r"the bound is the value: at $\sigma = 1$, too",
+            replace(value[1], id="bound-as-value", prediction=bounds[0].prediction),
             truth=exact[1],
         ),
     )
@@ -168,13 +168,20 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
 
 def facts(derivation: Derivation) -> tuple[Fact, ...]:
-    """Return the bound at one standard deviation."""
-    return (
+    """Return the bound at one standard deviation, and which share of it is reached where."""
+    bound = function((sigma,), derivation.result)
+    reached = (
         fact(
-            "bound-at-one",
-            r"bound on $\mathbb{E}[p(1-p)]$ at $\sigma = 1$",
-            derivation.result.subs(sigma, S.One),
-        ),
+            f"reached-sigma-{one}",
+            rf"share of the bound that is reached at $\sigma = {one}$, integrated",
+            Float(_exact(derivation, one) / bound(one), 6),
+        )
+        for one in DEVIATIONS
+    )
+    at_one = derivation.result.subs(sigma, S.One)
+    return (
+        fact("bound-at-one", r"bound on $\mathbb{E}[p(1-p)]$ at $\sigma = 1$", at_one),
+        *reached,
     )
 
 
