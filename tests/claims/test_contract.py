@@ -58,10 +58,7 @@ NO_DRAWS = {
 MEASURED_ONLY: set[str] = set()
 """Claims that rest on measurement alone, and say so."""
 NOT_YET_COVERED = {
-    "effective-keys",
     "gradient-through-layers",
-    "jacobian-saturation",
-    "softmax-saturation",
     "training-stability",
 }
 """Claims with a check that no control goes through the same code as; to be emptied."""

@@ -12,6 +12,7 @@ from verify.montecarlo.rows import row_statistics
 
 if TYPE_CHECKING:
     from verify.montecarlo.components import Array
+    from verify.montecarlo.experiment import Settings
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,17 @@ class BothScales:
     keys: int
 
     order = 3
+
+    @property
+    def settings(self) -> Settings:
+        """What is drawn, as a cell records it."""
+        return (
+            ("n", self.keys),
+            ("d_k", self.d),
+            ("components", NORMAL.name),
+            ("scale", r"1 and $1/\sqrt{d_k}$"),
+            ("block", f"{self.queries} queries, {self.keys} keys"),
+        )
 
     @property
     def coordinates(self) -> int:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from verify.montecarlo.components import Array, ComponentLaw
+    from verify.montecarlo.experiment import Settings
 
 Statistic = Literal["largest", "squares", "entropy", "sharp", "jacobian", "product"]
 """Of one row: max p; Σp²; entropy in nats; 1 if that is more than half a nat below ln n, else 0; squared
@@ -74,6 +75,17 @@ class AttentionRows:
     order = 3
 
     @property
+    def settings(self) -> Settings:
+        """What is drawn, as a cell records it."""
+        return (
+            ("n", self.keys),
+            ("d_k", self.d),
+            ("query", self.query.name),
+            ("key", self.key.name),
+            ("scale", self.scale),
+        )
+
+    @property
     def coordinates(self) -> int:
         """Random components drawn for one block."""
         return (self.queries + self.keys) * self.d
@@ -113,6 +125,15 @@ class NormalRows:
     order = 3
 
     @property
+    def settings(self) -> Settings:
+        """What is drawn, as a cell records it."""
+        return (
+            ("n", self.keys),
+            ("sigma", self.deviation),
+            ("scores", f"independent {self.law.name}"),
+        )
+
+    @property
     def coordinates(self) -> int:
         """Random components drawn for one block."""
         return self.rows * self.keys
@@ -150,6 +171,17 @@ class CausalRows:
     positions: tuple[int, ...]
 
     order = 3
+
+    @property
+    def settings(self) -> Settings:
+        """What is drawn, as a cell records it."""
+        return (
+            ("d_k", self.d),
+            ("components", self.law.name),
+            ("tokens", self.length),
+            ("mask", "causal"),
+            ("scale", self.scale),
+        )
 
     @property
     def coordinates(self) -> int:

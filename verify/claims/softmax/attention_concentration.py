@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
-import numpy as np
 from sympy import Float, Rational, S, Sum, log, sqrt
 
 from verify.claim import Claim, Findings
 from verify.conditions import INDEPENDENT, NORMAL_COMPONENTS
-from verify.designs import capped, fact, integrated, prediction, sharper, threshold
+from verify.designs import capped, cell_of, fact, integrated, prediction, scaled, sharper, threshold
 from verify.evidence import Axis, Fact, Figure, Layer, Reference
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.estimands import complement, component
 from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Quantity, Tolerance
 from verify.montecarlo.rows import AttentionRows, NormalRows
+from verify.pictures import curve, measured
 from verify.symbolic.derivation import Derivation, Route, Step
 from verify.symbolic.expectation import E
 from verify.symbolic.extremes import LARGEST
 from verify.symbolic.row_integrals import mean_largest, mean_squares, over_lengths
 from verify.symbolic.row_means import KEYS, RowMeans
+from verify.symbolic.scores import d
 from verify.symbolic.softmax import i, largest, n, p, s, sigma
 
 ROWS = ((16, 4), (16, 16), (1024, 8))
@@ -69,27 +71,16 @@ def derive() -> Derivation:
 
 
 def _rows(keys: int, deviation: int) -> Cell:
-    settings = (("n", keys), ("sigma", deviation), ("scores", "independent normal"))
     sampler = NormalRows(keys, 16, float(deviation), NORMAL, ("squares",))
-    return Cell(f"rows-n{keys}-s{deviation}", settings, sampler)
+    return cell_of(f"rows-n{keys}-s{deviation}", sampler)
 
 
-def _attention(keys: int, d: int, *, scaled: bool = False) -> Quantity:
+def _attention(keys: int, d_k: int, scale: Any = S.One) -> Quantity:
     """Return the comparison of attention's concentration with its integral."""
-    name, scale = ("scaled", d**-0.5) if scaled else ("raw", 1.0)
-    settings = (
-        ("n", keys),
-        ("d_k", d),
-        ("components", NORMAL.name),
-        ("scale", r"$1/\sqrt{d_k}$" if scaled else "1"),
-    )
-    cell = Cell(
-        f"{name}-n{keys}-d{d}",
-        settings,
-        AttentionRows(d, max(8, d // 2), keys, NORMAL, NORMAL, scale, ("squares",)),
-    )
-    exact = integrated(over_lengths(mean_squares, keys, d, scale).value)
-    return Quantity(f"{name}-n{keys}-d{d}", LABEL, cell, MEAN, exact, TWO)
+    name, factor = f"{'raw' if scale == 1 else 'scaled'}-n{keys}-d{d_k}", scaled(scale, d_k)
+    sampler = AttentionRows(d_k, max(8, d_k // 2), keys, NORMAL, NORMAL, factor, ("squares",))
+    exact = integrated(over_lengths(mean_squares, keys, d_k, factor).value)
+    return Quantity(name, LABEL, cell_of(name, sampler, scale=scale), MEAN, exact, TWO)
 
 
 def _largest(keys: int) -> float:
@@ -131,11 +122,11 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     tight = replace(
         bounds[16, 16], id="by-the-largest-n16-s16", prediction=integrated(float(of_largest)), tolerance=near
     )
-    raw = [_attention(keys, d) for keys, dimensions in RAW.items() for d in dimensions]
-    scaled = [_attention(keys, 64, scaled=True) for keys in RAW]
+    raw = [_attention(keys, one) for keys, dimensions in RAW.items() for one in dimensions]
+    even = [_attention(keys, 64, 1 / sqrt(d)) for keys in RAW]
     exact = _of_largest("largest-n1000000", S(2))
-    checks: tuple[Comparison, ...] = (*bounds.values(), tight, exact, *raw, *scaled)
-    return Experiment(checks, _controls(tight, bounds[1024, 8], {one.id: one for one in (*raw, *scaled)}))
+    checks: tuple[Comparison, ...] = (*bounds.values(), tight, exact, *raw, *even)
+    return Experiment(checks, _controls(tight, bounds[1024, 8], {one.id: one for one in (*raw, *even)}))
 
 
 def _controls(tight: Quantity, loose: Quantity, attention: dict[str, Quantity]) -> tuple[Control, ...]:
@@ -187,21 +178,14 @@ def figures(_: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw the concentration of raw attention over the dimension, with 2 ln n of each length."""
     layers = []
     for keys, dimensions in RAW.items():
-        at = tuple(float(x) for x in np.geomspace(dimensions[0], dimensions[-1], 17))
-        exact = tuple(over_lengths(mean_squares, keys, x, 1.0).value for x in at)
-        checks = [findings.checks[f"raw-n{keys}-d{d}"] for d in dimensions]
-        freezing = 2 * math.log(keys)
+        span, freezing = (float(dimensions[0]), float(dimensions[-1])), 2 * math.log(keys)
+
+        def exact(x: float, keys: int = keys) -> float:
+            return over_lengths(mean_squares, keys, x, 1.0).value
+
         layers += [
-            Layer(kind="line", role="truth", label="exact" if keys == 16 else "", x=at, y=exact),
-            Layer(
-                kind="points",
-                role="measured",
-                label=f"$n = {keys}$",
-                x=tuple(map(float, dimensions)),
-                y=tuple(check.estimate for check in checks),
-                lo=tuple(check.interval[0] for check in checks),
-                hi=tuple(check.interval[1] for check in checks),
-            ),
+            curve("exact" if keys == 16 else "", "truth", exact, span, 17),
+            measured((findings.checks[f"raw-n{keys}-d{one}"] for one in dimensions), f"$n = {keys}$"),
             Layer(
                 kind="line",
                 role="other",

@@ -6,25 +6,28 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from sympy import Float, Rational, S, Sum, exp, log
+from sympy import Float, Rational, S, Sum, exp, log, sqrt
 
 from verify.claim import Claim, Findings
 from verify.conditions import INDEPENDENT, NORMAL_COMPONENTS
-from verify.designs import capped, fact, integrated, prediction, sharper, threshold
-from verify.evidence import Axis, Fact, Figure, Layer, Reference
+from verify.designs import capped, cell_of, fact, integrated, prediction, scaled, sharper, threshold
+from verify.evidence import Axis, Fact, Figure, Reference
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.estimands import Smooth, component
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
 from verify.montecarlo.rows import AttentionRows, NormalRows
+from verify.pictures import curve, measured
 from verify.symbolic.derivation import Derivation, Route, Step
 from verify.symbolic.expectation import E
 from verify.symbolic.row_integrals import mean_entropy, mean_squares, over_lengths
 from verify.symbolic.row_means import KEYS, RowMeans
+from verify.symbolic.scores import d
 from verify.symbolic.softmax import i, n, p, s, sigma
 
 GRID = ((4, 4), (4, 64), (64, 4), (64, 64), (64, 256), (512, 64))
 """Numbers of keys and dimensions."""
+SCALE = 1 / sqrt(d)
 MANY, TIGHT, WIDE = 512, 1.0, 2.0
 """A number of keys, and standard deviations of their scores, where the bounds are tight."""
 BELOW = ((64, 4, Rational(1, 3)), (512, 64, Rational(2, 5)))
@@ -69,21 +72,15 @@ def derive() -> Derivation:
     return Derivation(E(ENTROPY), route.end, (route,), relation="≥")
 
 
-def _attention(keys: int, d: int, *, scaled: bool = True) -> Cell:
-    settings = (
-        ("n", keys),
-        ("d_k", d),
-        ("components", NORMAL.name),
-        ("scale", r"$1/\sqrt{d_k}$" if scaled else "1"),
-    )
-    sampler = AttentionRows(d, 16, keys, NORMAL, NORMAL, d**-0.5 if scaled else 1.0, ("entropy", "sharp"))
-    return Cell(f"{'scaled' if scaled else 'raw'}-n{keys}-d{d}", settings, sampler)
+def _attention(keys: int, d_k: int, scale: Any = SCALE) -> Cell:
+    law = (NORMAL, NORMAL, scaled(scale, d_k))
+    sampler = AttentionRows(d_k, 16, keys, *law, ("entropy", "sharp"))
+    return cell_of(f"{'raw' if scale == 1 else 'scaled'}-n{keys}-d{d_k}", sampler, scale=scale)
 
 
 def _rows(deviation: float) -> Cell:
-    settings = (("n", MANY), ("sigma", deviation), ("scores", "independent normal"))
     sampler = NormalRows(MANY, 4, deviation, NORMAL, ("entropy", "squares"))
-    return Cell(f"rows-n{MANY}-s{deviation:g}", settings, sampler)
+    return cell_of(f"rows-n{MANY}-s{deviation:g}", sampler)
 
 
 def _lost(keys: int) -> Smooth:
@@ -96,9 +93,9 @@ def _share_of_first(keys: int, deviation: float) -> Smooth:
     return Smooth(lambda mean: (math.log(keys) - mean[0]) / (half * (1 - mean[1])), positive=True)
 
 
-def _exact_loss(keys: int, d: int, scale: float) -> float:
+def _exact_loss(keys: int, d_k: int, scale: float) -> float:
     """Return the mean loss of attention, integrated over the scores and the query's length."""
-    return math.log(keys) - over_lengths(mean_entropy, keys, d, scale).value
+    return math.log(keys) - over_lengths(mean_entropy, keys, d_k, scale).value
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
@@ -106,27 +103,34 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     bound, near = log(n) - derivation.result, capped(0.25, tolerance)
     few, half = capped(1.0, tolerance), prediction(bound.subs(sigma, 1))
     attention = {at: (_attention(*at), _lost(at[0])) for at in GRID}
-    bounds = [Quantity(f"loss-n{keys}-d{d}", LABEL, *attention[keys, d], half, near, "≤") for keys, d in GRID]
+    bounds = [
+        Quantity(f"loss-n{keys}-d{d_k}", LABEL, *attention[keys, d_k], half, near, "≤") for keys, d_k in GRID
+    ]
     wide = prediction(bound.subs(sigma, WIDE))
     spread = Quantity("loss-of-spread-rows", LABEL, _rows(WIDE), _lost(MANY), wide, near, "≤")
     of_first = _share_of_first(MANY, TIGHT)
     first = Quantity("first-bound", FIRST, _rows(TIGHT), of_first, prediction(S.One), near, "≤")
     values = [
-        Quantity(f"value-n{keys}-d{d}", LABEL, *attention[keys, d], integrated(_exact_loss(keys, d, d**-0.5)))
-        for keys, d in GRID
-        if d <= 64
+        Quantity(
+            f"value-n{keys}-d{d_k}",
+            LABEL,
+            *attention[keys, d_k],
+            integrated(_exact_loss(keys, d_k, d_k**-0.5)),
+        )
+        for keys, d_k in GRID
+        if d_k <= 64
     ]
     shares = [
         Quantity(
-            f"rows-below-n{keys}-d{d}",
+            f"rows-below-n{keys}-d{d_k}",
             SHARE,
-            _attention(keys, d),
+            _attention(keys, d_k),
             component(1),
             threshold(least),
             few,
             "≥",
         )
-        for keys, d, least in BELOW
+        for keys, d_k, least in BELOW
     ]
     controls = _controls(bounds[-1], first, spread, values[-1], shares[0])
     return Experiment((*bounds, first, spread, *values, *shares), controls)
@@ -137,9 +141,7 @@ def _controls(
 ) -> tuple[Control, ...]:
     exact, at_wide = value.prediction.value, math.log(MANY) - mean_entropy(MANY, WIDE).value
     lost, squares = math.log(MANY) - mean_entropy(MANY, TIGHT).value, mean_squares(MANY, TIGHT).value
-    raw = replace(
-        bound, id="unscaled-loses-as-little", cell=_attention(64, 64, scaled=False), estimand=_lost(64)
-    )
+    raw = replace(bound, id="unscaled-loses-as-little", cell=_attention(64, 64, S.One), estimand=_lost(64))
     return (
         sharper(bound, 0.98, exact),
         sharper(first, 0.98, lost / (TIGHT**2 / 2 * (1 - squares))),
@@ -186,21 +188,10 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
 
 def figures(_: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw the losses over the number of keys, below the bound."""
-    measured = [(keys, findings.checks[f"loss-n{keys}-d{d}"]) for keys, d in GRID if d in (4, 64)]
-    few = sorted((keys, check) for keys, check in measured if check.cell["d_k"] == 64)
-    low = sorted((keys, check) for keys, check in measured if check.cell["d_k"] == 4)
-
-    def layer(points: list[Any], label: str) -> Layer:
-        return Layer(
-            kind="points",
-            role="measured",
-            label=label,
-            x=tuple(float(keys) for keys, _ in points),
-            y=tuple(check.estimate for _, check in points),
-            lo=tuple(check.interval[0] for _, check in points),
-            hi=tuple(check.interval[1] for _, check in points),
-        )
-
+    losses = [findings.checks[f"loss-n{keys}-d{d_k}"] for keys, d_k in GRID]
+    layers = [
+        measured((one for one in losses if one.cell["d_k"] == d_k), f"$d_k = {d_k}$", "n") for d_k in (64, 4)
+    ]
     bound = findings.checks["loss-n64-d64"].prediction
     return (
         Figure(
@@ -210,11 +201,7 @@ def figures(_: Derivation, findings: Findings) -> tuple[Figure, ...]:
             "dimensions: it rises with the number of keys and stays below the bound of one half.",
             x=Axis(label="number of keys $n$", scale="log"),
             y=Axis(label="mean entropy lost, in nats"),
-            layers=(
-                Layer(kind="line", role="truth", label="bound: ½", x=(4.0, 512.0), y=(bound, bound)),
-                layer(few, "$d_k = 64$"),
-                layer(low, "$d_k = 4$"),
-            ),
+            layers=(curve("bound: ½", "truth", lambda _: bound, (4.0, 512.0), 2), *layers),
         ),
     )
 

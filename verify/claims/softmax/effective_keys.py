@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import cache
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,20 +25,22 @@ from sympy import (
     pi,
     simplify,
     sqrt,
+    symbols,
 )
 
 from verify.claim import Claim, Findings
-from verify.designs import prediction
-from verify.evidence import Assumption, Axis, Figure, Layer
-from verify.montecarlo.blocks import Cell
+from verify.designs import cell_of, integrated, prediction
+from verify.evidence import Assumption, Axis, Figure
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.estimands import component
-from verify.montecarlo.experiment import Allowance, Control, Exact, Experiment, Prediction, Quantity
+from verify.montecarlo.experiment import Allowance, Control, Exact, Experiment, Quantity
 from verify.montecarlo.rows import NormalRows
+from verify.pictures import curve, measured
 from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.expectation import E
 from verify.symbolic.integrals import runs_over
 from verify.symbolic.predict import function
+from verify.symbolic.row_integrals import mean_squares
 from verify.symbolic.softmax import Quadrature, i, n, p, sigma
 
 KEYS = (4, 16, 64)
@@ -54,6 +56,19 @@ psi = Function("psi")
 """ψ(t) = E exp(-t·exp(s)), the Laplace transform of one exponential."""
 
 
+def times_squares(keys: int) -> float:
+    """Return n·E Σp² for ``keys`` keys with scores of deviation 1, integrated."""
+    return keys * mean_squares(keys, 1.0).value
+
+
+def _for_many(of_n: Any) -> Any:
+    """Return the limit for ever more keys, unevaluated."""
+    return Limit(of_n, n, oo)
+
+
+_LAPLACE = n**2 * Integral(t * psi(t).diff(t, 2) * psi(t) ** (n - 1), (t, 0, oo))
+
+
 def _one_exponential(points: Any, deviation: float, power: int) -> Any:
     """Return E exp(power·s - t·exp(s)) at the ``points`` t by the trapezoid rule over normal s."""
     grid = np.arange(-9, 9.01, 0.1)
@@ -63,49 +78,46 @@ def _one_exponential(points: Any, deviation: float, power: int) -> Any:
     return (np.exp(-np.multiply.outer(points, raised)) * raised**power) @ density
 
 
-@cache
-def times_squares(keys: int, deviation: float = 1.0) -> float:
-    """Return n·E Σp² exactly for ``keys`` keys: n²·∫ t·E[e^{2s - t·e^s}]·ψ(t)^(n-1) dt, numerically."""
+def _by_laplace(expression: Any, keys: int, deviation: float) -> float:
+    """Return an expression's integral over t, with ψ and its second derivative integrated over one score."""
+    (integral,) = expression.atoms(Integral)
+    value, bend = symbols("value bend")
+    plain = integral.function.subs(psi(t).diff(t, 2), bend).subs(psi(t), value).subs(n, keys)
     log_t = np.arange(-30.0, 12.0, _FINE)
     points = np.exp(log_t)
-    integrand = (
-        points**2
-        * _one_exponential(points, deviation, 2)
-        * _one_exponential(points, deviation, 0) ** (keys - 1)
-    )
-    return float(keys**2 * np.sum(integrand) * _FINE)
-
-
-def _for_many(of_n: Any) -> Any:
-    """Return the limit for ever more keys, unevaluated."""
-    return Limit(of_n, n, oo)
+    parts = (points, *(_one_exponential(points, deviation, power) for power in (0, 2)))
+    total = float(np.sum(points * function((t, value, bend), plain, "numpy")(*parts)) * _FINE)
+    return float((expression / integral).subs(n, keys)) * total
 
 
 def _laplace(before: Any, after: Any) -> bool:
     """For two and three keys the integral agrees with averaging over all scores directly."""
-    if not after.has(Integral):
-        return False
-    scale = after / _for_many(_LAPLACE)
-    for keys in (2, 3):
-        for deviation in (0.5, 1.0, 2.0):
-            direct = Quadrature.value(before.args[0], keys, deviation)
-            if abs(direct - float(scale) * times_squares(keys, deviation)) > 1e-8 * max(1.0, direct):
-                return False
-    return True
-
-
-_LAPLACE = n**2 * Integral(t * psi(t).diff(t, 2) * psi(t) ** (n - 1), (t, 0, oo))
+    one, other = before.args[0], after.args[0]
+    return (
+        before == _for_many(one)
+        and after == _for_many(other)
+        and runs_over(other, (t, 0, oo))
+        and all(
+            abs(Quadrature.value(one, keys, deviation) - _by_laplace(other, keys, deviation)) < 1e-8
+            for keys in (2, 3)
+            for deviation in (0.5, 1.0, 2.0)
+        )
+    )
 
 
 def _large_numbers(before: Any, after: Any) -> bool:
     """At a million keys the integral has reached the ratio of moments within a thousandth."""
-    del before
 
     def value(integrand: Any, _: Any) -> Any:
         return Float(quadrature.quad(function((z,), integrand), -12, 12, epsabs=1e-12)[0])
 
-    return all(
-        abs(times_squares(MANY, deviation) / float(after.subs(sigma, deviation).replace(Integral, value)) - 1)
+    return before == _for_many(_LAPLACE) and all(
+        abs(
+            MANY
+            * mean_squares(MANY, deviation).value
+            / float(after.subs(sigma, deviation).replace(Integral, value))
+            - 1
+        )
         < 1e-3
         for deviation in (0.5, 1.0)
     )
@@ -158,49 +170,54 @@ def derive() -> Derivation:
     return Derivation(subject, route.end, (route,))
 
 
-def _rows(keys: int, name: str, expected: Prediction) -> Quantity:
-    cell = Cell(
-        f"rows-n{keys}",
-        (("n", keys), ("sigma", 1), ("scores", "independent normal")),
-        NormalRows(keys, 4096 // keys, 1.0, NORMAL, ("squares",)),
+def _rows(keys: int) -> Quantity:
+    cell = cell_of(f"rows-n{keys}", NormalRows(keys, 4096 // keys, 1.0, NORMAL, ("squares",)))
+    mean = component(0, factor=float(keys), positive=True)
+    return Quantity(f"squares-n{keys}", LABEL, cell, mean, integrated(times_squares(keys)))
+
+
+def _limit(name: str, derivation: Derivation, keys: int) -> Exact:
+    """Return the comparison of the integral for so many keys with the limit for ever more."""
+    return Exact(
+        name,
+        f"{LABEL}, from the exact integral",
+        (("n", keys), ("sigma", 1)),
+        prediction(derivation.result.subs(sigma, 1)),
+        times_squares(keys),
+        allowance=Allowance(1e-4, "the distance from the limit of infinitely many keys"),
+        code=times_squares,
     )
-    return Quantity(name, LABEL, cell, component(0, factor=float(keys), positive=True), expected)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # relative to each value
-    """Measure n·E Σp² for several numbers of keys, and in real attention of 64 dimensions."""
-    exact = {keys: Prediction(times_squares(keys), f"{times_squares(keys):.5f}") for keys in KEYS}
-    checks = tuple(_rows(keys, f"squares-n{keys}", exact[keys]) for keys in KEYS)
-    limit = Exact(
-        "limit",
-        f"{LABEL}, from the exact integral",
-        (("n", MANY), ("sigma", 1)),
-        prediction(derivation.result.subs(sigma, 1)),
-        times_squares(MANY),
-        allowance=Allowance(1e-3, "the distance from the limit of infinitely many keys"),
-    )
-    truth = exact[64].value
+    """Measure n·E Σp² for several numbers of keys, and compare that of very many with the limit."""
+    checks = {keys: _rows(keys) for keys in KEYS}
+    few, many = checks[KEYS[0]], checks[KEYS[-1]]
+    truth = many.prediction.value
     controls = (
         Control(
             "attention spreads over all keys: $n\\sum p_j^2$ is 1",
-            _rows(64, "over-all-keys", prediction(S.One)),
+            replace(many, id="over-all-keys", prediction=prediction(S.One)),
             truth,
         ),
-        Control("it spreads over half of them", _rows(64, "over-half", prediction(S(2))), truth),
+        Control(
+            "it spreads over half of them", replace(many, id="over-half", prediction=prediction(S(2))), truth
+        ),
         Control(
             "the limit is reached with four keys",
-            _rows(4, "limit-at-once", prediction(EULER)),
-            exact[4].value,
+            replace(few, id="limit-at-once", prediction=prediction(EULER)),
+            few.prediction.value,
+        ),
+        Control(
+            "a thousand keys are as good as infinitely many", _limit("limit-at-thousand", derivation, 1000)
         ),
     )
-    return Experiment((*checks, limit), controls)
+    return Experiment((*checks.values(), _limit("limit", derivation, MANY)), controls)
 
 
 def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw the approach to e."""
-    at = tuple(2**k for k in range(1, 13))
     limit = float(derivation.result.subs(sigma, 1))
-    checks = [findings.checks[f"squares-n{keys}"] for keys in KEYS]
     return (
         Figure(
             id="towards-e",
@@ -210,23 +227,9 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
             x=Axis(label="number of keys $n$", scale="log"),
             y=Axis(label=LABEL),
             layers=(
-                Layer(
-                    kind="line",
-                    role="truth",
-                    label="exact",
-                    x=tuple(map(float, at)),
-                    y=tuple(map(times_squares, at)),
-                ),
-                Layer(kind="line", role="other", label="$e$", x=(2.0, 4096.0), y=(limit, limit)),
-                Layer(
-                    kind="points",
-                    role="measured",
-                    label="measured",
-                    x=tuple(map(float, KEYS)),
-                    y=tuple(check.estimate for check in checks),
-                    lo=tuple(check.interval[0] for check in checks),
-                    hi=tuple(check.interval[1] for check in checks),
-                ),
+                curve("exact", "truth", lambda keys: times_squares(round(keys)), (2.0, 4096.0), 12),
+                curve("$e$", "other", lambda _: limit, (2.0, 4096.0), 2),
+                measured((findings.checks[f"squares-n{keys}"] for keys in KEYS), "measured", "n"),
             ),
         ),
     )

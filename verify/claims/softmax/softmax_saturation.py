@@ -6,11 +6,11 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from sympy import Float, Integral, Max, Symbol, exp, integrate, log, oo, pi, simplify, sqrt
+from sympy import Float, Integral, Max, S, Symbol, exp, integrate, log, oo, pi, simplify, sqrt
 
 from verify.claim import Claim, Findings
 from verify.conditions import INDEPENDENT, NORMAL_COMPONENTS
-from verify.designs import capped, fact, integrated, prediction, sharper, threshold
+from verify.designs import capped, cell_of, fact, integrated, prediction, scaled, sharper, threshold
 from verify.evidence import Assumption, Fact, Figure
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
@@ -24,6 +24,7 @@ from verify.symbolic.expectation import E
 from verify.symbolic.integrals import runs_over
 from verify.symbolic.predict import function
 from verify.symbolic.row_integrals import Approximation, legendre, mean_largest_weight, over_lengths
+from verify.symbolic.scores import d
 from verify.symbolic.softmax import p, sigma
 
 if TYPE_CHECKING:
@@ -136,65 +137,60 @@ def _given_length() -> Callable[[int, float], Approximation]:
     return partial(_of_gap, function((x, sigma), integral.function, "numpy"))
 
 
-def _cell(keys: int, d: int, scaled: bool) -> Cell:
-    name = r"$1/\sqrt{d_k}$" if scaled else "1"
-    settings = (("d_k", d), ("keys", keys), ("components", NORMAL.name), ("scale", name))
-    sampler = AttentionRows(
-        d, 1 if keys == 2 else 4, keys, NORMAL, NORMAL, d**-0.5 if scaled else 1.0, ("largest",)
-    )
-    return Cell(f"{'scaled' if scaled else 'raw'}-n{keys}-d{d}", settings, sampler)
+def _cell(keys: int, d_k: int, *, divided: bool) -> Cell:
+    scale = 1 / sqrt(d) if divided else S.One
+    queries = 1 if keys == 2 else 4
+    sampler = AttentionRows(d_k, queries, keys, NORMAL, NORMAL, scaled(scale, d_k), ("largest",))
+    return cell_of(f"{'scaled' if divided else 'raw'}-n{keys}-d{d_k}", sampler, scale=scale)
 
 
-def _many(d: int, *, scaled: bool) -> Quantity:
+def _many(d_k: int, *, divided: bool) -> Quantity:
     """Return the comparison of the largest of sixteen weights with its integral."""
-    cell, scale = _cell(KEYS, d, scaled), d**-0.5 if scaled else 1.0
-    exact = over_lengths(mean_largest_weight, KEYS, d, scale).value
-    name = f"{'scaled' if scaled else 'raw'}-many-keys-d{d}"
-    return Quantity(name, LABEL, cell, MEAN if scaled else BOUNDED, integrated(exact))
+    cell = _cell(KEYS, d_k, divided=divided)
+    exact = over_lengths(mean_largest_weight, KEYS, d_k, d_k**-0.5 if divided else 1.0).value
+    name = f"{'scaled' if divided else 'raw'}-many-keys-d{d_k}"
+    return Quantity(name, LABEL, cell, MEAN if divided else BOUNDED, integrated(exact))
+
+
+def _two(d_k: int, *, divided: bool) -> Quantity:
+    """Return the comparison of the larger of two weights with the derived mean."""
+    exact = _two_keys(d_k, d_k**-0.5 if divided else 1.0)
+    name, cell = f"{'scaled' if divided else 'raw'}-two-keys-d{d_k}", _cell(2, d_k, divided=divided)
+    return Quantity(name, LABEL, cell, MEAN if divided else BOUNDED, integrated(exact))
 
 
 def _bounded(bound: Any, deviation: int, near: Tolerance) -> Quantity:
     """Return the comparison of what the largest weight leaves with the bound on it."""
-    settings = (("keys", 2), ("sigma", deviation), ("scores", "independent normal"))
-    cell = Cell(f"rows-s{deviation}", settings, NormalRows(2, 64, float(deviation), NORMAL, ("largest",)))
+    cell = cell_of(f"rows-s{deviation}", NormalRows(2, 64, float(deviation), NORMAL, ("largest",)))
     most = prediction((1 - bound).subs(sigma, deviation))
     return Quantity(f"bound-sigma-{deviation}", REST, cell, complement(0), most, near, "≤")
 
 
-def _scaled(power: float) -> Callable[[float], float]:
-    """Return the exact mean for two keys over the dimension, at scale d^power."""
-    return lambda d: _two_keys(d, d**power)
-
-
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure two and sixteen keys against exact means, and independent scores against the bound."""
-    checks = {}
-    for scaled in (False, True):
-        kind, estimand = ("scaled", MEAN) if scaled else ("raw", BOUNDED)
-        for d in TWO_DIMENSIONS:
-            name, exact = f"{kind}-two-keys-d{d}", _two_keys(d, d**-0.5 if scaled else 1.0)
-            checks[name] = Quantity(name, LABEL, _cell(2, d, scaled), estimand, integrated(exact))
-    many = [_many(d, scaled=True) for d in MANY_DIMENSIONS]
-    many.append(_many(MANY_DIMENSIONS[-1], scaled=False))
+    raw = [_two(one, divided=False) for one in TWO_DIMENSIONS]
+    even = [_two(one, divided=True) for one in TWO_DIMENSIONS]
+    many = [_many(one, divided=True) for one in MANY_DIMENSIONS]
+    sharp = _many(MANY_DIMENSIONS[-1], divided=False)
     near = capped(0.5, tolerance)
     bounds = [_bounded(derivation.result, deviation, near) for deviation in SPREADS]
-    return Experiment((*checks.values(), *many, *bounds), _controls(checks, many, bounds[-1]))
+    controls = _controls(raw[-1], even[-1], many[-1], sharp, bounds[-1])
+    return Experiment((*raw, *even, *many, sharp, *bounds), controls)
 
 
-def _controls(two: dict[str, Quantity], many: list[Quantity], bound: Quantity) -> tuple[Control, ...]:
-    top = TWO_DIMENSIONS[-1]
-    raw, scaled = two[f"raw-two-keys-d{top}"], two[f"scaled-two-keys-d{top}"]
-    of_scaled, of_raw = many[-2:]
+def _controls(
+    raw: Quantity, even: Quantity, many: Quantity, sharp: Quantity, bound: Quantity
+) -> tuple[Control, ...]:
     return (
         sharper(bound, 0.98, 1 - mean_largest_weight(2, float(SPREADS[-1])).value),
         Control(
             "scaled attention saturates as well in high dimension: one of 16 keys gets as much as unscaled",
-            replace(of_scaled, id="scaled-saturates", prediction=of_raw.prediction),
-            of_scaled.prediction.value,
+            replace(many, id="scaled-saturates", prediction=sharp.prediction),
+            many.prediction.value,
         ),
         Control(
             "without scaling the weights stay as they are with it",
-            replace(raw, id="raw-stays", prediction=scaled.prediction),
+            replace(raw, id="raw-stays", prediction=even.prediction),
             raw.prediction.value,
         ),
         Control(
@@ -227,18 +223,19 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
     return tuple(fact(name, what, Float(value, 6)) for name, what, value in (*means, *reached))
 
 
+def _over_dimensions(power: float) -> Callable[[float], float]:
+    """Return the exact mean for two keys over the dimension, at scale d^power."""
+    return lambda dimension: _two_keys(dimension, dimension**power)
+
+
 def figures(_: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw the largest of two weights with and without scaling."""
     span = (TWO_DIMENSIONS[0], TWO_DIMENSIONS[-1])
     layers = []
-    for kind, scale, text in (("raw", 0.0, "unscaled"), ("scaled", -0.5, r"over $\sqrt{d_k}$")):
-        layers.append(curve(text, "truth", _scaled(scale), span, points=25))
-        layers.append(
-            measured(
-                (findings.checks[f"{kind}-two-keys-d{d}"] for d in TWO_DIMENSIONS),
-                "measured" if kind == "raw" else "",
-            )
-        )
+    for kind, power, text in (("raw", 0.0, "unscaled"), ("scaled", -0.5, r"over $\sqrt{d_k}$")):
+        checks = (findings.checks[f"{kind}-two-keys-d{one}"] for one in TWO_DIMENSIONS)
+        layers.append(curve(text, "truth", _over_dimensions(power), span, 25))
+        layers.append(measured(checks, "measured" if kind == "raw" else ""))
     return (
         against_dimension(
             "largest-weight",
@@ -262,10 +259,9 @@ CLAIM = Claim(
         r"scaled ones $\sigma$ settles at 1, and the mean, 0.669 at $d_k = 1$, at 0.725."
     ),
     meaning=(
-        "Winner takes all is what raw scores lead to, and the softmax does nothing against it. With 16 "
-        "keys and 256 "
-        "dimensions the largest raw weight is near 0.9 on average, the largest scaled one about a quarter. "
-        "How quickly it happens depends on the number of keys; the claim on concentration says when."
+        "Winner takes all is what raw scores lead to, and the softmax does nothing against it. With 16 keys "
+        "and 256 dimensions the largest raw weight is near 0.9 on average, the largest scaled one about a "
+        "quarter. How quickly it happens depends on the number of keys; the claim on concentration says when."
     ),
     assumptions=(
         INDEPENDENT,

@@ -10,7 +10,7 @@ from scipy import integrate as quadrature
 from sympy import Float, Integral, S, Symbol, diff, exp, oo, pi, simplify, sqrt
 
 from verify.claim import Claim, Findings
-from verify.designs import capped, fact, integrated, prediction, sharper
+from verify.designs import capped, cell_of, fact, integrated, prediction, sharper
 from verify.evidence import Assumption, Axis, Fact, Figure, Layer
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
@@ -118,9 +118,8 @@ def _exact(derivation: Derivation, deviation: float) -> float:
     return 2 * quadrature.quad(integrand, 0, reach, epsabs=1e-13, limit=200)[0]
 
 
-def _cell(deviation: float) -> Cell:
-    settings = (("keys", 2), ("sigma", deviation))
-    return Cell(f"sigma-{deviation:g}", settings, NormalRows(2, 64, float(deviation), NORMAL, ("product",)))
+def _cell(deviation: int) -> Cell:
+    return cell_of(f"sigma-{deviation}", NormalRows(2, 64, float(deviation), NORMAL, ("product",)))
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
