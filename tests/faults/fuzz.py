@@ -1,6 +1,8 @@
 """A seeded campaign of wrong inputs over all that reads: what must come is an answer or one clear line.
 
-``python -m tests.faults.fuzz --inputs 100000`` runs it and prints its table; ``--keep DIR`` keeps what fails.
+``python -m tests.faults.fuzz --inputs 100000`` runs it and prints its table; ``--keep DIR`` keeps what fails,
+a folder for each campaign. What was found once lies in ``corpus/`` in
+the same form and is tried with the tests.
 """
 
 from __future__ import annotations
@@ -18,11 +20,12 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tests.faults import mistakes
 from tests.report.records import record
 from tests.tool import ROOT, example_claim
+from verify.catalogue import load as load_claim
 from verify.citing.markers import quotes_in
 from verify.citing.values import values
 from verify.cli import main
@@ -73,8 +76,7 @@ class Fault:
     input: bytes
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(NamedTuple):
     """What the tool answered: its exit status and what it printed."""
 
     status: object
@@ -129,19 +131,19 @@ def reading(read: Callable[[], object]) -> Answer:
 
 
 @contextlib.contextmanager
-def _watched() -> Iterator[None]:
-    """Raise `Slow` after two seconds of computing, or much longer of waiting."""
+def _watched(seconds: float) -> Iterator[None]:
+    """Raise `Slow` after so many seconds of computing, or much longer of waiting."""
 
     def stop(*_: object) -> None:
         raise Slow
 
     timers = (
-        (signal.SIGVTALRM, signal.ITIMER_VIRTUAL, _SECONDS),
+        (signal.SIGVTALRM, signal.ITIMER_VIRTUAL, seconds),
         (signal.SIGALRM, signal.ITIMER_REAL, _WAITING),
     )
     before = [signal.signal(number, stop) for number, _, _ in timers]
-    for _, timer, seconds in timers:
-        signal.setitimer(timer, seconds)
+    for _, timer, limit in timers:
+        signal.setitimer(timer, limit)
     try:
         yield
     finally:
@@ -172,13 +174,13 @@ class Campaigns:
         self.sources += (ROOT / "data/sources.toml").read_text(encoding="utf-8").split("[[statement]]")[1]
         self.claim = example_claim()
         self.all: dict[str, tuple[Callable[[Random], bytes], Callable[[bytes], str]]] = {
-            "results, values exchanged and sealed again": (self.edits, self.try_edits),
-            "results, bytes": (self.result_bytes, self.try_result_bytes),
-            "statements of sources": (self.source_text, self.try_sources),
-            "claim files": (self.claim_text, self.try_claim),
+            "results": (self.edits, self.try_edits),
+            "result-bytes": (self.result_bytes, self.try_result_bytes),
+            "sources": (self.source_text, self.try_sources),
+            "claims": (self.claim_text, self.try_claim),
             "documents": (self.document, self.try_document),
             "calibration": (self.calibration_text, self.try_calibration),
-            "command lines": (self.command, self.try_command),
+            "command-lines": (self.command, self.try_command),
         }
 
     def edits(self, random: Random) -> bytes:
@@ -238,10 +240,10 @@ class Campaigns:
         return _with_mistakes(random, self.claim)
 
     def try_claim(self, content: bytes) -> str:
-        """Load it."""
+        """Load it, though in this process: starting another would take most of the time."""
         path = self.folder / "mine.py"
         path.write_bytes(content)
-        return call("list", "--claims", str(path)).wrong()
+        return reading(lambda: load_claim.__wrapped__(path)).wrong()
 
     def document(self, random: Random) -> bytes:
         """Return a document's ending, a line end, and its text."""
@@ -315,13 +317,13 @@ def _outside(path: Path, text: str) -> str:
     return outside + text[end:]
 
 
-def attempt(trial: Callable[[bytes], str], content: bytes) -> str:
+def attempt(trial: Callable[[bytes], str], content: bytes, seconds: float = _SECONDS) -> str:
     """Return what is wrong with the answer to an input, or nothing."""
     try:
-        with _watched():
+        with _watched(seconds):
             return trial(content)
     except Slow:
-        return f"more than {_SECONDS:g} s"
+        return f"more than {seconds:g} s"
     except Exception as error:  # noqa: BLE001 - whatever comes is a fault
         place = traceback.extract_tb(error.__traceback__)[-1]
         return f"{type(error).__name__}: {error} ({Path(place.filename).name}:{place.lineno})"[:300]
@@ -355,7 +357,7 @@ def table(counts: Counter[tuple[str, str]], faults: list[Fault]) -> str:
     """Return one line for each campaign, and one for each kind of fault."""
     failed = Counter(fault.campaign for fault in faults)
     lines = [
-        f"{name:<45} {counts[name, 'answered']:>7} answered {counts[name, 'refused']:>7} refused "
+        f"{name:<14} {counts[name, 'answered']:>7} answered {counts[name, 'refused']:>7} refused "
         f"{failed[name]:>5} faults"
         for name in dict.fromkeys(name for name, _ in counts)
     ]
@@ -373,9 +375,8 @@ def _main() -> int:
     def keep(fault: Fault) -> None:
         print(fault.number, fault.campaign, fault.what, file=sys.stderr, flush=True)
         if given.keep:
-            given.keep.mkdir(parents=True, exist_ok=True)
-            name = f"{fault.campaign.partition(',')[0].replace(' ', '-')}-{fault.number}"
-            (given.keep / name).write_bytes(fault.input)
+            (given.keep / fault.campaign).mkdir(parents=True, exist_ok=True)
+            (given.keep / fault.campaign / str(fault.number)).write_bytes(fault.input)
 
     with tempfile.TemporaryDirectory() as folder:
         counts, faults = campaign(given.inputs, given.seed, Path(folder), keep)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 
 MINUS = "−"
 GAP = "\N{NARROW NO-BREAK SPACE}"
@@ -12,6 +12,7 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _LARGEST_PLAIN = 7  # powers of ten written out before the scientific form takes over
 _SMALLEST_PLAIN = -5
+_WIDE = Context(prec=700)  # digits from the largest float to the smallest
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,18 +207,18 @@ def _times(power: int) -> str:
 
 def _at(value: Decimal, place: int, rounding: str = ROUND_HALF_EVEN) -> str:
     unit = Decimal(1).scaleb(place)
-    rounded = value.quantize(unit, rounding=rounding) if place <= 0 else _coarse(value, unit, rounding)
+    rounded = value.quantize(unit, rounding, _WIDE) if place <= 0 else _coarse(value, unit, rounding)
     return _signed(f"{rounded:f}")
 
 
 def _coarse(value: Decimal, unit: Decimal, rounding: str) -> Decimal:
-    return (value / unit).quantize(Decimal(1), rounding=rounding) * unit
+    return _WIDE.multiply((value / unit).quantize(Decimal(1), rounding, _WIDE), unit)
 
 
 def _significant(value: Decimal, digits: int) -> str:
     if value == 0:
         return "0"
-    return _trimmed(value.quantize(Decimal(1).scaleb(min(_magnitude(value) - digits + 1, 0))))
+    return _trimmed(value.quantize(Decimal(1).scaleb(min(_magnitude(value) - digits + 1, 0)), context=_WIDE))
 
 
 def _trimmed(value: Decimal) -> str:
