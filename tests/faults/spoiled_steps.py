@@ -118,13 +118,13 @@ def _survives_within(derivation: Derivation, place: Place, expression: Any, limi
     def stop(_: int, __: FrameType | None) -> None:
         raise Slow
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, limit)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, limit)
     try:
         return survives(derivation, place, expression)
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -133,7 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("claims", nargs="*")
     parser.add_argument("--sample", type=int, default=sys.maxsize, help="versions of each expression")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--limit", type=float, default=20.0, help="seconds for one version")
+    parser.add_argument("--limit", type=float, default=20.0, help="seconds of processor time for one version")
     chosen = parser.parse_args(arguments)
     total = Tally()
     for name, (_, claim) in catalogue().items():

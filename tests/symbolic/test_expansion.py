@@ -87,7 +87,7 @@ j = Idx("j")
         (Sum(q[index], (index, 1, -d)), "only single sums from 1 to d_k"),
         (Sum(q[index], (index, 1, 2 * d)), "only single sums from 1 to d_k"),
         (Sum(q[index] * j, (index, 1, d), (j, 1, d)), "only single sums from 1 to d_k"),
-        (Sum(Sum(q[index], (index, 1, d)), (index, 1, d)), "only single sums from 1 to d_k"),
+        (Sum(k[index] * Sum(q[index], (index, 1, d)), (index, 1, d)), "only single sums from 1 to d_k"),
         (Sum(q[index] * q[index + 1], (index, 1, d)), "not independent and alike"),
         (Sum(q[1] * q[index], (index, 1, d)), "not independent and alike"),
         (Sum(q[5] * k[index], (index, 1, d)), "not independent and alike"),

@@ -19,7 +19,7 @@ from verify.symbolic.jacobian_bounds import (
     one_ahead,
     t,
 )
-from verify.symbolic.softmax import n
+from verify.symbolic.softmax import n, p
 
 
 @pytest.mark.parametrize("size", [0.1, 1.0, 4.0])
@@ -63,7 +63,8 @@ def test_a_smaller_bound_is_not_accepted() -> None:
     assert not half.check.holds(BOUND, Integer(1) / 4)
     eigenvalue, *_ = one_ahead().steps
     assert not eigenvalue.check.holds(one_ahead().start, 1 / (t + n - 1))
-    # An eigenvalue for every number of keys, but the smallest.
+    # An eigenvalue for every number of keys, but the smallest; and a bound of all of them, but none itself.
     assert not eigenvalue.check.holds(S.Zero, S.Zero)
+    assert not eigenvalue.check.holds(p[1], t / (t + n - 1))
     direction, *_ = from_below()[0].steps
     assert not direction.check.holds(from_below()[0].start, S.One)

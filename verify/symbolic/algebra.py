@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Expr, Integer, S, expand, prime, simplify
+from sympy import Derivative, Expr, Float, Integer, Limit, S, expand, prime, simplify
+from sympy.concrete.expr_with_limits import ExprWithLimits
+
+_DIGITS, _SURELY = 40, Float("1e-15")
 
 
 def is_zero(expression: Any) -> bool:
@@ -17,15 +20,19 @@ def is_zero(expression: Any) -> bool:
 
 
 def differs_somewhere(expression: Any) -> bool:
-    """Return whether a rational function is not 0 with primes for its symbols.
+    """Return whether an expression is surely not 0 with primes for its symbols, exactly or to many digits.
 
-    That settles at once what takes ``simplify`` long. Nothing is said of other functions, of poles, or of
-    symbols that cannot be positive integers.
+    That settles at once what takes ``simplify`` long. Nothing is said of what is no number then, of sums,
+    integrals and limits, or of symbols that cannot be positive integers.
     """
-    if not (isinstance(expression, Expr) and expression.is_rational_function()):
+    if not isinstance(expression, Expr) or expression.has(ExprWithLimits, Derivative, Limit):
         return False
     symbols = sorted(expression.free_symbols, key=str)
     if any(one.is_positive is False or one.is_integer is False for one in symbols):
         return False
     value = expression.xreplace({one: Integer(prime(place + 5)) for place, one in enumerate(symbols)})
-    return bool(value.is_Rational and value != S.Zero)
+    if value.is_Rational:
+        return bool(value != S.Zero)
+    # Digits that cancel leave a number of low precision, which is then smaller than this.
+    number = value.evalf(_DIGITS)
+    return bool(number.is_number and number.is_finite and abs(number) > _SURELY)

@@ -1,0 +1,64 @@
+"""What is identically zero is found so, and what is not is found not to be, quickly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sympy import Function, Integral, S, Symbol, cos, exp, log, pi, sin, sqrt
+
+from verify.symbolic.algebra import differs_somewhere, is_zero
+
+x, y = Symbol("x", positive=True), Symbol("y", real=True)
+low = Symbol("z", negative=True)
+n = Symbol("n", integer=True, positive=True)
+half = Symbol("h", integer=False)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        S.Zero,
+        (x + y) ** 2 - x**2 - 2 * x * y - y**2,
+        1 / x - 1 / (x + 1) - 1 / (x * (x + 1)),
+        sin(x) ** 2 + cos(x) ** 2 - 1,
+        sqrt(x**2) - x,
+        log(x**2) - 2 * log(x),
+        exp(x + y) - exp(x) * exp(y),
+        (-1) ** (2 * n) - 1,
+        sqrt(low**2) + low,
+        sin(pi * n),
+    ],
+)
+def test_zero(expression: Any) -> None:
+    """Equal sides are never told apart by a number."""
+    assert not differs_somewhere(expression)
+    assert is_zero(expression)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        S.One,
+        x - y,
+        x**2 - x,
+        1 / x - 1 / (x + 1),
+        sqrt(2) - S(1414213562373095) / 10**15,
+        x ** (S(101) / 100) - x,
+        exp(-x) * (1 - S(10) ** -9) - exp(-x),
+        low + 1,
+        Integral(exp(-x), (x, 0, 1)),
+        half - 1,
+    ],
+)
+def test_not_zero(expression: Any) -> None:
+    """Sides that differ, however little and whatever their symbols are."""
+    assert not is_zero(expression)
+
+
+@pytest.mark.parametrize(
+    "expression", [low + 1, half - 1, Integral(x, (x, 0, 1)), Function("f")(x), (x - 11) * (x + 1), None]
+)
+def test_nothing_is_said_where_there_is_no_number(expression: Any) -> None:
+    """Symbols that are no positive integers, integrals, unknown functions, and a zero that was hit."""
+    assert not differs_somewhere(expression)
