@@ -23,12 +23,13 @@ def user_cache() -> Path | None:
 
     Users without a name have no home, and containers often a read-only one.
     """
-    folder = user_cache_path("sdpa-verify", appauthor=False)
-    if not folder.is_absolute():
-        return None
     try:
+        # Without a home, newer versions of the library raise, older ones return a path that begins with ~.
+        folder = user_cache_path("sdpa-verify", appauthor=False)
+        if not folder.is_absolute():
+            return None
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
+    except (OSError, RuntimeError):
         return None
     return folder if os.access(folder, os.W_OK | os.X_OK) else None
 

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from verify.errors import RenderError, VerifyError, unforeseen
+from verify.errors import OutputError, RenderError, VerifyError, unforeseen
 from verify.files import write_together, write_whole
 from verify.report.caches import usable_caches
 
@@ -38,7 +38,7 @@ def write_report(
     results are written all the same.
 
     Raises:
-        OutputError: the folder cannot be written; what was there before is untouched.
+        OutputError: the results cannot be written; what was there before is untouched.
     """
     phases: dict[str, float] = {}
 
@@ -56,29 +56,35 @@ def write_report(
     pages: dict[Path, bytes] = {}
     problem = None
     try:
-        with usable_caches():
-            with phase("figures"), unforeseen():
+        with unforeseen(), usable_caches():
+            with phase("figures"):
                 from verify.report.parts import draw_figures  # noqa: PLC0415 - libraries that may fail to load
 
                 figures = draw_figures(record, workers)
-            with phase("formulas"), unforeseen():
+            with phase("formulas"):
                 from verify.report.parts import Parts, draw_formulas  # noqa: PLC0415
                 from verify.report.view import view  # noqa: PLC0415
 
                 seen = view(record)
                 parts = Parts(seen, draw_formulas(seen, workers), figures)
-            with phase("html"), unforeseen():
+            with phase("html"):
                 from verify.report.html import render_html  # noqa: PLC0415
 
                 pages[out / "report.html"] = render_html(record, parts).encode()
-            with phase("pdf"), unforeseen():
+            with phase("pdf"):
                 from verify.report.pdf import render_pdf  # noqa: PLC0415
 
                 pages[out / "report.pdf"] = render_pdf(record, parts)
     except (VerifyError, OSError) as error:
-        problem = _with_leftovers(_told(error, list(phases)[-1]), out, {path.name for path in pages})
-    with phase("write"):
-        write_together(pages)
+        problem = _told(error, next(reversed(phases), "caches"))
+    try:
+        with phase("write"):
+            write_together(pages)
+    except OutputError as error:
+        problem = RenderError(f"{error}; the results are written")
+        pages.clear()
+    if problem is not None:
+        problem = _with_leftovers(problem, out, {path.name for path in pages})
     return Written((results, *pages), phases, problem)
 
 
