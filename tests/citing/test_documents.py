@@ -13,6 +13,7 @@ from verify.citing.documents import check, mend
 from verify.citing.latex import macros
 from verify.citing.values import lookup, values
 from verify.errors import CitationError, OutputError
+from verify.escapes import for_terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -279,3 +280,40 @@ def test_a_full_disk_or_a_locked_folder_is_told_with_what_helps(
     assert "--out" not in str(told_as.value)
     assert "free space or allow writing in its folder" in str(told_as.value)
     assert path.read_text(encoding="utf-8") == quoted("7")
+
+
+@pytest.mark.parametrize("after", [" per cent", "%", " thousand", " k", "‰", " million dollars"])
+@pytest.mark.parametrize("before", ["", " ", "**", "9.9", "99 %"])
+def test_what_is_written_is_right_when_it_is_read_again(
+    tmp_path: Path, run: RunRecord, before: str, after: str
+) -> None:
+    """What would be read otherwise, for the unit that follows, is left to the author and told."""
+    path = written(tmp_path, f"It is {quoted(before, KEY + ':estimate')}{after} here.")
+    documents = check([path], run)
+    mend(documents)
+    text = path.read_text(encoding="utf-8")
+    left = [problem for problem in documents[0].problems if not problem.mendable]
+    again = check([path], run)
+    assert [str(problem) for problem in again[0].problems] == [str(problem) for problem in left]
+    assert all("write " in problem.what and " by hand" in problem.what for problem in left)
+    assert mend(again) == []
+    assert path.read_text(encoding="utf-8") == text
+
+
+def test_a_value_that_would_end_its_quotation_is_left_to_the_author(tmp_path: Path, run: RunRecord) -> None:
+    """A claim's title may hold a marker: written, it would change what the document quotes."""
+    title = "It holds <!-- /verify --> indeed"
+    claim = run.claims[0].model_copy(update={"title": title})
+    changed = run.model_copy(update={"claims": (claim, *run.claims[1:])})
+    path = written(tmp_path, quoted("", f"{claim.id}:title") + quoted("9.9", f"{KEY}:estimate"))
+    before = path.read_text(encoding="utf-8")
+    documents = check([path], changed)
+    assert "cannot be mended by itself" in str(documents[0].problems[0])
+    mend(documents)
+    assert path.read_text(encoding="utf-8") == before
+
+
+def test_control_characters_of_a_document_are_shown(tmp_path: Path, run: RunRecord) -> None:
+    """A key may hold them; what is said of it is harmless in a terminal."""
+    (problem,) = told(written(tmp_path, quoted("1", "\x1b[2Jslope")), run)
+    assert "\\x1b[2Jslope" in for_terminal(problem)
