@@ -17,8 +17,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.tool import Ended
+    from verify.evidence import RunRecord
 
 SMALL = Kind(2_000_000, CitationError, "give a page", dash=True)
+
+
+def odd_files(folder: Path) -> None:
+    """Make a folder, a loop of links and a pipe without a writer."""
+    (folder / "folder").mkdir()
+    (folder / "loop").symlink_to(folder / "loop")
+    os.mkfifo(folder / "pipe")
 
 
 def test_a_file_of_the_largest_size_is_read(tmp_path: Path) -> None:
@@ -54,9 +62,7 @@ def test_text_that_is_none_is_told_by_its_line(tmp_path: Path) -> None:
 )
 def test_what_is_no_regular_file_is_refused(tmp_path: Path, name: str, reason: str) -> None:
     """Without waiting for a writer, and without reading what has no end."""
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    os.mkfifo(tmp_path / "pipe")
+    odd_files(tmp_path)
     with pytest.raises(CitationError, match=reason):
         read_bytes(tmp_path / name, SMALL)
 
@@ -90,9 +96,8 @@ def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     [
         ("values", "--results"),
         ("render",),
-        ("check-docs",),
         ("list", "--claims"),
-        ("run", "rank", "--sources"),
+        ("run", "score-variance", "--sources"),
         ("cite", "score-variance", "--results"),
         ("export", "--results"),
         ("badge", "score-variance", "--results"),
@@ -101,28 +106,33 @@ def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 )
 @pytest.mark.parametrize("name", ["loop", "pipe", "/dev/zero", "folder"])
 def test_every_input_of_every_command(
-    tool: Callable[..., Ended],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    command: tuple[str, ...],
-    name: str,
+    tool: Callable[..., Ended], tmp_path: Path, command: tuple[str, ...], name: str
 ) -> None:
     """One line and status 2."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    os.mkfifo(tmp_path / "pipe")
+    odd_files(tmp_path)
     ended = tool(*command, tmp_path / name)
     assert ended.status == 2
     assert "cannot be read" in ended.complaint
 
 
+@pytest.mark.parametrize("name", ["loop", "pipe", "/dev/zero", "folder"])
+def test_documents_of_every_kind_of_file(
+    tool: Callable[..., Ended], small: RunRecord, tmp_path: Path, name: str
+) -> None:
+    """One line and status 2, too."""
+    results = tmp_path / "results.json"
+    results.write_text(small.to_json(), encoding="utf-8")
+    odd_files(tmp_path)
+    ended = tool("check-docs", tmp_path / name, "--results", results)
+    assert ended.status == 2
+    assert "cannot be read" in ended.complaint
+
+
 def test_results_come_through_standard_input(
-    tool: Callable[..., Ended], small: object, monkeypatch: pytest.MonkeyPatch
+    tool: Callable[..., Ended], small: RunRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """``values --results -``."""
-    text: str = small.to_json()  # type: ignore[attr-defined]
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(small.to_json().encode())))
     ended = tool("values", "run:seed", "--results", "-")
     assert ended.status == 0
     assert "20170612" in ended.out

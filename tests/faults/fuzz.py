@@ -105,6 +105,8 @@ def call(*arguments: str) -> Answer:
             main(list(arguments))
         except SystemExit as ended:
             status = ended.code
+    if status in {129, 130, 143}:
+        raise KeyboardInterrupt  # It is the campaign that somebody ended.
     REFUSALS.extend([status] * (status == VerifyError.exit_status))
     return Answer(status, out.getvalue(), err.getvalue())
 
