@@ -20,10 +20,12 @@ from verify.designs import (
     exactly,
     fact,
     fits,
+    integrated,
     linear_law,
     misfit,
     prediction,
     score_cell,
+    sharper,
     variances,
     wrong_fits,
 )
@@ -289,3 +291,16 @@ def test_tolerances() -> None:
     """A tolerance is a factor times the run's, of the prediction's size or of a stated scale."""
     assert Tolerance().width(-4.0, 0.01) == pytest.approx(0.04)
     assert Tolerance(2.0, 10.0, "ten").width(-4.0, 0.01) == pytest.approx(0.2)
+
+
+def test_a_sharper_bound_keeps_all_but_its_constant() -> None:
+    """Same cell, estimand and relation, another number, and the truth that it is planned by."""
+    one = score_cell(8, NORMAL, NORMAL, 0.05)
+    check = Quantity("most", "a variance", one.cell, one.variance, integrated(10.0), relation="≤")
+    control = sharper(check, 0.75, truth=8.0)
+    wrong = control.comparison
+    assert isinstance(wrong, Quantity)
+    assert (wrong.id, wrong.prediction.value, wrong.prediction.latex) == ("most-sharper", 7.5, "7.5")
+    assert (control.what, control.truth) == ("a variance keeps to 0.75 times its bound", 8.0)
+    assert route_of(wrong) == route_of(check)
+    assert wrong.cell == check.cell

@@ -11,6 +11,7 @@ import pytest
 from tests.test_measure import ALARMS, SETTINGS, Bell, quantity
 from verify.errors import ClaimError, SettingsError
 from verify.montecarlo.blocks import Cell
+from verify.montecarlo.estimands import component
 from verify.montecarlo.experiment import Control, Experiment, Prediction, Tolerance
 from verify.sampling import Samples, cells_of, refuse_malformed
 
@@ -93,6 +94,16 @@ class TestPlan:
         goal = samples.goal(zero)
         wanted = (goal.deviations() / SETTINGS.tolerance) ** 2
         assert wanted <= samples.planned[zero.cell.id] < wanted + 2
+
+    def test_a_control_of_known_truth_is_planned_for_its_power(self) -> None:
+        """Where no block variance is derived a pilot tells it; the check's own sample may be too small."""
+        right = quantity("mean", 1.0, 1.3, component(0), tolerance=Tolerance(0.1), relation="≤")
+        near = replace(right, id="sharper", prediction=Prediction(0.97, "0.97"))
+        samples = Samples("a-claim", SETTINGS, ALARMS, map)
+        samples.plan(Experiment((right,), (Control("a little sharper", near, truth=1.0),)))
+        gap = 0.03 - near.tolerance.width(0.97, SETTINGS.tolerance)
+        wanted = (samples.goal(near).deviations() / gap) ** 2
+        assert samples.planned[right.cell.id] == pytest.approx(wanted, rel=0.2)
 
 
 def replace_tolerance(tolerance: float) -> Settings:

@@ -1,0 +1,85 @@
+"""Bounds as measured: each has a control a little sharper, and a looser bound leaves its control standing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sympy import Integral, Limit, oo
+
+from tests.faults.experiments import experiment
+from verify.claims.softmax import effective_keys, softmax_saturation
+from verify.montecarlo.experiment import Exact, Quantity, band, excess
+from verify.symbolic.softmax import n
+
+BOUNDS = {
+    "attention-entropy": 0.98,
+    "attention-concentration": 0.97,
+    "softmax-two-keys": 0.97,
+    "softmax-saturation": 0.98,
+    "causal-rows": 0.95,
+    "length-scaling": 1.18,
+    "jacobian-saturation": 0.95,
+}
+"""The constant of each claim's sharpest control, times its bound's."""
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_a_bound_that_is_a_little_sharper_is_false(name: str) -> None:
+    """By the exact value its control is wrong, and right if the bound were looser by a tenth."""
+    sharper = [one for one in experiment(name).controls if one.comparison.id.endswith("-sharper")]
+    assert sharper
+    known = [one for one in sharper if one.truth is not None]
+    checks: dict[str, Any] = {one.id: one for one in experiment(name).checks}
+    factors = []
+    for control in known:
+        wrong = control.comparison
+        assert isinstance(wrong, Quantity)
+        assert control.truth is not None
+        right = checks[wrong.id.removesuffix("-sharper")]
+        width = wrong.tolerance.width(wrong.prediction.value, 0.05)
+        within = band(wrong.prediction.value, width, wrong.relation)
+        assert excess(control.truth, within) > 0
+        factors.append(wrong.prediction.value / right.prediction.value)
+        loose = wrong.prediction.value * (1.1 if wrong.relation == "≤" else 1 / 1.1)
+        assert excess(control.truth, band(loose, width, wrong.relation)) < 0
+    assert pytest.approx(BOUNDS[name]) in factors
+
+
+def test_the_largest_of_a_million_scores_is_held_against_both_roots() -> None:
+    """√(2 ln n) bounds it, √(1.5 ln n) does not."""
+    both = experiment("attention-concentration")
+    found = [
+        one for one in (*both.checks, *(one.comparison for one in both.controls)) if isinstance(one, Exact)
+    ]
+    gaps = {one.id: one.computed / one.prediction.value for one in found}
+    assert gaps["largest-n1000000"] == pytest.approx(0.925, abs=1e-3)
+    assert gaps["largest-too-small"] > 1
+
+
+def test_the_smaller_weight_is_integrated_over_the_whole_gap() -> None:
+    """Another integrand, other ends or another subject do not follow."""
+    route = softmax_saturation.derive().routes[0]
+    step = route.steps[0]
+    assert step.check.holds(route.start, step.expression)
+    (integral,) = step.expression.atoms(Integral)
+    x = softmax_saturation.x
+    assert not step.check.holds(route.start, 1 - Integral(integral.function * 2, (x, 0, oo)))
+    assert not step.check.holds(route.start, 1 - Integral(integral.function, (x, 1, oo)))
+    assert not step.check.holds(route.start + 1, step.expression)
+
+
+def test_the_laplace_transform_counts_every_factor() -> None:
+    """n² for n, t² for t, or a power of ψ more do not follow from the mean of squares."""
+    route = effective_keys.derive().routes[0]
+    step = route.steps[0]
+    t, psi = effective_keys.t, effective_keys.psi
+    bend = psi(t).diff(t, 2)
+    assert step.check.holds(route.start, step.expression)
+    for factor, inside in (
+        (n, t * bend * psi(t) ** (n - 1)),
+        (n**2, t**2 * bend * psi(t) ** (n - 1)),
+        (n**2, t * bend * psi(t) ** n),
+    ):
+        wrong = factor * Integral(inside, (t, 0, oo))
+        assert not step.check.holds(route.start, Limit(wrong, n, oo))
