@@ -12,6 +12,7 @@ from verify.montecarlo.blocks import Cell
 from verify.montecarlo.estimands import Smooth, component, times, variance
 from verify.montecarlo.experiment import Allowance, Control, Exact, Fit, Prediction, Quantity, Tolerance
 from verify.montecarlo.fits import WeightedFit
+from verify.montecarlo.literal import distance_from_loops
 from verify.montecarlo.planning import best_side
 from verify.montecarlo.scores import ScoreMatrices
 from verify.symbolic.blocks import mean_variance, square_variance
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 EVEN = Tolerance()
 """The run's tolerance, of the prediction."""
+
+LOOPS_SCALE = 0.25
+"""The scale at which array code is compared with loops."""
 
 ROUNDING = Allowance(1e-12)
 """What array code of numbers near 1 may lose to rounding."""
@@ -132,6 +136,12 @@ def no_distance(
 def integrated(value: float) -> Prediction:
     """Return a number that was integrated numerically as a prediction."""
     return Prediction(value, f"{value:.6g}")
+
+
+def against_loops(name: str, found: float) -> Exact:
+    """Return the comparison of the array code's gradients with those of plain loops: what it ``found``."""
+    label = "largest distance of an entry of the array code's gradients from those of plain loops"
+    return no_distance(name, label, (("scale", LOOPS_SCALE),), found, distance_from_loops)
 
 
 def exactly(value: Fraction) -> Rational:

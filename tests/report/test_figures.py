@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.report.score_variance import SCORE_VARIANCE
 from verify.errors import RenderError
 from verify.evidence import Axis, Figure, Layer
+from verify.report import figures
 from verify.report.figures import draw
 from verify.report.labels import spread
 from verify.resources import folder
@@ -129,9 +130,11 @@ def test_a_long_label_breaks_between_words_only() -> None:
 def test_no_figure_of_the_catalogue_shows_latex() -> None:
     """What the reference run drew holds no backslash, dollar sign or brace among its drawn texts."""
     record = load(folder("reference") / "results.json")
-    figures = {f"{claim.id}.{figure.id}": figure for claim in record.claims for figure in claim.series}
-    assert len(figures) > 20
-    assert {name: raw for name, figure in figures.items() if (raw := _raw_latex(draw(figure, "x.")))} == {}
+    all_figures = {f"{claim.id}.{figure.id}": figure for claim in record.claims for figure in claim.series}
+    assert len(all_figures) > 20
+    assert {
+        name: raw for name, figure in all_figures.items() if (raw := _raw_latex(draw(figure, "x.")))
+    } == {}
 
 
 def _raw_latex(svg: str) -> str:
@@ -157,3 +160,15 @@ def test_labels_never_overlap(labels: list[tuple[float, float]]) -> None:
     assert all(above[0] - below[1] > 3 - 1e-6 for below, above in itertools.pairwise(spans))
     assert spans[0][0] > -1e-6
     assert spans[-1][1] < 220 + 1e-6
+
+
+def test_points_that_would_hide_one_another_stand_side_by_side() -> None:
+    """Marks at one place are drawn aside of it, and only those; the record keeps the places themselves."""
+
+    def layer(label: str, x: tuple[float, ...], y: tuple[float, ...]) -> Layer:
+        return Layer(kind="points", role="measured", label=label, x=x, y=y)
+
+    both = layer("one", (1.0, 2.0), (1.0, 3.0)), layer("two", (1.0, 2.0), (1.0, 2.0))
+    apart = layer("three", (1.0, 2.0), (4.0, 5.0))
+    assert figures._asides((*both, apart)) == [-figures._ASIDE / 2, figures._ASIDE / 2, 0.0]
+    assert figures._asides((both[0], apart)) == [0.0, 0.0]

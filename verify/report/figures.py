@@ -13,6 +13,7 @@ from matplotlib import font_manager
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.transforms import Affine2D
 
 from verify.errors import RenderError
 from verify.report import numbers
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 FAMILY = "Source Sans Pro"
 _INK = "#010203"  # stands for the surrounding text's colour until the SVG is written
 _WIDTH, _HEIGHT = 6.7, 2.7  # inches; the print's text width
+_ASIDE = 6.5  # points between the middles of marks that stand side by side
 _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "sdpa-verify",
@@ -103,8 +105,8 @@ def draw(figure: Figure, prefix: str) -> str:
         axes = canvas.add_axes((0.07, 0.165, 0.63, 0.725))
         looks = list(_looks(figure.layers))
         try:
-            for layer, look in zip(figure.layers, looks, strict=True):
-                _draw_layer(axes, layer, look)
+            for layer, look, aside in zip(figure.layers, looks, _asides(figure.layers), strict=True):
+                _draw_layer(axes, layer, look, aside)
             _dress(axes, figure)
             _make_room(canvas, axes, label_width(axes, figure.layers))
             label_layers(axes, figure.layers, looks)
@@ -135,11 +137,35 @@ def _looks(layers: tuple[Layer, ...]) -> Iterator[Look]:
         yield _LOOKS[layer.role][used[key] % len(_LOOKS[layer.role])]
 
 
-def _draw_layer(axes: Axes, layer: Layer, look: Look) -> None:
+def _asides(layers: tuple[Layer, ...]) -> list[float]:
+    """Return by how many points of the page each layer's marks are drawn aside of their places.
+
+    Only where layers have a mark in common, which would hide one another: then they stand side by side.
+    """
+    places = [set(zip(one.x, one.y, strict=True)) if one.kind == "points" else set() for one in layers]
+    crowded = [
+        number
+        for number, own in enumerate(places)
+        if any(own & other for at, other in enumerate(places) if at != number)
+    ]
+    middle = (len(crowded) - 1) / 2
+    return [
+        _ASIDE * (crowded.index(number) - middle) if number in crowded else 0.0
+        for number in range(len(layers))
+    ]
+
+
+def _draw_layer(axes: Axes, layer: Layer, look: Look, aside: float) -> None:
     if layer.kind == "points":
-        axes.plot(layer.x, layer.y, ls="", marker=look.marker, ms=5.5, color=look.colour, mew=0, zorder=4)
+        marks = axes.plot(
+            layer.x, layer.y, ls="", marker=look.marker, ms=5.5, color=look.colour, mew=0, zorder=4
+        )
         if layer.lo:
-            axes.plot(*_whiskers(layer), color=look.colour, lw=1.3, zorder=3)
+            marks += axes.plot(*_whiskers(layer), color=look.colour, lw=1.3, zorder=3)
+        if aside:
+            # Afterwards, so that the axes span the places themselves; a pixel is a point.
+            for line in marks:
+                line.set_transform(axes.transData + Affine2D().translate(aside, 0))
     elif layer.kind == "band":
         axes.fill_between(layer.x, layer.lo, layer.hi, color=look.colour, alpha=0.22, lw=0, zorder=1)
         axes.plot(layer.x, layer.y, color=look.colour, lw=1.2, ls=look.dashes, zorder=2)

@@ -6,29 +6,37 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sympy import S, limit, oo
+from sympy import S, limit, oo, sqrt
 
 from verify.claim import Claim, Findings
-from verify.designs import biased, prediction, threshold
+from verify.designs import LOOPS_SCALE, against_loops, biased, capped, prediction, threshold
 from verify.evidence import Assumption, Axis, Figure, Layer
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.estimands import Smooth, ratio
 from verify.montecarlo.experiment import Control, Experiment, Quantity
 from verify.montecarlo.layers import LayerStack, Normalisation
+from verify.montecarlo.literal import distance_from_loops, over_queries
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.predict import function
+from verify.symbolic.printing import latex
+from verify.symbolic.scores import d
 from verify.symbolic.softmax import n
 from verify.symbolic.stack import even_attention, layers
 
 if TYPE_CHECKING:
     from verify.montecarlo.components import Array
+    from verify.montecarlo.experiment import Relation
 
 TOKENS, WIDTH, LAYERS = 8, 16, 6
 D = 64
-UNSCALED, SCALED, OVER_SCALED = 0, 1, 2
-"""The scales 1, 1/√d and 1/d as the sampler numbers them."""
+SCALES = {"unscaled": S.One, "scaled": 1 / sqrt(d), "over-scaled": 1 / d}
+"""The scales in the order in which the sampler numbers them."""
 
 GROWTH = "growth of the gradient’s norm per layer (geometric mean)"
+FINE, DEEP = 0.02, 0.005
+"""Tolerances below which more is measured."""
+
+PER_LAYER = "growth of the gradient’s root mean square per layer, scores all but 0"
 MEAN_SQUARE = "growth of the gradient’s mean square through the stack, scores all but 0"
 
 
@@ -50,12 +58,20 @@ class Stack:
     weight_size: float = 1.0
 
     @property
+    def scales(self) -> list[str]:
+        """The names of its scales; larger weights are of interest at the root's scale alone."""
+        return list(SCALES) if self.weight_size == 1 else ["scaled"]
+
+    @property
+    def sampler(self) -> LayerStack:
+        """The sampler."""
+        scales = tuple(float(SCALES[name].subs(d, self.d)) for name in self.scales)
+        return LayerStack(TOKENS, WIDTH, self.d, LAYERS, scales, self.normalisation, self.weight_size)
+
+    @property
     def cell(self) -> Cell:
-        """The stack's cell."""
+        """The cell."""
         large = self.weight_size != 1
-        # Larger weights are of interest at the root's scale alone.
-        scales = (self.d**-0.5,) if large else (1.0, self.d**-0.5, 1 / self.d)
-        name = f"{self.normalisation}-d{self.d}" + "-large" * large
         weights = f"normal, of queries and keys {self.weight_size:.4g} times as large" if large else "normal"
         settings = (
             ("d_k", self.d),
@@ -63,13 +79,13 @@ class Stack:
             ("tokens", f"{TOKENS} of {WIDTH} dimensions"),
             ("normalisation", f"{self.normalisation} each layer"),
             ("weights", weights),
-            ("scale", r"$1/\sqrt{d_k}$" if large else r"1, $1/\sqrt{d_k}$ and $1/d_k$"),
+            ("scale", ", ".join(f"${latex(SCALES[name])}$" for name in self.scales)),
         )
-        return Cell(name, settings, self.sampler(scales))
+        return Cell(f"{self.normalisation}-d{self.d}" + "-large" * large, settings, self.sampler)
 
-    def sampler(self, scales: tuple[float, ...]) -> LayerStack:
-        """Return the stack's sampler."""
-        return LayerStack(TOKENS, WIDTH, self.d, LAYERS, scales, self.normalisation, self.weight_size)
+    def log_growth(self, scale: str, depth: int = LAYERS) -> int:
+        """Return the position of the logarithmic growth over so many layers at the scale of that name."""
+        return self.sampler.log_growth(self.scales.index(scale), depth)
 
 
 def growth(position: int, number: int, over: int | None = None) -> Smooth:
@@ -83,22 +99,21 @@ def growth(position: int, number: int, over: int | None = None) -> Smooth:
     return Smooth(grown, positive=True)
 
 
-def _growth_of(scale: int, stack: Stack, over: int | None = None) -> Smooth:
-    sampler = stack.sampler((1.0, 1.0, 1.0))
-    under = None if over is None else sampler.log_growth(over, LAYERS)
-    return growth(sampler.log_growth(scale, LAYERS), LAYERS, under)
+def _per_layer(result: Any) -> Any:
+    """Return even attention's derived growth of the norm per layer."""
+    return result ** (1 / (2 * layers))
 
 
 def _even(result: Any) -> tuple[Any, Any]:
-    """Return even attention's derived growth of the norm per layer: here, and in ever deeper stacks."""
-    per_layer = result ** (1 / (2 * layers))
-    return per_layer.subs({layers: LAYERS, n: TOKENS}), limit(per_layer.subs(n, TOKENS), layers, oo)
+    """Return it here, and in ever deeper stacks."""
+    per_layer = _per_layer(result).subs(n, TOKENS)
+    return per_layer.subs(layers, LAYERS), limit(per_layer, layers, oo)
 
 
 def _small_scores(result: Any, tolerance: float) -> tuple[Quantity, ...]:
     shapes = ((2, 8, 1), (2, 16, 2), (4, 16, 3))
     checks = []
-    for tokens, width, depth in shapes[: 1 if tolerance > 0.02 else 2 if tolerance > 0.005 else 3]:
+    for tokens, width, depth in shapes[: 1 if tolerance > FINE else 2 if tolerance > DEEP else 3]:
         settings = (
             ("d_k", 1),
             ("layers", depth),
@@ -109,100 +124,117 @@ def _small_scores(result: Any, tolerance: float) -> tuple[Quantity, ...]:
         )
         name = f"small-scores-n{tokens}-l{depth}"
         cell = Cell(name, settings, LayerStack(tokens, width, 1, depth, (1e-4,), "none"))
-        expected = prediction(result.subs({n: tokens, layers: depth}))
-        checks.append(Quantity(name, MEAN_SQUARE, cell, ratio(1, 0), expected))
+        in_all, each = (one.subs({n: tokens, layers: depth}) for one in (result, _per_layer(result)))
+        root = ratio(1, 0, 1 / (2 * depth))
+        checks += [
+            Quantity(name, MEAN_SQUARE, cell, ratio(1, 0), prediction(in_all)),
+            Quantity(f"{name}-per-layer", PER_LAYER, cell, root, prediction(each)),
+        ]
     return tuple(checks)
 
 
-def _bounds(stack: Stack, result: Any, suffix: str = "") -> tuple[Quantity, ...]:
-    """Return the checks that unscaled attention's gradient explodes and scaled attention's does not.
+def _rate(
+    name: str, stack: Stack, scale: str, relation: Relation, bound: Any, tolerance: float, over: str = ""
+) -> Quantity:
+    """Return the comparison of the growth at a scale, or of its quotient with that at another, with a bound.
 
-    Even attention's growth is derived, but not that full scores keep to it: here it is a yardstick.
+    Even attention's growth is derived, but not that full scores keep to it: as a bound it is a yardstick.
     """
-    here, deep = (threshold(one) for one in _even(result))
-    wanted = (
-        ("unscaled", UNSCALED, deep, "≥"),
-        ("scaled", SCALED, here, "≤"),
-        ("over-scaled", OVER_SCALED, here, "≤"),
-    )
-    return tuple(
-        Quantity(
-            f"{name}-growth{suffix}",
-            f"{GROWTH}, {name}",
-            stack.cell,
-            _growth_of(scale, stack),
-            bound,
-            relation="≥" if relation == "≥" else "≤",
-        )
-        for name, scale, bound, relation in wanted
-    )
-
-
-def _compared(stack: Stack) -> Quantity:
+    under = stack.log_growth(over) if over else None
+    label = f"{GROWTH}, {scale} over {over}" if over else f"{GROWTH}, {scale}"
+    estimand = growth(stack.log_growth(scale), LAYERS, under)
     return Quantity(
-        f"grows-more-unscaled-d{stack.d}",
-        f"{GROWTH}, unscaled over scaled",
-        stack.cell,
-        _growth_of(UNSCALED, stack, over=SCALED),
-        threshold(S.One),
-        relation="≥",
+        name, label, stack.cell, estimand, threshold(bound), capped(1.0, tolerance), relation=relation
     )
+
+
+def _full_scores(result: Any, tolerance: float) -> list[Quantity]:
+    """Return the checks at three scales in one dimension, and at scale 1 from a quarter of the width on."""
+    here, deep = _even(result)
+    wanted: list[tuple[str, int, str, Relation, Any]] = [
+        ("unscaled-growth", D, "unscaled", "≥", deep),
+        ("scaled-growth", D, "scaled", "≤", here),
+        ("scaled-growth-at-least", D, "scaled", "≥", S.One),
+        ("over-scaled-growth", D, "over-scaled", "≤", S.One),
+        ("unscaled-growth-d16-at-least", WIDTH, "unscaled", "≥", here),
+        ("unscaled-growth-d16", WIDTH, "unscaled", "≤", deep),
+    ]
+    if tolerance < FINE:
+        wanted += [
+            ("unscaled-growth-d4", 4, "unscaled", "≤", here),
+            ("unscaled-growth-d8-at-least", 8, "unscaled", "≥", here),
+            ("unscaled-growth-d8", 8, "unscaled", "≤", deep),
+            ("unscaled-growth-d32", 32, "unscaled", "≥", deep),
+        ]
+    checks = [
+        _rate(name, Stack(dimension), scale, relation, bound, tolerance)
+        for name, dimension, scale, relation, bound in wanted
+    ]
+    return checks + [
+        _rate(f"grows-more-unscaled-d{one}", Stack(one), "unscaled", "≥", S.One, tolerance, over="scaled")
+        for one in (WIDTH, D)
+    ]
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the growth per layer at three scales, and the derived law where scores hardly vary."""
     result = derivation.result
-    main = Stack(D)
-    compared = (main,) if tolerance > 0.02 else (Stack(16), main)
     small = _small_scores(result, tolerance)
-    checks = [*_bounds(main, result), *(_compared(one) for one in compared), *small]
-    if tolerance < 0.005:
-        checks += [*_bounds(Stack(D, "before"), result, "-normalised-before"), _compared(Stack(4))]
-    large = Stack(16, weight_size=8**0.5)
-    controls = (
-        Control(
-            r"scaling bounds the gradient as clipping does, whatever the weights: those of queries and keys "
-            r"$\sqrt{8}$ times as large",
-            Quantity(
-                "bounds-like-clipping",
-                f"{GROWTH}, scaled",
-                large.cell,
-                growth(large.sampler((1.0,)).log_growth(0, LAYERS), LAYERS),
-                threshold(_even(result)[0]),
-                relation="≤",
-            ),
-        ),
-        Control(
-            "without scaling the gradient vanishes on its way through the layers",
-            Quantity(
-                "vanishes-through-layers",
-                f"{GROWTH}, unscaled",
-                main.cell,
-                _growth_of(UNSCALED, main),
-                threshold(S.One),
-                relation="≤",
-            ),
+    checks = [*_full_scores(result, tolerance), *small]
+    if tolerance < DEEP:
+        before, (here, deep) = Stack(D, "before"), _even(result)
+        checks += [
+            _rate("unscaled-growth-normalised-before", before, "unscaled", "≥", deep, tolerance),
+            _rate("scaled-growth-normalised-before", before, "scaled", "≤", here, tolerance),
+        ]
+    return Experiment(
+        (*checks, against_loops("array-code", distance_from_loops(LOOPS_SCALE))),
+        _controls(result, small[0], tolerance),
+    )
+
+
+def _controls(result: Any, small: Quantity, tolerance: float) -> tuple[Control, ...]:
+    (here, deep), large = _even(result), Stack(16, weight_size=8**0.5)
+    wrong: tuple[tuple[str, Stack, str, Relation, Any, str], ...] = (
+        ("bounds-like-clipping", large, "scaled", "≤", here,
+         r"scaling bounds the gradient as clipping does, with weights $\sqrt{8}$ times as large, too"),
+        ("vanishes-through-layers", Stack(D), "unscaled", "≤", S.One,
+         "without scaling the gradient vanishes on its way through the layers"),
+        ("root-of-two-at-the-width", Stack(WIDTH), "unscaled", "≥", deep,
+         r"without scaling the norm grows by $\sqrt{2}$ a layer where $d_k$ is the width"),
+        ("doubles-at-four-widths", Stack(D), "unscaled", "≥", S(2),
+         "without scaling the norm doubles in every layer where $d_k$ is four times the width"),
+        ("over-scaled-keeps-the-norm", Stack(D), "over-scaled", "≥", (1 + here) / 2,
+         "at $1/d_k$ the norm grows half as much as by even attention"),
+    )  # fmt: skip
+    return (
+        *(
+            Control(words, _rate(name, stack, scale, relation, bound, tolerance))
+            for name, stack, scale, relation, bound, words in wrong
         ),
         Control(
             "the value path doubles the mean square in every layer, however many tokens there are",
-            Quantity("doubles-in-every-layer", MEAN_SQUARE, small[0].cell, ratio(1, 0), prediction(S(2))),
-            truth=small[0].prediction.value,
+            replace(small, id="doubles-in-every-layer", prediction=prediction(S(2))),
+            truth=small.prediction.value,
         ),
-        biased(small[0], tolerance),
+        Control(
+            "the softmax may run over the queries instead of the keys",
+            against_loops("over-queries", distance_from_loops(LOOPS_SCALE, over_queries)),
+        ),
+        biased(small, tolerance),
     )
-    return Experiment(tuple(checks), controls)
 
 
-def _path(findings: Findings, scale: int, label: str) -> Layer:
+def _path(findings: Findings, scale: str, label: str) -> Layer:
     """Return the measured growth after each layer, with intervals at the level of the checks."""
     stack = Stack(D)
-    sampler, sample = stack.sampler((1.0, 1.0, 1.0)), findings.samples[stack.cell.id]
+    sample = findings.samples[stack.cell.id]
     alpha = 1 - findings.checks["unscaled-growth"].level
     depths = range(1, LAYERS + 1)
-    points = [growth(sampler.log_growth(scale, depth), 1).measure(sample, alpha) for depth in depths]
+    points = [growth(stack.log_growth(scale, depth), 1).measure(sample, alpha) for depth in depths]
     return Layer(
         kind="points",
-        role="measured" if scale == SCALED else "other",
+        role="measured" if scale == "scaled" else "other",
         label=label,
         x=tuple(float(depth) for depth in depths),
         y=tuple(one.value for one in points),
@@ -227,15 +259,15 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
             id="growth-by-layer",
             title="Without scaling the gradient grows from layer to layer",
             alt="Growth of the gradient's norm over one to six layers on its way back, for 64-dimensional "
-            "queries and keys. Unscaled it rises by more than half in every layer; scaled by the root, or by "
-            "the dimension itself, it stays near one.",
+            "queries and keys, four times the width of the tokens. Unscaled it rises by more than half in "
+            "every layer; scaled by the root, or by the dimension itself, it stays near one.",
             x=Axis(label="layers passed on the way back"),
             y=Axis(label="norm of the gradient, in units of that at the output", scale="log"),
             layers=(
                 even,
-                _path(findings, UNSCALED, "unscaled"),
-                _path(findings, SCALED, r"over $\sqrt{d_k}$"),
-                _path(findings, OVER_SCALED, "over $d_k$"),
+                _path(findings, "unscaled", "unscaled"),
+                _path(findings, "scaled", r"over $\sqrt{d_k}$"),
+                _path(findings, "over-scaled", "over $d_k$"),
             ),
         ),
     )
@@ -244,20 +276,25 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 CLAIM = Claim(
     id="gradient-through-layers",
     order=70,
-    title="Without scaling the gradient explodes through a stack of layers at initialisation",
+    title="Without scaling the gradient grows through the layers at initialisation, faster in wider heads",
     statement=(
         "In a stack of $L$ residual attention layers over $n$ tokens whose scores hardly vary, without "
-        r"normalisation, the gradient’s mean square grows by $1 + (2^L - 1)/n$. With full scores, tokens "
-        "normalised after every layer, $n = 8$, $L = 6$ and $d_k = 64$, the norm grows by more than "
-        r"$\sqrt{2}$ a layer at scale 1, the most that even attention reaches in ever deeper stacks; at "
-        r"$1/\sqrt{d_k}$ and $1/d_k$ it grows by less than even attention’s own rate."
+        r"normalisation, the gradient’s mean square grows by $1 + (2^L - 1)/n$. With full scores, tokens of "
+        r"width 16 normalised after every layer, $n = 8$ and $L = 6$, the norm grows at scale 1 by less than "
+        r"even attention’s own rate, 1.20 a layer, for $d_k = 4$, by more for $d_k = 8$ and 16, and by more "
+        r"than $\sqrt{2}$, the most that even attention reaches in ever deeper stacks, for $d_k$ of 32 and "
+        r"64, twice and four times the width. For $d_k = 64$ it grows by less than 1.20 at $1/\sqrt{d_k}$, "
+        r"and not at all at $1/d_k$."
     ),
     meaning=(
         "The text that says gradients accumulate and explode without scaling is right for a network at its "
-        "start, where rows that are not yet decided send back undamped gradients, and each layer adds some. "
-        "Scaling prevents it there. It is not like clipping, though: clipping bounds every gradient at every "
-        "step, and scaled attention whose weights have grown behaves exactly as unscaled attention did. "
-        "Measured on small stacks of attention alone, without the other layers of a transformer."
+        "start, where rows that are not yet decided send back undamped gradients, and each layer adds some: "
+        "it grows in every layer, and by how much depends on the dimension of queries and keys against the "
+        "width of the model. Heads are mostly narrower than the model; there the growth is slower than here "
+        "at twice the width. Scaling prevents it. It is not like clipping, though: clipping bounds every "
+        "gradient at every step, and scaled attention whose weights have grown behaves exactly as unscaled "
+        "attention did. Measured on small stacks of attention alone, without the other layers of a "
+        "transformer."
     ),
     assumptions=(
         Assumption(

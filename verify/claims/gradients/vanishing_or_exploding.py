@@ -10,12 +10,22 @@ from sympy import Rational, S
 
 from verify.claim import Claim, Findings
 from verify.conditions import INDEPENDENT, NORMAL_COMPONENTS
-from verify.designs import EVEN, biased, capped, fact, no_distance, prediction, threshold
+from verify.designs import (
+    EVEN,
+    LOOPS_SCALE,
+    against_loops,
+    biased,
+    capped,
+    fact,
+    integrated,
+    prediction,
+    threshold,
+)
 from verify.evidence import Assumption, Fact, Figure, Layer
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distribution_free import Quantile
 from verify.montecarlo.estimands import Ratio, Smooth, ratio
-from verify.montecarlo.experiment import Control, Experiment, Prediction, Quantity
+from verify.montecarlo.experiment import Control, Experiment, Quantity
 from verify.montecarlo.gradients import RowGradients
 from verify.montecarlo.literal import distance_from_loops, over_queries
 from verify.pictures import against_dimension, curve, measured
@@ -31,12 +41,11 @@ from verify.symbolic.row_gradients import (
 from verify.symbolic.scores import d
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from typing import Any
 
     from verify.evidence import Check
-    from verify.montecarlo.components import Array
-    from verify.montecarlo.experiment import Exact, Relation
+    from verify.montecarlo.experiment import Relation
     from verify.symbolic.row_gradients import Path
 
 TYPICAL = r"median of $\lVert dQ\rVert$, unscaled over scaled"
@@ -137,7 +146,7 @@ def _rms(name: str, path: Path, place: Place, tolerance: float) -> Quantity:
     label, roots = RMS.format(LETTERS[path]), _roots(path, place.sampler)
     # In high dimension it hangs on rare rows.
     band = capped(10.0, tolerance) if place == HIGH else EVEN
-    return Quantity(name, label, place.cell, roots, Prediction(expected, f"{expected:.6g}"), band)
+    return Quantity(name, label, place.cell, roots, integrated(expected), band)
 
 
 def _typical(name: str, place: Place, relation: Relation, bound: Any = S.One) -> Quantity:
@@ -181,7 +190,10 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             checks += [_rms(f"rms-{path}-d{place.d}", path, place, tolerance) for path in LETTERS]
     checks += _small(derivation.result)
     few, values = places["n16-d16"], next(one for one in checks if one.id == "rms-values-d16")
-    return Experiment((*checks, _array_code("array-code")), _controls(few, checks[1], values, tolerance))
+    return Experiment(
+        (*checks, against_loops("array-code", distance_from_loops(LOOPS_SCALE))),
+        _controls(few, checks[1], values, tolerance),
+    )
 
 
 def _controls(few: Place, grows: Quantity, values: Quantity, tolerance: float) -> tuple[Control, ...]:
@@ -207,15 +219,9 @@ def _controls(few: Place, grows: Quantity, values: Quantity, tolerance: float) -
         *(Control(words, _typical(name, place, relation, bound))
           for name, place, relation, bound, words in wrong),
         Control("the softmax may run over the queries instead of the keys",
-                _array_code("over-queries", over_queries)),
+                against_loops("over-queries", distance_from_loops(LOOPS_SCALE, over_queries))),
         biased(values, tolerance),
     )  # fmt: skip
-
-
-def _array_code(name: str, softmax: Callable[[Array], Array] | None = None) -> Exact:
-    label = "largest distance of an entry of the array code's gradients from those of plain loops"
-    found = distance_from_loops(0.25, softmax)
-    return no_distance(name, label, (("scale", 0.25),), found, distance_from_loops)
 
 
 def _crossed(place: Place) -> bool:
