@@ -38,26 +38,25 @@ def others_may_run_it() -> bool:
         return False
 
 
-def _open(folder: Path) -> None:
-    """Let others into a folder that pytest has made, for its user only."""
-    for path in (folder, *folder.parents):
-        if path == Path(tempfile.gettempdir()):
-            return
-        path.chmod(0o755)
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Return a folder that others may enter, unlike those that pytest makes."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
 
 
-@pytest.fixture(scope="module")
-def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+@pytest.fixture
+def installation(folder: Path) -> Iterator[Path]:
     """Return a copy of the tool that nobody may write."""
-    folder = tmp_path_factory.mktemp("installation")
+    place = folder / "installation"
     unwritten = shutil.ignore_patterns("__pycache__")
     for name in ("verify", "templates", "data", "reports/reference"):
-        shutil.copytree(ROOT / name, folder / name, ignore=unwritten)
-    _open(folder)
-    paths = [folder, *folder.rglob("*")]
+        shutil.copytree(ROOT / name, place / name, ignore=unwritten)
+    paths = [place, *place.rglob("*")]
     for path in paths:
         path.chmod(path.stat().st_mode & ~0o222)
-    yield folder
+    yield place
     for path in paths:
         path.chmod(path.stat().st_mode | 0o200)
 
@@ -65,14 +64,13 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.mark.slow
 @pytest.mark.skipif(not others_may_run_it(), reason="takes the superuser, and an interpreter for all")
 @pytest.mark.parametrize("user", [NOBODY, NAMELESS])
-def test_a_bare_user_gets_the_whole_report(tmp_path: Path, installation: Path, user: int) -> None:
+def test_a_bare_user_gets_the_whole_report(folder: Path, installation: Path, user: int) -> None:
     """In silence: libraries that find no place for their caches say nothing, and nothing is left behind."""
-    _open(tmp_path)
-    claim, out, temporary = tmp_path / "mine.py", tmp_path / "out", tmp_path / "tmp"
+    claim, out, temporary = folder / "mine.py", folder / "out", folder / "tmp"
     claim.write_text(example_claim(), encoding="utf-8")
-    for folder in (out, temporary):
-        folder.mkdir()
-        os.chown(folder, user, user)
+    for own in (out, temporary):
+        own.mkdir()
+        os.chown(own, user, user)
     libraries = [path for path in sys.path if path and Path(path).resolve() != ROOT]
     done = by(
         user, "-m", "verify", "report", "doubled-keys", "score-mean", "--claims", claim,

@@ -102,8 +102,15 @@ def _told(error: VerifyError | OSError, phase: str) -> RenderError:
 
 def _with_leftovers(error: RenderError, out: Path, made: set[str]) -> RenderError:
     """Return the error; where an earlier run's files stay beside the new results, it says so."""
-    old = [name for name in ("report.html", "report.pdf") if name not in made and (out / name).exists()]
+    old = [name for name in ("report.html", "report.pdf") if name not in made and _is_there(out / name)]
     if not old:
         return error
     told = f"{' and '.join(old)} in {out} {'is' if len(old) == 1 else 'are'} from an earlier run"
     return RenderError(f"{error}; {told}")
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:
+        return False
