@@ -10,9 +10,9 @@ from filelock import FileLock
 
 from tests.tool import Ended, example_claim
 from verify import api
-from verify.catalogue import catalogue
-from verify.cli import main
-from verify.results import load
+from verify.cli.main import main
+from verify.engine.catalogue import catalogue
+from verify.evidence.load import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

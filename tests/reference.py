@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verify.resources import folder
-from verify.results import load
+from verify.evidence.load import load
+from verify.files.shipped import folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

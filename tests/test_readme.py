@@ -11,10 +11,10 @@ import pytest
 
 from tests.tool import ROOT, blocks, readme
 from verify.citing.documents import check
-from verify.cli import cli
-from verify.resources import folder
-from verify.results import load
-from verify.sampling import cells_of
+from verify.cli.main import cli
+from verify.engine.samples import cells_of
+from verify.evidence.load import load
+from verify.files.shipped import folder
 from verify.version import __version__
 
 if TYPE_CHECKING:

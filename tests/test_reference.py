@@ -8,11 +8,11 @@ import pytest
 
 from tests.reference import differences
 from tests.report.records import record
-from verify.catalogue import catalogue
+from verify.engine.catalogue import catalogue
+from verify.engine.runner import settings
 from verify.evidence import Verdict
-from verify.resources import folder
-from verify.results import load
-from verify.runner import settings
+from verify.evidence.load import load
+from verify.files.shipped import folder
 
 if TYPE_CHECKING:
     from verify.evidence import RunRecord

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from verify.api import list_claims, render, run
     from verify.errors import VerifyError
     from verify.evidence import RunRecord
-    from verify.results import json_schema, load
+    from verify.evidence.load import json_schema, load
 
 __all__ = ["RunRecord", "VerifyError", "__version__", "json_schema", "list_claims", "load", "render", "run"]
 
@@ -21,8 +21,8 @@ _HOME = {
     "run": "verify.api",
     "VerifyError": "verify.errors",
     "RunRecord": "verify.evidence",
-    "json_schema": "verify.results",
-    "load": "verify.results",
+    "json_schema": "verify.evidence.load",
+    "load": "verify.evidence.load",
 }
 
 

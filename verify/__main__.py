@@ -4,7 +4,7 @@ import os
 import sys
 from pathlib import Path
 
-from verify.interruption import INTERRUPTED, insisting, status_after
+from verify.cli.interrupts import INTERRUPTED, insisting, status_after
 
 
 def main() -> None:
@@ -15,7 +15,7 @@ def main() -> None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - for good
     try:
         with insisting():
-            from verify.cli import main as run  # noqa: PLC0415 - a signal may come while it is imported
+            from verify.cli.main import main as run  # noqa: PLC0415 - a signal may come while it is imported
 
             run()
     except KeyboardInterrupt:

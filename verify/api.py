@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verify import runner
-from verify.catalogue import catalogue_with, choose
+from verify.engine import runner
+from verify.engine.catalogue import catalogue_with, choose
+from verify.engine.sources import read_sources, refuse_unknown_claims
 from verify.errors import ResultsError, SettingsError
 from verify.evidence import RunRecord
-from verify.sources import read_sources, refuse_unknown_claims
-from verify.workers import Workers, using
+from verify.executors.workers import Workers, using
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from verify.catalogue import ClaimFile, Entries
-    from verify.claim import Claim
+    from verify.engine.catalogue import ClaimFile, Entries
+    from verify.engine.sources import SourceBook
     from verify.report.write import Written
-    from verify.sources import SourceBook
+    from verify.spec.claim import Claim
 
 
 def list_claims(claim_files: Sequence[Path] = ()) -> dict[str, Claim | ClaimFile]:
@@ -57,7 +57,7 @@ def run(
         seed=seed, profile=profile, tolerance=tolerance, false_alarm=false_alarm, power=power
     )
     if progress is not None and not isinstance(progress, runner.Progress):
-        raise SettingsError(f"progress {progress!r}: give a verify.runner.Progress")
+        raise SettingsError(f"progress {progress!r}: give a verify.engine.runner.Progress")
     with using(workers) as some:
         wanted, book = _looked_up(claims, claim_files, sources, some)
         return runner.run(wanted, chosen, book, requested=claims, workers=some, progress=progress)

@@ -13,11 +13,11 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from tests.benchmarks.contestants import available, pairs_needed, seconds
-from verify.designs import score_cell
 from verify.montecarlo.blocks import draw
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.estimands import MIN_BLOCKS
 from verify.montecarlo.intervals import normal_quantile
+from verify.spec.designs import score_cell
 
 DIMENSIONS = (1, 2, 8, 64, 512, 1024)
 WIDTH = 0.005

@@ -15,13 +15,13 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from verify.designs import score_cell
 from verify.evidence import Axis, Figure, Layer
+from verify.executors.threads import mapping
 from verify.montecarlo.blocks import draw
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.estimands import Goal
 from verify.report.figures import draw as draw_figure
-from verify.threads import mapping
+from verify.spec.designs import score_cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -19,9 +19,9 @@ from scipy import stats
 from threadpoolctl import threadpool_limits
 
 from tests.montecarlo.samples import groups_of
-from verify.designs import prediction, score_cell
+from verify.engine.measure import measure
+from verify.engine.verdict import MAX_LOOKS, PLACES, FalseAlarms
 from verify.evidence import Calibration, Counted, Settings, Verdict
-from verify.measure import measure
 from verify.montecarlo import groups
 from verify.montecarlo.blocks import Cell, Sample, Sums
 from verify.montecarlo.components import EXPONENTIAL, NORMAL, STANDARD_LAWS, UNIT_INTERVAL, ComponentLaw
@@ -32,8 +32,8 @@ from verify.montecarlo.groups import FALSE_CONTRADICTION, Linearised
 from verify.montecarlo.intervals import least_blocks
 from verify.montecarlo.scores import ScoreMatrices
 from verify.montecarlo.streams import stream
+from verify.spec.designs import prediction, score_cell
 from verify.symbolic.blocks import mean_variance, square_variance
-from verify.verdict import MAX_LOOKS, PLACES, FalseAlarms
 from verify.version import __version__
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.calibration.study import LEVELS, study, together
 from verify.evidence import Calibration
-from verify.resources import folder
+from verify.files.shipped import folder
 
 
 @pytest.mark.slow

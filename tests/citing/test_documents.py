@@ -274,7 +274,7 @@ def test_a_full_disk_or_a_locked_folder_is_told_with_what_helps(
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("verify.files.os.fsync", full)
+    monkeypatch.setattr("verify.files.writing.os.fsync", full)
     with pytest.raises(OutputError, match=r"page\.md: cannot be written \(No space") as told_as:
         mend(check([path], run))
     assert "--out" not in str(told_as.value)

@@ -12,7 +12,7 @@ from tests.tool import ROOT
 from verify.citing.figures import numbers_in
 from verify.citing.quotes import agrees, mended
 from verify.citing.values import Value, values
-from verify.results import load
+from verify.evidence.load import load
 
 # Without the claims, which Hypothesis would write out at every draw.
 QUOTABLE = [

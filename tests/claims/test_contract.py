@@ -13,7 +13,10 @@ import numpy as np
 import pytest
 from sympy import Contains, Eq, Expr, FiniteSet, Ne, S
 
-from verify import api, catalogue, runner
+from verify import api
+from verify.engine import catalogue, runner
+from verify.engine.samples import every_comparison
+from verify.engine.sources import read_sources
 from verify.escapes import pieces
 from verify.evidence import Proof, Verdict, digest_of
 from verify.montecarlo.experiment import Exact, Experiment, Fit, Prediction, Quantity, route_of
@@ -21,8 +24,6 @@ from verify.report.latex import spoken
 from verify.report.math import Formulas
 from verify.report.numbers import exact
 from verify.report.parts import draw_figures
-from verify.sampling import every_comparison
-from verify.sources import read_sources
 from verify.symbolic.expectation import Var
 from verify.symbolic.printing import latex
 from verify.symbolic.scores import d, score
@@ -30,9 +31,9 @@ from verify.symbolic.scores import d, score
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from verify.claim import Claim
     from verify.evidence import Check, ClaimRecord, Control, Fact, Figure, Layer, RunRecord
     from verify.montecarlo.experiment import Comparison
+    from verify.spec.claim import Claim
     from verify.symbolic.derivation import Derivation, Step
 
 CATALOGUE = catalogue.catalogue()

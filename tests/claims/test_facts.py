@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from scipy import stats
 
-from verify import catalogue
+from verify.engine import catalogue
 from verify.montecarlo.experiment import Quantity
 
 if TYPE_CHECKING:

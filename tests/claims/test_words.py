@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from scipy import special
 
-from verify import catalogue
 from verify.claims.limits.half_precision import _tail
 from verify.claims.limits.heavy_tails import _below
 from verify.claims.raw_scores.score_normal_limit import _largest_gap
 from verify.claims.raw_scores.score_spread import _normal_point, _uniform_point
 from verify.claims.raw_scores.worked_dot_products import _dot, _p_value
+from verify.engine import catalogue
 from verify.montecarlo.components import UNIT_INTERVAL
 from verify.montecarlo.scores import SharedPairs
 from verify.symbolic.law import below

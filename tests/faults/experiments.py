@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verify.catalogue import catalogue
+from verify.engine.catalogue import catalogue
 from verify.evidence import PROFILES
 
 if TYPE_CHECKING:

@@ -25,19 +25,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from tests.faults import mistakes
 from tests.report.records import record
 from tests.tool import ROOT, example_claim
-from verify.catalogue import load as load_claim
 from verify.citing.markers import quotes_in
 from verify.citing.values import values
-from verify.cli import main
-from verify.cli_citing import FORMATS
+from verify.cli.citing import FORMATS
+from verify.cli.main import main
+from verify.engine.catalogue import load as load_claim
+from verify.engine.sources import read_sources
 from verify.errors import CitationError, VerifyError
 from verify.escapes import CONTROLS
-from verify.junit import to_junit
+from verify.evidence.load import load, read_calibration
+from verify.export.junit import to_junit
+from verify.export.markdown import to_markdown
 from verify.report.html import render_html
 from verify.report.view import view
-from verify.results import load, read_calibration
-from verify.sources import read_sources
-from verify.summary import to_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

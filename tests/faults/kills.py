@@ -21,9 +21,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.tool import alive, begin, example_claim, finish
-from verify import api, cli
+from verify import api
+from verify.cli import main as command_line
 from verify.errors import VerifyError
-from verify.results import load
+from verify.evidence.load import load
 
 if TYPE_CHECKING:
     import subprocess
@@ -123,7 +124,7 @@ class Place:
                 contextlib.redirect_stdout(io.StringIO()),
                 contextlib.redirect_stderr(io.StringIO()),
             ):
-                cli.main(command)
+                command_line.main(command)
         known = {*self.old, self.document.name}
         for folder in (self.out, self.document.parent, self.temporary):
             yield from (f"{path} is left" for path in folder.iterdir() if path.name not in known)

@@ -174,10 +174,10 @@ ERRORS = {
         "return complex_step(lambda moved: self.function(moved.T), mean) / 100",
     ),
     "block-variance-over-ten": Known(
-        "verify/designs.py", "block_variance=relative(side)", "block_variance=relative(side) / 10"
+        "verify/spec/designs.py", "block_variance=relative(side)", "block_variance=relative(side) / 10"
     ),
     "mean-variance-over-a-hundred": Known(
-        "verify/designs.py", "mean_variance(d, side, *moments)", "mean_variance(d, side, *moments) / 100"
+        "verify/spec/designs.py", "mean_variance(d, side, *moments)", "mean_variance(d, side, *moments) / 100"
     ),
     "ratio-exchanged": Known(
         f"{ENGINE}/estimands.py", "(mean[over] / mean[under]) ** power", "(mean[over] * mean[under]) ** power"
@@ -188,7 +188,7 @@ ERRORS = {
     "freedom-of-a-misfit": Known(
         f"{ENGINE}/fits.py", "freedom = len(values) - design.shape[1]", "freedom = len(values)"
     ),
-    "power-always-one": Known("verify/verdict.py", "float(stats.norm.cdf(room / error))", "1.0"),
+    "power-always-one": Known("verify/engine/verdict.py", "float(stats.norm.cdf(room / error))", "1.0"),
 }
 COMMON = {
     "one-kurtosis-twice": Known(
@@ -216,16 +216,20 @@ COMMON = {
 }
 FIGURES = {
     "lower-bar-at-the-top": Known(
-        "verify/pictures.py", "lo=tuple(check.interval[0]", "lo=tuple(check.interval[1]"
+        "verify/spec/figures.py", "lo=tuple(check.interval[0]", "lo=tuple(check.interval[1]"
     ),
     "prediction-for-estimate": Known(
-        "verify/pictures.py", "y=tuple(check.estimate", "y=tuple(check.prediction"
+        "verify/spec/figures.py", "y=tuple(check.estimate", "y=tuple(check.prediction"
     ),
     "dimension-off-by-one": Known(
-        "verify/pictures.py", "x=tuple(float(check.cell[against])", "x=tuple(1 + float(check.cell[against])"
+        "verify/spec/figures.py",
+        "x=tuple(float(check.cell[against])",
+        "x=tuple(1 + float(check.cell[against])",
     ),
     "curve-one-per-cent-high": Known(
-        "verify/pictures.py", "y=tuple(float(function(float(v)))", "y=tuple(1.01 * float(function(float(v)))"
+        "verify/spec/figures.py",
+        "y=tuple(float(function(float(v)))",
+        "y=tuple(1.01 * float(function(float(v)))",
     ),
     "growth-path-of-another-scale": Known(
         f"{GRADIENTS}/gradient_through_layers.py",

@@ -44,19 +44,8 @@ PATHS = (
     "verify/claims",
     "verify/montecarlo",
     "verify/symbolic",
-    *(
-        f"verify/{name}.py"
-        for name in (
-            "conditions",
-            "designs",
-            "measure",
-            "pictures",
-            "sampling",
-            "settle",
-            "statements",
-            "verdict",
-        )
-    ),
+    "verify/spec",
+    *(f"verify/engine/{name}.py" for name in ("evaluate", "measure", "samples", "statements", "verdict")),
 )
 """Where faults are planted: all claims, and every module that a result depends on."""
 KINDS = {

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 from tests.faults.experiments import CATALOGUE, derivation
+from verify.engine.measure import _decide
+from verify.engine.runner import settings
+from verify.engine.samples import Samples, cells_of
+from verify.engine.verdict import FalseAlarms
 from verify.evidence import PROFILES, Verdict
-from verify.measure import _decide
 from verify.montecarlo import attention, layers, rows, search
 from verify.montecarlo.components import ComponentLaw
 from verify.montecarlo.experiment import Exact
-from verify.runner import settings
-from verify.sampling import Samples, cells_of
-from verify.verdict import FalseAlarms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

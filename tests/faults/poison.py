@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 from tests.report.records import record
 from tests.tool import ROOT
 from verify.evidence import Record, RunRecord
-from verify.results import read_calibration
+from verify.evidence.load import read_calibration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from tests.faults.spoiling import spoiled
-from verify.catalogue import catalogue
+from verify.engine.catalogue import catalogue
 from verify.symbolic.printing import plain
 
 if TYPE_CHECKING:

@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 
 from tests.faults.experiments import CATALOGUE, EACH, derivation, experiment
+from verify.engine.measure import Decided
+from verify.engine.samples import every_comparison
 from verify.evidence import Verdict
-from verify.measure import Decided
+from verify.evidence.load import load
+from verify.files.shipped import folder
 from verify.montecarlo.estimands import Measured
 from verify.montecarlo.experiment import Exact, band
-from verify.resources import folder
-from verify.results import load
-from verify.sampling import every_comparison
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

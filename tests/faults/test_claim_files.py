@@ -9,9 +9,9 @@ import pytest
 
 import verify
 from tests.tool import begin, finish
-from verify.catalogue import catalogue_with
+from verify.engine.catalogue import catalogue_with
 from verify.errors import ClaimError
-from verify.workers import Workers
+from verify.executors.workers import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -17,9 +17,9 @@ import pytest
 from scipy import stats
 
 from tests.faults.experiments import EACH_SIXTH, experiment
+from verify.engine.samples import every_comparison, quantities_of
 from verify.montecarlo.estimands import Ratio, Smooth, component, ratio
 from verify.montecarlo.streams import stream
-from verify.sampling import every_comparison, quantities_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -112,4 +112,4 @@ def test_claims_through_a_module_are_those_that_import_it() -> None:
     """A claim's own file concerns itself; the judge concerns all, of which a few are asked."""
     assert mutations.claims_through("verify/claims/limits/causal_rows.py") == ["causal-rows"]
     assert mutations.claims_through("verify/montecarlo/layers.py") == ["gradient-through-layers"]
-    assert len(mutations.claims_through("verify/verdict.py")) == mutations.CLAIMS_EACH
+    assert len(mutations.claims_through("verify/engine/verdict.py")) == mutations.CLAIMS_EACH

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verify.catalogue import catalogue
-from verify.resources import folder
-from verify.results import load
+from verify.engine.catalogue import catalogue
+from verify.evidence.load import load
+from verify.files.shipped import folder
 
 if TYPE_CHECKING:
     from verify.evidence import Check, RunRecord

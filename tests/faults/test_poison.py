@@ -18,15 +18,15 @@ from tests.faults.poison import POISONS, places, poisoned, sample, text_fields
 from verify.citing.badge import as_endpoint, as_svg
 from verify.citing.latex import macros
 from verify.citing.values import values
+from verify.cli.progress import verdict_line
 from verify.errors import ResultsError
 from verify.escapes import CONTROLS, for_terminal
-from verify.junit import to_junit
+from verify.evidence.load import load
+from verify.export.junit import to_junit
+from verify.export.markdown import to_markdown
 from verify.report import html
 from verify.report.citation import FORMATS, citation
 from verify.report.html import render_html
-from verify.results import load
-from verify.summary import to_markdown
-from verify.terminal import verdict_line
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,6 +18,7 @@ import pytest
 
 from tests.faults.experiments import EACH, experiment
 from tests.strategies import FALSE_ALARM
+from verify.engine.samples import cells_of, every_comparison
 from verify.montecarlo import training
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL, UNIFORM, ComponentLaw
@@ -25,7 +26,6 @@ from verify.montecarlo.intervals import normal_quantile
 from verify.montecarlo.linked import LinkedComponents, LinkedPairs, ProjectedTokens
 from verify.montecarlo.scores import ScoreMatrices
 from verify.montecarlo.streams import stream
-from verify.sampling import cells_of, every_comparison
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,7 @@ from sympy import IndexedBase, S, Sum, Symbol, symbols
 
 from tests.faults.spoiled_steps import places, spoil, survives
 from tests.faults.spoiling import spoiled
-from verify.catalogue import catalogue
+from verify.engine.catalogue import catalogue
 from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.expectation import E
 from verify.symbolic.scores import d, index, k, q

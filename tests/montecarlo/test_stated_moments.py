@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from verify.engine.samples import refuse_malformed
 from verify.errors import ClaimError
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import (
@@ -27,7 +28,6 @@ from verify.montecarlo.estimands import variance
 from verify.montecarlo.experiment import Control, Exact, Experiment, Prediction, Quantity
 from verify.montecarlo.scores import ScoreMatrices
 from verify.montecarlo.stated_moments import contradiction
-from verify.sampling import refuse_malformed
 
 if TYPE_CHECKING:
     from verify.montecarlo.components import Array

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from tests.report.score_variance import SCORE_VARIANCE
 from verify.errors import RenderError
 from verify.evidence import Axis, Figure, Layer
+from verify.evidence.load import load
+from verify.files.shipped import folder
 from verify.report import figures
 from verify.report.figures import draw
 from verify.report.labels import spread
-from verify.resources import folder
-from verify.results import load
 
 FIGURE = SCORE_VARIANCE.series[0]
 KINDS = Figure(

@@ -180,9 +180,9 @@ def test_wrong_latex_is_an_error() -> None:
 
 def test_contrast() -> None:
     """Text colours reach a contrast of 4.5 on their background, light and dark."""
-    from verify import resources  # noqa: PLC0415
+    from verify.files import shipped  # noqa: PLC0415
 
-    folder = resources.folder("templates")
+    folder = shipped.folder("templates")
     for sheet in ("common.css", "page.css"):
         block = (folder / sheet).read_text(encoding="utf-8").split(":root {", 1)[1].split("}", 1)[0]
         colours = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", block))

@@ -10,8 +10,8 @@ import pytest
 import quickjs
 from scipy import stats
 
+from verify.files.shipped import folder
 from verify.montecarlo.attention import gradients, softmax
-from verify.resources import folder
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.report.records import PAIRWISE, record
-from verify import results
 from verify.errors import OutputError, RenderError
-from verify.evidence import RunRecord
+from verify.evidence import RunRecord, load
 from verify.report import html, pdf
 from verify.report.write import write_report
 
@@ -41,7 +40,7 @@ def test_writes_three_files_and_tells_the_time(tmp_path: Path, monkeypatch: pyte
     assert [path.name for path in written.paths] == ["results.json", "report.html", "report.pdf"]
     assert heard == list(written.phases_s) == PHASES
     assert written.problem is None
-    assert results.load(tmp_path / "results.json") == made
+    assert load.load(tmp_path / "results.json") == made
 
 
 def test_without_pango_page_and_results_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,7 +88,7 @@ def test_whatever_is_raised_in_rendering_the_results_are_kept(
     """What nobody foresaw, even an exit, is told in one line, after the results were written."""
 
     def give_up(*_: object) -> None:
-        assert results.load(tmp_path / "results.json") == made
+        assert load.load(tmp_path / "results.json") == made
         raise raised("why")
 
     made = record(PAIRWISE)
@@ -100,7 +99,7 @@ def test_whatever_is_raised_in_rendering_the_results_are_kept(
     assert str(written.problem).startswith(
         f"rendering: not foreseen: {raised.__name__}: why; the results are"
     )
-    assert results.load(tmp_path / "results.json") == made
+    assert load.load(tmp_path / "results.json") == made
 
 
 def test_ctrl_c_while_rendering_is_no_problem_of_rendering(

@@ -29,8 +29,8 @@ from sympy import (
 )
 from sympy import E as EULER
 
-from verify.catalogue import catalogue
 from verify.claims.raw_scores import score_mean, score_variance
+from verify.engine.catalogue import catalogue
 from verify.symbolic.characteristic import OF_SCORE, STEPS
 from verify.symbolic.derivation import (
     By,

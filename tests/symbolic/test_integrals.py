@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sympy import Integral, S, exp, oo, sqrt, symbols
 
-from verify.catalogue import catalogue
+from verify.engine.catalogue import catalogue
 from verify.symbolic.integrals import runs_over
 from verify.symbolic.saturation import by_ties
 

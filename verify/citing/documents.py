@@ -15,8 +15,8 @@ from verify.citing.markers import Quote, quotes_in, without_comments
 from verify.citing.quotes import agrees, mended
 from verify.citing.values import by_key, lookup_in, shortened
 from verify.errors import CitationError, OutputError
-from verify.files import clear_leftovers, is_read_only, write_together
-from verify.reading import MEGABYTE, Kind, head, read_text
+from verify.files.reading import MEGABYTE, Kind, head, read_text
+from verify.files.writing import clear_leftovers, is_read_only, write_together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

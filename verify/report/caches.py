@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from platformdirs import user_cache_path
 
-from verify.files import temporary_folder
+from verify.files.writing import temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

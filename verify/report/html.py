@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verify import resources
+from verify.files import shipped
 from verify.report.fonts import rules_for_screen
 from verify.report.parts import Parts
 from verify.report.typeset import InPage, render
@@ -32,5 +32,5 @@ def render_html(record: RunRecord, parts: Parts | None = None) -> str:
 
 
 def _joined(*names: str) -> str:
-    folder = resources.folder("templates")
+    folder = shipped.folder("templates")
     return "".join((folder / name).read_text(encoding="utf-8") for name in names)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from verify.escapes import pieces
 from verify.evidence import Figure
+from verify.executors.workers import each
 from verify.report.latex import Tex
 from verify.report.math import Formulas
 from verify.report.store import Store
 from verify.report.typeset import step_formula
 from verify.report.view import ReportView, formulas, view
-from verify.workers import each
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

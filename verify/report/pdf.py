@@ -10,9 +10,9 @@ import re
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from verify import resources
 from verify.errors import RenderError
-from verify.files import temporary_folder
+from verify.files import shipped
+from verify.files.writing import temporary_folder
 from verify.report.fonts import rules_for_print
 from verify.report.imprint import creation
 from verify.report.marks import MARKS
@@ -138,7 +138,7 @@ def _fetcher(images: Mapping[str, str]) -> Any:
 
 def _styles() -> str:
     """Return the sheets for print, their custom properties put in, which WeasyPrint would do per element."""
-    folder = resources.folder("templates")
+    folder = shipped.folder("templates")
     css = "".join((folder / name).read_text(encoding="utf-8") for name in ("common.css", "print.css"))
     values = dict(re.findall(r"--(\w+): ([^;]+);", css))
     return re.sub(r"var\(--(\w+)\)", lambda name: values[name[1]], css)

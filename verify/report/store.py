@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from verify.errors import OutputError
-from verify.files import clear_leftovers, write_together
+from verify.files.writing import clear_leftovers, write_together
 from verify.report.caches import user_cache
 
 _KEPT_DAYS = 60

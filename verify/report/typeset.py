@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from verify import resources
 from verify.escapes import pieces
 from verify.evidence import Outcome, Proof, Verdict
+from verify.files import shipped
 from verify.report import marks
 from verify.report.latex import Prose, Tex
 from verify.report.math import glyph_definitions
@@ -145,7 +145,7 @@ def render(template: str, view: ReportView, formulas: Formulas, medium: Medium, 
     """
     setter = _Setter(formulas, medium)
     environment = Environment(
-        loader=FileSystemLoader(resources.folder("templates")),
+        loader=FileSystemLoader(shipped.folder("templates")),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=setter.finish,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from verify.errors import OutputError, RenderError, VerifyError, unforeseen
-from verify.files import write_together, write_whole
+from verify.files.writing import write_together, write_whole
 from verify.report.caches import usable_caches
 
 if TYPE_CHECKING:

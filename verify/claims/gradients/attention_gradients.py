@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sympy import Rational, S
 
-from verify.claim import Claim, Findings
-from verify.conditions import VASWANI
-from verify.designs import ROUNDING, capped, no_distance, prediction, threshold
 from verify.evidence import Assumption, Figure, Reference
 from verify.montecarlo.attention import gradients, probabilities, softmax
 from verify.montecarlo.blocks import Cell
@@ -27,7 +24,10 @@ from verify.montecarlo.literal import (
     over_queries,
 )
 from verify.montecarlo.single_queries import SingleQueries
-from verify.pictures import against_dimension, curve, measured
+from verify.spec.assumptions import VASWANI
+from verify.spec.claim import Claim, Findings
+from verify.spec.designs import ROUNDING, capped, no_distance, prediction, threshold
+from verify.spec.figures import against_dimension, curve, measured
 from verify.symbolic.attention import DK, DP, DQ, DS, DV, G, K, P, Q, V, a, b, h, j, value
 from verify.symbolic.attention_gradients import (
     DEFINITIONS,

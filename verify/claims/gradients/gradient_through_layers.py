@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sympy import S, limit, oo, sqrt
 
-from verify.claim import Claim, Findings
-from verify.designs import LOOPS_SCALE, against_loops, biased, capped, prediction, threshold
 from verify.evidence import Assumption, Axis, Figure, Layer
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.estimands import Smooth, ratio
 from verify.montecarlo.experiment import Control, Experiment, Quantity
 from verify.montecarlo.layers import LayerStack, Normalisation
 from verify.montecarlo.literal import distance_from_loops, over_queries
+from verify.spec.claim import Claim, Findings
+from verify.spec.designs import LOOPS_SCALE, against_loops, biased, capped, prediction, threshold
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.predict import function
 from verify.symbolic.printing import latex

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sympy import Add, Idx, KroneckerDelta, Rational, S, Sum, factor, sqrt, together
 
-from verify.claim import Claim, Findings
-from verify.designs import ROUNDING, prediction
 from verify.evidence import Assumption, Axis, Figure, Layer
 from verify.montecarlo.attention import gradients, probabilities
 from verify.montecarlo.blocks import Cell
@@ -20,7 +18,9 @@ from verify.montecarlo.estimands import ratio
 from verify.montecarlo.experiment import Control, Exact, Experiment, Quantity, Tolerance
 from verify.montecarlo.literal import attention_in_loops, in_single_precision
 from verify.montecarlo.single_queries import SingleQueries
-from verify.pictures import curve
+from verify.spec.claim import Claim, Findings
+from verify.spec.designs import ROUNDING, prediction
+from verify.spec.figures import curve
 from verify.symbolic.attention import c
 from verify.symbolic.derivation import By, Definition, Derivation, Route, Step
 from verify.symbolic.expectation import E

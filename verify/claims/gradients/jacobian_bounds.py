@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sympy import Rational, S, log
 
-from verify.claim import Claim, Findings
-from verify.designs import fact, prediction
 from verify.evidence import Assumption, Axis, Fact, Figure, Layer, Reference
 from verify.montecarlo.attention import softmax
 from verify.montecarlo.differentiate import complex_step
 from verify.montecarlo.experiment import Allowance, Control, Exact, Experiment
 from verify.montecarlo.literal import in_single_precision
 from verify.montecarlo.search import largest_ratio, spectral_norms
+from verify.spec.claim import Claim, Findings
+from verify.spec.designs import fact, prediction
 from verify.symbolic.derivation import Definition, Derivation
 from verify.symbolic.jacobian import FORM, LENGTH
 from verify.symbolic.jacobian_bounds import (

@@ -8,9 +8,6 @@ from functools import cache
 
 from sympy import S
 
-from verify.claim import Claim, Findings
-from verify.conditions import INDEPENDENT, NORMAL_COMPONENTS
-from verify.designs import biased, capped, cell_of, integrated, prediction, sharper, threshold
 from verify.evidence import Assumption, Check, Fact, Figure, Reference
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.both_scales import BothScales
@@ -18,7 +15,10 @@ from verify.montecarlo.components import NORMAL
 from verify.montecarlo.estimands import Smooth, component, ratio
 from verify.montecarlo.experiment import Control, Experiment, Prediction, Quantity, Tolerance
 from verify.montecarlo.rows import NormalRows
-from verify.pictures import against_dimension, curve, measured
+from verify.spec.assumptions import INDEPENDENT, NORMAL_COMPONENTS
+from verify.spec.claim import Claim, Findings
+from verify.spec.designs import biased, capped, cell_of, integrated, prediction, sharper, threshold
+from verify.spec.figures import against_dimension, curve, measured
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.extremes import LARGEST, largest, number
 from verify.symbolic.predict import function

@@ -10,13 +10,13 @@ import numpy as np
 from scipy import special
 from sympy import Derivative, Idx, KroneckerDelta, S, Sum, exp, log, symbols
 
-from verify.claim import Claim
-from verify.designs import ROUNDING
 from verify.evidence import Assumption, Reference
 from verify.montecarlo.attention import softmax
 from verify.montecarlo.differentiate import complex_step
 from verify.montecarlo.experiment import Control, Exact, Experiment, Prediction
 from verify.montecarlo.literal import in_single_precision, largest_difference
+from verify.spec.claim import Claim
+from verify.spec.designs import ROUNDING
 from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.jacobian import ENTRY, FROBENIUS, SQUARES, Surplus, is_rational_zero, value
 from verify.symbolic.predict import function

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sympy import Rational, S, sqrt
 
-from verify.claim import Claim, Findings
-from verify.designs import LOOPS_SCALE, against_loops, no_distance, threshold
 from verify.evidence import Assumption, Axis, Figure, Layer
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
@@ -28,6 +26,8 @@ from verify.montecarlo.intervals import student_quantile
 from verify.montecarlo.literal import distance_from_loops, largest_difference, over_queries
 from verify.montecarlo.streams import stream
 from verify.montecarlo.training import LAST, Lookup, TrainingRuns, losses
+from verify.spec.claim import Claim, Findings
+from verify.spec.designs import LOOPS_SCALE, against_loops, no_distance, threshold
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.descent import SCORES, one_step, same_scores
 from verify.symbolic.printing import latex

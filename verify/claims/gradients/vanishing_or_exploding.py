@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sympy import Rational, S
 
-from verify.claim import Claim, Findings
-from verify.conditions import INDEPENDENT, NORMAL_COMPONENTS
-from verify.designs import (
+from verify.evidence import Assumption, Fact, Figure, Layer
+from verify.montecarlo.blocks import Cell
+from verify.montecarlo.distribution_free import Quantile
+from verify.montecarlo.estimands import Ratio, Smooth, ratio
+from verify.montecarlo.experiment import Control, Experiment, Quantity
+from verify.montecarlo.gradients import RowGradients
+from verify.montecarlo.literal import distance_from_loops, over_queries
+from verify.spec.assumptions import INDEPENDENT, NORMAL_COMPONENTS
+from verify.spec.claim import Claim, Findings
+from verify.spec.designs import (
     EVEN,
     LOOPS_SCALE,
     against_loops,
@@ -21,14 +28,7 @@ from verify.designs import (
     prediction,
     threshold,
 )
-from verify.evidence import Assumption, Fact, Figure, Layer
-from verify.montecarlo.blocks import Cell
-from verify.montecarlo.distribution_free import Quantile
-from verify.montecarlo.estimands import Ratio, Smooth, ratio
-from verify.montecarlo.experiment import Control, Experiment, Quantity
-from verify.montecarlo.gradients import RowGradients
-from verify.montecarlo.literal import distance_from_loops, over_queries
-from verify.pictures import against_dimension, curve, measured
+from verify.spec.figures import against_dimension, curve, measured
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.predict import function
 from verify.symbolic.row_gradients import (

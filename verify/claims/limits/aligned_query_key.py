@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from sympy import IndexedBase, S, Sum, factorial2, sqrt
 
-from verify.claim import Claim, Findings
-from verify.designs import biased, cell_of, prediction, scaled
 from verify.evidence import Assumption, Figure, Reference
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.estimands import component, variance
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
 from verify.montecarlo.linked import LinkedPairs
-from verify.pictures import against_dimension, formula, measured
+from verify.spec.claim import Claim, Findings
+from verify.spec.designs import biased, cell_of, prediction, scaled
+from verify.spec.figures import against_dimension, formula, measured
 from verify.symbolic.blocks import kurtosis
 from verify.symbolic.derivation import Definition, Derivation
 from verify.symbolic.expectation import Population, Var

@@ -10,16 +10,16 @@ from typing import Any
 from scipy import optimize, special
 from sympy import Rational, S, Sum, Symbol, degree, exp, log, simplify, sqrt
 
-from verify.claim import Claim, Findings
-from verify.conditions import INDEPENDENT, NORMAL_COMPONENTS
-from verify.designs import capped, cell_of, integrated, prediction, scaled, sharper, threshold
 from verify.evidence import Axis, Figure, Layer
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.estimands import Smooth, component
 from verify.montecarlo.experiment import Control, Experiment, Prediction, Quantity, Relation, Tolerance
 from verify.montecarlo.rows import CausalRows
-from verify.pictures import curve
+from verify.spec.assumptions import INDEPENDENT, NORMAL_COMPONENTS
+from verify.spec.claim import Claim, Findings
+from verify.spec.designs import capped, cell_of, integrated, prediction, scaled, sharper, threshold
+from verify.spec.figures import curve
 from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.expectation import E, evaluate
 from verify.symbolic.predict import function

@@ -19,15 +19,15 @@ from sympy import (
     symbols,
 )
 
-from verify.claim import Claim, Findings
-from verify.designs import biased, capped, cell_of, prediction
 from verify.evidence import Assumption, Figure
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.estimands import variance
 from verify.montecarlo.experiment import Control, Experiment, Quantity
 from verify.montecarlo.linked import LinkedPairs
 from verify.montecarlo.scores import ScoreMatrices
-from verify.pictures import against_dimension, formula, measured
+from verify.spec.claim import Claim, Findings
+from verify.spec.designs import biased, capped, cell_of, prediction
+from verify.spec.figures import against_dimension, formula, measured
 from verify.symbolic.derivation import By, Definition, Derivation, Identity, Route, Step
 from verify.symbolic.expansion import Expansion
 from verify.symbolic.expectation import E, Population, Var, evaluate, unfold

@@ -29,13 +29,13 @@ from sympy import (
 )
 from sympy.matrices.expressions.matexpr import MatrixElement
 
-from verify.claim import Claim
-from verify.designs import biased, capped, cell_of, prediction
 from verify.evidence import Assumption, Reference
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.estimands import component, covariance, variance
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
 from verify.montecarlo.linked import LinkedComponents, LinkedPairs
+from verify.spec.claim import Claim
+from verify.spec.designs import biased, capped, cell_of, prediction
 from verify.symbolic.derivation import By, Definition, Derivation, Route, Step
 from verify.symbolic.expectation import DerivationError, E, Population, Var, evaluate
 from verify.symbolic.scores import d

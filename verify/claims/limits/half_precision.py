@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sympy import Integral, Rational, Symbol, exp, gamma, integrate, log, oo, pi, simplify, sqrt
 
-from verify.claim import Claim, Findings
-from verify.conditions import INDEPENDENT, NORMAL_COMPONENTS
-from verify.designs import cell_of, fact, prediction, scaled, threshold
 from verify.evidence import Assumption, Fact, Figure
 from verify.montecarlo.attention import softmax
 from verify.montecarlo.components import NORMAL
@@ -25,7 +22,10 @@ from verify.montecarlo.experiment import (
     Tolerance,
 )
 from verify.montecarlo.scores import ScorePairs
-from verify.pictures import against_dimension, curve, measured
+from verify.spec.assumptions import INDEPENDENT, NORMAL_COMPONENTS
+from verify.spec.claim import Claim, Findings
+from verify.spec.designs import cell_of, fact, prediction, scaled, threshold
+from verify.spec.figures import against_dimension, curve, measured
 from verify.symbolic.characteristic import OF_SCORE, t
 from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.integrals import runs_over

@@ -13,13 +13,13 @@ from scipy import special
 from sympy import E as EULER
 from sympy import Integral, Rational, S, Symbol, diff, limit, log, logcombine, oo, pi, simplify, sqrt
 
-from verify.claim import Claim, Findings
-from verify.designs import cell_of, fact, prediction, scaled, threshold
 from verify.evidence import Assumption, Axis, Fact, Figure, Layer, Reference
 from verify.montecarlo.components import CAUCHY
 from verify.montecarlo.distribution_free import Bounded, DistanceToLaw
 from verify.montecarlo.experiment import Control, Experiment, Prediction, Quantity, Relation, Tolerance
 from verify.montecarlo.scores import ScorePairs
+from verify.spec.claim import Claim, Findings
+from verify.spec.designs import cell_of, fact, prediction, scaled, threshold
 from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.integrals import runs_over
 from verify.symbolic.law import below

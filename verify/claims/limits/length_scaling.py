@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from sympy import Float, Rational, S, Sum, log, simplify, sqrt
 
-from verify.claim import Claim, Findings
-from verify.designs import capped, cell_of, fact, integrated, prediction, sharper
 from verify.evidence import Assumption, Axis, Fact, Figure, Reference
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.estimands import component
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
 from verify.montecarlo.rows import NormalRows
-from verify.pictures import curve, measured
+from verify.spec.claim import Claim, Findings
+from verify.spec.designs import capped, cell_of, fact, integrated, prediction, sharper
+from verify.spec.figures import curve, measured
 from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.expectation import E
 from verify.symbolic.row_integrals import mean_squares

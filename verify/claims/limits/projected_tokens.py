@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from sympy import S, Symbol, integrate, sqrt
 
-from verify.claim import Claim
-from verify.designs import biased, capped, cell_of, fact, prediction
 from verify.evidence import Assumption, Fact, Reference
 from verify.montecarlo.components import NORMAL, UNIFORM
 from verify.montecarlo.estimands import component
 from verify.montecarlo.experiment import Control, Experiment, Quantity
 from verify.montecarlo.linked import ProjectedTokens
+from verify.spec.claim import Claim
+from verify.spec.designs import biased, capped, cell_of, fact, prediction
 from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.expansion import Evaluation
 from verify.symbolic.expectation import E, Population, Var, evaluate

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from sympy import IndexedBase, Rational, S, Sum, Symbol, exp, simplify, sqrt
 
-from verify.claim import Claim, Findings
-from verify.conditions import FINITE_VARIANCE, INDEPENDENT
-from verify.designs import biased, cell_of, prediction
 from verify.evidence import Assumption, Figure
 from verify.montecarlo.components import NORMAL, UNIT_INTERVAL, ComponentLaw
 from verify.montecarlo.estimands import component
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
 from verify.montecarlo.linked import RowSpread
-from verify.pictures import against_dimension, formula, measured
+from verify.spec.assumptions import FINITE_VARIANCE, INDEPENDENT
+from verify.spec.claim import Claim, Findings
+from verify.spec.designs import biased, cell_of, prediction
+from verify.spec.figures import against_dimension, formula, measured
 from verify.symbolic.blocks import row_variance
 from verify.symbolic.derivation import Definition, Derivation, Identity, Route, Step
 from verify.symbolic.expansion import Evaluation, Expansion

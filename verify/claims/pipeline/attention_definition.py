@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sympy import Idx, IndexedBase, Sum, Symbol, exp, simplify
 
-from verify.claim import Claim
-from verify.conditions import VASWANI
-from verify.designs import no_distance
 from verify.evidence import Assumption
 from verify.montecarlo.attention import attention, probabilities, softmax
 from verify.montecarlo.components import NORMAL
@@ -22,6 +19,9 @@ from verify.montecarlo.literal import (
     over_queries,
 )
 from verify.montecarlo.streams import stream
+from verify.spec.assumptions import VASWANI
+from verify.spec.claim import Claim
+from verify.spec.designs import no_distance
 from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.printing import Ordered
 from verify.symbolic.scores import d

@@ -6,13 +6,13 @@ from typing import Any
 
 from sympy import Function, MatrixSymbol, S, Tuple
 
-from verify.claim import Claim
-from verify.designs import fact, prediction
 from verify.evidence import Assumption, Fact
 from verify.montecarlo.attention import attention, probabilities
 from verify.montecarlo.components import NORMAL, Array
 from verify.montecarlo.experiment import Control, Exact, Experiment
 from verify.montecarlo.streams import stream
+from verify.spec.claim import Claim
+from verify.spec.designs import fact, prediction
 from verify.symbolic.derivation import By, Definition, Derivation, Route, Step
 from verify.symbolic.printing import Ordered
 from verify.symbolic.scores import d

@@ -7,15 +7,15 @@ from typing import Any
 
 from sympy import IndexedBase, S, Sum, factor
 
-from verify.claim import Claim
-from verify.conditions import INDEPENDENT, NORMAL_COMPONENTS
-from verify.designs import biased, capped, prediction
 from verify.evidence import Reference
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.estimands import covariance
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
 from verify.montecarlo.pipeline import ScoreMatrixEntries
+from verify.spec.assumptions import INDEPENDENT, NORMAL_COMPONENTS
+from verify.spec.claim import Claim
+from verify.spec.designs import biased, capped, prediction
 from verify.symbolic.derivation import Definition, Derivation, Identity, Route, Step
 from verify.symbolic.expansion import Expansion
 from verify.symbolic.expectation import E, Population, Var, by_component, by_index, by_moments

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from sympy import S
 
-from verify.claim import Claim
-from verify.conditions import STANDARD_COMPONENTS
-from verify.designs import biased, capped, prediction
 from verify.evidence import Assumption
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import EXPONENTIAL, LAPLACE, NORMAL
 from verify.montecarlo.estimands import covariance, variance
 from verify.montecarlo.experiment import Control, Experiment, Quantity
 from verify.montecarlo.pipeline import ScoresBesideValues
+from verify.spec.assumptions import STANDARD_COMPONENTS
+from verify.spec.claim import Claim
+from verify.spec.designs import biased, capped, prediction
 from verify.symbolic.blocks import square_variance
 from verify.symbolic.derivation import Definition, Derivation, Route, Step
 from verify.symbolic.expansion import Expansion

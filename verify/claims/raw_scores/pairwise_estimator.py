@@ -24,14 +24,14 @@ from sympy import (
     together,
 )
 
-from verify.claim import Claim, Findings
-from verify.designs import EVEN, biased, cell_of, exactly, fact, fits, linear_law, prediction, wrong_fits
 from verify.evidence import Assumption, Fact, Figure, Reference
 from verify.montecarlo.components import UNIT_INTERVAL
 from verify.montecarlo.estimands import Smooth, variance
 from verify.montecarlo.experiment import Control, Exact, Experiment, Quantity, Tolerance
 from verify.montecarlo.scores import SharedPairs
-from verify.pictures import against_dimension, formula, measured
+from verify.spec.claim import Claim, Findings
+from verify.spec.designs import EVEN, biased, cell_of, exactly, fact, fits, linear_law, prediction, wrong_fits
+from verify.spec.figures import against_dimension, formula, measured
 from verify.symbolic.derivation import By, Derivation, Identity, Route, Step
 from verify.symbolic.expansion import Expansion, degree_bound, expanded
 from verify.symbolic.expectation import (

@@ -21,14 +21,14 @@ from sympy import (
     symbols,
 )
 
-from verify.claim import Claim, Findings
-from verify.conditions import INDEPENDENT, NORMAL_COMPONENTS
-from verify.designs import cell_of, prediction
 from verify.evidence import Axis, Figure, Layer, Reference
 from verify.montecarlo.components import NORMAL, Array
 from verify.montecarlo.distribution_free import DistanceToLaw
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
 from verify.montecarlo.scores import ScorePairs
+from verify.spec.assumptions import INDEPENDENT, NORMAL_COMPONENTS
+from verify.spec.claim import Claim, Findings
+from verify.spec.designs import cell_of, prediction
 from verify.symbolic.characteristic import DEFINITION, OF_SCORE, START, STEPS, t
 from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.integrals import runs_over

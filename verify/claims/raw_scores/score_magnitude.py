@@ -21,15 +21,15 @@ from sympy import (
     sqrt,
 )
 
-from verify.claim import Claim, Findings
-from verify.conditions import INDEPENDENT, NORMAL_COMPONENTS
-from verify.designs import biased, cell_of, prediction
 from verify.evidence import Figure, Reference
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.estimands import component
 from verify.montecarlo.experiment import Control, Exact, Experiment, Quantity, Relation
 from verify.montecarlo.moments import ScorePowers
-from verify.pictures import against_dimension, curve, measured
+from verify.spec.assumptions import INDEPENDENT, NORMAL_COMPONENTS
+from verify.spec.claim import Claim, Findings
+from verify.spec.designs import biased, cell_of, prediction
+from verify.spec.figures import against_dimension, curve, measured
 from verify.symbolic.derivation import By, Definition, Derivation, Route, Step
 from verify.symbolic.expectation import E, evaluate
 from verify.symbolic.law import DENSITY, x

@@ -7,13 +7,13 @@ from fractions import Fraction
 
 from sympy import S
 
-from verify.claim import Claim, Findings
-from verify.conditions import INDEPENDENT
-from verify.designs import biased, prediction, score_cell
 from verify.evidence import Assumption, Figure
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
-from verify.pictures import against_dimension, curve, measured
+from verify.spec.assumptions import INDEPENDENT
+from verify.spec.claim import Claim, Findings
+from verify.spec.designs import biased, prediction, score_cell
+from verify.spec.figures import against_dimension, curve, measured
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.expectation import E
 from verify.symbolic.predict import function

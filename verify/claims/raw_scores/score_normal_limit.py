@@ -25,9 +25,6 @@ from sympy import (
     sqrt,
 )
 
-from verify.claim import Claim, Findings
-from verify.conditions import INDEPENDENT, NORMAL_COMPONENTS
-from verify.designs import biased, capped, cell_of, exponent, prediction
 from verify.evidence import Axis, Figure, Layer
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.distribution_free import DistanceToLaw
@@ -42,7 +39,10 @@ from verify.montecarlo.experiment import (
 )
 from verify.montecarlo.moments import ScorePowers, kurtosis
 from verify.montecarlo.scores import ScorePairs
-from verify.pictures import measured
+from verify.spec.assumptions import INDEPENDENT, NORMAL_COMPONENTS
+from verify.spec.claim import Claim, Findings
+from verify.spec.designs import biased, capped, cell_of, exponent, prediction
+from verify.spec.figures import measured
 from verify.symbolic.characteristic import DEFINITION, OF_SCORE, START, STEPS, t
 from verify.symbolic.derivation import By, Definition, Derivation, Identity, Route, Step
 from verify.symbolic.expectation import E, Population

@@ -28,14 +28,14 @@ from sympy import (
     sqrt,
 )
 
-from verify.claim import Claim, Findings
-from verify.conditions import INDEPENDENT
-from verify.designs import biased, capped, cell_of, exactly, prediction
 from verify.evidence import Assumption, Axis, Figure, Layer
 from verify.montecarlo.components import NORMAL, UNIT_INTERVAL, ComponentLaw
 from verify.montecarlo.distribution_free import Quantile
 from verify.montecarlo.experiment import Allowance, Control, Exact, Experiment, Prediction, Quantity
 from verify.montecarlo.scores import ScorePairs
+from verify.spec.assumptions import INDEPENDENT
+from verify.spec.claim import Claim, Findings
+from verify.spec.designs import biased, capped, cell_of, exactly, prediction
 from verify.symbolic.derivation import By, Definition, Derivation, Identity, Route, Step
 from verify.symbolic.expectation import Var
 from verify.symbolic.law import below

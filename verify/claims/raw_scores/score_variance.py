@@ -6,9 +6,14 @@ from typing import Any
 
 from sympy import O, S, diff, series, simplify
 
-from verify.claim import Claim, Findings
-from verify.conditions import STANDARD_COMPONENTS, VASWANI
-from verify.designs import (
+from verify.evidence import Fact, Figure
+from verify.montecarlo.components import NORMAL
+from verify.montecarlo.estimands import variance
+from verify.montecarlo.experiment import Control, Experiment, Quantity
+from verify.montecarlo.scores import ScoreMatrices
+from verify.spec.assumptions import STANDARD_COMPONENTS, VASWANI
+from verify.spec.claim import Claim, Findings
+from verify.spec.designs import (
     biased,
     cell_of,
     fact,
@@ -19,12 +24,7 @@ from verify.designs import (
     variances,
     wrong_fits,
 )
-from verify.evidence import Fact, Figure
-from verify.montecarlo.components import NORMAL
-from verify.montecarlo.estimands import variance
-from verify.montecarlo.experiment import Control, Experiment, Quantity
-from verify.montecarlo.scores import ScoreMatrices
-from verify.pictures import against_dimension, formula, measured
+from verify.spec.figures import against_dimension, formula, measured
 from verify.symbolic.characteristic import DEFINITION, OF_SCORE, START, STEPS, t
 from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.expectation import Var, evaluate

@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from sympy import S, symbols
 
-from verify.claim import Claim, Findings
-from verify.conditions import STANDARD_COMPONENTS
-from verify.designs import (
+from verify.evidence import Axis, Figure
+from verify.montecarlo.components import LAPLACE, NORMAL, RADEMACHER, STANDARD_LAWS, UNIFORM, ComponentLaw
+from verify.montecarlo.experiment import Control, Experiment, Quantity
+from verify.montecarlo.moments import ScorePowers, kurtosis
+from verify.spec.assumptions import STANDARD_COMPONENTS
+from verify.spec.claim import Claim, Findings
+from verify.spec.designs import (
     biased,
     capped,
     cell_of,
@@ -23,11 +27,7 @@ from verify.designs import (
     variances,
     wrong_fits,
 )
-from verify.evidence import Axis, Figure
-from verify.montecarlo.components import LAPLACE, NORMAL, RADEMACHER, STANDARD_LAWS, UNIFORM, ComponentLaw
-from verify.montecarlo.experiment import Control, Experiment, Quantity
-from verify.montecarlo.moments import ScorePowers, kurtosis
-from verify.pictures import against_dimension, formula, measured
+from verify.spec.figures import against_dimension, formula, measured
 from verify.symbolic.derivation import Definition, Derivation
 from verify.symbolic.expectation import E, Population, Var
 from verify.symbolic.scores import STANDARD, d, k, kurtosis_route, q, score, variance_route

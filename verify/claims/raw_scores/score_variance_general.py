@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from sympy import Rational, S, simplify
 
-from verify.claim import Claim, Findings
-from verify.conditions import FINITE_VARIANCE, INDEPENDENT
-from verify.designs import (
+from verify.evidence import Assumption, Fact, Figure
+from verify.montecarlo.components import EXPONENTIAL, NORMAL, UNIT_INTERVAL
+from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
+from verify.spec.assumptions import FINITE_VARIANCE, INDEPENDENT
+from verify.spec.claim import Claim, Findings
+from verify.spec.designs import (
     ScoreCell,
     biased,
     fact,
@@ -22,10 +25,7 @@ from verify.designs import (
     variances,
     wrong_fits,
 )
-from verify.evidence import Assumption, Fact, Figure
-from verify.montecarlo.components import EXPONENTIAL, NORMAL, UNIT_INTERVAL
-from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
-from verify.pictures import against_dimension, formula, measured
+from verify.spec.figures import against_dimension, formula, measured
 from verify.symbolic.derivation import Definition, Derivation, Identity, Route, Step
 from verify.symbolic.expectation import E, Var, evaluate
 from verify.symbolic.scores import GENERAL, d, mean_route, mu_k, mu_q, score, sigma_k, sigma_q, variance_route

@@ -9,10 +9,10 @@ import numpy as np
 from scipy import stats
 from sympy import Idx, Poly, Rational, S, Sum, expand, factor, summation, symbols
 
-from verify.claim import Claim
-from verify.designs import fact, prediction
 from verify.evidence import Assumption, Fact, Reference
 from verify.montecarlo.experiment import Allowance, Control, Exact, Experiment
+from verify.spec.claim import Claim
+from verify.spec.designs import fact, prediction
 from verify.symbolic.derivation import By, Derivation, Route, Step
 
 if TYPE_CHECKING:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from sympy import S
 
-from verify.claim import Claim, Findings
-from verify.conditions import STANDARD_COMPONENTS
-from verify.designs import (
+from verify.evidence import Figure
+from verify.montecarlo.components import NORMAL
+from verify.montecarlo.experiment import Control, Experiment, Quantity
+from verify.spec.assumptions import STANDARD_COMPONENTS
+from verify.spec.claim import Claim, Findings
+from verify.spec.designs import (
     biased,
     exponent,
     fits,
@@ -16,10 +19,7 @@ from verify.designs import (
     variances,
     wrong_fits,
 )
-from verify.evidence import Figure
-from verify.montecarlo.components import NORMAL
-from verify.montecarlo.experiment import Control, Experiment, Quantity
-from verify.pictures import against_dimension, formula, measured
+from verify.spec.figures import against_dimension, formula, measured
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.expectation import Var
 from verify.symbolic.scores import STANDARD, d, score, variance_route

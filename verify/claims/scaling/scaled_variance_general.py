@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from sympy import Rational, S, diff, simplify, sqrt
 
-from verify.claim import Claim, Findings
-from verify.conditions import FINITE_VARIANCE, INDEPENDENT
-from verify.designs import Wanted, biased, fits, prediction, score_cell, variances, wrong_fits
 from verify.evidence import Assumption, Figure
 from verify.montecarlo.components import NORMAL, UNIT_INTERVAL
 from verify.montecarlo.experiment import Comparison, Control, Experiment, Quantity, Tolerance
-from verify.pictures import against_dimension, formula, measured
+from verify.spec.assumptions import FINITE_VARIANCE, INDEPENDENT
+from verify.spec.claim import Claim, Findings
+from verify.spec.designs import Wanted, biased, fits, prediction, score_cell, variances, wrong_fits
+from verify.spec.figures import against_dimension, formula, measured
 from verify.symbolic.derivation import Derivation, Route, Step
 from verify.symbolic.expansion import Evaluation
 from verify.symbolic.expectation import Var, evaluate

@@ -6,13 +6,13 @@ from functools import partial
 
 from sympy import Rational, S, Symbol, root, sqrt
 
-from verify.claim import Claim, Findings
-from verify.conditions import STANDARD_COMPONENTS
-from verify.designs import biased, exponent, fits, prediction, score_cell, variances
 from verify.evidence import Figure
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.experiment import Comparison, Control, Experiment, Fit
-from verify.pictures import against_dimension, curve, measured
+from verify.spec.assumptions import STANDARD_COMPONENTS
+from verify.spec.claim import Claim, Findings
+from verify.spec.designs import biased, exponent, fits, prediction, score_cell, variances
+from verify.spec.figures import against_dimension, curve, measured
 from verify.symbolic.derivation import Derivation, Route, Step
 from verify.symbolic.expansion import Evaluation
 from verify.symbolic.expectation import Var

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sympy import Mul, S, Symbol, factor, log, sign
 
-from verify.claim import Claim
-from verify.designs import cell_of, prediction
 from verify.evidence import Assumption
 from verify.montecarlo.attention import softmax
 from verify.montecarlo.components import NORMAL, Array
@@ -16,6 +14,8 @@ from verify.montecarlo.distribution_free import DistanceToLaw
 from verify.montecarlo.experiment import Control, Exact, Experiment, Quantity, Tolerance
 from verify.montecarlo.scores import ScorePairs
 from verify.montecarlo.streams import stream
+from verify.spec.claim import Claim
+from verify.spec.designs import cell_of, prediction
 from verify.symbolic.derivation import By, Definition, Derivation, Identity, Route, Step
 from verify.symbolic.law import below
 from verify.symbolic.softmax import p, s

@@ -6,15 +6,15 @@ from typing import Any
 
 from sympy import Add, IndexedBase, S, Sum
 
-from verify.claim import Claim, Findings
-from verify.conditions import STANDARD_COMPONENTS
-from verify.designs import Wanted, biased, cell_of, fits, prediction, wrong_fits
 from verify.evidence import Axis, Figure, Layer
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.estimands import variance
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
 from verify.montecarlo.scores import ScoreMatrices
-from verify.pictures import measured
+from verify.spec.assumptions import STANDARD_COMPONENTS
+from verify.spec.claim import Claim, Findings
+from verify.spec.designs import Wanted, biased, cell_of, fits, prediction, wrong_fits
+from verify.spec.figures import measured
 from verify.symbolic.blocks import square_variance
 from verify.symbolic.derivation import Definition, Derivation, Route, Step
 from verify.symbolic.expansion import Evaluation

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from sympy import S, diff, sqrt
 
-from verify.claim import Claim, Findings
-from verify.conditions import STANDARD_COMPONENTS, VASWANI
-from verify.designs import (
+from verify.evidence import Fact, Figure
+from verify.montecarlo.components import NORMAL
+from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
+from verify.spec.assumptions import STANDARD_COMPONENTS, VASWANI
+from verify.spec.claim import Claim, Findings
+from verify.spec.designs import (
     Wanted,
     biased,
     exponent,
@@ -18,10 +21,7 @@ from verify.designs import (
     variances,
     wrong_fits,
 )
-from verify.evidence import Fact, Figure
-from verify.montecarlo.components import NORMAL
-from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
-from verify.pictures import against_dimension, formula, measured
+from verify.spec.figures import against_dimension, formula, measured
 from verify.symbolic.derivation import Derivation, Route, Step
 from verify.symbolic.expansion import Evaluation
 from verify.symbolic.expectation import Var

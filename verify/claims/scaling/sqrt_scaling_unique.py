@@ -6,11 +6,11 @@ from typing import Any
 
 from sympy import Contains, Eq, FiniteSet, Poly, S, root, simplify, solveset, sqrt
 
-from verify.claim import Claim
-from verify.conditions import STANDARD_COMPONENTS
-from verify.designs import prediction, scaled, score_cell
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.experiment import Control, Experiment, Quantity
+from verify.spec.assumptions import STANDARD_COMPONENTS
+from verify.spec.claim import Claim
+from verify.spec.designs import prediction, scaled, score_cell
 from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.expansion import Expansion
 from verify.symbolic.expectation import Var, evaluate

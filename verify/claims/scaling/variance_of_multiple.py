@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from sympy import Rational, S, Symbol
 
-from verify.claim import Claim
-from verify.designs import biased, prediction, score_cell
 from verify.evidence import Assumption
 from verify.montecarlo.components import EXPONENTIAL, LAPLACE, NORMAL, RADEMACHER, UNIT_INTERVAL
 from verify.montecarlo.experiment import Control, Experiment, Quantity
+from verify.spec.claim import Claim
+from verify.spec.designs import biased, prediction, score_cell
 from verify.symbolic.derivation import Derivation, Identity, Route, Step
 from verify.symbolic.expansion import Expansion
 from verify.symbolic.expectation import Population, Var, by_component, unfold

@@ -8,16 +8,16 @@ from typing import Any
 
 from sympy import Float, Rational, S, Sum, log, sqrt
 
-from verify.claim import Claim, Findings
-from verify.conditions import INDEPENDENT, NORMAL_COMPONENTS
-from verify.designs import capped, cell_of, fact, integrated, prediction, scaled, sharper, threshold
 from verify.evidence import Axis, Fact, Figure, Layer, Reference
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.estimands import complement, component
 from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Quantity, Tolerance
 from verify.montecarlo.rows import AttentionRows, NormalRows
-from verify.pictures import curve, measured
+from verify.spec.assumptions import INDEPENDENT, NORMAL_COMPONENTS
+from verify.spec.claim import Claim, Findings
+from verify.spec.designs import capped, cell_of, fact, integrated, prediction, scaled, sharper, threshold
+from verify.spec.figures import curve, measured
 from verify.symbolic.derivation import Derivation, Route, Step
 from verify.symbolic.expectation import E
 from verify.symbolic.extremes import LARGEST

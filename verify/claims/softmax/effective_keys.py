@@ -28,14 +28,14 @@ from sympy import (
     symbols,
 )
 
-from verify.claim import Claim, Findings
-from verify.designs import cell_of, integrated, prediction
 from verify.evidence import Assumption, Axis, Figure
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.estimands import component
 from verify.montecarlo.experiment import Allowance, Control, Exact, Experiment, Quantity
 from verify.montecarlo.rows import NormalRows
-from verify.pictures import curve, measured
+from verify.spec.claim import Claim, Findings
+from verify.spec.designs import cell_of, integrated, prediction
+from verify.spec.figures import curve, measured
 from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.expectation import E
 from verify.symbolic.integrals import runs_over

@@ -8,13 +8,13 @@ import numpy as np
 from scipy import special
 from sympy import S, Sum, Symbol, exp
 
-from verify.claim import Claim
-from verify.designs import no_distance
 from verify.evidence import Assumption
 from verify.montecarlo.attention import softmax
 from verify.montecarlo.experiment import Control, Exact, Experiment
 from verify.montecarlo.literal import in_single_precision, largest_difference, over_queries
 from verify.montecarlo.streams import stream
+from verify.spec.claim import Claim
+from verify.spec.designs import no_distance
 from verify.symbolic.derivation import Definition, Derivation, Route, Step
 from verify.symbolic.softmax import i, n, p, s
 from verify.symbolic.total import WithTotal

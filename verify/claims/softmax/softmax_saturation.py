@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from sympy import Float, Integral, Max, S, Symbol, exp, integrate, log, oo, pi, simplify, sqrt
 
-from verify.claim import Claim, Findings
-from verify.conditions import INDEPENDENT, NORMAL_COMPONENTS
-from verify.designs import capped, cell_of, fact, integrated, prediction, scaled, sharper, threshold
 from verify.evidence import Assumption, Fact, Figure
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
@@ -18,7 +15,10 @@ from verify.montecarlo.distribution_free import Bounded
 from verify.montecarlo.estimands import complement, component
 from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
 from verify.montecarlo.rows import AttentionRows, NormalRows
-from verify.pictures import against_dimension, curve, measured
+from verify.spec.assumptions import INDEPENDENT, NORMAL_COMPONENTS
+from verify.spec.claim import Claim, Findings
+from verify.spec.designs import capped, cell_of, fact, integrated, prediction, scaled, sharper, threshold
+from verify.spec.figures import against_dimension, curve, measured
 from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.expectation import E
 from verify.symbolic.integrals import runs_over

@@ -9,14 +9,14 @@ from typing import Any
 from scipy import integrate as quadrature
 from sympy import Float, Integral, S, Symbol, diff, exp, oo, pi, simplify, sqrt
 
-from verify.claim import Claim, Findings
-from verify.designs import capped, cell_of, fact, integrated, prediction, sharper
 from verify.evidence import Assumption, Axis, Fact, Figure, Layer
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.components import NORMAL
 from verify.montecarlo.estimands import component
 from verify.montecarlo.experiment import Control, Experiment, Quantity
 from verify.montecarlo.rows import NormalRows
+from verify.spec.claim import Claim, Findings
+from verify.spec.designs import capped, cell_of, fact, integrated, prediction, sharper
 from verify.symbolic.derivation import By, Definition, Derivation, Identity, Route, Step
 from verify.symbolic.expectation import E
 from verify.symbolic.integrals import runs_over

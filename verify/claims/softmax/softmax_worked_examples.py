@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sympy import Rational, S, exp, simplify, sqrt
 
-from verify.claim import Claim
-from verify.designs import fact, no_distance, prediction, threshold
 from verify.evidence import Assumption, Fact
 from verify.montecarlo.attention import softmax
 from verify.montecarlo.experiment import EXACTLY, Allowance, Control, Exact, Experiment
 from verify.montecarlo.literal import in_single_precision, largest_difference
+from verify.spec.claim import Claim
+from verify.spec.designs import fact, no_distance, prediction, threshold
 from verify.symbolic.derivation import By, Derivation, Route, Step
 from verify.symbolic.printing import latex
 from verify.symbolic.softmax import WrittenOut, p, s

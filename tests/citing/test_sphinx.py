@@ -1,0 +1,187 @@
+"""The Sphinx extension in real builds: values linked to the report; an unknown key fails the build."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.report.records import record
+from tests.tool import ROOT, Ended
+from verify.citing.values import lookup
+from verify.evidence import Outcome, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+CONF = """extensions = ["verify.citing.sphinx", "myst_parser"]
+exclude_patterns = ["out"]
+verify_results = "results.json"
+verify_report = "https://example.org/report.html"
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Return a Sphinx project with a results file."""
+    (tmp_path / "conf.py").write_text(CONF, encoding="utf-8")
+    (tmp_path / "results.json").write_text(record().to_json(), encoding="utf-8")
+    return tmp_path
+
+
+def build(
+    project: Path, *pages: tuple[str, str], strict: bool = True, options: tuple[str, ...] = ()
+) -> tuple[int, str]:
+    """Write the pages, build them as HTML, and return the exit status and what Sphinx said."""
+    for name, text in pages:
+        (project / name).write_text(text, encoding="utf-8")
+    failing = ["-W", "--keep-going"] if strict else []
+    command = [sys.executable, "-m", "sphinx", *failing, *options, "-q", "-b", "html", ".", "out"]
+    done = subprocess.run(
+        command, cwd=project, capture_output=True, text=True, check=False, env={"PYTHONPATH": str(ROOT)}
+    )
+    return done.returncode, done.stderr
+
+
+def test_values_are_shown_and_linked(project: Path) -> None:
+    """In reStructuredText and in MyST Markdown alike."""
+    key = "score-variance.slope:interval"
+    index = f"Index\n=====\n\n:verify:`{key}`\n\n.. toctree::\n\n   more\n"
+    status, said = build(project, ("index.rst", index), ("more.md", f"# More\n\n{{verify}}`{key}`\n"))
+    assert (status, said) == (0, "")
+    value = lookup(record(), key)
+    for name in ("index", "more"):
+        page = (project / "out" / f"{name}.html").read_text(encoding="utf-8")
+        assert 'href="https://example.org/report.html#score-variance.slope"' in page
+        assert value.text in page
+
+
+def test_a_page_is_built_anew_when_the_results_change(project: Path) -> None:
+    """Sphinx keeps pages that did not change; what they quote may have."""
+    page = ("index.rst", "Index\n=====\n\n:verify:`score-variance.slope:estimate`\n")
+    assert build(project, page)[0] == 0
+    run = record()
+    first = run.claims[0]
+    slope = next(check for check in first.checks if check.id == "slope")
+    moved = slope.model_copy(update={"estimate": 1.5, "interval": (1.4, 1.6)})
+    checks = tuple(moved if check.id == "slope" else check for check in first.checks)
+    changed = first.model_copy(update={"checks": checks}).sealed()
+    claims = (changed, *run.claims[1:])
+    (project / "results.json").write_text(
+        run.model_copy(update={"claims": claims}).sealed().to_json(), encoding="utf-8"
+    )
+    assert build(project)[0] == 0
+    assert "1.5" in (project / "out" / "index.html").read_text(encoding="utf-8")
+
+
+def test_values_of_the_run_are_followed_as_well(project: Path) -> None:
+    """No claim changes with them."""
+    run = record()
+    first, second = run.statements[:2]
+    page = f"Index\n=====\n\n:verify:`run:seed` :verify:`source.{first.id}:outcome`\n"
+    assert build(project, ("index.rst", page))[0] == 0
+    settings = run.run.settings.model_copy(update={"seed": 777})
+    changed = run.model_copy(
+        update={
+            "run": run.run.model_copy(update={"settings": settings}),
+            "statements": (first.model_copy(update={"outcome": Outcome.WRONG}), second),
+        }
+    )
+    (project / "results.json").write_text(changed.sealed().to_json(), encoding="utf-8")
+    assert build(project)[0] == 0
+    shown = (project / "out" / "index.html").read_text(encoding="utf-8")
+    assert ">777<" in shown
+    assert ">wrong<" in shown
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_an_unknown_key_fails_the_build(project: Path, strict: bool) -> None:
+    """In one line with file, line and the nearest key; again at the next build, until it is mended."""
+    page = ("index.rst", "Index\n=====\n\n:verify:`score-variance.slop`\n")
+    for pages in ((page,), ()):
+        status, said = build(project, *pages, strict=strict)
+        assert status != 0
+        (line,) = said.splitlines()
+        assert "index.rst:4: ERROR: no value 'score-variance.slop'" in line
+        assert "did you mean 'score-variance.slope" in line
+    assert build(project, (page[0], page[1].replace("slop", "slope")), strict=strict) == (0, "")
+
+
+def test_an_unknown_key_fails_a_build_in_processes(project: Path) -> None:
+    """What one of them finds is known to all."""
+    toctree = "".join(f"   page{number}\n" for number in range(9))
+    pages = [(f"page{number}.rst", f"Page\n====\n\n:verify:`no{number}`\n") for number in range(9)]
+    index = ("index.rst", f"Index\n=====\n\n.. toctree::\n\n{toctree}")
+    status, said = build(project, index, *pages, strict=False, options=("-j", "2"))
+    assert status != 0
+    assert said.count("ERROR: no value 'no") == 9
+
+
+def test_a_text_of_one_s_own_is_held_against_the_value(project: Path) -> None:
+    """Rounded is right; what is stale is a warning, at every build."""
+    value = lookup(record(), "score-variance.slope:estimate")
+    rounded = f"{value.figures[0].exact:.2f}"
+    page = f"Index\n=====\n\n:verify:`{rounded} <{value.key}>`\n"
+    more = ("more.md", f"---\norphan: true\n---\n# More\n\n{{verify}}`{rounded} <{value.key}>`\n")
+    assert build(project, ("index.rst", page), more) == (0, "")
+    shown = (project / "out" / "index.html").read_text(encoding="utf-8")
+    assert f">{rounded}</a>" in shown
+    for pages in ((("index.rst", page.replace(rounded, "7.25")),), ()):
+        status, said = build(project, *pages)
+        assert status != 0
+        assert f"index.rst:4: WARNING: {value.key}: printed '7.25', now '{value.text}'" in said
+
+
+@pytest.mark.parametrize(
+    ("after", "right"),
+    [
+        (" %", True),
+        (r"\ %", True),
+        (" per cent of it", True),
+        (" *%*", True),
+        (", 3 %", False),
+        (" bn", False),
+    ],
+)
+def test_a_unit_after_the_text_counts_as_in_check_docs(
+    project: Path, tool: Callable[..., Ended], after: str, right: bool
+) -> None:
+    """What one of the two calls right, the other does."""
+    value = lookup(record(), "score-variance.slope:estimate")
+    role = f":verify:`{100 * value.figures[0].exact:.1f} <{value.key}>`"
+    status, said = build(project, ("index.rst", f"Index\n=====\n\nIt is {role}{after}\n"))
+    page, results = project / "index.rst", project / "results.json"
+    assert (status == 0) is right, said
+    assert (tool("check-docs", page, "--results", results).status == 0) is right
+
+
+@pytest.mark.parametrize("name", ["verify_results", "verify_report"])
+def test_a_setting_that_is_no_text_is_told(project: Path, name: str) -> None:
+    """What it is and what to give."""
+    with (project / "conf.py").open("a", encoding="utf-8") as conf:
+        conf.write(f"{name} = 3\n")
+    status, said = build(project, ("index.rst", "Index\n=====\n"))
+    assert status != 0
+    assert "Configuration error" in said
+    assert f"{name} in conf.py is 3; give a text, such as" in said
+
+
+def test_a_claim_that_is_not_confirmed_is_a_warning(project: Path) -> None:
+    """With -W, as here, that fails the build as well."""
+    broken = next(claim for claim in record().claims if claim.verdict is Verdict.REFUTED)
+    page = f"Index\n=====\n\n:verify:`{broken.id}.{broken.checks[0].id}`\n"
+    status, said = build(project, ("index.rst", page))
+    assert status != 0
+    assert "its claim is no longer confirmed but refuted" in said
+
+
+def test_missing_results_are_told(project: Path) -> None:
+    """Before any page is read."""
+    (project / "results.json").unlink()
+    status, said = build(project, ("index.rst", "Index\n=====\n"))
+    assert status != 0
+    assert "verify_results" in said
+    assert "cannot be read" in said

@@ -1,0 +1,203 @@
+"""The citing commands as people call them, with their mistakes."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.report.records import record
+from verify.cli import citing
+from verify.report.citation import FORMATS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.tool import Ended
+
+    Tool = Callable[..., Ended]
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """Return a results file with a claim of every outcome."""
+    path = tmp_path / "results.json"
+    path.write_text(record().to_json(), encoding="utf-8")
+    return path
+
+
+def test_values_of_everything_or_of_one(tool: Tool, results: Path) -> None:
+    """Key and text, in columns."""
+    every = tool("values", "--results", results)
+    one = tool("values", "score-variance", "run", "--results", results)
+    assert every.status == one.status == 0
+    keys = {line.split()[0] for line in every.out.splitlines()}
+    assert {line.split()[0] for line in one.out.splitlines()} < keys
+    assert all(line.startswith(("score-variance", "run:")) for line in one.out.splitlines())
+    assert len(every.out.splitlines()) > len(one.out.splitlines()) > 20
+
+
+@pytest.mark.parametrize("form", citing.FORMATS)
+def test_every_format_is_printed(tool: Tool, results: Path, form: str) -> None:
+    """With what was measured."""
+    ended = tool("cite", "score-variance.slope", "--format", form, "--results", results)
+    assert ended.status == 0
+    assert "score-variance" in ended.out
+    assert "slope" in ended.out
+
+
+def test_the_formats_are_those_there_are() -> None:
+    """The command's help names all of them without loading them."""
+    assert tuple(FORMATS) == citing.FORMATS
+
+
+def test_without_results_the_last_run_counts_then_the_reference(
+    tool: Tool, results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a folder with a report its results are quoted, elsewhere those that come with the tool."""
+    monkeypatch.chdir(tmp_path)
+    reference = tool("values", "run").out
+    assert "run:checks                 455" in reference
+    (tmp_path / "reports").mkdir()
+    results.rename(tmp_path / "reports" / "results.json")
+    assert tool("values", "run").out != reference
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (
+            ("cite", "score-varianc"),
+            "no value 'score-varianc' in these results; did you mean 'score-variance",
+        ),
+        (("cite", "score-variance", "--format", "docx"), "no format 'docx'; choose text, markdown"),
+        (("cite", "run:seed"), "'run:seed' is a value of the run or of a source"),
+        (("cite", "run:claims"), "cite a claim or a check, CLAIM or CLAIM.CHECK, as `sdpa-verify list`"),
+        (("cite", "score-variance.slope:estimate"), "cite 'score-variance.slope'"),
+        (("cite", "score-variance:verdict"), "cite 'score-variance'"),
+        (("cite", "score-variance", "--url", "ftp://x.org"), "--url 'ftp://x.org': give a folder's http(s)"),
+        (("cite", "score-variance", "--url", "javascript:alert(1)"), "--url 'javascript:alert(1)'"),
+        (("cite", "score-variance", "--url", "https://x.org/a b"), "--url 'https://x.org/a b'"),
+        (("cite", "score-variance", "--url", "a}b"), "--url 'a}b': give"),
+        (("cite", "score-variance", "--url", "https://"), "--url 'https://': give"),
+        (("export", "score-variance.slop"), "did you mean 'score-variance.slope"),
+        (("values", "nothing-like-it"), "no value 'nothing-like-it' in these results"),
+        (("badge", "score-variance.slope"), "'score-variance.slope' is no claim"),
+        (("export", "--format", "word"), "no format 'word' to export; choose latex"),
+        (("check-docs",), "Missing argument 'FILE...'"),
+        (("check-docs", "nowhere.md"), "nowhere.md: cannot be read"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(
+    tool: Tool, results: Path, arguments: tuple[str, ...], what: str
+) -> None:
+    """What, where, how to mend; exit status 2."""
+    ended = tool(*arguments, "--results", results)
+    assert ended.status == 2
+    assert what in ended.complaint
+
+
+def test_results_of_another_schema_are_refused(tool: Tool, results: Path) -> None:
+    """A file of a later version, or one that was changed by hand."""
+    content = json.loads(results.read_text(encoding="utf-8"))
+    results.write_text(json.dumps({**content, "schema": 2}), encoding="utf-8")
+    ended = tool("values", "--results", results)
+    assert ended.status == 2
+    assert "schema 2, this version reads schema 1" in ended.complaint
+
+
+def test_check_docs_finds_mends_and_is_content(tool: Tool, results: Path, tmp_path: Path) -> None:
+    """Stale: 1, told with file and line. Mended: 0. Then all is so."""
+    page = tmp_path / "page.md"
+    page.write_text(
+        "Slope <!-- verify: score-variance.slope:estimate -->7.5<!-- /verify -->.\n", encoding="utf-8"
+    )
+    call = ("check-docs", page, "--results", results)
+    stale = tool(*call)
+    assert stale.status == 1
+    assert stale.out.startswith(f"{page}:1: score-variance.slope:estimate: printed '7.5', now '")
+    assert f"{page}: 1 quotation, 1 not so" in stale.out
+    assert "--write" in stale.out
+    mended = tool(*call, "--write")
+    assert mended.status == 0
+    assert "; mended" in mended.out
+    assert f"{page}: 1 quotation, 1 mended" in mended.out
+    assert "not so" not in mended.out
+    content = tool(*call)
+    assert content.status == 0
+    first, second = content.out.splitlines()
+    assert first == f"{page}: 1 quotation, all so"
+    assert second.startswith("held against the results of seed 20170612, ")
+
+
+def test_what_a_summary_says(tool: Tool, results: Path, tmp_path: Path) -> None:
+    """Of a document without quotations, of a paper's macros, and of what is left to mend by hand."""
+    page, paper = tmp_path / "page.md", tmp_path / "paper.tex"
+    page.write_text("Nothing.\n", encoding="utf-8")
+    paper.write_text(r"\input{verify}\verify{run:seed}", encoding="utf-8")
+    ended = tool("check-docs", page, paper, "--results", results)
+    assert ended.status == 0
+    first, second, _ = ended.out.splitlines()
+    assert first == f"{page}: nothing is quoted here"
+    assert second.startswith(rf"{paper}: 1 quotation, all so; of \verify{{…}} only the keys are checked")
+    slope = "<!-- verify: score-variance.slope:estimate -->{}<!-- /verify -->"
+    page.write_text(slope.format("7.5") + slope.format("7.5 (Fig. 3)"), encoding="utf-8")
+    ended = tool("check-docs", page, "--write", "--results", results)
+    assert ended.status == 1
+    assert f"{page}: 2 quotations, 1 mended, 1 not so" in ended.out
+
+
+def test_a_mistyped_marker_ends_with_1(tool: Tool, results: Path, tmp_path: Path) -> None:
+    """As any other quotation that is not so."""
+    page = tmp_path / "page.md"
+    page.write_text("<!-- Verify: run:seed -->7<!-- /Verify -->", encoding="utf-8")
+    ended = tool("check-docs", page, "--results", results)
+    assert ended.status == 1
+    assert f"{page}:1: run:seed: mistyped marker" in ended.out
+    assert f"{page}: 0 quotations, 2 not so" in ended.out
+
+
+def test_keys_are_listed_and_exported_alone(tool: Tool, results: Path, tmp_path: Path) -> None:
+    """A key stands for its own value and its parts."""
+    one = tool("values", "score-variance.slope", "run:seed", "--results", results)
+    keys = [line.split()[0] for line in one.out.splitlines()]
+    assert keys[0] == "score-variance.slope"
+    assert keys[-1] == "run:seed"
+    out = tmp_path / "verify.tex"
+    tool("export", "score-variance.slope", "run:seed", "--out", out, "--results", results)
+    lines = out.read_text(encoding="utf-8").splitlines()
+    assert [line[13:].partition("}")[0] for line in lines if line.startswith(r"\verifyvalue{")] == keys
+
+
+@pytest.mark.parametrize(
+    "url", ["https://example.org:8000/~me/my%20report", "http://localhost/", "../report", "/srv/r_1/", "r"]
+)
+def test_where_a_report_may_be_published(tool: Tool, results: Path, url: str) -> None:
+    """At an address of the web or in a folder."""
+    ended = tool("cite", "score-variance", "--url", url, "--format", "bibtex", "--results", results)
+    assert ended.status == 0
+    assert f"{url.rstrip('/')}/report.html#score-variance" in ended.out
+
+
+def test_export_and_badge_write_files(tool: Tool, results: Path, tmp_path: Path) -> None:
+    """Whole files, named on standard output."""
+    macros = tool("export", "score-variance", "--out", tmp_path / "verify.tex", "--results", results)
+    assert macros.out.strip() == str(tmp_path / "verify.tex")
+    assert r"\verifyvalue{score-variance.slope}" in (tmp_path / "verify.tex").read_text(encoding="utf-8")
+    assert "pairwise" not in (tmp_path / "verify.tex").read_text(encoding="utf-8")
+    made = tool("badge", "score-variance", "--out", tmp_path, "--results", results)
+    assert made.status == 0
+    assert made.out.splitlines() == [str(tmp_path / f"score-variance.{kind}") for kind in ("svg", "json")]
+
+
+def test_a_run_writes_its_summary(tool: Tool, tmp_path: Path) -> None:
+    """For a CI job's page, beside JUnit's XML."""
+    options = ("--profile", "quick", "--out", tmp_path, "--summary", tmp_path / "summary.md")
+    ended = tool("run", "worked-dot-products", *options, "--junit", tmp_path / "junit.xml")
+    assert ended.status == 0
+    assert (
+        (tmp_path / "summary.md").read_text(encoding="utf-8").startswith("## sdpa-verify: 1 of 1 claims hold")
+    )
+    assert (tmp_path / "junit.xml").is_file()

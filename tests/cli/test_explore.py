@@ -1,0 +1,79 @@
+"""The catalogue on a terminal: complete, and free of LaTeX."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from verify.cli.explore import as_text, listing, shown
+from verify.engine.catalogue import catalogue
+from verify.spec.claim import CHAPTERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.tool import Ended
+
+CATALOGUE = catalogue()
+
+
+def test_every_claim_is_listed_under_its_chapter() -> None:
+    """A line each, in the order of the report, a blank line between chapters."""
+    lines = listing(CATALOGUE).splitlines()
+    heads = [line for line in lines if line and not line.startswith(" ")]
+    assert heads == [title for name, title in CHAPTERS.items() if name in {c for c, _ in CATALOGUE.values()}]
+    assert [line.split()[0] for line in lines if line.startswith(" ")] == list(CATALOGUE)
+    assert lines.count("") == len(heads) - 1
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_a_claim_is_shown_with_every_step(name: str) -> None:
+    """Statement, meaning, assumptions and all steps with how each was checked; no LaTeX is left."""
+    chapter, claim = CATALOGUE[name]
+    text, proved = shown(chapter, claim)
+    assert proved
+    assert text.startswith(f"{name} — ")
+    assert CHAPTERS[chapter] in text
+    assert not set("\\$") & set(text)
+    assert all(line == line.rstrip() for line in text.splitlines())
+    derivation = claim.derive()
+    for route in (*derivation.lemmas, *derivation.routes):
+        assert f"Derivation: {as_text(route.title)}" in text
+        assert all(f"✓ {as_text(step.check.label)}" in text for step in route.steps)
+    told = {
+        "proved": "Proved",
+        "checked-at-examples": "Derivation checked at examples",
+        "in-part": "Derived in part",
+    }
+    status = derivation.examine().status
+    assert f"\n{told[status]}: " in text
+    assert ("Beyond the derivation: " in text) == (status == "in-part")
+
+
+def test_a_wrong_step_is_marked(tool: Callable[..., Ended], claim_file: Callable[..., Path]) -> None:
+    """A derivation that does not hold is shown all the same, with the step that fails."""
+    path = claim_file(("Derivation(Var(2 * score), route.end", "Derivation(Var(2 * score), 3 * d"))
+    ended = tool("show", "doubled-keys", "--claims", path)
+    assert ended.status == 1
+    assert "FAILED: “Index by index” does not end in the stated result" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("prose", "text"),
+    [
+        (r"It is $\operatorname{Var}(q\cdot k) = d_k$.", "It is Var(q·k) = d_k."),
+        (r"$\sigma_q^2\mu_k$", "σ_q²μ_k"),
+        (r"$c\,q\cdot k/\sqrt{d_k}$", "c q·k/√d_k"),
+        (r"$\sqrt{a + b}$", "√(a + b)"),
+        (r"$\tfrac{2}{N(N-1)}\left[1 + \frac{a}{b}\right]$", "2/(N(N-1))[1 + a/b]"),
+        (r"$|x|^{(d_k-1)/2} K_{(d_k-1)/2}(x)$", "|x|^((d_k-1)/2) K_((d_k-1)/2)(x)"),
+        (r"$\hat V$ and $\hat{V}$", "V\u0302 and V\u0302"),
+        (r"$\mathbb{E}[x^3] \le \infty$", "E[x³] ≤ ∞"),
+        ("no formula, 3 $ and 4", "no formula, 3 $ and 4"),
+    ],
+)
+def test_latex_becomes_text(prose: str, text: str) -> None:
+    """What a terminal shows means the same as what the report prints."""
+    assert as_text(prose) == text

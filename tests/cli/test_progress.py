@@ -1,0 +1,140 @@
+"""What is seen while it runs: plain lines in a pipe, a bar on a terminal that leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import pty
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.tool import begin
+from verify.cli.progress import (
+    counts_line,
+    following,
+    phases_line,
+    rendering,
+    surprise_line,
+    tell,
+    verdict_line,
+)
+from verify.evidence import Outcome, Part, Proof, Statement, Verdict
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from verify.evidence import RunRecord
+
+
+def test_a_pipe_gets_plain_lines(capsys: pytest.CaptureFixture[str], small: RunRecord) -> None:
+    """One line for each finished claim and each phase of rendering, on standard error."""
+    with following(None) as progress:
+        progress.started("sqrt-scaling-unique")
+        progress.finished(small.claims[0])
+    with rendering() as announce:
+        announce("pdf")
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == "sqrt-scaling-unique: confirmed\nrendering: pdf\n"
+
+
+def test_a_terminal_gets_a_bar(tmp_path: Path) -> None:
+    """The bar and its claim are shown, then cleared, and the cursor is given back."""
+    controller, terminal = pty.openpty()
+    arguments = ("run", "sqrt-scaling-unique", "--profile", "quick", "--out", tmp_path)
+    process = begin(*arguments, stderr=terminal, environment={"TERM": "xterm", "COLUMNS": "100"})
+    os.close(terminal)
+    seen = b""
+    while True:
+        try:
+            piece = os.read(controller, 4096)
+        except OSError:  # the other end is closed: the process has ended
+            break
+        if not piece:
+            break
+        seen += piece
+    out = process.communicate(timeout=60)[0]
+    os.close(controller)
+    assert process.returncode == 0
+    assert out.startswith("✓ sqrt-scaling-unique")
+    shown = seen.decode()
+    assert "sqrt-scaling-unique" in shown
+    assert "\x1b[?25l" in shown
+    assert shown.rfind("\x1b[?25h") > shown.rfind("\x1b[?25l")
+    assert "\x1b[2K" in shown
+
+
+@pytest.mark.parametrize(
+    ("verdict", "mark"),
+    [
+        (Verdict.CONFIRMED, "✓"),
+        (Verdict.APPROXIMATE, "≈"),
+        (Verdict.REFUTED, "✗"),
+        (Verdict.UNDECIDED, "?"),
+    ],
+)
+def test_a_verdict_has_a_mark(small: RunRecord, verdict: Verdict, mark: str) -> None:
+    """Mark, id, verdict, reason: one line, in columns."""
+    record = small.claims[0].model_copy(update={"verdict": verdict, "reason": "because"})
+    assert verdict_line(record) == f"{mark} sqrt-scaling-unique      {verdict:<12} because"
+
+
+def test_a_failed_derivation_is_marked_whatever_the_verdict(small: RunRecord) -> None:
+    """The mark agrees with the exit status."""
+    record = small.claims[0]
+    failed = record.derivation.model_copy(update={"status": Proof.FAILED})
+    line = verdict_line(record.model_copy(update={"derivation": failed, "verdict": Verdict.UNDECIDED}))
+    assert line.startswith("✗ sqrt-scaling-unique      undecided")
+
+
+def test_the_tightest_bound_is_named(small: RunRecord) -> None:
+    """A line on a claim with derived bounds says which is nearest to its estimate, and how near."""
+    record = small.claims[0]
+    loose, tight = (
+        record.checks[0].model_copy(update={"id": name, "tightness": value})
+        for name, value in (("loose", 0.4), ("tight", 1.02))
+    )
+    line = verdict_line(record.model_copy(update={"checks": (loose, tight, *record.checks)}))
+    assert line.endswith("; tightest bound tight: estimate ÷ bound 1.02")
+    plain = record.model_copy(
+        update={"checks": tuple(c.model_copy(update={"tightness": None}) for c in record.checks)}
+    )
+    assert "bound" not in verdict_line(plain)
+
+
+def test_both_kinds_of_checks_are_counted(small: RunRecord) -> None:
+    """The last line says what the run rests on."""
+    claim = small.claims[0]
+    exact = sum(check.blocks == 0 for check in claim.checks)
+    counted = f"{len(claim.checks) - exact} measured and {exact} exact checks"
+    line = counts_line(small.model_copy(update={"claims": (claim,)}))
+    assert line.startswith(f"1 claim: {counted}; {len(claim.controls)} of {len(claim.controls)} ")
+
+
+def test_phases_are_summed() -> None:
+    """The sum comes first."""
+    assert phases_line({"imports": 0.26, "pdf": 4.04}) == "4.3 s (imports 0.3, pdf 4.0)"
+
+
+def test_progress_that_cannot_be_shown_is_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A full disk under standard error stops nothing."""
+    with open("/dev/full", "w", encoding="utf-8") as full:  # noqa: PTH123 - a device
+        monkeypatch.setattr(sys, "stderr", full)
+        tell("lost")
+        tell("lost as well")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_surprise_is_one_line_with_both_outcomes() -> None:
+    """The statement, what came out, what was known, and why."""
+    part = Part(
+        text="It prints 0.880.", claim="one-claim", evidence="fact:first", kind="prints", printed="0.880",
+        computed="0.881", holds=False, reason="The computed value rounds to 0.881.",
+    )  # fmt: skip
+    statement = Statement(
+        id="s1", source="s", text="T", claim="one-claim", printed="0.880", computed="0.881",
+        outcome=Outcome.MISPRINTED, noted=Outcome.HOLDS, note="N", parts=(part,),
+    )  # fmt: skip
+    line = surprise_line(statement)
+    assert line == "! statement s1: misprinted, known as holds. The computed value rounds to 0.881."

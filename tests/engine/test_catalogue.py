@@ -1,0 +1,178 @@
+"""The catalogue: it finds every claim, and names every file that it must refuse."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from verify.engine.catalogue import catalogue, catalogue_with, choose, read
+from verify.engine.evaluate import task
+from verify.engine.runner import settings
+from verify.errors import ClaimError
+from verify.spec.claim import CHAPTERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.tool import Ended
+
+    Write = Callable[..., Path]
+
+# What is replaced in the file by what; the text in whose line the mistake is found; a part of the message.
+BROKEN = [
+    pytest.param(("biased(checks[1]", "biased(checks[1]]"), "biased(", "does not match opening", id="syntax"),
+    pytest.param(("CLAIM = Claim", "MINE = Claim"), "", "defines no CLAIM; end the file with", id="no-claim"),
+    pytest.param(("CLAIM = Claim(", "CLAIM = dict("), "", "defines no CLAIM", id="other-claim"),
+    pytest.param(('="doubled-keys"', '="Two Keys"'), "CLAIM", "claim id 'Two Keys': use lower-case", id="id"),
+    pytest.param(('="independent"', '="In de"'), "In de", "Assumption id: String should match", id="slug"),
+    pytest.param(("title=", "titel="), "CLAIM", "unexpected keyword argument 'titel'", id="field"),
+    pytest.param(("    derive=derive,\n", ""), "CLAIM", "argument: 'derive'", id="field-missing"),
+    pytest.param(('meaning="', 'meaning=" ",  # '), "CLAIM", "its meaning is empty; write one", id="empty"),
+    pytest.param(("import S\n", "import Nothing\n"), "Nothing", "ImportError: cannot", id="import"),
+    pytest.param(("LABEL = ", "LABEL = 1 / 0  # "), "LABEL", "ZeroDivisionError: division", id="raises"),
+    pytest.param(("LABEL = ", "raise SystemExit(3)  # "), "SystemExit", "SystemExit: 3", id="exits"),
+    pytest.param(("LABEL", "LABEL\0"), "", "null bytes; correct the claim file", id="null-byte"),
+]
+
+
+@pytest.mark.parametrize(("change", "where", "message"), BROKEN)
+def test_a_broken_claim_file_is_told_by_file_and_line(
+    claim_file: Write, change: tuple[str, str], where: str, message: str
+) -> None:
+    """One line names the file, the line and what is wrong there."""
+    path = claim_file(change)
+    lines = path.read_text().splitlines()
+    line = next((f" line {n}:" for n, text in enumerate(lines, 1) if where and where in text), "")
+    with pytest.raises(ClaimError) as caught:
+        read(path)
+    assert str(caught.value).startswith(f"{path}:{line} ")
+    assert message in str(caught.value)
+
+
+def test_a_broken_claim_file_ends_the_command(
+    tool: Callable[..., Ended], tmp_path: Path, claim_file: Write
+) -> None:
+    """What a process of its own finds wrong with the file arrives as it is; nothing is run or written."""
+    path = claim_file(("LABEL = ", "LABEL = 1 / 0  # "))
+    ended = tool("run", "--claims", path, "--out", tmp_path / "out")
+    assert ended.status == 2
+    assert ended.complaint.startswith(f"{path}: line ")
+    assert ended.complaint.endswith(" ZeroDivisionError: division by zero; correct the claim file")
+    assert not (tmp_path / "out").exists()
+
+
+END = "return Experiment(checks, controls)"
+BROKEN_INSIDE = [
+    pytest.param((END, "return Experiment(checks, ())"), "check and one control", id="no-controls"),
+    pytest.param((END, "return Experiment((), controls)"), "at least one check", id="no-checks"),
+    pytest.param((END, "return Experiment((*checks, checks[0]), controls)"), "'variance-d1' is", id="twice"),
+    pytest.param((END, "return None"), "AttributeError: 'NoneType'", id="no-experiment"),
+    pytest.param(("result.subs(d, n)", "result.subs(e, n)"), "NameError: name 'e' is not", id="raises"),
+    pytest.param(("(derivation, tolerance)", "(derivation)"), "TypeError: experiment()", id="signature"),
+    pytest.param(("route(2 * score", "route(score * q1"), "NameError: name 'q1'", id="derivation-raises"),
+    pytest.param(('"only-doubled"', '"Only doubled"'), "lower-case words joined", id="check-id"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), BROKEN_INSIDE)
+def test_a_claim_that_fails_while_it_runs_is_told_by_its_id(
+    claim_file: Write, change: tuple[str, str], message: str
+) -> None:
+    """What only shows when the claim is derived or measured is told in one line as well."""
+    path = claim_file(change)
+    wanted = task("user", read(path), settings(profile="quick"), 1, ())
+    with pytest.raises(ClaimError, match=r"^claim doubled-keys: ") as caught:
+        wanted.function(*wanted.arguments)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("command", ["show", "plan"])
+def test_a_derivation_that_raises_is_told_without_a_run(
+    tool: Callable[..., Ended], claim_file: Write, command: str
+) -> None:
+    """Showing or planning a broken claim needs no traceback either."""
+    path = claim_file(("variance_route(2 * score", "variance_route(score * q1"))
+    ended = tool(command, "doubled-keys", "--claims", path)
+    assert ended.status == 2
+    assert ended.complaint.startswith("claim doubled-keys: NameError: name 'q1' is not defined")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("missing.py", "cannot be read (No such file or directory); check the path"),
+        (".", "cannot be read (Is a directory); check the path"),
+        ("mine.txt", "ends in .py"),
+    ],
+)
+def test_a_path_that_is_no_claim_file_is_told(
+    tool: Callable[..., Ended], tmp_path: Path, name: str, message: str
+) -> None:
+    """A missing file, a folder, and a file that is no Python."""
+    (tmp_path / "mine.txt").write_text("A claim.")
+    ended = tool("list", "--claims", tmp_path / name)
+    assert ended.status == 2
+    assert ended.complaint.startswith(f"{tmp_path / name}: ")
+    assert message in ended.complaint
+
+
+def test_a_duplicate_id_names_both_files(claim_file: Write) -> None:
+    """An id belongs to one claim, be the other a built-in one or the user's own."""
+    path = claim_file(('id="doubled-keys"', 'id="score-mean"'))
+    with pytest.raises(
+        ClaimError, match=r"mine\.py: claim id 'score-mean' is taken by verify\.claims\.raw_scores\."
+    ):
+        catalogue_with([path])
+    one, two = claim_file(name="one.py"), claim_file(name="two.py")
+    with pytest.raises(ClaimError, match=r"two\.py: claim id 'doubled-keys' is taken by .*one\.py; choose"):
+        catalogue_with([one, two])
+
+
+def test_claims_of_the_user_come_last(claim_file: Write) -> None:
+    """Two files may even share their name, and one may hold a dataclass, which needs its own module."""
+    (claim_file().parent / "other").mkdir()
+    one = claim_file(
+        (
+            '"""Var(q·2k) = 4 d_k."""\n',
+            "from __future__ import annotations\nfrom dataclasses import dataclass\n",
+        ),
+        ("LABEL = ", "@dataclass\nclass Mine:\n    size: int\n\nLABEL = "),
+    )
+    two = claim_file(('id="doubled-keys"', 'id="doubled-again"'), name="other/mine.py")
+    found = catalogue_with([one, two])
+    assert list(found)[-2:] == ["doubled-again", "doubled-keys"]
+    assert {found[name][0] for name in ("doubled-again", "doubled-keys")} == {"user"}
+
+
+def test_the_order_is_that_of_the_report() -> None:
+    """Chapter by chapter, and in each by the claims' own order."""
+    chapters = [chapter for chapter, _ in catalogue().values()]
+    assert chapters == sorted(chapters, key=list(CHAPTERS).index)
+    for chapter in set(chapters):
+        orders = [claim.order for place, claim in catalogue().values() if place == chapter]
+        assert orders == sorted(orders)
+        assert len(set(orders)) == len(orders)
+
+
+def test_choosing_keeps_the_order_and_forgets_repetitions() -> None:
+    """What is named twice is run once; nothing named means all."""
+    everything = catalogue()
+    assert list(choose(everything, ["over-scaling", "score-mean", "over-scaling"])) == [
+        "score-mean",
+        "over-scaling",
+    ]
+    assert list(choose(everything, [])) == list(everything)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "hint"),
+    [("score-variances", "did you mean 'score-variance'?"), ("sqrt", "did you mean 'sqrt-scaling'?"),
+     ("zzz", "`sdpa-verify list` shows them all")],
+)  # fmt: skip
+def test_an_unknown_claim_is_answered_with_the_nearest(wanted: str, hint: str) -> None:
+    """A typing error costs one look, not a search."""
+    with pytest.raises(ClaimError, match=re.escape(f"no claim {wanted!r}; {hint}")):
+        choose(catalogue(), ["score-mean", wanted])

@@ -1,0 +1,477 @@
+"""The measuring loop: right claims confirmed, wrong ones refuted, and nothing that depends on workers."""
+
+from __future__ import annotations
+
+import math
+import re
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scipy import stats
+
+from tests.strategies import FALSE_ALARM
+from verify.engine.measure import measure
+from verify.engine.verdict import MAX_LOOKS, PLACES, FalseAlarms
+from verify.errors import SettingsError
+from verify.evidence import Settings, Verdict
+from verify.montecarlo.blocks import Cell
+from verify.montecarlo.estimands import MIN_BLOCKS, OF_GROUPS, Smooth, component
+from verify.montecarlo.experiment import (
+    EXACTLY,
+    Allowance,
+    Comparison,
+    Control,
+    Exact,
+    Experiment,
+    Fit,
+    Prediction,
+    Quantity,
+    Tolerance,
+)
+from verify.montecarlo.fits import Target, WeightedFit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    import numpy as np
+
+    from verify import evidence
+    from verify.montecarlo.blocks import Sums
+    from verify.montecarlo.components import Array
+    from verify.montecarlo.experiment import Relation
+
+NARROW = Tolerance(1.0, 0.1, "a tenth")
+SETTINGS = Settings(seed=20170612, tolerance=0.01)
+ALARMS = FalseAlarms(1e-3)
+
+
+@dataclass(frozen=True)
+class Bell:
+    """Blocks of one normal number each."""
+
+    mean: float
+    spread: float = 1.0
+
+    coordinates = 1 << 10
+    held = 1
+    scores = 1
+    order = 3
+
+    def sample(self, rng: np.random.Generator, count: int) -> Array:
+        """Return ``count`` numbers."""
+        return rng.normal(self.mean, self.spread, (count, 1))
+
+
+@dataclass(frozen=True)
+class Rare(Bell):
+    """Blocks of one number that is nearly always 0, and with this probability 1."""
+
+    def sample(self, rng: np.random.Generator, count: int) -> Array:
+        """Return ``count`` zeros and ones."""
+        return (rng.random((count, 1)) < self.mean).astype(float)
+
+
+@dataclass(frozen=True)
+class Wide(Bell):
+    """Blocks of one lognormal number whose skewness no sample of this size shows in full."""
+
+    def sample(self, rng: np.random.Generator, count: int) -> Array:
+        """Return ``count`` numbers of skewness above 30 million."""
+        return rng.lognormal(self.mean, 3.0, (count, 1))
+
+
+def derived(spread: float = 1.0) -> Smooth:
+    """Return the mean of the blocks with its derived variance."""
+    return component(0, block_variance=spread**2)
+
+
+def quantity(
+    name: str,
+    truth: float,
+    predicted: float,
+    estimand: Smooth | None = None,
+    spread: float = 1.0,
+    **others: Any,
+) -> Quantity:
+    """Return a comparison of the blocks' mean ``truth`` with the value ``predicted``."""
+    cell = others.pop("cell", Cell(f"cell-{name}", (("d_k", 8),), Bell(truth, spread)))
+    return Quantity(
+        name, "a mean", cell, estimand or derived(spread), Prediction(predicted, f"{predicted}"), **others
+    )
+
+
+def judged(
+    checks: Iterable[Comparison],
+    controls: Iterable[Comparison] = (),
+    settings: Settings = SETTINGS,
+    alarms: FalseAlarms = ALARMS,
+    mapper: Callable[[Callable[[int], Sums], Iterable[int]], Iterable[Sums]] = map,
+) -> tuple[Mapping[str, evidence.Check], dict[str, evidence.Control]]:
+    """Return the checks and controls, judged, by id."""
+    experiment = Experiment(tuple(checks), tuple(Control(f"wrong {c.id}", c) for c in controls))
+    findings, found = measure(experiment, "a-claim", settings, alarms, mapper)
+    return findings.checks, {control.id: control for control in found}
+
+
+def line(name: str, target: Target, predicted: float, cells: Iterable[Quantity], tolerance: Tolerance) -> Fit:
+    """Return a comparison of one coefficient of the line through ``cells``."""
+    members = tuple(cells)
+    x = tuple(member.prediction.value for member in members)
+    fit = WeightedFit("line", x, (1.0,) * len(x))
+    return Fit(name, "a line", members, fit, target, Prediction(predicted, f"{predicted}"), tolerance)
+
+
+POINTS = tuple(quantity(f"point-{x}", float(x), float(x)) for x in (1, 2, 3, 4))
+
+
+class TestVerdicts:
+    """Each verdict comes out where it belongs."""
+
+    def test_right_is_confirmed_and_wrong_is_refuted(self) -> None:
+        """A true value is confirmed at the first look; values off by two and more tolerances are refuted."""
+        right = quantity("right", 5.0, 5.0)
+        off = replace(right, id="off", prediction=Prediction(5.1, "5.1"))
+        far = replace(right, id="far", prediction=Prediction(25.0, "25"))
+        elsewhere = quantity("elsewhere", 6.0, 5.0)
+        checks, controls = judged([right], [off, far, elsewhere])
+        assert checks["right"].verdict is Verdict.CONFIRMED
+        assert checks["right"].looks == 1
+        assert {name: c.verdict for name, c in controls.items()} == dict.fromkeys(
+            ("off", "far", "elsewhere"), Verdict.REFUTED
+        )
+        assert controls["far"].power > 0.999
+        assert controls["far"].what == "wrong far"
+
+    def test_a_false_claim_is_refuted(self) -> None:
+        """A check, too, can be refuted."""
+        checks, _ = judged([quantity("false", 5.2, 5.0)])
+        assert checks["false"].verdict is Verdict.REFUTED
+
+    def test_near_the_prediction_is_approximate(self) -> None:
+        """Half a tolerance off, with enough blocks to tell: inside the band, but not the exact value."""
+        fine = quantity("fine", 5.0 * 1.005, 5.0, spread=0.01)
+        checks, _ = judged([fine])
+        assert checks["fine"].verdict is Verdict.APPROXIMATE
+
+    def test_on_the_edge_of_the_band_is_undecided_at_the_cap(self) -> None:
+        """Where no sample size can decide, the sample is doubled to the cap and the check stays open."""
+        checks, _ = judged([quantity("edge", 5.05, 5.0)])
+        edge = checks["edge"]
+        assert edge.verdict is Verdict.UNDECIDED
+        assert edge.looks == MAX_LOOKS
+        first, _ = judged([quantity("edge", 5.0, 5.0)])
+        assert edge.blocks >= (first["edge"].blocks - 128) * 2 ** (MAX_LOOKS - 1)
+        assert edge.level == pytest.approx(1 - ALARMS.share(MAX_LOOKS), abs=1e-15)
+
+    @pytest.mark.parametrize("chance", [1e-7, 3e-5, 1e-3])
+    def test_rare_events_are_not_taken_for_impossible(self, chance: float) -> None:
+        """Whether no block, a few or some show the event, its true probability is never refuted."""
+        rare = quantity("rare", 0.0, chance, component(0), cell=Cell("rare", (), Rare(chance)))
+        checks, _ = judged([replace(rare, tolerance=Tolerance(50.0))], alarms=FalseAlarms(0.05 * PLACES))
+        assert checks["rare"].verdict in {Verdict.UNDECIDED, Verdict.CONFIRMED}
+
+    def test_blocks_that_all_agree_decide_nothing(self) -> None:
+        """Where nothing is derived, no spread is no information, and the check stays open."""
+        never = quantity("never", 0.0, 1.0, component(0), cell=Cell("never", (), Rare(0.0)))
+        checks, _ = judged([never])
+        assert checks["never"].verdict is Verdict.UNDECIDED
+        assert checks["never"].looks == MAX_LOOKS
+
+    def test_an_endless_plan_is_refused(self) -> None:
+        """A tolerance that would take years is told before anything is drawn for it, with the mend."""
+        with pytest.raises(SettingsError, match=r"claim a-claim, cell cell-fine.*raise --tolerance"):
+            judged([quantity("fine", 5.0, 5.0)], settings=Settings(tolerance=1e-9))
+
+    def test_a_pilot_serves_where_no_variance_is_derived(self) -> None:
+        """Checks and controls without derived variance are planned from a pilot, and decided."""
+        right = quantity("right", 5.0, 5.0, component(0))
+        wrong = quantity("wrong", 7.0, 5.0, component(0))
+        checks, controls = judged([right], [wrong])
+        assert checks["right"].verdict is Verdict.CONFIRMED
+        assert controls["wrong"].verdict is Verdict.REFUTED
+        # What is far off needs no more than the pilot.
+        assert controls["wrong"].blocks < checks["right"].blocks
+
+
+class TestReasons:
+    """What a check says of its interval, and of what would decide it."""
+
+    def test_far_inside_a_bound_is_decided_whatever_the_skewness(self) -> None:
+        """Blocks of skewness 10 are decided at the first look where the bound is far, and say by what."""
+        cell = Cell("rare", (), Rare(0.01))
+        far = Quantity("far", "a mean", cell, component(0), Prediction(0.5, "½"), NARROW, "≤")
+        found = judged([far])[0]["far"]
+        assert found.verdict is Verdict.CONFIRMED
+        assert found.reason == OF_GROUPS
+        assert found.interval[0] < 0.01 < found.interval[1] < 0.5
+
+    def test_too_skewed_says_how_many_blocks_would_do(self) -> None:
+        """Blocks whose skewness grows with the sample stay open, and the reason says what would help."""
+        cell = Cell("wide", (), Wide(0.0))
+        one = Quantity("open", "a mean", cell, component(0), Prediction(5000.0, "5000"), NARROW, "≤")
+        found = judged([one])[0]["open"]
+        assert found.verdict is Verdict.UNDECIDED
+        needed = int(re.findall(r"about ([\d,]+) of them would do", found.reason)[0].replace(",", ""))
+        assert needed > found.blocks
+
+    def test_on_the_edge_says_that_no_sample_would_tell(self) -> None:
+        """Near the edge the reason names the blocks that would tell; they grow as the edge comes near."""
+        needed = []
+        for off in (0.0495, 0.0499):
+            found = judged([quantity("edge", 5.0 + off, 5.0, spread=0.1)])[0]["edge"]
+            assert found.verdict is Verdict.UNDECIDED
+            needed.append(found.reason)
+        assert all("blocks would tell" in reason for reason in needed)
+
+    def test_a_wrong_block_variance_leaves_the_check_open(self) -> None:
+        """Where the blocks vary far more or less than derived, nothing is decided and the reason says why."""
+        for wrong in (0.02, 50.0):
+            one = quantity("one", 5.0, 5.0, component(0, block_variance=wrong), tolerance=Tolerance(30.0))
+            found = judged([one])[0]["one"]
+            assert found.verdict is Verdict.UNDECIDED
+            assert "the derived block variance or the sampler is wrong" in found.reason
+
+    def test_a_bound_says_how_close_it_is(self) -> None:
+        """Estimate over bound is on record for derived bounds other than 0, and for nothing else."""
+        bound = quantity("bound", 4.5, 5.0, relation="≤")
+        threshold = replace(bound, id="threshold", prediction=Prediction(5.0, "5", "set"))
+        zero = quantity("zero", 4.5, 0.0, relation="≥", tolerance=Tolerance(1.0, 1.0, "one"))
+        equal = quantity("equal", 5.0, 5.0)
+        exact = Exact("exact", "x", (), Prediction(4.0, "4"), 5.0, relation="≥")
+        checks, _ = judged([bound, threshold, zero, equal, exact])
+        assert checks["bound"].tightness == checks["bound"].estimate / 5.0
+        assert checks["exact"].tightness == 1.25
+        assert {checks[name].tightness for name in ("threshold", "zero", "equal")} == {None}
+
+
+class TestExact:
+    """Comparisons of exact values."""
+
+    def test_equal_and_unequal(self) -> None:
+        """Equal is confirmed, one unit in the last place off is refuted, and nothing is drawn."""
+        same = Exact("same", "a value", (("n", 3),), Prediction(0.1, "0.1"), 0.1)
+        other = replace(same, id="other", computed=math.nextafter(0.1, 1))
+        checks, controls = judged([same], [other])
+        found = checks["same"]
+        assert found.verdict is Verdict.CONFIRMED
+        assert (found.looks, found.blocks, found.draws, found.level) == (0, 0, 0, 1.0)
+        assert (found.tolerance, found.method, found.cell) == (0.0, "exact", {"n": 3})
+        assert controls["other"].verdict is Verdict.REFUTED
+        assert controls["other"].power == 1.0
+
+
+class TestFits:
+    """Comparisons of coefficients through several cells."""
+
+    def test_slope_intercept_and_misfit(self) -> None:
+        """A line is confirmed in all its coefficients; a wrong slope and a bent line are refuted."""
+        wide = Tolerance(10.0, 1.0, "one")
+        right = [
+            line("slope", "slope", 1.0, POINTS, Tolerance(5.0)),
+            line("intercept", "constant", 0.0, POINTS, wide),
+            line("misfit", "misfit", 0.0, POINTS, Tolerance(5.0, 1.0, "the fitted values")),
+        ]
+        bent = [quantity(f"bent-{x}", float(x**2), float(x), spread=0.1) for x in (1, 2, 3, 4)]
+        wrong = [
+            line("wrong-slope", "slope", 1.2, POINTS, Tolerance(5.0)),
+            line("bent-line", "misfit", 0.0, bent, Tolerance(5.0, 1.0, "the fitted values")),
+        ]
+        checks, controls = judged([*POINTS, *right], wrong)
+        assert {check.verdict for check in checks.values()} == {Verdict.CONFIRMED}
+        assert {control.verdict for control in controls.values()} == {Verdict.REFUTED}
+        assert checks["slope"].cell == {"points": 4, "from": 1.0, "to": 4.0}
+        assert checks["slope"].method == "fit"
+        assert checks["slope"].blocks == sum(checks[p.id].blocks for p in POINTS)
+
+    def test_cells_are_enlarged_for_a_vague_coefficient(self) -> None:
+        """A slope with a narrower tolerance than its points needs, and gets, larger samples.
+
+        The points' predictions are far from 1 and their derived variance is absolute, so planning with a
+        relative error would draw a hundred times too much.
+        """
+        points = [quantity(f"far-{x}", float(x), float(x)) for x in (99, 100, 101)]
+        slope = line("slope", "slope", 1.0, points, Tolerance(5.0))
+        checks, _ = judged([*points, slope])
+        deviations = stats.norm.isf(ALARMS.share(1) / 2) + stats.norm.isf(0.05 / 2)
+        needed = (deviations / 0.05) ** 2 / 2
+        blocks = checks["far-99"].blocks
+        assert needed <= blocks <= needed + 129
+        assert checks["slope"].verdict is Verdict.CONFIRMED
+
+
+class TestReproducibility:
+    """The same records whatever the workers, the order and the company."""
+
+    CHECKS = (*POINTS, quantity("edge", 5.04, 5.0), quantity("wide", 5.0, 5.0, component(0)))
+    CONTROLS = (quantity("wrong", 6.0, 5.0),)
+
+    def test_threads_and_orders(self) -> None:
+        """A thread pool, and batches worked on backwards, give the same records bit for bit."""
+
+        def backwards(function: Callable[[int], Sums], numbers: Iterable[int]) -> Iterator[Sums]:
+            return iter([function(number) for number in list(numbers)[::-1]][::-1])
+
+        alone = judged(self.CHECKS, self.CONTROLS)
+        assert judged(self.CHECKS, self.CONTROLS, mapper=backwards) == alone
+        with ThreadPoolExecutor(3) as pool:
+            assert judged(self.CHECKS, self.CONTROLS, mapper=pool.map) == alone
+
+    def test_company(self) -> None:
+        """A check comes out the same alone, with others, and in another place of the list."""
+        together, _ = judged(self.CHECKS, self.CONTROLS)
+        backwards, _ = judged(self.CHECKS[::-1])
+        assert dict(backwards) == dict(together)
+        for check in self.CHECKS:
+            alone, _ = judged([check])
+            assert alone[check.id] == together[check.id]
+
+    def test_the_seed_matters(self) -> None:
+        """Another seed draws other blocks."""
+        one, _ = judged([POINTS[0]])
+        other, _ = judged([POINTS[0]], settings=Settings(seed=1, tolerance=0.01))
+        assert one["point-1"].estimate != other["point-1"].estimate
+
+
+def test_a_verdict_stands_once_given() -> None:
+    """A check decided at the first look keeps its estimate while its cell is doubled for another one."""
+    easy = quantity("easy", 5.0, 5.0, tolerance=Tolerance(3.0))
+    edge = replace(easy, id="edge", prediction=Prediction(4.95, "4.95"), tolerance=Tolerance(1 / 0.99))
+    checks, _ = judged([easy, edge])
+    assert checks["easy"].verdict is Verdict.CONFIRMED
+    assert checks["easy"].looks == 1
+    assert checks["edge"].looks > 1
+    # The estimate that was judged is printed, not that of the larger sample.
+    assert checks["edge"].blocks >= (checks["easy"].blocks - 128) * 2 ** (checks["edge"].looks - 1)
+    assert checks["easy"].level == pytest.approx(1 - ALARMS.share(1), abs=1e-15)
+
+
+def test_the_record_of_a_check() -> None:
+    """The record holds the settings, the band, the level and the work it rests on."""
+    one = quantity("one", 5.0, 5.0, tolerance=Tolerance(2.0, 3.0, "three"))
+    found = judged([one])[0]["one"]
+    assert found.cell == {"d_k": 8}
+    assert found.band == pytest.approx((5 - 0.06, 5 + 0.06))
+    assert (found.tolerance, found.tolerance_of) == (0.02, "three")
+    assert found.level == pytest.approx(1 - ALARMS.share(1), abs=1e-15)
+    assert found.draws == found.blocks * Bell.coordinates
+    assert found.blocks >= MIN_BLOCKS
+    assert found.interval[0] < found.estimate < found.interval[1]
+
+
+class TestTheJudgeItself:
+    """Over many seeds the loop errs no more often, and decides as often, as it promises."""
+
+    LOOSE = FalseAlarms(0.05 * PLACES)
+    """A budget that gives each check 5%, so that errors can be counted."""
+
+    def verdicts(self, check: Quantity, seeds: int) -> list[evidence.Check]:
+        """Return the check as it comes out for each of ``seeds`` seeds."""
+        return [
+            judged([check], settings=Settings(seed=seed, tolerance=0.05), alarms=self.LOOSE)[0][check.id]
+            for seed in range(seeds)
+        ]
+
+    def test_false_refutations(self) -> None:
+        """At the very edge of the band, after all looks, a true claim is refuted at most 5% of the time."""
+        found = self.verdicts(quantity("edge", 10.5, 10.0, spread=3.0), 100)
+        refuted = sum(check.verdict is Verdict.REFUTED for check in found)
+        assert refuted <= stats.binom.isf(FALSE_ALARM, 100, 0.05)
+        assert max(check.looks for check in found) == MAX_LOOKS
+
+    def test_exclusions_of_the_truth(self) -> None:
+        """Where the prediction is exact, it is excluded (approximate or refuted) at most 5% of the time."""
+        found = self.verdicts(quantity("exact", 10.0, 10.0, spread=3.0), 300)
+        excluded = sum(check.verdict in {Verdict.APPROXIMATE, Verdict.REFUTED} for check in found)
+        assert excluded <= stats.binom.isf(FALSE_ALARM, 300, 0.05)
+
+    def test_power(self) -> None:
+        """An exact prediction is decided at the first look in 95% of runs, as planned."""
+        found = self.verdicts(quantity("exact", 10.0, 10.0, spread=3.0), 300)
+        first = sum(check.looks == 1 for check in found)
+        assert first >= stats.binom.ppf(FALSE_ALARM, 300, 0.95)
+
+    def test_a_wrong_version_is_refuted_as_often_as_planned(self) -> None:
+        """Two tolerances off, the samples planned for the check refute it in the end, every time but few."""
+        found = self.verdicts(quantity("off", 11.0, 10.0, spread=3.0), 200)
+        refuted = sum(check.verdict is Verdict.REFUTED for check in found)
+        assert refuted >= stats.binom.ppf(FALSE_ALARM, 200, 0.95)
+
+
+class TestBounds:
+    """Comparisons with a bound: planned by how far inside the value lies, judged on one side only."""
+
+    @pytest.mark.parametrize(
+        ("relation", "predicted", "verdict"),
+        [
+            ("≤", 9.0, Verdict.CONFIRMED),
+            ("≤", 5.0, Verdict.CONFIRMED),
+            ("≤", 4.8, Verdict.REFUTED),
+            ("≥", 1.0, Verdict.CONFIRMED),
+            ("≥", 5.0, Verdict.CONFIRMED),
+            ("≥", 5.2, Verdict.REFUTED),
+        ],
+    )
+    def test_kept_and_broken(self, relation: Relation, predicted: float, verdict: Verdict) -> None:
+        """A mean of 5 keeps bounds on its own side, even tight ones, and breaks those beyond 1%."""
+        one = quantity("bound", 5.0, predicted, relation=relation)
+        other = quantity("other", 5.0, 7.0)
+        checks, _ = judged([one], [other])
+        assert checks["bound"].verdict is verdict
+        assert checks["bound"].relation == relation
+        assert checks["bound"].band[0 if relation == "≤" else 1] is None
+
+    def test_a_distant_bound_takes_fewer_blocks(self) -> None:
+        """What lies far inside need not be known to 1%."""
+        near = quantity("near", 5.0, 5.0, relation="≤", spread=5.0)
+        far = quantity("far", 5.0, 50.0, relation="≤", spread=5.0)
+        checks, _ = judged([near, far], [quantity("other", 5.0, 7.0)])
+        assert checks["far"].blocks < checks["near"].blocks / 4
+
+    def test_a_wrong_bound_is_a_control(self) -> None:
+        """With or without a known truth it is refuted, with the wanted power."""
+        wrong = quantity("wrong-bound", 5.0, 4.0, relation="≤")
+        _, controls = judged([quantity("right", 5.0, 5.0)], [wrong])
+        assert controls["wrong-bound"].verdict is Verdict.REFUTED
+        assert controls["wrong-bound"].power > 0.9
+        known = Experiment((quantity("right", 5.0, 5.0),), (Control("too low", wrong, truth=5.0),))
+        _, (control,) = measure(known, "a-claim", SETTINGS, ALARMS, map)
+        assert control.verdict is Verdict.REFUTED
+
+    @pytest.mark.parametrize(
+        ("computed", "relation", "verdict"),
+        [
+            (1 + 1e-13, "=", Verdict.CONFIRMED),
+            (1 + 1e-11, "=", Verdict.REFUTED),
+            (0.5, "≤", Verdict.CONFIRMED),
+            (1 + 1e-13, "≤", Verdict.CONFIRMED),
+            (1 + 1e-11, "≤", Verdict.REFUTED),
+            (2.0, "≥", Verdict.CONFIRMED),
+        ],
+    )
+    def test_computed_values_agree_to_rounding(
+        self, computed: float, relation: Relation, verdict: Verdict
+    ) -> None:
+        """Rounding is allowed for, and nothing beyond it."""
+        one = Exact("computed", "x", (), Prediction(1.0, "1"), computed, Allowance(1e-12), relation)
+        checks, _ = judged([one], [quantity("other", 5.0, 7.0)])
+        assert checks["computed"].verdict is verdict
+
+    @pytest.mark.parametrize(
+        "allowance", [EXACTLY, Allowance(1e-12), Allowance(1e-3, "the distance from a limit")]
+    )
+    def test_an_allowance_is_on_record_with_its_reason(self, allowance: Allowance) -> None:
+        """How far a computed value may lie, and for what, is part of the evidence."""
+        one = Exact("computed", "x", (), Prediction(1.0, "1"), 1.0, allowance)
+        checks, _ = judged([one], [quantity("other", 5.0, 7.0)])
+        assert (checks["computed"].tolerance, checks["computed"].tolerance_of) == (
+            allowance.size,
+            allowance.of,
+        )
+
+    @pytest.mark.parametrize(("size", "of"), [(-1e-12, "x"), (math.inf, "x"), (math.nan, "x"), (1e-3, " ")])
+    def test_an_allowance_without_size_or_reason_is_refused(self, size: float, of: str) -> None:
+        """What is allowed is finite, not negative, and for something."""
+        with pytest.raises(ValueError, match="allowance"):
+            Allowance(size, of)

@@ -1,0 +1,114 @@
+"""The runner: settings are checked, progress is told in order, and the record is complete."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from verify.engine import runner
+from verify.engine.catalogue import catalogue, catalogue_with, choose
+from verify.engine.sources import read_sources
+from verify.errors import ClaimError, SettingsError
+from verify.evidence import Proof
+from verify.spec.claim import CHAPTERS
+from verify.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from verify.evidence import ClaimRecord, RunRecord
+
+    Write = Callable[..., Path]
+
+
+def test_settings_have_the_profiles_tolerance_unless_told() -> None:
+    """A profile is a tolerance with a name."""
+    assert [runner.settings(profile=name).tolerance for name in ("quick", "standard", "deep")] == [
+        0.05,
+        0.01,
+        0.002,
+    ]
+    assert runner.settings(profile="quick", tolerance=0.03).tolerance == 0.03
+    assert runner.settings().seed == 20170612
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, -1.0, 2.0, float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize("name", ["tolerance", "false_alarm", "power"])
+def test_rates_lie_between_0_and_1(name: str, value: float) -> None:
+    """Both ends are excluded, and so is what is no number; the option is named as it is typed."""
+    with pytest.raises(SettingsError, match=f"--{name.replace('_', '-')} .*: must lie between 0 and 1"):
+        runner.settings(**{name: value})  # type: ignore[arg-type]  # one of the rates
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_progress_is_told(workers: int) -> None:
+    """Each claim is announced before it is handed over, in whatever order two processes finish."""
+    heard: list[str] = []
+    progress = runner.Progress(
+        started=lambda claim: heard.append(f"{claim} started"),
+        finished=lambda record: heard.append(f"{record.id} {record.verdict}"),
+    )
+    names = ["worked-dot-products", "sqrt-scaling-unique", "variance-of-multiple"]
+    claims = choose(catalogue(), names)
+    settings = runner.settings(profile="quick")
+    run = runner.run(claims, settings, read_sources(), workers=workers, progress=progress)
+    assert sorted(heard) == sorted(f"{name} {what}" for name in names for what in ("confirmed", "started"))
+    assert all(heard.index(f"{name} started") < heard.index(f"{name} confirmed") for name in names)
+    assert [record.id for record in run.claims] == list(claims)
+
+
+def test_a_broken_claim_ends_the_run(claim_file: Write) -> None:
+    """What a process of its own finds wrong with a claim file arrives as the same one line."""
+    path = claim_file(("    route = variance_route(2 * score, STANDARD)", "    route = 1 / 0"))
+    claims = choose(catalogue_with([path]), ["doubled-keys", "worked-dot-products"])
+    with pytest.raises(ClaimError, match=r"doubled-keys: ZeroDivisionError: .*; correct .*mine\.py"):
+        runner.run(claims, runner.settings(profile="quick"), read_sources(), workers=2)
+
+
+def test_the_budget_is_spent_by_what_is_drawn(quick: RunRecord) -> None:
+    """Exact comparisons cannot raise a false alarm; controls are counted, not charged."""
+    budget = quick.run.budget
+    drawn = [check for claim in quick.claims for check in claim.checks if check.method != "exact"]
+    assert budget.checks == len(drawn) < budget.places
+    assert budget.controls == sum(len(claim.controls) for claim in quick.claims)
+    assert budget.spent == pytest.approx(budget.false_alarm * budget.checks / budget.places)
+    assert budget.spent <= budget.false_alarm == quick.run.settings.false_alarm
+
+
+def test_the_record_says_how_it_was_made(quick: RunRecord) -> None:
+    """Versions, workers and times are there, of the whole and of each claim."""
+    run = quick.run
+    assert quick.tool.version == __version__
+    assert {"python", "system", "processors", "workers", "numpy", "scipy", "sympy"} <= set(run.environment)
+    assert run.environment["workers"] == "2"
+    assert run.phases_s == {"verification": run.elapsed_s}
+    assert list(run.spent_s) == [claim.id for claim in quick.claims]
+    assert all(set(spent) == {"derivation", "simulation"} for spent in run.spent_s.values())
+    assert run.created.endswith("+00:00")
+
+
+def test_claims_carry_their_chapter(quick: RunRecord) -> None:
+    """Readers of the record need no catalogue."""
+    assert all(claim.chapter_title == CHAPTERS[claim.chapter] for claim in quick.claims)
+
+
+def test_unweighted_fits_are_named_as_such(quick: RunRecord) -> None:
+    """They are description, never evidence: one for each set of points, besides the checks."""
+    variance = _claim(quick, "score-variance")
+    assert [fit.id for fit in variance.fits] == ["ordinary-slope"]
+    assert variance.fits[0].r_squared > 0.99
+    assert all(fit.id.startswith("ordinary") for claim in quick.claims for fit in claim.fits)
+
+
+def test_every_route_is_on_record(quick: RunRecord) -> None:
+    """The variance is derived in two ways, and both are told step by step."""
+    derivation = _claim(quick, "score-variance").derivation
+    assert derivation.status is Proof.PROVED
+    assert len(derivation.routes) == 2
+    assert derivation.result == "d_k"
+
+
+def _claim(run: RunRecord, name: str) -> ClaimRecord:
+    return next(claim for claim in run.claims if claim.id == name)

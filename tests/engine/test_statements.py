@@ -1,0 +1,326 @@
+"""Statements are decided by the evidence of a run and by nothing else."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+
+from verify.engine.sources import PartEntry, SourceBook, read_sources
+from verify.engine.statements import decide
+from verify.errors import SourcesError
+from verify.evidence import (
+    Check,
+    ClaimRecord,
+    Control,
+    DerivationRecord,
+    Fact,
+    Outcome,
+    Proof,
+    Statement,
+    Verdict,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from verify.evidence import RunRecord
+
+CONFIRMED, APPROXIMATE, REFUTED, UNDECIDED = Verdict
+
+
+def check(name: str, verdict: Verdict, prediction: float = 0.0) -> Check:
+    """Return a check of which only id, verdict and prediction matter."""
+    return Check(
+        id=name, quantity="", method="exact", cell={}, prediction=prediction, prediction_latex="",
+        estimate=0, standard_error=0, interval=(0, 0), level=0.99, tolerance=0, tolerance_of="",
+        band=(0, 0), verdict=verdict, looks=1, blocks=0, draws=0,
+    )  # fmt: skip
+
+
+def control(name: str, verdict: Verdict) -> Control:
+    """Return a control of which only id and verdict matter."""
+    return Control(
+        id=name, what="", cell={}, prediction=0, estimate=0, interval=(0, 0), band=(0, 0),
+        verdict=verdict, power=1, blocks=0, draws=0,
+    )  # fmt: skip
+
+
+def claim(
+    name: str = "one-claim",
+    verdict: Verdict = CONFIRMED,
+    *,
+    checks: Mapping[str, Verdict | tuple[Verdict, float]] | None = None,
+    controls: Mapping[str, Verdict] | None = None,
+    facts: Mapping[str, float] | None = None,
+    status: Proof = Proof.PROVED,
+) -> ClaimRecord:
+    """Return the record of a claim with the given evidence and nothing else."""
+    pairs = {
+        key: value if isinstance(value, tuple) else (value, 0.0) for key, value in (checks or {}).items()
+    }
+    return ClaimRecord(
+        id=name, chapter="c", chapter_title="C", title="", statement="", meaning="", assumptions=(),
+        references=(), verdict=verdict, reason="",
+        derivation=DerivationRecord(
+            status=status, subject="", result="", latex="", routes=(), agreement="", reason=""
+        ),
+        checks=tuple(check(key, *pair) for key, pair in pairs.items()),
+        controls=tuple(control(key, value) for key, value in (controls or {}).items()),
+        facts=tuple(Fact(id=key, what="", latex="", value=value) for key, value in (facts or {}).items()),
+    )  # fmt: skip
+
+
+def part(
+    evidence: str = "verdict",
+    *,
+    kind: Literal["says", "prints"] = "says",
+    printed: str | None = None,
+    about: bool = False,
+    of: str = "one-claim",
+) -> PartEntry:
+    """Return a part decided by ``evidence``."""
+    return PartEntry(text="T", claim=of, evidence=evidence, kind=kind, printed=printed, about=about)
+
+
+def decided(parts: list[PartEntry], *claims: ClaimRecord, noted: Outcome = Outcome.HOLDS) -> Statement:
+    """Return the only statement of a book that has ``parts``, decided by ``claims``."""
+    book = SourceBook.model_validate(
+        {
+            "source": [{"id": "s", "title": "T", "kind": "lesson"}],
+            "statement": [
+                {
+                    "id": "s1",
+                    "source": "s",
+                    "text": "T",
+                    "claim": parts[0].claim,
+                    "note": "The truth.",
+                    "noted": noted,
+                    "part": [one.model_dump() for one in parts],
+                }
+            ],
+        }
+    )
+    [statement] = decide(book, claims)
+    return statement
+
+
+def folded(said: tuple[bool | None, ...], printed: tuple[bool | None, ...]) -> Outcome:
+    """Return the outcome that these parts should have, spelt out once more and in another way."""
+    match None in (*said, *printed), False in printed, set(said):
+        case True, _, _:
+            return Outcome.OPEN
+        case _, True, _:
+            return Outcome.MISPRINTED
+        case _, _, found if found == {False}:
+            return Outcome.WRONG
+        case _, _, found if False in found:
+            return Outcome.WITH_CONDITIONS
+    return Outcome.HOLDS
+
+
+STATES = [(True,), (False,), (None,)]
+COMBINATIONS = [
+    (said, printed)
+    for n, m in [(1, 0), (2, 0), (3, 0), (0, 1), (0, 2), (1, 1), (2, 1), (2, 2)]
+    for said in product((True, False, None), repeat=n)
+    for printed in product((True, False, None), repeat=m)
+]
+
+
+@pytest.mark.parametrize(("said", "printed"), COMBINATIONS)
+def test_the_parts_make_the_outcome(said: tuple[bool | None, ...], printed: tuple[bool | None, ...]) -> None:
+    """Every combination of true, false and open parts folds to the outcome its definition gives."""
+    verdicts = {True: CONFIRMED, False: REFUTED, None: UNDECIDED}
+    states = {f"says-{i}": verdicts[state] for i, state in enumerate(said)}
+    figures = {
+        f"prints-{i}": (UNDECIDED if state is None else CONFIRMED, 1.0 if state else 3.0)
+        for i, state in enumerate(printed)
+    }
+    parts = [part(f"check:{name}") for name in states]
+    parts += [part(f"check:{name}", kind="prints", printed="1.0") for name in figures]
+    statement = decided(parts, claim(checks={**states, **figures}))
+    assert statement.outcome is folded(said, printed)
+    assert tuple(one.holds for one in statement.parts) == said + printed
+    assert all(one.reason for one in statement.parts)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "about", "outcome"),
+    [
+        (CONFIRMED, False, Outcome.HOLDS),
+        (APPROXIMATE, False, Outcome.WITH_CONDITIONS),
+        (APPROXIMATE, True, Outcome.HOLDS),
+        (REFUTED, True, Outcome.WRONG),
+        (UNDECIDED, True, Outcome.OPEN),
+    ],
+)
+def test_approximately_is_enough_only_where_the_source_says_about(
+    verdict: Verdict, about: bool, outcome: Outcome
+) -> None:
+    """A claim within tolerance but not exact satisfies only a statement that claims no more."""
+    assert decided([part(about=about)], claim(verdict=verdict)).outcome is outcome
+
+
+def test_what_a_refuted_control_asserts_is_false() -> None:
+    """A part may assert a claim's wrong version, in words or as something on the page that is no figure."""
+    record = claim(controls={"wrong": REFUTED})
+    assert decided([part("control:wrong")], record).outcome is Outcome.WRONG
+    assert decided([part("control:wrong", kind="prints")], record).outcome is Outcome.MISPRINTED
+    mixed = decided([part(), part("control:wrong")], record)
+    assert mixed.outcome is Outcome.WITH_CONDITIONS
+    assert [one.holds for one in mixed.parts] == [True, False]
+
+
+def test_figures_are_shown_as_printed_and_as_computed() -> None:
+    """The printed figures and the computed ones stand side by side, to the same digits."""
+    figures = {"first": 1 / (1 + math.exp(-2)), "second": 1 / (1 + math.exp(2))}
+    parts = [
+        part("fact:first", kind="prints", printed="0.880"),
+        part("fact:second", kind="prints", printed="0.120"),
+    ]
+    statement = decided(parts, claim(facts=figures), noted=Outcome.MISPRINTED)
+    assert (statement.printed, statement.computed) == ("0.880, 0.120", "0.881, 0.119")
+    assert statement.outcome is Outcome.MISPRINTED
+    assert "rounds to 0.881, not" in statement.parts[0].reason
+    assert statement.note == "The truth."
+
+
+def test_a_note_for_another_outcome_gives_way_to_the_reasons() -> None:
+    """What was written for one outcome is not printed beside another; the outcome does not depend on it."""
+    record = claim(controls={"wrong": REFUTED})
+    for noted in Outcome:
+        statement = decided([part(), part("control:wrong")], record, noted=noted)
+        assert statement.outcome is Outcome.WITH_CONDITIONS
+        if noted is Outcome.WITH_CONDITIONS:
+            assert statement.note == "The truth."
+        else:
+            assert statement.note == (
+                "By this run, the claim one-claim is confirmed. "
+                "By this run, the wrong version wrong of one-claim is refuted."
+            )
+
+
+def test_a_missing_claim_leaves_the_statement_open() -> None:
+    """The note then tells which claims would decide, and no figure is shown as computed."""
+    parts = [part(of="absent"), part(), part("fact:x", kind="prints", printed="1", of="away")]
+    statement = decided(parts, claim())
+    assert statement.outcome is Outcome.OPEN
+    assert "absent, away" in statement.note
+    assert "absent" in statement.parts[0].reason
+    assert (statement.printed, statement.computed) == ("1", None)
+
+
+@pytest.mark.parametrize("evidence", ["verdict", "check:c", "control:w", "fact:f"])
+def test_a_failed_derivation_leaves_everything_open(evidence: str) -> None:
+    """A claim whose derivation failed has no evidence, which is no mistake of the statement's."""
+    kind: Literal["says", "prints"] = "prints" if evidence.startswith("fact") else "says"
+    parts = [part(evidence, kind=kind, printed="1" if kind == "prints" else None)]
+    statement = decided(parts, claim(status=Proof.FAILED))
+    assert statement.outcome is Outcome.OPEN
+    assert "derivation of one-claim failed" in statement.parts[0].reason
+
+
+def test_a_refuted_prediction_settles_no_figure() -> None:
+    """A printed figure is not held against a prediction that the measurement refutes."""
+    statement = decided([part("check:c", kind="prints", printed="1")], claim(checks={"c": (REFUTED, 1.0)}))
+    assert statement.outcome is Outcome.OPEN
+    assert "refutes the prediction" in statement.parts[0].reason
+
+
+@pytest.mark.parametrize("evidence", ["check:none", "control:none", "fact:none"])
+def test_evidence_that_a_claim_lacks_is_an_error(evidence: str) -> None:
+    """The message names the statement, the claim and the id, in one line."""
+    kind: Literal["says", "prints"] = "prints" if evidence.startswith("fact") else "says"
+    parts = [part(evidence, kind=kind, printed="1" if kind == "prints" else None)]
+    with pytest.raises(
+        SourcesError,
+        match=r"^statement s1 names the \w+ 'none', which the claim one-claim does not have; .*$",
+    ):
+        decided(parts, claim())
+
+
+def test_the_shipped_statements_are_open_without_a_run() -> None:
+    """Nothing in the file itself decides a statement."""
+    assert {statement.outcome for statement in decide(read_sources(), ())} == {Outcome.OPEN}
+
+
+def logistic(gap: float) -> float:
+    """Return the first of two softmax probabilities."""
+    return 1 / (1 + math.exp(-gap))
+
+
+SLIPS = {
+    **dict.fromkeys(("v3", "v4", "n3", "n5", "n7", "b1", "a5", "a7"), Outcome.WITH_CONDITIONS),
+    "b3": Outcome.MISPRINTED,
+    "a6": Outcome.MISPRINTED,
+}
+"""All that is known not to hold as it stands; the others hold."""
+
+FACTS = {
+    "dot-2": 11, "dot-4": 50, "dot-6": 133, "scaled-variance": 1, "product-variance": 1,
+    "score-rows": 3, "score-columns": 3, "query-columns": 64, "products-per-score": 64,
+    "softmax-4-5-first": logistic(-1), "softmax-4-5-second": logistic(1),
+    "softmax-1-10-first": logistic(-9), "softmax-1-10-second": logistic(9),
+    "softmax-14-10-first": logistic(4), "softmax-14-10-second": logistic(-4),
+    "softmax-7-5-first": logistic(2), "softmax-7-5-second": logistic(-2),
+} | {f"exact-variance-d{d}": d for d in (1, 2, 8, 64, 512)}  # fmt: skip
+
+
+def test_the_shipped_statements_come_out_as_theory_has_it() -> None:
+    """With all claims confirmed, all controls refuted and exact facts, only the known slips remain."""
+    book = read_sources()
+    found: dict[str, dict[str, set[str]]] = {}
+    for one in (one for entry in book.statements for one in entry.parts):
+        kinds = found.setdefault(
+            one.claim, {"verdict": set(), "check": set(), "control": set(), "fact": set()}
+        )
+        kinds[one.evidence_kind].add(one.evidence_id)
+    claims = [
+        claim(
+            name,
+            checks=dict.fromkeys(sorted(kinds["check"]), CONFIRMED),
+            controls=dict.fromkeys(sorted(kinds["control"]), REFUTED),
+            facts={fact: FACTS[fact] for fact in sorted(kinds["fact"])},
+        )
+        for name, kinds in found.items()
+    ]
+    outcomes = {statement.id: statement.outcome for statement in decide(book, claims)}
+    slips = {name: outcome for name, outcome in outcomes.items() if outcome is not Outcome.HOLDS}
+    assert slips == SLIPS
+    assert {entry.id: entry.noted for entry in book.statements if entry.noted is not Outcome.HOLDS} == SLIPS
+
+
+def test_a_real_run_decides_every_statement_as_known(quick: RunRecord) -> None:
+    """A fact or figure that was exchanged in a claim shows in the outcome of what is printed about it."""
+    slips = {one.id: one.outcome for one in quick.statements if one.outcome is not Outcome.HOLDS}
+    assert slips == SLIPS
+    assert len(quick.statements) == 37
+    assert quick.surprises() == ()
+
+
+@pytest.mark.parametrize("exchanged", ["softmax-4-5", "softmax-14-10"])
+def test_exchanged_facts_are_surprises(quick: RunRecord, exchanged: str) -> None:
+    """Two weights that changed places make a known statement come out misprinted, and the run says so."""
+    record = next(one for one in quick.claims if one.id == "softmax-worked-examples")
+    values = {fact.id: fact.value for fact in record.facts}
+    other = {f"{exchanged}-first": f"{exchanged}-second", f"{exchanged}-second": f"{exchanged}-first"}
+    facts = tuple(
+        fact.model_copy(update={"value": values[other.get(fact.id, fact.id)]}) for fact in record.facts
+    )
+    claims = tuple(one.model_copy(update={"facts": facts}) if one is record else one for one in quick.claims)
+    run = quick.model_copy(update={"claims": claims, "statements": decide(read_sources(), claims)})
+    assert [one.outcome for one in run.surprises()] == [Outcome.MISPRINTED] * len(run.surprises())
+    assert {one.id for one in run.surprises()} == {"n6"} if exchanged == "softmax-4-5" else {"b2"}
+
+
+def test_a_statement_surprises_only_when_all_that_decides_it_was_run() -> None:
+    """What is open for a claim that was not asked for is no surprise; what is undecided is one."""
+    parts = [part(), part(of="absent")]
+    assert not decided(parts, claim()).contradicts_its_note({"one-claim"})
+    undecided = decided([part()], claim(verdict=UNDECIDED))
+    assert undecided.outcome is Outcome.OPEN
+    assert undecided.contradicts_its_note({"one-claim"})
+    assert not decided([part()], claim()).contradicts_its_note({"one-claim"})

@@ -1,0 +1,195 @@
+"""Reading results.json: what a run wrote comes back, and every damage is told in one line."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import jsonschema  # type: ignore[import-untyped]  # no stubs among the tools
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.strategies import RUN_RECORDS, examples
+from verify.errors import ResultsError
+from verify.evidence import (
+    Budget,
+    ClaimRecord,
+    DerivationRecord,
+    Proof,
+    Run,
+    RunRecord,
+    Settings,
+    Tool,
+    Verdict,
+)
+from verify.evidence.load import SCHEMA, json_schema, load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from verify.evidence import RunRecord as Record
+
+
+def small() -> Record:
+    """Return a record with one claim."""
+    claim = ClaimRecord(
+        id="a-claim",
+        chapter="raw_scores",
+        chapter_title="Raw scores",
+        title="A claim",
+        statement="It is so.",
+        meaning="So it is.",
+        assumptions=(),
+        references=(),
+        verdict=Verdict.CONFIRMED,
+        reason="it agrees",
+        derivation=DerivationRecord(
+            status=Proof.PROVED, subject="", result="", latex="", routes=(), agreement="", reason=""
+        ),
+        checks=(),
+        controls=(),
+    )
+    budget = Budget(false_alarm=1e-3, places=1000, checks=0, controls=0, spent=0.0, rule="")
+    run = Run(
+        settings=Settings(),
+        budget=budget,
+        environment={},
+        created="2026-11-20T23:30:00+00:00",
+        elapsed_s=1.0,
+        phases_s={},
+    )
+    return RunRecord(
+        tool=Tool(version="0"), run=run, claims=(claim.sealed(),), sources=(), statements=()
+    ).sealed()
+
+
+@examples(25)
+@given(RUN_RECORDS)
+def test_what_was_written_comes_back(tmp_path_factory: pytest.TempPathFactory, record: Record) -> None:
+    """Loading a dumped record gives the record."""
+    record = record.sealed()
+    path = tmp_path_factory.mktemp("results") / "results.json"
+    path.write_text(record.to_json(), encoding="utf-8")
+    assert load(path) == record
+
+
+@examples(25)
+@given(RUN_RECORDS)
+def test_the_published_schema_describes_what_is_written(record: Record) -> None:
+    """Every dumped record is valid under the JSON Schema, by an independent validator."""
+    jsonschema.Draft202012Validator(json_schema()).validate(json.loads(record.to_json()))
+
+
+def test_the_schema_is_a_schema_and_refuses_mistakes() -> None:
+    """It is valid itself, and finds a missing key, an unknown key, a wrong type and another version."""
+    schema = json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    good = json.loads(small().to_json())
+    assert validator.is_valid(good)
+    for mistake in (
+        {k: v for k, v in good.items() if k != "claims"},
+        {**good, "more": 1},
+        {**good, "tool": "sdpa-verify"},
+        {**good, "schema": SCHEMA + 1},
+    ):
+        assert not validator.is_valid(mistake)
+
+
+def edited(edit: Callable[[dict[str, Any]], object]) -> str:
+    """Return the JSON text of the small record after an edit."""
+    content = json.loads(small().to_json())
+    edit(content)
+    return json.dumps(content)
+
+
+DAMAGES = [
+    pytest.param("", r"line 1: not complete JSON .*; run `sdpa-verify run`", id="empty"),
+    pytest.param(
+        small().to_json()[:-200], r"line \d+: not complete JSON .*; run `sdpa-verify run`", id="cut"
+    ),
+    pytest.param("hello", r"line 1: not complete JSON", id="no-json"),
+    pytest.param("﻿{}", r"not complete JSON|has no", id="byte-order-mark"),
+    pytest.param("[1, 2]", r'has no "schema"; give a results.json', id="a-list"),
+    pytest.param("null", r'has no "schema"', id="null"),
+    pytest.param("{}", r'has no "schema"', id="no-schema"),
+    pytest.param('{"schema": 1}', r"schema 1, this version reads schema 2; install", id="older-schema"),
+    pytest.param('{"schema": 3}', r"schema 3, this version reads schema 2; install", id="newer-schema"),
+    pytest.param('{"schema": "1"}', r'schema "1", this version reads', id="schema-as-text"),
+    pytest.param('{"schema": true}', r"schema true, this version reads", id="schema-as-truth"),
+    pytest.param('{"schema": 2}', r"tool: Field required; run", id="nothing-else"),
+    pytest.param("[" * 100_000, r"is not a results file; give", id="nested-too-deep"),
+    pytest.param('{"schema": ' + "9" * 5000 + "}", r"is not a results file; give", id="number-too-long"),
+    pytest.param(
+        edited(lambda c: c["claims"][0].update(verdict="maybe")), r"claims\.0\.verdict: Input", id="verdict"
+    ),
+    pytest.param(edited(lambda c: c["claims"][0].pop("title")), r"claims\.0\.title: Field", id="missing"),
+    pytest.param(edited(lambda c: c["run"].update(more=1)), r"run\.more: Extra inputs", id="unknown"),
+    pytest.param(edited(lambda c: c["run"].update(elapsed_s="long")), r"run\.elapsed_s: Input", id="type"),
+    pytest.param(edited(lambda c: c["run"].update(elapsed_s=float("nan"))), r"finite number", id="nan"),
+    pytest.param(edited(lambda c: c["run"].update(elapsed_s=float("inf"))), r"finite number", id="infinity"),
+    pytest.param(
+        edited(lambda c: c.update(claims={})), r"claims: Input should be a valid tuple", id="object"
+    ),
+    pytest.param(edited(lambda c: c["claims"][0].update(id="A b")), r"claims\.0\.id: String", id="no-slug"),
+    pytest.param(
+        edited(lambda c: c["run"].update(created="yesterday")), r"run\.created: .*isoformat", id="no-time"
+    ),
+    pytest.param(
+        edited(lambda c: c["claims"][0].update(title="\ud800")),
+        r"holds the control character .ud800; remove it; run",
+        id="half",
+    ),
+    pytest.param(
+        edited(lambda c: c["run"].update(claims=["a\nb"])), r"run\.claims\.0: String", id="no-claim"
+    ),
+    pytest.param(edited(lambda c: c["run"]["settings"].update(seed=7)), r"its seal does not fit", id="seed"),
+    pytest.param(edited(lambda c: c.update(claims=[])), r"its seal does not fit", id="claims-left-out"),
+    pytest.param(
+        edited(lambda c: c["claims"].append(c["claims"][0])),
+        r"a-claim is the name of two claims; run",
+        id="claim-twice",
+    ),
+    pytest.param(edited(lambda c: c.pop("seal")), r"has no seal; run", id="no-seal"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), DAMAGES)
+def test_damage_is_told_in_one_line(tmp_path: Path, text: str, message: str) -> None:
+    """The message starts with the path, names the place and the mend, and is one line."""
+    path = tmp_path / "results.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ResultsError, match=message) as caught:
+        load(path)
+    told = str(caught.value)
+    assert told.startswith(f"{path}: ")
+    assert "\n" not in told
+    assert ";" in told
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    """A file that is not there, or is a folder, cannot be read."""
+    with pytest.raises(ResultsError, match=r"none\.json: cannot be read \(No such file.*; give a results"):
+        load(tmp_path / "none.json")
+    with pytest.raises(ResultsError, match=r"cannot be read \(Is a directory\)"):
+        load(tmp_path)
+
+
+def test_a_binary_file(tmp_path: Path) -> None:
+    """A PDF given by mistake is no text file."""
+    path = tmp_path / "report.pdf"
+    path.write_bytes(b"%PDF-1.7\n\xe2\xe3\xcf\xd3")
+    with pytest.raises(ResultsError, match=r"report\.pdf: line 2: is not text in UTF-8; give"):
+        load(path)
+
+
+@examples(60)
+@given(st.integers(1, len(small().to_json().rstrip()) - 1))
+def test_cut_anywhere(tmp_path_factory: pytest.TempPathFactory, length: int) -> None:
+    """A file cut short at any character is refused."""
+    path = tmp_path_factory.mktemp("cut") / "results.json"
+    path.write_text(small().to_json()[:length], encoding="utf-8")
+    with pytest.raises(ResultsError, match="not complete JSON"):
+        load(path)

@@ -1,0 +1,138 @@
+"""Inputs are regular files below a stated size; everything else is refused in one line, at once."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from verify.errors import CitationError
+from verify.files.reading import Kind, head, read_bytes, read_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.tool import Ended
+    from verify.evidence import RunRecord
+
+SMALL = Kind(2_000_000, CitationError, "give a page", dash=True)
+
+
+def odd_files(folder: Path) -> None:
+    """Make a folder, a loop of links and a pipe without a writer."""
+    (folder / "folder").mkdir()
+    (folder / "loop").symlink_to(folder / "loop")
+    os.mkfifo(folder / "pipe")
+
+
+def test_a_file_of_the_largest_size_is_read(tmp_path: Path) -> None:
+    """One byte more is not."""
+    path = tmp_path / "page"
+    path.write_bytes(b"x" * SMALL.at_most)
+    assert len(read_bytes(path, SMALL)) == SMALL.at_most
+    path.write_bytes(b"x" * (SMALL.at_most + 1))
+    with pytest.raises(CitationError, match=r"page: is larger than 2 MB; give a page"):
+        read_bytes(path, SMALL)
+
+
+def test_text_that_is_none_is_told_by_its_line(tmp_path: Path) -> None:
+    """The first line with a wrong byte."""
+    path = tmp_path / "page"
+    path.write_bytes(b"one\ntwo \xff\nthree \xff")
+    with pytest.raises(CitationError, match=r"page: line 2: is not text in UTF-8; give a page"):
+        read_text(path, SMALL)
+    path.write_bytes("vier…\r\n".encode())
+    assert read_text(path, SMALL) == "vier…\r\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("none", "No such file or directory"),
+        ("folder", "Is a directory"),
+        ("loop", "Too many levels of symbolic links"),
+        ("pipe", "is a pipe.; give - to read from standard input"),
+        ("/dev/zero", "is no regular file"),
+        ("a\0b", "embedded null byte"),
+    ],
+)
+def test_what_is_no_regular_file_is_refused(tmp_path: Path, name: str, reason: str) -> None:
+    """Without waiting for a writer, and without reading what has no end."""
+    odd_files(tmp_path)
+    with pytest.raises(CitationError, match=reason):
+        read_bytes(tmp_path / name, SMALL)
+
+
+def test_a_link_is_followed(tmp_path: Path) -> None:
+    """What it leads to is read."""
+    (tmp_path / "page").write_bytes(b"text")
+    (tmp_path / "link").symlink_to("page")
+    assert head(tmp_path / "link", 2) == b"te"
+
+
+def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dash stands for it where it may; it has a largest size as well, and may be closed."""
+    dash = type(tmp_path)("-")
+    for content in (b"text", b"x" * (SMALL.at_most + 1)):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        if len(content) <= SMALL.at_most:
+            assert read_text(dash, SMALL) == "text"
+        else:
+            with pytest.raises(CitationError, match="larger than 2 MB"):
+                read_text(dash, SMALL)
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(CitationError, match="standard input is closed"):
+        read_text(dash, SMALL)
+    with pytest.raises(CitationError, match="No such file"):
+        read_text(dash, SMALL._replace(dash=False))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("values", "--results"),
+        ("render",),
+        ("list", "--claims"),
+        ("run", "score-variance", "--sources"),
+        ("cite", "score-variance", "--results"),
+        ("export", "--results"),
+        ("badge", "score-variance", "--results"),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("name", ["loop", "pipe", "/dev/zero", "folder"])
+def test_every_input_of_every_command(
+    tool: Callable[..., Ended], tmp_path: Path, command: tuple[str, ...], name: str
+) -> None:
+    """One line and status 2."""
+    odd_files(tmp_path)
+    ended = tool(*command, tmp_path / name)
+    assert ended.status == 2
+    assert "cannot be read" in ended.complaint
+
+
+@pytest.mark.parametrize("name", ["loop", "pipe", "/dev/zero", "folder"])
+def test_documents_of_every_kind_of_file(
+    tool: Callable[..., Ended], small: RunRecord, tmp_path: Path, name: str
+) -> None:
+    """One line and status 2, too."""
+    results = tmp_path / "results.json"
+    results.write_text(small.to_json(), encoding="utf-8")
+    odd_files(tmp_path)
+    ended = tool("check-docs", tmp_path / name, "--results", results)
+    assert ended.status == 2
+    assert "cannot be read" in ended.complaint
+
+
+def test_results_come_through_standard_input(
+    tool: Callable[..., Ended], small: RunRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``values --results -``."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(small.to_json().encode())))
+    ended = tool("values", "run:seed", "--results", "-")
+    assert ended.status == 0
+    assert "20170612" in ended.out

@@ -1,0 +1,218 @@
+"""Writing files: whole or not at all, whatever goes wrong in between."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.strategies import examples
+from verify.errors import OutputError
+from verify.files.writing import check_writable, write_together, write_whole
+
+OLD, NEW = b"old content", b"new content"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return everything that lies in ``folder``, hidden files too."""
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def full_disk(*_: Any, **__: Any) -> None:
+    """Fail as a full disk does."""
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def interrupt(*_: Any, **__: Any) -> None:
+    """Fail as Ctrl-C does."""
+    raise KeyboardInterrupt
+
+
+@examples(20)
+@given(st.binary(max_size=3000), st.binary(max_size=3000))
+def test_content_is_written_as_it_is(
+    tmp_path_factory: pytest.TempPathFactory, one: bytes, two: bytes
+) -> None:
+    """New and replaced files hold exactly what was given, and nothing else is left in the folder."""
+    folder = tmp_path_factory.mktemp("out")
+    for content in (one, two):
+        write_whole(folder / "report.html", content)
+        assert contents(folder) == {"report.html": content}
+
+
+def test_folders_are_made(tmp_path: Path) -> None:
+    """A folder that is not there yet is made, with its parents."""
+    write_whole(tmp_path / "a" / "b" / "results.json", NEW)
+    assert (tmp_path / "a" / "b" / "results.json").read_bytes() == NEW
+
+
+def test_files_have_the_users_permissions(tmp_path: Path) -> None:
+    """A report is as readable as the umask says, not private as a temporary file."""
+    before = os.umask(0o027)
+    try:
+        write_whole(tmp_path / "report.html", NEW)
+        assert os.umask(0o027) == 0o027
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "report.html").stat().st_mode) == 0o640
+
+
+def test_readers_of_the_old_file_keep_it(tmp_path: Path) -> None:
+    """The file is replaced by renaming, so whoever has the old one open reads on undisturbed."""
+    path = tmp_path / "report.html"
+    write_whole(path, OLD)
+    with path.open("rb") as reader:
+        write_whole(path, NEW)
+        assert reader.read() == OLD
+    assert path.read_bytes() == NEW
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+@pytest.mark.parametrize(("failure", "raised"), [(full_disk, OutputError), (interrupt, KeyboardInterrupt)])
+def test_a_failure_leaves_the_old_file_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, failure: Any, raised: type[BaseException]
+) -> None:
+    """Disk full or interrupted, while writing or just before the rename: the old content stays, no litter."""
+    path = tmp_path / "results.json"
+    write_whole(path, OLD)
+    monkeypatch.setattr(os if step == "fsync" else Path, step, failure)
+    with pytest.raises(raised):
+        write_whole(path, NEW)
+    assert contents(tmp_path) == {"results.json": OLD}
+
+
+def test_a_full_disk_is_told_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message names the file, the reason and the mend."""
+    monkeypatch.setattr(os, "fsync", full_disk)
+    with pytest.raises(OutputError) as caught:
+        write_whole(tmp_path / "results.json", NEW)
+    assert str(caught.value) == (
+        f"{tmp_path / 'results.json'}: cannot be written (No space left on device); "
+        "free space or choose another folder with --out"
+    )
+    assert contents(tmp_path) == {}
+
+
+@pytest.mark.parametrize(
+    "write", [lambda p: write_whole(p / "x.json", NEW), check_writable], ids=["write", "check"]
+)
+def test_a_folder_that_cannot_be_made(tmp_path: Path, write: Any) -> None:
+    """A file in the place of the folder is told as an output error, and is not touched."""
+    (tmp_path / "out").write_bytes(OLD)
+    with pytest.raises(
+        OutputError, match=r"out.*: cannot be written \((File exists|Not a directory)\); free"
+    ):
+        write(tmp_path / "out")
+    assert contents(tmp_path) == {"out": OLD}
+
+
+def test_a_folder_in_the_place_of_the_file(tmp_path: Path) -> None:
+    """A folder is not replaced by a file."""
+    (tmp_path / "report.html").mkdir()
+    with pytest.raises(OutputError, match=r"report\.html: cannot be written"):
+        write_whole(tmp_path / "report.html", NEW)
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+class TestTogether:
+    """Several files are replaced only when all of them lie complete on the disk."""
+
+    def test_all_are_written(self, tmp_path: Path) -> None:
+        """All new, or all replaced."""
+        for content in (OLD, NEW):
+            write_together({tmp_path / name: content for name in ("a", "b", "c")})
+            assert contents(tmp_path) == dict.fromkeys(("a", "b", "c"), content)
+
+    @pytest.mark.parametrize("failure", [full_disk, interrupt])
+    @pytest.mark.parametrize("failing", [1, 2, 3])
+    def test_none_is_replaced_if_one_cannot_be_filled(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int, failure: Any
+    ) -> None:
+        """The disk fills up at the first, second or third file: all three keep their old content."""
+        write_together({tmp_path / name: OLD for name in ("a", "b", "c")})
+        calls = 0
+        right = os.fsync
+
+        def fsync(handle: int) -> None:
+            nonlocal calls
+            calls += 1
+            if calls == failing:
+                failure()
+            right(handle)
+
+        monkeypatch.setattr(os, "fsync", fsync)
+        with pytest.raises((OutputError, KeyboardInterrupt)):
+            write_together({tmp_path / name: NEW for name in ("a", "b", "c")})
+        assert contents(tmp_path) == dict.fromkeys(("a", "b", "c"), OLD)
+
+    def test_an_impossible_file_among_them(self, tmp_path: Path) -> None:
+        """A path that cannot be written keeps the others from being replaced."""
+        (tmp_path / "file").write_bytes(OLD)
+        write_whole(tmp_path / "a", OLD)
+        with pytest.raises(OutputError, match="file/b: cannot be written"):
+            write_together({tmp_path / "a": NEW, tmp_path / "file" / "b": NEW})
+        assert contents(tmp_path) == {"file": OLD, "a": OLD}
+
+
+def test_checking_a_folder_leaves_nothing(tmp_path: Path) -> None:
+    """The folder is made and tried, and stays empty."""
+    check_writable(tmp_path / "reports" / "today")
+    assert contents(tmp_path / "reports" / "today") == {}
+    write_whole(tmp_path / "results.json", OLD)
+    check_writable(tmp_path)
+    assert (tmp_path / "results.json").read_bytes() == OLD
+
+
+class TestLinksAndDevices:
+    """What is there already stays what it is."""
+
+    def test_a_link_stays_one(self, tmp_path: Path) -> None:
+        """Its goal is replaced, be it there or not."""
+        (tmp_path / "goal").write_bytes(b"old")
+        for goal in ("goal", "new"):
+            link = tmp_path / f"to-{goal}"
+            link.symlink_to(goal)
+            write_whole(link, b"content")
+            assert link.is_symlink()
+            assert (tmp_path / goal).read_bytes() == b"content"
+
+    def test_links_in_a_circle_are_told(self, tmp_path: Path) -> None:
+        """They lead nowhere, and stay."""
+        (tmp_path / "a").symlink_to("b")
+        (tmp_path / "b").symlink_to("a")
+        with pytest.raises(OutputError, match=r"a: cannot be written \(Too many levels"):
+            write_whole(tmp_path / "a", b"content")
+        assert (tmp_path / "a").is_symlink()
+
+    def test_a_file_keeps_its_mode(self, tmp_path: Path) -> None:
+        """What only its owner may read stays so; what is read-only is not replaced."""
+        path = tmp_path / "private"
+        path.write_bytes(b"old")
+        path.chmod(0o600)
+        write_whole(path, b"new")
+        assert path.stat().st_mode & 0o777 == 0o600
+        path.chmod(0o444)
+        with pytest.raises(OutputError, match="it is read-only"):
+            write_whole(path, b"newer")
+        assert path.read_bytes() == b"new"
+
+    def test_what_is_no_file_of_its_own_is_appended_to(self, tmp_path: Path) -> None:
+        """Standard output that goes to a log leaves the log what it holds."""
+        log = tmp_path / "log"
+        log.write_text("before\n")
+        code = (
+            "from pathlib import Path; from verify.files.writing import write_whole; "
+            "write_whole(Path('/dev/stdout'), b'ours\\n')"
+        )
+        with log.open("a") as stream:
+            subprocess.run([sys.executable, "-c", code], stdout=stream, check=True)
+        assert log.read_text() == "before\nours\n"
+        assert Path("/dev/stdout").is_symlink()

@@ -1,0 +1,306 @@
+"""Shared designs: cells shaped from derived variances, and predictions taken from derived expressions."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from scipy import stats
+from sympy import Rational, S, sqrt
+
+from tests.strategies import FALSE_ALARM, measured
+from verify.montecarlo.blocks import Sample
+from verify.montecarlo.components import EXPONENTIAL, NORMAL, UNIT_INTERVAL, ComponentLaw, student_t
+from verify.montecarlo.experiment import Fit, Quantity, Tolerance, route_of
+from verify.montecarlo.planning import SIDES
+from verify.montecarlo.scores import ScoreMatrices
+from verify.spec.designs import (
+    ScoreCell,
+    Wanted,
+    biased,
+    cell_of,
+    exactly,
+    fact,
+    fits,
+    integrated,
+    linear_law,
+    misfit,
+    prediction,
+    score_cell,
+    sharper,
+    variances,
+    wrong_fits,
+)
+from verify.symbolic.scores import d
+
+if TYPE_CHECKING:
+    from verify.montecarlo.fits import Model
+
+
+def sampler(one: ScoreCell) -> ScoreMatrices:
+    """Return the cell's sampler."""
+    assert isinstance(one.cell.sampler, ScoreMatrices)
+    return one.cell.sampler
+
+
+class TestScoreCells:
+    """Cells of score matrices."""
+
+    def test_settings_and_ids(self) -> None:
+        """The id holds prefix and dimension; the settings say what is drawn, in words."""
+        one = score_cell(8, NORMAL, UNIT_INTERVAL, 0.05, scale=0.5, prefix="half-")
+        side = sampler(one).side
+        assert one.cell.id == "half-d8"
+        assert dict(one.cell.settings) == {
+            "d_k": 8,
+            "query": "normal",
+            "key": "U(0,1)",
+            "scale": 0.5,
+            "block": f"{side}×{side}",
+        }
+        assert "scale" not in dict(score_cell(8, NORMAL, NORMAL, 0.05).cell.settings)
+        assert side in SIDES
+        assert (sampler(one).d, sampler(one).scale) == (8, 0.5)
+
+    @pytest.mark.parametrize(
+        ("scale", "number", "recorded"),
+        [
+            (2, 2.0, 2),
+            (Rational(1, 8), 0.125, r"$\frac{1}{8}$"),
+            (1 / sqrt(d), 0.25, r"$\frac{1}{\sqrt{d_{k}}}$"),
+            (-1 / d, -1 / 16, r"$- \frac{1}{d_{k}}$"),
+            (1, 1.0, 1),
+        ],
+    )
+    def test_a_scale_is_recorded_with_the_scores_that_it_makes(
+        self, scale: Any, number: float, recorded: int | str
+    ) -> None:
+        """One expression gives the factor of the sampler and the setting, so that they cannot differ."""
+        one = score_cell(16, NORMAL, NORMAL, 0.05, scale=scale)
+        assert sampler(one).scale == number
+        assert dict(one.cell.settings)["scale"] == recorded
+
+    def test_a_described_cell_says_what_its_sampler_says(self) -> None:
+        """Settings come from the sampler; what a claim adds stands beside them."""
+        drawn = ScoreMatrices(4, 8, NORMAL, EXPONENTIAL.moved(1, 2), correlation=0.25)
+        assert dict(cell_of("a-cell", drawn, tokens=8).settings) == {
+            "d_k": 4,
+            "query": "normal",
+            "key": "1 + 2·centred exponential",
+            "correlation": 0.25,
+            "block": "8×8",
+            "tokens": 8,
+        }
+
+    def test_gaussian_variances(self) -> None:
+        """The derived variances in a cell are the closed forms for normal components."""
+        one = score_cell(16, NORMAL, NORMAL, 0.05)
+        side = sampler(one).side
+        assert one.variance.block_variance == pytest.approx(
+            (4 * 16 / side + (2 * 256 + 32) / side**2) / 256, rel=1e-12
+        )
+        assert one.mean.block_variance == pytest.approx(16 / side**2, rel=1e-12)
+
+    def test_a_scale_changes_the_mean_only(self) -> None:
+        """Scaling multiplies the mean's variance by c² and leaves the variance's relative one."""
+        plain, scaled = (score_cell(16, NORMAL, NORMAL, 0.05, scale=c) for c in (1.0, 0.25))
+        assert plain.mean.block_variance is not None
+        assert scaled.mean.block_variance == pytest.approx(plain.mean.block_variance / 16)
+        assert scaled.variance.block_variance == plain.variance.block_variance
+
+    @pytest.mark.parametrize(
+        ("law", "scale"), [(NORMAL, 1.0), (UNIT_INTERVAL, 0.5), (EXPONENTIAL.moved(1, 1), 0.25)]
+    )
+    def test_derived_variances_are_those_of_the_blocks(self, law: ComponentLaw, scale: float) -> None:
+        """Block means and squared deviations vary as derived, within the samples' own errors at 1e-6."""
+        one = score_cell(3, law, law, 0.05, scale=scale)
+        values = one.cell.sampler.sample(np.random.default_rng(1), 6000)
+        mean, truth = scale * 3 * float(law.mean) ** 2, scale**2 * true_variance(3, law)
+        squares = values[:, 1] - 2 * mean * values[:, 0] + mean**2
+        assert one.mean.block_variance is not None
+        assert one.variance.block_variance is not None
+        z = stats.norm.isf(FALSE_ALARM / 4)
+        for found, derived in (
+            (values[:, 0], one.mean.block_variance),
+            (squares, one.variance.block_variance * truth**2),
+        ):
+            deviations = (found - found.mean()) ** 2
+            error = deviations.std() / math.sqrt(len(found)) / deviations.mean()
+            assert abs(math.log(deviations.mean() / derived)) <= z * error
+
+    def test_the_shape_is_a_function_of_the_setting(self) -> None:
+        """The same setting gives the same cell, so that results can be reproduced anywhere."""
+        assert score_cell(64, NORMAL, NORMAL, 0.01).cell == score_cell(64, NORMAL, NORMAL, 0.01).cell
+
+    def test_a_law_without_fourth_moment_has_no_derived_variance(self) -> None:
+        """Nothing is planned from a moment that does not exist."""
+        with pytest.raises(ValueError, match=r"t\(4\): no finite moment of order 4"):
+            score_cell(8, student_t(4), NORMAL, 0.05)
+
+
+def true_variance(n: int, law: ComponentLaw) -> float:
+    """Return Var(q·k) for i.i.d. components: n((v + μ²)² - μ⁴)."""
+    second, first = float(law.variance + law.mean**2), float(law.mean)
+    return n * (second**2 - first**4)
+
+
+class TestPredictions:
+    """Numbers taken from SymPy."""
+
+    @pytest.mark.parametrize(
+        ("expression", "value", "printed"),
+        [(S(64), 64.0, "64"), (Rational(7, 144), 7 / 144, r"\frac{7}{144}"), (sqrt(2), 2**0.5, r"\sqrt{2}")],
+    )
+    def test_value_and_print(self, expression: Any, value: float, printed: str) -> None:
+        """A prediction and a fact hold the double nearest the exact value, and its exact form."""
+        one, other = prediction(expression), fact("a-fact", "a value", expression)
+        assert (one.value, one.latex) == (value, printed)
+        assert (other.value, other.latex, other.id) == (value, printed, "a-fact")
+
+    def test_fractions_stay_exact(self) -> None:
+        """A fraction becomes the same rational number."""
+        assert exactly(Fraction(-7, 144)) == Rational(-7, 144)
+
+    def test_an_expression_with_a_free_symbol_is_no_prediction(self) -> None:
+        """Only numbers predict."""
+        with pytest.raises(TypeError):
+            prediction(d)
+
+
+CELLS = [score_cell(n, NORMAL, NORMAL, 0.05) for n in (1, 2, 8)]
+
+
+def points() -> tuple[Quantity, ...]:
+    """Return the variances of three cells against d."""
+    return variances(CELLS, "Var", lambda n: S(3) * n)
+
+
+class TestComparisons:
+    """Comparisons built from cells."""
+
+    def test_variances(self) -> None:
+        """One comparison a cell, with the predicted number of its dimension."""
+        made = points()
+        assert [one.id for one in made] == ["variance-d1", "variance-d2", "variance-d8"]
+        assert [one.prediction.value for one in made] == [3.0, 6.0, 24.0]
+        assert all(one.cell is cell.cell for one, cell in zip(made, CELLS, strict=True))
+        renamed = variances(CELLS, "Var", S, name="row")
+        assert renamed[0].id == "row-d1"
+
+    def test_the_biased_control(self) -> None:
+        """The wrong prediction lies two band widths off, and the truth is kept for the power."""
+        check = points()[1]
+        control = biased(check, 0.05)
+        wrong = control.comparison
+        assert isinstance(wrong, Quantity)
+        assert wrong.id == "biased-prediction"
+        assert wrong.prediction.value == pytest.approx(6.0 * 1.1)
+        assert control.truth == 6.0
+        assert wrong.cell is check.cell
+        # The two bands are disjoint, or no sample could tell them apart.
+        width = wrong.tolerance.width(wrong.prediction.value, 0.05)
+        assert wrong.prediction.value - width > 6.0 * 1.0
+
+    def test_a_line(self) -> None:
+        """Every expected value is a derivative or value of the result: 3d has slope 3 and exponent 1."""
+        made = fits(points(), (1, 2, 8), "Var", linear_law(3 * d, (1, 8), "my-"))
+        found = {one.id: one for one in made}
+        assert {name: one.prediction.value for name, one in found.items()} == {
+            "my-slope": 3.0,
+            "my-intercept": 0.0,
+            "my-curvature": 0.0,
+            "my-exponent": 1.0,
+            "my-lack-of-fit": 0.0,
+        }
+        assert found["my-slope"].tolerance.width(3.0, 0.01) == pytest.approx(0.03)
+        assert found["my-intercept"].tolerance.width(0.0, 0.01) == pytest.approx(3 * 0.01 * 3)
+        assert found["my-curvature"].tolerance.width(0.0, 0.01) == pytest.approx(3 * 0.01 * 3 / 8)
+        assert found["my-exponent"].tolerance.width(1.0, 0.01) == pytest.approx(0.01 / 3)
+        assert found["my-slope"].label == "slope of Var"
+
+    def test_other_laws_have_other_coefficients(self) -> None:
+        """An affine result is not forced onto a line through zero."""
+        affine = {one.id: one.expected for one in linear_law(3 * d + 2, (1, 8))}
+        assert (affine["slope"], affine["intercept"]) == (3, 2)
+
+    def test_weights(self) -> None:
+        """Lines weigh by the inverse square of the prediction, log-log lines evenly."""
+        made = {one.id: one for one in fits(points(), (1, 2, 8), "Var", linear_law(3 * d, (1, 8)))}
+        assert made["slope"].fit.weights == pytest.approx((1 / 9, 1 / 36, 1 / 576))
+        assert made["exponent"].fit.weights == (1.0, 1.0, 1.0)
+        assert made["slope"].fit.x == (1.0, 2.0, 8.0)
+        assert all(isinstance(one, Fit) for one in made.values())
+
+
+class TestWrongFits:
+    """What a fit must refute."""
+
+    @pytest.mark.parametrize("law", [3 * d, S(3) + 0 * d], ids=["rising", "level"])
+    def test_each_fit_has_one_through_the_same_code(self, law: Any) -> None:
+        """Model and coefficient stay; a coefficient lies two widths off, and truth is the derived value."""
+        members = variances(CELLS, "Var", lambda n: law.subs(d, n))
+        wanted = (
+            *linear_law(3 * d, (1, 8)),
+            Wanted("power-misfit", "misfit", "power", "misfit", S.Zero, Tolerance()),
+        )
+        lines = fits(members, (1, 2, 8), "Var", wanted)
+        wrong = wrong_fits(lines, 0.05)
+        assert [route_of(one.comparison) for one in wrong] == [route_of(one) for one in lines]
+        assert len({one.what for one in wrong}) == len({one.comparison.id for one in wrong}) == len(lines)
+        for line, one in zip(lines, wrong, strict=True):
+            assert isinstance(one.comparison, Fit)
+            off = one.comparison.prediction.value - line.prediction.value
+            if line.target == "misfit":
+                assert (off, one.truth) == (0.0, None)
+            else:
+                assert off == pytest.approx(2 * line.tolerance.width(line.prediction.value, 0.05))
+                assert one.truth == line.prediction.value
+
+    @pytest.mark.parametrize("power", [-1, 0, 1, 2])
+    def test_bent_points_lie_on_no_line_and_no_power(self, power: int) -> None:
+        """Points known to a thousandth on d^power: no lack of fit for the right model, much once bent."""
+        x = (1.0, 4.0, 16.0, 64.0, 256.0)
+        members = variances(
+            [score_cell(int(n), NORMAL, NORMAL, 0.05) for n in x], "Var", lambda n: S(n) ** power
+        )
+        model: Model = "line" if power in {0, 1} else "power"
+        (line,) = fits(members, [int(n) for n in x], "Var", (misfit(model),))
+        (wrong,) = wrong_fits([line], 0.05)
+        assert isinstance(wrong.comparison, Fit)
+        found = []
+        for fit in (line, wrong.comparison):
+            points = []
+            for n, member in zip(x, fit.members, strict=True):
+                value = member.estimand.measure(_sure(n**power), 1e-6).value
+                points.append(measured(value, value / 1000))
+            found.append(fit.fit.misfit(points, 1e-6).interval)
+        assert found[0][0] == 0
+        assert found[1][0] > 0.1
+
+
+def _sure(variance: float) -> Sample:
+    """Return a sample of blocks with mean 0 and this mean square, which hardly vary."""
+    mean = np.array([0.0, variance])
+    return Sample(1000, 1000, 1000, mean, np.diag([1e-12, 1e-12]), np.zeros((2, 2, 2)))
+
+
+def test_tolerances() -> None:
+    """A tolerance is a factor times the run's, of the prediction's size or of a stated scale."""
+    assert Tolerance().width(-4.0, 0.01) == pytest.approx(0.04)
+    assert Tolerance(2.0, 10.0, "ten").width(-4.0, 0.01) == pytest.approx(0.2)
+
+
+def test_a_sharper_bound_keeps_all_but_its_constant() -> None:
+    """Same cell, estimand and relation, another number, and the truth that it is planned by."""
+    one = score_cell(8, NORMAL, NORMAL, 0.05)
+    check = Quantity("most", "a variance", one.cell, one.variance, integrated(10.0), relation="≤")
+    control = sharper(check, 0.75, truth=8.0)
+    wrong = control.comparison
+    assert isinstance(wrong, Quantity)
+    assert (wrong.id, wrong.prediction.value, wrong.prediction.latex) == ("most-sharper", 7.5, "7.5")
+    assert (control.what, control.truth) == ("a variance keeps to 0.75 times its bound", 8.0)
+    assert route_of(wrong) == route_of(check)
+    assert wrong.cell == check.cell

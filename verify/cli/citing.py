@@ -1,0 +1,166 @@
+"""The commands that quote results: values, cite, check-docs, export, badge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from verify.cli.console import PATH, end, say
+from verify.errors import CitationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from verify.citing.documents import Document
+
+FORMATS = ("text", "markdown", "html", "rst", "latex", "bibtex", "csl-json", "json")
+
+
+def _results(command: Callable[..., None]) -> Callable[..., None]:
+    return click.option(
+        "--results",
+        type=PATH,
+        metavar="FILE",
+        help="A results.json of at most 32 MB, or - for standard input."
+        "  [default: reports/results.json, else the reference that comes with the tool]",
+    )(command)
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[CLAIM|KEY]...")
+@_results
+def values(names: tuple[str, ...], results: Path | None) -> None:
+    """List what can be quoted: keys and their present text.
+
+    Besides claims, ’run’ stands for the run’s own values and ’source’ for the documents’ statements; a key
+    for its value and its parts.
+    """
+    from verify.citing.values import chosen
+    from verify.evidence.load import present
+
+    listed = chosen(present(results), names)
+    width = max((len(value.key) for value in listed), default=0)
+    say("\n".join(f"{value.key:<{width}}  {value.text}" for value in listed))
+    end(0)
+
+
+@click.command()
+@click.argument("key", metavar="CLAIM[.CHECK]")
+@click.option("--format", "form", default="text", show_default=True, metavar="|".join(FORMATS))
+@click.option("--url", default="", metavar="URL", help="The folder where the report is published.")
+@_results
+def cite(key: str, form: str, url: str, results: Path | None) -> None:
+    """Print a citation of a claim, or of one of its findings."""
+    from verify.citing.values import lookup
+    from verify.evidence.load import present
+    from verify.report import citation
+
+    if form not in citation.FORMATS:
+        raise CitationError(f"no format {form!r}; choose {', '.join(FORMATS)}")
+    citation.check_address(url)
+    record = present(results)
+    value = lookup(record, key)
+    if value.claim is None:
+        raise CitationError(
+            f"{key!r} is a value of the run or of a source, of which there are no citations; "
+            "cite a claim or a check, CLAIM or CLAIM.CHECK, as `sdpa-verify list` shows them"
+        )
+    whole, _, part = key.partition(":")
+    if part:
+        raise CitationError(f"{key!r} is a part of what is cited as a whole; cite {whole!r}")
+    say(citation.FORMATS[form](citation.citation(record, value.claim, value.finding, url)))
+    end(0)
+
+
+@click.command("check-docs")
+@click.argument("documents", nargs=-1, type=PATH, required=True, metavar="FILE...")
+@click.option("--write", is_flag=True, help="Put right what is stale, in the documents’ own words.")
+@_results
+def check_docs(documents: tuple[Path, ...], results: Path | None, *, write: bool) -> None:
+    """Compare what documents quote with the results; exit with 1 if anything is not so.
+
+    Documents are regular files of at most 16 MB.
+    Nothing is verified anew: the results are those of the last run, or those given.
+    """
+    from verify.citing.documents import check, mend
+    from verify.evidence.load import present
+    from verify.report.imprint import origin
+
+    record = present(results)
+    checked = check(documents, record)
+    if write:
+        mend(checked)
+    problems = [problem for document in checked for problem in document.problems]
+    for problem in problems:
+        say(f"{problem}{'; mended' if write and problem.mendable else ''}")
+    for document in checked:
+        say(_summary(document, write=write))
+    say(f"held against the results of {origin(record)}")
+    left = [problem for problem in problems if not (write and problem.mendable)]
+    if any(one.mendable for one in left):
+        say("`sdpa-verify check-docs --write FILE...` puts stale figures right")
+    end(1 if left else 0)
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[CLAIM|KEY]...")
+@click.option("--format", "form", default="latex", show_default=True, metavar="latex")
+@click.option("--out", type=PATH, default=Path("verify.tex"), show_default=True, metavar="FILE")
+@_results
+def export(names: tuple[str, ...], form: str, out: Path, results: Path | None) -> None:
+    r"""Write the values as LaTeX macros: \input the file, then quote with \verify{KEY}."""
+    from verify.citing.latex import macros
+    from verify.citing.values import chosen
+    from verify.evidence.load import present
+    from verify.files.writing import write_whole
+
+    if form != "latex":
+        raise CitationError(f"no format {form!r} to export; choose latex")
+    record = present(results)
+    write_whole(out, macros(record, chosen(record, names)).encode())
+    say(out)
+    end(0)
+
+
+@click.command()
+@click.argument("claim")
+@click.option("--out", type=PATH, default=Path(), metavar="DIR", help="Folder to write to.  [default: here]")
+@_results
+def badge(claim: str, out: Path, results: Path | None) -> None:
+    """Write a claim’s verdict as a badge: CLAIM.svg, and CLAIM.json for shields endpoints."""
+    from verify.citing.badge import as_endpoint, as_svg
+    from verify.citing.values import lookup
+    from verify.evidence.load import present
+    from verify.files.writing import write_together
+
+    found = lookup(present(results), claim).claim
+    if found is None or found.id != claim:
+        raise CitationError(f"{claim!r} is no claim; `sdpa-verify list` shows them all")
+    files = {out / f"{claim}.svg": as_svg(found).encode(), out / f"{claim}.json": as_endpoint(found).encode()}
+    write_together(files)
+    for path in files:
+        say(path)
+    end(0)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _summary(document: Document, *, write: bool) -> str:
+    quotes = sum(not quote.mistake for quote in document.quotes)
+    if not quotes and not document.problems:
+        return f"{document.path}: nothing is quoted here"
+    mended = sum(problem.mendable for problem in document.problems) if write else 0
+    left = len(document.problems) - mended
+    told = [f"{mended} mended"] * bool(mended) + [f"{left} not so"] * bool(left)
+    macros = r"; of \verify{…} only the keys are checked, its figures are those of the exported file"
+    return (
+        f"{document.path}: {_count(quotes, 'quotation')}, {', '.join(told) or 'all so'}"
+        f"{macros if document.macros_alone else ''}"
+    )
+
+
+COMMANDS = (values, cite, check_docs, export, badge)

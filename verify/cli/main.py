@@ -1,0 +1,327 @@
+"""The command line: parse, call, print; heavy imports only inside the command that needs them."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from verify.cli.citing import COMMANDS
+from verify.cli.console import PATH, complain, end, say
+from verify.cli.interrupts import INTERRUPTED, insisting, status_after
+from verify.errors import OutputError, VerifyError, unforeseen
+from verify.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from verify.evidence import RunRecord
+    from verify.executors.workers import Workers
+
+PROFILES = ("quick", "standard", "deep")
+NAMES = ("results.json", "report.html", "report.pdf")
+"""What a report consists of."""
+
+_NEEDED = "verify.engine.evaluate"
+"""What a worker imports ahead of its first task."""
+
+
+def _plan_options(command: Callable[..., None]) -> Callable[..., None]:
+    options = (
+        click.argument("claims", nargs=-1, metavar="[CLAIM]..."),
+        click.option("--seed", type=int, default=20170612, show_default=True, help="Root seed of all draws."),
+        click.option(
+            "--profile",
+            default="standard",
+            show_default=True,
+            metavar="|".join(PROFILES),
+            help="Tolerance 5%, 1% or 0.2%.",
+        ),
+        click.option("--tolerance", type=float, help="Relative tolerance, in place of the profile's."),
+        click.option(
+            "--false-alarm",
+            type=float,
+            default=1e-3,
+            show_default=True,
+            help="False-alarm rate of the whole run.",
+        ),
+        click.option(
+            "--power",
+            type=float,
+            default=0.95,
+            show_default=True,
+            help="Chance that a check decides at its planned sample.",
+        ),
+        click.option(
+            "--claims",
+            "claim_files",
+            type=PATH,
+            multiple=True,
+            metavar="FILE",
+            help="A claim file of your own, of at most 1 MB; may be given several times.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _run_options(command: Callable[..., None]) -> Callable[..., None]:
+    options = (
+        _plan_options,
+        click.option("--workers", type=int, help="Processors to use; changes no result.  [default: all]"),
+        click.option(
+            "--sources",
+            type=PATH,
+            metavar="FILE",
+            help="Statements to decide, in place of those shipped; at most 1 MB, or - for standard input.",
+        ),
+        click.option(
+            "--out",
+            type=PATH,
+            default=Path("reports"),
+            show_default=True,
+            metavar="DIR",
+            help="Folder to write to.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    no_args_is_help=False,
+)
+@click.version_option(__version__, prog_name="sdpa-verify")
+def cli() -> None:
+    """Settle what is true about scaled dot-product attention: derive, measure, judge, report."""
+
+
+@cli.command()
+@_run_options
+def report(out: Path, **options: Any) -> None:
+    """Verify claims and write report.html, report.pdf and results.json."""
+    record = _verified(out, options, NAMES)
+    _rendered(record, out, options["workers"], record.run.phases_s)
+    end(record.exit_status())
+
+
+@cli.command()
+@_run_options
+@click.option("--junit", type=PATH, metavar="FILE", help="Write the outcome as JUnit XML as well.")
+@click.option(
+    "--summary", type=PATH, metavar="FILE", help="Write it as Markdown as well, for a CI job's page."
+)
+def run(out: Path, junit: Path | None, summary: Path | None, **options: Any) -> None:
+    """Verify claims and write results.json only."""
+    from verify.export.junit import to_junit
+    from verify.export.markdown import to_markdown
+    from verify.files.writing import check_writable, write_together, write_whole
+
+    results = out / "results.json"
+    forms = ((junit, "--junit", to_junit), (summary, "--summary", to_markdown))
+    taken = {os.path.realpath(results): "the results go"}
+    for path, option, _ in forms:
+        if path is not None:
+            place = os.path.realpath(path)
+            if place in taken:
+                raise OutputError(f"{path}: is where {taken[place]}; give {option} another name")
+            taken[place] = f"{option} goes"
+            check_writable(path.parent, path.name)
+    record = _verified(out, options)
+    write_whole(results, record.to_json().encode())
+    say(results)
+    with unforeseen():
+        files = {path: form(record) for path, _, form in forms if path is not None}
+    write_together(files)
+    for path in files:
+        say(path)
+    end(record.exit_status())
+
+
+@cli.command()
+@click.argument("results", type=PATH)
+@click.option("--out", type=PATH, metavar="DIR", help="Folder to write to.  [default: that of RESULTS]")
+def render(results: Path, out: Path | None) -> None:
+    """Rebuild the report from RESULTS, without deriving or drawing anything.
+
+    RESULTS is a results.json of at most 32 MB, or - for standard input.
+    """
+    from verify.evidence.load import load
+
+    record = load(results)
+    _rendered(record, out or results.parent)
+    end(record.exit_status())
+
+
+@cli.command()
+@_plan_options
+def plan(claims: tuple[str, ...], claim_files: tuple[Path, ...], **options: Any) -> None:
+    """Say what verifying the claims would take: blocks, draws, memory and time."""
+    with _processes(claim_files=claim_files) as workers:
+        from verify.engine import runner
+        from verify.engine.catalogue import catalogue_with, choose
+        from verify.engine.plan import plan_with, table
+
+        chosen = runner.settings(**options)
+        wanted = choose(catalogue_with(claim_files, workers), claims)
+        rows = [plan_with(workers, claim, chosen) for _, claim in wanted.values()]
+    say(table(rows, chosen))
+    end(0)
+
+
+@cli.command(name="list")
+@click.option(
+    "--claims", "claim_files", type=PATH, multiple=True, metavar="FILE", help="A claim file of your own."
+)
+def list_(claim_files: tuple[Path, ...]) -> None:
+    """List the claims by chapter."""
+    with _processes(claim_files=claim_files) as workers:
+        from verify.cli.explore import listing
+        from verify.engine.catalogue import catalogue_with
+
+        text = listing(catalogue_with(claim_files, workers))
+    say(text)
+    end(0)
+
+
+@cli.command()
+@click.argument("claim")
+@click.option(
+    "--claims", "claim_files", type=PATH, multiple=True, metavar="FILE", help="A claim file of your own."
+)
+def show(claim: str, claim_files: tuple[Path, ...]) -> None:
+    """Show one claim with its derivation, every step checked now."""
+    with _processes(claim_files=claim_files) as workers:
+        from verify.cli.explore import show_with
+        from verify.engine.catalogue import catalogue_with, choose
+
+        ((chapter, chosen),) = choose(catalogue_with(claim_files, workers), [claim]).values()
+        text, proved = show_with(workers, chapter, chosen)
+    say(text)
+    end(0 if proved else 1)
+
+
+def _verified(out: Path, options: dict[str, Any], names: Sequence[str] = NAMES[:1]) -> RunRecord:
+    """Run the verification with its progress on standard error and its verdicts on standard output.
+
+    ``names`` are the files that are to be written to ``out``: whether they can be is tried first.
+    """
+    begun = time.perf_counter()
+    with _processes(**options) as workers:
+        from verify import api
+        from verify.cli.progress import counts_line, following, surprise_line, tell, verdict_line
+        from verify.files.writing import check_writable, clear_leftovers
+
+        imports = time.perf_counter() - begun
+
+        def try_folder() -> None:
+            clear_leftovers()
+            for name in names:
+                check_writable(out, name)
+
+        with following(len(options["claims"]) or None) as progress:
+            # Not before what is asked for was looked at: a mistyped name must not leave a folder behind.
+            progress.begun = try_folder
+            record = api.run(progress=progress, **{**options, "workers": workers})
+    for claim in record.claims:
+        say(verdict_line(claim))
+    for statement in record.surprises():
+        say(surprise_line(statement))
+    tell(counts_line(record))
+    phases = {"imports": round(imports, 3), **record.run.phases_s}
+    return record.model_copy(update={"run": record.run.model_copy(update={"phases_s": phases})}).sealed()
+
+
+@contextlib.contextmanager
+def _processes(
+    *,
+    claim_files: Sequence[Path],
+    workers: int | None = None,
+    claims: Sequence[str] = ("",),
+    **_: object,
+) -> Iterator[Workers]:
+    """Yield workers; those that are certain to be needed import their libraries while this process does.
+
+    ``claims`` are those asked for, none meaning all: a single one needs a process only if a file has it.
+    """
+    from verify.executors.workers import Workers, processors
+
+    with Workers(processors(workers)) as some:
+        for path in filter(Path.is_file, claim_files):
+            some.prepare(str(path), _NEEDED)
+        tasks = len(set(claims)) or some.count
+        if min(tasks, some.count) > 1:
+            for _place in range(tasks):
+                some.prepare("", _NEEDED)
+        yield some
+
+
+def _rendered(
+    record: RunRecord, out: Path, workers: int | None = None, earlier: Mapping[str, float] | None = None
+) -> None:
+    """Write the report and tell the times, after those of ``earlier`` phases.
+
+    If a rendering step could not be done, say so and end with its exit status.
+    """
+    from verify import api
+    from verify.cli.progress import phases_line, rendering, tell
+
+    with rendering() as announce:
+        written = api.render(record, out, announce, workers)
+    for path in written.paths:
+        say(path)
+    tell(phases_line({**(earlier or {}), **written.phases_s}))
+    if written.problem is not None:
+        raise written.problem
+
+
+for command in COMMANDS:
+    cli.add_command(command)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and end the process with its exit status; errors are one line each."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal that lacks a character shows another; it is no reason to stop.
+        sys.stdout.reconfigure(errors="replace")
+    try:
+        with insisting():
+            status = cli.main(args=arguments, standalone_mode=False)
+        sys.exit(status or 0)
+    except VerifyError as error:
+        complain(str(error))
+        sys.exit(error.exit_status)
+    except click.UsageError as error:
+        where = f"; see `{error.ctx.command_path} --help`" if error.ctx else ""
+        complain(f"{error.format_message().rstrip('.')}{where}")
+        sys.exit(VerifyError.exit_status)
+    except (click.Abort, KeyboardInterrupt):
+        complain(INTERRUPTED)
+        sys.exit(status_after())
+    except OSError as error:
+        # Not foreseen where it happened: help that cannot be printed, a full folder for temporary files.
+        from verify.cli.progress import silence
+
+        silence(sys.stdout)
+        complain(f"{error.filename or 'output'}: {error.strerror or error}; free space or allow access")
+        sys.exit(VerifyError.exit_status)
+    except Exception as error:  # noqa: BLE001 - Python would end with 1, which means that a claim is refuted
+        if sys.flags.dev_mode:
+            traceback.print_exc()
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{Path(last.filename).name}, line {last.lineno}"
+        complain(
+            f"not foreseen: {type(error).__name__}: {error} ({place}); please report it, "
+            "with what `python -X dev -m verify` prints"
+        )
+        sys.exit(VerifyError.exit_status)

@@ -1,0 +1,109 @@
+"""What a person sees while it runs: a progress bar on a terminal, plain lines in a pipe."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from verify.engine.runner import Progress as Listener
+from verify.escapes import for_terminal
+from verify.evidence import ClaimRecord, Proof, RunRecord, Statement, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+_MARKS = {Verdict.CONFIRMED: "✓", Verdict.APPROXIMATE: "≈", Verdict.REFUTED: "✗", Verdict.UNDECIDED: "?"}
+
+
+@contextmanager
+def following(total: int | None) -> Iterator[Listener]:
+    """Yield a listener that shows the progress of a run on standard error."""
+    if not sys.stderr.isatty():
+        yield Listener(finished=lambda record: tell(f"{record.id}: {record.verdict}"))
+        return
+    columns = (
+        TextColumn("{task.description:<48.48}"),
+        BarColumn(bar_width=28),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("starting", total=total)
+        at_work: list[str] = []
+
+        def started(claim: str) -> None:
+            at_work.append(claim)
+            bar.update(task, description=" · ".join(at_work))
+
+        def finished(record: ClaimRecord) -> None:
+            at_work.remove(record.id)
+            bar.update(task, advance=1, description=" · ".join(at_work))
+
+        yield Listener(started, finished)
+
+
+@contextmanager
+def rendering() -> Iterator[Callable[[str], None]]:
+    """Yield a function that shows which part of the report is being made."""
+    if not sys.stderr.isatty():
+        yield lambda phase: tell(f"rendering: {phase}")
+        return
+    with Console(stderr=True).status("rendering") as status:
+        yield lambda phase: status.update(f"rendering: {phase}")
+
+
+def tell(text: str) -> None:
+    """Print a line on standard error; progress that nobody can receive is no reason to stop."""
+    try:
+        print(for_terminal(text), file=sys.stderr, flush=True)  # noqa: T201 - this is the terminal
+    except OSError:
+        silence(sys.stderr)
+
+
+def silence(stream: TextIO) -> None:
+    """Send whatever is still written to ``stream`` to nowhere; its reader is gone or its disk full."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+def verdict_line(record: ClaimRecord) -> str:
+    """Return one line on a claim: mark, id, verdict and reason, and how close its tightest bound is."""
+    failed = record.derivation.status is Proof.FAILED
+    mark = "✗" if failed else _MARKS[record.verdict]
+    return f"{mark} {record.id:<24} {record.verdict:<12} {record.reason}{_tightest(record)}"
+
+
+def _tightest(record: ClaimRecord) -> str:
+    """Return the derived bound whose estimate is nearest to it in proportion, nothing where there is none."""
+    bounds = {check.id: check.tightness for check in record.checks if check.tightness is not None}
+    if not bounds:
+        return ""
+    name = min(bounds, key=lambda one: abs(bounds[one] - 1))
+    return f"; tightest bound {name}: estimate ÷ bound {bounds[name]:.4g}"
+
+
+def counts_line(record: RunRecord) -> str:
+    """Return one line on how much a run rests on: claims, checks of both kinds, wrong versions refuted."""
+    controls = [control for claim in record.claims for control in claim.controls]
+    refuted = sum(control.verdict is Verdict.REFUTED for control in controls)
+    claims = f"{len(record.claims)} {'claim' if len(record.claims) == 1 else 'claims'}"
+    checks = f"{record.measured_checks} measured and {record.exact_checks} exact checks"
+    return f"{claims}: {checks}; {refuted} of {len(controls)} wrong versions refuted"
+
+
+def surprise_line(statement: Statement) -> str:
+    """Return one line on a statement whose outcome is not the known one: both, and the parts' reasons."""
+    reasons = " ".join(part.reason for part in statement.parts if not part.holds)
+    return f"! statement {statement.id}: {statement.outcome}, known as {statement.noted}. {reasons}".rstrip()
+
+
+def phases_line(phases: Mapping[str, float]) -> str:
+    """Return the time of each phase and their sum, in seconds."""
+    parts = ", ".join(f"{name} {seconds:.1f}" for name, seconds in phases.items())
+    return f"{sum(phases.values()):.1f} s ({parts})"

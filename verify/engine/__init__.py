@@ -1,0 +1,1 @@
+"""From claims to evidence: finds them, derives, plans, draws, judges, and decides the statements."""

@@ -1,0 +1,194 @@
+"""Finds the claims, refuses duplicates and malformed files by name, and picks those asked for."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import importlib
+import importlib.util
+import pkgutil
+import sys
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, TypeVar
+
+from pydantic import ValidationError
+
+import verify.claims
+from verify.errors import ClaimError, VerifyError, WorkerError, correction
+from verify.evidence import RESERVED
+from verify.executors.workers import Task, Workers, using
+from verify.files.reading import MEGABYTE, Kind, read_bytes
+from verify.spec.claim import CHAPTERS, Claim
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+    from types import ModuleType
+
+
+_CLAIM_FILE = Kind(MEGABYTE, ClaimError, "check the path given with --claims, of a file of at most 1 MB")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimFile:
+    """What the claim in a file of the user's own says; its functions run in other processes only."""
+
+    path: Path
+    id: str
+    order: int
+    title: str
+    statement: str
+    meaning: str
+
+
+Entries = dict[str, tuple[str, Claim | ClaimFile]]
+"""Claims by id, each with its chapter's folder name."""
+
+_Entry = TypeVar("_Entry")
+_Claim = TypeVar("_Claim", bound=Claim | ClaimFile)
+
+
+def catalogue() -> dict[str, tuple[str, Claim]]:
+    """Return the claims that come with the tool by id, with their chapters, in the order of the report.
+
+    Raises:
+        ClaimError: one of them is malformed, or two share an id.
+    """
+    return _sorted(_built_in())
+
+
+def catalogue_with(files: Sequence[Path], workers: Workers | None = None) -> Entries:
+    """Return all claims, those in ``files`` of the user's own included, as ``catalogue`` does.
+
+    The files are loaded by ``workers``, one if None is given, never in this process.
+
+    Raises:
+        ClaimError: a file cannot be loaded or has no ``CLAIM``, or two claims share an id.
+    """
+    own = (("user", claim, str(claim.path)) for claim in _read(files, workers))
+    return _sorted([*_built_in(), *own])
+
+
+def _sorted(entries: Sequence[tuple[str, _Claim, str]]) -> dict[str, tuple[str, _Claim]]:
+    """Return claims with chapters by id; each comes with its origin, for messages."""
+    found: dict[str, tuple[str, _Claim]] = {}
+    origins: dict[str, str] = {}
+    for chapter, claim, origin in entries:
+        if claim.id in RESERVED:
+            raise ClaimError(f"{origin}: claim id {claim.id!r} means something else in keys; choose another")
+        if claim.id in found:
+            raise ClaimError(
+                f"{origin}: claim id {claim.id!r} is taken by {origins[claim.id]}; choose another"
+            )
+        found[claim.id], origins[claim.id] = (chapter, claim), origin
+    order = list(CHAPTERS)
+    return dict(sorted(found.items(), key=lambda item: (order.index(item[1][0]), item[1][1].order, item[0])))
+
+
+def broken(claim: Claim | ClaimFile, error: WorkerError) -> ClaimError:
+    """Return what ended the process that worked for ``claim`` as an error that names it."""
+    if isinstance(claim, ClaimFile):
+        return ClaimError(f"claim {claim.id}: {error}; {correction(claim.path)}")
+    return ClaimError(f"claim {claim.id}: {error}; run it again, and report it if it ends so again")
+
+
+def choose(claims: Mapping[str, _Entry], wanted: Iterable[str]) -> dict[str, _Entry]:
+    """Return the claims asked for, in the order of the report; all of them if none is named.
+
+    Raises:
+        ClaimError: there is no claim of that id; the nearest one is suggested.
+    """
+    names = set(wanted)
+    for name in sorted(names - set(claims)):
+        near = difflib.get_close_matches(name, claims, n=1, cutoff=0.4)
+        hint = f"did you mean {near[0]!r}?" if near else "`sdpa-verify list` shows them all"
+        raise ClaimError(f"no claim {name!r}; {hint}")
+    return {name: entry for name, entry in claims.items() if not names or name in names}
+
+
+def _built_in() -> list[tuple[str, Claim, str]]:
+    modules = pkgutil.walk_packages(verify.claims.__path__, "verify.claims.")
+    entries = []
+    for name in sorted(info.name for info in modules if not info.ispkg):
+        chapter = name.split(".")[2]
+        entries.append((chapter, _claim_of(importlib.import_module(name), name), name))
+    return entries
+
+
+def _read(files: Sequence[Path], workers: Workers | None) -> list[ClaimFile]:
+    """Return what each file says, in their order."""
+    for path in files:
+        read_bytes(path, _CLAIM_FILE)
+    try:
+        with using(workers or 1) as some:
+            done = dict(some.each([Task(read, (path,), isolate=str(path)) for path in files]))
+    except WorkerError as error:
+        raise ClaimError(f"{files[error.place]}: {error}; {correction()}") from error
+    return [done[place] for place in range(len(files))]
+
+
+def read(path: Path) -> ClaimFile:
+    """Return what a claim file says; this runs the file.
+
+    Raises:
+        ClaimError: it cannot be loaded or has no ``CLAIM``.
+    """
+    claim = load(path)
+    return ClaimFile(
+        path=path,
+        id=str(claim.id),
+        order=int(claim.order),
+        title=str(claim.title),
+        statement=str(claim.statement),
+        meaning=str(claim.meaning),
+    )
+
+
+@cache
+def load(path: Path) -> Claim:
+    """Return the claim of a file of the user's own; this runs the file, whatever it does.
+
+    Raises:
+        ClaimError: it cannot be loaded or has no ``CLAIM``.
+    """
+    name = f"user_claim_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ClaimError(f"{path}: not a Python file; a claim file ends in .py")
+    module = importlib.util.module_from_spec(spec)
+    # A dataclass looks its own module up there.
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException as error:
+        del sys.modules[name]
+        raise ClaimError(f"{path}:{_told(path, error)}; {correction()}") from error
+    return _claim_of(module, str(path))
+
+
+def _claim_of(module: ModuleType, origin: str) -> Claim:
+    claim = getattr(module, "CLAIM", None)
+    if not isinstance(claim, Claim):
+        raise ClaimError(f"{origin}: defines no CLAIM; end the file with CLAIM = Claim(id=…, …)")
+    return claim
+
+
+def _told(path: Path, error: BaseException) -> str:
+    """Return what went wrong and in which line of the file, the innermost one."""
+    line: int | None = None
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == str(path):
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    what = f"{type(error).__name__}: {error}"
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        line, what = error.lineno, error.msg
+    elif isinstance(error, ValidationError):
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        what = f"{error.title} {place}: {first['msg']}"
+    elif isinstance(error, VerifyError):
+        what = str(error)
+    return f" line {line}: {what}" if line else f" {what}"

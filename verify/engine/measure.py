@@ -1,0 +1,176 @@
+"""Measures an experiment: draws the planned samples, judges, and doubles what is still undecided."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from verify import evidence
+from verify.engine.samples import Samples, cells_of, every_comparison
+from verify.engine.verdict import MAX_LOOKS, FalseAlarms, judge, refuting_power
+from verify.evidence import Verdict
+from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Fit, Quantity, band, excess
+from verify.spec.claim import Findings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from verify.montecarlo.blocks import Sums
+    from verify.montecarlo.estimands import Measured
+
+
+_ENDLESS = 1e12
+"""So many blocks are never drawn."""
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A comparison with its verdict and what it rests on."""
+
+    comparison: Comparison
+    measured: Measured
+    band: tuple[float, float]
+    verdict: Verdict
+    looks: int
+    alpha: float
+
+    def check(self, tolerance: float) -> evidence.Check:
+        """Return this as a check of the claim; ``tolerance`` is the run's."""
+        c, m = self.comparison, self.measured
+        return evidence.Check(
+            id=c.id,
+            quantity=c.label,
+            method=_method(c),
+            cell=_settings(c),
+            prediction=c.prediction.value,
+            prediction_latex=c.prediction.latex,
+            origin=c.prediction.origin,
+            estimate=m.value,
+            standard_error=m.error,
+            interval=m.interval,
+            level=1 - self.alpha,
+            relation=c.relation,
+            tolerance=c.allowance.size if isinstance(c, Exact) else c.tolerance.factor * tolerance,
+            tolerance_of=c.allowance.of if isinstance(c, Exact) else c.tolerance.of,
+            band=_closed_ends(self.band),
+            verdict=self.verdict,
+            reason=self._reason(),
+            tightness=evidence.tightness(c.relation, c.prediction.origin, m.value, c.prediction.value),
+            looks=self.looks,
+            blocks=m.blocks,
+            draws=m.coordinates,
+        )
+
+    def _reason(self) -> str:
+        """Return why the check is undecided and what would help, or what its interval rests on."""
+        m = self.measured
+        if self.verdict is not Verdict.UNDECIDED:
+            return m.basis
+        return m.doubt or _still_open(m, self.band)
+
+    def control(self, control: Control) -> evidence.Control:
+        """Return this as the evidence for ``control``."""
+        c, m = self.comparison, self.measured
+        return evidence.Control(
+            id=c.id,
+            what=control.what,
+            cell=_settings(c),
+            prediction=c.prediction.value,
+            estimate=m.value,
+            interval=m.interval,
+            relation=c.relation,
+            band=_closed_ends(self.band),
+            verdict=self.verdict,
+            power=refuting_power(m, self.band, control.truth),
+            blocks=m.blocks,
+            draws=m.coordinates,
+        )
+
+
+def measure(
+    experiment: Experiment,
+    claim: str,
+    settings: evidence.Settings,
+    alarms: FalseAlarms,
+    mapper: Callable[[Callable[[int], Sums], Iterable[int]], Iterable[Sums]],
+) -> tuple[Findings, tuple[evidence.Control, ...]]:
+    """Return the findings and the controls of one experiment, judged.
+
+    Every comparison is judged at its planned size first; the cells of those still undecided are doubled,
+    up to ``MAX_LOOKS`` looks in all. A verdict stands once given.
+    """
+    samples = Samples(claim, settings, alarms, mapper)
+    comparisons = every_comparison(experiment)
+    samples.plan(experiment)
+    decided: dict[str, Decided] = {}
+    for look in range(1, MAX_LOOKS + 1):
+        pending = [
+            c for c in comparisons if c.id not in decided or decided[c.id].verdict is Verdict.UNDECIDED
+        ]
+        if not pending:
+            break
+        for cell in cells_of(pending):
+            samples.extend(cell, samples.planned[cell.id] * 2 ** (look - 1))
+        decided |= {c.id: _decide(samples, c, look) for c in pending}
+    cells = {cell.id: cell for cell in cells_of(comparisons)}
+    findings = Findings(
+        checks={check.id: decided[check.id].check(settings.tolerance) for check in experiment.checks},
+        cells=cells,
+        samples={name: samples.sample(cell) for name, cell in cells.items()},
+    )
+    return findings, tuple(decided[c.comparison.id].control(c) for c in experiment.controls)
+
+
+def _decide(samples: Samples, comparison: Comparison, look: int) -> Decided:
+    """Return the comparison judged on the samples drawn so far."""
+    alpha = samples.alarms.share(look)
+    measured = samples.measured(comparison, alpha)
+    prediction = comparison.prediction.value
+    if isinstance(comparison, Exact):
+        within = band(prediction, comparison.allowance.size, comparison.relation)
+        agrees = excess(measured.value, within) <= 0
+        return Decided(comparison, measured, within, Verdict.CONFIRMED if agrees else Verdict.REFUTED, 0, 0.0)
+    width = comparison.tolerance.width(prediction, samples.settings.tolerance)
+    within = band(prediction, width, comparison.relation)
+    verdict = judge(measured.interval, prediction, within, reliable=measured.reliable)
+    return Decided(comparison, measured, within, verdict, look, alpha)
+
+
+def _still_open(measured: Measured, within: tuple[float, float]) -> str:
+    """Return by what number of blocks an interval that reaches over the band's edge could be told from it."""
+    low, high = measured.interval
+    crossed = [edge for edge in within if low < edge < high]
+    needed = [
+        ((measured.value - low if edge < measured.value else high - measured.value) / (edge - measured.value))
+        ** 2
+        for edge in crossed
+        if edge != measured.value
+    ]
+    if len(needed) < len(crossed) or max(needed, default=math.inf) * measured.blocks > _ENDLESS:
+        return "the estimate lies on the edge of the band, where no number of blocks would tell"
+    blocks = math.ceil(max(needed) * measured.blocks)
+    return (
+        f"the interval reaches over the edge of the band; about {blocks:,} blocks would tell, "
+        "if the estimate is right"
+    )
+
+
+def _method(comparison: Comparison) -> evidence.Method:
+    if isinstance(comparison, Exact):
+        return "exact"
+    return "fit" if isinstance(comparison, Fit) else "monte-carlo"
+
+
+def _closed_ends(within: tuple[float, float]) -> tuple[float | None, float | None]:
+    low, high = (end if math.isfinite(end) else None for end in within)
+    return low, high
+
+
+def _settings(comparison: Comparison) -> dict[str, evidence.Setting]:
+    if isinstance(comparison, Quantity):
+        return dict(comparison.cell.settings)
+    if isinstance(comparison, Exact):
+        return dict(comparison.settings)
+    x = comparison.fit.x
+    return {"points": len(x), "from": x[0], "to": x[-1]}

@@ -1,0 +1,189 @@
+"""Runs claims on all processors, decides the statements, and puts everything on record."""
+
+from __future__ import annotations
+
+import datetime as dt
+import importlib.metadata
+import os
+import platform
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from threadpoolctl import threadpool_info
+
+from verify.engine.catalogue import broken
+from verify.engine.evaluate import Settled, received, task
+from verify.engine.statements import decide
+from verify.engine.verdict import FalseAlarms
+from verify.errors import SettingsError, WorkerError
+from verify.evidence import PROFILES, ClaimRecord, Run, RunRecord, Settings, Tool
+from verify.evidence.load import stored_calibration
+from verify.executors.workers import Workers, using
+from verify.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from verify.engine.catalogue import ClaimFile
+    from verify.engine.sources import SourceBook
+    from verify.spec.claim import Claim
+
+_LONGEST_SEED = 4096
+_PACKAGES = ("numpy", "scipy", "sympy", "matplotlib", "weasyprint")
+
+
+@dataclass
+class Progress:
+    """Hears of the run as it goes on; the default says nothing.
+
+    ``started(claim)`` is called before each claim's derivation and measurement, and ``finished(record)``
+    after it; with several workers, claims overlap and need not finish in order. ``begun()`` is called once
+    before all, when the arguments were found good, and may still refuse the run.
+    """
+
+    started: Callable[[str], None] = field(default=lambda _claim: None)
+    finished: Callable[[ClaimRecord], None] = field(default=lambda _record: None)
+    begun: Callable[[], None] = field(default=lambda: None)
+
+
+def settings(
+    *,
+    seed: int = 20170612,
+    profile: str = "standard",
+    tolerance: float | None = None,
+    false_alarm: float = 1e-3,
+    power: float = 0.95,
+) -> Settings:
+    """Return the run's settings after checking them; ``tolerance`` None means the profile's.
+
+    Raises:
+        SettingsError: one of them is outside what it may be.
+    """
+    if not isinstance(profile, str) or profile not in PROFILES:
+        raise SettingsError(f"no profile {profile!r}; choose quick, standard or deep")
+    tolerance = PROFILES[profile] if tolerance is None else tolerance
+    _refuse_other_than(int, seed=seed)
+    _refuse_other_than(float, tolerance=tolerance, false_alarm=false_alarm, power=power)
+    for name, value in (("tolerance", tolerance), ("false-alarm", false_alarm), ("power", power)):
+        if not 0 < value < 1:
+            raise SettingsError(f"--{name} {value:g}: must lie between 0 and 1, both excluded")
+    for name, value, least in (("tolerance", tolerance, 1e-9), ("false-alarm", false_alarm, 1e-30)):
+        if value < least:
+            raise SettingsError(f"--{name} {value:g}: nothing below {least:g} can be measured")
+    if seed < 0:
+        raise SettingsError(f"--seed {seed}: must not be negative")
+    if seed.bit_length() > _LONGEST_SEED:
+        raise SettingsError(f"--seed: has more than {_LONGEST_SEED} bits; give a shorter number")
+    return Settings.model_validate(
+        {
+            "seed": seed,
+            "profile": profile,
+            "tolerance": tolerance,
+            "false_alarm": false_alarm,
+            "power": power,
+        }
+    )
+
+
+def _refuse_other_than(kind: type[int | float], **values: object) -> None:
+    """Raise for values that are no numbers; a whole number will do where any number will."""
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, kind | int):
+            wanted = "a whole number" if kind is int else "a number"
+            raise SettingsError(f"{name.replace('_', '-')} {value!r}: give {wanted}")
+
+
+def run(
+    claims: Mapping[str, tuple[str, Claim | ClaimFile]],
+    chosen: Settings,
+    book: SourceBook,
+    *,
+    requested: Sequence[str] = (),
+    workers: Workers | int | None = None,
+    progress: Progress | None = None,
+) -> RunRecord:
+    """Derive, measure and judge ``claims`` and decide the statements of ``book``.
+
+    ``requested`` are the ids asked for, none meaning all, for the record. ``workers`` processors are used,
+    None meaning all: as processes that settle one claim each or, where there are fewer claims, as threads
+    that draw for one. A claim file of the user's own always has a process of its own. The results do not
+    depend on their number.
+
+    Raises:
+        VerifyError: a setting is impossible or a claim is broken.
+    """
+    begun = time.perf_counter()
+    progress = progress or Progress()
+    progress.begun()
+    alarms = FalseAlarms(chosen.false_alarm)
+    with using(workers) as some:
+        settled = _settled(claims, chosen, alarms, some, progress, book)
+    records = tuple(one.record for one in settled)
+    elapsed = round(time.perf_counter() - begun, 3)
+    return RunRecord(
+        tool=Tool(version=__version__),
+        run=Run(
+            settings=chosen,
+            claims=tuple(requested),
+            claim_files=sum(chapter == "user" for chapter, _ in claims.values()),
+            budget=alarms.record(_drawn(records), sum(len(record.controls) for record in records)),
+            environment=_environment(some.count),
+            created=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
+            elapsed_s=elapsed,
+            phases_s={"verification": elapsed},
+            spent_s={one.record.id: one.spent_s for one in settled},
+        ),
+        claims=records,
+        sources=book.sources,
+        statements=decide(book, records),
+        calibration=stored_calibration(),
+    ).sealed()
+
+
+def _settled(
+    claims: Mapping[str, tuple[str, Claim | ClaimFile]],
+    chosen: Settings,
+    alarms: FalseAlarms,
+    workers: Workers,
+    progress: Progress,
+    book: SourceBook,
+) -> tuple[Settled, ...]:
+    """Return every claim settled, in the order of ``claims``."""
+    processes = max(1, min(workers.count, len(claims)))
+    threads = workers.count // processes
+    names = list(claims)
+    tasks = [task(*claims[name], chosen, threads, book.wanted(name)) for name in names]
+    done: dict[int, Settled] = {}
+    try:
+        for place, result in workers.each(tasks, processes, lambda place: progress.started(names[place])):
+            done[place] = received(claims[names[place]][1], result)
+            # All claims share one budget; a run that outgrows it ends here.
+            alarms.record(_drawn([settled.record for settled in done.values()]), 0)
+            progress.finished(done[place].record)
+    except WorkerError as error:
+        raise broken(claims[names[error.place]][1], error) from error
+    return tuple(done[place] for place in range(len(tasks)))
+
+
+def _drawn(records: Sequence[ClaimRecord]) -> int:
+    """Return the number of checks that could raise a false alarm."""
+    return sum(check.method != "exact" for record in records for check in record.checks)
+
+
+def _environment(workers: int) -> dict[str, str]:
+    versions = {name: importlib.metadata.version(name) for name in _PACKAGES}
+    libraries = {
+        f"{one['internal_api']} {one['version']} {one.get('architecture', '')}".strip()
+        for one in threadpool_info()
+        if one["user_api"] == "blas"
+    }
+    return {
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "processors": str(os.cpu_count()),
+        "workers": str(workers),
+        # Which instructions sum decides how the last digits of an estimate are rounded.
+        "linear algebra": ", ".join(sorted(libraries)),
+        **versions,
+    }

@@ -1,0 +1,261 @@
+"""The samples of one claim: how many blocks each cell needs, and the blocks drawn so far."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from verify.errors import ClaimError, SettingsError
+from verify.evidence import SLUG
+from verify.montecarlo.blocks import Cell, Sample, Sums, draw
+from verify.montecarlo.components import ComponentLaw
+from verify.montecarlo.estimands import MIN_BLOCKS, Goal, Measured
+from verify.montecarlo.experiment import (
+    Comparison,
+    Control,
+    Exact,
+    Experiment,
+    Fit,
+    Quantity,
+    band,
+    excess,
+)
+from verify.montecarlo.stated_moments import contradiction
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from verify.engine.verdict import FalseAlarms
+    from verify.evidence import Settings
+
+MAX_DRAWS = 10**12
+"""A cell planned to draw more components than this is refused: it would take hours."""
+
+MAX_BATCH_BYTES = 4 * 2**30
+"""More memory than this is not asked for."""
+
+
+@dataclass
+class Samples:
+    """The samples drawn so far for one claim, and the sizes planned for its cells."""
+
+    claim: str
+    settings: Settings
+    alarms: FalseAlarms
+    mapper: Callable[[Callable[[int], Sums], Iterable[int]], Iterable[Sums]]
+    sums: dict[str, Sums] = field(default_factory=dict)
+    planned: dict[str, int] = field(default_factory=dict)
+
+    def extend(self, cell: Cell, blocks: int) -> None:
+        """Draw until the cell has at least ``blocks`` blocks."""
+        so_far = self.sums.get(cell.id)
+        if so_far is None or so_far.count < blocks:
+            self.sums[cell.id] = draw(cell, self.claim, self.settings.seed, blocks, so_far, self.mapper)
+
+    def sample(self, cell: Cell) -> Sample:
+        """Return what is known of the cell's blocks."""
+        return self.sums[cell.id].sample(cell)
+
+    def goal(self, comparison: Quantity | Fit) -> Goal:
+        """Return what the comparison's sample is planned for."""
+        prediction = comparison.prediction.value
+        width = comparison.tolerance.width(prediction, self.settings.tolerance)
+        if not width > 0:
+            raise ClaimError(
+                f"claim {self.claim}, check {comparison.id}: a tolerance relative to a prediction of 0 is "
+                "empty; give its Tolerance a scale"
+            )
+        return Goal(self.alarms.share(1), 1 - self.settings.power, prediction, width)
+
+    def plan(self, experiment: Experiment) -> None:
+        """Set the first look's blocks of every cell; a cell serves its most demanding comparison."""
+        for one in quantities_of(experiment.checks):
+            self._plan_quantity(one, control=False)
+        for fit in experiment.checks:
+            if isinstance(fit, Fit) and fit.target != "misfit":
+                self._enlarge(fit)
+        for control in experiment.controls:
+            self._plan_control(control)
+        for cell in cells_of(every_comparison(experiment)):
+            self._refuse_if_endless(cell)
+
+    def _plan_control(self, control: Control) -> None:
+        """Plan a control to be refuted with the wanted power: its sample must resolve how wrong it is."""
+        wrong = control.comparison
+        if isinstance(wrong, Exact):
+            return
+        if isinstance(wrong, Quantity) and control.truth is not None:
+            goal = self.goal(wrong)
+            gap = excess(control.truth, band(goal.prediction, goal.width, wrong.relation))
+            if gap <= 0:
+                raise SettingsError(
+                    f"claim {self.claim}, control {wrong.id}: at tolerance {self.settings.tolerance:g} the "
+                    "wrong version counts as agreeing, so nothing could be refuted; lower --tolerance"
+                )
+            resolving = replace(goal, prediction=control.truth, width=gap)
+            self._plan_at(wrong, self._needed(wrong, resolving))
+        for one in quantities_of([wrong]):
+            if one.cell.id not in self.planned:
+                self._plan_quantity(one, control=True)
+
+    def _needed(self, one: Quantity, goal: Goal) -> int:
+        """Return the blocks that reach ``goal``, by a pilot sample where nothing is derived of a block."""
+        wanted = one.estimand.blocks_needed(goal, None)
+        if wanted is None:
+            self.extend(one.cell, one.estimand.pilot_blocks)
+            wanted = one.estimand.blocks_needed(goal, self.sample(one.cell))
+        return wanted or MIN_BLOCKS
+
+    def _plan_at(self, one: Quantity, blocks: int) -> None:
+        self.planned[one.cell.id] = max(self.planned.get(one.cell.id, 0), blocks)
+
+    def _plan_quantity(self, one: Quantity, *, control: bool) -> None:
+        goal = self.goal(one)
+        bound = one.relation != "="
+        wanted = None if bound else one.estimand.blocks_needed(goal, None)
+        if wanted is None:
+            self.extend(one.cell, one.estimand.pilot_blocks)
+            pilot = self.sample(one.cell)
+            if bound or control:
+                goal = self._to_edge(one, goal, pilot, inside=bound)
+            wanted = one.estimand.blocks_needed(goal, pilot) or MIN_BLOCKS
+        self._plan_at(one, wanted)
+
+    @staticmethod
+    def _to_edge(one: Quantity, goal: Goal, pilot: Sample, *, inside: bool) -> Goal:
+        """Return the goal of telling the quantity from the edge of its band, judged by the pilot.
+
+        A wrong world lies outside the band, what keeps a bound lies ``inside`` by any distance.
+        """
+        value = one.estimand.measure(pilot, goal.alpha).value
+        outside = excess(value, band(goal.prediction, goal.width, one.relation))
+        width = max(goal.width, abs(outside) if inside else outside)
+        return replace(goal, prediction=value if inside else goal.prediction, width=width)
+
+    def _enlarge(self, fit: Fit) -> None:
+        """Plan more blocks for the points of a fit whose coefficient would come out too vague."""
+        goal = self.goal(fit)
+        errors: list[float] = []
+        for member in fit.members:
+            error = self._planned_error(member, logarithmic=fit.fit.model == "power")
+            if error is None:
+                return
+            errors.append(error)
+        excess = (fit.fit.planned_error(fit.target, errors) * goal.deviations() / goal.width) ** 2
+        if excess > 1:
+            for member in fit.members:
+                self.planned[member.cell.id] = math.ceil(self.planned[member.cell.id] * excess)
+
+    def _refuse_if_endless(self, cell: Cell) -> None:
+        draws = self.planned[cell.id] * cell.sampler.coordinates
+        if draws > MAX_DRAWS:
+            chosen = self.settings
+            raise SettingsError(
+                f"claim {self.claim}, cell {cell.id}: tolerance {chosen.tolerance:g} at false-alarm rate "
+                f"{chosen.false_alarm:g} and power {chosen.power:g} would take {draws:.1e} random numbers "
+                f"(at most {MAX_DRAWS:.0e}); raise --tolerance"
+            )
+
+    def _planned_error(self, member: Quantity, *, logarithmic: bool) -> float | None:
+        variance = getattr(member.estimand, "block_variance", None)
+        if variance is None:
+            return None
+        error = math.sqrt(variance / self.planned[member.cell.id])
+        size = abs(member.prediction.value)
+        absolute = error * size if getattr(member.estimand, "positive", True) else error
+        return absolute / size if logarithmic else absolute
+
+    def measured(self, comparison: Comparison, alpha: float) -> Measured:
+        """Return the comparison's estimate from the samples drawn so far."""
+        if isinstance(comparison, Exact):
+            value = comparison.computed
+            return Measured(value, 0.0, (value, value), 0, 0)
+        if isinstance(comparison, Quantity):
+            return comparison.estimand.measure(self.sample(comparison.cell), alpha)
+        points = [member.estimand.measure(self.sample(member.cell), alpha) for member in comparison.members]
+        if comparison.target == "misfit":
+            return comparison.fit.misfit(points, alpha)
+        return comparison.fit.coefficient(comparison.target, points, alpha)
+
+
+def quantities_of(comparisons: Iterable[Comparison]) -> list[Quantity]:
+    """Return the quantities that ``comparisons`` rest on, the members of fits included, each once."""
+    quantities: dict[tuple[str, str], Quantity] = {}
+    for one in comparisons:
+        members = one.members if isinstance(one, Fit) else (one,) if isinstance(one, Quantity) else ()
+        quantities |= {(member.id, member.cell.id): member for member in members}
+    return list(quantities.values())
+
+
+def cells_of(comparisons: Iterable[Comparison]) -> list[Cell]:
+    """Return the cells that ``comparisons`` draw from, each once."""
+    return list({one.cell.id: one.cell for one in quantities_of(comparisons)}.values())
+
+
+def every_comparison(experiment: Experiment) -> list[Comparison]:
+    """Return the checks and what the controls compare, in order."""
+    return [*experiment.checks, *(control.comparison for control in experiment.controls)]
+
+
+def refuse_malformed(experiment: Experiment, claim: str) -> None:
+    """Refuse an experiment that could not fail, or whose names are unclear.
+
+    Raises:
+        ClaimError: no check or no control; an id is no slug or used twice; two cells share an id; a block
+            that takes more memory than a machine has to spare; a law whose draws contradict its moments.
+    """
+    if not experiment.checks or not experiment.controls:
+        raise ClaimError(f"claim {claim}: needs at least one check and one control, or it could not fail")
+    comparisons = every_comparison(experiment)
+    names = [one.id for one in comparisons]
+    for name in names:
+        if not re.fullmatch(SLUG, name):
+            raise ClaimError(f"claim {claim}: check id {name!r}: use lower-case words joined by hyphens")
+        if names.count(name) > 1:
+            raise ClaimError(f"claim {claim}: the check id {name!r} is used twice; rename one")
+    cells: dict[str, Cell] = {}
+    for one in quantities_of(comparisons):
+        if cells.setdefault(one.cell.id, one.cell) != one.cell:
+            raise ClaimError(f"claim {claim}: two different cells are called {one.cell.id!r}; rename one")
+    for comparison in comparisons:
+        _refuse_nonsense(comparison, claim)
+    _refuse_giants(cells.values(), claim)
+    _refuse_misstated_laws(cells.values(), claim)
+
+
+def _refuse_nonsense(one: Comparison, claim: str) -> None:
+    """Refuse numbers of which no band of agreement can be made."""
+    given: dict[str, tuple[float | None, bool]] = {"prediction": (one.prediction.value, False)}
+    if isinstance(one, Exact):
+        given["computed value"] = (one.computed, False)
+    else:
+        tolerance = one.tolerance
+        given |= {
+            "tolerance's factor": (tolerance.factor, True),
+            "tolerance's scale": (tolerance.scale, True),
+        }
+    for what, (value, positive) in given.items():
+        if value is not None and (not math.isfinite(value) or (positive and value <= 0)):
+            wanted = "a positive number" if positive else "a finite number"
+            raise ClaimError(f"claim {claim}, check {one.id}: its {what} is {value:g}; give {wanted}")
+
+
+def _refuse_giants(cells: Iterable[Cell], claim: str) -> None:
+    for cell in cells:
+        if cell.batch_bytes > MAX_BATCH_BYTES:
+            size = f"{cell.batch_bytes / 2**30:.0f} GB"
+            raise ClaimError(f"claim {claim}: a block of cell {cell.id!r} takes {size}; make it smaller")
+
+
+def _refuse_misstated_laws(cells: Iterable[Cell], claim: str) -> None:
+    """Refuse a law that draws otherwise than its moments say, for predictions and plans rest on them."""
+    for cell in cells:
+        for law in getattr(cell.sampler, "__dict__", {}).values():
+            fault = contradiction(law) if isinstance(law, ComponentLaw) else None
+            if fault:
+                raise ClaimError(
+                    f"claim {claim}, cell {cell.id}: the law {law.name!r} {fault}; correct its moments or "
+                    "the function that fills"
+                )

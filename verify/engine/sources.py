@@ -1,0 +1,248 @@
+"""Reads what the source documents state, ``sources.toml``; every mistake in it is reported by line."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr, StrictBool, ValidationError
+from pydantic_core import PydanticCustomError
+
+from verify.engine.origin import Origin, Place
+from verify.errors import SourcesError
+from verify.evidence import Outcome, Record, Slug, Source
+from verify.evidence.texts import prose
+from verify.files.reading import MEGABYTE, Kind, read_text
+from verify.files.shipped import folder
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+    from pathlib import Path
+
+_SOURCES = Kind(MEGABYTE, SourcesError, "give a TOML file in UTF-8 of at most 1 MB", dash=True)
+_EVIDENCE = re.compile(r"verdict|(?:check|control|fact):[a-z0-9]+(?:-[a-z0-9]+)*")
+_FIGURE = re.compile(r"-?[0-9]+(?:\.[0-9]+)?%?")
+_REMEDIES = {
+    "missing": "is missing; add it",
+    "extra_forbidden": "is not a known key; remove it or correct its spelling",
+    "string_type": "must be text; put it in quotation marks",
+    "string_pattern_mismatch": "must be lower-case words joined by hyphens, as in score-variance; correct it",
+    "bool_type": "must be true or false; correct it",
+    "literal_error": 'must be "says" or "prints"; correct it',
+    "enum": 'must be an outcome such as "holds"; correct it',
+    "tuple_type": "must be a list of tables; write each under its own [[header]]",
+    "model_type": "must be a table; write it under its own [[header]]",
+}
+
+
+def is_figure(text: str) -> bool:
+    """Return whether ``text`` is a decimal number as printed, such as ``"0.880"`` or ``"26.89%"``."""
+    return _FIGURE.fullmatch(text) is not None
+
+
+def _prose(text: str) -> str:
+    if not text.strip():
+        raise PydanticCustomError("empty", "must not be empty; write what it should say")
+    if text.count("$") % 2:
+        raise PydanticCustomError("dollar", "has a dollar sign without its partner; put LaTeX between two")
+    # A text in several lines of the file is one line here.
+    return prose(" ".join(text.split()))
+
+
+def _evidence(text: str) -> str:
+    if not _EVIDENCE.fullmatch(text):
+        forms = '"verdict", "check:ID", "control:ID" or "fact:ID"'
+        raise PydanticCustomError("evidence", f"is not a kind of evidence; write {forms}")
+    return text
+
+
+def _printed(text: str) -> str:
+    if not is_figure(text):
+        raise PydanticCustomError("printed", 'is not a decimal number; write it as in "0.880" or "26.89%"')
+    return text
+
+
+Prose = Annotated[str, AfterValidator(_prose)]
+
+
+class PartEntry(Record):
+    """One thing a statement says, as the file has it; ``about`` when the source itself says "about".
+
+    ``kind`` "prints" is for what stands on the page: a figure, a formula, a line of code, an axis.
+    """
+
+    text: Prose
+    claim: Slug
+    evidence: Annotated[str, AfterValidator(_evidence)]
+    kind: Literal["says", "prints"]
+    printed: Annotated[str, AfterValidator(_printed)] | None = None
+    about: StrictBool = False
+
+    @property
+    def evidence_kind(self) -> str:
+        """What decides this part: ``"verdict"``, ``"check"``, ``"control"`` or ``"fact"``."""
+        return self.evidence.partition(":")[0]
+
+    @property
+    def evidence_id(self) -> str:
+        """The id of the check, control or fact; empty for a verdict."""
+        return self.evidence.partition(":")[2]
+
+
+class StatementEntry(Record):
+    """A statement as the file has it; ``claim`` is the claim that mainly decides it.
+
+    ``note`` was written for the outcome ``noted``; a run that decides otherwise gives its own reasons.
+    """
+
+    id: Slug
+    source: str
+    text: Prose
+    claim: Slug
+    note: Prose
+    noted: Outcome
+    parts: tuple[PartEntry, ...] = Field(alias="part")
+
+
+class SourceBook(Record):
+    """The source documents and what they state, in the order of the file."""
+
+    # The file's tables are called by their singular names and by no others.
+    model_config = ConfigDict(populate_by_name=False)
+
+    sources: tuple[Source, ...] = Field(alias="source")
+    statements: tuple[StatementEntry, ...] = Field(alias="statement")
+    _origin: Origin | None = PrivateAttr(default=None)
+
+    def place(self, statement: int, part: int, key: str) -> str:
+        """Return where a part's key stands: in the file that this was read from, else by its statement."""
+        if self._origin is None:
+            return f"statement {self.statements[statement].id}"
+        return self._origin.at(("statement", statement, "part", part, key))
+
+    def read_from(self, origin: Origin) -> SourceBook:
+        """Return this book with the file that errors are to name."""
+        self._origin = origin
+        return self
+
+    def wanted(self, claim: str) -> tuple[Wanted, ...]:
+        """Return the evidence that the statements' parts expect ``claim`` to have."""
+        return tuple(
+            Wanted(part.evidence, self.place(i, j, "evidence"))
+            for i, entry in enumerate(self.statements)
+            for j, part in enumerate(entry.parts)
+            if part.claim == claim and part.evidence_id
+        )
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A check, control or fact that a statement rests on, as ``kind:id``, and where it is named."""
+
+    evidence: str
+    place: str
+
+    def found_among(self, claim: str, present: Collection[str]) -> None:
+        """Raise unless the evidence is among those ``present`` in the claim, each as ``kind:id``.
+
+        Raises:
+            SourcesError: it is not; the text names file, line and the nearest id that the claim has.
+        """
+        if self.evidence not in present:
+            kind, _, name = self.evidence.partition(":")
+            have = [one.partition(":")[2] for one in present if one.startswith(f"{kind}:")]
+            raise SourcesError(
+                f"{self.place} names the {kind} {name!r}, which the claim {claim} does not have; "
+                f"{_did_you_mean(name, have)}"
+            )
+
+
+def refuse_unknown_claims(book: SourceBook, known: Collection[str]) -> None:
+    """Refuse a book in which a part is decided by a claim that does not exist.
+
+    Raises:
+        SourcesError: a claim's id is not among those ``known``; the text names file and line.
+    """
+    for i, entry in enumerate(book.statements):
+        for j, part in enumerate(entry.parts):
+            if part.claim not in known:
+                raise SourcesError(
+                    f"{book.place(i, j, 'claim')} names the claim {part.claim!r}, which does not exist; "
+                    f"{_did_you_mean(part.claim, known)}"
+                )
+
+
+def _did_you_mean(name: str, known: Collection[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {near[0]!r}?" if near else "correct it"
+
+
+def read_sources(path: Path | None = None) -> SourceBook:
+    """Return the sources and statements of the file at ``path``, by default those that ship with the tool.
+
+    Raises:
+        SourcesError: the file cannot be read, has over 1 MB or is malformed; the text says where and how.
+    """
+    path = path or folder("data") / "sources.toml"
+    text, name = read_text(path, _SOURCES), str(path)
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SourcesError(_syntax(name, text, str(error))) from error
+    except RecursionError as error:
+        raise SourcesError(f"{name}: brackets are nested too deeply; flatten them") from error
+    origin = Origin.of(name, text, data)
+    try:
+        book = SourceBook.model_validate(data)
+    except ValidationError as error:
+        # A misspelt key is both unknown and missing: what stands there says more than what does not.
+        first = min(error.errors(), key=lambda e: (e["type"] == "missing", origin.line(e["loc"])))
+        remedy = _REMEDIES.get(first["type"], first["msg"])
+        raise SourcesError(f"{origin.at(first['loc'])} {remedy}") from error
+    for place, remedy in _contradictions(book):
+        raise SourcesError(f"{origin.at(place)} {remedy}")
+    return book.read_from(origin)
+
+
+def _syntax(name: str, text: str, message: str) -> str:
+    place = re.search(r" \(at line (\d+), column \d+\)$", message)
+    line = int(place[1]) if place else text.rstrip().count("\n") + 1
+    what = " ".join(message[: place.start()].split()) if place else message
+    return f"{name}: line {line}: is not TOML ({what}); correct the line"
+
+
+def _contradictions(book: SourceBook) -> Iterator[tuple[Place, str]]:
+    """Yield what is wrong between keys, which the types of the single keys cannot show."""
+    sources = [source.id for source in book.sources]
+    yield from _repeats("source", sources)
+    yield from _repeats("statement", [entry.id for entry in book.statements])
+    for i, entry in enumerate(book.statements):
+        if entry.source not in sources:
+            yield ("statement", i, "source"), f"is none of the sources {', '.join(sources)}; name one of them"
+        if entry.claim not in {part.claim for part in entry.parts}:
+            yield ("statement", i, "claim"), "decides none of the parts; name the claim of one of them"
+        for j, part in enumerate(entry.parts):
+            for key, remedy in _part_contradictions(part):
+                yield ("statement", i, "part", j, key), remedy
+
+
+def _repeats(table: str, ids: list[str]) -> Iterator[tuple[Place, str]]:
+    for i, name in enumerate(ids):
+        if name in ids[:i]:
+            yield (table, i, "id"), f"is the id of an earlier {table}, too; give each its own"
+
+
+def _part_contradictions(part: PartEntry) -> Iterator[tuple[str, str]]:
+    by = part.evidence_kind
+    if part.kind == "says" and by == "fact":
+        yield "evidence", 'is a figure, which decides only kind "prints"; name a verdict, check or control'
+    if part.kind == "prints" and by == "verdict":
+        yield "evidence", 'has no figure for kind "prints"; name a fact, check or control'
+    has_figure = part.kind == "prints" and by in {"fact", "check"}
+    if has_figure and part.printed is None:
+        yield "printed", 'is missing for kind "prints"; add the figure as printed'
+    if not has_figure and part.printed is not None:
+        yield "printed", 'needs kind "prints" and a fact or check to compare with; remove it or name those'

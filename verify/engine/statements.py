@@ -1,0 +1,241 @@
+"""Decides what the source documents state from the evidence of a run, to the precision they print."""
+
+from __future__ import annotations
+
+import decimal
+from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from typing import TYPE_CHECKING, Protocol
+
+from verify.engine.sources import is_figure
+from verify.evidence import Outcome, Part, Proof, Statement, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from verify.engine.sources import PartEntry, SourceBook, StatementEntry, Wanted
+    from verify.evidence import ClaimRecord
+
+
+@dataclass(frozen=True)
+class _Finding:
+    """What the evidence says of one part; ``exactly`` is false when it holds only within the tolerance."""
+
+    holds: bool | None
+    reason: str
+    computed: str | None = None
+    exactly: bool = True
+
+
+def rounds_to(exact: float, printed: str) -> bool:
+    """Return whether ``exact`` rounds to the figure ``printed``, at the precision of its digits.
+
+    A float stands for its shortest decimal, so 0.285 is a tie at two decimals; at a tie both rounding
+    half up and half to even are right. A percent sign means hundredths; trailing zeros count.
+
+    Raises:
+        ValueError: ``printed`` is not a decimal number, or ``exact`` is not finite.
+    """
+    return _number(printed) in _roundings(exact, printed)
+
+
+def as_printed(exact: float, printed: str) -> str:
+    """Return ``exact`` rounded and written as ``printed`` is: as many decimals, a percent sign if it has one.
+
+    Where ``printed`` is right this is the same number; at a tie otherwise it is rounded half up.
+
+    Raises:
+        ValueError: ``printed`` is not a decimal number, or ``exact`` is not finite.
+    """
+    figure = _number(printed)
+    roundings = _roundings(exact, printed)
+    chosen = figure if figure in roundings else roundings[0]
+    # Zero has no sign on paper.
+    return f"{chosen if chosen else chosen.copy_abs():f}" + "%" * printed.endswith("%")
+
+
+def decide(book: SourceBook, claims: Sequence[ClaimRecord]) -> tuple[Statement, ...]:
+    """Return every statement of ``book`` with the outcome that the evidence of ``claims`` gives it.
+
+    A part is open (``holds`` is None) when its claim is not among ``claims``, the claim's derivation
+    failed, or its evidence is undecided. Else it holds or not, and the parts make the outcome: any
+    open, ``open``; something printed is false, ``misprinted``; everything said is false, ``wrong``;
+    some of it is, ``holds-with-conditions``; nothing is, ``holds``. The verdict ``approximate`` means
+    that the exact assertion is excluded though the measurement is within tolerance; it satisfies
+    a part only where the source says "about", and elsewhere limits the outcome to
+    ``holds-with-conditions``. While a statement is open its note says what it waits for, and where the
+    outcome is not the one that the note was written for, the parts' reasons stand in its place.
+
+    Raises:
+        SourcesError: a part names a check, control or fact that its claim does not have.
+    """
+    for claim in claims:
+        # A failed derivation ends its claim before there is any evidence.
+        if claim.derivation.status is not Proof.FAILED:
+            refuse_absent_evidence(book.wanted(claim.id), claim.id, claim.checks, claim.controls, claim.facts)
+    by_id = {claim.id: claim for claim in claims}
+    return tuple(_decided(entry, by_id) for entry in book.statements)
+
+
+class Named(Protocol):
+    """A check, control or fact, on record or still to be measured."""
+
+    @property
+    def id(self) -> str:
+        """Its name within the claim."""
+
+
+def refuse_absent_evidence(
+    wanted: Iterable[Wanted],
+    claim: str,
+    checks: Iterable[Named],
+    controls: Iterable[Named],
+    facts: Iterable[Named],
+) -> None:
+    """Refuse statements that rest on evidence which ``claim`` does not have.
+
+    Raises:
+        SourcesError: a check, control or fact is ``wanted`` that is not among those given.
+    """
+    kinds = {"check": checks, "control": controls, "fact": facts}
+    present = {f"{kind}:{one.id}" for kind, group in kinds.items() for one in group}
+    for one in wanted:
+        one.found_among(claim, present)
+
+
+def _number(printed: str) -> Decimal:
+    if not is_figure(printed):
+        raise ValueError(f"{printed!r} is not a decimal number")
+    return Decimal(printed.removesuffix("%"))
+
+
+def _roundings(exact: float, printed: str) -> tuple[Decimal, Decimal]:
+    """Return ``exact`` to as many decimals as ``printed`` has, rounded half up and half to even."""
+    value = Decimal(repr(float(exact)))
+    if not value.is_finite():
+        raise ValueError(f"{exact} has no printed form")
+    decimals = len(printed.removesuffix("%").partition(".")[2])
+    # The widest float has 309 digits before the point; the default precision of 28 would refuse it.
+    with decimal.localcontext(prec=400 + decimals):
+        if printed.endswith("%"):
+            value = value.scaleb(2)
+        step = Decimal(1).scaleb(-decimals)
+        return value.quantize(step, ROUND_HALF_UP), value.quantize(step, ROUND_HALF_EVEN)
+
+
+def _decided(entry: StatementEntry, claims: Mapping[str, ClaimRecord]) -> Statement:
+    findings = [_examined(part, claims.get(part.claim)) for part in entry.parts]
+    parts = tuple(
+        Part(
+            text=part.text,
+            claim=part.claim,
+            evidence=part.evidence,
+            kind=part.kind,
+            printed=part.printed,
+            computed=finding.computed,
+            holds=finding.holds,
+            reason=finding.reason,
+        )
+        for part, finding in zip(entry.parts, findings, strict=True)
+    )
+    figures = [part for part in parts if part.printed is not None]
+    outcome = _outcome(parts, exactly=all(finding.exactly for finding in findings))
+    return Statement(
+        id=entry.id,
+        source=entry.source,
+        text=entry.text,
+        claim=entry.claim,
+        printed=_listed(part.printed for part in figures),
+        computed=_listed(part.computed for part in figures),
+        outcome=outcome,
+        noted=entry.noted,
+        note=_note(entry, outcome, parts),
+        parts=parts,
+    )
+
+
+def _outcome(parts: Sequence[Part], *, exactly: bool) -> Outcome:
+    if any(part.holds is None for part in parts):
+        return Outcome.OPEN
+    if any(part.kind == "prints" and not part.holds for part in parts):
+        return Outcome.MISPRINTED
+    said = [part.holds for part in parts if part.kind == "says"]
+    if said and not any(said):
+        return Outcome.WRONG
+    return Outcome.HOLDS if all(said) and exactly else Outcome.WITH_CONDITIONS
+
+
+def _listed(figures: Iterable[str | None]) -> str | None:
+    """Return the figures in a row, or None if there are none or some are not known yet."""
+    known = list(figures)
+    return ", ".join(figure for figure in known if figure) if known and all(known) else None
+
+
+def _note(entry: StatementEntry, outcome: Outcome, parts: Sequence[Part]) -> str:
+    """Return the written note where it fits the outcome, else the reasons that the parts give."""
+    if outcome is Outcome.OPEN:
+        return _awaited(parts)
+    return entry.note if outcome is entry.noted else " ".join(part.reason for part in parts)
+
+
+def _awaited(parts: Sequence[Part]) -> str:
+    claims = list(dict.fromkeys(part.claim for part in parts if part.holds is None))
+    return f"Still open: it waits for evidence from {', '.join(claims)}."
+
+
+def _examined(part: PartEntry, claim: ClaimRecord | None) -> _Finding:
+    if claim is None:
+        return _Finding(None, f"Open: {part.claim}, which would decide it, is not in this run.")
+    if claim.derivation.status is Proof.FAILED:
+        return _Finding(None, f"Open: the derivation of {claim.id} failed, so there is no evidence.")
+    verdict, figure = _evidence(part, claim)
+    judged = _judged(verdict, part)
+    if judged.holds is None or figure is None or part.printed is None:
+        return judged
+    if not judged.holds:
+        return _Finding(
+            None, f"Open: measurement refutes the prediction of {part.claim}, no figure is settled."
+        )
+    computed = as_printed(figure, part.printed)
+    if rounds_to(figure, part.printed):
+        reason = f"The computed value rounds to the printed {part.printed}."
+        return _Finding(True, reason, computed, judged.exactly)
+    reason = f"The computed value rounds to {computed}, not to the printed {part.printed}."
+    return _Finding(False, reason, computed, judged.exactly)
+
+
+def _evidence(part: PartEntry, claim: ClaimRecord) -> tuple[Verdict, float | None]:
+    """Return the verdict that decides a part and, where the evidence has one, the figure it predicts."""
+    wanted = part.evidence_id
+    match part.evidence_kind:
+        case "verdict":
+            return claim.verdict, None
+        case "check":
+            return next((check.verdict, check.prediction) for check in claim.checks if check.id == wanted)
+        case "control":
+            return next((control.verdict, None) for control in claim.controls if control.id == wanted)
+        case _:
+            # A fact is exact: there is nothing to measure.
+            return next((Verdict.CONFIRMED, fact.value) for fact in claim.facts if fact.id == wanted)
+
+
+def _judged(verdict: Verdict, part: PartEntry) -> _Finding:
+    subject = _subject(part)
+    match verdict:
+        case Verdict.UNDECIDED:
+            return _Finding(None, f"Open: {subject} is undecided.")
+        case Verdict.APPROXIMATE if part.about:
+            return _Finding(
+                True, f"Within the tolerance, {subject} holds; the source says no more than that."
+            )
+        case Verdict.APPROXIMATE:
+            return _Finding(True, f"Within the tolerance, {subject} holds, but not exactly.", exactly=False)
+    return _Finding(verdict is Verdict.CONFIRMED, f"By this run, {subject} is {verdict}.")
+
+
+def _subject(part: PartEntry) -> str:
+    if part.evidence_kind == "verdict":
+        return f"the claim {part.claim}"
+    if part.evidence_kind == "control":
+        return f"the wrong version {part.evidence_id} of {part.claim}"
+    return f"the {part.evidence_kind} {part.evidence_id} of {part.claim}"

@@ -1,0 +1,1 @@
+"""Processes and threads that work for this one."""
