@@ -92,7 +92,8 @@ def _is_the_stack(before: Any, after: Any) -> bool:
 
 def _entry(product: Any, depth: int) -> Any:
     """Return the only entry of the row times the matrix to the power ``depth`` times the column."""
-    return Matrix(product.subs(layers, depth).doit())[0, 0]
+    (entry,) = Matrix(product.subs(layers, depth).doit())
+    return entry
 
 
 def _power_by_power(before: Any, after: Any) -> bool:

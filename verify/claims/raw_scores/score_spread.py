@@ -36,6 +36,7 @@ from verify.montecarlo.scores import ScorePairs
 from verify.spec.assumptions import INDEPENDENT
 from verify.spec.claim import Claim, Findings
 from verify.spec.designs import biased, capped, cell_of, exactly, prediction
+from verify.symbolic.algebra import is_zero
 from verify.symbolic.derivation import By, Definition, Derivation, Identity, Route, Step
 from verify.symbolic.expectation import Var
 from verify.symbolic.law import below
@@ -91,7 +92,7 @@ def _is_the_normal_point(before: Any, after: Any) -> bool:
     """Invert the function to its density, and integrate that up to the point."""
     place = Symbol("x", real=True)
     density = integrate(exp(before) * cos(t * place), (t, 0, oo)) / pi
-    return bool(simplify(integrate(density, (place, -oo, after)) - Rational(95, 100)) == S.Zero)
+    return is_zero(integrate(density, (place, -oo, after)) - Rational(95, 100))
 
 
 IN_THE_LIMIT = Limit(d * log(phi(t / sqrt(d))), d, oo)
