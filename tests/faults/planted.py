@@ -118,25 +118,35 @@ def _output(factor: float) -> Callable[[pytest.MonkeyPatch], None]:
     return lambda patch: everywhere(patch, right, lambda *given: factor * right(*given))
 
 
-def _own_code(patch: pytest.MonkeyPatch, compared: Sequence[Comparison]) -> None:
+def _own_code(
+    patch: pytest.MonkeyPatch, compared: Sequence[Comparison], change: Callable[[Any], Any]
+) -> None:
     """Spoil the functions that exact comparisons name as theirs."""
     for code in {one.code for one in compared if isinstance(one, Exact) and one.code is not None}:
-        everywhere(patch, code, spoiled(code))
+        everywhere(patch, code, spoiled(code, change))
 
 
-def spoiled(code: Callable[..., Any]) -> Callable[..., Any]:
-    """Return ``code`` with all numbers of its result moved, unevenly and by more than any allowance."""
+def spoiled(code: Callable[..., Any], change: Callable[[Any], Any]) -> Callable[..., Any]:
+    """Return ``code`` with all numbers of its result changed."""
 
-    def moved(found: Any) -> Any:
+    def changed(found: Any) -> Any:
         if isinstance(found, tuple | list):
-            return type(found)(moved(one) for one in found)
+            return type(found)(changed(one) for one in found)
         if isinstance(found, dict):
-            return {key: moved(one) for key, one in found.items()}
-        if isinstance(found, np.ndarray):
-            return OFF * found + (OFF - 1) * np.linspace(1, 2, found.size).reshape(found.shape)
-        return OFF * found + (OFF - 1)
+            return {key: changed(one) for key, one in found.items()}
+        return change(found)
 
-    return lambda *args, **kwargs: moved(code(*args, **kwargs))
+    return lambda *args, **kwargs: changed(code(*args, **kwargs))
+
+
+def _larger(found: Any) -> Any:
+    # Unevenly, for what is even in all entries a rank or a softmax does not see.
+    shape = getattr(found, "shape", ())
+    return OFF * found + (OFF - 1) * np.linspace(1, 2, int(np.prod(shape))).reshape(shape)
+
+
+def _smaller(found: Any) -> Any:
+    return (found - (OFF - 1)) / OFF
 
 
 # --- gradients, masks, scales -------------------------------------------------------------------------
@@ -239,6 +249,11 @@ def _sampling(field: str, change: Callable[[Any, Any], Any]) -> Callable[[pytest
     return plant
 
 
+def _size(sampler: Any) -> int:
+    """Return a sampler's dimension; of linked components the number of groups, which grows with it."""
+    return int(getattr(sampler, "d", None) or sampler.groups)
+
+
 def _statistics(change: Callable[[Array], Array]) -> Callable[[pytest.MonkeyPatch], None]:
     """Plant samplers that return spoiled statistics."""
 
@@ -319,6 +334,11 @@ FAULTS = {
     ),
     "statistic-larger": Fault("all statistics are too large", _statistics(lambda found: OFF * found)),
     "statistic-smaller": Fault("all statistics are too small", _statistics(lambda found: found / OFF)),
+    "statistic-moved": Fault("all statistics are 2 too large", _statistics(lambda found: found + 2)),
+    "scale-with-dimension": Fault(
+        "the scale has a wrong power of the dimension",
+        _sampling("scale", lambda self, scale: scale * _size(self) ** 0.1),
+    ),
     "index-shifted": Fault("each statistic stands in the place of the next", _statistics(_rolled)),
     "one-dimension-more": Fault("vectors have one component more", _sampling("d", lambda _, d: d + 1)),
     "divided-by-one-less": Fault("means over rows divide by one too few", _divided_by_one_less),
@@ -379,8 +399,8 @@ FAULTS = {
     ),
     "statistic-tenth": Fault("all statistics are ten times too small", _statistics(lambda found: found / 10)),
 }
-OWN_CODE = "own-code"
-"""The last fault tried: the function that an exact check names as its own returns moved numbers."""
+OWN_CODE = {"own-code-larger": _larger, "own-code-smaller": _smaller, "own-code-negated": lambda x: -x}
+"""The last faults tried: what exact checks name as their own functions returns other numbers."""
 
 
 @dataclass
@@ -424,8 +444,8 @@ class Bench:
     def under(self, fault: str, wanted: Sequence[str]) -> set[str]:
         """Return which of the ``wanted`` checks are refuted under ``fault``."""
         with pytest.MonkeyPatch.context() as patch, np.errstate(all="ignore"):
-            if fault == OWN_CODE:
-                _own_code(patch, self.experiment().checks)
+            if fault in OWN_CODE:
+                _own_code(patch, self.experiment().checks, OWN_CODE[fault])
             else:
                 FAULTS[fault].plant(patch)
             found = self.refuted(wanted)
@@ -433,7 +453,7 @@ class Bench:
         return found
 
 
-def first_faults(bench: Bench, chosen: Sequence[str] = (*FAULTS, OWN_CODE)) -> dict[str, str | None]:
+def first_faults(bench: Bench, chosen: Sequence[str] = (*FAULTS, *OWN_CODE)) -> dict[str, str | None]:
     """Return for each check of a claim the first of the ``chosen`` faults that refutes it, or None."""
     first: dict[str, str | None] = dict.fromkeys(bench.checks)
     for name in chosen:
