@@ -9,6 +9,7 @@ import jsonschema  # type: ignore[import-untyped]  # no stubs among the tools
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from tests.strategies import RUN_RECORDS, examples
 from verify.errors import ResultsError
@@ -193,3 +194,19 @@ def test_cut_anywhere(tmp_path_factory: pytest.TempPathFactory, length: int) -> 
     path.write_text(small().to_json()[:length], encoding="utf-8")
     with pytest.raises(ResultsError, match="not complete JSON"):
         load(path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"claims": [1] * 100_000},
+        {f"k{number}": 1 for number in range(100_000)},
+        {"run": {"phases_s": {f"k{number}": "x" for number in range(100_000)}}},
+    ],
+    ids=["items", "keys", "names"],
+)
+def test_of_many_mistakes_few_are_kept(content: dict[str, Any]) -> None:
+    """A large file of nothing but mistakes takes no memory for each of them."""
+    with pytest.raises(ValidationError) as caught:
+        RunRecord.model_validate({"schema": SCHEMA, **content})
+    assert caught.value.error_count() < 20

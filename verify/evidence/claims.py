@@ -18,10 +18,13 @@ from verify.evidence.texts import (
     Digest,
     Formula,
     Line,
+    Many,
+    Named,
     Positive,
     Share,
     Slug,
     Text,
+    few,
     refuse,
     refuse_repeated,
 )
@@ -80,6 +83,11 @@ class Record(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=False)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _has_few_keys(cls, data: object) -> object:
+        return few(data)
+
 
 class Assumption(Record):
     """One condition under which a claim is made; ``text`` may hold LaTeX between dollar signs."""
@@ -123,7 +131,7 @@ class Route(Record):
     start_latex: Formula
     start_plain: Code
     definition: Text = ""
-    steps: tuple[Step, ...]
+    steps: Many[Step]
 
 
 class DerivationRecord(Record):
@@ -136,7 +144,7 @@ class DerivationRecord(Record):
     subject: Formula
     result: Code
     latex: Formula
-    routes: tuple[Route, ...]
+    routes: Many[Route]
     agreement: Text
     reason: Text
     beyond: Text = ""
@@ -159,7 +167,7 @@ class Check(Record):
     id: Slug
     quantity: Text
     method: Method
-    cell: dict[Text, Setting]
+    cell: Named[Setting]
     prediction: float
     prediction_latex: Formula
     origin: Origin = "derived"
@@ -203,7 +211,7 @@ class Control(Record):
 
     id: Slug
     what: Text
-    cell: dict[Text, Setting]
+    cell: Named[Setting]
     prediction: float
     estimate: float
     interval: tuple[float, float]
@@ -270,10 +278,10 @@ class Layer(Record):
     kind: Literal["points", "line", "band", "steps"]
     role: Literal["truth", "measured", "control", "other"]
     label: Text
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-    lo: tuple[float, ...] = ()
-    hi: tuple[float, ...] = ()
+    x: Many[float]
+    y: Many[float]
+    lo: Many[float] = ()
+    hi: Many[float] = ()
 
     @model_validator(mode="after")
     def _has_as_many_of_each(self) -> Self:
@@ -293,7 +301,7 @@ class Figure(Record):
     alt: Text
     x: Axis
     y: Axis
-    layers: tuple[Layer, ...]
+    layers: Many[Layer]
 
 
 class ClaimRecord(Record):
@@ -305,16 +313,16 @@ class ClaimRecord(Record):
     title: Text
     statement: Text
     meaning: Text
-    assumptions: tuple[Assumption, ...]
-    references: tuple[Reference, ...]
+    assumptions: Many[Assumption]
+    references: Many[Reference]
     verdict: Verdict
     reason: Text
     derivation: DerivationRecord
-    checks: tuple[Check, ...]
-    controls: tuple[Control, ...]
-    fits: tuple[OrdinaryFit, ...] = ()
-    facts: tuple[Fact, ...] = ()
-    series: tuple[Figure, ...] = ()
+    checks: Many[Check]
+    controls: Many[Control]
+    fits: Many[OrdinaryFit] = ()
+    facts: Many[Fact] = ()
+    series: Many[Figure] = ()
     digest: Digest = ""
 
     @model_validator(mode="after")

@@ -13,7 +13,9 @@ from verify.evidence.texts import (
     Digest,
     Evidence,
     Line,
+    Many,
     Moment,
+    Named,
     Positive,
     Rate,
     Seed,
@@ -73,7 +75,7 @@ class Statement(Record):
     outcome: Outcome
     noted: Outcome | None = None
     note: Text
-    parts: tuple[Part, ...]
+    parts: Many[Part]
 
     def contradicts_its_note(self, claims: AbstractSet[str]) -> bool:
         """Return whether the outcome is not the known one, though the ``claims`` run decide all its parts."""
@@ -125,8 +127,8 @@ class Calibration(Record):
     command: Line
     version: Version
     confidence: Share
-    rows: tuple[Counted, ...]
-    together: tuple[Counted, ...] = ()
+    rows: Many[Counted]
+    together: Many[Counted] = ()
 
     @model_validator(mode="after")
     def _counts_something_together(self) -> Self:
@@ -193,14 +195,14 @@ class Run(Record):
     """
 
     settings: Settings
-    claims: tuple[Slug, ...] = ()
+    claims: Many[Slug] = ()
     claim_files: Count = 0
     budget: Budget
-    environment: dict[Line, Line]
+    environment: Named[Line]
     created: Moment
     elapsed_s: Positive
-    phases_s: dict[Line, Positive]
-    spent_s: dict[Slug, dict[Line, Positive]] = Field(default_factory=dict)
+    phases_s: Named[Positive]
+    spent_s: Named[Named[Positive]] = Field(default_factory=dict)
 
 
 class RunRecord(Record):
@@ -213,9 +215,9 @@ class RunRecord(Record):
     schema_version: Literal[2] = Field(default=2, alias="schema")
     tool: Tool
     run: Run
-    claims: tuple[ClaimRecord, ...]
-    sources: tuple[Source, ...]
-    statements: tuple[Statement, ...]
+    claims: Many[ClaimRecord]
+    sources: Many[Source]
+    statements: Many[Statement]
     calibration: Calibration | None = None
     seal: Digest = ""
 

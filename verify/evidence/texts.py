@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, FailFast, Field
 from pydantic_core import PydanticCustomError
 
 from verify.escapes import CONTROLS, pieces
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _LONGEST = 20_000
+_MOST = 1000
+_Item = TypeVar("_Item")
 
 
 def line(text: str) -> str:
@@ -66,6 +68,17 @@ def in_utc(text: str) -> datetime:
         raise ValueError("is out of range in UTC") from error
 
 
+def few(data: object) -> object:
+    """Return what is given as it is; of millions of names each would be a mistake to keep in mind.
+
+    Raises:
+        PydanticCustomError: it has more names than any part of a record.
+    """
+    if isinstance(data, dict) and len(data) > _MOST:
+        raise PydanticCustomError("many", "has more than {most} names; remove some", {"most": _MOST})
+    return data
+
+
 def moment(text: str) -> str:
     """Return a date and time in ISO 8601 as it is.
 
@@ -101,6 +114,10 @@ def refuse_repeated(names: Iterable[str], of: str) -> None:
 
 Line = Annotated[str, AfterValidator(line)]
 Text = Annotated[str, AfterValidator(prose)]
+Many = Annotated[tuple[_Item, ...], FailFast()]
+"""Any number of items; where one is wrong, the next are not looked at."""
+Named = Annotated[dict[Text, _Item], BeforeValidator(few)]
+"""A few items by their names."""
 Formula = Annotated[str, AfterValidator(formula)]
 Code = Annotated[str, AfterValidator(code)]
 Moment = Annotated[str, AfterValidator(moment)]
