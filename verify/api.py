@@ -28,7 +28,7 @@ def list_claims(claim_files: Sequence[Path] = ()) -> dict[str, Claim | ClaimFile
     Raises:
         ClaimError: a claim file cannot be loaded, or two claims share an id.
     """
-    return {name: claim for name, (_, claim) in catalogue_with(claim_files).items()}
+    return catalogue_with(claim_files)
 
 
 def run(

@@ -89,7 +89,7 @@ def test_the_id_is_the_name_of_the_file(name: str) -> None:
 @EACH
 def test_assumptions_have_names_of_their_own(name: str) -> None:
     """A claim says under which conditions it is made, each once."""
-    ids = [one.id for one in CATALOGUE[name][1].assumptions]
+    ids = [one.id for one in CATALOGUE[name].assumptions]
     assert ids
     assert len(set(ids)) == len(ids)
 
@@ -97,7 +97,7 @@ def test_assumptions_have_names_of_their_own(name: str) -> None:
 @EACH
 def test_no_step_repeats_the_one_before(name: str) -> None:
     """A step that changes nothing on the page tells its reader nothing, and its rule is not applied."""
-    derivation = CATALOGUE[name][1].derive()
+    derivation = CATALOGUE[name].derive()
     for route in (*derivation.lemmas, *derivation.routes):
         printed = [latex(route.start), *(latex(step.expression) for step in route.steps)]
         idle = [
@@ -110,7 +110,7 @@ def test_no_step_repeats_the_one_before(name: str) -> None:
 
 def test_gradients_are_called_by_their_names() -> None:
     """A matrix in a label is printed as in the formulas, not by the rank that orders it in products."""
-    claim = CATALOGUE["attention-gradients"][1]
+    claim = CATALOGUE["attention-gradients"]
     labels = " ".join(one.label for one in claim.experiment(claim.derive(), 0.05).checks)
     for name in ("dV", "dP", "dS", "dQ", "dK"):
         assert f"${name}$" in labels
@@ -368,7 +368,7 @@ def _well_outside(one: Comparison, found: Check) -> float:
 def test_a_prediction_off_by_three_tolerances_is_refuted(records: dict[str, ClaimRecord], name: str) -> None:
     """Not a single check of any claim confirms a value that lies well outside its tolerance."""
     found = {check.id: check for check in records[name].checks}
-    record = settled(predicting(CATALOGUE[name][1], lambda one: _well_outside(one, found[one.id])))
+    record = settled(predicting(CATALOGUE[name], lambda one: _well_outside(one, found[one.id])))
     assert record.verdict is Verdict.REFUTED
     passed = {check.id for check in record.checks if check.verdict is not Verdict.REFUTED}
     assert not passed
@@ -405,7 +405,7 @@ def test_a_popular_mistake_is_refuted(claim: str, wrong: Callable[[float], float
 def test_a_mean_a_fifth_of_a_deviation_off_is_refuted() -> None:
     """The mean is measured on the scale of the scores' own spread."""
     wrong = predicting(
-        CATALOGUE["score-mean"][1],
+        CATALOGUE["score-mean"],
         lambda one: 0.2 * float(dict(one.cell.settings)["d_k"]) ** 0.5 if isinstance(one, Quantity) else 0.0,
     )
     assert settled(wrong).verdict is Verdict.REFUTED
@@ -434,7 +434,7 @@ _STEPS_ASIDE = {"≤": -S(1) / 10, "≥": S(1) / 10}
 @EACH
 def test_every_step_notices_that_its_expression_is_wrong(name: str) -> None:
     """A wrong expression in any one step of any route fails that step's own check."""
-    derivation = CATALOGUE[name][1].derive()
+    derivation = CATALOGUE[name].derive()
     for route in (*derivation.lemmas, *derivation.routes):
         before = route.start
         for number, step in enumerate(route.steps, 1):
@@ -459,7 +459,7 @@ def _holds(step: Step, before: Any, after: Any) -> bool:
 @pytest.mark.parametrize("name", sorted(set(CATALOGUE) - MEASURED_ONLY))
 def test_a_wrong_last_step_is_not_confirmed(name: str) -> None:
     """However well the measurement agrees, a claim whose derivation fails is not confirmed."""
-    claim = CATALOGUE[name][1]
+    claim = CATALOGUE[name]
 
     def derive() -> Derivation:
         right = claim.derive()
@@ -474,7 +474,7 @@ def test_a_wrong_last_step_is_not_confirmed(name: str) -> None:
 
 def test_a_failed_derivation_ends_its_claim() -> None:
     """Nothing is drawn for what is not derived: undecided for the reader, failed for a script."""
-    claim = CATALOGUE["score-variance"][1]
+    claim = CATALOGUE["score-variance"]
     foreign = replace(claim, derive=lambda: replace(claim.derive(), subject=Var(2 * score)))
     squared = replace(claim, derive=lambda: _with_square(claim.derive()))
     for one, status in ((claim, 0), (foreign, 1), (squared, 1)):
@@ -514,7 +514,7 @@ def uncovered(experiment: Experiment) -> set[str]:
 @EACH
 def test_every_check_has_a_control_through_the_same_code(name: str) -> None:
     """What could compare a value with itself is seen in a control that does so too, and is not refuted."""
-    claim = CATALOGUE[name][1]
+    claim = CATALOGUE[name]
     missing = uncovered(claim.experiment(claim.derive(), 0.05))
     assert not missing
 
@@ -522,7 +522,7 @@ def test_every_check_has_a_control_through_the_same_code(name: str) -> None:
 @EACH
 def test_an_exact_value_comes_from_the_code_that_it_names(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a check or control names a function, replacing that function changes what is compared."""
-    claim = CATALOGUE[name][1]
+    claim = CATALOGUE[name]
     module = sys.modules[claim.derive.__module__]
     by_code: dict[Callable[..., object], list[Exact]] = {}
     for one in _exact(claim):
@@ -562,7 +562,7 @@ def _spoiling(code: Callable[..., Any]) -> Callable[..., Any]:
 @EACH_AGAIN
 def test_a_control_that_is_true_leaves_the_claim_undecided(name: str) -> None:
     """A wrong version that cannot be refuted shows that the measurement could not tell."""
-    claim = CATALOGUE[name][1]
+    claim = CATALOGUE[name]
 
     def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         right = claim.experiment(derivation, tolerance)

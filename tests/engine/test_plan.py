@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tests.tool import Ended
 
-CLAIM = catalogue()["over-scaling"][1]
+CLAIM = catalogue()["over-scaling"]
 
 
 def test_counts_are_those_of_the_run() -> None:

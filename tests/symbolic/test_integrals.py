@@ -45,7 +45,7 @@ CLAIMS = (
 
 def _routes() -> Iterator[Route]:
     for name in CLAIMS:
-        derivation = catalogue()[name][1].derive()
+        derivation = catalogue()[name].derive()
         yield from (*derivation.lemmas, *derivation.routes)
     yield by_ties()
 

@@ -10,10 +10,11 @@ from sympy import Function, Symbol
 from sympy.core.function import AppliedUndef
 from sympy.printing.pretty.pretty_symbology import pretty_use_unicode
 
+from verify.claims.chapters import CHAPTERS
 from verify.engine.catalogue import ClaimFile, broken, load
 from verify.errors import WorkerError, own_code_of
 from verify.executors.workers import Task, Workers
-from verify.spec.claim import CHAPTERS, Claim
+from verify.spec.claim import Claim
 from verify.symbolic.printing import unicode_art
 
 if TYPE_CHECKING:
@@ -37,26 +38,26 @@ _WORDS = {
 }  # fmt: skip
 
 
-def listing(claims: Mapping[str, tuple[str, Claim | ClaimFile]]) -> str:
+def listing(claims: Mapping[str, Claim | ClaimFile]) -> str:
     """Return the claims by chapter, a line each."""
     lines: list[str] = []
     last, width = "", max(map(len, claims), default=0)
-    for name, (chapter, claim) in claims.items():
-        if chapter != last:
-            lines += ([""] if lines else []) + [CHAPTERS[chapter]]
-            last = chapter
+    for name, claim in claims.items():
+        if claim.chapter != last:
+            lines += ([""] if lines else []) + [CHAPTERS[claim.chapter].title]
+            last = claim.chapter
         lines.append(f"  {name:<{width}} {as_text(claim.title)}")
     return "\n".join(lines)
 
 
-def show_with(workers: Workers, chapter: str, claim: Claim | ClaimFile) -> tuple[str, bool]:
+def show_with(workers: Workers, claim: Claim | ClaimFile) -> tuple[str, bool]:
     """Return what ``shown`` does, for a claim file of the user's own as well, which is run by ``workers``.
 
     Raises:
         ClaimError: the claim's own code fails.
     """
     if not isinstance(claim, ClaimFile):
-        return shown(chapter, claim)
+        return shown(claim)
     try:
         text, stands = workers.call(Task(_show_file, (claim.path, claim.id), isolate=str(claim.path)))
     except WorkerError as error:
@@ -66,10 +67,10 @@ def show_with(workers: Workers, chapter: str, claim: Claim | ClaimFile) -> tuple
 
 def _show_file(path: Path, name: str) -> tuple[str, bool]:
     with own_code_of(name, path):
-        return shown("user", load(path))
+        return shown(load(path))
 
 
-def shown(chapter: str, claim: Claim) -> tuple[str, bool]:
+def shown(claim: Claim) -> tuple[str, bool]:
     """Return one claim with its derivation as text, and whether the derivation stands (no step fails).
 
     Raises:
@@ -80,7 +81,7 @@ def shown(chapter: str, claim: Claim) -> tuple[str, bool]:
         examined = derivation.examine()
     blocks = [
         f"{claim.id} — {as_text(claim.title)}",
-        f"Chapter: {CHAPTERS[chapter]}",
+        f"Chapter: {CHAPTERS[claim.chapter].title}",
         _wrapped(as_text(claim.statement)),
         _wrapped(as_text(claim.meaning)),
         "Assumptions\n" + "\n".join(f"  - {as_text(a.text)}" for a in claim.assumptions),

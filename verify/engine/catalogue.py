@@ -7,23 +7,25 @@ import hashlib
 import importlib
 import importlib.util
 import pkgutil
+import re
 import sys
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import ValidationError
 
 import verify.claims
+from verify.claims.chapters import CHAPTERS
 from verify.errors import ClaimError, VerifyError, WorkerError, correction
-from verify.evidence import RESERVED
+from verify.evidence import RESERVED, SLUG
 from verify.executors.workers import Task, Workers, using
 from verify.files.reading import MEGABYTE, Kind, read_bytes
-from verify.spec.claim import CHAPTERS, Claim
+from verify.spec.claim import USER, Claim
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
     from types import ModuleType
 
 
@@ -36,21 +38,20 @@ class ClaimFile:
 
     path: Path
     id: str
-    order: int
     title: str
     statement: str
     meaning: str
+    chapter: str = USER
 
 
-Entries = dict[str, tuple[str, Claim | ClaimFile]]
-"""Claims by id, each with its chapter's folder name."""
+Entries = dict[str, Claim | ClaimFile]
+"""Claims by id."""
 
-_Entry = TypeVar("_Entry")
 _Claim = TypeVar("_Claim", bound=Claim | ClaimFile)
 
 
-def catalogue() -> dict[str, tuple[str, Claim]]:
-    """Return the claims that come with the tool by id, with their chapters, in the order of the report.
+def catalogue() -> dict[str, Claim]:
+    """Return the claims that come with the tool by id, in the order of the report.
 
     Raises:
         ClaimError: one of them is malformed, or two share an id.
@@ -66,24 +67,28 @@ def catalogue_with(files: Sequence[Path], workers: Workers | None = None) -> Ent
     Raises:
         ClaimError: a file cannot be loaded or has no ``CLAIM``, or two claims share an id.
     """
-    own = (("user", claim, str(claim.path)) for claim in _read(files, workers))
+    own = ((claim, str(claim.path)) for claim in _read(files, workers))
     return _sorted([*_built_in(), *own])
 
 
-def _sorted(entries: Sequence[tuple[str, _Claim, str]]) -> dict[str, tuple[str, _Claim]]:
-    """Return claims with chapters by id; each comes with its origin, for messages."""
-    found: dict[str, tuple[str, _Claim]] = {}
+def _sorted(entries: Sequence[tuple[_Claim, str]]) -> dict[str, _Claim]:
+    """Return claims by id; each comes with its origin, for messages."""
+    found: dict[str, _Claim] = {}
     origins: dict[str, str] = {}
-    for chapter, claim, origin in entries:
+    for claim, origin in entries:
         if claim.id in RESERVED:
             raise ClaimError(f"{origin}: claim id {claim.id!r} means something else in keys; choose another")
         if claim.id in found:
             raise ClaimError(
                 f"{origin}: claim id {claim.id!r} is taken by {origins[claim.id]}; choose another"
             )
-        found[claim.id], origins[claim.id] = (chapter, claim), origin
+        found[claim.id], origins[claim.id] = claim, origin
     order = list(CHAPTERS)
-    return dict(sorted(found.items(), key=lambda item: (order.index(item[1][0]), item[1][1].order, item[0])))
+
+    def place(claim: _Claim) -> tuple[int, tuple[int, str]]:
+        return order.index(claim.chapter), CHAPTERS[claim.chapter].place(claim.id)
+
+    return {claim.id: claim for claim in sorted(found.values(), key=place)}
 
 
 def broken(claim: Claim | ClaimFile, error: WorkerError) -> ClaimError:
@@ -93,7 +98,7 @@ def broken(claim: Claim | ClaimFile, error: WorkerError) -> ClaimError:
     return ClaimError(f"claim {claim.id}: {error}; run it again, and report it if it ends so again")
 
 
-def choose(claims: Mapping[str, _Entry], wanted: Iterable[str]) -> dict[str, _Entry]:
+def choose(claims: Mapping[str, _Claim], wanted: Iterable[str]) -> dict[str, _Claim]:
     """Return the claims asked for, in the order of the report; all of them if none is named.
 
     Raises:
@@ -104,16 +109,20 @@ def choose(claims: Mapping[str, _Entry], wanted: Iterable[str]) -> dict[str, _En
         near = difflib.get_close_matches(name, claims, n=1, cutoff=0.4)
         hint = f"did you mean {near[0]!r}?" if near else "`sdpa-verify list` shows them all"
         raise ClaimError(f"no claim {name!r}; {hint}")
-    return {name: entry for name, entry in claims.items() if not names or name in names}
+    return {name: claim for name, claim in claims.items() if not names or name in names}
 
 
-def _built_in() -> list[tuple[str, Claim, str]]:
+def _built_in() -> list[tuple[Claim, str]]:
     modules = pkgutil.walk_packages(verify.claims.__path__, "verify.claims.")
-    entries = []
-    for name in sorted(info.name for info in modules if not info.ispkg):
-        chapter = name.split(".")[2]
-        entries.append((chapter, _claim_of(importlib.import_module(name), name), name))
-    return entries
+    names = sorted(info.name for info in modules if not info.ispkg and info.name.count(".") == 3)
+    return [(built_in(*name.split(".")[2:]), name) for name in names]
+
+
+@cache
+def built_in(chapter: str, module: str) -> Claim:
+    """Return the claim of one module of a chapter, one that comes with the tool."""
+    name = f"verify.claims.{chapter}.{module}"
+    return _claim_of(importlib.import_module(name), name, Path(module), chapter)
 
 
 def _read(files: Sequence[Path], workers: Workers | None) -> list[ClaimFile]:
@@ -138,7 +147,6 @@ def read(path: Path) -> ClaimFile:
     return ClaimFile(
         path=path,
         id=str(claim.id),
-        order=int(claim.order),
         title=str(claim.title),
         statement=str(claim.statement),
         meaning=str(claim.meaning),
@@ -164,14 +172,19 @@ def load(path: Path) -> Claim:
     except BaseException as error:
         del sys.modules[name]
         raise ClaimError(f"{path}:{_told(path, error)}; {correction()}") from error
-    return _claim_of(module, str(path))
+    return _claim_of(module, str(path), path, USER)
 
 
-def _claim_of(module: ModuleType, origin: str) -> Claim:
+def _claim_of(module: ModuleType, origin: str, path: Path, chapter: str) -> Claim:
     claim = getattr(module, "CLAIM", None)
     if not isinstance(claim, Claim):
-        raise ClaimError(f"{origin}: defines no CLAIM; end the file with CLAIM = Claim(id=…, …)")
-    return claim
+        raise ClaimError(f"{origin}: defines no CLAIM; end the file with CLAIM = Claim(title=…, …)")
+    name = path.stem.replace("_", "-")
+    if not claim.id and not re.fullmatch(SLUG, name):
+        raise ClaimError(
+            f"{origin}: a claim's id is its file's name, in lower-case words joined by underscores; rename it"
+        )
+    return claim.placed(name, chapter)
 
 
 def _told(path: Path, error: BaseException) -> str:

@@ -6,7 +6,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from verify.engine.catalogue import ClaimFile, load
+from verify.claims.chapters import CHAPTERS
+from verify.engine.catalogue import ClaimFile, built_in, load
 from verify.engine.measure import measure
 from verify.engine.samples import every_comparison, refuse_malformed
 from verify.engine.statements import refuse_absent_evidence
@@ -29,7 +30,7 @@ from verify.executors.threads import mapping
 from verify.executors.workers import Task
 from verify.montecarlo.experiment import Exact, Experiment, Fit
 from verify.montecarlo.fits import ordinary
-from verify.spec.claim import CHAPTERS, Claim
+from verify.spec.claim import USER, Claim
 from verify.symbolic.printing import latex, plain
 
 if TYPE_CHECKING:
@@ -49,16 +50,17 @@ class Settled:
     spent_s: dict[str, float]
 
 
-def task(
-    chapter: str, claim: Claim | ClaimFile, settings: Settings, threads: int, wanted: Sequence[Wanted]
-) -> Task:
+def task(claim: Claim | ClaimFile, settings: Settings, threads: int, wanted: Sequence[Wanted]) -> Task:
     """Return the task of settling a claim; ``received`` reads its result, the arguments are as of ``settle``.
 
-    A claim of the user's own goes to a process as a file, one that comes with the tool by its name.
+    A claim file of the user's own goes to a process as a file, a claim that comes with the tool by its name.
+    A claim made in this process, which may hold anything, stays here.
     """
     if isinstance(claim, ClaimFile):
         return Task(_settle_file, (claim.path, claim.id, settings, threads, wanted), isolate=str(claim.path))
-    return Task(settle, (chapter, claim, settings, threads, wanted))
+    if claim.chapter == USER:
+        return Task(settle, (claim, settings, threads, wanted), here=True)
+    return Task(_settle_built_in, (claim.chapter, claim.id, settings, threads, wanted))
 
 
 def received(claim: Claim | ClaimFile, result: Any) -> Settled:
@@ -77,7 +79,7 @@ def received(claim: Claim | ClaimFile, result: Any) -> Settled:
         raise ClaimError(
             f"claim {claim.id}: its evidence is malformed: {error}; {correction(claim.path)}"
         ) from error
-    if (settled.record.id, settled.record.chapter) != (claim.id, "user"):
+    if (settled.record.id, settled.record.chapter) != (claim.id, USER):
         changed = f"its id has become {settled.record.id}"
         raise ClaimError(f"claim {claim.id}: {changed}; {correction(claim.path)}")
     return settled
@@ -88,12 +90,17 @@ def _settle_file(
 ) -> tuple[str, dict[str, float]]:
     """Settle the claim of a file; its record is JSON, with nothing in it that only this process knows."""
     with own_code_of(name, path):
-        settled = settle("user", load(path), settings, threads, wanted, origin=path)
+        settled = settle(load(path), settings, threads, wanted, origin=path)
         return settled.record.model_dump_json(by_alias=True), settled.spent_s
 
 
+def _settle_built_in(
+    chapter: str, name: str, settings: Settings, threads: int, wanted: Sequence[Wanted]
+) -> Settled:
+    return settle(built_in(chapter, name.replace("-", "_")), settings, threads, wanted)
+
+
 def settle(
-    chapter: str,
     claim: Claim,
     settings: Settings,
     threads: int,
@@ -119,7 +126,7 @@ def settle(
             experiment, facts = _planned(claim, derivation, settings, wanted)
             derived = time.perf_counter()
             evidence = _measured(claim, derivation, (experiment, facts), settings, threads)
-        record = _record(chapter, claim, proof, evidence)
+        record = _record(claim, proof, evidence)
     spent = {"derivation": derived - begun, "simulation": time.perf_counter() - derived}
     return Settled(record, {name: round(seconds, 3) for name, seconds in spent.items()})
 
@@ -174,12 +181,12 @@ def _measured(
     )
 
 
-def _record(chapter: str, claim: Claim, proof: DerivationRecord, evidence: _Evidence) -> ClaimRecord:
+def _record(claim: Claim, proof: DerivationRecord, evidence: _Evidence) -> ClaimRecord:
     verdict, reason = of_claim(proof.status, proof.reason, evidence.checks, evidence.controls)
     return ClaimRecord(
         id=claim.id,
-        chapter=chapter,
-        chapter_title=CHAPTERS[chapter],
+        chapter=claim.chapter,
+        chapter_title=CHAPTERS[claim.chapter].title,
         title=claim.title,
         statement=claim.statement,
         meaning=claim.meaning,

@@ -20,6 +20,7 @@ from verify.errors import SettingsError, WorkerError
 from verify.evidence import PROFILES, ClaimRecord, Run, RunRecord, Settings, Tool
 from verify.evidence.load import stored_calibration
 from verify.executors.workers import Workers, using
+from verify.spec.claim import USER
 from verify.version import __version__
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def _refuse_other_than(kind: type[int | float], **values: object) -> None:
 
 
 def run(
-    claims: Mapping[str, tuple[str, Claim | ClaimFile]],
+    claims: Mapping[str, Claim | ClaimFile],
     chosen: Settings,
     book: SourceBook,
     *,
@@ -126,7 +127,7 @@ def run(
         run=Run(
             settings=chosen,
             claims=tuple(requested),
-            claim_files=sum(chapter == "user" for chapter, _ in claims.values()),
+            claim_files=sum(claim.chapter == USER for claim in claims.values()),
             budget=alarms.record(_drawn(records), sum(len(record.controls) for record in records)),
             environment=_environment(some.count),
             created=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
@@ -142,7 +143,7 @@ def run(
 
 
 def _settled(
-    claims: Mapping[str, tuple[str, Claim | ClaimFile]],
+    claims: Mapping[str, Claim | ClaimFile],
     chosen: Settings,
     alarms: FalseAlarms,
     workers: Workers,
@@ -153,16 +154,16 @@ def _settled(
     processes = max(1, min(workers.count, len(claims)))
     threads = workers.count // processes
     names = list(claims)
-    tasks = [task(*claims[name], chosen, threads, book.wanted(name)) for name in names]
+    tasks = [task(claims[name], chosen, threads, book.wanted(name)) for name in names]
     done: dict[int, Settled] = {}
     try:
         for place, result in workers.each(tasks, processes, lambda place: progress.started(names[place])):
-            done[place] = received(claims[names[place]][1], result)
+            done[place] = received(claims[names[place]], result)
             # All claims share one budget; a run that outgrows it ends here.
             alarms.record(_drawn([settled.record for settled in done.values()]), 0)
             progress.finished(done[place].record)
     except WorkerError as error:
-        raise broken(claims[names[error.place]][1], error) from error
+        raise broken(claims[names[error.place]], error) from error
     return tuple(done[place] for place in range(len(tasks)))
 
 

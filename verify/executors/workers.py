@@ -53,12 +53,13 @@ class Task:
     """A function that a module names, with what it is called with; both go to a process as a pickle.
 
     Tasks with an ``isolate`` key always run in another process, and in one that runs nothing but tasks of
-    that key.
+    that key. Those that stay ``here`` hold what is no pickle, and are done by this process.
     """
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...] = ()
     isolate: str = ""
+    here: bool = False
 
 
 class Workers:
@@ -115,7 +116,7 @@ class Workers:
                 while waiting and len(at_work) < at_most:
                     place, task = waiting.popleft()
                     started(place)
-                    if at_most == 1 and not task.isolate:
+                    if task.here or (at_most == 1 and not task.isolate):
                         yield place, task.function(*task.arguments)
                         continue
                     worker = self._worker(task.isolate, len(at_work))

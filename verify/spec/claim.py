@@ -1,10 +1,11 @@
-"""What a claim is: data, and the three functions that derive it, measure it and draw it."""
+"""What a claim is: data, and the functions that derive it, measure it and draw it."""
 
 from __future__ import annotations
 
+import inspect
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from verify.errors import ClaimError
 from verify.evidence import SLUG
@@ -17,23 +18,11 @@ if TYPE_CHECKING:
     from verify.montecarlo.experiment import Experiment
     from verify.symbolic.derivation import Derivation
 
-CHAPTERS = {
-    "raw_scores": "Raw scores",
-    "scaling": "Scaling",
-    "softmax": "Softmax",
-    "gradients": "Gradients",
-    "pipeline": "The whole pipeline",
-    "limits": "Where the claims stop",
-    "user": "Claims of your own",
-}
-"""Folder of a claim's file and the chapter's title, in the order of the report."""
+USER = "user"
+"""The chapter of claims that do not come with the tool."""
 
 
-def _no_facts(_: Derivation) -> tuple[Fact, ...]:
-    return ()
-
-
-def _no_figures(_: Derivation, __: Findings) -> tuple[Figure, ...]:
+def _nothing() -> tuple[Any, ...]:
     return ()
 
 
@@ -50,31 +39,69 @@ class Findings:
 class Claim:
     """One statement about attention, with everything it takes to settle it.
 
-    ``id`` is permanent; ``order`` is the place within the chapter. ``title``,
-    ``statement`` and ``meaning`` may hold LaTeX between dollar signs.
-    ``derive`` returns the derivation; ``experiment`` gets it and the tolerance and returns what to measure;
-    ``facts`` gets it and returns exact values that a source may have printed; ``figures`` gets it and
-    what was found.
+    ``title``, ``statement`` and ``meaning`` may hold LaTeX between dollar signs. ``derive`` returns the
+    derivation, ``experiment`` what to measure, ``facts`` exact values that a document may have printed, and
+    ``figures`` what to draw. The last three name the parameters that they use: ``derivation``, what
+    ``derive`` returned; ``experiment`` also ``tolerance``, the run's relative tolerance; ``figures`` also
+    ``findings``, what was found. ``id`` is permanent: that of a claim file follows from the file's name, with
+    hyphens for underscores; ``chapter`` is its folder.
 
     Raises:
-        ClaimError: the id is not a lower-case slug, or a text is empty.
+        ClaimError: the id is not a lower-case slug, a text is empty, or a function wants something else.
     """
 
-    id: str
-    order: int = 1000
+    id: str = ""
+    chapter: str = USER
     title: str
     statement: str
     meaning: str
     assumptions: tuple[Assumption, ...]
-    references: tuple[Reference, ...]
+    references: tuple[Reference, ...] = ()
     derive: Callable[[], Derivation]
-    experiment: Callable[[Derivation, float], Experiment]
-    facts: Callable[[Derivation], tuple[Fact, ...]] = _no_facts
-    figures: Callable[[Derivation, Findings], tuple[Figure, ...]] = _no_figures
+    experiment: Callable[..., Experiment]
+    facts: Callable[..., tuple[Fact, ...]] = _nothing
+    figures: Callable[..., tuple[Figure, ...]] = _nothing
 
     def __post_init__(self) -> None:
-        if not re.fullmatch(SLUG, self.id):
+        if self.id and not re.fullmatch(SLUG, self.id):
             raise ClaimError(f"claim id {self.id!r}: use lower-case words joined by hyphens")
         for name in ("title", "statement", "meaning"):
             if not getattr(self, name).strip():
-                raise ClaimError(f"claim {self.id}: its {name} is empty; write one")
+                raise ClaimError(f"claim {self.id or self.title}: its {name} is empty; write one")
+        for name, parameters in _PARAMETERS.items():
+            object.__setattr__(self, name, self._accepting(name, parameters))
+
+    def _accepting(self, name: str, parameters: tuple[str, ...]) -> Callable[..., Any]:
+        """Return one of the functions so that it takes all ``parameters`` and gets those that it names."""
+        function: Callable[..., Any] = getattr(self, name)
+        wanted = tuple(inspect.signature(function).parameters)
+        if wanted == parameters:
+            return function
+        unknown = [one for one in wanted if one not in parameters]
+        if unknown:
+            raise ClaimError(
+                f"claim {self.id or self.title}: {name} takes {unknown[0]!r}; it may take "
+                f"{' and '.join(parameters)}"
+            )
+        places = [parameters.index(one) for one in wanted]
+
+        def call(*given: Any) -> Any:
+            return function(*(given[place] for place in places))
+
+        call.__module__, call.__doc__ = function.__module__, function.__doc__
+        call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [inspect.Parameter(one, inspect.Parameter.POSITIONAL_OR_KEYWORD) for one in parameters]
+        )
+        return call
+
+    def placed(self, name: str, chapter: str) -> Claim:
+        """Return this claim of a file with the id that it does not give itself, and its chapter."""
+        return replace(self, id=self.id or name, chapter=chapter)
+
+
+_PARAMETERS = {
+    "experiment": ("derivation", "tolerance"),
+    "facts": ("derivation",),
+    "figures": ("derivation", "findings"),
+}
+"""What the functions of a claim may take."""

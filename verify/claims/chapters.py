@@ -1,0 +1,109 @@
+"""The chapters of the report and, in each, the order of its claims; a claim not named here comes last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A chapter: the name of its folder, its title, and the ids of its claims in order."""
+
+    folder: str
+    title: str
+    claims: tuple[str, ...] = ()
+
+    def place(self, claim: str) -> tuple[int, str]:
+        """Return what sorts a claim within the chapter: as listed, the others by their ids."""
+        return (self.claims.index(claim) if claim in self.claims else len(self.claims)), claim
+
+
+_IN_ORDER = (
+    Chapter(
+        "raw_scores",
+        "Raw scores",
+        (
+            "score-mean",
+            "score-variance",
+            "score-variance-general",
+            "score-variance-any-law",
+            "score-law",
+            "score-normal-limit",
+            "score-magnitude",
+            "score-spread",
+            "pairwise-estimator",
+            "worked-dot-products",
+        ),
+    ),
+    Chapter(
+        "scaling",
+        "Scaling",
+        (
+            "variance-of-multiple",
+            "sqrt-scaling",
+            "sqrt-scaling-unique",
+            "over-scaling",
+            "scaling-exponent",
+            "scaled-variance-general",
+            "scaling-keeps-shape-and-order",
+            "score-variance-ignores-length",
+        ),
+    ),
+    Chapter(
+        "softmax",
+        "Softmax",
+        (
+            "softmax-worked-examples",
+            "softmax-identities",
+            "softmax-two-keys",
+            "softmax-saturation",
+            "attention-entropy",
+            "attention-concentration",
+            "effective-keys",
+        ),
+    ),
+    Chapter(
+        "gradients",
+        "Gradients",
+        (
+            "softmax-jacobian",
+            "jacobian-bounds",
+            "jacobian-saturation",
+            "attention-gradients",
+            "ignored-keys",
+            "vanishing-or-exploding",
+            "gradient-through-layers",
+            "training-stability",
+        ),
+    ),
+    Chapter(
+        "pipeline",
+        "The whole pipeline",
+        (
+            "attention-shapes",
+            "attention-definition",
+            "values-stay-out-of-scores",
+            "score-matrix-variance",
+        ),
+    ),
+    Chapter(
+        "limits",
+        "Where the claims stop",
+        (
+            "correlated-components",
+            "dependent-query-key",
+            "self-score",
+            "aligned-query-key",
+            "row-variance",
+            "projected-tokens",
+            "heavy-tails",
+            "length-scaling",
+            "causal-rows",
+            "half-precision",
+        ),
+    ),
+    Chapter("user", "Claims of your own"),
+)
+
+CHAPTERS = {chapter.folder: chapter for chapter in _IN_ORDER}
+"""The chapters by folder, in the order of the report."""
