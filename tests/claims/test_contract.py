@@ -69,7 +69,7 @@ def records(quick: RunRecord) -> dict[str, ClaimRecord]:
 def settled(claim: Claim, **settings: Any) -> ClaimRecord:
     """Return the evidence for one claim alone, made with one worker."""
     chosen = runner.settings(profile="quick", **settings)
-    run = runner.run({claim.id: ("user", claim)}, chosen, read_sources(), workers=1)
+    run = runner.run({claim.id: claim}, chosen, read_sources(), workers=1)
     return run.claims[0]
 
 
@@ -79,11 +79,11 @@ def settled(claim: Claim, **settings: Any) -> ClaimRecord:
 @EACH
 def test_the_id_is_the_name_of_the_file(name: str) -> None:
     """Ids are permanent, and the file is found by its claim."""
-    _, claim = CATALOGUE[name]
+    claim = CATALOGUE[name]
     assert claim.id == name
     module = claim.derive.__module__
     assert module.rpartition(".")[2] == name.replace("-", "_")
-    assert module.split(".")[2] == CATALOGUE[name][0]
+    assert module.split(".")[2] == claim.chapter
 
 
 @EACH
@@ -399,7 +399,7 @@ def test_a_popular_mistake_is_refuted(claim: str, wrong: Callable[[float], float
             return one.prediction.value
         return wrong(float(dict(one.cell.settings)["d_k"]))
 
-    assert settled(predicting(CATALOGUE[claim][1], at_dimension)).verdict is Verdict.REFUTED
+    assert settled(predicting(CATALOGUE[claim], at_dimension)).verdict is Verdict.REFUTED
 
 
 def test_a_mean_a_fifth_of_a_deviation_off_is_refuted() -> None:
@@ -479,7 +479,7 @@ def test_a_failed_derivation_ends_its_claim() -> None:
     squared = replace(claim, derive=lambda: _with_square(claim.derive()))
     for one, status in ((claim, 0), (foreign, 1), (squared, 1)):
         chosen = runner.settings(profile="quick")
-        run = runner.run({one.id: ("user", one)}, chosen, read_sources(), workers=1)
+        run = runner.run({one.id: one}, chosen, read_sources(), workers=1)
         (record,) = run.claims
         assert run.exit_status() == status, record.reason
         assert run.run.budget.checks == record.measured_checks

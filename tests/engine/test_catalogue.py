@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from verify.claims.chapters import CHAPTERS
 from verify.engine.catalogue import catalogue, catalogue_with, choose, read
 from verify.engine.evaluate import task
 from verify.engine.runner import settings
 from verify.errors import ClaimError
-from verify.spec.claim import CHAPTERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,7 +83,7 @@ def test_a_claim_that_fails_while_it_runs_is_told_by_its_id(
 ) -> None:
     """What only shows when the claim is derived or measured is told in one line as well."""
     path = claim_file(change)
-    wanted = task("user", read(path), settings(profile="quick"), 1, ())
+    wanted = task(read(path), settings(profile="quick"), 1, ())
     with pytest.raises(ClaimError, match=r"^claim doubled-keys: ") as caught:
         wanted.function(*wanted.arguments)
     assert message in str(caught.value)
@@ -144,17 +144,16 @@ def test_claims_of_the_user_come_last(claim_file: Write) -> None:
     two = claim_file(('id="doubled-keys"', 'id="doubled-again"'), name="other/mine.py")
     found = catalogue_with([one, two])
     assert list(found)[-2:] == ["doubled-again", "doubled-keys"]
-    assert {found[name][0] for name in ("doubled-again", "doubled-keys")} == {"user"}
+    assert {found[name].chapter for name in ("doubled-again", "doubled-keys")} == {"user"}
 
 
 def test_the_order_is_that_of_the_report() -> None:
-    """Chapter by chapter, and in each by the claims' own order."""
-    chapters = [chapter for chapter, _ in catalogue().values()]
-    assert chapters == sorted(chapters, key=list(CHAPTERS).index)
-    for chapter in set(chapters):
-        orders = [claim.order for place, claim in catalogue().values() if place == chapter]
-        assert orders == sorted(orders)
-        assert len(set(orders)) == len(orders)
+    """Chapter by chapter, and in each as the chapter lists its claims, every one of them once."""
+    listed = [name for chapter in CHAPTERS.values() for name in chapter.claims]
+    assert list(catalogue()) == listed
+    assert len(set(listed)) == len(listed)
+    for name, claim in catalogue().items():
+        assert name in CHAPTERS[claim.chapter].claims
 
 
 def test_choosing_keeps_the_order_and_forgets_repetitions() -> None:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from verify.claims.chapters import CHAPTERS
 from verify.engine import runner
 from verify.engine.catalogue import catalogue, catalogue_with, choose
 from verify.engine.sources import read_sources
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import Proof
-from verify.spec.claim import CHAPTERS
 from verify.version import __version__
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def test_the_record_says_how_it_was_made(quick: RunRecord) -> None:
 
 def test_claims_carry_their_chapter(quick: RunRecord) -> None:
     """Readers of the record need no catalogue."""
-    assert all(claim.chapter_title == CHAPTERS[claim.chapter] for claim in quick.claims)
+    assert all(claim.chapter_title == CHAPTERS[claim.chapter].title for claim in quick.claims)
 
 
 def test_unweighted_fits_are_named_as_such(quick: RunRecord) -> None:

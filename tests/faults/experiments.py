@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from verify.montecarlo.experiment import Experiment
     from verify.symbolic.derivation import Derivation
 
-CATALOGUE = {name: claim for name, (_, claim) in catalogue().items()}
+CATALOGUE = catalogue()
 EACH = pytest.mark.parametrize("name", CATALOGUE)
 EACH_SIXTH = pytest.mark.parametrize(
     "name",

@@ -154,7 +154,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--limit", type=float, default=20.0, help="seconds of processor time for one version")
     chosen = parser.parse_args(arguments)
     total = Tally()
-    for name, (_, claim) in catalogue().items():
+    for name, claim in catalogue().items():
         if chosen.claims and name not in chosen.claims:
             continue
         found = spoil(name, claim.derive(), chosen.sample, chosen.seed, chosen.limit)

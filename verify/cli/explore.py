@@ -14,12 +14,13 @@ from verify.claims.chapters import CHAPTERS
 from verify.engine.catalogue import ClaimFile, broken, load
 from verify.errors import WorkerError, own_code_of
 from verify.executors.workers import Task, Workers
-from verify.spec.claim import Claim
 from verify.symbolic.printing import unicode_art
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from verify.spec.claim import Claim
 
 _WIDTH = 100
 _ENDINGS = {

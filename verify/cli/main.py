@@ -174,7 +174,7 @@ def plan(claims: tuple[str, ...], claim_files: tuple[Path, ...], **options: Any)
 
         chosen = runner.settings(**options)
         wanted = choose(catalogue_with(claim_files, workers), claims)
-        rows = [plan_with(workers, claim, chosen) for _, claim in wanted.values()]
+        rows = [plan_with(workers, claim, chosen) for claim in wanted.values()]
     say(table(rows, chosen))
     end(0)
 
@@ -205,8 +205,8 @@ def show(claim: str, claim_files: tuple[Path, ...]) -> None:
         from verify.cli.explore import show_with
         from verify.engine.catalogue import catalogue_with, choose
 
-        ((chapter, chosen),) = choose(catalogue_with(claim_files, workers), [claim]).values()
-        text, proved = show_with(workers, chapter, chosen)
+        (chosen,) = choose(catalogue_with(claim_files, workers), [claim]).values()
+        text, proved = show_with(workers, chosen)
     say(text)
     end(0 if proved else 1)
 
