@@ -64,7 +64,7 @@ def mean_size(dimension: int) -> float:
 )
 def test_the_number_is_in_the_words(claim: str, words: str) -> None:
     """A changed number in the text, or in what it comes from, is seen."""
-    _, one = CATALOGUE[claim]
+    one = CATALOGUE[claim]
     text = re.sub(r"\s+", " ", " ".join((one.title, one.statement, one.meaning)))
     assert words in text
 

@@ -29,6 +29,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from types import CodeType
 
 ROOT = Path(__file__).parents[2]
+SPEC = "verify.spec"
 PATHS = (
     "verify/claims",
     "verify/montecarlo",
@@ -175,15 +177,42 @@ def _imports(path: str) -> set[str]:
     seen: set[str] = set()
     new = [path]
     while new:
-        one = new.pop()
-        for node in ast.walk(ast.parse((ROOT / one).read_bytes())):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("verify"):
-                parts = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-                for name in (f"{part.replace('.', '/')}.py" for part in parts if part):
-                    if (ROOT / name).exists() and name not in seen:
-                        seen.add(name)
-                        new.append(name)
+        for name in _imported(new.pop()):
+            if name not in seen:
+                seen.add(name)
+                new.append(name)
     return seen
+
+
+@cache
+def _imported(path: str) -> frozenset[str]:
+    """Return the files that one imports itself; names of ``verify.spec`` where they come from."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse((ROOT / path).read_bytes())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("verify"):
+            names = [alias.name for alias in node.names]
+            if node.module == SPEC:
+                parts = [_origin()[name] for name in names if name in _origin()]
+            else:
+                parts = [node.module or "", *(f"{node.module}.{name}" for name in names)]
+            found |= {name for part in parts if (ROOT / (name := f"{part.replace('.', '/')}.py")).exists()}
+    return frozenset(found)
+
+
+@cache
+def _origin() -> dict[str, str]:
+    """Return the module that each name of the authors' namespace comes from."""
+    return {
+        alias.asname or alias.name: _module_of(node.module or "", alias.name)
+        for node in ast.parse((ROOT / "verify/spec/__init__.py").read_bytes()).body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+def _module_of(package: str, name: str) -> str:
+    inside = f"{package}.{name}"
+    return inside if (ROOT / f"{inside.replace('.', '/')}.py").exists() else package
 
 
 def tests_of(path: str) -> list[str]:

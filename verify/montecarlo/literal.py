@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,12 +11,10 @@ from verify.montecarlo import attention
 from verify.montecarlo.differentiate import complex_step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from verify.montecarlo.components import Array
 
-    Sees = Callable[[int, int], bool]
-    """Whether a query, by its number, may see a key."""
+Sees = Callable[[int, int], bool]
+"""Whether a query, by its number, may see a key."""
 
 SHAPE = (3, 4, 5, 2)
 """Queries, keys, and the dimensions of queries and of values, of the fixed matrices."""

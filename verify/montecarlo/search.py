@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import optimize
 
 from verify.montecarlo.attention import softmax
+from verify.montecarlo.components import Array
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from verify.montecarlo.components import Array
-
-    OfRows = Callable[[Array], Array]
+OfRows = Callable[[Array], Array]
+"""A function of sorted rows of probabilities."""
 
 REACH = 5.0
 """The search is over scores up to this size: beyond, eigenvalues near 0 lose digits to rounding."""

@@ -8,46 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sympy import Rational, S
 
-from verify.evidence import Assumption, Figure, Reference
-from verify.montecarlo.attention import gradients, probabilities, softmax
-from verify.montecarlo.blocks import Cell
-from verify.montecarlo.differentiate import complex_step
-from verify.montecarlo.estimands import ratio
-from verify.montecarlo.experiment import Allowance, Control, Exact, Experiment, Prediction, Quantity
-from verify.montecarlo.literal import (
-    SHAPE,
-    attention_in_loops,
-    drawn,
-    gradients_of_loops,
-    in_single_precision,
-    largest_difference,
-    over_queries,
-)
-from verify.montecarlo.single_queries import SingleQueries
-from verify.spec.assumptions import VASWANI
-from verify.spec.claim import Claim, Findings
-from verify.spec.designs import ROUNDING, capped, no_distance, prediction, threshold
-from verify.spec.figures import against_dimension, curve, measured
-from verify.symbolic.attention import DK, DP, DQ, DS, DV, G, K, P, Q, V, a, b, h, j, value
-from verify.symbolic.attention_gradients import (
-    DEFINITIONS,
-    OF_QUERIES,
-    bounded_values,
-    g,
-    of_queries,
-    of_single_matrices,
-    same_scores,
-    t,
-    unbounded_queries,
-)
-from verify.symbolic.derivation import Derivation
-from verify.symbolic.jacobian import value as squares_of
-from verify.symbolic.printing import plain
+from verify.spec import (
+    ROUNDING, SHAPE, VASWANI, Allowance, Array, Assumption, Cell, Claim, Control, Derivation, Exact,
+    Experiment, Figure, Findings, Prediction, Quantity, Reference, SingleQueries, against_dimension,
+    attention_in_loops, capped, complex_step, curve, drawn, gradient_rules, gradients, gradients_of_loops,
+    in_single_precision, jacobian, largest_difference, matrices, measured, no_distance, over_queries, plain,
+    prediction, probabilities, ratio, softmax, threshold,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from verify.montecarlo.components import Array
 
 SCALE, FACTOR = 0.6, 100
 DIMENSIONS = (8, 16, 64)
@@ -59,9 +30,14 @@ LABEL = r"mean $\|dV\|^2$ over mean $\|g\|^2$"
 
 def derive() -> Derivation:
     """Derive the gradient of the queries by the chain rule, and the others beside it."""
-    queries = of_queries()
-    lemmas = (*of_single_matrices(), bounded_values(), same_scores(), unbounded_queries())
-    return Derivation(queries.start, queries.end, (queries,), lemmas, definitions=DEFINITIONS)
+    queries = gradient_rules.of_queries()
+    lemmas = (
+        *gradient_rules.of_single_matrices(),
+        gradient_rules.bounded_values(),
+        gradient_rules.same_scores(),
+        gradient_rules.unbounded_queries(),
+    )
+    return Derivation(queries.start, queries.end, (queries,), lemmas, definitions=gradient_rules.DEFINITIONS)
 
 
 def _stepped() -> dict[Any, Array]:
@@ -71,7 +47,13 @@ def _stepped() -> dict[Any, Array]:
     # Scores are queries whose keys are the unit vectors.
     of_scores, _, _ = gradients_of_loops(SCALE * queries @ keys.T, np.eye(len(keys)), values, upstream, 1.0)
     of_weights = complex_step(lambda one: np.sum(upstream * (one @ values), axis=(-2, -1)), _weights())
-    return {DV: of_values, DP: of_weights, DS: of_scores, DQ: of_queries, DK: of_keys}
+    return {
+        matrices.DV: of_values,
+        matrices.DP: of_weights,
+        matrices.DS: of_scores,
+        matrices.DQ: of_queries,
+        matrices.DK: of_keys,
+    }
 
 
 def _weights() -> Array:
@@ -83,12 +65,14 @@ def _weights() -> Array:
 def _derived(derivation: Derivation) -> dict[Any, Array]:
     """Return the derived expressions' values, each from those before it."""
     probability, score, key, values = (route.end for route in derivation.lemmas[:4])
-    known = dict(zip((Q, K, V, G), drawn(), strict=True)) | {P: _weights()}
-    known[DP] = value(probability, (a, j), known, SCALE)
-    known[DS] = value(score, (a, j), known, SCALE)
-    known[DV] = value(values, (j, b), known, SCALE)
-    known[DK] = value(key, (j, h), known, SCALE)
-    known[DQ] = value(derivation.result, (a, h), known, SCALE)
+    known = dict(zip((matrices.Q, matrices.K, matrices.V, matrices.G), drawn(), strict=True)) | {
+        matrices.P: _weights()
+    }
+    known[matrices.DP] = matrices.value(probability, (matrices.a, matrices.j), known, SCALE)
+    known[matrices.DS] = matrices.value(score, (matrices.a, matrices.j), known, SCALE)
+    known[matrices.DV] = matrices.value(values, (matrices.j, matrices.b), known, SCALE)
+    known[matrices.DK] = matrices.value(key, (matrices.j, matrices.h), known, SCALE)
+    known[matrices.DQ] = matrices.value(derivation.result, (matrices.a, matrices.h), known, SCALE)
     return known
 
 
@@ -97,11 +81,11 @@ def _coded(weights: Array, factor: float = SCALE) -> dict[Any, Array]:
     queries, keys, values, upstream = drawn()
     found = gradients(queries, keys, values, weights, upstream, factor)
     return {
-        DV: found.values,
-        DP: found.probabilities,
-        DS: found.scores,
-        DQ: found.queries,
-        DK: found.keys,
+        matrices.DV: found.values,
+        matrices.DP: found.probabilities,
+        matrices.DS: found.scores,
+        matrices.DQ: found.queries,
+        matrices.DK: found.keys,
     }
 
 
@@ -116,13 +100,13 @@ def _growth(base: Any, by: tuple[float, float]) -> float:
     queries, keys, values, upstream = drawn()
     moved = (by[0] * queries, by[1] * keys)
     found = gradients(*moved, values, probabilities(*moved, SCALE), upstream, SCALE)
-    after = {DQ: found.queries, DV: found.values}[base]
+    after = {matrices.DQ: found.queries, matrices.DV: found.values}[base]
     return float(np.linalg.norm(after) / np.linalg.norm(_stepped()[base]))
 
 
 def _of_values(derivation: Derivation) -> Any:
     """Return the derived ‖dV‖² over |g|² of one query, a sum over its probabilities."""
-    return derivation.lemmas[4].steps[0].expression / g**2
+    return derivation.lemmas[4].steps[0].expression / gradient_rules.g**2
 
 
 def _grown(name: str, base: Any, expected: Any, by: tuple[Any, Any]) -> Exact:
@@ -146,7 +130,7 @@ def _share(weights: Array) -> float:
 
 def _shared(derivation: Derivation, name: str, weights: Array) -> Exact:
     """Return the comparison of that with what is derived, at the weights of the loops."""
-    expected = squares_of(_of_values(derivation), _weights()[0])
+    expected = jacobian.value(_of_values(derivation), _weights()[0])
     return Exact(
         name,
         r"$\|dV\|^2$ of one query of the array code over $|g|^2$",
@@ -163,7 +147,13 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     derived, stepped = _derived(derivation), _stepped()
     weights = probabilities(*drawn()[:2], SCALE)
     coded = _coded(weights)
-    names = {DV: "values", DP: "probabilities", DS: "scores", DQ: "queries", DK: "keys"}
+    names = {
+        matrices.DV: "values",
+        matrices.DP: "probabilities",
+        matrices.DS: "scores",
+        matrices.DQ: "queries",
+        matrices.DK: "keys",
+    }
     checks: list[Exact] = []
     for base, name in names.items():
         label = f"largest difference of an entry of ${plain(base)}$: {{}} against complex steps of loops"
@@ -172,12 +162,12 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
                         _derived),
             _difference(f"code-{name}", label.format("the array code"), coded[base], stepped[base], _coded),
         ]  # fmt: skip
-    times = (derivation.lemmas[-1].end / OF_QUERIES).subs(t, FACTOR)
+    times = (derivation.lemmas[-1].end / gradient_rules.OF_QUERIES).subs(gradient_rules.t, FACTOR)
     grown = (
-        _grown("queries-times-t", DQ, times, (S.One / FACTOR, FACTOR)),
-        _grown("values-times-t", DV, S.One, (S.One / FACTOR, FACTOR)),
+        _grown("queries-times-t", matrices.DQ, times, (S.One / FACTOR, FACTOR)),
+        _grown("values-times-t", matrices.DV, S.One, (S.One / FACTOR, FACTOR)),
     )
-    bound = derivation.lemmas[4].end / g**2
+    bound = derivation.lemmas[4].end / gradient_rules.g**2
     bounds = tuple(_to_values(f"d{one}", one, 1.0, bound, tolerance) for one in DIMENSIONS)
     tightest = _to_values("tightest", DIMENSIONS[-1], SHARP, bound, tolerance)
     half, most = threshold(S.Half), threshold(Rational(3, 4))
@@ -208,26 +198,40 @@ def _wrong_code(
     derivation: Derivation, derived: dict[Any, Array], stepped: dict[Any, Array], weights: Array
 ) -> tuple[Control, ...]:
     queries, keys, _, _ = drawn()
-    logistic = derived[P] * (1 - derived[P]) * derived[DP]
+    logistic = derived[matrices.P] * (1 - derived[matrices.P]) * derived[matrices.DP]
     scores = SCALE * queries @ keys.T
     single = in_single_precision(softmax)(scores)
     of_scores, of_queries, of_keys = (f"largest difference of an entry of $d{name}$" for name in "SQK")
     return (
         Control(
             "each score changes its own probability only, by $p(1-p)$",
-            _difference("own-probability-only", of_scores, logistic, stepped[DS], _derived),
+            _difference("own-probability-only", of_scores, logistic, stepped[matrices.DS], _derived),
         ),
         Control(
             "the scale acts forwards only, and the gradient of the queries is $dS\\cdot K$ without it",
-            _difference("scale-forwards-only", of_queries, _coded(weights, 1.0)[DQ], stepped[DQ], _coded),
+            _difference(
+                "scale-forwards-only",
+                of_queries,
+                _coded(weights, 1.0)[matrices.DQ],
+                stepped[matrices.DQ],
+                _coded,
+            ),
         ),
         Control(
             "the softmax may run over the queries instead of the keys",
-            _difference("over-queries", of_keys, _coded(over_queries(scores))[DK], stepped[DK], _coded),
+            _difference(
+                "over-queries",
+                of_keys,
+                _coded(over_queries(scores))[matrices.DK],
+                stepped[matrices.DK],
+                _coded,
+            ),
         ),
         Control(
             "weights of single precision give the same gradients",
-            _difference("single-precision", of_queries, _coded(single)[DQ], stepped[DQ], _coded),
+            _difference(
+                "single-precision", of_queries, _coded(single)[matrices.DQ], stepped[matrices.DQ], _coded
+            ),
         ),
         Control(
             "one query's values get the sum of squares of any weights",
@@ -235,11 +239,11 @@ def _wrong_code(
         ),
         Control(
             "the gradient of the queries grows with the keys, whatever becomes of the scores",
-            _grown("queries-by-keys-alone", DQ, S(FACTOR), (S.One, FACTOR)),
+            _grown("queries-by-keys-alone", matrices.DQ, S(FACTOR), (S.One, FACTOR)),
         ),
         Control(
             "the gradient of the values is the same whatever becomes of the scores",
-            _grown("values-by-keys-alone", DV, S.One, (S.One, FACTOR)),
+            _grown("values-by-keys-alone", matrices.DV, S.One, (S.One, FACTOR)),
         ),
     )
 
@@ -263,7 +267,7 @@ def _wrong_bounds(tightest: Quantity, high: Quantity) -> tuple[Control, ...]:
 def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw what reaches the values, against the dimension, below its bound."""
     span = (DIMENSIONS[0], DIMENSIONS[-1])
-    bound = float(derivation.lemmas[4].end / g**2)
+    bound = float(derivation.lemmas[4].end / gradient_rules.g**2)
     return (
         against_dimension(
             "values",
@@ -282,8 +286,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 
 CLAIM = Claim(
-    id="attention-gradients",
-    order=40,
     title="The gradients of attention",
     statement=(
         r"For the output $PV$ with $P = \operatorname{softmax}(c\,QK^{\mathsf T})$ and the gradient $G$ of a "

@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sympy import S, limit, oo, sqrt
 
-from verify.evidence import Assumption, Axis, Figure, Layer
-from verify.montecarlo.blocks import Cell
-from verify.montecarlo.estimands import Smooth, ratio
-from verify.montecarlo.experiment import Control, Experiment, Quantity
-from verify.montecarlo.layers import LayerStack, Normalisation
-from verify.montecarlo.literal import distance_from_loops, over_queries
-from verify.spec.claim import Claim, Findings
-from verify.spec.designs import LOOPS_SCALE, against_loops, biased, capped, prediction, threshold
-from verify.symbolic.derivation import Derivation
-from verify.symbolic.predict import function
-from verify.symbolic.printing import latex
-from verify.symbolic.scores import d
-from verify.symbolic.softmax import n
-from verify.symbolic.stack import even_attention, layers
+from verify.spec import (
+    LOOPS_SCALE, Array, Assumption, Axis, Cell, Claim, Control, Derivation, Experiment, Figure, Findings,
+    Layer, LayerStack, Normalisation, Quantity, Relation, Smooth, against_loops, biased, capped, d,
+    distance_from_loops, function, latex, n, over_queries, prediction, ratio, stack, threshold,
+)  # fmt: skip
 
-if TYPE_CHECKING:
-    from verify.montecarlo.components import Array
-    from verify.montecarlo.experiment import Relation
 
 TOKENS, WIDTH, LAYERS = 8, 16, 6
 D = 64
@@ -43,7 +31,7 @@ MEAN_SQUARE = "growth of the gradient’s mean square through the stack, scores 
 def derive() -> Derivation:
     """Derive the growth through layers of even attention, which scores of no variance lead to."""
     return replace(
-        even_attention(),
+        stack.even_attention(),
         beyond="the growth with full scores and normalised tokens, which is measured against that of even "
         "attention.",
     )
@@ -101,13 +89,13 @@ def growth(position: int, number: int, over: int | None = None) -> Smooth:
 
 def _per_layer(result: Any) -> Any:
     """Return even attention's derived growth of the norm per layer."""
-    return result ** (1 / (2 * layers))
+    return result ** (1 / (2 * stack.layers))
 
 
 def _even(result: Any) -> tuple[Any, Any]:
     """Return it here, and in ever deeper stacks."""
     per_layer = _per_layer(result).subs(n, TOKENS)
-    return per_layer.subs(layers, LAYERS), limit(per_layer, layers, oo)
+    return per_layer.subs(stack.layers, LAYERS), limit(per_layer, stack.layers, oo)
 
 
 def _small_scores(result: Any, tolerance: float) -> tuple[Quantity, ...]:
@@ -124,7 +112,7 @@ def _small_scores(result: Any, tolerance: float) -> tuple[Quantity, ...]:
         )
         name = f"small-scores-n{tokens}-l{depth}"
         cell = Cell(name, settings, LayerStack(tokens, width, 1, depth, (1e-4,), "none"))
-        in_all, each = (one.subs({n: tokens, layers: depth}) for one in (result, _per_layer(result)))
+        in_all, each = (one.subs({n: tokens, stack.layers: depth}) for one in (result, _per_layer(result)))
         root = ratio(1, 0, 1 / (2 * depth))
         checks += [
             Quantity(name, MEAN_SQUARE, cell, ratio(1, 0), prediction(in_all)),
@@ -245,7 +233,7 @@ def _path(findings: Findings, scale: str, label: str) -> Layer:
 
 def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw the gradient's growth over the layers at each scale, and that of even attention."""
-    law = function((layers,), (derivation.result.subs(n, TOKENS)) ** S.Half)
+    law = function((stack.layers,), (derivation.result.subs(n, TOKENS)) ** S.Half)
     depths = tuple(float(depth) for depth in range(1, LAYERS + 1))
     even = Layer(
         kind="line",
@@ -274,8 +262,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 
 CLAIM = Claim(
-    id="gradient-through-layers",
-    order=70,
     title="Without scaling the gradient grows through the layers at initialisation, faster in wider heads",
     statement=(
         "In a stack of $L$ residual attention layers over $n$ tokens whose scores hardly vary, without "
@@ -309,7 +295,6 @@ CLAIM = Claim(
             text="Values keep the width of the tokens; one head a layer, no output projection besides.",
         ),
     ),
-    references=(),
     derive=derive,
     experiment=experiment,
     figures=figures,

@@ -10,36 +10,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sympy import Add, Idx, KroneckerDelta, Rational, S, Sum, factor, sqrt, together
 
-from verify.evidence import Assumption, Axis, Figure, Layer
-from verify.montecarlo.attention import gradients, probabilities
-from verify.montecarlo.blocks import Cell
-from verify.montecarlo.components import RADEMACHER
-from verify.montecarlo.estimands import ratio
-from verify.montecarlo.experiment import Control, Exact, Experiment, Quantity, Tolerance
-from verify.montecarlo.literal import attention_in_loops, in_single_precision
-from verify.montecarlo.single_queries import SingleQueries
-from verify.spec.claim import Claim, Findings
-from verify.spec.designs import ROUNDING, prediction
-from verify.spec.figures import curve
-from verify.symbolic.attention import c
-from verify.symbolic.derivation import By, Definition, Derivation, Route, Step
-from verify.symbolic.expectation import E
-from verify.symbolic.jacobian import M, Surplus, is_rational_zero, weighted_out, x
-from verify.symbolic.predict import function
-from verify.symbolic.printing import Ordered, latex
-from verify.symbolic.softmax import i, j, n, p
+from verify.spec import (
+    RADEMACHER, ROUNDING, Array, Assumption, Axis, By, Cell, Claim, Control, Definition, Derivation, E,
+    Exact, Experiment, Figure, Findings, Layer, Ordered, Quantity, Route, SingleQueries, Step, Tolerance,
+    attention_in_loops, curve, function, gradients, i, in_single_precision, j, jacobian, latex, matrices, n,
+    p, prediction, probabilities, ratio,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from verify.montecarlo.components import Array
 
 k = Idx("k")
 q = Ordered("|q|", "b", positive=True)
 """The length of the query."""
 
-FACTOR = (c * q * p[j]) ** 2
-OF_KEY = FACTOR * (x[j] - Sum(p[i] * x[i], (i, 1, n))) ** 2
+FACTOR = (matrices.c * q * p[j]) ** 2
+OF_KEY = FACTOR * (jacobian.x[j] - Sum(p[i] * jacobian.x[i], (i, 1, n))) ** 2
 """The squared gradient of key j from one query, where x is the gradient at the probabilities."""
 
 DIMENSION, KEYS, ROWS = 16, 16, 8
@@ -51,28 +38,34 @@ def derive() -> Derivation:
     """Bound the squared gradient of one key, for any gradient at the probabilities within ±M."""
     # Not the first key, so that a sum that begins one too late is seen.
     at = ((j, 2),)
-    differences = Sum(p[i] * (x[j] - x[i]), (i, 1, n))
-    spread = Sum(p[i] * (x[j] - x[i]) ** 2, (i, 1, n))
+    differences = Sum(p[i] * (jacobian.x[j] - jacobian.x[i]), (i, 1, n))
+    spread = Sum(p[i] * (jacobian.x[j] - jacobian.x[i]) ** 2, (i, 1, n))
     others = (1 - KroneckerDelta(i, j)) * (1 - KroneckerDelta(k, j))
-    pairs = Sum(others * p[i] * p[k] * (x[i] - x[k]) ** 2, (i, 1, n), (k, 1, n)) / 2
-    room = Sum((1 - KroneckerDelta(i, j)) * p[i] * (2 * M - x[j] + x[i]) * (2 * M + x[j] - x[i]), (i, 1, n))
-    bound = 2 * c * q * M * p[j] * (1 - p[j])
+    pairs = Sum(others * p[i] * p[k] * (jacobian.x[i] - jacobian.x[k]) ** 2, (i, 1, n), (k, 1, n)) / 2
+    room = Sum(
+        (1 - KroneckerDelta(i, j))
+        * p[i]
+        * (2 * jacobian.M - jacobian.x[j] + jacobian.x[i])
+        * (2 * jacobian.M + jacobian.x[j] - jacobian.x[i]),
+        (i, 1, n),
+    )
+    bound = 2 * matrices.c * q * jacobian.M * p[j] * (1 - p[j])
     result = bound**2
     route = Route(
         "The key's row of the Jacobian",
         OF_KEY,
         (
-            Step(FACTOR * differences**2, "Probabilities sum to 1", Surplus(relation="=", at=at)),
+            Step(FACTOR * differences**2, "Probabilities sum to 1", jacobian.Surplus(relation="=", at=at)),
             Step(
                 FACTOR * (1 - p[j]) * spread,
                 "Cauchy and Schwarz over the other keys, whose probabilities sum to $1-p_j$",
-                Surplus(FACTOR * pairs, at=at),
+                jacobian.Surplus(FACTOR * pairs, at=at),
                 "≤",
             ),
             Step(
                 result,
                 "No two of the $x_i$ are further apart than 2M",
-                Surplus(FACTOR * (1 - p[j]) * room, at=at, bounded=True),
+                jacobian.Surplus(FACTOR * (1 - p[j]) * room, at=at, bounded=True),
                 "≤",
             ),
         ),
@@ -99,9 +92,12 @@ def _attained(result: Any) -> Route:
 
 def _is_attained(before: Any, after: Any) -> bool:
     for keys in (2, 3, 4, 5):
-        one, other = (weighted_out(side.subs(j, 1), keys) for side in (before, after))
-        chosen = {weighted_out(x[key], keys): M if key == 1 else -M for key in range(1, keys + 1)}
-        if not is_rational_zero(one.xreplace(chosen) - other):
+        one, other = (jacobian.weighted_out(side.subs(j, 1), keys) for side in (before, after))
+        chosen = {
+            jacobian.weighted_out(jacobian.x[key], keys): jacobian.M if key == 1 else -jacobian.M
+            for key in range(1, keys + 1)
+        }
+        if not jacobian.is_rational_zero(one.xreplace(chosen) - other):
             return False
     return True
 
@@ -124,20 +120,22 @@ def _is_mean_over_signs(before: Any, after: Any) -> bool:
     """Average the root of the square over all signs; what a sign makes of it is positive times that sign."""
     inside = before.args[0].subs(j, 1)
     for keys in (2, 3, 4, 5):
-        entries = [weighted_out(x[key], keys) for key in range(1, keys + 1)]
-        square = weighted_out(inside**2, keys)
+        entries = [jacobian.weighted_out(jacobian.x[key], keys) for key in range(1, keys + 1)]
+        square = jacobian.weighted_out(inside**2, keys)
         roots = [
             sqrt(factor(together(square.xreplace(dict(zip(entries, signs, strict=True))))))
-            for signs in product((M, -M), repeat=keys)
+            for signs in product((jacobian.M, -jacobian.M), repeat=keys)
         ]
-        if not is_rational_zero(Add(*roots) / 2**keys - weighted_out(after.subs(j, 1), keys)):
+        if not jacobian.is_rational_zero(
+            Add(*roots) / 2**keys - jacobian.weighted_out(after.subs(j, 1), keys)
+        ):
             return False
     return True
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # one for all
+def experiment(derivation: Derivation) -> Experiment:
     """Measure what reaches keys of each order of probability, scaled and unscaled, and the worst case."""
-    mean = derivation.lemmas[1].end / (c * q * M * p[j] * (1 - p[j]))
+    mean = derivation.lemmas[1].end / (matrices.c * q * jacobian.M * p[j] * (1 - p[j]))
     classes = [_of_class(name, *ends, mean) for name, edges in EDGES.items() for ends in pairwise(edges)]
     worst = tuple(_worst(f"attained-n{keys}", keys, derivation.result) for keys in (2, 5, 64))
     return Experiment((*classes, *worst), _controls(derivation, classes))
@@ -177,7 +175,7 @@ def _largest_share(code: Callable[..., Array], keys: int, bound: Any) -> float:
     values = np.where(np.arange(keys) == 0, 1.0, -1.0)[:, None]
     found = gradients(query, others, values, code(query, others, 0.5), np.ones((1, 1)), 0.5)
     weights = attention_in_loops(query, others, np.eye(keys), 0.5)[0]
-    squared = bound.subs({c: 0.5, q: float(np.linalg.norm(query)), M: 1})
+    squared = bound.subs({matrices.c: 0.5, q: float(np.linalg.norm(query)), jacobian.M: 1})
     at_most = np.sqrt(function((p[j],), squared, "numpy")(weights))
     return float(np.max(np.linalg.norm(found.keys, axis=1) / at_most))
 
@@ -196,7 +194,7 @@ def _worst(name: str, keys: int, bound: Any, code: Callable[..., Array] = probab
 
 def _controls(derivation: Derivation, classes: list[Quantity]) -> tuple[Control, ...]:
     rare = next(one for one in classes if one.id == f"unscaled-{_slug(1e-2)}")
-    bound = derivation.result / (c * q * M * p[j] * (1 - p[j])) ** 2
+    bound = derivation.result / (matrices.c * q * jacobian.M * p[j] * (1 - p[j])) ** 2
     scale = Tolerance(1.0, 1.0, "the value predicted")
     tighter = replace(
         _worst("two-per-cent-less", 5, derivation.result * Rational(98, 100) ** 2), relation="≤"
@@ -227,7 +225,7 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     probability = Ordered("p_j", "p", positive=True)
 
     def per_probability(square: Any) -> Any:
-        of_one = sqrt(square / (c * q * M) ** 2).subs(p[j], probability)
+        of_one = sqrt(square / (matrices.c * q * jacobian.M) ** 2).subs(p[j], probability)
         return function((probability,), of_one)
 
     span = (EDGES["unscaled"][0], EDGES["unscaled"][-1])
@@ -266,8 +264,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 
 CLAIM = Claim(
-    id="ignored-keys",
-    order=50,
     title="Improbable keys get little through the scores, but not nothing",
     statement=(
         r"Let one query give key $j$ the probability $p_j$. The gradient that reaches that key through its "
@@ -292,7 +288,6 @@ CLAIM = Claim(
             "random signs.",
         ),
     ),
-    references=(),
     derive=derive,
     experiment=experiment,
     figures=figures,

@@ -9,32 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sympy import Rational, S, log
 
-from verify.evidence import Assumption, Axis, Fact, Figure, Layer, Reference
-from verify.montecarlo.attention import softmax
-from verify.montecarlo.differentiate import complex_step
-from verify.montecarlo.experiment import Allowance, Control, Exact, Experiment
-from verify.montecarlo.literal import in_single_precision
-from verify.montecarlo.search import largest_ratio, spectral_norms
-from verify.spec.claim import Claim, Findings
-from verify.spec.designs import fact, prediction
-from verify.symbolic.derivation import Definition, Derivation
-from verify.symbolic.jacobian import FORM, LENGTH
-from verify.symbolic.jacobian_bounds import (
-    by_largest,
-    by_row_sums,
-    from_below,
-    never_above_half,
-    one_ahead,
-    t,
-)
-from verify.symbolic.predict import function
-from verify.symbolic.softmax import n, p
+from verify.spec import (
+    Allowance, Array, Assumption, Axis, Claim, Control, Definition, Derivation, Exact, Experiment, Fact,
+    Figure, Layer, OfRows, Reference, complex_step, fact, function, in_single_precision, jacobian,
+    jacobian_bounds, largest_ratio, n, p, prediction, softmax, spectral_norms,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from verify.montecarlo.components import Array
-    from verify.montecarlo.search import OfRows
 
 SIZES = (2, 3, 8)
 ROUNDING = Allowance(1e-10)
@@ -43,10 +26,15 @@ ROUNDING = Allowance(1e-10)
 
 def derive() -> Derivation:
     """Bound xᵀJx from above for every x, and from below by choosing x."""
-    upper = by_row_sums()
-    lemmas = (by_largest(), never_above_half(), *from_below(), one_ahead())
-    quotient = Definition(FORM / LENGTH, r"the norm is its largest value over all $x$")
-    return Derivation(FORM, upper.end, (upper,), lemmas, "≤", definitions=(quotient,))
+    upper = jacobian_bounds.by_row_sums()
+    lemmas = (
+        jacobian_bounds.by_largest(),
+        jacobian_bounds.never_above_half(),
+        *jacobian_bounds.from_below(),
+        jacobian_bounds.one_ahead(),
+    )
+    quotient = Definition(jacobian.FORM / jacobian.LENGTH, r"the norm is its largest value over all $x$")
+    return Derivation(jacobian.FORM, upper.end, (upper,), lemmas, "≤", definitions=(quotient,))
 
 
 @cache  # so that equal expressions give the same function, and the search finds its own result again
@@ -88,15 +76,15 @@ def _bounds(derivation: Derivation) -> dict[str, Bound]:
     """Return every derived bound by name."""
     largest, half, first, second, _ = (route.end for route in derivation.lemmas)
     return {
-        "rows": Bound(derivation.result / LENGTH, True, _two, r"$\|J\|_2$ over $2p_1(1-p_1)$"),
-        "largest": Bound(largest / LENGTH, True, _even, r"$\|J\|_2$ over $p_1$"),
+        "rows": Bound(derivation.result / jacobian.LENGTH, True, _two, r"$\|J\|_2$ over $2p_1(1-p_1)$"),
+        "largest": Bound(largest / jacobian.LENGTH, True, _even, r"$\|J\|_2$ over $p_1$"),
         "half": Bound(half, True, _two, r"$\|J\|_2$ over $\frac12$"),
         "first": Bound(first, False, _one_leads, r"$\frac{n}{n-1}p_1(1-p_1)$ over $\|J\|_2$"),
         "second": Bound(second, False, _even, r"$p_2$ over $\|J\|_2$"),
     }
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # nothing is tolerated
+def experiment(derivation: Derivation) -> Experiment:
     """Search for rows that break a bound, look at one that attains it; compare the norm for one key ahead."""
     bounds, ahead = _bounds(derivation), _ahead(derivation)
     checks = [
@@ -153,7 +141,7 @@ def _one_ahead(name: str, code: Callable[[Array], Array], expected: Any, keys: i
         name,
         r"$\|J\|_2$ of the array code, one key ahead by $\ln t$",
         (("keys", keys), ("t", int(lead))),
-        prediction(expected.subs({n: keys, t: lead})),
+        prediction(expected.subs({n: keys, jacobian_bounds.t: lead})),
         _norm_ahead(code, keys, float(log(lead))),
         ROUNDING,
         code=_norm_ahead,
@@ -181,7 +169,7 @@ def _wrong_bounds(bounds: dict[str, Bound]) -> tuple[Control, ...]:
 def _wrong_norms(bounds: dict[str, Bound], ahead: Any) -> tuple[Control, ...]:
     slope, entry = bounds["half"].sides(3, S(2)), (spectral_norms, _of_rows(p[1] * (1 - p[1]), 3))
     single = in_single_precision(softmax)
-    at_two = _one_ahead("falls-with-the-scores", softmax, ahead.subs(t, 1), 3, S(2))
+    at_two = _one_ahead("falls-with-the-scores", softmax, ahead.subs(jacobian_bounds.t, 1), 3, S(2))
     return (
         Control(
             "the norm never exceeds the largest slope of the logistic function, a quarter",
@@ -202,19 +190,23 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
     times = ((1, "equal scores"), (2, r"scores $(\ln 2, 0, 0)$"), (4, r"scores $(2\ln 2, 0, 0)$"))
     return (
         *(
-            fact(f"norm-t{lead}", rf"$\|J\|_2$ for {words}", ahead.subs({n: 3, t: lead}))
+            fact(f"norm-t{lead}", rf"$\|J\|_2$ for {words}", ahead.subs({n: 3, jacobian_bounds.t: lead}))
             for lead, words in times
         ),
-        fact("norm-n128", "the same for 128 keys, one ahead by ln 127", ahead.subs({n: 128, t: 127})),
+        fact(
+            "norm-n128",
+            "the same for 128 keys, one ahead by ln 127",
+            ahead.subs({n: 128, jacobian_bounds.t: 127}),
+        ),
     )
 
 
-def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:  # noqa: ARG001  # nothing drawn
+def figures(derivation: Derivation) -> tuple[Figure, ...]:
     """Draw the norm against the lead of one key, for few and for many keys."""
     leads, points = np.linspace(0, 10, 101), np.linspace(0, 10, 11)
     layers = []
     for keys in (2, 16, 128):
-        of_lead = function((t,), _ahead(derivation).subs(n, keys), "numpy")
+        of_lead = function((jacobian_bounds.t,), _ahead(derivation).subs(n, keys), "numpy")
         values = np.asarray(of_lead(np.exp(leads)))
         layers.append(
             Layer(
@@ -249,8 +241,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:  
 
 
 CLAIM = Claim(
-    id="jacobian-bounds",
-    order=20,
     title="How much a softmax row can pass on",
     statement=(
         r"Let $p_1 \ge p_2 \ge \dots$ be the probabilities of a row of $n \ge 2$ keys in falling order. The "

@@ -8,36 +8,13 @@ from functools import cache
 
 from sympy import S
 
-from verify.evidence import Assumption, Check, Fact, Figure, Reference
-from verify.montecarlo.blocks import Cell
-from verify.montecarlo.both_scales import BothScales
-from verify.montecarlo.components import NORMAL
-from verify.montecarlo.estimands import Smooth, component, ratio
-from verify.montecarlo.experiment import Control, Experiment, Prediction, Quantity, Tolerance
-from verify.montecarlo.rows import NormalRows
-from verify.spec.assumptions import INDEPENDENT, NORMAL_COMPONENTS
-from verify.spec.claim import Claim, Findings
-from verify.spec.designs import biased, capped, cell_of, integrated, prediction, sharper, threshold
-from verify.spec.figures import against_dimension, curve, measured
-from verify.symbolic.derivation import Derivation
-from verify.symbolic.extremes import LARGEST, largest, number
-from verify.symbolic.predict import function
-from verify.symbolic.row_integrals import mean_jacobian, mean_squares, over_lengths
-from verify.symbolic.row_means import RowMeans
-from verify.symbolic.saturation import (
-    DEFINITIONS,
-    OF_GAP,
-    bound,
-    by_ties,
-    g,
-    identity,
-    inverse_length,
-    limit,
-    of_two_keys,
-    two_keys,
-)
-from verify.symbolic.scores import d
-from verify.symbolic.softmax import sigma
+from verify.spec import (
+    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Assumption, BothScales, Cell, Check, Claim, Control, Derivation,
+    Experiment, Fact, Figure, Findings, NormalRows, Prediction, Quantity, Reference, RowMeans, Smooth,
+    Tolerance, against_dimension, biased, capped, cell_of, component, curve, d, extremes, function,
+    integrated, mean_jacobian, mean_squares, measured, over_lengths, prediction, ratio, saturation, sharper,
+    sigma, threshold,
+)  # fmt: skip
 
 DIMENSIONS = (4, 16, 64)
 LARGE = 32
@@ -51,14 +28,20 @@ RATIO = r"$\mathbb{E}\,\|J\|_F^2$ unscaled, over the same scaled"
 
 def derive() -> Derivation:
     """Derive the limit from an identity and again by ties, and a bound for every deviation."""
-    route, again = limit(), by_ties()
-    lemmas = (identity(), bound(), inverse_length(), two_keys(), largest())
-    return Derivation(route.start, route.end, (route, again), lemmas, definitions=DEFINITIONS)
+    route, again = saturation.limit(), saturation.by_ties()
+    lemmas = (
+        saturation.identity(),
+        saturation.bound(),
+        saturation.inverse_length(),
+        saturation.two_keys(),
+        extremes.largest(),
+    )
+    return Derivation(route.start, route.end, (route, again), lemmas, definitions=saturation.DEFINITIONS)
 
 
 @cache
 def _exact(dimension: float, scale: float) -> float:
-    return of_two_keys(dimension, scale)
+    return saturation.of_two_keys(dimension, scale)
 
 
 def _predicted(dimension: int, *, scaled: bool) -> Prediction:
@@ -110,7 +93,7 @@ def _bounded(derivation: Derivation, dimension: int, near: Tolerance) -> Quantit
     label, cell = f"{NORM} of sixteen keys, unscaled", _cell(dimension, 16, 32)
     bounded = component(0, positive=True)
     return Quantity(
-        f"bounded-n16-d{dimension}", label, cell, bounded, integrated(number(mean, 16)), near, "≤"
+        f"bounded-n16-d{dimension}", label, cell, bounded, integrated(extremes.number(mean, 16)), near, "≤"
     )
 
 
@@ -123,14 +106,14 @@ def _by_trace(near: Tolerance) -> Quantity:
 
 def _by_largest(derivation: Derivation, near: Tolerance) -> Quantity:
     """Return the comparison of two keys' squared norm at large scores with its bound."""
-    bound = number(derivation.lemmas[1].end * sigma, 2)
+    bound = extremes.number(derivation.lemmas[1].end * sigma, 2)
     label = r"$\sigma\,\mathbb{E}\,\|J\|_F^2$ of two keys with large scores"
     mean = component(0, float(LARGE), positive=True)
     return Quantity("bounded-n2", label, _rows("large-scores", LARGE), mean, integrated(bound), near, "≤")
 
 
 def _limiting(derivation: Derivation) -> Quantity:
-    value = number(derivation.result, 2)
+    value = extremes.number(derivation.result, 2)
     label = r"$\sigma\,\mathbb{E}\,\|J\|_F^2$ of two keys with large scores"
     mean = component(0, float(LARGE), positive=True)
     return Quantity("limit-n2", label, _rows("large-scores", LARGE), mean, integrated(value), Tolerance(3.0))
@@ -146,7 +129,7 @@ def _controls(
     by_name = {one.id: one for one in two}
     last = DIMENSIONS[-1]
     unscaled, scaled = by_name[f"unscaled-d{last}"], by_name[f"scaled-d{last}"]
-    typical = function((g,), OF_GAP)(2 * math.sqrt(last / math.pi))
+    typical = function((saturation.g,), saturation.OF_GAP)(2 * math.sqrt(last / math.pi))
     of_trace, of_largest, averaged = bounds
     narrow = 2 * mean_jacobian(2, NARROW).value / (1 - mean_squares(2, NARROW).value)
     large, above, below = LARGE * mean_jacobian(2, LARGE).value, *ratios
@@ -197,10 +180,18 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
     """Return the limit of two keys, and the means of the largest score in it."""
     named = ((2, "two"), (16, "sixteen"), (128, "128"))
     means = (
-        (f"largest-n{keys}", f"mean of the largest of {words} standard normal scores", number(LARGEST, keys))
+        (
+            f"largest-n{keys}",
+            f"mean of the largest of {words} standard normal scores",
+            extremes.number(extremes.LARGEST, keys),
+        )
         for keys, words in named
     )
-    of_two = ("limit-of-two", "limit of σ times the mean, for two keys", number(derivation.result, 2))
+    of_two = (
+        "limit-of-two",
+        "limit of σ times the mean, for two keys",
+        extremes.number(derivation.result, 2),
+    )
     bounded = derivation.lemmas[1]
     reached = max(RowMeans("≤").tightness(bounded.start, bounded.end))
     loose = (
@@ -217,7 +208,7 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
 def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw both means of two keys over the dimension, and the limit."""
     span = (2.0, 256.0)
-    top = number(derivation.result, 2)
+    top = extremes.number(derivation.result, 2)
 
     def found(name: str) -> list[Check]:
         return [findings.checks[f"{name}-d{dimension}"] for dimension in DIMENSIONS]
@@ -242,8 +233,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 
 CLAIM = Claim(
-    id="jacobian-saturation",
-    order=30,
     title="Without scaling the softmax saturates, in the mean like one over the root of the dimension",
     statement=(
         r"For $n$ independent normal scores of standard deviation $\sigma$ and the softmax Jacobian $J$: "

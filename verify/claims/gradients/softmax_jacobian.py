@@ -10,22 +10,14 @@ import numpy as np
 from scipy import special
 from sympy import Derivative, Idx, KroneckerDelta, S, Sum, exp, log, symbols
 
-from verify.evidence import Assumption, Reference
-from verify.montecarlo.attention import softmax
-from verify.montecarlo.differentiate import complex_step
-from verify.montecarlo.experiment import Control, Exact, Experiment, Prediction
-from verify.montecarlo.literal import in_single_precision, largest_difference
-from verify.spec.claim import Claim
-from verify.spec.designs import ROUNDING
-from verify.symbolic.derivation import By, Derivation, Route, Step
-from verify.symbolic.jacobian import ENTRY, FROBENIUS, SQUARES, Surplus, is_rational_zero, value
-from verify.symbolic.predict import function
-from verify.symbolic.softmax import i, j, n, p, s, scores, written_out
+from verify.spec import (
+    ROUNDING, Array, Assumption, By, Claim, Control, Derivation, Exact, Experiment, Prediction, Reference,
+    Route, Step, complex_step, function, i, in_single_precision, j, jacobian, largest_difference, n, p, s,
+    scores, softmax, written_out,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from verify.montecarlo.components import Array
 
     Softmax = Callable[[Array], Array]
 
@@ -46,7 +38,7 @@ SIZES = (2, 3, 4, 5)
 def _agree_entry_by_entry(before: Any, after: Any) -> bool:
     """Differentiate by each plain score in turn, at the diagonal and beside it."""
     return all(
-        is_rational_zero(_entry(before, size, *place) - _entry(after, size, *place))
+        jacobian.is_rational_zero(_entry(before, size, *place) - _entry(after, size, *place))
         for size, place in product(SIZES, ((1, 1), (1, 2), (2, 1)))
     )
 
@@ -77,7 +69,7 @@ def derive() -> Derivation:
                 "Quotient rule; in the sum only term j depends on score j",
                 BY_ENTRIES,
             ),
-            Step(ENTRY, "Each exponential over the sum is a probability", BY_ENTRIES),
+            Step(jacobian.ENTRY, "Each exponential over the sum is a probability", BY_ENTRIES),
         ),
     )
     by_logarithm = Route(
@@ -94,10 +86,10 @@ def derive() -> Derivation:
                 "The logarithm of the sum has the softmax as its gradient",
                 BY_ENTRIES,
             ),
-            Step(ENTRY, "Each exponential over the sum is a probability", BY_ENTRIES),
+            Step(jacobian.ENTRY, "Each exponential over the sum is a probability", BY_ENTRIES),
         ),
     )
-    return Derivation(start, ENTRY, (by_quotient, by_logarithm), (_row_sums(), _trace(), _norm()))
+    return Derivation(start, jacobian.ENTRY, (by_quotient, by_logarithm), (_row_sums(), _trace(), _norm()))
 
 
 def _is_row_sum(before: Any, after: Any) -> bool:
@@ -113,13 +105,13 @@ def _is_sum_of_squares(before: Any, after: Any) -> bool:
 
 
 def _row_sums() -> Route:
-    check = Surplus(relation="=", at=((i, 2),))
+    check = jacobian.Surplus(relation="=", at=((i, 2),))
     return Route(
         "Row sums: moving all scores alike changes nothing",
-        ENTRY,
+        jacobian.ENTRY,
         (
             Step(
-                Sum(ENTRY, (j, 1, n)),
+                Sum(jacobian.ENTRY, (j, 1, n)),
                 "Summed over a row",
                 By("the entries’ sum", _is_row_sum, "general"),
                 "⇒",
@@ -131,11 +123,11 @@ def _row_sums() -> Route:
 
 
 def _trace() -> Route:
-    check = Surplus(relation="=")
-    diagonal = ENTRY.subs(j, i)
+    check = jacobian.Surplus(relation="=")
+    diagonal = jacobian.ENTRY.subs(j, i)
     return Route(
         "Trace",
-        ENTRY,
+        jacobian.ENTRY,
         (
             Step(
                 Sum(diagonal, (i, 1, n)),
@@ -143,27 +135,27 @@ def _trace() -> Route:
                 By("the entries’ sum", _is_diagonal_sum, "general"),
                 "⇒",
             ),
-            Step(1 - SQUARES, "Probabilities sum to 1", check),
+            Step(1 - jacobian.SQUARES, "Probabilities sum to 1", check),
         ),
     )
 
 
 def _norm() -> Route:
-    check = Surplus(relation="=")
+    check = jacobian.Surplus(relation="=")
     delta = KroneckerDelta(i, j)
     squared = p[i] ** 2 * (delta - 2 * delta * p[j] + p[j] ** 2)
     return Route(
         "Squared Frobenius norm",
-        ENTRY,
+        jacobian.ENTRY,
         (
             Step(
-                Sum(ENTRY**2, (i, 1, n), (j, 1, n)),
+                Sum(jacobian.ENTRY**2, (i, 1, n), (j, 1, n)),
                 "Squared, and summed over all entries",
                 By("the squares’ sum", _is_sum_of_squares, "general"),
                 "⇒",
             ),
             Step(Sum(squared, (i, 1, n), (j, 1, n)), "Squared; the delta is its own square", check),
-            Step(FROBENIUS, "The delta picks one term of each inner sum", check),
+            Step(jacobian.FROBENIUS, "The delta picks one term of each inner sum", check),
         ),
     )
 
@@ -181,7 +173,7 @@ def _derived(derivation: Derivation, keys: int) -> tuple[Array, dict[str, float]
     entries = np.asarray(
         function((own, other, delta), entry, "numpy")(weights[:, None], weights, np.eye(keys)), np.float64
     )
-    rows, trace, norm = (value(route.end, weights) for route in derivation.lemmas)
+    rows, trace, norm = (jacobian.value(route.end, weights) for route in derivation.lemmas)
     return entries, {"entries": 0.0, "row-sums": rows, "trace": trace, "norm": norm}
 
 
@@ -224,7 +216,7 @@ def _constant_sum(scores: Array) -> Array:
     return weights
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # nothing is tolerated
+def experiment(derivation: Derivation) -> Experiment:
     """Compare with derivatives of the array code by complex steps."""
     checks = tuple(
         _held(derivation, what, f"{what}-n{keys}", softmax, keys) for keys in KEYS for what in LABELS
@@ -250,8 +242,6 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa:
 
 
 CLAIM = Claim(
-    id="softmax-jacobian",
-    order=10,
     title="The Jacobian of softmax",
     statement=(
         r"With $p = \operatorname{softmax}(s)$ the derivative of $p_i$ by $s_j$ is "

@@ -3,38 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sympy import Rational, S, sqrt
 
-from verify.evidence import Assumption, Axis, Figure, Layer
-from verify.montecarlo.blocks import Cell
-from verify.montecarlo.components import NORMAL
-from verify.montecarlo.distribution_free import Bounded
-from verify.montecarlo.experiment import (
-    Allowance,
-    Comparison,
-    Control,
-    Exact,
-    Experiment,
-    Quantity,
-    Relation,
-    Tolerance,
-)
-from verify.montecarlo.intervals import student_quantile
-from verify.montecarlo.literal import distance_from_loops, largest_difference, over_queries
-from verify.montecarlo.streams import stream
-from verify.montecarlo.training import LAST, Lookup, TrainingRuns, losses
-from verify.spec.claim import Claim, Findings
-from verify.spec.designs import LOOPS_SCALE, against_loops, no_distance, threshold
-from verify.symbolic.derivation import Derivation
-from verify.symbolic.descent import SCORES, one_step, same_scores
-from verify.symbolic.printing import latex
-from verify.symbolic.scores import d
+from verify.spec import (
+    LAST, LOOPS_SCALE, NORMAL, Allowance, Array, Assumption, Axis, Bounded, Cell, Claim, Comparison,
+    Control, Derivation, Exact, Experiment, Figure, Findings, Layer, Lookup, Quantity, Relation, Tolerance,
+    TrainingRuns, against_loops, d, descent, distance_from_loops, largest_difference, latex, losses,
+    no_distance, over_queries, stream, student_quantile, threshold,
+)  # fmt: skip
 
-if TYPE_CHECKING:
-    from verify.montecarlo.components import Array
 
 NAME = "training-stability"
 SMALL = 24
@@ -60,13 +40,13 @@ OWN_RATE = {UNSCALED: 1.0, ROOT: 4.0, WHOLE: 16.0}
 
 def derive() -> Derivation:
     """Derive that a scale is a choice of initial weights and learning rate, one step at a time."""
-    route = one_step()
+    route = descent.one_step()
     return Derivation(
         route.start,
         route.end,
         (route,),
-        lemmas=(same_scores(),),
-        definitions=(SCORES,),
+        lemmas=(descent.same_scores(),),
+        definitions=(descent.SCORES,),
         beyond="what training comes to, which scale succeeds at more rates and takes fewer steps, is "
         "measured, on one task.",
     )
@@ -153,7 +133,7 @@ def _at_rate(name: str, scale: str, rate: float, relation: Relation) -> Quantity
     return Quantity(name, label, _cell(D), estimand, bound, relation=relation)
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # predicts no value
+def experiment(tolerance: float) -> Experiment:
     """Train at all scales, rates and seeds; compare the scales within each seed."""
     checks: list[Comparison] = [
         _duel(D, "success-rate", MORE, MOST),
@@ -260,7 +240,7 @@ def _loss_at_best_rate(findings: Findings, scale: str) -> Layer:
     )
 
 
-def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:  # noqa: ARG001  # measured
+def figures(findings: Findings) -> tuple[Figure, ...]:
     """Draw success against the learning rate, and the loss of each scale at its best rate."""
     keys = Lookup().keys
     even = ((1 - 1 / keys) ** 2 + (keys - 1) / keys**2) / 2
@@ -296,7 +276,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:  
 
 CLAIM = Claim(
     id=NAME,
-    order=80,
     title="Scaling widens the range of learning rates that work, and speeds training up, in high dimension",
     statement=(
         r"Gradient descent at scale $c$ and rate $\eta$ is unscaled gradient descent from weights $\sqrt{c}$ "
@@ -324,7 +303,6 @@ CLAIM = Claim(
             id="paired", text="All scales and rates of one seed share its initial weights and its data."
         ),
     ),
-    references=(),
     derive=derive,
     experiment=experiment,
     figures=figures,

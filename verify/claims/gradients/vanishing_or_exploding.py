@@ -8,45 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sympy import Rational, S
 
-from verify.evidence import Assumption, Fact, Figure, Layer
-from verify.montecarlo.blocks import Cell
-from verify.montecarlo.distribution_free import Quantile
-from verify.montecarlo.estimands import Ratio, Smooth, ratio
-from verify.montecarlo.experiment import Control, Experiment, Quantity
-from verify.montecarlo.gradients import RowGradients
-from verify.montecarlo.literal import distance_from_loops, over_queries
-from verify.spec.assumptions import INDEPENDENT, NORMAL_COMPONENTS
-from verify.spec.claim import Claim, Findings
-from verify.spec.designs import (
-    EVEN,
-    LOOPS_SCALE,
-    against_loops,
-    biased,
-    capped,
-    fact,
-    integrated,
-    prediction,
-    threshold,
-)
-from verify.spec.figures import against_dimension, curve, measured
-from verify.symbolic.derivation import Derivation
-from verify.symbolic.predict import function
-from verify.symbolic.row_gradients import (
-    DEFINITIONS,
-    mean_squares,
-    of_small_scores,
-    ratio_at_small_scores,
-    ratio_of_roots,
-)
-from verify.symbolic.scores import d
+from verify.spec import (
+    EVEN, INDEPENDENT, LOOPS_SCALE, NORMAL_COMPONENTS, Assumption, Cell, Check, Claim, Control, Derivation,
+    Experiment, Fact, Figure, Findings, Layer, Path, Quantile, Quantity, Ratio, Relation, RowGradients,
+    Smooth, against_dimension, against_loops, biased, capped, curve, d, distance_from_loops, fact, function,
+    integrated, measured, over_queries, prediction, ratio, row_gradients, threshold,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from verify.evidence import Check
-    from verify.montecarlo.experiment import Relation
-    from verify.symbolic.row_gradients import Path
 
 TYPICAL = r"median of $\lVert dQ\rVert$, unscaled over scaled"
 RMS = r"root mean square of $\lVert d{}\rVert$, unscaled over scaled"
@@ -116,13 +88,13 @@ HIGH = FEW[-1]
 
 def derive() -> Derivation:
     """Derive the ratio where scores hardly vary, and the mean squares at any size."""
-    route = ratio_at_small_scores()
+    route = row_gradients.ratio_at_small_scores()
     return Derivation(
         route.start,
         route.end,
         (route,),
-        lemmas=(of_small_scores(), *mean_squares()),
-        definitions=DEFINITIONS,
+        lemmas=(row_gradients.of_small_scores(), *row_gradients.mean_squares()),
+        definitions=row_gradients.DEFINITIONS,
         beyond="where the ratio of medians crosses 1, which is only measured; root mean squares at full size "
         "are one-dimensional integrals of what is derived.",
     )
@@ -142,7 +114,7 @@ def _roots(path: str, sampler: RowGradients) -> Smooth:
 
 def _rms(name: str, path: Path, place: Place, tolerance: float) -> Quantity:
     """Return the comparison of that with the one integrated from what is derived."""
-    expected = ratio_of_roots(path, place.keys, place.d)
+    expected = row_gradients.ratio_of_roots(path, place.keys, place.d)
     label, roots = RMS.format(LETTERS[path]), _roots(path, place.sampler)
     # In high dimension it hangs on rare rows.
     band = capped(10.0, tolerance) if place == HIGH else EVEN
@@ -197,7 +169,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
 
 def _controls(few: Place, grows: Quantity, values: Quantity, tolerance: float) -> tuple[Control, ...]:
-    of_rms = Rational(ratio_of_roots("queries", few.keys, few.d)).limit_denominator(1000)
+    of_rms = Rational(row_gradients.ratio_of_roots("queries", few.keys, few.d)).limit_denominator(1000)
     wrong: tuple[tuple[str, Place, Relation, Any, str], ...] = (
         ("vanishes-in-every-dimension", few, "≤", S.One,
          "the typical gradient is smaller without scaling in every dimension, such as 16"),
@@ -233,13 +205,13 @@ def _of_keys(checks: Iterable[Check], keys: int) -> list[Check]:
     return [one for one in checks if one.quantity == TYPICAL and one.cell["keys"] == keys]
 
 
-def facts(derivation: Derivation) -> tuple[Fact, ...]:  # noqa: ARG001  # integrals of what is derived
+def facts() -> tuple[Fact, ...]:
     """Return the ratios of root mean squares in 16, 64 and 256 dimensions."""
     return tuple(
         fact(
             f"ratio-{path}-d{dimension}",
             rf"{RMS.format(LETTERS[path])}: 16 keys, $d_k = {dimension}$",
-            round(ratio_of_roots(path, 16, dimension), 6),
+            round(row_gradients.ratio_of_roots(path, 16, dimension), 6),
         )
         for path in LETTERS
         for dimension in (16, 64, 256)
@@ -253,7 +225,7 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     for keys in (16, 128):
         medians = _of_keys(findings.checks.values(), keys)
         if medians:
-            roots = tuple(ratio_of_roots("queries", keys, int(one)) for one in dimensions)
+            roots = tuple(row_gradients.ratio_of_roots("queries", keys, int(one)) for one in dimensions)
             label = f"root mean square, {keys} keys (derived)"
             layers.append(Layer(kind="line", role="truth", label=label, x=dimensions, y=roots))
             layers.append(measured(medians, f"median, {keys} keys"))
@@ -278,8 +250,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 
 CLAIM = Claim(
-    id="vanishing-or-exploding",
-    order=60,
     title="Without scaling the typical gradient vanishes in high dimension while the root mean square grows",
     statement=(
         r"Let $R$ compare the norm of one query’s gradient at scale 1 with that at scale $1/\sqrt{d_k}$, for "
@@ -304,7 +274,6 @@ CLAIM = Claim(
             id="upstream", text="Values and the gradient at the output are standard normal and independent."
         ),
     ),
-    references=(),
     derive=derive,
     experiment=experiment,
     facts=facts,

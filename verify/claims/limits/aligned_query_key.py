@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sympy import IndexedBase, S, Sum, factorial2, sqrt
 
-from verify.evidence import Assumption, Figure, Reference
-from verify.montecarlo.components import NORMAL
-from verify.montecarlo.estimands import component, variance
-from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
-from verify.montecarlo.linked import LinkedPairs
-from verify.spec.claim import Claim, Findings
-from verify.spec.designs import biased, cell_of, prediction, scaled
-from verify.spec.figures import against_dimension, formula, measured
-from verify.symbolic.blocks import kurtosis
-from verify.symbolic.derivation import Definition, Derivation
-from verify.symbolic.expectation import Population, Var
-from verify.symbolic.printing import Ordered
-from verify.symbolic.scores import d, index, mean_route, variance_route
+from verify.spec import (
+    NORMAL, Assumption, Cell, Claim, Control, Definition, Derivation, Experiment, Figure, Findings,
+    LinkedPairs, Ordered, Population, Quantity, Reference, Tolerance, Var, against_dimension, biased,
+    block_variances, cell_of, component, d, formula, index, mean_route, measured, prediction, scaled,
+    variance, variance_route,
+)  # fmt: skip
 
-if TYPE_CHECKING:
-    from verify.montecarlo.blocks import Cell
 
 DIMENSIONS = (4, 16, 64)
 PAIRS = 32
@@ -60,7 +51,7 @@ def _cell(n: int, prefix: str, scale: Any) -> Cell:
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure mean and variance, and the mean under both scales."""
     mean, spread = (one.subs(rho, RHO) for one in (derivation.result, derivation.lemmas[0].end))
-    tails = kurtosis(aligned.subs(rho, RHO), POPULATION)
+    tails = block_variances.kurtosis(aligned.subs(rho, RHO), POPULATION)
     checks: list[Quantity] = []
     for n in DIMENSIONS:
         block = float(spread.subs(d, n)) / PAIRS
@@ -130,8 +121,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 
 CLAIM = Claim(
-    id="aligned-query-key",
-    order=40,
     title="Aligned queries and keys have scores with a mean of their own",
     statement=(
         r"If query and key components are standard normal with correlation $\rho$, pair by pair, then "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sympy import (
     IndexedBase,
@@ -19,24 +19,13 @@ from sympy import (
     symbols,
 )
 
-from verify.evidence import Assumption, Figure
-from verify.montecarlo.components import NORMAL
-from verify.montecarlo.estimands import variance
-from verify.montecarlo.experiment import Control, Experiment, Quantity
-from verify.montecarlo.linked import LinkedPairs
-from verify.montecarlo.scores import ScoreMatrices
-from verify.spec.claim import Claim, Findings
-from verify.spec.designs import biased, capped, cell_of, prediction
-from verify.spec.figures import against_dimension, formula, measured
-from verify.symbolic.derivation import By, Definition, Derivation, Identity, Route, Step
-from verify.symbolic.expansion import Expansion
-from verify.symbolic.expectation import E, Population, Var, evaluate, unfold
-from verify.symbolic.printing import Ordered
-from verify.symbolic.scores import d, index
-from verify.symbolic.traces import most_indices
+from verify.spec import (
+    NORMAL, Assumption, By, Cell, Claim, Control, Definition, Derivation, E, Expansion, Experiment, Figure,
+    Findings, Identity, LinkedPairs, Ordered, Population, Quantity, Route, ScoreMatrices, Step, Var,
+    against_dimension, biased, capped, cell_of, d, evaluate, formula, index, measured, most_indices,
+    prediction, unfold, variance,
+)  # fmt: skip
 
-if TYPE_CHECKING:
-    from verify.montecarlo.blocks import Cell
 
 DIMENSIONS = (2, 8, 64)
 RHO = 0.25
@@ -229,8 +218,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 
 CLAIM = Claim(
-    id="correlated-components",
-    order=10,
     title="Correlated components make the variance outgrow the dimension",
     statement=(
         r"For independent, centred $q$ and $k$ with covariance matrices $\Sigma_q$ and $\Sigma_k$, "
@@ -248,7 +235,6 @@ CLAIM = Claim(
         Assumption(id="independent", text="Query and key are independent of each other and centred."),
         Assumption(id="finite-variance", text="Their components have finite variances."),
     ),
-    references=(),
     derive=derive,
     experiment=experiment,
     figures=figures,

@@ -29,17 +29,11 @@ from sympy import (
 )
 from sympy.matrices.expressions.matexpr import MatrixElement
 
-from verify.evidence import Assumption, Reference
-from verify.montecarlo.components import NORMAL
-from verify.montecarlo.estimands import component, covariance, variance
-from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
-from verify.montecarlo.linked import LinkedComponents, LinkedPairs
-from verify.spec.claim import Claim
-from verify.spec.designs import biased, capped, cell_of, prediction
-from verify.symbolic.derivation import By, Definition, Derivation, Route, Step
-from verify.symbolic.expectation import DerivationError, E, Population, Var, evaluate
-from verify.symbolic.scores import d
-from verify.symbolic.traces import most_indices
+from verify.spec import (
+    NORMAL, Assumption, By, Claim, Control, Definition, Derivation, DerivationError, E, Experiment,
+    LinkedComponents, LinkedPairs, Population, Quantity, Reference, Route, Step, Tolerance, Var, biased,
+    capped, cell_of, component, covariance, d, evaluate, most_indices, prediction, variance,
+)  # fmt: skip
 
 LABEL, MEAN = r"$\operatorname{Var}(q\cdot k)$", r"$\mathbb{E}[q\cdot k]$"
 GROUPS = 4
@@ -326,8 +320,6 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
 
 CLAIM = Claim(
-    id="dependent-query-key",
-    order=20,
     title="The general formula: a query and a key that depend on each other",
     statement=(
         r"For jointly normal $q$ and $k$ with $C = \operatorname{Cov}(q, k)$, the variance of $q\cdot k$ is "

@@ -7,36 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sympy import Integral, Rational, Symbol, exp, gamma, integrate, log, oo, pi, simplify, sqrt
 
-from verify.evidence import Assumption, Fact, Figure
-from verify.montecarlo.attention import softmax
-from verify.montecarlo.components import NORMAL
-from verify.montecarlo.distribution_free import Bounded
-from verify.montecarlo.experiment import (
-    Allowance,
-    Comparison,
-    Control,
-    Exact,
-    Experiment,
-    Prediction,
-    Quantity,
-    Tolerance,
-)
-from verify.montecarlo.scores import ScorePairs
-from verify.spec.assumptions import INDEPENDENT, NORMAL_COMPONENTS
-from verify.spec.claim import Claim, Findings
-from verify.spec.designs import cell_of, fact, prediction, scaled, threshold
-from verify.spec.figures import against_dimension, curve, measured
-from verify.symbolic.characteristic import OF_SCORE, t
-from verify.symbolic.derivation import By, Derivation, Route, Step
-from verify.symbolic.integrals import runs_over
-from verify.symbolic.law import below
-from verify.symbolic.printing import Ordered
-from verify.symbolic.scores import d
+from verify.spec import (
+    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Allowance, Assumption, Bounded, By, Cell, Claim, Comparison,
+    Control, Derivation, Exact, Experiment, Fact, Figure, Findings, Ordered, Prediction, Quantity, Route,
+    ScorePairs, Step, Tolerance, against_dimension, cell_of, characteristic, curve, d, fact, measured,
+    prediction, runs_over, scaled, score_law, softmax, threshold,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from verify.montecarlo.blocks import Cell
 
 DIMENSIONS = (16, 64, 256)
 LARGEST = 65504
@@ -75,7 +55,7 @@ def _has_the_right_law(before: Any, after: Any) -> bool:
     average = integrate(exp(-(positive**2) * w / 2) * weight, (w, 0, oo), meijerg=True, conds="none")
     return bool(
         simplify(inner.function - exp(-(x**2) / (2 * w)) / sqrt(2 * pi * w)) == 0
-        and simplify(average - OF_SCORE.subs(t, positive)) == 0
+        and simplify(average - characteristic.OF_SCORE.subs(characteristic.t, positive)) == 0
     )
 
 
@@ -116,7 +96,7 @@ def _overflow(patterns: type[np.unsignedinteger[Any]], floats: type[np.floating[
 
 def _tail(dimension: float, power: float) -> float:
     """Return the derived share of scores d^power·q·k whose exponential overflows."""
-    return below(dimension, -float(log(LARGEST)) * dimension**-power)
+    return score_law.below(dimension, -float(log(LARGEST)) * dimension**-power)
 
 
 def _cell(dimension: int, scale: Any = None) -> Cell:
@@ -182,7 +162,7 @@ def _spoilt(name: str, formula: Callable[[Any], Any]) -> Exact:
     )
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # by the law alone
+def experiment() -> Experiment:
     """Measure the share of scores whose exponential overflows, and try the arithmetic itself."""
     checks: tuple[Comparison, ...] = (
         *(_raw(n, f"raw-d{n}", _tail(n, 0.0)) for n in DIMENSIONS),
@@ -219,13 +199,12 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa:
     return Experiment(checks, controls)
 
 
-def facts(derivation: Derivation) -> tuple[Fact, ...]:
+def facts() -> tuple[Fact, ...]:
     """Return the overflow point and shares at 64 dimensions."""
-    del derivation
     return (fact("overflow-score", "score whose exponential leaves half precision", log(LARGEST)),)
 
 
-def figures(_: Derivation, findings: Findings) -> tuple[Figure, ...]:
+def figures(findings: Findings) -> tuple[Figure, ...]:
     """Draw the shares over the dimension."""
     span = (4.0, 1024.0)
     return (
@@ -246,8 +225,6 @@ def figures(_: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 
 CLAIM = Claim(
-    id="half-precision",
-    order=100,
     title="In half precision, unscaled scores overflow the exponential",
     statement=(
         r"The exponential of a score above $\ln 65504 \approx 11.09$ is infinite in half precision. For "
@@ -268,7 +245,6 @@ CLAIM = Claim(
             id="half", text="Arithmetic is that of IEEE 754 binary16, with 65504 as its largest number."
         ),
     ),
-    references=(),
     derive=derive,
     experiment=experiment,
     facts=facts,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import integrate as quadrature
@@ -13,22 +13,12 @@ from scipy import special
 from sympy import E as EULER
 from sympy import Integral, Rational, S, Symbol, diff, limit, log, logcombine, oo, pi, simplify, sqrt
 
-from verify.evidence import Assumption, Axis, Fact, Figure, Layer, Reference
-from verify.montecarlo.components import CAUCHY
-from verify.montecarlo.distribution_free import Bounded, DistanceToLaw
-from verify.montecarlo.experiment import Control, Experiment, Prediction, Quantity, Relation, Tolerance
-from verify.montecarlo.scores import ScorePairs
-from verify.spec.claim import Claim, Findings
-from verify.spec.designs import cell_of, fact, prediction, scaled, threshold
-from verify.symbolic.derivation import By, Derivation, Route, Step
-from verify.symbolic.integrals import runs_over
-from verify.symbolic.law import below
-from verify.symbolic.predict import function
-from verify.symbolic.printing import Ordered
-from verify.symbolic.scores import d
+from verify.spec import (
+    CAUCHY, Assumption, Axis, Bounded, By, Cell, Claim, Control, Derivation, DistanceToLaw, Experiment,
+    Fact, Figure, Findings, Layer, Ordered, Prediction, Quantity, Reference, Relation, Route, ScorePairs,
+    Step, Tolerance, cell_of, d, fact, function, prediction, runs_over, scaled, score_law, threshold,
+)  # fmt: skip
 
-if TYPE_CHECKING:
-    from verify.montecarlo.blocks import Cell
 
 POINTS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0)
 D, FAR = 64, 10.0
@@ -177,13 +167,13 @@ def _scaled(name: str, expected: Prediction, relation: Relation = "=") -> Quanti
     return Quantity(name, BEYOND, cell, Bounded(0), expected, SHARE, relation)
 
 
-def experiment(_: Derivation, tolerance: float) -> Experiment:
+def experiment(tolerance: float) -> Experiment:
     """Measure the law of one product, and how many scaled scores lie far out; no variance is estimated."""
     law = Quantity("law-of-a-product", LABEL, _one_product(), DistanceToLaw(_law()), prediction(S.Zero), ONE)
     share, unscaled = _below(D, FAR * D**0.5), _below(D, FAR)
     far = _scaled("far-out-after-scaling", Prediction(share, f"{share:.5g}"))
-    lower = [1 - below(1, point) for point in POINTS[::-1]]
-    normal = DistanceToLaw((*lower, *(below(1, point) for point in POINTS)))
+    lower = [1 - score_law.below(1, point) for point in POINTS[::-1]]
+    normal = DistanceToLaw((*lower, *(score_law.below(1, point) for point in POINTS)))
     stretch = 1 + 10 * tolerance
     controls = (
         Control(
@@ -208,14 +198,14 @@ def experiment(_: Derivation, tolerance: float) -> Experiment:
     return Experiment((law, far), controls)
 
 
-def facts(_: Derivation) -> tuple[Fact, ...]:
+def facts() -> tuple[Fact, ...]:
     """Return the density's value where query and key components multiply to 1."""
     return (
         fact("density-at-one", "density of the product of two Cauchy components at 1", limit(DENSITY, x, 1)),
     )
 
 
-def figures(_: Derivation, findings: Findings) -> tuple[Figure, ...]:
+def figures(findings: Findings) -> tuple[Figure, ...]:
     """Draw how many products lie beyond a size, for Cauchy and for normal components."""
     shares = findings.samples["cauchy-d1"].mean
     beyond = tuple(float(2 * share) for share in shares[: len(POINTS)][::-1])
@@ -237,7 +227,11 @@ def figures(_: Derivation, findings: Findings) -> tuple[Figure, ...]:
                     y=tuple(2 * (1 - _upper(p)) for p in POINTS),
                 ),
                 Layer(
-                    kind="line", role="other", label="normal", x=near, y=tuple(2 * below(1, -p) for p in near)
+                    kind="line",
+                    role="other",
+                    label="normal",
+                    x=near,
+                    y=tuple(2 * score_law.below(1, -p) for p in near),
                 ),
                 Layer(kind="points", role="measured", label="measured", x=POINTS, y=beyond),
             ),
@@ -246,8 +240,6 @@ def figures(_: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 
 CLAIM = Claim(
-    id="heavy-tails",
-    order=70,
     title="Components without a second moment have no variance to scale",
     statement=(
         r"The product of two independent Cauchy components has the density $2\ln x/(\pi^2(x^2 - 1))$ at "

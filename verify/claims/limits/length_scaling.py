@@ -8,20 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from sympy import Float, Rational, S, Sum, log, simplify, sqrt
 
-from verify.evidence import Assumption, Axis, Fact, Figure, Reference
-from verify.montecarlo.components import NORMAL
-from verify.montecarlo.estimands import component
-from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
-from verify.montecarlo.rows import NormalRows
-from verify.spec.claim import Claim, Findings
-from verify.spec.designs import capped, cell_of, fact, integrated, prediction, sharper
-from verify.spec.figures import curve, measured
-from verify.symbolic.derivation import By, Derivation, Route, Step
-from verify.symbolic.expectation import E
-from verify.symbolic.row_integrals import mean_squares
-from verify.symbolic.row_means import KEYS as LENGTHS
-from verify.symbolic.row_means import RowMeans
-from verify.symbolic.softmax import i, largest, n, p, s, sigma
+from verify.spec import (
+    NORMAL, Assumption, Axis, By, Claim, Control, Derivation, E, Experiment, Fact, Figure, Findings, KEYS as
+    LENGTHS, NormalRows, Quantity, Reference, Route, RowMeans, Step, Tolerance, capped, cell_of, component,
+    curve, fact, i, integrated, largest, mean_squares, measured, n, p, prediction, s, sharper, sigma,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -123,7 +114,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     return Experiment((*growing, *bounds, *fixed), controls)
 
 
-def facts(_: Derivation) -> tuple[Fact, ...]:
+def facts() -> tuple[Fact, ...]:
     """Return what the growing spread keeps of few and of many keys, beside the bound of one half."""
     many = LENGTHS[-1]
     return tuple(
@@ -169,8 +160,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 
 CLAIM = Claim(
-    id="length-scaling",
-    order=80,
     title="Longer texts thin attention out unless the scale grows with their logarithm",
     statement=(
         r"At a fixed spread $\sigma$ of the scores $\mathbb{E}\sum p_j^2$ falls towards 0 as the number of "

@@ -4,25 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sympy import S, Symbol, integrate, sqrt
 
-from verify.evidence import Assumption, Fact, Reference
-from verify.montecarlo.components import NORMAL, UNIFORM
-from verify.montecarlo.estimands import component
-from verify.montecarlo.experiment import Control, Experiment, Quantity
-from verify.montecarlo.linked import ProjectedTokens
-from verify.spec.claim import Claim
-from verify.spec.designs import biased, capped, cell_of, fact, prediction
-from verify.symbolic.derivation import By, Derivation, Route, Step
-from verify.symbolic.expansion import Evaluation
-from verify.symbolic.expectation import E, Population, Var, evaluate
-from verify.symbolic.printing import Ordered
-from verify.symbolic.scores import CENTRED, d, score, sigma_k, sigma_q
+from verify.spec import (
+    CENTRED, NORMAL, UNIFORM, Assumption, By, Cell, Claim, Control, Derivation, E, Evaluation, Experiment,
+    Fact, Ordered, Population, ProjectedTokens, Quantity, Reference, Route, Step, Var, biased, capped,
+    cell_of, component, d, evaluate, fact, prediction, score, sigma_k, sigma_q,
+)  # fmt: skip
 
-if TYPE_CHECKING:
-    from verify.montecarlo.blocks import Cell
 
 WIDTH, HEAD = 128, 32
 LABEL = r"$\mathbb{E}[(q\cdot k)^2/d_k]$"
@@ -168,8 +159,6 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
 
 
 CLAIM = Claim(
-    id="projected-tokens",
-    order=60,
     title="Whether scaled scores start with variance 1 is decided by the initialisation",
     statement=(
         r"Different tokens of squared length $D$, as layer normalisation leaves them, sent through "

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sympy import IndexedBase, Rational, S, Sum, Symbol, exp, simplify, sqrt
 
-from verify.evidence import Assumption, Figure
-from verify.montecarlo.components import NORMAL, UNIT_INTERVAL, ComponentLaw
-from verify.montecarlo.estimands import component
-from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
-from verify.montecarlo.linked import RowSpread
-from verify.spec.assumptions import FINITE_VARIANCE, INDEPENDENT
-from verify.spec.claim import Claim, Findings
-from verify.spec.designs import biased, cell_of, prediction
-from verify.spec.figures import against_dimension, formula, measured
-from verify.symbolic.blocks import row_variance
-from verify.symbolic.derivation import Definition, Derivation, Identity, Route, Step
-from verify.symbolic.expansion import Evaluation, Expansion
-from verify.symbolic.expectation import E, Population, Var, by_component, by_index, by_moments, evaluate
-from verify.symbolic.printing import Ordered
-from verify.symbolic.scores import GENERAL, d, index, k, mu_k, mu_q, q, score, sigma_k, sigma_q
-from verify.symbolic.softmax import j, n, p, s
-from verify.symbolic.total import WithTotal
+from verify.spec import (
+    FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Assumption, Cell, Claim, ComponentLaw,
+    Control, Definition, Derivation, E, Evaluation, Expansion, Experiment, Figure, Findings, Identity,
+    Ordered, Population, Quantity, Route, RowSpread, Smooth, Step, Tolerance, Var, WithTotal,
+    against_dimension, biased, block_variances, by_component, by_index, by_moments, cell_of, component, d,
+    evaluate, formula, index, j, k, measured, mu_k, mu_q, n, p, prediction, q, s, score, sigma_k, sigma_q,
+)  # fmt: skip
 
-if TYPE_CHECKING:
-    from verify.montecarlo.blocks import Cell
-    from verify.montecarlo.estimands import Smooth
 
 DIMENSIONS = (1, 8, 64, 256)
 LABEL = "mean variance of the scores within a row"
@@ -112,7 +99,7 @@ def _cell(dimension: int, law: ComponentLaw, prefix: str) -> Cell:
 def _spread(dimension: int, law: ComponentLaw, expected: Any) -> Smooth:
     """Return the mean row variance as an estimand, with its derived block variance."""
     moments = (law.mean, *law.central_moments(4)[2:])
-    absolute = row_variance(dimension, QUERIES, KEYS, moments, moments)
+    absolute = block_variances.row_variance(dimension, QUERIES, KEYS, moments, moments)
     return component(0, block_variance=absolute / float(expected) ** 2, positive=True)
 
 
@@ -174,8 +161,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 
 CLAIM = Claim(
-    id="row-variance",
-    order=50,
     title="The softmax sees the variance within a row, not the total one",
     statement=(
         r"The scores of one query vary by $d_k(\sigma_q^2 + \mu_q^2)\sigma_k^2$ on average; the rest of the "
@@ -193,7 +178,6 @@ CLAIM = Claim(
         Assumption(id="alike", text="The components of queries have one law, those of keys another."),
         FINITE_VARIANCE,
     ),
-    references=(),
     derive=derive,
     experiment=experiment,
     figures=figures,

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sympy import IndexedBase, S, Sum, Symbol, factorial2, sqrt
 
-from verify.evidence import Assumption, Figure
-from verify.montecarlo.components import NORMAL, UNIFORM, ComponentLaw
-from verify.montecarlo.estimands import Smooth, component, variance
-from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
-from verify.montecarlo.linked import LinkedPairs
-from verify.spec.claim import Claim, Findings
-from verify.spec.designs import biased, cell_of, prediction
-from verify.spec.figures import against_dimension, formula, measured
-from verify.symbolic.blocks import kurtosis
-from verify.symbolic.derivation import Definition, Derivation
-from verify.symbolic.expectation import E, Population, Var
-from verify.symbolic.scores import d, index, mean_route, variance_route
+from verify.spec import (
+    NORMAL, UNIFORM, Assumption, Cell, Claim, ComponentLaw, Control, Definition, Derivation, E, Experiment,
+    Figure, Findings, LinkedPairs, Population, Quantity, Smooth, Tolerance, Var, against_dimension, biased,
+    block_variances, cell_of, component, d, formula, index, mean_route, measured, prediction, variance,
+    variance_route,
+)  # fmt: skip
 
-if TYPE_CHECKING:
-    from verify.montecarlo.blocks import Cell
 
 DIMENSIONS = (1, 8, 64, 128)
 PAIRS = 32
@@ -60,7 +52,7 @@ def _cell(n: int, law: ComponentLaw = NORMAL, prefix: str = "") -> Cell:
 
 def _spread(n: int, law: ComponentLaw) -> Smooth:
     """Return the variance as an estimand, with the derived variance of a block of independent scores."""
-    of_score = kurtosis(own, Population({q: _MOMENTS[law.name]}, d)).subs(d, n)
+    of_score = block_variances.kurtosis(own, Population({q: _MOMENTS[law.name]}, d)).subs(d, n)
     return variance(0, 1, block_variance=float(of_score - 1) / PAIRS)
 
 
@@ -146,8 +138,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 
 CLAIM = Claim(
-    id="self-score",
-    order=30,
     title="A vector's score with itself has mean $d_k$",
     statement=(
         r"For independent components with mean 0, variance 1 and kurtosis $\kappa$, the score $q\cdot q$ "
@@ -162,7 +152,6 @@ CLAIM = Claim(
         Assumption(id="independent", text="The components of the vector are independent."),
         Assumption(id="standard", text=r"Each has mean 0, variance 1 and finite kurtosis $\kappa$."),
     ),
-    references=(),
     derive=derive,
     experiment=experiment,
     figures=figures,

@@ -7,31 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sympy import Idx, IndexedBase, Sum, Symbol, exp, simplify
 
-from verify.evidence import Assumption
-from verify.montecarlo.attention import attention, probabilities, softmax
-from verify.montecarlo.components import NORMAL
-from verify.montecarlo.experiment import EXACTLY, Allowance, Control, Exact, Experiment
-from verify.montecarlo.literal import (
-    attention_in_loops,
-    everywhere,
-    in_single_precision,
-    largest_difference,
-    over_queries,
-)
-from verify.montecarlo.streams import stream
-from verify.spec.assumptions import VASWANI
-from verify.spec.claim import Claim
-from verify.spec.designs import no_distance
-from verify.symbolic.derivation import By, Derivation, Route, Step
-from verify.symbolic.printing import Ordered
-from verify.symbolic.scores import d
-from verify.symbolic.softmax import n
+from verify.spec import (
+    EXACTLY, NORMAL, VASWANI, Allowance, Array, Assumption, By, Claim, Control, Derivation, Exact,
+    Experiment, Ordered, Route, Sees, Step, attention, attention_in_loops, d, everywhere,
+    in_single_precision, largest_difference, n, no_distance, over_queries, probabilities, softmax, stream,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from verify.montecarlo.components import Array
-    from verify.montecarlo.literal import Sees
 
 QUERIES, KEYS, HEAD, WIDTH = 5, 7, 16, 3
 SCALE = HEAD**-0.5
@@ -120,7 +104,7 @@ def _held(what: str, name: str, weights: Array, output: Array, mask: str) -> Exa
     return no_distance(name, LABELS[what], settings, found, _distances, allowance)
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # nothing is tolerated
+def experiment() -> Experiment:
     """Compare arrays with loops under three masks; check the rows' sums and what a mask leaves out."""
     queries, keys, values = _drawn()
     checks = []
@@ -160,8 +144,6 @@ def _controls(scores: Array, values: Array) -> tuple[Control, ...]:
 
 
 CLAIM = Claim(
-    id="attention-definition",
-    order=20,
     title="Four steps, with an optional mask, compute attention",
     statement=(
         r"Product $QK^{\mathsf T}$, scale, optional mask, softmax over the keys, product with $V$: each "

@@ -6,16 +6,10 @@ from typing import Any
 
 from sympy import Function, MatrixSymbol, S, Tuple
 
-from verify.evidence import Assumption, Fact
-from verify.montecarlo.attention import attention, probabilities
-from verify.montecarlo.components import NORMAL, Array
-from verify.montecarlo.experiment import Control, Exact, Experiment
-from verify.montecarlo.streams import stream
-from verify.spec.claim import Claim
-from verify.spec.designs import fact, prediction
-from verify.symbolic.derivation import By, Definition, Derivation, Route, Step
-from verify.symbolic.printing import Ordered
-from verify.symbolic.scores import d
+from verify.spec import (
+    NORMAL, Array, Assumption, By, Claim, Control, Definition, Derivation, Exact, Experiment, Fact, Ordered,
+    Route, Step, attention, d, fact, prediction, probabilities, stream,
+)  # fmt: skip
 
 TOKENS, WIDTH, HEAD = 3, 512, 64
 SIDES = ("rows", "columns")
@@ -111,7 +105,7 @@ def _check(name: str, found: tuple[str, str], expected: Any, arrays: dict[str, A
     return Exact(name, label, settings, prediction(S(expected)), _extent(arrays[array], side), code=_extent)
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # nothing is tolerated
+def experiment(derivation: Derivation) -> Experiment:
     """Compare the derived shapes with those of arrays: 3 tokens of width 512, heads of 64 and one of 512."""
     arrays, swapped = _arrays(), _arrays(transposed=True)
     sizes = {
@@ -158,8 +152,6 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
 
 
 CLAIM = Claim(
-    id="attention-shapes",
-    order=10,
     title="Shapes: from three tokens to a three by three score matrix",
     statement=(
         r"$T$ tokens of width $D$ and weights of $D\times d_k$ give $T\times d_k$ queries and keys and "
@@ -176,7 +168,6 @@ CLAIM = Claim(
     assumptions=(
         Assumption(id="one-head", text="One head, with queries, keys and values from the same tokens."),
     ),
-    references=(),
     derive=derive,
     experiment=experiment,
     facts=facts,

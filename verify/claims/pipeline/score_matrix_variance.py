@@ -7,20 +7,12 @@ from typing import Any
 
 from sympy import IndexedBase, S, Sum, factor
 
-from verify.evidence import Reference
-from verify.montecarlo.blocks import Cell
-from verify.montecarlo.components import NORMAL
-from verify.montecarlo.estimands import covariance
-from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
-from verify.montecarlo.pipeline import ScoreMatrixEntries
-from verify.spec.assumptions import INDEPENDENT, NORMAL_COMPONENTS
-from verify.spec.claim import Claim
-from verify.spec.designs import biased, capped, prediction
-from verify.symbolic.derivation import Definition, Derivation, Identity, Route, Step
-from verify.symbolic.expansion import Expansion
-from verify.symbolic.expectation import E, Population, Var, by_component, by_index, by_moments
-from verify.symbolic.printing import Ordered
-from verify.symbolic.scores import d, index, k, q, score, variance_route
+from verify.spec import (
+    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Cell, Claim, Control, Definition, Derivation, E, Expansion,
+    Experiment, Identity, Ordered, Population, Quantity, Reference, Route, ScoreMatrixEntries, Step,
+    Tolerance, Var, biased, by_component, by_index, by_moments, capped, covariance, d, index, k, prediction,
+    q, score, variance_route,
+)  # fmt: skip
 
 D, SIDE = 16, 8
 SQUARES = "covariance of the squares of two entries of a row"
@@ -146,8 +138,6 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
 
 CLAIM = Claim(
-    id="score-matrix-variance",
-    order=40,
     title="Every entry of a score matrix varies by the dimension; entries of a row are not independent",
     statement=(
         r"For independent standard normal components, every entry of $QK^{\mathsf T}$ has variance $d_k$. "

@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sympy import S
 
-from verify.evidence import Assumption
-from verify.montecarlo.blocks import Cell
-from verify.montecarlo.components import EXPONENTIAL, LAPLACE, NORMAL
-from verify.montecarlo.estimands import covariance, variance
-from verify.montecarlo.experiment import Control, Experiment, Quantity
-from verify.montecarlo.pipeline import ScoresBesideValues
-from verify.spec.assumptions import STANDARD_COMPONENTS
-from verify.spec.claim import Claim
-from verify.spec.designs import biased, capped, prediction
-from verify.symbolic.blocks import square_variance
-from verify.symbolic.derivation import Definition, Derivation, Route, Step
-from verify.symbolic.expansion import Expansion
-from verify.symbolic.expectation import E, Population, Var
-from verify.symbolic.printing import Ordered
-from verify.symbolic.scores import STANDARD, d, k, q, score, variance_route
+from verify.spec import (
+    EXPONENTIAL, LAPLACE, NORMAL, STANDARD, STANDARD_COMPONENTS, Assumption, Cell, Claim, ComponentLaw,
+    Control, Definition, Derivation, E, Expansion, Experiment, Ordered, Population, Quantity, Route,
+    ScoresBesideValues, Step, Var, biased, block_variances, capped, covariance, d, k, prediction, q, score,
+    variance, variance_route,
+)  # fmt: skip
 
-if TYPE_CHECKING:
-    from verify.montecarlo.components import ComponentLaw
 
 D, SIDE = 64, 32
 VALUES = {1: EXPONENTIAL, 64: NORMAL, 512: LAPLACE}
@@ -67,7 +56,7 @@ def _beside(name: str, width: int, law: ComponentLaw | None) -> Cell:
 
 def _variance(width: int, name: str, expected: Any) -> Quantity:
     moments = tuple((NORMAL.mean, NORMAL.variance, 0, NORMAL.kurtosis) for _ in range(2))
-    relative = square_variance(D, SIDE, *moments) / D**2
+    relative = block_variances.square_variance(D, SIDE, *moments) / D**2
     return Quantity(name, LABEL, _cell(width), variance(0, 1, block_variance=relative), prediction(expected))
 
 
@@ -100,8 +89,6 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
 
 CLAIM = Claim(
-    id="values-stay-out-of-scores",
-    order=30,
     title="The values have no part in the scores",
     statement=(
         r"$\operatorname{Var}(q\cdot k) = d_k$ whatever the values' law and dimension $d_v$; scores and "
@@ -115,7 +102,6 @@ CLAIM = Claim(
         *STANDARD_COMPONENTS,
         Assumption(id="values", text="Values are independent of queries and keys."),
     ),
-    references=(),
     derive=derive,
     experiment=experiment,
 )

@@ -24,27 +24,13 @@ from sympy import (
     together,
 )
 
-from verify.evidence import Assumption, Fact, Figure, Reference
-from verify.montecarlo.components import UNIT_INTERVAL
-from verify.montecarlo.estimands import Smooth, variance
-from verify.montecarlo.experiment import Control, Exact, Experiment, Quantity, Tolerance
-from verify.montecarlo.scores import SharedPairs
-from verify.spec.claim import Claim, Findings
-from verify.spec.designs import EVEN, biased, cell_of, exactly, fact, fits, linear_law, prediction, wrong_fits
-from verify.spec.figures import against_dimension, formula, measured
-from verify.symbolic.derivation import By, Derivation, Identity, Route, Step
-from verify.symbolic.expansion import Expansion, degree_bound, expanded
-from verify.symbolic.expectation import (
-    E,
-    Population,
-    Var,
-    by_component,
-    by_index,
-    by_moments,
-    evaluate,
-)
-from verify.symbolic.printing import Ordered
-from verify.symbolic.scores import d, index
+from verify.spec import (
+    EVEN, UNIT_INTERVAL, Assumption, By, Claim, Control, Derivation, E, Exact, Expansion, Experiment, Fact,
+    Figure, Findings, Identity, Ordered, Population, Quantity, Reference, Route, SharedPairs, Smooth, Step,
+    Tolerance, Var, against_dimension, biased, by_component, by_index, by_moments, cell_of, d, degree_bound,
+    evaluate, exactly, expanded, fact, fits, formula, index, linear_law, measured, prediction, variance,
+    wrong_fits,
+)  # fmt: skip
 
 VECTORS = 100
 DIMENSIONS = (1, 2, 8, 32, 128, 512)
@@ -295,8 +281,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 
 CLAIM = Claim(
-    id="pairwise-estimator",
-    order=50,
     title="The variance over all pairs of shared vectors comes out low",
     statement=(
         r"Let $\hat V$ be the plain variance of all $N(N-1)/2$ scores among $N$ vectors with mean $\mu$ and "

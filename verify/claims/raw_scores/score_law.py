@@ -21,26 +21,15 @@ from sympy import (
     symbols,
 )
 
-from verify.evidence import Axis, Figure, Layer, Reference
-from verify.montecarlo.components import NORMAL, Array
-from verify.montecarlo.distribution_free import DistanceToLaw
-from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
-from verify.montecarlo.scores import ScorePairs
-from verify.spec.assumptions import INDEPENDENT, NORMAL_COMPONENTS
-from verify.spec.claim import Claim, Findings
-from verify.spec.designs import cell_of, prediction
-from verify.symbolic.characteristic import DEFINITION, OF_SCORE, START, STEPS, t
-from verify.symbolic.derivation import By, Derivation, Route, Step
-from verify.symbolic.integrals import runs_over
-from verify.symbolic.law import DENSITY, distribution, x
-from verify.symbolic.predict import function
-from verify.symbolic.printing import Ordered
-from verify.symbolic.scores import d
+from verify.spec import (
+    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Array, Axis, By, Cell, Claim, Control, Derivation,
+    DistanceToLaw, Experiment, Figure, Findings, Layer, Ordered, Quantity, Reference, Route, ScorePairs,
+    Step, Tolerance, cell_of, characteristic, d, function, prediction, runs_over, score_law,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from verify.montecarlo.blocks import Cell
 
 DIMENSIONS = (1, 2, 4, 16, 64)
 GRID = 256
@@ -55,25 +44,31 @@ f = Ordered("f(x)", "f", positive=True)
 def _transforms_to(before: Any, after: Any) -> bool:
     """The cosine transform of twice the density is the characteristic function, for symbolic d."""
     positive = symbols("t", positive=True)
-    transform = integrate(2 * cos(positive * x) * after, (x, 0, oo), meijerg=True, conds="none")
-    return bool(simplify(transform - before.subs(t, positive)) == S.Zero)
+    transform = integrate(
+        2 * cos(positive * score_law.x) * after, (score_law.x, 0, oo), meijerg=True, conds="none"
+    )
+    return bool(simplify(transform - before.subs(characteristic.t, positive)) == S.Zero)
 
 
 def _mixes_to_score(before: Any, after: Any) -> bool:
     """A normal law of variance w has exp(-t²w/2); averaged over w, that is the score's own function."""
     (w, *_) = after.limits[0]
     positive = symbols("t", positive=True)
-    weight = simplify(after.function / (exp(-(x**2) / (2 * w)) / sqrt(2 * pi * w)))
+    weight = simplify(after.function / (exp(-(score_law.x**2) / (2 * w)) / sqrt(2 * pi * w)))
     average = integrate(exp(-(positive**2) * w / 2) * weight, (w, 0, oo), meijerg=True, conds="none")
     whole = before == f and runs_over(after, (w, 0, oo))
-    return whole and bool(simplify(average - OF_SCORE.subs(t, positive)) == S.Zero)
+    return whole and bool(
+        simplify(average - characteristic.OF_SCORE.subs(characteristic.t, positive)) == S.Zero
+    )
 
 
 def _has_all_moments(before: Any, after: Any) -> bool:
     """Every even moment of the density is that of the mixture, symbolic in n and d."""
     n = symbols("n", integer=True, nonnegative=True)
-    own = integrate(2 * x ** (2 * n) * after, (x, 0, oo), meijerg=True, conds="none")
-    given_variance = integrate(2 * x ** (2 * n) * before.function, (x, 0, oo), meijerg=True, conds="none")
+    own = integrate(2 * score_law.x ** (2 * n) * after, (score_law.x, 0, oo), meijerg=True, conds="none")
+    given_variance = integrate(
+        2 * score_law.x ** (2 * n) * before.function, (score_law.x, 0, oo), meijerg=True, conds="none"
+    )
     of_mixture = integrate(simplify(given_variance), before.limits[0], meijerg=True, conds="none")
     return bool(gammasimp(simplify(own / of_mixture)) == S.One)
 
@@ -81,15 +76,15 @@ def _has_all_moments(before: Any, after: Any) -> bool:
 def derive() -> Derivation:
     """Derive the density from the characteristic function, and again as a mixture of normals."""
     w = symbols("w", positive=True)
-    normal = exp(-(x**2) / (2 * w)) / sqrt(2 * pi * w)
+    normal = exp(-(score_law.x**2) / (2 * w)) / sqrt(2 * pi * w)
     chi_square = w ** (d / 2 - 1) * exp(-w / 2) / (2 ** (d / 2) * gamma(d / 2))
     by_transform = Route(
         "Inverting the characteristic function",
-        START,
+        characteristic.START,
         (
-            *STEPS,
+            *characteristic.STEPS,
             Step(
-                DENSITY,
+                score_law.DENSITY,
                 "The density with this transform; a characteristic function determines its law",
                 By("SymPy: its cosine transform, symbolic d", _transforms_to, "general"),
                 relation="⇒",
@@ -106,20 +101,20 @@ def derive() -> Derivation:
                 By("SymPy: the mixture has the score's characteristic function", _mixes_to_score, "general"),
             ),
             Step(
-                DENSITY,
+                score_law.DENSITY,
                 "The same moments; the tails are exponential, so the moments determine the law",
                 By("SymPy: all even moments, symbolic n and d", _has_all_moments, "general"),
             ),
         ),
     )
-    return Derivation(f, DENSITY, (by_transform, mixture), definitions=(DEFINITION,))
+    return Derivation(f, score_law.DENSITY, (by_transform, mixture), definitions=(characteristic.DEFINITION,))
 
 
 def _equally_probable(density: Callable[[float], float], dimension: int) -> Array:
     """Return positive points about equally probable apart, by interpolating the distribution function."""
     fine = np.geomspace(1e-4, 12.0, 400) * np.sqrt(dimension)
     wanted = 0.5 + np.arange(1, GRID // 2) / GRID
-    points: Array = np.interp(wanted, distribution(density, fine), fine)
+    points: Array = np.interp(wanted, score_law.distribution(density, fine), fine)
     return points
 
 
@@ -137,20 +132,20 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Compare the distribution of independent scores with the integral of the derived density."""
     checks, laws = [], {}
     for n in DIMENSIONS:
-        of_n = function((x,), derivation.result.subs(d, n), "scipy")
+        of_n = function((score_law.x,), derivation.result.subs(d, n), "scipy")
         points = _equally_probable(of_n, n)
-        laws[n] = (points, _both_sides(distribution(of_n, points)))
+        laws[n] = (points, _both_sides(score_law.distribution(of_n, points)))
         distance = DistanceToLaw(laws[n][1])
         cell = _cell(n, points)
         checks.append(Quantity(f"distance-d{n}", LABEL, cell, distance, prediction(S.Zero), ONE))
     one, two = checks[0], checks[1]
     normal = DistanceToLaw(_both_sides(stats.norm.cdf(laws[1][0])))
-    of_three = function((x,), derivation.result.subs(d, 3), "scipy")
-    other = DistanceToLaw(_both_sides(distribution(of_three, laws[2][0])))
+    of_three = function((score_law.x,), derivation.result.subs(d, 3), "scipy")
+    other = DistanceToLaw(_both_sides(score_law.distribution(of_three, laws[2][0])))
     last = DIMENSIONS[-1]
     stretch = 1 + 5 * tolerance
-    of_last = function((x,), derivation.result.subs(d, last), "scipy")
-    stretched = DistanceToLaw(_both_sides(distribution(of_last, laws[last][0] / stretch)))
+    of_last = function((score_law.x,), derivation.result.subs(d, last), "scipy")
+    stretched = DistanceToLaw(_both_sides(score_law.distribution(of_last, laws[last][0] / stretch)))
     controls = (
         Control(
             "a score of one dimension is normal, with variance 1",
@@ -170,7 +165,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
 def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw the measured densities of q·k/√d at three dimensions and the derived ones through them."""
-    density = function((x, d), derivation.result, "scipy")
+    density = function((score_law.x, d), derivation.result, "scipy")
     layers = []
     for n in (1, 4, 64):
         cell = findings.cells[f"pairs-d{n}"]
@@ -206,8 +201,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 
 CLAIM = Claim(
-    id="score-law",
-    order=40,
     title="The exact law of a score",
     statement=(
         r"For independent standard normal components, $q\cdot k$ has the density "

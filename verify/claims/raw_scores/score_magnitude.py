@@ -21,20 +21,12 @@ from sympy import (
     sqrt,
 )
 
-from verify.evidence import Figure, Reference
-from verify.montecarlo.components import NORMAL
-from verify.montecarlo.estimands import component
-from verify.montecarlo.experiment import Control, Exact, Experiment, Quantity, Relation
-from verify.montecarlo.moments import ScorePowers
-from verify.spec.assumptions import INDEPENDENT, NORMAL_COMPONENTS
-from verify.spec.claim import Claim, Findings
-from verify.spec.designs import biased, cell_of, prediction
-from verify.spec.figures import against_dimension, curve, measured
-from verify.symbolic.derivation import By, Definition, Derivation, Route, Step
-from verify.symbolic.expectation import E, evaluate
-from verify.symbolic.law import DENSITY, x
-from verify.symbolic.predict import function
-from verify.symbolic.scores import STANDARD, d, index, q, score
+from verify.spec import (
+    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STANDARD, By, Claim, Control, Definition, Derivation, E, Exact,
+    Experiment, Figure, Findings, Quantity, Reference, Relation, Route, ScorePowers, Step,
+    against_dimension, biased, cell_of, component, curve, d, evaluate, function, index, measured,
+    prediction, q, score, score_law,
+)  # fmt: skip
 
 DIMENSIONS = (1, 2, 8, 64, 512)
 LABEL = r"$\mathbb{E}|q\cdot k|$"
@@ -64,7 +56,7 @@ def _averages_over_lengths(before: Any, after: Any) -> bool:
 
 
 def _is_the_mean_of_the_density(before: Any, after: Any) -> bool:
-    mean = integrate(2 * x * DENSITY, (x, 0, oo), meijerg=True, conds="none")
+    mean = integrate(2 * score_law.x * score_law.DENSITY, (score_law.x, 0, oo), meijerg=True, conds="none")
     return before == E(Abs(score)) and bool(gammasimp(simplify(mean / after)) == S.One)
 
 
@@ -242,8 +234,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 
 CLAIM = Claim(
-    id="score-magnitude",
-    order=44,
     title="The size of a typical score grows like the root of the dimension",
     statement=(
         r"For independent standard normal components, "

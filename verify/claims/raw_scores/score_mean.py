@@ -7,17 +7,11 @@ from fractions import Fraction
 
 from sympy import S
 
-from verify.evidence import Assumption, Figure
-from verify.montecarlo.components import NORMAL
-from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
-from verify.spec.assumptions import INDEPENDENT
-from verify.spec.claim import Claim, Findings
-from verify.spec.designs import biased, prediction, score_cell
-from verify.spec.figures import against_dimension, curve, measured
-from verify.symbolic.derivation import Derivation
-from verify.symbolic.expectation import E
-from verify.symbolic.predict import function
-from verify.symbolic.scores import CENTRED, d, mean_route, score
+from verify.spec import (
+    CENTRED, INDEPENDENT, NORMAL, Assumption, Claim, Control, Derivation, E, Experiment, Figure, Findings,
+    Quantity, Tolerance, against_dimension, biased, curve, d, function, mean_route, measured, prediction,
+    score, score_cell,
+)  # fmt: skip
 
 DIMENSIONS = (1, 8, 64, 512, 1024)
 LABEL = r"$\mathbb{E}[q\cdot k]$"
@@ -88,8 +82,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 
 CLAIM = Claim(
-    id="score-mean",
-    order=10,
     title="Scores average to zero",
     statement=r"For independent centred components, $\mathbb{E}[q\cdot k] = 0$ in every dimension.",
     meaning=(
@@ -103,7 +95,6 @@ CLAIM = Claim(
             id="centred", text=r"Every component has mean 0; any variance $\sigma_q^2$, $\sigma_k^2$."
         ),
     ),
-    references=(),
     derive=derive,
     experiment=experiment,
     figures=figures,

@@ -25,29 +25,12 @@ from sympy import (
     sqrt,
 )
 
-from verify.evidence import Axis, Figure, Layer
-from verify.montecarlo.components import NORMAL
-from verify.montecarlo.distribution_free import DistanceToLaw
-from verify.montecarlo.experiment import (
-    Allowance,
-    Control,
-    Exact,
-    Experiment,
-    Prediction,
-    Quantity,
-    Tolerance,
-)
-from verify.montecarlo.moments import ScorePowers, kurtosis
-from verify.montecarlo.scores import ScorePairs
-from verify.spec.assumptions import INDEPENDENT, NORMAL_COMPONENTS
-from verify.spec.claim import Claim, Findings
-from verify.spec.designs import biased, capped, cell_of, exponent, prediction
-from verify.spec.figures import measured
-from verify.symbolic.characteristic import DEFINITION, OF_SCORE, START, STEPS, t
-from verify.symbolic.derivation import By, Definition, Derivation, Identity, Route, Step
-from verify.symbolic.expectation import E, Population
-from verify.symbolic.law import below
-from verify.symbolic.scores import d, k, kurtosis_route, mean_route, q, score
+from verify.spec import (
+    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Allowance, Axis, By, Claim, Control, Definition, Derivation,
+    DistanceToLaw, E, Exact, Experiment, Figure, Findings, Identity, Layer, Population, Prediction,
+    Quantity, Route, ScorePairs, ScorePowers, Step, Tolerance, biased, capped, cell_of, characteristic, d,
+    exponent, k, kurtosis, kurtosis_route, mean_route, measured, prediction, q, score, score_law,
+)  # fmt: skip
 
 DIMENSIONS = (1, 2, 4)
 FAR = (1000, 2000)
@@ -78,21 +61,23 @@ def _expands_to(before: Any, after: Any) -> bool:
     small = Symbol("epsilon", positive=True)
     exponent = log(before).expand(force=True).subs(d, 1 / small)
     exponent = series(exponent, small, 0, 2).removeO()
-    ratio = series(exp(exponent + t**2 / 2), small, 0, 2).removeO() * exp(-(t**2) / 2)
+    ratio = series(exp(exponent + characteristic.t**2 / 2), small, 0, 2).removeO() * exp(
+        -(characteristic.t**2) / 2
+    )
     return bool(simplify(ratio - after.subs(d, 1 / small)) == S.Zero)
 
 
 def _inverts_to(before: Any, after: Any) -> bool:
     """The cosine transform of the difference from the normal law's function, integrated over -∞…-x."""
-    correction = before - exp(-(t**2) / 2)
-    density = integrate(cos(t * x) * correction, (t, 0, oo)) / pi
+    correction = before - exp(-(characteristic.t**2) / 2)
+    density = integrate(cos(characteristic.t * x) * correction, (characteristic.t, 0, oo)) / pi
     # The law is symmetric: what lies below -x is minus the integral of the density's correction from 0.
     gained = -diff(after, x)
     return bool(simplify(density - gained) == S.Zero and after.subs(x, 0) == 0)
 
 
 def _is_scaled(before: Any, after: Any) -> bool:
-    return bool(simplify(log(before.subs(t, t / sqrt(d)) / after)) == S.Zero)
+    return bool(simplify(log(before.subs(characteristic.t, characteristic.t / sqrt(d)) / after)) == S.Zero)
 
 
 def _is_slope(before: Any, after: Any) -> bool:
@@ -137,14 +122,14 @@ def derive() -> Derivation:
             Step(6 / d, "Collecting powers of the dimension", Identity()),
         ),
     )
-    scaled = OF_SCORE.subs(t, t / sqrt(d))
-    leading = exp(-(t**2) / 2) * (1 + t**4 / (4 * d))
+    scaled = characteristic.OF_SCORE.subs(characteristic.t, characteristic.t / sqrt(d))
+    leading = exp(-(characteristic.t**2) / 2) * (1 + characteristic.t**4 / (4 * d))
     tail = (x**3 - 3 * x) * exp(-(x**2) / 2) / sqrt(2 * pi) / (4 * d)
     distance = Route(
         r"Distance to the normal law, to first order in $1/d_k$",
-        START,
+        characteristic.START,
         (
-            *STEPS,
+            *characteristic.STEPS,
             Step(
                 scaled,
                 r"The same of $q\cdot k/\sqrt{d_k}$: $t/\sqrt{d_k}$ in the place of $t$",
@@ -173,7 +158,7 @@ def derive() -> Derivation:
         (route,),
         lemmas=lemmas,
         definitions=(
-            DEFINITION,
+            characteristic.DEFINITION,
             Definition(E(score**3), "the third moment of a score, whose mean is 0"),
         ),
         beyond=r"that the distance is its first-order term but for what falls faster than $1/d_k$: the "
@@ -184,7 +169,7 @@ def derive() -> Derivation:
 @cache
 def _gap(dimension: int, place: float = float(WORST)) -> float:
     """Return how far the exact law is from the normal one, so many standard deviations below 0."""
-    return abs(below(dimension, -place * dimension**0.5) - float(special.ndtr(-place)))
+    return abs(score_law.below(dimension, -place * dimension**0.5) - float(special.ndtr(-place)))
 
 
 def _largest_gap(dimension: int) -> float:
@@ -329,8 +314,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 
 CLAIM = Claim(
-    id="score-normal-limit",
-    order=42,
     title="Scores become normal as the dimension grows",
     statement=(
         r"For independent standard normal components, $q\cdot k$ has skewness 0 and excess kurtosis "
@@ -345,7 +328,6 @@ CLAIM = Claim(
         "dimensions and, relative to what is left there, in the far tails."
     ),
     assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
-    references=(),
     derive=derive,
     experiment=experiment,
     figures=figures,

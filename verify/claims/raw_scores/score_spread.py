@@ -28,20 +28,12 @@ from sympy import (
     sqrt,
 )
 
-from verify.evidence import Assumption, Axis, Figure, Layer
-from verify.montecarlo.components import NORMAL, UNIT_INTERVAL, ComponentLaw
-from verify.montecarlo.distribution_free import Quantile
-from verify.montecarlo.experiment import Allowance, Control, Exact, Experiment, Prediction, Quantity
-from verify.montecarlo.scores import ScorePairs
-from verify.spec.assumptions import INDEPENDENT
-from verify.spec.claim import Claim, Findings
-from verify.spec.designs import biased, capped, cell_of, exactly, prediction
-from verify.symbolic.algebra import is_zero
-from verify.symbolic.derivation import By, Definition, Derivation, Identity, Route, Step
-from verify.symbolic.expectation import Var
-from verify.symbolic.law import below
-from verify.symbolic.predict import function
-from verify.symbolic.scores import GENERAL, d, mu_k, mu_q, score, sigma_k, sigma_q, variance_route
+from verify.spec import (
+    GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Allowance, Assumption, Axis, By, Claim, ComponentLaw,
+    Control, Definition, Derivation, Exact, Experiment, Figure, Findings, Identity, Layer, Prediction,
+    Quantile, Quantity, Route, ScorePairs, Step, Var, biased, capped, cell_of, d, exactly, function, is_zero, mu_k,
+    mu_q, prediction, score, score_law, sigma_k, sigma_q, variance_route,
+)  # fmt: skip
 
 NORMAL_DIMENSIONS = (2, 100)
 UNIFORM_DIMENSIONS = (3, 100, 1000)
@@ -182,7 +174,9 @@ def _uniform_point(dimension: int) -> float:
 def _normal_point(dimension: int) -> float:
     """Return the 95% point of the exact law of normal components."""
     width = dimension**0.5
-    return float(optimize.brentq(lambda point: below(dimension, point) - LEVEL, 0.1 * width, 4 * width))
+    return float(
+        optimize.brentq(lambda point: score_law.below(dimension, point) - LEVEL, 0.1 * width, 4 * width)
+    )
 
 
 def _deviation(derivation: Derivation, law: ComponentLaw, n: int) -> float:
@@ -262,7 +256,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     return Experiment((*checks, *deviations), controls)
 
 
-def figures(_: Derivation, findings: Findings) -> tuple[Figure, ...]:
+def figures(findings: Findings) -> tuple[Figure, ...]:
     """Draw the upper tails of uniform components at three dimensions, each from its mean on."""
     layers = []
     for n in UNIFORM_DIMENSIONS:
@@ -301,8 +295,6 @@ def figures(_: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 
 CLAIM = Claim(
-    id="score-spread",
-    order=46,
     title="Histograms of scores widen with the dimension",
     statement=(
         "The 95% point of the scores above their mean moves out like the root of the dimension, towards "
@@ -318,7 +310,6 @@ CLAIM = Claim(
         INDEPENDENT,
         Assumption(id="laws", text=r"Components are standard normal, or uniform on $(0, 1)$."),
     ),
-    references=(),
     derive=derive,
     experiment=experiment,
     figures=figures,

@@ -6,29 +6,12 @@ from typing import Any
 
 from sympy import O, S, diff, series, simplify
 
-from verify.evidence import Fact, Figure
-from verify.montecarlo.components import NORMAL
-from verify.montecarlo.estimands import variance
-from verify.montecarlo.experiment import Control, Experiment, Quantity
-from verify.montecarlo.scores import ScoreMatrices
-from verify.spec.assumptions import STANDARD_COMPONENTS, VASWANI
-from verify.spec.claim import Claim, Findings
-from verify.spec.designs import (
-    biased,
-    cell_of,
-    fact,
-    fits,
-    linear_law,
-    prediction,
-    score_cell,
-    variances,
-    wrong_fits,
-)
-from verify.spec.figures import against_dimension, formula, measured
-from verify.symbolic.characteristic import DEFINITION, OF_SCORE, START, STEPS, t
-from verify.symbolic.derivation import By, Derivation, Route, Step
-from verify.symbolic.expectation import Var, evaluate
-from verify.symbolic.scores import STANDARD, d, one_product, score, variance_route
+from verify.spec import (
+    NORMAL, STANDARD, STANDARD_COMPONENTS, VASWANI, By, Claim, Control, Derivation, Experiment, Fact,
+    Figure, Findings, Quantity, Route, ScoreMatrices, Step, Var, against_dimension, biased, cell_of,
+    characteristic, d, evaluate, fact, fits, formula, linear_law, measured, one_product, prediction, score,
+    score_cell, variance, variance_route, variances, wrong_fits,
+)  # fmt: skip
 
 DIMENSIONS = (1, 2, 3, 8, 64, 100, 512, 1000, 1024)
 LABEL = r"$\operatorname{Var}(q\cdot k)$"
@@ -36,22 +19,27 @@ LABEL = r"$\operatorname{Var}(q\cdot k)$"
 
 def _agrees_with_series(before: Any, after: Any) -> bool:
     """Expand about t = 0: 1 + 0·t - (variance/2)·t²; the missing linear term makes the mean zero."""
-    about_zero = series(before, t, 0, 3)
-    return bool(simplify(about_zero - (1 - after * t**2 / 2 + O(t**3))) == O(t**3))
+    about_zero = series(before, characteristic.t, 0, 3)
+    return bool(
+        simplify(about_zero - (1 - after * characteristic.t**2 / 2 + O(characteristic.t**3)))
+        == O(characteristic.t**3)
+    )
 
 
 def derive() -> Derivation:
     """Derive the variance index by index, and again through the characteristic function."""
     by_index = variance_route(score, STANDARD)
-    at_zero = -diff(OF_SCORE, t, 2).subs(t, 0)
+    at_zero = -diff(characteristic.OF_SCORE, characteristic.t, 2).subs(characteristic.t, 0)
     step = Step(
         at_zero,
         "Minus the second derivative at t = 0; the first vanishes there, so the mean is 0",
         By("binomial series of the function about t = 0", _agrees_with_series, "general"),
         relation="⇒",
     )
-    through = Route("Characteristic function, for normal components", START, (*STEPS, step))
-    return Derivation(Var(score), by_index.end, (by_index, through), definitions=(DEFINITION,))
+    through = Route(
+        "Characteristic function, for normal components", characteristic.START, (*characteristic.STEPS, step)
+    )
+    return Derivation(Var(score), by_index.end, (by_index, through), definitions=(characteristic.DEFINITION,))
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
@@ -107,8 +95,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 
 CLAIM = Claim(
-    id="score-variance",
-    order=20,
     title="The variance of a score equals the dimension",
     statement=r"For independent components with mean 0 and variance 1, $\operatorname{Var}(q\cdot k) = d_k$.",
     meaning=(

@@ -4,36 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sympy import S, symbols
 
-from verify.evidence import Axis, Figure
-from verify.montecarlo.components import LAPLACE, NORMAL, RADEMACHER, STANDARD_LAWS, UNIFORM, ComponentLaw
-from verify.montecarlo.experiment import Control, Experiment, Quantity
-from verify.montecarlo.moments import ScorePowers, kurtosis
-from verify.spec.assumptions import STANDARD_COMPONENTS
-from verify.spec.claim import Claim, Findings
-from verify.spec.designs import (
-    biased,
-    capped,
-    cell_of,
-    exactly,
-    exponent,
-    fits,
-    linear_law,
-    prediction,
-    score_cell,
-    variances,
-    wrong_fits,
-)
-from verify.spec.figures import against_dimension, formula, measured
-from verify.symbolic.derivation import Definition, Derivation
-from verify.symbolic.expectation import E, Population, Var
-from verify.symbolic.scores import STANDARD, d, k, kurtosis_route, q, score, variance_route
+from verify.spec import (
+    LAPLACE, NORMAL, RADEMACHER, STANDARD, STANDARD_COMPONENTS, STANDARD_LAWS, UNIFORM, Axis, Claim,
+    Comparison, ComponentLaw, Control, Definition, Derivation, E, Experiment, Figure, Findings, Population,
+    Quantity, ScorePowers, Var, against_dimension, biased, capped, cell_of, d, exactly, exponent, fits,
+    formula, k, kurtosis, kurtosis_route, linear_law, measured, prediction, q, score, score_cell,
+    variance_route, variances, wrong_fits,
+)  # fmt: skip
 
-if TYPE_CHECKING:
-    from verify.montecarlo.experiment import Comparison
 
 DIMENSIONS = (1, 8, 128)
 LABEL = r"$\operatorname{Var}(q\cdot k)$"
@@ -162,8 +144,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 
 CLAIM = Claim(
-    id="score-variance-any-law",
-    order=34,
     title="The law of the components does not matter, only their mean and variance",
     statement=(
         r"For independent components with mean 0 and variance 1 of whatever law, "
@@ -176,7 +156,6 @@ CLAIM = Claim(
         "the extremes of single scores, and this fades like $1/d_k$."
     ),
     assumptions=STANDARD_COMPONENTS,
-    references=(),
     derive=derive,
     experiment=experiment,
     figures=figures,

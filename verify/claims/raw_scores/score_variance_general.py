@@ -9,26 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from sympy import Rational, S, simplify
 
-from verify.evidence import Assumption, Fact, Figure
-from verify.montecarlo.components import EXPONENTIAL, NORMAL, UNIT_INTERVAL
-from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
-from verify.spec.assumptions import FINITE_VARIANCE, INDEPENDENT
-from verify.spec.claim import Claim, Findings
-from verify.spec.designs import (
-    ScoreCell,
-    biased,
-    fact,
-    fits,
-    linear_law,
-    prediction,
-    score_cell,
-    variances,
-    wrong_fits,
-)
-from verify.spec.figures import against_dimension, formula, measured
-from verify.symbolic.derivation import Definition, Derivation, Identity, Route, Step
-from verify.symbolic.expectation import E, Var, evaluate
-from verify.symbolic.scores import GENERAL, d, mean_route, mu_k, mu_q, score, sigma_k, sigma_q, variance_route
+from verify.spec import (
+    EXPONENTIAL, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Assumption, Claim, Control,
+    Definition, Derivation, E, Experiment, Fact, Figure, Findings, Identity, Quantity, Route, ScoreCell,
+    Step, Tolerance, Var, against_dimension, biased, d, evaluate, fact, fits, formula, linear_law,
+    mean_route, measured, mu_k, mu_q, prediction, score, score_cell, sigma_k, sigma_q, variance_route,
+    variances, wrong_fits,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -161,8 +148,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 
 CLAIM = Claim(
-    id="score-variance-general",
-    order=30,
     title="The variance of a score for any means and variances",
     statement=(
         r"For independent components with means $\mu_q, \mu_k$ and variances $\sigma_q^2, \sigma_k^2$, "
@@ -179,7 +164,6 @@ CLAIM = Claim(
         Assumption(id="alike", text="The components of a query have one law, those of a key another."),
         FINITE_VARIANCE,
     ),
-    references=(),
     derive=derive,
     experiment=experiment,
     facts=facts,

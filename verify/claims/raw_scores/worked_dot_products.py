@@ -9,11 +9,10 @@ import numpy as np
 from scipy import stats
 from sympy import Idx, Poly, Rational, S, Sum, expand, factor, summation, symbols
 
-from verify.evidence import Assumption, Fact, Reference
-from verify.montecarlo.experiment import Allowance, Control, Exact, Experiment
-from verify.spec.claim import Claim
-from verify.spec.designs import fact, prediction
-from verify.symbolic.derivation import By, Derivation, Route, Step
+from verify.spec import (
+    Allowance, Assumption, By, Claim, Control, Derivation, Exact, Experiment, Fact, Reference, Route, Step,
+    fact, prediction,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -141,7 +140,7 @@ def _sum(name: str, length: int, expected: Any) -> Exact:
     return Exact(name, label, (("n", length),), prediction(expected), float(_dot(length)), code=_dot)
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # nothing is tolerated
+def experiment(derivation: Derivation) -> Experiment:
     """Compare the closed form with the sums, and the examples with what they are said to show."""
     two, three = _variances()
     sums = tuple(_sum(f"sum-n{m}", m, derivation.result.subs(n, m)) for m in (1, 2, 4, 6, 100))
@@ -222,8 +221,6 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
 
 
 CLAIM = Claim(
-    id="worked-dot-products",
-    order=60,
     title="Worked dot products are right, and show nothing about variance",
     statement=(
         r"$[1,\dots,n]\cdot[3,\dots,n+2] = n(n+1)(2n+7)/6$: 11, 50 and 133 for $n = 2, 4, 6$. The growth is "

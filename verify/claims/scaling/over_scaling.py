@@ -4,25 +4,11 @@ from __future__ import annotations
 
 from sympy import S
 
-from verify.evidence import Figure
-from verify.montecarlo.components import NORMAL
-from verify.montecarlo.experiment import Control, Experiment, Quantity
-from verify.spec.assumptions import STANDARD_COMPONENTS
-from verify.spec.claim import Claim, Findings
-from verify.spec.designs import (
-    biased,
-    exponent,
-    fits,
-    misfit,
-    prediction,
-    score_cell,
-    variances,
-    wrong_fits,
-)
-from verify.spec.figures import against_dimension, formula, measured
-from verify.symbolic.derivation import Derivation
-from verify.symbolic.expectation import Var
-from verify.symbolic.scores import STANDARD, d, score, variance_route
+from verify.spec import (
+    NORMAL, STANDARD, STANDARD_COMPONENTS, Claim, Control, Derivation, Experiment, Figure, Findings,
+    Quantity, Var, against_dimension, biased, d, exponent, fits, formula, measured, misfit, prediction,
+    score, score_cell, variance_route, variances, wrong_fits,
+)  # fmt: skip
 
 DIMENSIONS = (1, 4, 16, 64, 256, 1024)
 LABEL = r"$\operatorname{Var}(q\cdot k/d_k)$"
@@ -73,8 +59,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 
 CLAIM = Claim(
-    id="over-scaling",
-    order=40,
     title="Dividing by the dimension itself shrinks the variance to its inverse",
     statement=(
         r"For independent components with mean 0 and variance 1, "
@@ -86,7 +70,6 @@ CLAIM = Claim(
         "of the score grows like $d_k$ itself, and this scale has its use.)"
     ),
     assumptions=STANDARD_COMPONENTS,
-    references=(),
     derive=derive,
     experiment=experiment,
     figures=figures,

@@ -7,28 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from sympy import Rational, S, diff, simplify, sqrt
 
-from verify.evidence import Assumption, Figure
-from verify.montecarlo.components import NORMAL, UNIT_INTERVAL
-from verify.montecarlo.experiment import Comparison, Control, Experiment, Quantity, Tolerance
-from verify.spec.assumptions import FINITE_VARIANCE, INDEPENDENT
-from verify.spec.claim import Claim, Findings
-from verify.spec.designs import Wanted, biased, fits, prediction, score_cell, variances, wrong_fits
-from verify.spec.figures import against_dimension, formula, measured
-from verify.symbolic.derivation import Derivation, Route, Step
-from verify.symbolic.expansion import Evaluation
-from verify.symbolic.expectation import Var, evaluate
-from verify.symbolic.scores import (
-    CENTRED,
-    GENERAL,
-    d,
-    mu_k,
-    mu_q,
-    one_product,
-    score,
-    sigma_k,
-    sigma_q,
-    variance_route,
-)
+from verify.spec import (
+    CENTRED, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Assumption, Claim, Comparison,
+    Control, Derivation, Evaluation, Experiment, Figure, Findings, Quantity, Route, Step, Tolerance, Var,
+    Wanted, against_dimension, biased, d, evaluate, fits, formula, measured, mu_k, mu_q, one_product,
+    prediction, score, score_cell, sigma_k, sigma_q, variance_route, variances, wrong_fits,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -127,8 +111,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 
 CLAIM = Claim(
-    id="scaled-variance-general",
-    order=60,
     title="Scaling brings back the variance of a single dimension",
     statement=(
         r"For independent components of any mean and variance, $\operatorname{Var}(q\cdot k/\sqrt{d_k})$ "
@@ -146,7 +128,6 @@ CLAIM = Claim(
         Assumption(id="alike", text="The components of a query have one law, those of a key another."),
         FINITE_VARIANCE,
     ),
-    references=(),
     derive=derive,
     experiment=experiment,
     figures=figures,

@@ -6,18 +6,11 @@ from functools import partial
 
 from sympy import Rational, S, Symbol, root, sqrt
 
-from verify.evidence import Figure
-from verify.montecarlo.components import NORMAL
-from verify.montecarlo.experiment import Comparison, Control, Experiment, Fit
-from verify.spec.assumptions import STANDARD_COMPONENTS
-from verify.spec.claim import Claim, Findings
-from verify.spec.designs import biased, exponent, fits, prediction, score_cell, variances
-from verify.spec.figures import against_dimension, curve, measured
-from verify.symbolic.derivation import Derivation, Route, Step
-from verify.symbolic.expansion import Evaluation
-from verify.symbolic.expectation import Var
-from verify.symbolic.predict import function
-from verify.symbolic.scores import STANDARD, d, score
+from verify.spec import (
+    NORMAL, STANDARD, STANDARD_COMPONENTS, Claim, Comparison, Control, Derivation, Evaluation, Experiment,
+    Figure, Findings, Fit, Route, Step, Var, against_dimension, biased, curve, d, exponent, fits, function,
+    measured, prediction, score, score_cell, variances,
+)  # fmt: skip
 
 DIMENSIONS = (2, 16, 128, 1024)
 POWERS = {
@@ -100,8 +93,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 
 CLAIM = Claim(
-    id="scaling-exponent",
-    order=50,
     title="Each power of the dimension has its own exponent",
     statement=(
         r"For independent components with mean 0 and variance 1, "
@@ -114,7 +105,6 @@ CLAIM = Claim(
         r"dimensions: $\alpha = 0.45$ leaves a variance of 1.5."
     ),
     assumptions=STANDARD_COMPONENTS,
-    references=(),
     derive=derive,
     experiment=experiment,
     figures=figures,

@@ -7,19 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sympy import Mul, S, Symbol, factor, log, sign
 
-from verify.evidence import Assumption
-from verify.montecarlo.attention import softmax
-from verify.montecarlo.components import NORMAL, Array
-from verify.montecarlo.distribution_free import DistanceToLaw
-from verify.montecarlo.experiment import Control, Exact, Experiment, Quantity, Tolerance
-from verify.montecarlo.scores import ScorePairs
-from verify.montecarlo.streams import stream
-from verify.spec.claim import Claim
-from verify.spec.designs import cell_of, prediction
-from verify.symbolic.derivation import By, Definition, Derivation, Identity, Route, Step
-from verify.symbolic.law import below
-from verify.symbolic.softmax import p, s
-from verify.symbolic.total import WithTotal
+from verify.spec import (
+    NORMAL, Array, Assumption, By, Claim, Control, Definition, Derivation, DistanceToLaw, Exact, Experiment,
+    Identity, Quantity, Route, ScorePairs, Step, Tolerance, WithTotal, cell_of, p, prediction, s, score_law,
+    softmax, stream,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -124,13 +116,13 @@ def _pairs(name: str, shares: tuple[float, float]) -> Quantity:
     return Quantity(name, BEYOND, cell, DistanceToLaw(shares), prediction(S.Zero), ONE)
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # nothing depends on it
+def experiment() -> Experiment:
     """Compare ranks and shapes of drawn matrices, and measure how many scaled scores are not small."""
     ranks = tuple(
         _order(f"order-n{n}", n, _reordered(_scores(n), *FACTORS), f"each of {len(FACTORS)}") for n in SIZES
     )
     shape = _shape("shape", lambda scores: scores / D**0.5)
-    upper = below(D, D**0.5)
+    upper = score_law.below(D, D**0.5)
     beyond = _pairs("scores-beyond-one", (1 - upper, upper))
     scores, lengths = _scores(SIZES[-1]), np.linalg.norm(_drawn(SIZES[-1])[1], axis=1)
     moved = float(np.abs(softmax(scores) - softmax(scores / D**0.5)).sum(axis=1).mean())
@@ -161,8 +153,6 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa:
 
 
 CLAIM = Claim(
-    id="scaling-keeps-shape-and-order",
-    order=70,
     title="Scaling keeps shape and order and changes only the spacing",
     statement=(
         "For any factor $c > 0$, $cs_i > cs_j$ exactly when $s_i > s_j$: the score matrix keeps its shape, "
@@ -180,7 +170,6 @@ CLAIM = Claim(
         Assumption(id="positive", text="The factor is positive."),
         Assumption(id="normal", text="For the share of scores beyond 1: components are standard normal."),
     ),
-    references=(),
     derive=derive,
     experiment=experiment,
 )

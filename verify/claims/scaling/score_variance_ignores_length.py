@@ -6,20 +6,12 @@ from typing import Any
 
 from sympy import Add, IndexedBase, S, Sum
 
-from verify.evidence import Axis, Figure, Layer
-from verify.montecarlo.components import NORMAL
-from verify.montecarlo.estimands import variance
-from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
-from verify.montecarlo.scores import ScoreMatrices
-from verify.spec.assumptions import STANDARD_COMPONENTS
-from verify.spec.claim import Claim, Findings
-from verify.spec.designs import Wanted, biased, cell_of, fits, prediction, wrong_fits
-from verify.spec.figures import measured
-from verify.symbolic.blocks import square_variance
-from verify.symbolic.derivation import Definition, Derivation, Route, Step
-from verify.symbolic.expansion import Evaluation
-from verify.symbolic.expectation import E, Population, Var
-from verify.symbolic.scores import STANDARD, d, index, q, score, variance_route
+from verify.spec import (
+    NORMAL, STANDARD, STANDARD_COMPONENTS, Axis, Claim, Control, Definition, Derivation, E, Evaluation,
+    Experiment, Figure, Findings, Layer, Population, Quantity, Route, ScoreMatrices, Step, Tolerance, Var,
+    Wanted, biased, block_variances, cell_of, d, fits, index, measured, prediction, q, score, variance,
+    variance_route, wrong_fits,
+)  # fmt: skip
 
 TOKENS = (2, 8, 32, 128)
 D = 64
@@ -60,7 +52,7 @@ def derive() -> Derivation:
 
 def _check(tokens: int, expected: Any, name: str) -> Quantity:
     moments = tuple((law.mean, law.variance, 0, law.kurtosis) for law in (NORMAL, NORMAL))
-    relative = square_variance(D, tokens, *moments) / D**2
+    relative = block_variances.square_variance(D, tokens, *moments) / D**2
     sampler = ScoreMatrices(D, tokens, NORMAL, NORMAL)
     cell = cell_of(f"tokens-{tokens}", sampler, tokens=sampler.side)
     return Quantity(name, LABEL, cell, variance(0, 1, block_variance=relative), prediction(expected))
@@ -109,8 +101,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 
 CLAIM = Claim(
-    id="score-variance-ignores-length",
-    order=80,
     title="The number of tokens has no influence on the variance of a score",
     statement=(
         r"For independent components with mean 0 and variance 1, $\operatorname{Var}(q\cdot k) = d_k$ "
@@ -123,7 +113,6 @@ CLAIM = Claim(
         "of the softmax over many keys; other claims measure that."
     ),
     assumptions=STANDARD_COMPONENTS,
-    references=(),
     derive=derive,
     experiment=experiment,
     figures=figures,

@@ -4,28 +4,12 @@ from __future__ import annotations
 
 from sympy import S, diff, sqrt
 
-from verify.evidence import Fact, Figure
-from verify.montecarlo.components import NORMAL
-from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
-from verify.spec.assumptions import STANDARD_COMPONENTS, VASWANI
-from verify.spec.claim import Claim, Findings
-from verify.spec.designs import (
-    Wanted,
-    biased,
-    exponent,
-    fact,
-    fits,
-    misfit,
-    prediction,
-    score_cell,
-    variances,
-    wrong_fits,
-)
-from verify.spec.figures import against_dimension, formula, measured
-from verify.symbolic.derivation import Derivation, Route, Step
-from verify.symbolic.expansion import Evaluation
-from verify.symbolic.expectation import Var
-from verify.symbolic.scores import STANDARD, d, score, variance_route
+from verify.spec import (
+    NORMAL, STANDARD, STANDARD_COMPONENTS, VASWANI, Claim, Control, Derivation, Evaluation, Experiment,
+    Fact, Figure, Findings, Quantity, Route, Step, Tolerance, Var, Wanted, against_dimension, biased, d,
+    exponent, fact, fits, formula, measured, misfit, prediction, score, score_cell, variance_route,
+    variances, wrong_fits,
+)  # fmt: skip
 
 DIMENSIONS = (1, 2, 8, 64, 512, 1024)
 LABEL = r"$\operatorname{Var}(q\cdot k/\sqrt{d_k})$"
@@ -104,8 +88,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 
 CLAIM = Claim(
-    id="sqrt-scaling",
-    order=20,
     title="Dividing by the root of the dimension makes the variance 1",
     statement=(
         r"For independent components with mean 0 and variance 1, "

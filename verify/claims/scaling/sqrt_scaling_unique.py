@@ -6,16 +6,10 @@ from typing import Any
 
 from sympy import Contains, Eq, FiniteSet, Poly, S, root, simplify, solveset, sqrt
 
-from verify.montecarlo.components import NORMAL
-from verify.montecarlo.experiment import Control, Experiment, Quantity
-from verify.spec.assumptions import STANDARD_COMPONENTS
-from verify.spec.claim import Claim
-from verify.spec.designs import prediction, scaled, score_cell
-from verify.symbolic.derivation import By, Derivation, Route, Step
-from verify.symbolic.expansion import Expansion
-from verify.symbolic.expectation import Var, evaluate
-from verify.symbolic.printing import Ordered
-from verify.symbolic.scores import STANDARD, d, score
+from verify.spec import (
+    NORMAL, STANDARD, STANDARD_COMPONENTS, By, Claim, Control, Derivation, Expansion, Experiment, Ordered,
+    Quantity, Route, Step, Var, d, evaluate, prediction, scaled, score, score_cell,
+)  # fmt: skip
 
 c = Ordered("c", "b", real=True)
 DIMENSIONS = (4, 64, 512)
@@ -92,8 +86,6 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
 
 CLAIM = Claim(
-    id="sqrt-scaling-unique",
-    order=30,
     title="No other factor keeps the variance at 1",
     statement=(
         r"For independent components with mean 0 and variance 1, $\operatorname{Var}(c\,q\cdot k) = 1$ "
@@ -104,7 +96,6 @@ CLAIM = Claim(
         "positive one with unit variance. (Whether unit variance is the best target is another question.)"
     ),
     assumptions=STANDARD_COMPONENTS,
-    references=(),
     derive=derive,
     experiment=experiment,
 )

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from sympy import Rational, S, Symbol
 
-from verify.evidence import Assumption
-from verify.montecarlo.components import EXPONENTIAL, LAPLACE, NORMAL, RADEMACHER, UNIT_INTERVAL
-from verify.montecarlo.experiment import Control, Experiment, Quantity
-from verify.spec.claim import Claim
-from verify.spec.designs import biased, prediction, score_cell
-from verify.symbolic.derivation import Derivation, Identity, Route, Step
-from verify.symbolic.expansion import Expansion
-from verify.symbolic.expectation import Population, Var, by_component, unfold
-from verify.symbolic.printing import Ordered, latex
-from verify.symbolic.scores import d
+from verify.spec import (
+    EXPONENTIAL, LAPLACE, NORMAL, RADEMACHER, UNIT_INTERVAL, Assumption, Claim, Control, Derivation,
+    Expansion, Experiment, Identity, Ordered, Population, Quantity, Route, Step, Var, biased, by_component,
+    d, latex, prediction, score_cell, unfold,
+)  # fmt: skip
 
 X = Symbol("X", real=True)
 c = Ordered("c", "b", real=True)
@@ -69,8 +64,6 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
 
 CLAIM = Claim(
-    id="variance-of-multiple",
-    order=10,
     title="A factor enters the variance squared",
     statement=(
         "For any $X$ with a finite variance and any constant $c$, "
@@ -81,7 +74,6 @@ CLAIM = Claim(
         "scale of attention is a root, and it holds for every law, not only for the normal one."
     ),
     assumptions=(Assumption(id="finite-variance", text="$X$ has a finite variance."),),
-    references=(),
     derive=derive,
     experiment=experiment,
 )

@@ -8,23 +8,13 @@ from typing import Any
 
 from sympy import Float, Rational, S, Sum, log, sqrt
 
-from verify.evidence import Axis, Fact, Figure, Layer, Reference
-from verify.montecarlo.blocks import Cell
-from verify.montecarlo.components import NORMAL
-from verify.montecarlo.estimands import complement, component
-from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Quantity, Tolerance
-from verify.montecarlo.rows import AttentionRows, NormalRows
-from verify.spec.assumptions import INDEPENDENT, NORMAL_COMPONENTS
-from verify.spec.claim import Claim, Findings
-from verify.spec.designs import capped, cell_of, fact, integrated, prediction, scaled, sharper, threshold
-from verify.spec.figures import curve, measured
-from verify.symbolic.derivation import Derivation, Route, Step
-from verify.symbolic.expectation import E
-from verify.symbolic.extremes import LARGEST
-from verify.symbolic.row_integrals import mean_largest, mean_squares, over_lengths
-from verify.symbolic.row_means import KEYS, RowMeans
-from verify.symbolic.scores import d
-from verify.symbolic.softmax import i, largest, n, p, s, sigma
+from verify.spec import (
+    INDEPENDENT, KEYS, NORMAL, NORMAL_COMPONENTS, AttentionRows, Axis, Cell, Claim, Comparison, Control,
+    Derivation, E, Exact, Experiment, Fact, Figure, Findings, Layer, NormalRows, Quantity, Reference, Route,
+    RowMeans, Step, Tolerance, capped, cell_of, complement, component, curve, d, extremes, fact, i,
+    integrated, largest, mean_largest, mean_squares, measured, n, over_lengths, p, prediction, s, scaled,
+    sharper, sigma, threshold,
+)  # fmt: skip
 
 ROWS = ((16, 4), (16, 16), (1024, 8))
 """Numbers of keys and standard deviations of independent normal scores."""
@@ -118,7 +108,9 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         )
         for keys, deviation in ROWS
     }
-    of_largest = first.subs({E(largest): sigma * LARGEST}).subs({LARGEST: _largest(16), sigma: 16})
+    of_largest = first.subs({E(largest): sigma * extremes.LARGEST}).subs(
+        {extremes.LARGEST: _largest(16), sigma: 16}
+    )
     tight = replace(
         bounds[16, 16], id="by-the-largest-n16-s16", prediction=integrated(float(of_largest)), tolerance=near
     )
@@ -174,7 +166,7 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
     return (*dimensions, *reached)
 
 
-def figures(_: Derivation, findings: Findings) -> tuple[Figure, ...]:
+def figures(findings: Findings) -> tuple[Figure, ...]:
     """Draw the concentration of raw attention over the dimension, with 2 ln n of each length."""
     layers = []
     for keys, dimensions in RAW.items():
@@ -209,8 +201,6 @@ def figures(_: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 
 CLAIM = Claim(
-    id="attention-concentration",
-    order=60,
     title="Unscaled attention concentrates on few keys as the dimension passes 2 ln n",
     statement=(
         r"For independent normal scores of standard deviation $\sigma$ over $n$ keys, $1 - \mathbb{E}\sum "

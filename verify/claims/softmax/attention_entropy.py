@@ -8,22 +8,12 @@ from typing import Any
 
 from sympy import Float, Rational, S, Sum, exp, log, sqrt
 
-from verify.evidence import Axis, Fact, Figure, Reference
-from verify.montecarlo.blocks import Cell
-from verify.montecarlo.components import NORMAL
-from verify.montecarlo.estimands import Smooth, component
-from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
-from verify.montecarlo.rows import AttentionRows, NormalRows
-from verify.spec.assumptions import INDEPENDENT, NORMAL_COMPONENTS
-from verify.spec.claim import Claim, Findings
-from verify.spec.designs import capped, cell_of, fact, integrated, prediction, scaled, sharper, threshold
-from verify.spec.figures import curve, measured
-from verify.symbolic.derivation import Derivation, Route, Step
-from verify.symbolic.expectation import E
-from verify.symbolic.row_integrals import mean_entropy, mean_squares, over_lengths
-from verify.symbolic.row_means import KEYS, RowMeans
-from verify.symbolic.scores import d
-from verify.symbolic.softmax import i, n, p, s, sigma
+from verify.spec import (
+    INDEPENDENT, KEYS, NORMAL, NORMAL_COMPONENTS, AttentionRows, Axis, Cell, Claim, Control, Derivation, E,
+    Experiment, Fact, Figure, Findings, NormalRows, Quantity, Reference, Route, RowMeans, Smooth, Step,
+    Tolerance, capped, cell_of, component, curve, d, fact, i, integrated, mean_entropy, mean_squares,
+    measured, n, over_lengths, p, prediction, s, scaled, sharper, sigma, threshold,
+)  # fmt: skip
 
 GRID = ((4, 4), (4, 64), (64, 4), (64, 64), (64, 256), (512, 64))
 """Numbers of keys and dimensions."""
@@ -186,7 +176,7 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
     )
 
 
-def figures(_: Derivation, findings: Findings) -> tuple[Figure, ...]:
+def figures(findings: Findings) -> tuple[Figure, ...]:
     """Draw the losses over the number of keys, below the bound."""
     losses = [findings.checks[f"loss-n{keys}-d{d_k}"] for keys, d_k in GRID]
     layers = [
@@ -207,8 +197,6 @@ def figures(_: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 
 CLAIM = Claim(
-    id="attention-entropy",
-    order=50,
     title="On average scaled attention keeps all but half a nat of its entropy",
     statement=(
         r"For independent normal scores of standard deviation $\sigma$ over $n$ keys, $\mathbb{E}H \ge \ln "

@@ -28,20 +28,11 @@ from sympy import (
     symbols,
 )
 
-from verify.evidence import Assumption, Axis, Figure
-from verify.montecarlo.components import NORMAL
-from verify.montecarlo.estimands import component
-from verify.montecarlo.experiment import Allowance, Control, Exact, Experiment, Quantity
-from verify.montecarlo.rows import NormalRows
-from verify.spec.claim import Claim, Findings
-from verify.spec.designs import cell_of, integrated, prediction
-from verify.spec.figures import curve, measured
-from verify.symbolic.derivation import By, Derivation, Route, Step
-from verify.symbolic.expectation import E
-from verify.symbolic.integrals import runs_over
-from verify.symbolic.predict import function
-from verify.symbolic.row_integrals import mean_squares
-from verify.symbolic.softmax import Quadrature, i, n, p, sigma
+from verify.spec import (
+    NORMAL, Allowance, Assumption, Axis, By, Claim, Control, Derivation, E, Exact, Experiment, Figure,
+    Findings, NormalRows, Quadrature, Quantity, Route, Step, cell_of, component, curve, function, i,
+    integrated, mean_squares, measured, n, p, prediction, runs_over, sigma,
+)  # fmt: skip
 
 KEYS = (4, 16, 64)
 MANY = 10**6
@@ -189,7 +180,7 @@ def _limit(name: str, derivation: Derivation, keys: int) -> Exact:
     )
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # relative to each value
+def experiment(derivation: Derivation) -> Experiment:
     """Measure n·E Σp² for several numbers of keys, and compare that of very many with the limit."""
     checks = {keys: _rows(keys) for keys in KEYS}
     few, many = checks[KEYS[0]], checks[KEYS[-1]]
@@ -236,8 +227,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 
 CLAIM = Claim(
-    id="effective-keys",
-    order=70,
     title="Scaled attention spreads over about n/e keys",
     statement=(
         r"For independent normal scores of standard deviation $\sigma$, $n\,\mathbb{E}\sum p_j^2 \to "
@@ -252,7 +241,6 @@ CLAIM = Claim(
     assumptions=(
         Assumption(id="normal", text=r"Scores are independent and normal with standard deviation $\sigma$."),
     ),
-    references=(),
     derive=derive,
     experiment=experiment,
     figures=figures,

@@ -8,21 +8,13 @@ import numpy as np
 from scipy import special
 from sympy import S, Sum, Symbol, exp
 
-from verify.evidence import Assumption
-from verify.montecarlo.attention import softmax
-from verify.montecarlo.experiment import Control, Exact, Experiment
-from verify.montecarlo.literal import in_single_precision, largest_difference, over_queries
-from verify.montecarlo.streams import stream
-from verify.spec.claim import Claim
-from verify.spec.designs import no_distance
-from verify.symbolic.derivation import Definition, Derivation, Route, Step
-from verify.symbolic.softmax import i, n, p, s
-from verify.symbolic.total import WithTotal
+from verify.spec import (
+    Array, Assumption, Claim, Control, Definition, Derivation, Exact, Experiment, Route, Step, WithTotal, i,
+    in_single_precision, largest_difference, n, no_distance, over_queries, p, s, softmax, stream,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from verify.montecarlo.components import Array
 
     Softmax = Callable[[Array], Array]
 
@@ -108,7 +100,7 @@ def _halved(scores: Array) -> Array:
     return softmax(scores / 2)
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # nothing is tolerated
+def experiment() -> Experiment:
     """Hold the array code against the identities, for small and for huge scores."""
     checks = tuple(
         _held(what, f"{what}-at-{size:g}".replace(".", "-"), softmax, size)
@@ -130,8 +122,6 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa:
 
 
 CLAIM = Claim(
-    id="softmax-identities",
-    order=20,
     title="What holds for every softmax",
     statement=(
         r"For any scores, the weights sum to one; $p_i/p_j = e^{s_i - s_j}$, so larger scores have larger "
@@ -144,7 +134,6 @@ CLAIM = Claim(
         "their size, that saturates the softmax."
     ),
     assumptions=(Assumption(id="finite", text="The scores are finite numbers."),),
-    references=(),
     derive=derive,
     experiment=experiment,
 )

@@ -8,24 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from sympy import Float, Integral, Max, S, Symbol, exp, integrate, log, oo, pi, simplify, sqrt
 
-from verify.evidence import Assumption, Fact, Figure
-from verify.montecarlo.blocks import Cell
-from verify.montecarlo.components import NORMAL
-from verify.montecarlo.distribution_free import Bounded
-from verify.montecarlo.estimands import complement, component
-from verify.montecarlo.experiment import Control, Experiment, Quantity, Tolerance
-from verify.montecarlo.rows import AttentionRows, NormalRows
-from verify.spec.assumptions import INDEPENDENT, NORMAL_COMPONENTS
-from verify.spec.claim import Claim, Findings
-from verify.spec.designs import capped, cell_of, fact, integrated, prediction, scaled, sharper, threshold
-from verify.spec.figures import against_dimension, curve, measured
-from verify.symbolic.derivation import By, Derivation, Route, Step
-from verify.symbolic.expectation import E
-from verify.symbolic.integrals import runs_over
-from verify.symbolic.predict import function
-from verify.symbolic.row_integrals import Approximation, legendre, mean_largest_weight, over_lengths
-from verify.symbolic.scores import d
-from verify.symbolic.softmax import p, sigma
+from verify.spec import (
+    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Approximation, Assumption, AttentionRows, Bounded, By, Cell,
+    Claim, Control, Derivation, E, Experiment, Fact, Figure, Findings, NormalRows, Quantity, Route, Step,
+    Tolerance, against_dimension, capped, cell_of, complement, component, curve, d, fact, function,
+    integrated, legendre, mean_largest_weight, measured, over_lengths, p, prediction, runs_over, scaled,
+    sharper, sigma, threshold,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -228,7 +217,7 @@ def _over_dimensions(power: float) -> Callable[[float], float]:
     return lambda dimension: _two_keys(dimension, dimension**power)
 
 
-def figures(_: Derivation, findings: Findings) -> tuple[Figure, ...]:
+def figures(findings: Findings) -> tuple[Figure, ...]:
     """Draw the largest of two weights with and without scaling."""
     span = (TWO_DIMENSIONS[0], TWO_DIMENSIONS[-1])
     layers = []
@@ -250,8 +239,6 @@ def figures(_: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 
 CLAIM = Claim(
-    id="softmax-saturation",
-    order=40,
     title="Without scaling, the softmax saturates as the dimension grows",
     statement=(
         r"For two keys whose scores have standard deviation $\sigma$, $\mathbb{E}\max_j p_j \ge 1 - \ln "
@@ -268,7 +255,6 @@ CLAIM = Claim(
         NORMAL_COMPONENTS,
         Assumption(id="one-query", text="All keys meet the same query."),
     ),
-    references=(),
     derive=derive,
     experiment=experiment,
     facts=facts,

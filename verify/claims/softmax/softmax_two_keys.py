@@ -9,19 +9,11 @@ from typing import Any
 from scipy import integrate as quadrature
 from sympy import Float, Integral, S, Symbol, diff, exp, oo, pi, simplify, sqrt
 
-from verify.evidence import Assumption, Axis, Fact, Figure, Layer
-from verify.montecarlo.blocks import Cell
-from verify.montecarlo.components import NORMAL
-from verify.montecarlo.estimands import component
-from verify.montecarlo.experiment import Control, Experiment, Quantity
-from verify.montecarlo.rows import NormalRows
-from verify.spec.claim import Claim, Findings
-from verify.spec.designs import capped, cell_of, fact, integrated, prediction, sharper
-from verify.symbolic.derivation import By, Definition, Derivation, Identity, Route, Step
-from verify.symbolic.expectation import E
-from verify.symbolic.integrals import runs_over
-from verify.symbolic.predict import function
-from verify.symbolic.softmax import Quadrature, WrittenOut, p, s, sigma
+from verify.spec import (
+    NORMAL, Assumption, Axis, By, Cell, Claim, Control, Definition, Derivation, E, Experiment, Fact, Figure,
+    Findings, Identity, Layer, NormalRows, Quadrature, Quantity, Route, Step, WrittenOut, capped, cell_of,
+    component, fact, function, integrated, p, prediction, runs_over, s, sharper, sigma,
+)  # fmt: skip
 
 DEVIATIONS = (1, 2, 8, 32)
 LABEL = r"$\mathbb{E}[p(1-p)]$"
@@ -232,8 +224,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 
 CLAIM = Claim(
-    id="softmax-two-keys",
-    order=30,
     title="With two keys, saturation is slow: the slope falls like one over the spread",
     statement=(
         r"For two keys with independent normal scores of standard deviation $\sigma$, "
@@ -248,7 +238,6 @@ CLAIM = Claim(
     assumptions=(
         Assumption(id="normal", text=r"Both scores are independent and normal with deviation $\sigma$."),
     ),
-    references=(),
     derive=derive,
     experiment=experiment,
     facts=facts,

@@ -7,20 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sympy import Rational, S, exp, simplify, sqrt
 
-from verify.evidence import Assumption, Fact
-from verify.montecarlo.attention import softmax
-from verify.montecarlo.experiment import EXACTLY, Allowance, Control, Exact, Experiment
-from verify.montecarlo.literal import in_single_precision, largest_difference
-from verify.spec.claim import Claim
-from verify.spec.designs import fact, no_distance, prediction, threshold
-from verify.symbolic.derivation import By, Derivation, Route, Step
-from verify.symbolic.printing import latex
-from verify.symbolic.softmax import WrittenOut, p, s
+from verify.spec import (
+    EXACTLY, Allowance, Array, Assumption, By, Claim, Control, Derivation, Exact, Experiment, Fact, Route,
+    Step, WrittenOut, fact, in_single_precision, largest_difference, latex, no_distance, p, prediction, s,
+    softmax, threshold,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from verify.montecarlo.components import Array
 
 EXAMPLES = ((4, 5), (1, 10), (14, 10), (7, 5))
 """The pairs of scores whose softmax is printed somewhere."""
@@ -79,7 +74,7 @@ def _gap(name: str, most: Any) -> Exact:
     return Exact(name, label, (("scores", "0, 4"),), threshold(most), found, relation="≤", code=_first_weight)
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:  # noqa: ARG001  # nothing is tolerated
+def experiment(derivation: Derivation) -> Experiment:
     """Compare the closed form with arrays, and with what the sources say of it."""
 
     def closed(pair: tuple[int, int]) -> Any:
@@ -126,8 +121,6 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
 
 
 CLAIM = Claim(
-    id="softmax-worked-examples",
-    order=10,
     title="The printed softmax values, recomputed",
     statement=(
         r"Two scores $a$ and $b$ have the weights $1/(1 + e^{b - a})$ and $1/(1 + e^{a - b})$: 0.2689 and "
@@ -141,7 +134,6 @@ CLAIM = Claim(
         "the printed figures does not survive that."
     ),
     assumptions=(Assumption(id="printed", text="The scores are the ones that the sources print."),),
-    references=(),
     derive=derive,
     experiment=experiment,
     facts=facts,
