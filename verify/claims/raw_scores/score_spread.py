@@ -31,8 +31,8 @@ from sympy import (
 from verify.spec import (
     GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Allowance, Assumption, Axis, By, Claim, ComponentLaw,
     Control, Definition, Derivation, Exact, Experiment, Figure, Findings, Identity, Layer, Prediction,
-    Quantile, Quantity, Route, ScorePairs, Step, Var, biased, capped, cell_of, d, exactly, function, is_zero, mu_k,
-    mu_q, prediction, score, score_law, sigma_k, sigma_q, variance_route,
+    Quantile, Quantity, Route, ScorePairs, Step, Var, biased, capped, cell_of, d, exactly, function,
+    is_zero, mu_k, mu_q, prediction, score, score_law, sigma_k, sigma_q, variance_route,
 )  # fmt: skip
 
 NORMAL_DIMENSIONS = (2, 100)
