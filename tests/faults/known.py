@@ -71,41 +71,51 @@ VACUOUS = {
 }
 STATISTICS = {
     "heavy-tails-unscaled": Known(f"{LIMITS}/heavy_tails.py", "-FAR / scaled(ROOT, D)", "-FAR"),
-    "causal-rows-other-power": Known(f"{LIMITS}/causal_rows.py", "D**-0.5", "D**-0.6"),
+    "causal-rows-other-power": Known(
+        f"{LIMITS}/causal_rows.py",
+        "16, NORMAL, scaled(SCALE, D), positions",
+        "16, NORMAL, D**-0.6, positions",
+    ),
     "stack-scales-exchanged": Known(
         f"{GRADIENTS}/gradient_through_layers.py",
-        '("scaled", SCALED, here, "≤")',
-        '("scaled", OVER_SCALED, here, "≤")',
+        "self.sampler.log_growth(self.scales.index(scale), depth)",
+        "self.sampler.log_growth({1: 2, 2: 1}.get(self.scales.index(scale), 0), depth)",
     ),
     "over-scaled-reads-scaled": Known(
         f"{GRADIENTS}/gradient_through_layers.py",
-        '("over-scaled", OVER_SCALED, here, "≤")',
-        '("over-scaled", SCALED, here, "≤")',
+        '("over-scaled-growth", D, "over-scaled", "≤", S.One)',
+        '("over-scaled-growth", D, "scaled", "≤", S.One)',
     ),
     "any-rate-of-one-scale": Known(
-        f"{GRADIENTS}/training_stability.py", "_runs(D).any_success(scale)", "_runs(D).any_success(ROOT)"
+        f"{GRADIENTS}/training_stability.py", "any_success(_number(scale))", "any_success(_number(ROOT))"
     ),
     "keys-for-lengths": Known(
         f"{GRADIENTS}/ignored_keys.py",
         "ratio(sampler.length(low, high), sampler.spread(low, high))",
         "ratio(sampler.spread(low, high), sampler.length(low, high))",
     ),
-    "cut-of-norms": Known(f"{GRADIENTS}/vanishing_or_exploding.py", "CUT = 400.0", "CUT = 40.0"),
-    "last-corner-is-the-first": Known(f"{ENGINE}/pipeline.py", "scores[:, -1, -1],", "scores[:, 0, 0],"),
+    "unscaled-norms-for-scaled": Known(
+        f"{GRADIENTS}/vanishing_or_exploding.py", "sampler.share(scaled=one)", "sampler.share(scaled=False)"
+    ),
+    "last-corner-is-the-first": Known(
+        f"{ENGINE}/pipeline.py", "scores[:, 0, 0], scores[:, -1, -1]", "scores[:, 0, 0], scores[:, 0, 0]"
+    ),
     "length-scaling-doubled": Known(
-        f"{LIMITS}/length_scaling.py", "float(TIMES * sqrt", "float(2 * TIMES * sqrt"
+        f"{LIMITS}/length_scaling.py",
+        '_rows(keys, float(TIMES * sqrt(2 * log(keys))), "growing")',
+        '_rows(keys, float(2 * TIMES * sqrt(2 * log(keys))), "growing")',
     ),
 }
 BOUNDS = {
     "entropy-at-two-deviations": Known(
         f"{SOFTMAX}/attention_entropy.py",
-        "half = (log(n) - derivation.result).subs(sigma, 1)",
-        "half = (log(n) - derivation.result).subs(sigma, 2)",
+        "prediction(bound.subs(sigma, 1))",
+        "prediction(bound.subs(sigma, 2))",
     ),
     "concentration-twice-the-bound": Known(
         f"{SOFTMAX}/attention_concentration.py",
-        "floor = 1 - derivation.result",
-        "floor = 1 - 2 * derivation.result",
+        "prediction(result.subs({n: keys, sigma: deviation}))",
+        "prediction(2 * result.subs({n: keys, sigma: deviation}))",
     ),
     "saturation-tenfold": Known(
         f"{GRADIENTS}/jacobian_saturation.py",
@@ -118,12 +128,13 @@ BOUNDS = {
     "twice-the-largest": Known(
         f"{GRADIENTS}/jacobian_bounds.py", "Bound(largest / LENGTH, ", "Bound(2 * largest / LENGTH, "
     ),
-    "rows-with-eight-more": Known(f"{LIMITS}/causal_rows.py", 'log(S(one)), "≤"', 'log(S(one + 8)), "≤"'),
-    "largest-weight-below-anything": Known(
-        f"{SOFTMAX}/softmax_saturation.py", 'True), 0.35, "≤")', 'True), 0.95, "≤")'
+    "rows-with-eight-more": Known(
+        f"{LIMITS}/causal_rows.py", "math.log(of) - mean[place]", "math.log(of + 8) - mean[place]"
     ),
-    "largest-weight-above-anything": Known(
-        f"{SOFTMAX}/softmax_saturation.py", 'False), 0.85, "≥")', 'False), 0.15, "≥")'
+    "largest-weight-not-divided": Known(
+        f"{SOFTMAX}/softmax_saturation.py",
+        "over_lengths(mean_largest_weight, KEYS, d_k, d_k**-0.5 if divided else 1.0)",
+        "over_lengths(mean_largest_weight, KEYS, d_k, 1.0)",
     ),
     "deeper-root": Known(
         f"{GRADIENTS}/gradient_through_layers.py",
@@ -233,8 +244,8 @@ FIGURES = {
     ),
     "growth-path-of-another-scale": Known(
         f"{GRADIENTS}/gradient_through_layers.py",
-        "growth(sampler.log_growth(scale, depth), 1)",
-        "growth(sampler.log_growth(SCALED, depth), 1)",
+        "growth(stack.log_growth(scale, depth), 1)",
+        'growth(stack.log_growth("scaled", depth), 1)',
     ),
 }
 GUARDS = {

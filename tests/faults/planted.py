@@ -142,11 +142,11 @@ def spoiled(code: Callable[..., Any], change: Callable[[Any], Any]) -> Callable[
 def _larger(found: Any) -> Any:
     # Unevenly, for what is even in all entries a rank or a softmax does not see.
     shape = getattr(found, "shape", ())
-    return OFF * found + (OFF - 1) * np.linspace(1, 2, int(np.prod(shape))).reshape(shape)
+    return OFF * found + np.linspace(0.2, 0.4, int(np.prod(shape))).reshape(shape)
 
 
 def _smaller(found: Any) -> Any:
-    return (found - (OFF - 1)) / OFF
+    return (found - 0.2) / OFF
 
 
 # --- gradients, masks, scales -------------------------------------------------------------------------
