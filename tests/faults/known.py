@@ -126,7 +126,9 @@ BOUNDS = {
         f"{GRADIENTS}/jacobian_bounds.py", '"second": Bound(second, ', '"second": Bound(second / 2, '
     ),
     "twice-the-largest": Known(
-        f"{GRADIENTS}/jacobian_bounds.py", "Bound(largest / LENGTH, ", "Bound(2 * largest / LENGTH, "
+        f"{GRADIENTS}/jacobian_bounds.py",
+        "Bound(largest / jacobian.LENGTH, ",
+        "Bound(2 * largest / jacobian.LENGTH, ",
     ),
     "rows-with-eight-more": Known(
         f"{LIMITS}/causal_rows.py", "math.log(of) - mean[place]", "math.log(of + 8) - mean[place]"
@@ -138,8 +140,8 @@ BOUNDS = {
     ),
     "deeper-root": Known(
         f"{GRADIENTS}/gradient_through_layers.py",
-        "result ** (1 / (2 * layers))",
-        "result ** (1 / (4 * layers))",
+        "result ** (1 / (2 * stack.layers))",
+        "result ** (1 / (4 * stack.layers))",
     ),
 }
 FACTS = {
