@@ -1,4 +1,4 @@
-"""Writes the golden cards anew: ``python -m tests.report.golden``; read the difference afterwards."""
+"""Writes the golden cards again: ``python -m tests.report.golden``; read the difference afterwards."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ from tests.report.records import CLAIMS, record
 from verify.report.math import Formula, Formulas
 from verify.report.typeset import render
 from verify.report.view import view
-from verify.report.words import Badge
+from verify.report.views import Badge
 
 FOLDER = Path(__file__).parent / "golden"
 

@@ -10,11 +10,12 @@ from tests.report.score_variance import SCORE_VARIANCE
 from verify.escapes import pieces
 from verify.evidence import Proof, Settings, Verdict
 from verify.report.cards import card
-from verify.report.columns import aligned, check_columns
+from verify.report.columns import aligned
 from verify.report.numbers import GAP, NO_BREAK
-from verify.report.tables import common_settings, groups, shared
+from verify.report.tables import check_table
 from verify.report.view import formulas, view
-from verify.report.words import badge, cell_text, closest_call, largest_deviation, sentence, tolerance_text
+from verify.report.views import CheckTable
+from verify.report.words import badge, cell_text, decisive_check, largest_deviation, sentence, tolerance_text
 
 
 def spaced(text: str) -> str:
@@ -69,7 +70,7 @@ def test_a_run_of_one_claim_without_figure_or_statements() -> None:
 @pytest.mark.parametrize(
     ("verdict", "ending"),
     [
-        (Verdict.CONFIRMED, "it lies within ±1% of the prediction and holds the derived 64."),
+        (Verdict.CONFIRMED, "it lies within ±1% of the prediction and contains the derived 64."),
         (
             Verdict.APPROXIMATE,
             "it lies within ±1% of the prediction around the predicted 64, but leaves that value itself out.",
@@ -93,7 +94,7 @@ def test_sentences(verdict: Verdict, ending: str) -> None:
 @pytest.mark.parametrize(
     ("relation", "verdict", "ending"),
     [
-        ("≤", Verdict.CONFIRMED, "it keeps below the derived bound 64 with its allowance of +1%"),
+        ("≤", Verdict.CONFIRMED, "it stays below the derived bound 64 with its allowance of +1%"),
         ("≤", Verdict.APPROXIMATE, "it lies above the derived bound 64, but within its allowance of +1%"),
         ("≥", Verdict.REFUTED, "it lies wholly below the derived bound 64 with its allowance of −1%"),
         ("≥", Verdict.UNDECIDED, "it lies neither wholly above nor wholly below the derived bound 64 with"),
@@ -106,7 +107,9 @@ def test_sentences_about_bounds(relation: Literal["≤", "≥"], verdict: Verdic
     name = {"≤": "upper", "≥": "lower"}[relation]
     sign = {"≤": "+", "≥": "−"}[relation]
     assert spaced(tolerance_text(made)) == f"{name} bound {sign}1% of the prediction"
-    assert groups("c", (made,))[0].rows[0].predicted.text == f"{relation}\N{NARROW NO-BREAK SPACE}64"
+    assert (
+        check_table("c", (made,)).groups[0].rows[0].predicted.text == f"{relation}\N{NARROW NO-BREAK SPACE}64"
+    )
     assert largest_deviation((made,)) == "bounds only"
     mere = made.model_copy(update={"origin": "set"})
     assert ending.replace("derived bound", "threshold") in spaced(sentence(mere, derived=True))
@@ -126,15 +129,15 @@ def test_an_allowance_says_how_much_and_for_what(of: str) -> None:
 def test_how_close_a_bound_is_stands_beside_it(estimate: float, error: float, shown: str) -> None:
     """The estimate over the bound is printed with the digits that its error supports, in the check's row."""
     made = check("at", estimate, 64, relation="≤", error=error)
-    row = groups("c", (made,))[0].rows[0]
+    row = check_table("c", (made,)).groups[0].rows[0]
     assert spaced(row.remark) == f"estimate ÷ bound {shown}"
-    assert groups("c", (check("at", 64, 64),))[0].rows[0].remark == ""
+    assert check_table("c", (check("at", 64, 64),)).groups[0].rows[0].remark == ""
 
 
 def test_what_keeps_a_check_open_stands_beside_it() -> None:
     """The reason of an undecided check is in its row, after how close its bound is."""
     made = check("at", 60.0, 64, relation="≤", verdict=Verdict.UNDECIDED, reason="too skewed")
-    assert groups("c", (made,))[0].rows[0].remark.endswith("; too skewed")
+    assert check_table("c", (made,)).groups[0].rows[0].remark.endswith("; too skewed")
 
 
 @pytest.mark.parametrize(
@@ -165,7 +168,7 @@ def test_checks_are_counted_as_measured_and_exact() -> None:
     claim = SCORE_VARIANCE.model_copy(update={"checks": (check("a", 64, 64), check("b", 64, 64), exact)})
     seen = view(record(claim))
     assert seen.checks == "3 checks (2 measured, 1 exact)"
-    assert spaced(seen.chapters[0].cards[0].checks) == "2 + 1"
+    assert spaced(seen.chapters[0].cards[0].counted) == "2 + 1"
     assert view(record(claim.model_copy(update={"checks": (exact,)}))).checks == "1 check (1 exact)"
 
 
@@ -181,13 +184,13 @@ def test_the_copied_citation_holds_all_that_it_takes_to_check_it() -> None:
         assert part in spaced(made.citation)
 
 
-def test_closest_call_is_the_gravest_then_the_tightest() -> None:
+def test_the_decisive_check_is_the_most_serious_then_the_tightest() -> None:
     """An undecided check goes before confirmed ones; among equals the one nearest its band's edge."""
     calm, close = check("calm", 64, 64), check("close", 64.1, 64)
     undecided = check("undecided", 64, 64, verdict=Verdict.UNDECIDED)
-    assert closest_call((calm, close)) is close
-    assert closest_call((calm, undecided, close)) is undecided
-    assert closest_call(()) is None
+    assert decisive_check((calm, close)) is close
+    assert decisive_check((calm, undecided, close)) is undecided
+    assert decisive_check(()) is None
 
 
 def test_cells_read_well() -> None:
@@ -271,7 +274,7 @@ def test_decimal_points_line_up() -> None:
 
 def test_checks_of_one_fit_stand_together() -> None:
     """A fit's slope, intercept and so on share a title that says what was fitted."""
-    last = groups("c", SCORE_VARIANCE.checks)[-1]
+    last = check_table("c", SCORE_VARIANCE.checks).groups[-1]
     assert last.title is not None
     assert last.title.quantity == "Weighted fit"
     assert [row.anchor for row in last.rows][:2] == ["c.slope", "c.intercept"]
@@ -281,7 +284,7 @@ def test_settings_may_hold_formulas() -> None:
     """A cell's value with LaTeX between dollar signs is typeset, in tables and sentences."""
     cells = [{"scale": r"$1/\sqrt{d_k}$", "d_k": d} for d in (1, 2)]
     made = tuple(check(f"c{n}", 1, 1, cell={**cell}) for n, cell in enumerate(cells))
-    (group,) = groups("c", made)
+    (group,) = check_table("c", made).groups
     assert group.title is not None
     assert [piece.text for piece in pieces(group.title.note) if piece.is_formula] == [r"1/\sqrt{d_k}"]
 
@@ -294,17 +297,17 @@ def test_every_formula_is_found() -> None:
     assert all("$" in text or "\\" in text or "=" in text for text in found)
 
 
-def test_screen_readers_hear_the_titles_of_routes_in_words() -> None:
+def test_titles_of_routes_are_read_out_in_words() -> None:
     """What names a list of steps to a screen reader holds no LaTeX."""
     derivation = SCORE_VARIANCE.derivation
     route = derivation.routes[0].model_copy(update={"title": r"One step, times $\sqrt{c}$"})
     claim = SCORE_VARIANCE.model_copy(
         update={"derivation": derivation.model_copy(update={"routes": (route,)})}
     )
-    assert card(claim, "1.1", "cited").routes[0].label == "Steps: One step, times square root of c"
+    assert card(record(claim), claim, "1.1").routes[0].label == "Steps: One step, times square root of c"
 
 
-def test_settings_of_all_checks_are_said_once() -> None:
+def test_settings_of_all_checks_are_printed_once() -> None:
     """What all checks, or all simulated ones, have alike stands above the table and not in each title."""
     long: dict[str, int | float | str] = {
         "task": "find the copied one of many tokens, noise 0.3",
@@ -312,24 +315,25 @@ def test_settings_of_all_checks_are_said_once() -> None:
     }
     made = [check(f"c{n}", 1, 1, quantity=f"share {n}", cell={"d_k": n, **long}) for n in (1, 2)]
     other = check("e", 1, 1, method="exact", cell={"d_k": 3})
-    (said,) = shared([*made, other])
-    assert said.text.startswith(
+    table = check_table("c", [*made, other])
+    (line,) = table.common
+    assert line.startswith(
         "In all simulated checks: task find the copied one of many tokens, noise 0.3; goal"
     )
-    titles = [row.title for group in groups("c", [*made, other]) for row in group.rows]
+    titles = [row.title for group in table.groups for row in group.rows]
     assert all(title is not None and "task" not in title.note for title in titles)
-    assert common_settings([]) == {}
-    assert shared(made[:1]) == ()
+    assert check_table("c", []) == CheckTable((), (), ())
+    assert check_table("c", made[:1]).common == ()
 
 
 def test_neighbours_with_the_same_long_settings_share_a_head() -> None:
-    """Where not all checks have the settings, those that follow one another say them once."""
+    """Where not all checks have the settings, those that follow one another print them once."""
     long: dict[str, int | float | str] = {
         "task": "find the copied one of many tokens, noise 0.3",
         "goal": "mean loss below 0.2",
     }
     made = [check(f"c{n}", 1, 1, quantity=f"share {n}", cell=long) for n in (1, 2)]
-    (head, rest) = groups("c", [*made, check("c3", 1, 1, quantity="share 3", cell={"d_k": 3})])
+    (head, rest) = check_table("c", [*made, check("c3", 1, 1, quantity="share 3", cell={"d_k": 3})]).groups
     assert head.title is not None
     assert "noise 0.3" in head.title.note
     assert [row.title.quantity for row in head.rows if row.title] == ["share 1", "share 2"]
@@ -339,10 +343,9 @@ def test_neighbours_with_the_same_long_settings_share_a_head() -> None:
 
 def test_columns_follow_their_numbers() -> None:
     """A long number widens its column, and a table without rows has none."""
-    short = check_columns(groups("c", [check("c", 1, 1)]))
-    long = check_columns(groups("c", [exact_check("c", 6.882544915e-5, "x", "c")]))
+    short = check_table("c", [check("c", 1, 1)]).widths
+    long = check_table("c", [exact_check("c", 6.882544915e-5, "x", "c")]).widths
     assert long[1] > short[1] + 1
-    assert check_columns(()) == ()
 
 
 def test_a_definition_stands_beside_the_start() -> None:
@@ -353,6 +356,6 @@ def test_a_definition_stands_beside_the_start() -> None:
     claim = SCORE_VARIANCE.model_copy(
         update={"derivation": derivation.model_copy(update={"routes": (named, *others)})}
     )
-    drawn = card(claim, "1.1", "cited").routes
+    drawn = card(record(claim), claim, "1.1").routes
     assert drawn[0].opening == "Definition: the mean of a score"
     assert all(one.opening == "Start" for one in drawn[1:])

@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from verify.montecarlo.components import Array
-    from verify.montecarlo.experiment import Settings
+
+Settings = tuple[tuple[str, int | float | str], ...]
+"""What a cell is, as names with values, in the order in which they are recorded."""
 
 _BATCH_COORDINATES = 1 << 17
 """Coordinates drawn per batch: two arrays of 0.5 MiB stay in the processor's cache."""
-
 
 GROUPS = 128
 """Groups that blocks are dealt to in turn; as many as the fewest blocks that are ever judged."""

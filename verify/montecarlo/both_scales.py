@@ -11,8 +11,8 @@ from verify.montecarlo.components import NORMAL
 from verify.montecarlo.rows import row_statistics
 
 if TYPE_CHECKING:
+    from verify.montecarlo.blocks import Settings
     from verify.montecarlo.components import Array
-    from verify.montecarlo.experiment import Settings
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from verify.montecarlo.blocks import Cell
+    from verify.montecarlo.blocks import Cell, Settings
     from verify.montecarlo.estimands import Estimand
     from verify.montecarlo.fits import Target, WeightedFit
 
-Settings = tuple[tuple[str, int | float | str], ...]
 Relation = Literal["=", "≤", "≥"]
 """What is said of a quantity: that it equals the prediction, or that the prediction bounds it."""
 

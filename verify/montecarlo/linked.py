@@ -11,8 +11,8 @@ import numpy as np
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from verify.montecarlo.blocks import Settings
     from verify.montecarlo.components import Array, ComponentLaw
-    from verify.montecarlo.experiment import Settings
 
 Matrix = tuple[tuple[float, ...], ...]
 

@@ -10,8 +10,8 @@ import numpy as np
 from verify.montecarlo.estimands import Smooth
 
 if TYPE_CHECKING:
+    from verify.montecarlo.blocks import Settings
     from verify.montecarlo.components import Array, ComponentLaw
-    from verify.montecarlo.experiment import Settings
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from verify.montecarlo.attention import softmax
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from verify.montecarlo.blocks import Settings
     from verify.montecarlo.components import Array, ComponentLaw
-    from verify.montecarlo.experiment import Settings
 
 Statistic = Literal["largest", "squares", "entropy", "sharp", "jacobian", "product"]
 """Of one row: max p; Σp²; entropy in nats; 1 if that is more than half a nat below ln n, else 0; squared

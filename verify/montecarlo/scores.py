@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from verify.montecarlo.blocks import Settings
     from verify.montecarlo.components import Array, ComponentLaw
-    from verify.montecarlo.experiment import Settings
 
 
 @dataclass(frozen=True)

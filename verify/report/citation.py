@@ -23,8 +23,7 @@ from verify.evidence import Check, Control, Fact
 from verify.report import numbers
 from verify.report.imprint import creation
 from verify.report.latex import plain
-from verify.report.tables import as_predicted
-from verify.report.words import badge, cell_text
+from verify.report.words import badge, cell_text, predicted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,7 +104,7 @@ def citation(
 
 
 def check_address(address: str) -> None:
-    """Refuse a folder's address that not every form of a citation can carry; nothing is one, too.
+    """Check that every form of a citation can carry a folder's address; an empty one is fine.
 
     Raises:
         CitationError: it is no http address and no path, or has signs that end a link or a field.
@@ -135,14 +134,14 @@ def _found(finding: Finding | None) -> str:
     if isinstance(finding, Fact):
         return numbers.exact(finding.value)
     level = ""
-    # A control has no standard error of its own; its interval says how far digits mean anything.
+    # A control has no standard error of its own; its interval tells which digits are significant.
     error = (finding.interval[1] - finding.interval[0]) / 10
     if isinstance(finding, Check):
         error, level = finding.standard_error, f" at level {numbers.level(finding.level)}"
     found = numbers.estimate(finding.estimate, error, finding.interval)
     interval = f", simultaneous interval {found.interval}{level}" if finding.blocks else ""
     return (
-        f"{found.value}{found.times}{interval}; predicted {as_predicted(finding, error)}; "
+        f"{found.value}{found.times}{interval}; predicted {predicted(finding, error)}; "
         f"{badge(finding.verdict).word}"
     )
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from verify.report import numbers
+from verify.report.views import Cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from verify.report.cards import ControlView
-    from verify.report.tables import GroupView
-    from verify.report.words import Badge
+    from verify.report.views import Badge, ControlView, RowView
 
 # Advances of Source Sans in em; its figures all have the same.
 _FIGURE, _POINT, _TIMES, _SUPERSCRIPT = 0.497, 0.249, 0.497, 0.36
@@ -24,14 +22,6 @@ _LETTER = 0.43  # em of a letter of a verdict, on average
 # What the heads of columns need; a column is as wide as its widest number if that is wider.
 _CHECK_HEADS = (4.2, 3.85, 4.15, 4.3, 4.3, 6.25, 3.1)
 _CONTROL_HEADS = (4.4, 4.2, 2.8, 4.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A number in a right-aligned column; ``pad`` (em) keeps its decimal point under the others'."""
-
-    text: str
-    pad: float
 
 
 def aligned(texts: Sequence[str]) -> tuple[Cell, ...]:
@@ -48,9 +38,8 @@ def aligned(texts: Sequence[str]) -> tuple[Cell, ...]:
     )
 
 
-def check_columns(found: Sequence[GroupView]) -> tuple[float, ...]:
+def check_widths(rows: Sequence[RowView]) -> tuple[float, ...]:
     """Return how wide (em) the columns after the first of a table of checks are, so that none touch."""
-    rows = [row for group in found for row in group.rows]
     if not rows:
         return ()
     cells = [(row.predicted, row.estimate, row.error, row.low, row.high) for row in rows]
@@ -59,7 +48,7 @@ def check_columns(found: Sequence[GroupView]) -> tuple[float, ...]:
     return _columns(_CHECK_HEADS, [*numbers_wide, *others])
 
 
-def control_columns(rows: Sequence[ControlView]) -> tuple[float, ...]:
+def control_widths(rows: Sequence[ControlView]) -> tuple[float, ...]:
     """Return how wide (em) the columns after the first of a table of controls are, so that none touch."""
     if not rows:
         return ()

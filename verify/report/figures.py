@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import font_source_sans_pro
 import matplotlib as mpl
@@ -18,17 +18,18 @@ from matplotlib.transforms import Affine2D
 from verify.errors import RenderError
 from verify.report import numbers
 from verify.report.labels import label_layers, label_width, readable
+from verify.report.looks import INK, layer_looks
 from verify.report.tidy import tidy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from matplotlib.axes import Axes
 
     from verify.evidence import Axis, Figure, Layer
+    from verify.report.looks import Look
 
 FAMILY = "Source Sans Pro"
-_INK = "#010203"  # stands for the surrounding text's colour until the SVG is written
 _WIDTH, _HEIGHT = 6.7, 2.7  # inches; the print's text width
 _ASIDE = 6.5  # points between the middles of marks that stand side by side
 _SETTINGS: dict[Any, Any] = {
@@ -44,49 +45,16 @@ _SETTINGS: dict[Any, Any] = {
     "mathtext.cal": FAMILY,
     "axes.unicode_minus": True,
     "font.size": 9.5,
-    "text.color": _INK,
-    "axes.labelcolor": _INK,
-    "xtick.labelcolor": _INK,
-    "ytick.labelcolor": _INK,
-    "xtick.color": _INK,
-    "ytick.color": _INK,
-    "axes.edgecolor": _INK,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "axes.edgecolor": INK,
     "axes.linewidth": 0.7,
     "axes.spines.top": False,
     "axes.spines.right": False,
-}
-
-
-class Look(NamedTuple):
-    """How a layer is drawn: never told apart by colour alone."""
-
-    colour: str
-    marker: str
-    dashes: str | tuple[float, tuple[float, ...]]
-
-
-# Okabe and Ito's palette; a second layer of the same role takes the next look.
-_LOOKS = {
-    "truth": (
-        Look(_INK, "D", "-"),
-        Look("#009E73", "v", (0, (8, 2))),
-        Look("#CC79A7", "P", (0, (8, 2, 1, 2))),
-    ),
-    "measured": (
-        Look("#0072B2", "o", "-"),
-        Look("#009E73", "^", (0, (6, 2))),
-        Look("#CC79A7", "D", (0, (3, 2))),
-    ),
-    "control": (
-        Look("#D55E00", "X", (0, (4, 2))),
-        Look("#E69F00", "s", (0, (1, 1.5))),
-        Look("#CC79A7", "v", "-."),
-    ),
-    "other": (
-        Look("#56B4E9", "s", (0, (1, 1.5))),
-        Look("#E69F00", "<", "-."),
-        Look("#009E73", ">", (0, (5, 1))),
-    ),
 }
 
 
@@ -103,7 +71,7 @@ def draw(figure: Figure, prefix: str) -> str:
         canvas = Canvas(figsize=(_WIDTH, _HEIGHT), dpi=72)  # one pixel is one point of the SVG
         FigureCanvasSVG(canvas)
         axes = canvas.add_axes((0.07, 0.165, 0.63, 0.725))
-        looks = list(_looks(figure.layers))
+        looks = layer_looks(figure.layers)
         try:
             for layer, look, aside in zip(figure.layers, looks, _asides(figure.layers), strict=True):
                 _draw_layer(axes, layer, look, aside)
@@ -114,27 +82,15 @@ def draw(figure: Figure, prefix: str) -> str:
         except ValueError as error:
             reason = " ".join(str(error).split())
             raise RenderError(
-                f"the figure {figure.id} cannot be drawn: {reason}; mend it in the claim"
+                f"the figure {figure.id} cannot be drawn: {reason}; fix it in the claim"
             ) from error
-    return tidy(svg, prefix, ink=_INK, family=FAMILY)
+    return tidy(svg, prefix, ink=INK, family=FAMILY)
 
 
 @cache
 def _know_the_font() -> None:
     for style in ("", "It", "Semibold"):
         font_manager.fontManager.addfont(font_source_sans_pro.font_files_otf[f"SourceSansPro{style}"])
-
-
-def _looks(layers: tuple[Layer, ...]) -> Iterator[Look]:
-    # A measured law's band and its line belong together, hence by role and kind; a layer without a
-    # label belongs to the labelled one before it.
-    labelled = {(layer.role, layer.kind) for layer in layers if layer.label}
-    used: dict[tuple[str, str], int] = {}
-    for layer in layers:
-        key = (layer.role, layer.kind)
-        shares = not layer.label and key in labelled and key in used
-        used[key] = used.get(key, -1) + (not shares)
-        yield _LOOKS[layer.role][used[key] % len(_LOOKS[layer.role])]
 
 
 def _asides(layers: tuple[Layer, ...]) -> list[float]:
@@ -202,7 +158,7 @@ def _dress(axes: Axes, figure: Figure) -> None:
             axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(FuncFormatter(_tick(record)))
-    axes.grid(visible=True, which="major", color=_INK, alpha=0.13, lw=0.6)
+    axes.grid(visible=True, which="major", color=INK, alpha=0.13, lw=0.6)
     axes.tick_params(which="major", length=3.5, width=0.7, pad=3)
     axes.set_axisbelow(True)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from verify.evidence import PROFILES, in_utc
 from verify.report import numbers
+from verify.report.views import BudgetView
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -48,18 +49,18 @@ def settings(record: RunRecord) -> tuple[tuple[str, str], ...]:
     )
 
 
-def budget(record: RunRecord) -> dict[str, str]:
-    """Return the figures of the run's error budget."""
+def budget(record: RunRecord) -> BudgetView:
+    """Return the numbers of the run's error budget."""
     shared = record.run.budget
-    return {
-        "false_alarm": numbers.small(shared.false_alarm),
-        "places": numbers.count(shared.places),
-        "share": numbers.small(shared.false_alarm / shared.places) if shared.places else "0",
-        "checks": numbers.count(shared.checks),
-        "controls": numbers.count(shared.controls),
-        "spent": numbers.small(shared.spent),
-        "rule": shared.rule,
-    }
+    return BudgetView(
+        false_alarm=numbers.small(shared.false_alarm),
+        places=numbers.count(shared.places),
+        share=numbers.small(shared.false_alarm / shared.places) if shared.places else "0",
+        checks=numbers.count(shared.checks),
+        controls=numbers.count(shared.controls),
+        spent=numbers.small(shared.spent),
+        rule=shared.rule,
+    )
 
 
 def command(record: RunRecord) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from verify.evidence import Layer
-    from verify.report.figures import Look
+    from verify.report.looks import Look
 
 # All lengths in points, which are a canvas's pixels.
 _LINE = 11.5  # between the lines of a label

@@ -107,9 +107,7 @@ def glyph_definitions(formulas: Iterable[Formula], prefix: str) -> str:
 
 
 def _refusal(latex: str, why: str) -> RenderError:
-    return RenderError(
-        f"the LaTeX ${latex}$ cannot be typeset: {' '.join(why.split())}; mend it in the claim"
-    )
+    return RenderError(f"the LaTeX ${latex}$ cannot be typeset: {' '.join(why.split())}; fix it in the claim")
 
 
 def _compact(latex: str, svg: str) -> Formula:

@@ -14,12 +14,13 @@ from verify.report.latex import Tex
 from verify.report.math import Formulas
 from verify.report.store import Store
 from verify.report.typeset import step_formula
-from verify.report.view import ReportView, formulas, view
+from verify.report.view import formulas, view
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from verify.evidence import RunRecord
+    from verify.report.views import ReportView
 
 _WORTH_A_PROCESS = 10
 """So many drawings take longer than to start a process for them."""

@@ -3,67 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from verify.evidence import Outcome, Part, Source, Statement
 from verify.report.latex import Prose
-from verify.report.words import Badge, Tally, badge, tallies
+from verify.report.views import OpenView, PartView, SourceView, StatementView
+from verify.report.words import badge, tallies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from collections.abc import Set as AbstractSet
 
     from verify.evidence import RunRecord
-
-
-@dataclass(frozen=True, slots=True)
-class PartView:
-    """One thing a statement says; ``link`` is the anchor of what decided it, ``name`` what it is called."""
-
-    text: Prose
-    printed: str
-    computed: str
-    badge: Badge
-    reason: Prose
-    link: str
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class StatementView:
-    """A decided statement with its parts."""
-
-    id: str
-    source_title: str
-    text: Prose
-    printed: str
-    computed: str
-    outcome: Badge
-    note: Prose
-    parts: tuple[PartView, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class OpenView:
-    """An open statement and the ids of the claims it waits for."""
-
-    id: str
-    text: Prose
-    waits_for: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SourceView:
-    """A source document, what became of its statements, and those that are decided."""
-
-    id: str
-    title: str
-    byline: str
-    tallies: tuple[Tally, ...]
-    statements: tuple[StatementView, ...]
-    open: tuple[OpenView, ...]
 
 
 def sources(record: RunRecord) -> tuple[SourceView, ...]:
@@ -81,7 +33,7 @@ def sources(record: RunRecord) -> tuple[SourceView, ...]:
 
 
 def corrections(sources: tuple[SourceView, ...]) -> tuple[StatementView, ...]:
-    """Return the statements that did not simply hold, the gravest first."""
+    """Return the statements that did not simply hold, the most serious first."""
     kinds = [badge(kind) for kind in (Outcome.WRONG, Outcome.MISPRINTED, Outcome.WITH_CONDITIONS)]
     found = [one for source in sources for one in source.statements if one.outcome in kinds]
     return tuple(sorted(found, key=lambda one: kinds.index(one.outcome)))
@@ -100,23 +52,20 @@ def _source(source: Source, statements: tuple[Statement, ...], anchors: Abstract
         title=source.title,
         byline=_byline(source),
         tallies=tallies(Counter(statement.outcome for statement in statements), Outcome),
-        statements=tuple(
-            _statement(one, source.title, anchors) for one in statements if one.outcome is not Outcome.OPEN
-        ),
+        statements=tuple(_statement(one, anchors) for one in statements if one.outcome is not Outcome.OPEN),
         open=tuple(_open(one) for one in statements if one.outcome is Outcome.OPEN),
     )
 
 
 def _byline(source: Source) -> str:
-    """Return kind, author, date and address of a document; what it does not say is said to be missing."""
+    """Return kind, author, date and address of a document; what is missing is named as missing."""
     author = f"by {source.author}" if source.author else "no author given"
     return ", ".join(filter(None, [source.kind, author, source.date or "no date given", source.url]))
 
 
-def _statement(statement: Statement, title: str, anchors: AbstractSet[str]) -> StatementView:
+def _statement(statement: Statement, anchors: AbstractSet[str]) -> StatementView:
     return StatementView(
         id=statement.id,
-        source_title=title,
         text=Prose(statement.text),
         printed=statement.printed or "",
         computed=statement.computed or "",
@@ -144,7 +93,7 @@ def _part(part: Part, anchors: AbstractSet[str]) -> PartView:
         printed=part.printed or "",
         computed=part.computed or "",
         badge=badge(word),
-        # Where a part simply holds, the evidence it links to says the rest.
+        # Where a part simply holds, the evidence it links to is enough.
         reason=Prose("" if part.holds else part.reason),
         link=next((anchor for anchor in (name, part.claim) if anchor in anchors), ""),
         name=name,

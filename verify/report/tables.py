@@ -1,97 +1,87 @@
-"""Tables of checks: which stand together, and what is said once for several of them."""
+"""A claim's tables of checks and controls: which rows stand together, and what is printed once for them."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from verify.evidence import Verdict
 from verify.report import numbers
-from verify.report.columns import Cell, aligned
+from verify.report.columns import aligned, check_widths, control_widths
 from verify.report.latex import Prose, plain
-from verify.report.words import Badge, badge, cell_text, remark, tolerance_text
+from verify.report.views import CheckTable, ControlTable, ControlView, GroupView, RowView, Title
+from verify.report.words import badge, cell_text, control_badge, predicted, remark, tolerance_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from verify.evidence import Check, Control, Setting
 
-_SCOPES = {"monte-carlo": "simulated checks", "exact": "exact checks", "fit": "fits"}
-_LONG = 60  # letters of settings that several neighbours are to say once
+_KINDS = {"monte-carlo": "simulated checks", "exact": "exact checks", "fit": "fits"}
+_LONG = 60  # letters of settings that neighbours print once
 _WORDY = 36  # letters of a quantity that has a line to itself
 
 
-@dataclass(frozen=True, slots=True)
-class Title:
-    """What a check or several of them are about: quantity, prediction in symbols, method and tolerance."""
+class _Common(NamedTuple):
+    """Settings that several groups of checks have in common; ``owners`` names the checks."""
 
-    quantity: Prose
-    formula: Prose
-    note: Prose
-
-
-@dataclass(frozen=True, slots=True)
-class RowView:
-    """One check as a row; ``title`` is None where its group has one for all its rows.
-
-    ``remark`` says how close a bound is and what is unusual about the check.
-    """
-
-    anchor: str
-    title: Title | None
-    label: Prose
-    remark: Prose
-    predicted: Cell
-    estimate: Cell
-    error: Cell
-    low: Cell
-    high: Cell
-    sample: str
-    verdict: Badge
-
-
-@dataclass(frozen=True, slots=True)
-class GroupView:
-    """Checks of one quantity, or of one fit, under a common title; or single checks each with its own."""
-
-    title: Title | None
-    rows: tuple[RowView, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Shared:
-    """Settings that several groups of checks have in common, said once; ``by`` is whose they are."""
-
-    by: str
+    owners: str
     settings: Mapping[str, Setting]
     methods: tuple[str, ...]
 
-    @property
-    def text(self) -> Prose:
-        """Return the line above the table, such as ``In all fits: points 3; from 1.`` for fits."""
-        return said_once(self.by, self.settings)
+
+def check_table(claim: str, checks: Sequence[Check]) -> CheckTable:
+    """Return a claim's checks in groups, in their order; ``claim`` is its id."""
+    common = _common(checks)
+    stated = {
+        method: {key for one in common if method in one.methods for key in one.settings} for method in _KINDS
+    }
+    groups: list[GroupView] = []
+    for members in _gathered(checks, stated):
+        group = _group(claim, members, stated[members[0].method])
+        if group.title is None and groups and groups[-1].title is None:
+            groups[-1] = replace(groups[-1], rows=groups[-1].rows + group.rows)
+        else:
+            groups.append(group)
+    return CheckTable(
+        groups=tuple(groups),
+        common=tuple(_common_line(one.owners, one.settings) for one in common),
+        widths=check_widths([row for group in groups for row in group.rows]),
+    )
 
 
-def shared(checks: Sequence[Check]) -> tuple[Shared, ...]:
-    """Return the settings to say once above a claim's checks: those of all, then those of each method.
+def control_table(claim: str, controls: Sequence[Control]) -> ControlTable:
+    """Return a claim's controls, in their order; ``claim`` is its id."""
+    common = _shared_settings(controls) if len(controls) > 1 else {}
+    rows = tuple(_control(claim, control, without=tuple(common)) for control in controls)
+    return ControlTable(
+        rows=rows,
+        common=_common_line("controls", common),
+        widths=control_widths(rows),
+        refuted=sum(control.verdict is Verdict.REFUTED for control in controls),
+    )
+
+
+def _common(checks: Sequence[Check]) -> tuple[_Common, ...]:
+    """Return the settings to print once above a claim's checks: those of all, then those of each method.
 
     What a single group shares stands at its head.
     """
-    found: list[Shared] = []
+    found: list[_Common] = []
     methods = tuple(dict.fromkeys(check.method for check in checks))
     for scope in dict.fromkeys((methods, *((method,) for method in methods))):
         members = [check for check in checks if check.method in scope]
-        said = {key for one in found for key in one.settings}
-        common = {key: value for key, value in common_settings(members).items() if key not in said}
-        if common and len([*groupby(members, key=_kinship)]) > 1:
-            by = "checks" if scope == methods else _SCOPES[scope[0]]
-            found.append(Shared(by, common, scope))
+        stated = {key for one in found for key in one.settings}
+        settings = {key: value for key, value in _shared_settings(members).items() if key not in stated}
+        if settings and len({_group_key(check) for check in members}) > 1:
+            found.append(_Common("checks" if scope == methods else _KINDS[scope[0]], settings, scope))
     return tuple(found)
 
 
-def common_settings(of: Sequence[Check | Control]) -> dict[str, Setting]:
-    """Return the settings that all have alike: of a single one, all of them."""
+def _shared_settings(of: Sequence[Check | Control]) -> dict[str, Setting]:
+    """Return the settings that are the same for all: of a single one, all of them."""
     first = of[0].cell if of else {}
     return {
         key: value
@@ -100,95 +90,76 @@ def common_settings(of: Sequence[Check | Control]) -> dict[str, Setting]:
     }
 
 
-def said_once(by: str, settings: Mapping[str, Setting]) -> Prose:
-    """Return settings that all of something have in common as a sentence, or nothing."""
+def _common_line(owners: str, settings: Mapping[str, Setting]) -> Prose:
+    """Return the line above a table, such as ``In all fits: points 3; from 1.``, or nothing."""
     # With semicolons: some settings are descriptions that hold commas.
     listed = "; ".join(cell_text({key: value}) for key, value in settings.items())
-    return Prose(f"In all {by}: {listed}." if settings else "")
+    return Prose(f"In all {owners}: {listed}." if settings else "")
 
 
-def groups(claim: str, checks: Sequence[Check]) -> tuple[GroupView, ...]:
-    """Return a claim's checks in groups, in their order; ``claim`` is its id."""
-    found: list[GroupView] = []
-    known = shared(checks)
-    said = {
-        method: {key for one in known if method in one.methods for key in one.settings} for method in _SCOPES
-    }
-    for members in _companies(checks, said):
-        group = _group(claim, members, said[members[0].method])
-        if group.title is None and found and found[-1].title is None:
-            found[-1] = replace(found[-1], rows=found[-1].rows + group.rows)
-        else:
-            found.append(group)
-    return tuple(found)
-
-
-def _companies(checks: Sequence[Check], said: Mapping[str, Collection[str]]) -> Iterator[tuple[Check, ...]]:
+def _gathered(checks: Sequence[Check], stated: Mapping[str, Collection[str]]) -> Iterator[tuple[Check, ...]]:
     """Yield checks of one kind together, and neighbours of several kinds with the same long settings."""
     waiting: tuple[Check, ...] = ()
-    for _, members in groupby(checks, key=_kinship):
-        kin = tuple(members)
-        alone = len(kin) == 1 and kin[0].method != "fit"
-        unsaid = said[kin[0].method]
+    for _, run in groupby(checks, key=_group_key):
+        members = tuple(run)
+        alone = len(members) == 1 and members[0].method != "fit"
+        known = stated[members[0].method]
         if (
             alone
             and waiting
-            and waiting[0].method == kin[0].method
-            and _long(waiting, unsaid) == _long(kin, unsaid)
+            and waiting[0].method == members[0].method
+            and _long(waiting[0], known) == _long(members[0], known)
         ):
-            waiting += kin
+            waiting += members
             continue
         if waiting:
             yield waiting
-        waiting = kin if alone and _long(kin, unsaid) else ()
+        waiting = members if alone and _long(members[0], known) else ()
         if not waiting:
-            yield kin
+            yield members
     if waiting:
         yield waiting
 
 
-def _long(checks: Sequence[Check], said: Collection[str]) -> dict[str, Setting]:
-    """Return a check's settings that are not said yet where they would fill several lines of its cell."""
-    left = {key: value for key, value in checks[0].cell.items() if key not in said}
+def _long(check: Check, stated: Collection[str]) -> dict[str, Setting]:
+    """Return a check's settings that are not stated yet where they would fill several lines of its cell."""
+    left = {key: value for key, value in check.cell.items() if key not in stated}
     return left if len(cell_text(left)) >= _LONG else {}
 
 
-def _kinship(check: Check) -> tuple[object, ...]:
+def _group_key(check: Check) -> tuple[object, ...]:
+    """Return what neighbouring checks have in common if they stand under one title."""
     if check.method == "fit":
         return check.method, tuple(check.cell.items())
     return check.method, check.quantity, check.relation, check.origin, check.tolerance_of
 
 
-def sample(of: Check | Control) -> str:
+def _sample_size(check: Check) -> str:
     """Return blocks and draws, such as ``4096 / 16.8 M``; nothing for an exact value."""
-    if of.blocks == 0:
+    if check.blocks == 0:
         return ""
-    draws = numbers.count(of.draws) if of.draws < 1_000_000 else numbers.exact(of.draws / 1e6, 3) + " M"
-    return f"{numbers.count(of.blocks)} / {draws}"
+    draws = (
+        numbers.count(check.draws) if check.draws < 1_000_000 else numbers.exact(check.draws / 1e6, 3) + " M"
+    )
+    return f"{numbers.count(check.blocks)} / {draws}"
 
 
-def as_predicted(of: Check | Control, error: float) -> str:
-    """Return the prediction beside a measurement with this standard error, a bound with its sign."""
-    value = numbers.beside(of.prediction, error)
-    return value if of.relation == "=" else f"{of.relation}{numbers.GAP}{value}"
-
-
-def _group(claim: str, checks: tuple[Check, ...], said: Collection[str]) -> GroupView:
+def _group(claim: str, checks: tuple[Check, ...], stated: Collection[str]) -> GroupView:
     first = checks[0]
-    common = tuple(common_settings(checks))
-    ours = cell_text({key: first.cell[key] for key in common if key not in said})
+    common = tuple(_shared_settings(checks))
+    own = cell_text({key: first.cell[key] for key in common if key not in stated})
     if first.method == "fit":
         titles = [Title(Prose(check.quantity), Prose(""), tolerance_text(check)) for check in checks]
-        return GroupView(Title(Prose("Weighted fit"), Prose(""), ours), _rows(claim, checks, common, titles))
-    if len(checks) == 1 and ours and (_is_tall(first.prediction_latex) or _is_wordy(first.quantity)):
+        return GroupView(Title(Prose("Weighted fit"), Prose(""), own), _rows(claim, checks, common, titles))
+    if len(checks) == 1 and own and (_is_tall(first.prediction_latex) or _is_wordy(first.quantity)):
         # The first column is too narrow for that: it gets a line of its own.
-        return GroupView(_title(checks, Prose("")), _rows(claim, checks, tuple(said), [None]))
+        return GroupView(_title(checks, Prose("")), _rows(claim, checks, tuple(stated), [None]))
     if len(checks) == 1:
-        return GroupView(None, _rows(claim, checks, common, [_title(checks, ours)]))
-    if len({_kinship(check) for check in checks}) > 1:
+        return GroupView(None, _rows(claim, checks, common, [_title(checks, own)]))
+    if len({_group_key(check) for check in checks}) > 1:
         titles = [_title((check,), Prose("")) for check in checks]
-        return GroupView(Title(Prose("Same settings"), Prose(""), ours), _rows(claim, checks, common, titles))
-    return GroupView(_title(checks, ours), _rows(claim, checks, common, [None] * len(checks)))
+        return GroupView(Title(Prose("Same settings"), Prose(""), own), _rows(claim, checks, common, titles))
+    return GroupView(_title(checks, own), _rows(claim, checks, common, [None] * len(checks)))
 
 
 def _title(checks: tuple[Check, ...], settings: Prose) -> Title:
@@ -227,7 +198,7 @@ def _rows(
         for one, check in zip(found, checks, strict=True)
     ]
     measured = [check.method != "exact" for check in checks]
-    predicted = aligned([as_predicted(check, check.standard_error) for check in checks])
+    predictions = aligned([predicted(check, check.standard_error) for check in checks])
     estimates = aligned(values)
     errors = aligned([one.error + one.times if one.error else "" for one in found])
     lows = aligned([one.low + one.times if real else "" for one, real in zip(found, measured, strict=True)])
@@ -238,13 +209,28 @@ def _rows(
             title=titles[place],
             label=cell_text(check.cell, without=common),
             remark=Prose(remark(check)),
-            predicted=predicted[place],
+            predicted=predictions[place],
             estimate=estimates[place],
             error=errors[place],
             low=lows[place],
             high=highs[place],
-            sample=sample(check),
+            sample=_sample_size(check),
             verdict=badge(check.verdict),
         )
         for place, check in enumerate(checks)
+    )
+
+
+def _control(claim: str, control: Control, without: tuple[str, ...]) -> ControlView:
+    # A control has no standard error of its own; its interval's width tells which digits are significant.
+    error = (control.interval[1] - control.interval[0]) / 10
+    found = numbers.estimate(control.estimate, error, control.interval)
+    where = cell_text(control.cell, without)
+    return ControlView(
+        anchor=f"{claim}.{control.id}",
+        what=Prose(f"{control.what} ({where})" if where else control.what),
+        predicted=predicted(control, error),
+        found=f"{found.value}{found.times} in {found.interval}" if error else found.value + found.times,
+        power=numbers.power(control.power) if control.blocks else "exact",
+        verdict=control_badge(control.verdict),
     )

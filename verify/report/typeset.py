@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from verify.report.math import Formula, Formulas
-    from verify.report.view import ReportView
-    from verify.report.words import Badge
+    from verify.report.views import Badge, ReportView
 
 SCALE = 1.07  # brings the mathematics' x-height (0.442 em) to the text face's (0.475 em)
 _STEP_WIDTH = 21.0  # em of a formula between its rule and its check

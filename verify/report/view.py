@@ -4,76 +4,29 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from verify.escapes import pieces
 from verify.evidence import ClaimRecord, Outcome, Proof, Verdict
 from verify.report import imprint, numbers
-from verify.report.calibration import CalibrationView, calibration
-from verify.report.cards import CardView, FigureView, card
-from verify.report.citation import FORMATS, Citation, citation, without_address
+from verify.report.calibration import calibration
+from verify.report.cards import card
+from verify.report.citation import FORMATS, Citation, citation
 from verify.report.latex import Prose, Tex
-from verify.report.statements import SourceView, StatementView, corrections, sources
-from verify.report.words import Tally, closest_call, counted_checks, tallies
+from verify.report.statements import corrections, sources
+from verify.report.views import ChapterView, ReportView
+from verify.report.words import counted_checks, tallies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from verify.evidence import RunRecord
+    from verify.report.views import CardView, FigureView
 
-_STORIES = ("sqrt-scaling.three-scales", "score-variance.variance-line")
+_LEADING = ("sqrt-scaling.three-scales", "score-variance.variance-line")
 _EXAMPLE = "score-variance"  # the claim whose citation is shown, if it ran
 _ENTRIES = (("Text", "text"), ("BibTeX", "bibtex"), ("CSL-JSON", "csl-json"), ("Markdown", "markdown"))
 _SUMMARISED = 4  # corrections on the first page; the rest are counted there
-
-
-@dataclass(frozen=True, slots=True)
-class ChapterView:
-    """The claims of a chapter."""
-
-    id: str
-    number: int
-    title: Prose
-    cards: tuple[CardView, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ReportView:
-    """The whole report."""
-
-    verdicts: tuple[Tally, ...]
-    proofs: tuple[Tally, ...]
-    outcomes: tuple[Tally, ...]
-    claims: int
-    checks: str
-    controls: int
-    controls_refuted: int
-    statements: int
-    decided: int
-    figure: FigureView | None
-    example: str
-    entries: tuple[tuple[str, str], ...]
-    formats: str
-    chapters: tuple[ChapterView, ...]
-    sources: tuple[SourceView, ...]
-    concerns: tuple[CardView, ...]
-    corrections: tuple[StatementView, ...]
-    more_corrections: int
-    settings: tuple[tuple[str, str], ...]
-    environment: tuple[tuple[str, str], ...]
-    budget: dict[str, str]
-    calibration: CalibrationView | None
-    seed: str
-    profile: str
-    tolerance: str
-    version: str
-    date: str
-    created: str
-    year: str
-    digest: str
-    command: str
-    claim_files: int
 
 
 def view(record: RunRecord) -> ReportView:
@@ -82,7 +35,6 @@ def view(record: RunRecord) -> ReportView:
     cards = [one for chapter in chapters for one in chapter.cards]
     stated = sources(record)
     corrected = corrections(stated)
-    controls = [control for claim in record.claims for control in claim.controls]
     created = imprint.creation(record)
     example = _example(record)
     return ReportView(
@@ -91,17 +43,17 @@ def view(record: RunRecord) -> ReportView:
         outcomes=tallies(Counter(statement.outcome for statement in record.statements), Outcome),
         claims=len(record.claims),
         checks=_checks(record),
-        controls=len(controls),
-        controls_refuted=sum(control.verdict is Verdict.REFUTED for control in controls),
+        controls=sum(len(one.controls.rows) for one in cards),
+        controls_refuted=sum(one.controls.refuted for one in cards),
         statements=len(record.statements),
         decided=sum(statement.outcome is not Outcome.OPEN for statement in record.statements),
-        figure=_story(cards),
+        figure=_leading_figure(cards),
         example=example.key if example else "",
         entries=tuple((name, FORMATS[form](example)) for name, form in _ENTRIES) if example else (),
         formats=", ".join(FORMATS),
         chapters=chapters,
         sources=stated,
-        concerns=tuple(c for c in cards if c.verdict.tone != "good" or c.alarms),
+        concerns=tuple(one for one in cards if one.verdict.tone != "good" or one.alarms),
         corrections=corrected[:_SUMMARISED],
         more_corrections=max(len(corrected) - _SUMMARISED, 0),
         settings=imprint.settings(record),
@@ -151,17 +103,10 @@ def _checks(record: RunRecord) -> str:
     return f"{numbers.count(total)} {'check' if total == 1 else 'checks'} ({kinds})"
 
 
-def _cited(record: RunRecord, claim: ClaimRecord) -> str:
-    """Return what is copied to cite a claim: with the value of its closest call, or of its first check."""
-    finding = closest_call(claim.checks) or next(iter(claim.checks), None)
-    cited = citation(record, claim, finding)
-    return without_address(cited)
-
-
-def _story(cards: Sequence[CardView]) -> FigureView | None:
-    """Return the figure that tells the story of the run, else the first."""
+def _leading_figure(cards: Sequence[CardView]) -> FigureView | None:
+    """Return the figure that sums the run up, else the first."""
     drawn = {figure.key: figure for one in cards for figure in one.figures}
-    return next((drawn[key] for key in _STORIES if key in drawn), next(iter(drawn.values()), None))
+    return next((drawn[key] for key in _LEADING if key in drawn), next(iter(drawn.values()), None))
 
 
 def _chapters(record: RunRecord) -> tuple[ChapterView, ...]:
@@ -173,10 +118,7 @@ def _chapters(record: RunRecord) -> tuple[ChapterView, ...]:
             id=f"chapter-{number}",
             number=number,
             title=Prose(claims[0].chapter_title),
-            cards=tuple(
-                card(claim, f"{number}.{place}", _cited(record, claim))
-                for place, claim in enumerate(claims, 1)
-            ),
+            cards=tuple(card(record, claim, f"{number}.{place}") for place, claim in enumerate(claims, 1)),
         )
         for number, claims in enumerate(order.values(), 1)
     )

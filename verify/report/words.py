@@ -3,34 +3,17 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from verify.evidence import Check, Outcome, Proof, Verdict
 from verify.report import numbers
 from verify.report.latex import Prose
+from verify.report.views import Badge, Tally
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from verify.evidence import Setting
-
-
-@dataclass(frozen=True, slots=True)
-class Badge:
-    """A verdict as shown: ``mark`` names its drawn sign, ``tone`` its colour, ``word`` what is read."""
-
-    mark: str
-    tone: str
-    word: str
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """How often a verdict occurs."""
-
-    badge: Badge
-    count: int
+    from verify.evidence import Control, Setting
 
 
 _VERDICTS = {
@@ -54,7 +37,8 @@ _OUTCOMES = {
     Outcome.OPEN: Badge("open", "idle", "open"),
 }
 _IN_ADVANCE = ("the prediction", "the threshold")
-_GRAVEST_FIRST = (Verdict.REFUTED, Verdict.UNDECIDED, Verdict.APPROXIMATE, Verdict.CONFIRMED)
+_MOST_SERIOUS_FIRST = (Verdict.REFUTED, Verdict.UNDECIDED, Verdict.APPROXIMATE, Verdict.CONFIRMED)
+_HOLDS = re.compile(r"\Aholds\b")  # the one verb among the words
 _SYMBOL = re.compile(r"([A-Za-z]|alpha|beta|gamma|kappa|mu|nu|rho|sigma|tau)(?:_([A-Za-z0-9]+))?")
 _GREEK = {"alpha", "beta", "gamma", "kappa", "mu", "nu", "rho", "sigma", "tau"}
 
@@ -68,7 +52,11 @@ def badge(of: Verdict | Proof | Outcome) -> Badge:
 
 def tallies(counts: Mapping[Any, int], kinds: type[Verdict | Proof | Outcome]) -> tuple[Tally, ...]:
     """Return how often each kind of verdict occurs, leaving out what does not."""
-    return tuple(Tally(badge(kind), counts[kind]) for kind in kinds if counts[kind])
+    return tuple(_tally(badge(kind), counts[kind]) for kind in kinds if counts[kind])
+
+
+def _tally(of: Badge, count: int) -> Tally:
+    return Tally(of, count, of.word if count == 1 else _HOLDS.sub("hold", of.word))
 
 
 def control_badge(verdict: Verdict) -> Badge:
@@ -95,6 +83,12 @@ def tolerance_text(check: Check) -> Prose:
     return Prose(f"{bound} {_allowed(check)}".strip())
 
 
+def predicted(of: Check | Control, error: float) -> str:
+    """Return the prediction beside a measurement with this standard error, a bound with its sign."""
+    value = numbers.beside(of.prediction, error)
+    return value if of.relation == "=" else f"{of.relation}{numbers.GAP}{value}"
+
+
 def remark(check: Check) -> str:
     """Return how close an estimate is to its bound, and what a check says of its interval; often nothing."""
     close = ""
@@ -118,20 +112,20 @@ def _allowed(check: Check) -> str:
     return f"{sign}{numbers.percent(check.tolerance)} of {of}"
 
 
-def closest_call(checks: Sequence[Check]) -> Check | None:
-    """Return the check nearest to another verdict among those with the gravest verdict, or None."""
+def decisive_check(checks: Sequence[Check]) -> Check | None:
+    """Return the check nearest to another verdict among those with the most serious verdict, or None."""
     measured = [check for check in checks if check.method != "exact"]
-    for verdict in _GRAVEST_FIRST:
+    for verdict in _MOST_SERIOUS_FIRST:
         group = [check for check in measured if check.verdict is verdict]
         if group:
-            return min(group, key=_room)
+            return min(group, key=_margin)
     return None
 
 
 def largest_deviation(checks: Sequence[Check]) -> str:
     """Return the largest deviation from a prediction beside its tolerance, such as ``0.21% of ±1%``.
 
-    Where nothing is predicted to be met but by exact values, or nothing but bounds, it says so.
+    A claim with exact checks alone gives ``exact``, one whose measured checks are all bounds ``bounds only``.
     """
     shares = [
         (abs(check.estimate - check.prediction) / check.half_width, check.tolerance)
@@ -156,35 +150,35 @@ def sentence(check: Check, *, derived: bool) -> Prose:
     name = "derived" if derived else "predicted"
     if check.relation != "=":
         name = f"{name} bound" if check.origin == "derived" else "threshold"
-    predicted = f"{name} {numbers.beside(check.prediction, check.standard_error)}"
+    wanted = f"{name} {numbers.beside(check.prediction, check.standard_error)}"
     where = cell_text(check.cell)
     at = f" at {where}" if where else ""
     return Prose(
         f"{check.quantity}{at}: {found.with_error}, simultaneous interval {found.interval} at level "
-        f"{numbers.level(check.level)}; {_place(check, predicted)}."
+        f"{numbers.level(check.level)}; {_place(check, wanted)}."
     )
 
 
-def _place(check: Check, predicted: str) -> str:
+def _place(check: Check, wanted: str) -> str:
     band = _allowed(check)
     if check.relation != "=":
-        return _against_bound(check, f"the {predicted}", band)
+        return _against_bound(check, f"the {wanted}", band)
     match check.verdict:
         case Verdict.CONFIRMED:
-            return f"it lies within {band} and holds the {predicted}"
+            return f"it lies within {band} and contains the {wanted}"
         case Verdict.APPROXIMATE:
-            return f"it lies within {band} around the {predicted}, but leaves that value itself out"
+            return f"it lies within {band} around the {wanted}, but leaves that value itself out"
         case Verdict.REFUTED:
-            return f"it lies wholly outside {band} around the {predicted}"
+            return f"it lies wholly outside {band} around the {wanted}"
         case Verdict.UNDECIDED:
-            return f"it is neither within nor outside {band} around the {predicted}"
+            return f"it is neither within nor outside {band} around the {wanted}"
 
 
 def _against_bound(check: Check, bound: str, band: str) -> str:
     kept, broken = ("below", "above") if check.relation == "≤" else ("above", "below")
     match check.verdict:
         case Verdict.CONFIRMED:
-            return f"it keeps {kept} {bound} with its allowance of {band}"
+            return f"it stays {kept} {bound} with its allowance of {band}"
         case Verdict.APPROXIMATE:
             return f"it lies {broken} {bound}, but within its allowance of {band}"
         case Verdict.REFUTED:
@@ -193,8 +187,8 @@ def _against_bound(check: Check, bound: str, band: str) -> str:
             return f"it lies neither wholly {kept} nor wholly {broken} {bound} with its allowance of {band}"
 
 
-def _room(check: Check) -> float:
-    """Return how far the interval keeps from the edge of the band, as a share of the band's half width."""
+def _margin(check: Check) -> float:
+    """Return how far the interval stays from the edge of the band, as a share of the band's half width."""
     if check.half_width == 0:
         return 0.0
     low, high = check.band

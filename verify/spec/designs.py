@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from fractions import Fraction
 
-    from verify.montecarlo.blocks import DescribedSampler
+    from verify.montecarlo.blocks import DescribedSampler, Settings
     from verify.montecarlo.components import ComponentLaw
-    from verify.montecarlo.experiment import Settings
     from verify.montecarlo.fits import Model, Target
 
 

@@ -1,0 +1,360 @@
+"""All that the templates print, as frozen records: the builders make each once, the templates only read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from verify.report.latex import Prose, Tex
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """A verdict as shown: ``mark`` names its drawn sign, ``tone`` its colour, ``word`` what is read."""
+
+    mark: str
+    tone: str
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How often a verdict occurs; ``word`` is the badge's own, in the number that ``count`` asks for."""
+
+    badge: Badge
+    count: int
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A number in a right-aligned column; ``pad`` (em) keeps its decimal point under the others'."""
+
+    text: str
+    pad: float
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    """What a check or several of them are about: quantity, prediction in symbols, method and tolerance."""
+
+    quantity: Prose
+    formula: Prose
+    note: Prose
+
+
+@dataclass(frozen=True, slots=True)
+class RowView:
+    """One check as a row; ``title`` is None where its group has one for all its rows.
+
+    ``remark`` says how close a bound is and what is unusual about the check.
+    """
+
+    anchor: str
+    title: Title | None
+    label: Prose
+    remark: Prose
+    predicted: Cell
+    estimate: Cell
+    error: Cell
+    low: Cell
+    high: Cell
+    sample: str
+    verdict: Badge
+
+
+@dataclass(frozen=True, slots=True)
+class GroupView:
+    """Checks of one quantity, or of one fit, under a common title; or single checks each with its own."""
+
+    title: Title | None
+    rows: tuple[RowView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckTable:
+    """A claim's checks; ``common`` are the settings printed once above them, ``widths`` (em) of columns."""
+
+    groups: tuple[GroupView, ...]
+    common: tuple[Prose, ...]
+    widths: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ControlView:
+    """A wrong version of the claim and what became of it."""
+
+    anchor: str
+    what: Prose
+    predicted: str
+    found: str
+    power: str
+    verdict: Badge
+
+
+@dataclass(frozen=True, slots=True)
+class ControlTable:
+    """A claim's controls; ``common`` are the settings printed once above them, ``widths`` (em) of columns."""
+
+    rows: tuple[ControlView, ...]
+    common: Prose
+    widths: tuple[float, ...]
+    refuted: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepView:
+    """One step of a derivation; ``relation`` says how it stands to the one before."""
+
+    relation: Prose
+    rule: Prose
+    formula: Tex
+    checked: Prose
+    holds: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RouteView:
+    """One chain of steps from the expression it starts with; ``label`` is what a screen reader calls it.
+
+    ``opening`` stands beside the start and says what it is, if it is defined there.
+    """
+
+    title: Prose
+    label: str
+    opening: Prose
+    start: Tex
+    steps: tuple[StepView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FigureView:
+    """A drawn figure: ``key`` finds its drawing."""
+
+    key: str
+    title: Prose
+    alt: str
+
+
+@dataclass(frozen=True, slots=True)
+class FitView:
+    """An ordinary straight-line fit, printed as description only."""
+
+    quantity: Prose
+    slope: str
+    intercept: str
+    r_squared: str
+
+
+@dataclass(frozen=True, slots=True)
+class FactView:
+    """An exact value; ``formula`` is empty where it would only repeat the value."""
+
+    anchor: str
+    what: Prose
+    formula: Prose
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceView:
+    """A publication that a claim rests on; ``url`` is a web address or None."""
+
+    text: Prose
+    url: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CardView:
+    """Everything the report prints about one claim."""
+
+    id: str
+    number: str
+    title: Prose
+    plain_title: str
+    statement: Prose
+    meaning: Prose
+    assumptions: tuple[Prose, ...]
+    verdict: Badge
+    proof: Badge
+    alarms: tuple[str, ...]
+    outcome: str
+    reason: Prose
+    headline: Prose | None
+    headline_label: str
+    result: Tex | None
+    routes: tuple[RouteView, ...]
+    agreement: Prose
+    proof_reason: Prose
+    checks: CheckTable
+    level: str
+    counted: str
+    basis: str
+    deviation: str
+    figures: tuple[FigureView, ...]
+    controls: ControlTable
+    fits: tuple[FitView, ...]
+    facts: tuple[FactView, ...]
+    references: tuple[ReferenceView, ...]
+    digest: str
+    citation: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChapterView:
+    """The claims of a chapter."""
+
+    id: str
+    number: int
+    title: Prose
+    cards: tuple[CardView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PartView:
+    """One thing a statement says; ``link`` is the anchor of what decided it, ``name`` what it is called."""
+
+    text: Prose
+    printed: str
+    computed: str
+    badge: Badge
+    reason: Prose
+    link: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatementView:
+    """A decided statement with its parts."""
+
+    id: str
+    text: Prose
+    printed: str
+    computed: str
+    outcome: Badge
+    note: Prose
+    parts: tuple[PartView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenView:
+    """An open statement and the ids of the claims it waits for."""
+
+    id: str
+    text: Prose
+    waits_for: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceView:
+    """A source document, what became of its statements, and those that are decided."""
+
+    id: str
+    title: str
+    byline: str
+    tallies: tuple[Tally, ...]
+    statements: tuple[StatementView, ...]
+    open: tuple[OpenView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LevelRow:
+    """All cells tried at one level: how often the interval missed, with exact bounds, and the worst cell.
+
+    ``what`` names the event in the first of the rows about it and is empty in the others.
+    """
+
+    what: str
+    level: str
+    cells: str
+    trials: str
+    events: str
+    rate: str
+    bounds: str
+    worst: str
+    in_order: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """One kind of event: how often it happened, its exact bounds, and what the design says."""
+
+    what: str
+    trials: str
+    events: str
+    bounds: str
+    design: str
+    in_order: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Blind:
+    """The smallest level tried at which no interval missed, and the rate that so many trials can exclude."""
+
+    level: str
+    trials: str
+    bound: str
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationView:
+    """The calibration study in two tables, with what made it and how far down it can see."""
+
+    levels: tuple[LevelRow, ...]
+    events: tuple[EventRow, ...]
+    blind: Blind | None
+    confidence: str
+    seed: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetView:
+    """The numbers of a run's error budget; ``share`` is that of one place, ``spent`` the run's own bound."""
+
+    false_alarm: str
+    places: str
+    share: str
+    checks: str
+    controls: str
+    spent: str
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReportView:
+    """The whole report."""
+
+    verdicts: tuple[Tally, ...]
+    proofs: tuple[Tally, ...]
+    outcomes: tuple[Tally, ...]
+    claims: int
+    checks: str
+    controls: int
+    controls_refuted: int
+    statements: int
+    decided: int
+    figure: FigureView | None
+    example: str
+    entries: tuple[tuple[str, str], ...]
+    formats: str
+    chapters: tuple[ChapterView, ...]
+    sources: tuple[SourceView, ...]
+    concerns: tuple[CardView, ...]
+    corrections: tuple[StatementView, ...]
+    more_corrections: int
+    settings: tuple[tuple[str, str], ...]
+    environment: tuple[tuple[str, str], ...]
+    budget: BudgetView
+    calibration: CalibrationView | None
+    seed: str
+    profile: str
+    tolerance: str
+    version: str
+    date: str
+    created: str
+    year: str
+    digest: str
+    command: str
+    claim_files: int
