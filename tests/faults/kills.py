@@ -11,6 +11,7 @@ import contextlib
 import io
 import os
 import random
+import shutil
 import signal
 import sys
 import tempfile
@@ -127,7 +128,10 @@ class Place:
                 command_line.main(command)
         known = {*self.old, self.document.name}
         for folder in (self.out, self.document.parent, self.temporary):
-            yield from (f"{path} is left" for path in folder.iterdir() if path.name not in known)
+            for path in folder.iterdir():
+                if path.name not in known:
+                    yield f"{path} is left"
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     def _time(self, command: str) -> float:
         begun = time.monotonic()

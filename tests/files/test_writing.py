@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import stat
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,13 @@ from hypothesis import strategies as st
 
 from tests.strategies import examples
 from verify.errors import OutputError
-from verify.files.writing import check_writable, write_together, write_whole
+from verify.files.writing import (
+    check_writable,
+    temporary_files_together,
+    temporary_folder,
+    write_together,
+    write_whole,
+)
 
 OLD, NEW = b"old content", b"new content"
 
@@ -216,3 +224,49 @@ class TestLinksAndDevices:
             subprocess.run([sys.executable, "-c", code], stdout=stream, check=True)
         assert log.read_text() == "before\nours\n"
         assert Path("/dev/stdout").is_symlink()
+
+
+KILLED = """
+import os, signal
+from pathlib import Path
+from verify.files import writing
+writing.os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL)
+with writing.temporary_folder() as folder:
+    (folder / "font").write_text("a font")
+    writing.write_whole(Path("results.json"), b"new")
+"""
+
+
+def test_what_a_killed_process_leaves_is_cleared_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its temporary file and folder go; those of the living, and whatever else has such a name, stay."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED], cwd=tmp_path, check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(tmp_path)},
+    )  # fmt: skip
+    assert done.returncode == -signal.SIGKILL
+    assert len(list(tmp_path.iterdir())) == 2
+    (tmp_path / ".sdpa-verify-notes").write_text("mine")
+    (tmp_path / ".sdpa-verify-link.tmp").symlink_to(tmp_path / ".sdpa-verify-notes")
+    with temporary_folder() as living:
+        write_whole(tmp_path / "results.json", NEW)
+        assert {path.name for path in tmp_path.iterdir()} == {
+            "results.json", ".sdpa-verify-notes", ".sdpa-verify-link.tmp", living.name
+        }  # fmt: skip
+    assert not living.exists()
+
+
+def test_temporary_files_of_libraries_go_with_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of child processes too; afterwards everything is as it was."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.delenv("TMPDIR", raising=False)
+    with temporary_files_together():
+        handle, name = tempfile.mkstemp()
+        os.close(handle)
+        assert Path(name).parent.parent == tmp_path
+        assert os.environ["TMPDIR"] == str(Path(name).parent)
+    assert not list(tmp_path.iterdir())
+    assert tempfile.gettempdir() == str(tmp_path)
+    assert "TMPDIR" not in os.environ

@@ -220,12 +220,11 @@ def _verified(out: Path, options: dict[str, Any], names: Sequence[str] = NAMES[:
     with _processes(**options) as workers:
         from verify import api
         from verify.cli.progress import counts_line, following, surprise_line, tell, verdict_line
-        from verify.files.writing import check_writable, clear_leftovers
+        from verify.files.writing import check_writable
 
         imports = time.perf_counter() - begun
 
         def try_folder() -> None:
-            clear_leftovers()
             for name in names:
                 check_writable(out, name)
 
@@ -255,8 +254,9 @@ def _processes(
     ``claims`` are those asked for, none meaning all: a single one needs a process only if a file has it.
     """
     from verify.executors.workers import Workers, processors
+    from verify.files.writing import temporary_files_together
 
-    with Workers(processors(workers)) as some:
+    with temporary_files_together(), Workers(processors(workers)) as some:
         for path in filter(Path.is_file, claim_files):
             some.prepare(str(path), _NEEDED)
         tasks = len(set(claims)) or some.count
@@ -275,8 +275,9 @@ def _rendered(
     """
     from verify import api
     from verify.cli.progress import phases_line, rendering, tell
+    from verify.files.writing import temporary_files_together
 
-    with rendering() as announce:
+    with temporary_files_together(), rendering() as announce:
         written = api.render(record, out, announce, workers)
     for path in written.paths:
         say(path)

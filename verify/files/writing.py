@@ -72,7 +72,7 @@ def temporary_folder() -> Iterator[Path]:
     Raises:
         OSError: there is no place for temporary files.
     """
-    clear_leftovers()
+    clear_leftovers(Path(tempfile.gettempdir()))
     with _locked(lambda: tempfile.mkdtemp(prefix=_FOLDER[0], suffix=_FOLDER[1])) as folder:
         try:
             yield folder
@@ -80,9 +80,39 @@ def temporary_folder() -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def clear_leftovers(folder: Path | None = None) -> None:
-    """Remove from ``folder`` what killed processes have left there; None means that for temporary files."""
-    folder = folder or Path(tempfile.gettempdir())
+@contextlib.contextmanager
+def temporary_files_together() -> Iterator[None]:
+    """Let all temporary files, of libraries and children too, go to one folder that does not stay behind.
+
+    This changes where the whole process has them: for commands, not for a library.
+    """
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            # Without any place for them, whoever needs one says so.
+            folder = str(stack.enter_context(temporary_folder()))
+            stack.callback(setattr, tempfile, "tempdir", tempfile.tempdir)
+            stack.enter_context(environment(TMPDIR=folder))
+            tempfile.tempdir = folder
+        yield
+
+
+@contextlib.contextmanager
+def environment(**variables: str) -> Iterator[None]:
+    """Set environment variables, for child processes and libraries, and put them back afterwards."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def clear_leftovers(folder: Path) -> None:
+    """Remove from ``folder`` what processes have left there that were killed."""
     for begin, end in (_FILE, _FOLDER):
         for path in folder.glob(f"{begin}*{end}"):
             with contextlib.suppress(OSError):

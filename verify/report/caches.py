@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from platformdirs import user_cache_path
 
-from verify.files.writing import temporary_folder
+from verify.files.writing import environment, temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,14 +47,5 @@ def usable_caches() -> Iterator[None]:
             # There is no place for temporary files either: each library does what it can.
             yield
             return
-        for name in _VARIABLES:
-            stack.callback(_set, name, os.environ.get(name))
-            _set(name, str(folder))
+        stack.enter_context(environment(**dict.fromkeys(_VARIABLES, str(folder))))
         yield
-
-
-def _set(name: str, value: str | None) -> None:
-    if value is None:
-        os.environ.pop(name, None)
-    else:
-        os.environ[name] = value
