@@ -136,7 +136,9 @@ def test_ctrl_c_while_importing(reports: Path, after: float) -> None:
     process = begin("report", "--out", reports)
     time.sleep(after)
     process.send_signal(signal.SIGINT)
-    is_told(finish(process))
+    ended = finish(process)
+    assert ended.status == 130
+    assert ended.complaint.startswith("interrupted")
 
 
 def _limited() -> None:

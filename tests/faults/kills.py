@@ -189,7 +189,9 @@ def struck(kill: Kill, place: Place) -> Outcome:
     outcome.status = ended.status
     time.sleep(1)
     outcome.problems += [f"process {pid} is alive" for pid in alive(process.pid)]
-    outcome.problems += [f"standard error: {ended.err}" for word in _NOISE if word in ended.err]
+    # Before Python has come to the tool's first line, Ctrl-C is its own affair.
+    ours = "Traceback" not in ended.err or ", in main" in ended.err
+    outcome.problems += [f"standard error: {ended.err}" for word in _NOISE if ours and word in ended.err]
     if ended.status not in _statuses(kill, hit=outcome.hit):
         outcome.problems.append(f"status {ended.status}: {ended.err}")
     outcome.problems += [*place.damage(), *place.debris()]
