@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.fuzz import Answer, Campaigns, attempt, campaign, table
+from tests.faults.answers import Answer, attempt
+from tests.faults.fuzz import Campaigns, campaign, table
 
 CORPUS = sorted(path for path in (Path(__file__).parent / "corpus").glob("*/*"))
 
