@@ -155,6 +155,11 @@ def _law_of(*names: str) -> Callable[[Cell, str], bool]:
     return rule
 
 
+def _values(cell: Cell, label: str) -> bool:
+    law = getattr(cell.sampler, "values", None)
+    return label == "the keys" if law is None else has_law(law, label)
+
+
 def _components(cell: Cell, label: str) -> bool:
     sampler: Any = cell.sampler
     if isinstance(sampler, LinkedComponents):
@@ -309,6 +314,7 @@ RULES: dict[str, Callable[[Cell, Any], bool]] = {
     "query": _query,
     "key": _key,
     "query, key": _law_of("query", "key"),
+    "values": lambda cell, label: _values(cell, str(label)),
     "key, value, upstream": _law_of("law"),
     "query, key, value, upstream": _law_of("law"),
     "components": _components,

@@ -11,8 +11,8 @@ import numpy as np
 from sympy import Add, Idx, KroneckerDelta, Rational, S, Sum, factor, sqrt, together
 
 from verify.spec import (
-    RADEMACHER, ROUNDING, Array, Assumption, Axis, By, Cell, Claim, Control, Definition, Derivation, E,
-    Exact, Experiment, Figure, Findings, Layer, Ordered, Quantity, Route, SingleQueries, Step, Tolerance,
+    NORMAL, RADEMACHER, ROUNDING, Array, Assumption, Axis, By, Cell, Claim, Control, Definition, Derivation,
+    E, Exact, Experiment, Figure, Findings, Layer, Ordered, Quantity, Route, SingleQueries, Step, Tolerance,
     attention_in_loops, curve, function, gradients, i, in_single_precision, j, jacobian, latex, matrices, n,
     p, prediction, probabilities, ratio,
 )  # fmt: skip
@@ -149,8 +149,9 @@ def _of_class(name: str, low: float, high: float, expected: Any) -> Quantity:
         ("keys", KEYS),
         ("queries", ROWS),
         ("scale", f"${latex(SCALES[name])}$"),
-        ("queries and keys", "normal"),
-        ("values", "random signs, of one dimension"),
+        ("d_v", 1),
+        ("query, key", NORMAL.name),
+        ("values", RADEMACHER.name),
     )
     return Quantity(
         f"{name}-{_slug(high)}",

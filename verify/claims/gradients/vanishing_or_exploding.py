@@ -25,8 +25,18 @@ RMS = r"root mean square of $\lVert d{}\rVert$, unscaled over scaled"
 LETTERS: dict[Path, str] = {"queries": "Q", "keys": "K", "values": "V"}
 VALUE_D = 8
 
-SCALED_GRID = tuple(float(v) for v in np.geomspace(0.7, 1.9, 12))
 SPACING, POINTS = 1.1, 17
+FAR = (3.0, 6.0, 12.0)
+
+
+def _grid(about: float, points: int) -> tuple[float, ...]:
+    """Return a grid that is fine about a place, with a few points far from it for what is not there."""
+    near = SPACING ** (np.arange(points) - points // 2)
+    far = np.multiply(FAR, near[-1])
+    return tuple(float(one) for one in about * np.concatenate([1 / far[::-1], near, far]))
+
+
+SCALED_GRID = _grid(1.15, 11)
 
 
 @dataclass(frozen=True)
@@ -45,10 +55,9 @@ class Place:
 
     @property
     def sampler(self) -> RowGradients:
-        """The sampler; the grid is laid around where the median is expected, and says so if it misses it."""
-        grid = self.about * SPACING ** (np.arange(POINTS) - POINTS // 2)
-        points = tuple(float(v) for v in grid)
-        return RowGradients(self.keys, self.d, self.rows, VALUE_D, points, SCALED_GRID)
+        """The sampler; its grid is fine around where the median is expected."""
+        grid = _grid(self.about, POINTS)
+        return RowGradients(self.keys, self.d, self.rows, VALUE_D, grid, SCALED_GRID)
 
     @property
     def cell(self) -> Cell:
