@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from tests.faults import mistakes
 from tests.faults.answers import REFUSALS, attempt, call, reading
-from tests.report.records import record
+from tests.faults.poison import sample
 from tests.tool import ROOT, example_claim
 from verify.citing.markers import quotes_in
 from verify.citing.values import values
@@ -66,10 +66,7 @@ class Campaigns:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.run = record().model_copy(
-            update={"calibration": read_calibration(ROOT / "data/calibration.json")}
-        )
-        self.run = self.run.sealed()
+        self.run = sample()
         self.content = json.loads(self.run.to_json())
         self.places = mistakes.places(self.content)
         self.keys = [value.key for value in values(self.run)]
