@@ -207,7 +207,11 @@ def test_a_run_writes_results_and_prints_verdicts(tool: Tool, tmp_path: Path) ->
         ["✓", "worked-dot-products", "confirmed"],
     ]
     assert lines[2:] == [str(tmp_path / "new" / "folder" / "results.json"), str(junit)]
-    assert ended.err.splitlines() == ["score-mean: confirmed", "worked-dot-products: confirmed"]
+    *progress, counts = ended.err.splitlines()
+    assert progress == ["score-mean: confirmed", "worked-dot-products: confirmed"]
+    assert re.fullmatch(
+        r"2 claims: \d+ measured and \d+ exact checks; (\d+) of \1 wrong versions refuted", counts
+    )
     content = json.loads((tmp_path / "new" / "folder" / "results.json").read_text())
     assert content["run"]["settings"] == {
         "seed": 5, "profile": "quick", "tolerance": 0.05, "false_alarm": 1e-3, "power": 0.95,

@@ -35,8 +35,8 @@ def check(name: str, verdict: Verdict, prediction: float = 0.0) -> Check:
     """Return a check of which only id, verdict and prediction matter."""
     return Check(
         id=name, quantity="", method="exact", cell={}, prediction=prediction, prediction_latex="",
-        estimate=0, standard_error=0, interval=(0, 0), level=0.99, tolerance=0, tolerance_of="",
-        band=(0, 0), verdict=verdict, looks=1, blocks=0, draws=0,
+        estimate=prediction, standard_error=0, interval=(prediction, prediction), level=0.99, tolerance=0,
+        tolerance_of="", band=(prediction, prediction), verdict=verdict, looks=1, blocks=0, draws=0,
     )  # fmt: skip
 
 

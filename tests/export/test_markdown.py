@@ -32,4 +32,4 @@ def test_a_good_run_is_short(quick: RunRecord) -> None:
     assert f"\n{quick.measured_checks} measured and {quick.exact_checks} exact checks; " in text
     assert text.startswith(f"## sdpa-verify: {len(quick.claims)} of {len(quick.claims)} claims hold\n")
     assert "\n- **" not in text
-    assert "1 wrong" in text.splitlines()[-1]
+    assert "2 misprinted" in text.splitlines()[-1]

@@ -210,8 +210,24 @@ def _curves(_: ClaimRecord, figure: Figure) -> list[str]:
     ]
 
 
+def _below_logarithm(record: ClaimRecord, figure: Figure) -> list[str]:
+    """Return positions whose entropy is not the logarithm less the loss that a check measures."""
+    checks = {check.id: check for check in record.checks}
+    wrong = []
+    for layer in figure.layers:
+        if layer.role == "measured":
+            for x, *drawn in points(layer):
+                check = checks[f"value-t{x:g}"]
+                low, high = check.interval
+                found = [math.log(x) - one for one in (check.estimate, high, low)]
+                if not np.allclose(drawn, found, rtol=SAME):
+                    wrong.append(f"at {x:g}: {drawn}, not {found}")
+    return wrong
+
+
 OWN: dict[tuple[str, str], Callable[[ClaimRecord, Figure], list[str]]] = {
     ("score-law", "densities"): _near(0.15, 0.03),
+    ("causal-rows", "by-position"): _below_logarithm,
     ("heavy-tails", "tails"): _near(0.1, 0.0),
     ("jacobian-bounds", "lead"): _before,
     ("score-spread", "tails"): _tails,

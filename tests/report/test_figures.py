@@ -110,7 +110,9 @@ def test_a_layer_without_label_looks_like_its_kin() -> None:
 
 def test_bad_latex_in_a_label_is_an_error() -> None:
     """A label that cannot be set is told in one line that names the figure."""
-    broken = FIGURE.model_copy(update={"x": Axis(label=r"$\frac{a$", scale="log")})
+    # No record can hold such a label: it is refused where it is made.
+    axis = FIGURE.x.model_copy(update={"label": r"$\frac{a$"})
+    broken = FIGURE.model_copy(update={"x": axis})
     with pytest.raises(RenderError, match="figure line"):
         draw(broken, "x.")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from verify.claims.chapters import CHAPTERS
-from verify.engine.catalogue import ClaimFile, built_in, load
+from verify.engine.catalogue import ClaimFile, built_in, catalogue, load
 from verify.engine.measure import measure
 from verify.engine.samples import every_comparison, refuse_malformed
 from verify.engine.statements import refuse_absent_evidence
@@ -54,13 +54,13 @@ def task(claim: Claim | ClaimFile, settings: Settings, threads: int, wanted: Seq
     """Return the task of settling a claim; ``received`` reads its result, the arguments are as of ``settle``.
 
     A claim file of the user's own goes to a process as a file, a claim that comes with the tool by its name.
-    A claim made in this process, which may hold anything, stays here.
+    A claim made in this process, be it a changed one of the tool's, may hold anything and stays here.
     """
     if isinstance(claim, ClaimFile):
         return Task(_settle_file, (claim.path, claim.id, settings, threads, wanted), isolate=str(claim.path))
-    if claim.chapter == USER:
-        return Task(settle, (claim, settings, threads, wanted), here=True)
-    return Task(_settle_built_in, (claim.chapter, claim.id, settings, threads, wanted))
+    if catalogue().get(claim.id) is claim:
+        return Task(_settle_built_in, (claim.chapter, claim.id, settings, threads, wanted))
+    return Task(settle, (claim, settings, threads, wanted), here=True)
 
 
 def received(claim: Claim | ClaimFile, result: Any) -> Settled:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sympy import Rational, S
+from sympy import Float, Rational, S
 
 from verify.spec import (
     EVEN, INDEPENDENT, LOOPS_SCALE, NORMAL_COMPONENTS, Assumption, Cell, Check, Claim, Control, Derivation,
@@ -220,7 +220,7 @@ def facts() -> tuple[Fact, ...]:
         fact(
             f"ratio-{path}-d{dimension}",
             rf"{RMS.format(LETTERS[path])}: 16 keys, $d_k = {dimension}$",
-            round(row_gradients.ratio_of_roots(path, 16, dimension), 6),
+            Float(row_gradients.ratio_of_roots(path, 16, dimension), 6),
         )
         for path in LETTERS
         for dimension in (16, 64, 256)
