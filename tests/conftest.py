@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from filelock import FileLock
 
-from tests.tool import Ended, example_claim
+from tests.tool import EXAMPLE, Ended, example_claim
 from verify import api
 from verify.cli.main import main
 from verify.engine.catalogue import catalogue
@@ -89,14 +89,15 @@ def small() -> RunRecord:
 
 @pytest.fixture
 def claim_file(tmp_path: Path) -> Callable[..., Path]:
-    """Return a function that writes the README's claim file, with pieces of it replaced."""
+    """Return a function that writes the example of a claim file, with pieces of it replaced."""
 
-    def write(*changes: tuple[str, str], name: str = "mine.py") -> Path:
+    def write(*changes: tuple[str, str], name: str = EXAMPLE) -> Path:
         text = example_claim()
         for old, new in changes:
             assert old in text, old
             text = text.replace(old, new)
         path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
         return path
 

@@ -95,7 +95,8 @@ def test_the_sdist_holds_tests_and_papers(built: dict[str, Path]) -> None:
     """Whoever packages the tool can test it."""
     with tarfile.open(built["sdist"]) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    assert {"README.md", "LICENSE", "CITATION.cff", "CHANGELOG.md", "tests/test_packaging.py"} <= names
+    papers = {"README.md", "CONTRIBUTING.md", "LICENSE", "CITATION.cff", "CHANGELOG.md"}
+    assert papers | {"tests/test_packaging.py"} <= names
 
 
 @pytest.mark.parametrize("kind", ["wheel", "editable"])

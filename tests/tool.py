@@ -1,4 +1,4 @@
-"""The tool as other programs meet it: what a call leaves, processes of it, and the README's examples."""
+"""The tool as other programs meet it: what a call leaves, its processes, the examples in its documents."""
 
 from __future__ import annotations
 
@@ -74,17 +74,26 @@ def alive(session: int) -> set[int]:
     return living
 
 
-def readme() -> str:
-    """Return the README's text."""
-    return (ROOT / "README.md").read_text(encoding="utf-8")
+def page(name: str = "README.md") -> str:
+    """Return the text of a document at the top level."""
+    return (ROOT / name).read_text(encoding="utf-8")
 
 
-def blocks(language: str) -> list[str]:
-    """Return the README's code blocks of one language."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", readme(), flags=re.DOTALL | re.MULTILINE)
+def blocks(language: str, name: str = "README.md") -> list[str]:
+    """Return a document's code blocks of one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", page(name), flags=re.DOTALL | re.MULTILINE)
+
+
+def examples() -> dict[str, str]:
+    """Return the files that CONTRIBUTING.md shows, by the names in their first lines."""
+    texts = blocks("python", "CONTRIBUTING.md")
+    return {text.partition("\n")[0].removeprefix("# "): text for text in texts}
+
+
+EXAMPLE = "doubled_keys.py"
+"""The claim file from which a newcomer starts; its id follows from its name."""
 
 
 def example_claim() -> str:
-    """Return the claim file that the README shows."""
-    (text,) = (block for block in blocks("python") if "CLAIM = Claim(" in block)
-    return text
+    """Return the text of that claim file."""
+    return examples()[EXAMPLE]

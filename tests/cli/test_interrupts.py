@@ -65,7 +65,7 @@ def is_told(ended: Ended, number: int = signal.SIGINT) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_while_deriving(reports: Path, claim_file: Write, number: int) -> None:
     """SymPy may take as long as it likes; Ctrl-C, CI or a closed terminal interrupt it in the middle."""
-    endless = "[((d + S(n)) ** 9).expand() for n in range(10**8)]"
+    endless = "[((d + n) ** 9).expand() for n in range(10**8)]"
     path = claim_file(("    route = variance", f"    {MARK}\n    {endless}\n    route = variance"))
     process = begin("report", "doubled-keys", "--claims", path, "--out", reports)
     is_told(interrupted(process, "now", 0.2, number), number)

@@ -243,7 +243,7 @@ def test_results_can_be_rendered_elsewhere(tool: Tool, tmp_path: Path, small: Ru
             id="derived-wrong",
         ),
         pytest.param(
-            [("prediction(S(2) * 8)", "prediction(S(4) * 8)"), (", truth=32.0", "")],
+            [("prediction(at8 / 2)", "prediction(at8)"), (", truth=float(at8)", "")],
             3,
             "? doubled-keys             undecided    the wrong version was not refuted: only-doubled",
             id="undecided",

@@ -21,17 +21,26 @@ if TYPE_CHECKING:
 
     Write = Callable[..., Path]
 
+MALFORMED = '=(type(STANDARD_COMPONENTS[0])(id="In de", text="They are."),)'
+
 # What is replaced in the file by what; the text in whose line the mistake is found; a part of the message.
 BROKEN = [
     pytest.param(("biased(checks[1]", "biased(checks[1]]"), "biased(", "does not match opening", id="syntax"),
     pytest.param(("CLAIM = Claim", "MINE = Claim"), "", "defines no CLAIM; end the file with", id="no-claim"),
     pytest.param(("CLAIM = Claim(", "CLAIM = dict("), "", "defines no CLAIM", id="other-claim"),
-    pytest.param(('="doubled-keys"', '="Two Keys"'), "CLAIM", "claim id 'Two Keys': use lower-case", id="id"),
-    pytest.param(('="independent"', '="In de"'), "In de", "Assumption id: String should match", id="slug"),
+    pytest.param(
+        ("Claim(\n", 'Claim(\n    id="Two Keys",\n'),
+        "CLAIM =",
+        "claim id 'Two Keys': use lower-case",
+        id="id",
+    ),
+    pytest.param(
+        ("=STANDARD_COMPONENTS", MALFORMED), "In de", "Assumption id: String should match", id="slug"
+    ),
     pytest.param(("title=", "titel="), "CLAIM", "unexpected keyword argument 'titel'", id="field"),
     pytest.param(("    derive=derive,\n", ""), "CLAIM", "argument: 'derive'", id="field-missing"),
     pytest.param(('meaning="', 'meaning=" ",  # '), "CLAIM", "its meaning is empty; write one", id="empty"),
-    pytest.param(("import S\n", "import Nothing\n"), "Nothing", "ImportError: cannot", id="import"),
+    pytest.param(("    NORMAL,", "    NOTHING,"), "verify.spec", "ImportError: cannot", id="import"),
     pytest.param(("LABEL = ", "LABEL = 1 / 0  # "), "LABEL", "ZeroDivisionError: division", id="raises"),
     pytest.param(("LABEL = ", "raise SystemExit(3)  # "), "SystemExit", "SystemExit: 3", id="exits"),
     pytest.param(("LABEL", "LABEL\0"), "", "null bytes; correct the claim file", id="null-byte"),
@@ -121,19 +130,20 @@ def test_a_path_that_is_no_claim_file_is_told(
 
 def test_a_duplicate_id_names_both_files(claim_file: Write) -> None:
     """An id belongs to one claim, be the other a built-in one or the user's own."""
-    path = claim_file(('id="doubled-keys"', 'id="score-mean"'))
+    path = claim_file(name="score_mean.py")
     with pytest.raises(
-        ClaimError, match=r"mine\.py: claim id 'score-mean' is taken by verify\.claims\.raw_scores\."
+        ClaimError, match=r"/score_mean\.py: claim id 'score-mean' is taken by verify\.claims\.raw_scores\."
     ):
         catalogue_with([path])
-    one, two = claim_file(name="one.py"), claim_file(name="two.py")
-    with pytest.raises(ClaimError, match=r"two\.py: claim id 'doubled-keys' is taken by .*one\.py; choose"):
+    one, two = claim_file(), claim_file(name="other/doubled_keys.py")
+    with pytest.raises(
+        ClaimError, match=r"other/doubled_keys\.py: claim id 'doubled-keys' is taken by .*/doubled_keys\.py; "
+    ):
         catalogue_with([one, two])
 
 
 def test_claims_of_the_user_come_last(claim_file: Write) -> None:
     """Two files may even share their name, and one may hold a dataclass, which needs its own module."""
-    (claim_file().parent / "other").mkdir()
     one = claim_file(
         (
             '"""Var(q·2k) = 4 d_k."""\n',
@@ -141,7 +151,7 @@ def test_claims_of_the_user_come_last(claim_file: Write) -> None:
         ),
         ("LABEL = ", "@dataclass\nclass Mine:\n    size: int\n\nLABEL = "),
     )
-    two = claim_file(('id="doubled-keys"', 'id="doubled-again"'), name="other/mine.py")
+    two = claim_file(("Claim(\n", 'Claim(\n    id="doubled-again",\n'), name="other/doubled_keys.py")
     found = catalogue_with([one, two])
     assert list(found)[-2:] == ["doubled-again", "doubled-keys"]
     assert {found[name].chapter for name in ("doubled-again", "doubled-keys")} == {"user"}

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from tests.faults import mistakes
 from tests.faults.answers import REFUSALS, attempt, call, reading
 from tests.faults.poison import sample
-from tests.tool import ROOT, example_claim
+from tests.tool import EXAMPLE, ROOT, example_claim
 from verify.citing.markers import quotes_in
 from verify.citing.values import values
 from verify.cli.citing import FORMATS
@@ -147,7 +147,7 @@ class Campaigns:
 
     def try_claim(self, content: bytes) -> str:
         """Load it, though in this process: starting another would take most of the time."""
-        path = self.folder / "mine.py"
+        path = self.folder / EXAMPLE
         path.write_bytes(content)
         return reading(lambda: load_claim.__wrapped__(path)).wrong()
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.tool import alive, begin, example_claim, finish
+from tests.tool import EXAMPLE, alive, begin, example_claim, finish
 from verify import api
 from verify.cli import main as command_line
 from verify.errors import VerifyError
@@ -71,7 +71,7 @@ class Place:
         self.out = folder / "reports"
         self.temporary = folder / "tmp"
         self.document = folder / "docs" / "doc.md"
-        self.claim = folder / "mine.py"
+        self.claim = folder / EXAMPLE
         for one in (self.out, self.temporary, self.document.parent):
             one.mkdir()
         self.claim.write_text(example_claim(), encoding="utf-8")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.tool import ROOT, example_claim
+from tests.tool import EXAMPLE, ROOT, example_claim
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +66,7 @@ def installation(folder: Path) -> Iterator[Path]:
 @pytest.mark.parametrize("user", [NOBODY, NAMELESS])
 def test_a_bare_user_gets_the_whole_report(folder: Path, installation: Path, user: int) -> None:
     """In silence: libraries that find no place for their caches say nothing, and nothing is left behind."""
-    claim, out, temporary = folder / "mine.py", folder / "out", folder / "tmp"
+    claim, out, temporary = folder / EXAMPLE, folder / "out", folder / "tmp"
     claim.write_text(example_claim(), encoding="utf-8")
     for own in (out, temporary):
         own.mkdir()

@@ -48,7 +48,14 @@ def values(names: tuple[str, ...], results: Path | None) -> None:
 
 @click.command()
 @click.argument("key", metavar="CLAIM[.CHECK]")
-@click.option("--format", "form", default="text", show_default=True, metavar="|".join(FORMATS))
+@click.option(
+    "--format",
+    "form",
+    default="text",
+    show_default=True,
+    metavar="|".join(FORMATS),
+    help="Form of the citation.",
+)
 @click.option("--url", default="", metavar="URL", help="The folder where the report is published.")
 @_results
 def cite(key: str, form: str, url: str, results: Path | None) -> None:
@@ -106,8 +113,12 @@ def check_docs(documents: tuple[Path, ...], results: Path | None, *, write: bool
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[CLAIM|KEY]...")
-@click.option("--format", "form", default="latex", show_default=True, metavar="latex")
-@click.option("--out", type=PATH, default=Path("verify.tex"), show_default=True, metavar="FILE")
+@click.option(
+    "--format", "form", default="latex", show_default=True, metavar="latex", help="Form of the values."
+)
+@click.option(
+    "--out", type=PATH, default=Path("verify.tex"), show_default=True, metavar="FILE", help="File to write."
+)
 @_results
 def export(names: tuple[str, ...], form: str, out: Path, results: Path | None) -> None:
     r"""Write the values as LaTeX macros: \input the file, then quote with \verify{KEY}."""

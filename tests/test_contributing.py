@@ -1,0 +1,126 @@
+"""CONTRIBUTING.md keeps its word: every example works as it stands, and what it names is there."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import tomllib
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import verify
+from tests.tool import EXAMPLE, ROOT, examples, page
+from verify.engine.samples import cells_of
+from verify.montecarlo.stated_moments import contradiction
+from verify.report import citation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.tool import Ended
+    from verify.evidence import RunRecord
+
+PAGE = page("CONTRIBUTING.md")
+CLAIMS = (EXAMPLE, "key_lengths.py", "excess_kurtosis.py")
+DISTRIBUTION, FORMAT = "triangular.py", "org.py"
+
+
+def _names_of(folder: Path, name: str) -> dict[str, Any]:
+    """Return what an example defines, run as a file."""
+    path = folder / name
+    path.write_text(examples()[name], encoding="utf-8")
+    return runpy.run_path(str(path))
+
+
+@pytest.fixture(scope="module")
+def record(tmp_path_factory: pytest.TempPathFactory) -> RunRecord:
+    """Return a quick run of all examples of claims, saved under their names."""
+    folder = tmp_path_factory.mktemp("claims")
+    paths = [folder / name for name in CLAIMS]
+    for path in paths:
+        path.write_text(examples()[path.name], encoding="utf-8")
+    ids = [path.stem.replace("_", "-") for path in paths]
+    return verify.run(ids, profile="quick", claim_files=paths, workers=2)
+
+
+def test_every_example_is_tested() -> None:
+    """Each of its Python blocks is one of those that the tests below run."""
+    assert set(examples()) == {*CLAIMS, DISTRIBUTION, FORMAT}
+    assert len(examples()) == PAGE.count("```python\n")
+
+
+def test_the_claims_are_proved_and_confirmed(record: RunRecord) -> None:
+    """Their ids follow from their files; each was drawn, and each of its wrong versions refuted."""
+    assert sorted(claim.id for claim in record.claims) == ["doubled-keys", "excess-kurtosis", "key-lengths"]
+    for claim in record.claims:
+        assert (claim.verdict, claim.proof.status) == ("confirmed", "proved")
+        assert claim.measured_checks == len(claim.checks) >= 2
+        assert claim.controls
+        assert {control.verdict for control in claim.controls} == {"refuted"}
+
+
+def test_the_claim_records_the_factor_of_its_scores(claim_file: Callable[..., Path]) -> None:
+    """What is drawn follows from the claim's objects, so a reader of its record can draw it again."""
+    claim = runpy.run_path(str(claim_file()))["CLAIM"]
+    cells = cells_of(claim.experiment(claim.derive(), 0.05).checks)
+    assert [dict(cell.settings)["scale"] for cell in cells] == [2, 2, 2]
+
+
+def test_the_statistic_says_what_it_draws(record: RunRecord) -> None:
+    """The settings of its cells come from its fields."""
+    (claim,) = (claim for claim in record.claims if claim.id == "key-lengths")
+    assert [dict(check.cell) for check in claim.checks] == [{"d_k": n, "key": "normal"} for n in (4, 64)]
+
+
+def test_the_distribution_keeps_its_stated_moments(tmp_path: Path) -> None:
+    """The tool's own check has nothing against it, and would have against another kurtosis."""
+    law = _names_of(tmp_path, DISTRIBUTION)["TRIANGULAR"]
+    assert (law.mean, law.variance, law.kurtosis) == (0, 1, Fraction(12, 5))
+    assert contradiction(law) is None
+    wrong = replace(law, base_moments=(*law.base_moments[:4], Fraction(3)))
+    assert "states a fourth central moment of 3," in str(contradiction(wrong))
+
+
+def test_the_format_is_one_of_a_citation(
+    tool: Callable[..., Ended], tmp_path: Path, small: RunRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command takes its name, and prints the claim with its digest."""
+    monkeypatch.setattr(citation, "FORMATS", dict(citation.FORMATS))
+    _names_of(tmp_path, FORMAT)
+    (claim,) = small.claims
+    results = tmp_path / "results.json"
+    results.write_text(small.to_json(), encoding="utf-8")
+    ended = tool("cite", claim.id, "--format", "org", "--results", results)
+    assert ended.status == 0
+    assert ended.out.startswith(f"[[report.html#{claim.id}][sdpa-verify ")
+    assert ended.out.endswith(f"Digest ={claim.digest}=.\n")
+
+
+@pytest.mark.parametrize(
+    "path", sorted(set(re.findall(r"`((?:verify|templates|tests|data|\.ci)/[\w./]*)`", PAGE)))
+)
+def test_every_file_named_is_there(path: str) -> None:
+    """A walk-through that follows the data must not lead into nothing."""
+    assert (ROOT / path).exists()
+
+
+def test_every_program_named_is_there() -> None:
+    """Studies, benchmarks and campaigns are started as modules."""
+    modules = re.findall(r"`python -m (tests\.[\w.]+)", PAGE)
+    assert len(modules) > 5
+    for module in modules:
+        path = ROOT / f"{module.replace('.', '/')}.py"
+        assert '__name__ == "__main__"' in path.read_text(encoding="utf-8")
+
+
+def test_every_layer_is_named_in_order() -> None:
+    """What it says of imports is what import-linter holds."""
+    settings = tomllib.loads(page("pyproject.toml"))["tool"]["importlinter"]["contracts"]
+    (layers,) = (one["layers"] for one in settings if one["type"] == "layers")
+    rooms = [room for layer in layers for room in layer.split(" | ")]
+    said = PAGE.partition("From the top:")[2].partition(". ")[0]
+    assert re.findall(r"`(\w+)`", said) == [room for room in rooms if room != "__main__"]
