@@ -57,7 +57,7 @@ def test_the_claims_are_proved_and_confirmed(record: RunRecord) -> None:
     """Their ids follow from their files; each was drawn, and each of its wrong versions refuted."""
     assert sorted(claim.id for claim in record.claims) == ["doubled-keys", "excess-kurtosis", "key-lengths"]
     for claim in record.claims:
-        assert (claim.verdict, claim.proof.status) == ("confirmed", "proved")
+        assert (claim.verdict, claim.derivation.status) == ("confirmed", "proved")
         assert claim.measured_checks == len(claim.checks) >= 2
         assert claim.controls
         assert {control.verdict for control in claim.controls} == {"refuted"}
