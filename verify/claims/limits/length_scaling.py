@@ -79,7 +79,7 @@ def _rows(keys: int, deviation: float, kind: str) -> Quantity:
     """Return the comparison of rows' concentration with its integral."""
     cell = cell_of(f"{kind}-n{keys}", NormalRows(keys, 8, deviation, NORMAL, ("squares",)))
     exact = integrated(mean_squares(keys, deviation).value)
-    return Quantity(f"{kind}-n{keys}", LABEL, cell, MEAN, exact, Tolerance(2.0))
+    return Quantity(f"{kind}-n{keys}", LABEL, cell, MEAN, exact, Tolerance(0.75))
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
