@@ -85,7 +85,7 @@ def _tightest(record: ClaimRecord) -> str:
     if not bounds:
         return ""
     name = min(bounds, key=lambda one: abs(bounds[one] - 1))
-    return f"; tightest bound {name}: estimate ÷ bound {bounds[name]:.4g}"
+    return f"; tightest bound {name}: estimate ÷ bound {numbers.exact(bounds[name], 4)}"
 
 
 def counts_line(record: RunRecord) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import decimal
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Protocol
 
 from verify.engine.sources import is_figure
 from verify.evidence import Outcome, Part, Proof, Statement, Verdict
+from verify.evidence.decimals import as_decimal, rounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -111,16 +111,13 @@ def _number(printed: str) -> Decimal:
 
 def _roundings(exact: float, printed: str) -> tuple[Decimal, Decimal]:
     """Return ``exact`` to as many decimals as ``printed`` has, rounded half up and half to even."""
-    value = Decimal(repr(float(exact)))
+    value = as_decimal(exact)
     if not value.is_finite():
         raise ValueError(f"{exact} has no printed form")
-    decimals = len(printed.removesuffix("%").partition(".")[2])
-    # The widest float has 309 digits before the point; the default precision of 28 would refuse it.
-    with decimal.localcontext(prec=400 + decimals):
-        if printed.endswith("%"):
-            value = value.scaleb(2)
-        step = Decimal(1).scaleb(-decimals)
-        return value.quantize(step, ROUND_HALF_UP), value.quantize(step, ROUND_HALF_EVEN)
+    if printed.endswith("%"):
+        value = value.scaleb(2)
+    place = -len(printed.removesuffix("%").partition(".")[2])
+    return rounded(value, place, ROUND_HALF_UP), rounded(value, place)
 
 
 def _decided(entry: StatementEntry, claims: Mapping[str, ClaimRecord]) -> Statement:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+
+from verify.evidence.decimals import as_decimal, rounded
 
 MINUS = "−"
 GAP = "\N{NARROW NO-BREAK SPACE}"
@@ -12,7 +14,6 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _LARGEST_PLAIN = 7  # powers of ten written out before the scientific form takes over
 _SMALLEST_PLAIN = -5
-_WIDE = Context(prec=700)  # digits from the largest float to the smallest
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +55,19 @@ def estimate(value: float, error: float, interval: tuple[float, float]) -> Estim
         ValueError: something is not finite, the error is negative, or the interval is upside down.
     """
     low, high = interval
-    _refuse_nonsense(value, error, low, high)
+    _validate(value, error, low, high)
     power = _power_left_out(max(abs(value), error))
     shift = Decimal(1).scaleb(-power)
-    centre, spread = _decimal(value) * shift, _decimal(error) * shift
+    centre, spread = as_decimal(value) * shift, as_decimal(error) * shift
     if error == 0:
-        low_text, high_text = (_significant(_decimal(end) * shift, 10) for end in interval)
+        low_text, high_text = (_significant(as_decimal(end) * shift, 10) for end in interval)
         return Estimate(_significant(centre, 10), "", low_text, high_text, power)
     place = last_place(float(spread))
     return Estimate(
         value=_at(centre, place),
         error=_at(spread, place),
-        low=_at(_decimal(low) * shift, place, ROUND_FLOOR),
-        high=_at(_decimal(high) * shift, place, ROUND_CEILING),
+        low=_at(as_decimal(low) * shift, place, ROUND_FLOOR),
+        high=_at(as_decimal(high) * shift, place, ROUND_CEILING),
         power=power,
     )
 
@@ -77,7 +78,7 @@ def last_place(error: float) -> int:
     The rule is the Particle Data Group's: two digits of the error up to 0.354, one digit from 0.355 to
     0.949, and beyond that the error rounds up to 1.0, of which both digits show.
     """
-    first = _magnitude(_decimal(error))
+    first = _magnitude(as_decimal(error))
     leading = round(error / 10.0 ** (first - 2)) if first > -300 else 100
     return first - 1 if leading < 355 else first
 
@@ -91,25 +92,25 @@ def exact(value: float, digits: int = 6) -> str:
     Raises:
         ValueError: the value is not finite.
     """
-    text = _rounded(value, digits)
+    text = _to_digits(value, digits)
     if text != "1" or 1 - value < 1e-12:
         return text
-    place = _magnitude(1 - _decimal(value))
-    return _at(_decimal(value), place, ROUND_FLOOR)
+    place = _magnitude(1 - as_decimal(value))
+    return _at(as_decimal(value), place, ROUND_FLOOR)
 
 
-def _rounded(value: float, digits: int) -> str:
-    _refuse_nonsense(value, 0.0, value, value)
+def _to_digits(value: float, digits: int) -> str:
+    _validate(value, 0.0, value, value)
     power = _power_left_out(abs(value))
-    return _significant(_decimal(value).scaleb(-power), digits) + _times(power)
+    return _significant(as_decimal(value).scaleb(-power), digits) + _times(power)
 
 
 def beside(value: float, error: float, digits: int = 6) -> str:
     """Return an exact value to one digit more than a measurement with this standard error carries."""
     if error == 0 or value == 0:
-        return _rounded(value, digits)
-    wanted = _magnitude(_decimal(value)) - last_place(error) + 2
-    return _rounded(value, min(max(wanted, 3), 10))
+        return _to_digits(value, digits)
+    wanted = _magnitude(as_decimal(value)) - last_place(error) + 2
+    return _to_digits(value, min(max(wanted, 3), 10))
 
 
 def level(value: float) -> str:
@@ -128,20 +129,20 @@ def level(value: float) -> str:
 
 def small(value: float) -> str:
     """Return a small probability to two significant digits, such as ``6.1×10⁻⁷``."""
-    _refuse_nonsense(value, 0.0, value, value)
+    _validate(value, 0.0, value, value)
     if value == 0:
         return "0"
-    place = _magnitude(_decimal(value))
+    place = _magnitude(as_decimal(value))
     if place >= -3:
-        return _significant(_decimal(value), 2)
-    mantissa = _significant(_decimal(value).scaleb(-place), 2)
+        return _significant(as_decimal(value), 2)
+    mantissa = _significant(as_decimal(value).scaleb(-place), 2)
     # 9.96 rounds to 10: the next power of ten takes it.
     return _times(place + 1)[1:] if mantissa == "10" else f"{mantissa}{_times(place)}"
 
 
 def percent(value: float) -> str:
     """Return a fraction as a percentage of at most four significant digits."""
-    return _rounded(value * 100, 4) + "%"
+    return _to_digits(value * 100, 4) + "%"
 
 
 def power(value: float) -> str:
@@ -154,7 +155,7 @@ def power(value: float) -> str:
         raise ValueError(f"a power lies between 0 and 1, not at {value}")
     if value > 0.9999:
         return f">{NO_BREAK}0.9999"
-    return _trimmed(_decimal(value).quantize(Decimal("0.0001"), rounding=ROUND_FLOOR))
+    return _trimmed(rounded(as_decimal(value), -4, ROUND_FLOOR))
 
 
 def count(value: int) -> str:
@@ -180,16 +181,11 @@ def setting(value: float | str) -> str:
     return count(value) if isinstance(value, int) else exact(value)
 
 
-def _refuse_nonsense(value: float, error: float, low: float, high: float) -> None:
+def _validate(value: float, error: float, low: float, high: float) -> None:
     if not all(map(math.isfinite, (value, error, low, high))):
         raise ValueError(f"not finite: {value} ± {error} in [{low}, {high}]")
     if error < 0 or low > high:
         raise ValueError(f"not a measurement: {value} ± {error} in [{low}, {high}]")
-
-
-def _decimal(value: float) -> Decimal:
-    # The shortest text that reads back as the float: 0.95 means 0.95, not 0.9499999….
-    return Decimal(repr(float(value)))
 
 
 def _magnitude(value: Decimal) -> int:
@@ -197,7 +193,7 @@ def _magnitude(value: Decimal) -> int:
 
 
 def _power_left_out(size: float) -> int:
-    place = _magnitude(_decimal(size))
+    place = _magnitude(as_decimal(size))
     return 0 if size == 0 or _SMALLEST_PLAIN < place < _LARGEST_PLAIN else place
 
 
@@ -206,19 +202,13 @@ def _times(power: int) -> str:
 
 
 def _at(value: Decimal, place: int, rounding: str = ROUND_HALF_EVEN) -> str:
-    unit = Decimal(1).scaleb(place)
-    rounded = value.quantize(unit, rounding, _WIDE) if place <= 0 else _coarse(value, unit, rounding)
-    return _signed(f"{rounded:f}")
-
-
-def _coarse(value: Decimal, unit: Decimal, rounding: str) -> Decimal:
-    return _WIDE.multiply((value / unit).quantize(Decimal(1), rounding, _WIDE), unit)
+    return _signed(f"{rounded(value, place, rounding):f}")
 
 
 def _significant(value: Decimal, digits: int) -> str:
     if value == 0:
         return "0"
-    return _trimmed(value.quantize(Decimal(1).scaleb(min(_magnitude(value) - digits + 1, 0)), context=_WIDE))
+    return _trimmed(rounded(value, min(_magnitude(value) - digits + 1, 0)))
 
 
 def _trimmed(value: Decimal) -> str:
