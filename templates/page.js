@@ -9,13 +9,13 @@
     return element;
   };
 
-  /* Copying: a link or a citation, told to screen readers as well. */
-  const said = make("p", { class: "sr", role: "status" });
-  document.body.append(said);
+  /* Copying: a link or a citation, announced to screen readers as well. */
+  const status = make("p", { class: "sr", role: "status" });
+  document.body.append(status);
   async function copy(button, text, what) {
     try {
       await navigator.clipboard.writeText(text);
-      said.textContent = `${what} copied`;
+      status.textContent = `${what} copied`;
     } catch {
       const area = make("textarea");
       area.value = text;
@@ -24,7 +24,7 @@
       document.execCommand("copy");
       area.remove();
       button.focus();
-      said.textContent = `${what} copied`;
+      status.textContent = `${what} copied`;
     }
     button.textContent = "copied";
     setTimeout(() => { button.textContent = what; }, 1500);
@@ -160,17 +160,17 @@
     const d = 2 ** form.elements.dimension.value, n = 2 ** form.elements.keys.value;
     form.querySelector("output[for=dimension]").textContent = d;
     form.querySelector("output[for=keys]").textContent = n;
-    const row = attentionRow.draw({ d, n, scale: form.elements.scale.value, law: form.elements.law.value, seed });
+    const row = attentionRow.draw({ d, n, scale: form.elements.scale.value, distribution: form.elements.distribution.value, seed });
     const reach = Math.max(...row.scores.map(Math.abs), ...row.expected.map(Math.abs));
     panel("scores", row.scores, { least: -reach, most: reach, line: row.expected });
     panel("probabilities", row.probabilities, { most: 1, line: row.probabilities.map(() => 1 / n) });
     const largest = Math.max(...row.gradients);
     panel("gradients", row.gradients, { most: largest, line: [] });
     const top = Math.max(...row.probabilities);
-    const tell = (name, text) => { explorer.querySelector(`[data-tell=${name}]`).textContent = text; };
-    tell("scores", `from ${short(row.scores[0])} to ${short(row.scores[n - 1])}`);
-    tell("probabilities", `largest ${short(top)}; entropy ${short(row.entropy)} of ${short(Math.log(n))} nats, as if over ${short(Math.exp(row.entropy))} of ${n} keys`);
-    tell("gradients", `largest ${short(largest)}; the middle key gets ${short([...row.gradients].sort((a, b) => a - b)[n >> 1])}`);
+    const read = (name, text) => { explorer.querySelector(`[data-reading=${name}]`).textContent = text; };
+    read("scores", `from ${short(row.scores[0])} to ${short(row.scores[n - 1])}`);
+    read("probabilities", `largest ${short(top)}; entropy ${short(row.entropy)} of ${short(Math.log(n))} nats, as if over ${short(Math.exp(row.entropy))} of ${n} keys`);
+    read("gradients", `largest ${short(largest)}; the middle key gets ${short([...row.gradients].sort((a, b) => a - b)[n >> 1])}`);
   }
   form.addEventListener("input", redraw);
   form.addEventListener("submit", (event) => { event.preventDefault(); seed += 1; redraw(); });

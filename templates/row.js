@@ -13,8 +13,8 @@ const attentionRow = (() => {
     };
   }
 
-  /* Component laws, each centred and of unit variance. */
-  const laws = {
+  /* Component distributions, each centred and of unit variance. */
+  const distributions = {
     normal: (u) => Math.sqrt(-2 * Math.log(u())) * Math.cos(2 * Math.PI * u()),
     uniform: (u) => (u() - 0.5) * Math.sqrt(12),
     signs: (u) => (u() < 0.5 ? -1 : 1),
@@ -23,7 +23,7 @@ const attentionRow = (() => {
 
   const scales = { one: () => 1, root: (d) => 1 / Math.sqrt(d), dimension: (d) => 1 / d };
 
-  const vector = (length, law, u) => Array.from({ length }, () => laws[law](u));
+  const vector = (length, distribution, u) => Array.from({ length }, () => distributions[distribution](u));
   const dot = (x, y) => x.reduce((sum, value, i) => sum + value * y[i], 0);
   const norm = (x) => Math.sqrt(dot(x, x));
 
@@ -76,13 +76,13 @@ const attentionRow = (() => {
   }
 
   /* A query, n keys, and the loss's gradient at the probabilities; keys in the order of their scores. */
-  function draw({ d, n, scale, law, seed }) {
+  function draw({ d, n, scale, distribution, seed }) {
     const u = uniforms(seed);
-    const query = vector(d, law, u);
+    const query = vector(d, distribution, u);
     const factor = scales[scale](d);
-    const scores = Array.from({ length: n }, () => factor * dot(query, vector(d, law, u)));
+    const scores = Array.from({ length: n }, () => factor * dot(query, vector(d, distribution, u)));
     scores.sort((a, b) => a - b);
-    const upstream = Array.from({ length: n }, () => laws.normal(u));
+    const upstream = Array.from({ length: n }, () => distributions.normal(u));
     const probabilities = softmax(scores);
     return {
       scores,
@@ -94,6 +94,6 @@ const attentionRow = (() => {
   }
 
   return {
-    uniforms, laws, scales, softmax, entropy, scoreGradients, keyGradients, normalQuantile, expectedScores, draw,
+    uniforms, distributions, scales, softmax, entropy, scoreGradients, keyGradients, normalQuantile, expectedScores, draw,
   };
 })();

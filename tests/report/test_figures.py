@@ -109,10 +109,8 @@ def test_a_layer_without_label_looks_like_its_kin() -> None:
 
 
 def test_bad_latex_in_a_label_is_an_error() -> None:
-    """A label that cannot be set is told in one line that names the figure."""
-    # No record can hold such a label: it is refused where it is made.
-    axis = FIGURE.x.model_copy(update={"label": r"$\frac{a$"})
-    broken = FIGURE.model_copy(update={"x": axis})
+    """A label that cannot be set is reported in one line that names the figure."""
+    broken = FIGURE.model_copy(update={"x": Axis(label=r"$\underbrace{a}$", scale="log")})
     with pytest.raises(RenderError, match="figure line"):
         draw(broken, "x.")
 

@@ -60,11 +60,11 @@ def test_where_theory_expects_the_scores(row: Any) -> None:
     assert row("normalQuantile", 0.999) == pytest.approx(stats.norm.ppf(0.999), abs=1e-4)
 
 
-@pytest.mark.parametrize("law", ["normal", "uniform", "signs", "exponential"])
+@pytest.mark.parametrize("distribution", ["normal", "uniform", "signs", "exponential"])
 @pytest.mark.parametrize(("scale", "factor"), [("one", 1), ("root", 1 / 8), ("dimension", 1 / 64)])
-def test_a_drawn_row(row: Any, law: str, scale: str, factor: float) -> None:
-    """Scores come sorted with the right spread, whatever the law; weights sum to 1; a seed repeats itself."""
-    settings = {"d": 64, "n": 256, "scale": scale, "law": law, "seed": 3}
+def test_a_drawn_row(row: Any, distribution: str, scale: str, factor: float) -> None:
+    """Scores come sorted with the right spread; weights sum to 1; the same seed draws the same row."""
+    settings = {"d": 64, "n": 256, "scale": scale, "distribution": distribution, "seed": 3}
     drawn = row("draw", settings)
     assert drawn == row("draw", settings)
     assert drawn != row("draw", settings | {"seed": 4})

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verify.report.speech import said, said_prose
+from verify.report.speech import in_words, prose_in_words
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ from verify.report.speech import said, said_prose
 )  # fmt: skip
 def test_formulas_of_the_catalogue(latex: str, words: str) -> None:
     """What the report prints is said as one would read it to a colleague."""
-    assert said(latex) == words
+    assert in_words(latex) == words
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_formulas_of_the_catalogue(latex: str, words: str) -> None:
 )
 def test_different_formulas_sound_different(one: str, other: str) -> None:
     """Where a root, power, index or bracket ends can be heard."""
-    assert said(one) != said(other)
+    assert in_words(one) != in_words(other)
 
 
 @given(st.lists(st.sampled_from([*"{}[]()|_^'&,+-=/aE1 ", "23", *(
@@ -81,18 +81,18 @@ def test_different_formulas_sound_different(one: str, other: str) -> None:
         "operatorname{Var}", "begin{aligned}", "substack", "nosuchmacro", ",",
     )
 )]), max_size=25))  # fmt: skip
-def test_anything_can_be_said(tokens: list[str]) -> None:
+def test_anything_can_be_put_in_words(tokens: list[str]) -> None:
     """Broken LaTeX is said somehow, too: without an error, without end, without backslashes."""
-    words = said("".join(tokens))
+    words = in_words("".join(tokens))
     assert "\\" not in words
     assert len(words) < 60 * (len(tokens) + 1)
 
 
 def test_depth_is_no_error() -> None:
     """Brackets within brackets beyond all measure are said more simply."""
-    assert "x" in said("(" * 5000 + "x" + ")" * 5000)
+    assert "x" in in_words("(" * 5000 + "x" + ")" * 5000)
 
 
 def test_prose_keeps_its_text() -> None:
     """Only formulas change."""
-    assert said_prose("It stays at $d_k$, as derived.") == "It stays at d sub k, as derived."
+    assert prose_in_words("It stays at $d_k$, as derived.") == "It stays at d sub k, as derived."

@@ -40,7 +40,7 @@ def test_what_was_put_in_is_found_by_its_content() -> None:
 def test_no_drawing_outlives_the_code_that_made_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """A change of this package draws everything anew."""
     Store().put("x", "old")
-    monkeypatch.setattr(store, "_own_code", lambda: "changed")
+    monkeypatch.setattr(store, "_package_digest", lambda: "changed")
     assert Store().get("x") is None
 
 

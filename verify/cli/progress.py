@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from verify.engine.runner import Progress as Listener
 from verify.escapes import for_terminal
 from verify.evidence import ClaimRecord, Proof, RunRecord, Statement, Verdict
+from verify.report import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -10,7 +10,7 @@ from verify.evidence import Check, Proof, Verdict
 from verify.report import numbers
 from verify.report.citation import citation, without_address
 from verify.report.latex import Prose, Tex, plain, spoken
-from verify.report.speech import said_prose
+from verify.report.speech import prose_in_words
 from verify.report.tables import check_table, control_table
 from verify.report.views import (
     Badge,
@@ -81,7 +81,7 @@ def card(record: RunRecord, claim: ClaimRecord, number: str) -> CardView:
         basis="measurement" if claim.measured_checks else "exact checks",
         deviation=largest_deviation(claim.checks),
         figures=tuple(
-            FigureView(f"{claim.id}.{figure.id}", Prose(figure.title), said_prose(figure.alt))
+            FigureView(f"{claim.id}.{figure.id}", Prose(figure.title), prose_in_words(figure.alt))
             for figure in claim.series
         ),
         controls=controls,
@@ -190,7 +190,7 @@ def _headline_label(claim: ClaimRecord, decisive: Check | None) -> str:
 def _route(route: Route) -> RouteView:
     return RouteView(
         title=Prose(route.title),
-        label=f"Steps: {said_prose(route.title)}",
+        label=f"Steps: {prose_in_words(route.title)}",
         opening=Prose(f"Definition: {route.definition}" if route.definition else "Start"),
         start=Tex(route.start_latex),
         steps=tuple(

@@ -1,4 +1,4 @@
-"""The drawn signs of the verdicts; each has its own outline, so colour is never needed to tell them apart."""
+"""The drawn signs of the verdicts; each has its own outline, so no one needs colour to distinguish them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Formulas and marks as the operators of a PDF page.
 
-WeasyPrint would draw their SVG anew wherever they stand, which takes it a third of all its time.
+WeasyPrint would draw their SVG again wherever they stand, which takes it a third of all its time.
 """
 
 from __future__ import annotations

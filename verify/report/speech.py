@@ -56,7 +56,7 @@ _FACTOR_SIGNS = frozenset(["{", r"\infty", r"\ell", r"\varepsilon", r"\varphi", 
 _FACTORS = ("the sum", "the product", "the integral", "the limit", "the fraction")
 
 
-class _Said(NamedTuple):
+class _Phrase(NamedTuple):
     """Words; what holds more than one thing is not ``simple``; ``bare`` is what simple brackets hold."""
 
     words: str
@@ -64,21 +64,21 @@ class _Said(NamedTuple):
     bare: str = ""
 
 
-def said(latex: str) -> str:
-    """Return a formula in words; a command that is not known here is called by its name."""
+def in_words(latex: str) -> str:
+    """Return a formula in words; a command that is not known here is read as its name."""
     try:
-        words = _Speaker(latex).sequence(()).words
+        words = _Reader(latex).sequence(()).words
     except RecursionError:
         return spoken(latex)
     return re.sub(r"[ ,]*([,;])", r"\1", " ".join(words.split())).strip(", ") or spoken(latex)
 
 
-def said_prose(prose: str) -> str:
+def prose_in_words(prose: str) -> str:
     """Return running text with its formulas in words."""
-    return "".join(said(piece.text) if piece.is_formula else piece.text for piece in pieces(prose))
+    return "".join(in_words(piece.text) if piece.is_formula else piece.text for piece in pieces(prose))
 
 
-class _Speaker:
+class _Reader:
     """Reads a formula's tokens once, from left to right."""
 
     def __init__(self, latex: str) -> None:
@@ -95,9 +95,9 @@ class _Speaker:
         self._next += 1
         return sign
 
-    def sequence(self, closing: Collection[str]) -> _Said:
+    def sequence(self, closing: Collection[str]) -> _Phrase:
         """Return the words up to a closing token, which is left to the caller, or to the end."""
-        terms: list[_Said] = []
+        terms: list[_Phrase] = []
         after_factor = after_fraction = False
         while (sign := self._peek()) and sign not in closing and (sign != "}" or not closing):
             is_differential = sign == "d" and bool(re.fullmatch(r"[A-Za-z]|\\[a-z]+", self._peek(1)))
@@ -105,18 +105,20 @@ class _Speaker:
             summed = after_factor and term.words.startswith(_FACTORS)
             multiplies = _is_factor(sign) and not is_differential and term.words != "given"
             if summed or (after_fraction and multiplies):
-                terms.append(_Said("times"))
+                terms.append(_Phrase("times"))
             terms.append(term)
             # The d over d x of a derivative multiplies nothing.
             is_operator = sign in _FRACTIONS and _OPERATOR.match(term.words) is not None
             after_factor = _is_factor(sign) and not is_operator and not term.words.endswith(" of")
             after_fraction = sign in _FRACTIONS and not is_operator
         if terms and terms[0].words == "minus" and len(terms) == 2:
-            return _Said(f"minus {terms[1].words}", terms[1].simple)
+            return _Phrase(f"minus {terms[1].words}", terms[1].simple)
         simple = len(terms) < 2 and all(term.simple for term in terms)
-        return _Said(" ".join(term.words for term in terms), simple, terms[0].bare if len(terms) == 1 else "")
+        return _Phrase(
+            " ".join(term.words for term in terms), simple, terms[0].bare if len(terms) == 1 else ""
+        )
 
-    def _term(self) -> _Said:
+    def _term(self) -> _Phrase:
         """Return an atom with its indices and powers, a function with its argument."""
         sign = self._peek()
         if sign in _RANGES and (self._peek(1) == "_" or sign not in _FUNCTIONS):
@@ -125,7 +127,7 @@ class _Speaker:
         named = _name(sign) in _FUNCTIONS or (sign.startswith(r"\name{") and len(_name(sign)) > 1)
         if (named and self._has_operand()) or (sign in _CALLED and self._peek() in {"(", "["}):
             argument = self._term()
-            return _Said(f"{atom.words} of {argument.bare or argument.words}", simple=argument.simple)
+            return _Phrase(f"{atom.words} of {argument.bare or argument.words}", simple=argument.simple)
         return atom
 
     def _has_operand(self) -> bool:
@@ -134,7 +136,7 @@ class _Speaker:
             return self._has_partner(sign)
         return _is_factor(sign)
 
-    def _range(self, name: str) -> _Said:
+    def _range(self, name: str) -> _Phrase:
         """Return a sum, a product, an integral, a limit or a maximum with its bounds."""
         low, high = "", ""
         while self._peek() in {"_", "^"}:
@@ -143,9 +145,9 @@ class _Speaker:
             low, high = (bound, high) if is_low else (low, bound)
         start = "from" if high else "as" if name == "limit" else "over"
         bounds = (f" {start} {low}" if low else "") + (f" to {high}" if high else "")
-        return _Said(f"the {name}{bounds} of", simple=False)
+        return _Phrase(f"the {name}{bounds} of", simple=False)
 
-    def _scripted(self, atom: _Said) -> _Said:
+    def _scripted(self, atom: _Phrase) -> _Phrase:
         words = atom.words
         while (mark := self._peek()) and mark in "_^'":
             self._take()
@@ -153,9 +155,9 @@ class _Speaker:
                 words += " prime"
             else:
                 words += _index(self._argument()) if mark == "_" else _power(self._argument())
-        return _Said(words) if words != atom.words else atom
+        return _Phrase(words) if words != atom.words else atom
 
-    def _argument(self) -> _Said:
+    def _argument(self) -> _Phrase:
         """Return what a command applies to: a group, or the one token that follows."""
         sign = self._peek()
         if len(sign) > 1 and sign[0].isdigit():
@@ -163,7 +165,7 @@ class _Speaker:
             self._tokens[self._next : self._next + 1] = [sign[0], sign[1:]]
         return self._atom()
 
-    def _atom(self) -> _Said:
+    def _atom(self) -> _Phrase:
         sign = self._peek()
         if sign in _CLOSING and (sign not in _NORMS or self._has_partner(sign)):
             return self._bracketed()
@@ -173,18 +175,18 @@ class _Speaker:
             self._take()
             return inner
         if sign in _ACCENTS:
-            return _Said(f"{self._argument().words} {_ACCENTS[sign]}")
+            return _Phrase(f"{self._argument().words} {_ACCENTS[sign]}")
         if sign in _FRACTIONS:
             return self._fraction()
-        return self._root() if sign == r"\sqrt" else _Said(_word(sign))
+        return self._root() if sign == r"\sqrt" else _Phrase(_word(sign))
 
-    def _fraction(self) -> _Said:
+    def _fraction(self) -> _Phrase:
         above, below = self._argument(), self._argument()
         if above.simple and below.simple:
-            return _Said(f"{above.words} over {below.words}", simple=False)
-        return _Said(f"the fraction {above.words} over {below.words}, end fraction,")
+            return _Phrase(f"{above.words} over {below.words}", simple=False)
+        return _Phrase(f"the fraction {above.words} over {below.words}, end fraction,")
 
-    def _root(self) -> _Said:
+    def _root(self) -> _Phrase:
         name = "square root"
         if self._peek() == "[":
             self._take()
@@ -192,9 +194,9 @@ class _Speaker:
             self._take()
             name = "cube root" if order == "3" else f"root of order {order}"
         inner = self._argument()
-        return _Said(f"{name} of {inner.words}" + ("" if inner.simple else ", end root,"))
+        return _Phrase(f"{name} of {inner.words}" + ("" if inner.simple else ", end root,"))
 
-    def _bracketed(self) -> _Said:
+    def _bracketed(self) -> _Phrase:
         opening = self._take()
         inner = self.sequence((*_CLOSING[opening], "}"))
         closing = self._take() if self._peek() in _CLOSING[opening] else ""
@@ -202,11 +204,11 @@ class _Speaker:
             kind = _NORMS[opening]
             # What stands behind the bars must not sound as if it stood between them; |x| squared is the same.
             plain = inner.simple and self._peek() not in ({"_", "^"} if kind == "norm" else {"_"})
-            return _Said(f"{kind} of {inner.words}" + ("" if plain else f", end {kind},"))
+            return _Phrase(f"{kind} of {inner.words}" + ("" if plain else f", end {kind},"))
         words = f"{_SIGNS[opening]} {inner.words} {_word(closing)}"
         # A power after inner brackets must not sound as if it stood after these.
         is_bare = inner.simple and closing and "open " not in inner.words
-        return _Said(words, bare=inner.words if is_bare else "")
+        return _Phrase(words, bare=inner.words if is_bare else "")
 
     def _has_partner(self, bar: str) -> bool:
         """Whether a bar is closed further on, inside the same brackets."""
@@ -220,13 +222,13 @@ class _Speaker:
         return False
 
 
-def _index(script: _Said) -> str:
-    # Letters in a row are one index; of anything longer the end has to be told.
+def _index(script: _Phrase) -> str:
+    # Letters in a row are one index; of anything longer the end must be audible.
     plain = script.simple or re.fullmatch(r"(?:\b(?:capital \w|\w|prime)\b|[ ,])*", script.words)
     return f" sub {script.words}" + ("" if plain else ", end sub,")
 
 
-def _power(script: _Said) -> str:
+def _power(script: _Phrase) -> str:
     known = _POWERS.get(script.words, f"to the power {script.words}")
     return f" {known}" + ("" if script.simple else ", end power,")
 

@@ -18,14 +18,14 @@ _DAY = 86_400.0
 
 
 class Store:
-    """A cache of texts; one that cannot be read or written keeps nothing, and says nothing of it.
+    """A cache of texts; one that cannot be read or written keeps nothing, silently.
 
     ``made_by`` names the versions of what draws; this package's own code always counts among them, so that
     no drawing outlives a change of the code that makes it.
     """
 
     def __init__(self, *made_by: str) -> None:
-        self._made_by = "\n".join((_own_code(), *made_by))
+        self._made_by = "\n".join((_package_digest(), *made_by))
         folder = user_cache()
         self._folder = folder / "drawings" if folder else None
 
@@ -70,6 +70,6 @@ def _hash(text: str) -> str:
 
 
 @cache
-def _own_code() -> str:
+def _package_digest() -> str:
     sources = sorted(Path(__file__).parent.glob("*.py"))
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()

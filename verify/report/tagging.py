@@ -30,7 +30,7 @@ _END = b"</rdf:RDF>"
 
 
 def make_accessible(pdf: Any, figures: Collection[str]) -> None:
-    """Say that WeasyPrint's PDF/A is PDF/UA as well, and mend its structure to deserve it.
+    """Say that WeasyPrint's PDF/A is PDF/UA as well, and fix its structure so that it is.
 
     ``figures`` are the words that stand in for figures; every other picture is a formula.
     """
@@ -68,7 +68,7 @@ def _elements(pdf: Any, element: Any, path: tuple[str, ...]) -> Iterator[tuple[A
 
 
 def _role(pdf: Any, element: Any, path: tuple[str, ...], place: int, figures: Collection[str]) -> str:
-    """Return an element's role; WeasyPrint tells it from the HTML tag, where it stands or not."""
+    """Return an element's role; WeasyPrint takes it from the HTML tag, wherever that stands."""
     role, above = element["S"], path[-1] if path else ""
     if role == "/Figure" and element["Alt"].string not in figures:
         return "/Formula"

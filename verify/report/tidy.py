@@ -26,7 +26,7 @@ def tidy(svg: str, prefix: str, *, ink: str, family: str) -> str:
 
 
 def _without_idle_groups(svg: str) -> str:
-    """Return the drawing without groups that say nothing; every node costs time where it is printed."""
+    """Return the drawing without groups that have no effect; every node costs time where it is printed."""
     idle: list[bool] = []
 
     def kept(tag: re.Match[str]) -> str:
@@ -46,7 +46,7 @@ def _without_idle_paths(svg: str) -> str:
 
 
 def _brief(tag: re.Match[str]) -> str:
-    """Return a tag without what says nothing: places finer than a hundredth of a point, turns by nothing."""
+    """Return a tag without what has no effect: places finer than a hundredth of a point, turns by nothing."""
     short = re.sub(r' transform="rotate\(-?0 [^"]*"', "", tag[0])
     return re.sub(r' (?:d|x|y|width|height)="[^"]*|translate\([^)]*', _rounded, short)
 

@@ -15,7 +15,7 @@ from verify.files import shipped
 from verify.report import marks
 from verify.report.latex import Prose, Tex
 from verify.report.math import glyph_definitions
-from verify.report.speech import said
+from verify.report.speech import in_words
 from verify.report.words import badge
 
 if TYPE_CHECKING:
@@ -207,13 +207,15 @@ class _Setter:
 
     def _displayed(self, drawn: Formula, tex: Tex) -> Markup:
         width = drawn.width * SCALE
-        return self._medium.formula(drawn, f"width:{width:.3f}em;min-width:{0.7 * width:.3f}em", said(tex))
+        return self._medium.formula(
+            drawn, f"width:{width:.3f}em;min-width:{0.7 * width:.3f}em", in_words(tex)
+        )
 
     def _inline(self, latex: str) -> Markup:
         drawn = self._formulas.inline(latex)
         sizes = (drawn.width * SCALE, drawn.height * SCALE, -drawn.depth * SCALE)
         style = "width:{:.3f}em;height:{:.3f}em;vertical-align:{:.3f}em".format(*sizes)
-        return self._medium.formula(drawn, style, said(latex))
+        return self._medium.formula(drawn, style, in_words(latex))
 
     def _prose(self, prose: Prose) -> Markup:
         set_so_far, formula = Markup(), Markup()

@@ -32,10 +32,10 @@ def write_report(
 ) -> Written:
     """Write ``results.json`` into a folder, then make and write ``report.html`` and ``report.pdf``.
 
-    ``announce`` hears each phase's name as it starts: figures, formulas, html, pdf, write. ``workers``
-    processes draw what is not kept from an earlier report, None meaning one for each processor. What cannot
-    be rendered is left out and told in ``problem``, along with any older one that stays in its place; the
-    results are written all the same.
+    ``announce`` is called with each phase's name as it starts: figures, formulas, html, pdf, write.
+    ``workers`` processes draw what is not kept from an earlier report, None meaning one for each processor.
+    What cannot be rendered is left out and named in ``problem``, along with any older one that stays in
+    its place; the results are written all the same.
 
     Raises:
         OutputError: the results cannot be written; what was there before is untouched.
@@ -76,7 +76,7 @@ def write_report(
 
                 pages[out / "report.pdf"] = render_pdf(record, parts)
     except (VerifyError, OSError) as error:
-        problem = _told(error, next(reversed(phases), "caches"))
+        problem = _as_render_error(error, next(reversed(phases), "caches"))
     try:
         with phase("write"):
             write_together(pages)
@@ -88,7 +88,7 @@ def write_report(
     return Written((results, *pages), phases, problem)
 
 
-def _told(error: VerifyError | OSError, phase: str) -> RenderError:
+def _as_render_error(error: VerifyError | OSError, phase: str) -> RenderError:
     """Return the error as one line; libraries that render keep temporary files, and a disk can be full."""
     if isinstance(error, RenderError):
         return error
@@ -105,8 +105,8 @@ def _with_leftovers(error: RenderError, out: Path, made: set[str]) -> RenderErro
     old = [name for name in ("report.html", "report.pdf") if name not in made and _is_there(out / name)]
     if not old:
         return error
-    told = f"{' and '.join(old)} in {out} {'is' if len(old) == 1 else 'are'} from an earlier run"
-    return RenderError(f"{error}; {told}")
+    kept = f"{' and '.join(old)} in {out} {'is' if len(old) == 1 else 'are'} from an earlier run"
+    return RenderError(f"{error}; {kept}")
 
 
 def _is_there(path: Path) -> bool:
