@@ -5,19 +5,29 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 import verify
-from tests.tool import ROOT, blocks
+from tests.tool import ROOT, blocks, example_claim
 from verify.errors import ClaimError, SettingsError, SourcesError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from verify import Claim
     from verify.evidence import RunRecord
+
+
+@pytest.fixture
+def doubled() -> Claim:
+    """Return the README's claim as its code makes it, in this process."""
+    made: dict[str, Any] = {}
+    exec(example_claim(), made)  # noqa: S102 - a notebook does no other
+    return cast("Claim", made["CLAIM"])
 
 
 def test_the_public_names_are_there() -> None:
@@ -52,6 +62,122 @@ def test_claims_can_be_listed(claim_file: Callable[..., Path]) -> None:
     assert next(iter(claims)) == "score-mean"
     assert claims["score-mean"].title == "Scores average to zero"
     assert list(verify.list_claims([claim_file()]))[:-1] == list(claims)
+
+
+def test_ids_files_and_claims_may_be_mixed(doubled: Claim, claim_file: Callable[..., Path]) -> None:
+    """Each is run once, in the order of the report; a claim of the catalogue is the one that its id names."""
+    path = claim_file(('id="doubled-keys"', 'id="doubled-again"'))
+    shipped = verify.list_claims()["worked-dot-products"]
+    record = verify.run(["worked-dot-products", doubled, path, shipped], profile="quick", workers=1)
+    assert [claim.id for claim in record.claims] == ["worked-dot-products", "doubled-again", "doubled-keys"]
+    assert [claim.verdict for claim in record.claims] == ["confirmed"] * 3
+    assert record.run.claims == (
+        "worked-dot-products",
+        "doubled-keys",
+        "doubled-again",
+        "worked-dot-products",
+    )
+    assert record.run.claim_files == 2
+    assert record.claim("doubled-keys").digest == verify.run([claim_file()], profile="quick").claims[0].digest
+
+
+def test_a_claim_made_in_this_process_stays_in_it(doubled: Claim) -> None:
+    """Its functions may be closures, which no other process could be handed; errors in them are one line."""
+    derived: list[int] = []
+
+    def derive() -> Any:
+        derived.append(os.getpid())
+        return doubled.derive()
+
+    verify.run([replace(doubled, derive=derive), "worked-dot-products"], profile="quick", workers=2)
+    verify.plan([replace(doubled, derive=derive)], profile="quick")
+    assert derived == [os.getpid()] * 2
+
+    def fail() -> Any:
+        return 1 / 0
+
+    message = r"^claim doubled-keys: ZeroDivisionError: .*; correct the claim$"
+    for call in (verify.run, verify.plan):
+        with pytest.raises(ClaimError, match=message):
+            call([replace(doubled, derive=fail)], profile="quick")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"id": ""}, "^Claim 'Doubling the keys .*': has no id; give it one, such as"),
+        ({"id": "score-mean"}, "^Claim 'Doubling .*': claim id 'score-mean' is taken by verify"),
+        ({"id": "run"}, "^Claim 'Doubling .*': claim id 'run' means something else"),
+    ],
+)
+def test_an_id_that_a_claim_cannot_have(doubled: Claim, change: dict[str, str], message: str) -> None:
+    """A claim needs an id of its own, for it seeds the draws and names the record."""
+    with pytest.raises(ClaimError, match=message):
+        verify.run([replace(doubled, **change)])  # type: ignore[arg-type]
+
+
+def test_two_claims_cannot_share_an_id(doubled: Claim, claim_file: Callable[..., Path]) -> None:
+    """Nor can a claim and a file."""
+    for other in (doubled, claim_file()):
+        with pytest.raises(ClaimError, match="claim id 'doubled-keys' is taken by Claim 'Doubling"):
+            verify.run([doubled, other])
+
+
+def test_a_variant_of_a_shipped_claim_is_a_claim_of_its_own() -> None:
+    """It takes another id, and is put among the user's own."""
+    shipped = verify.list_claims()["worked-dot-products"]
+    assert isinstance(shipped, verify.Claim)
+    (record,) = verify.run([replace(shipped, id="mine", title="Mine")], profile="quick").claims
+    assert (record.id, record.chapter, record.title) == ("mine", "user", "Mine")
+
+
+def test_a_plan_has_a_row_a_claim_with_its_cells(doubled: Claim, claim_file: Callable[..., Path]) -> None:
+    """Files and claims alike: the same counts, whichever process made them."""
+    path = claim_file(('id="doubled-keys"', 'id="doubled-again"'))
+    shipped, from_file, made_here = verify.plan([doubled, path, "over-scaling"], profile="quick")
+    assert [row.claim for row in (shipped, from_file, made_here)] == [
+        "over-scaling", "doubled-again", "doubled-keys",
+    ]  # fmt: skip
+    assert [cell.id for cell in made_here.cells] == ["d1", "d8", "d64"]
+    for one, other in zip(from_file.cells, made_here.cells, strict=True):
+        assert one.model_copy(update={"seconds": other.seconds}) == other
+    assert made_here.cells[1].settings["d_k"] == 8
+
+
+def test_parts_of_a_record_are_had_by_id(small: RunRecord) -> None:
+    """A claim, a check, a control; where there is none, the nearest is suggested in one line."""
+    claim = small.claim("sqrt-scaling-unique")
+    assert claim is small.claims[0]
+    assert claim.check(claim.checks[-1].id) is claim.checks[-1]
+    assert claim.control(claim.controls[-1].id) is claim.controls[-1]
+    near = claim.checks[0].id
+    for call, message in (
+        (
+            lambda: small.claim("sqrt-scaling-uniqe"),
+            "this run: no claim 'sqrt-.*'; did you mean 'sqrt-.*-unique'",
+        ),
+        (lambda: small.claim("zzz"), "this run: no claim 'zzz'; the claims are sqrt-scaling-unique"),
+        (
+            lambda: claim.check(near + "x"),
+            f"claim sqrt-scaling-unique: no check '{near}x'; did you mean '{near}'",
+        ),
+        (lambda: claim.control("zzz"), "claim sqrt-scaling-unique: no control 'zzz'; the controls are "),
+    ):
+        with pytest.raises(verify.VerifyError, match=message) as caught:
+            call()
+        assert "\n" not in str(caught.value)
+
+
+def test_records_are_shown_in_a_line(small: RunRecord) -> None:
+    """In a notebook or a debugger a record says what it is, not everything that it holds."""
+    claim = small.claims[0]
+    assert repr(small) == "RunRecord(claims=1, confirmed=1, profile='quick', seed=20170612)"
+    assert repr(claim).startswith("ClaimRecord(id='sqrt-scaling-unique', verdict='confirmed', derivation='")
+    assert repr(claim.checks[0]).startswith(f"Check(id='{claim.checks[0].id}', estimate=")
+    assert repr(claim.controls[0]).startswith(f"Control(id='{claim.controls[0].id}', estimate=")
+    for one in (small, claim, *claim.checks, *claim.controls):
+        assert len(repr(one)) < 250
+        assert "\n" not in repr(one)
 
 
 def test_misuse_is_an_exception_of_one_family() -> None:
@@ -92,8 +218,9 @@ def test_the_example_of_the_readme_runs(tmp_path: Path) -> None:
     [
         ({"claims": "score-mean"}, r"claims 'score-mean': give a list, such as \['score-mean'\]"),
         ({"claims": None}, "claims None: give a list"),
-        ({"claims": [1]}, "claims 1: give text"),
-        ({"claim_files": "mine.py"}, "claim files 'mine.py': give a list"),
+        ({"claims": [1]}, "claims 1: give an id, a Path or a Claim"),
+        ({"claims": ROOT / "mine.py"}, "give a list, such as"),
+        ({"claims": [ROOT / "no.py"]}, r"no\.py: cannot be read"),
         ({"sources": "none.toml"}, r"none\.toml"),
         ({"seed": "1"}, "seed '1': give a whole number"),
         ({"seed": 1.5}, r"seed 1\.5: give a whole number"),

@@ -8,21 +8,46 @@ from typing import TYPE_CHECKING, Any
 from verify.version import __version__
 
 if TYPE_CHECKING:
-    from verify.api import list_claims, render, run
+    from verify.api import list_claims, plan, render, run
+    from verify.engine.plan import Planned, PlannedCell
     from verify.errors import VerifyError
-    from verify.evidence import RunRecord
+    from verify.evidence import Check, ClaimRecord, Control, RunRecord
     from verify.evidence.load import json_schema, load
+    from verify.spec.claim import Claim
 
-__all__ = ["RunRecord", "VerifyError", "__version__", "json_schema", "list_claims", "load", "render", "run"]
+__all__ = [
+    "Check",
+    "Claim",
+    "ClaimRecord",
+    "Control",
+    "Planned",
+    "PlannedCell",
+    "RunRecord",
+    "VerifyError",
+    "__version__",
+    "json_schema",
+    "list_claims",
+    "load",
+    "plan",
+    "render",
+    "run",
+]
 
 _HOME = {
+    "Check": "verify.evidence",
+    "Claim": "verify.spec.claim",
+    "ClaimRecord": "verify.evidence",
+    "Control": "verify.evidence",
+    "Planned": "verify.engine.plan",
+    "PlannedCell": "verify.engine.plan",
+    "RunRecord": "verify.evidence",
+    "VerifyError": "verify.errors",
+    "json_schema": "verify.evidence.load",
     "list_claims": "verify.api",
+    "load": "verify.evidence.load",
+    "plan": "verify.api",
     "render": "verify.api",
     "run": "verify.api",
-    "VerifyError": "verify.errors",
-    "RunRecord": "verify.evidence",
-    "json_schema": "verify.evidence.load",
-    "load": "verify.evidence.load",
 }
 
 

@@ -7,32 +7,35 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verify.engine import runner
-from verify.engine.catalogue import catalogue_with, choose
+from verify.engine.catalogue import ClaimFile, catalogue_with, choose, look_up
+from verify.engine.plan import Planned, plan_with
 from verify.engine.sources import read_sources, refuse_unknown_claims
 from verify.errors import ResultsError, SettingsError
 from verify.evidence import RunRecord
 from verify.executors.workers import Workers, using
+from verify.spec.claim import Claim
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from verify.engine.catalogue import ClaimFile, Entries
-    from verify.engine.sources import SourceBook
+    from verify.engine.catalogue import Entries, Named
     from verify.report.write import Written
-    from verify.spec.claim import Claim
 
 
-def list_claims(claim_files: Sequence[Path] = ()) -> dict[str, Claim | ClaimFile]:
-    """Return all claims by id, the user's own from ``claim_files`` included, which are run elsewhere.
+def list_claims(own: Sequence[Path | Claim | ClaimFile] = ()) -> dict[str, Claim | ClaimFile]:
+    """Return all claims by id, in the order of the report, your ``own`` files and claims included.
+
+    What a file says is read by another process, which alone runs it: its claim is a ``ClaimFile``.
 
     Raises:
-        ClaimError: a claim file cannot be loaded, or two claims share an id.
+        ClaimError: a claim file cannot be loaded, a claim has no id, or two claims share one.
     """
-    return catalogue_with(claim_files)
+    _refuse_other_than((Path, Claim, ClaimFile), "own claims", own, "a Path or a Claim")
+    return catalogue_with(own)
 
 
 def run(
-    claims: Sequence[str] = (),
+    claims: Sequence[Named] = (),
     *,
     seed: int = 20170612,
     profile: str = "standard",
@@ -40,18 +43,22 @@ def run(
     false_alarm: float = 1e-3,
     power: float = 0.95,
     workers: Workers | int | None = None,
-    claim_files: Sequence[Path] = (),
     sources: Path | None = None,
     progress: runner.Progress | None = None,
 ) -> RunRecord:
-    """Derive, measure and judge the named claims (all of them if none is named).
+    """Derive, measure and judge the named claims, all of the catalogue if none is named.
 
-    ``tolerance`` None means the profile's: 5% quick, 1% standard, 0.2% deep; ``false_alarm`` is for the
-    whole run; ``workers`` None means one for each processor and changes no result; ``sources`` None means
-    the statements that come with the tool. The functions of ``claim_files`` run in processes of their own.
+    Each of ``claims`` is an id, the ``Path`` of a claim file of your own, whose functions run in a process
+    of their own, or a ``Claim`` with an id, whose functions run in this process. ``tolerance`` is relative;
+    None means the profile's: 5% quick, 1% standard, 0.2% deep. ``false_alarm`` is for the whole run;
+    ``workers`` None means one for each processor and changes no result; ``sources`` None means the
+    statements that come with the tool.
+
+    Returns:
+        The record of the run: claims in the order of the report, whatever the order of ``claims``.
 
     Raises:
-        VerifyError: bad input; one line says what, where and how to mend.
+        VerifyError: bad input; one line says what, where and how to correct it.
     """
     chosen = runner.settings(
         seed=seed, profile=profile, tolerance=tolerance, false_alarm=false_alarm, power=power
@@ -59,23 +66,51 @@ def run(
     if progress is not None and not isinstance(progress, runner.Progress):
         raise SettingsError(f"progress {progress!r}: give a verify.engine.runner.Progress")
     with using(workers) as some:
-        wanted, book = _looked_up(claims, claim_files, sources, some)
-        return runner.run(wanted, chosen, book, requested=claims, workers=some, progress=progress)
+        known, names = _looked_up(claims, some)
+        book = read_sources(None if sources is None else Path(sources))
+        refuse_unknown_claims(book, known)
+        wanted = choose(known, names)
+        return runner.run(wanted, chosen, book, requested=names, workers=some, progress=progress)
 
 
-def _looked_up(
-    claims: Sequence[str], claim_files: Sequence[Path], sources: Path | None, workers: Workers
-) -> tuple[Entries, SourceBook]:
-    for name, given in (("claims", claims), ("claim files", claim_files)):
-        if isinstance(given, str | bytes | Path) or not isinstance(given, Sequence):
-            raise SettingsError(f"{name} {given!r}: give a list, such as [{given!r}]")
-        for one in given:
-            if not isinstance(one, str | Path):
-                raise SettingsError(f"{name} {one!r}: give text")
-    known = catalogue_with([Path(one) for one in claim_files], workers)
-    book = read_sources(None if sources is None else Path(sources))
-    refuse_unknown_claims(book, known)
-    return choose(known, claims), book
+def plan(
+    claims: Sequence[Named] = (),
+    *,
+    seed: int = 20170612,
+    profile: str = "standard",
+    tolerance: float | None = None,
+    false_alarm: float = 1e-3,
+    power: float = 0.95,
+    workers: Workers | int | None = None,
+) -> tuple[Planned, ...]:
+    """Return what verifying the named claims would take, a row a claim with its cells; see ``run``.
+
+    Blocks, scores and draws are counts, ``memory`` is in bytes, ``seconds`` are those of one worker on this
+    machine; all are of the first look, and later looks double what is still undecided. ``workers`` serve
+    claim files only, and change no count.
+
+    Raises:
+        VerifyError: bad input, or a tolerance out of reach; one line says what, where and how to correct it.
+    """
+    chosen = runner.settings(
+        seed=seed, profile=profile, tolerance=tolerance, false_alarm=false_alarm, power=power
+    )
+    with using(workers) as some:
+        known, names = _looked_up(claims, some)
+        return tuple(plan_with(some, claim, chosen) for claim in choose(known, names).values())
+
+
+def _looked_up(claims: Sequence[Named], workers: Workers) -> tuple[Entries, tuple[str, ...]]:
+    _refuse_other_than((str, Path, Claim, ClaimFile), "claims", claims, "an id, a Path or a Claim")
+    return look_up(claims, workers)
+
+
+def _refuse_other_than(kinds: tuple[type, ...], name: str, given: object, wanted: str) -> None:
+    if isinstance(given, str | bytes) or not isinstance(given, Sequence):
+        raise SettingsError(f"{name} {given!r}: give a list, such as [{given!r}]")
+    for one in given:
+        if not isinstance(one, kinds):
+            raise SettingsError(f"{name} {one!r}: give {wanted}")
 
 
 def render(

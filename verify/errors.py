@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from verify.escapes import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 
 class VerifyError(Exception):
@@ -21,7 +22,7 @@ class VerifyError(Exception):
 
 
 class ClaimError(VerifyError):
-    """A claim is unknown, malformed, or its file cannot be loaded."""
+    """A claim, or a part of one, is unknown, malformed, or its file cannot be loaded."""
 
 
 class SourcesError(VerifyError):
@@ -96,6 +97,12 @@ def unforeseen() -> Iterator[None]:
         ) from error
 
 
+def unknown(what: str, name: str, known: Iterable[str], otherwise: str) -> str:
+    """Return in one line that there is no ``what`` of this name, with the nearest, else what to do."""
+    near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.4)
+    return f"no {what} {name!r}; " + (f"did you mean {near[0]!r}?" if near else otherwise)
+
+
 def correction(origin: object = "") -> str:
     """Return what to do about a claim's own code."""
-    return f"correct the claim file {origin}".rstrip()
+    return f"correct the claim file {origin}" if origin else "correct the claim"

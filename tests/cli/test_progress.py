@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 def test_a_pipe_gets_plain_lines(capsys: pytest.CaptureFixture[str], small: RunRecord) -> None:
     """One line for each finished claim and each phase of rendering, on standard error."""
-    with following(None) as progress:
+    begun: list[str] = []
+    with following(lambda: begun.append("begun")) as progress:
+        progress.begun(1)
         progress.started("sqrt-scaling-unique")
         progress.finished(small.claims[0])
     with rendering() as announce:
@@ -37,6 +39,7 @@ def test_a_pipe_gets_plain_lines(capsys: pytest.CaptureFixture[str], small: RunR
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err == "sqrt-scaling-unique: confirmed\nrendering: pdf\n"
+    assert begun == ["begun"]
 
 
 def test_a_terminal_gets_a_bar(tmp_path: Path) -> None:

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verify.engine.catalogue import catalogue
-from verify.engine.plan import plan
+from verify.engine.plan import Planned, PlannedCell, plan, table
 from verify.engine.runner import settings
+from verify.engine.samples import cells_of, every_comparison, quantities_of
 from verify.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.tool import Ended
+    from verify.evidence import RunRecord
 
 CLAIM = catalogue()["over-scaling"]
 
@@ -24,9 +26,29 @@ def test_counts_are_those_of_the_run() -> None:
     planned = plan(CLAIM, settings(profile="quick"))
     experiment = CLAIM.experiment(CLAIM.derive(), 0.05)
     assert (planned.checks, planned.controls) == (len(experiment.checks), len(experiment.controls))
-    assert planned.cells == 6
+    assert [cell.id for cell in planned.cells] == [cell.id for cell in cells_of(every_comparison(experiment))]
     assert planned.draws > planned.blocks > 0
     assert planned.seconds > 0
+
+
+def test_the_cells_are_those_of_the_run(quick: RunRecord) -> None:
+    """What a cell is planned to draw, under which settings, is what its checks then rest on."""
+    planned = {cell.id: cell for cell in plan(CLAIM, settings(profile="quick")).cells}
+    experiment = CLAIM.experiment(CLAIM.derive(), 0.05)
+    drawn = quick.claim("over-scaling")
+    for check in quantities_of(experiment.checks):
+        found, cell = drawn.check(check.id), planned[check.cell.id]
+        assert found.cell == cell.settings
+        assert found.looks > 1 or (found.blocks, found.draws) == (cell.blocks, cell.draws)
+
+
+def test_a_row_sums_up_its_cells() -> None:
+    """Blocks, scores, draws and seconds add up; memory is that of the largest cell."""
+    first = PlannedCell(id="a", settings={"d": 1}, blocks=2, scores=3, draws=5, memory=7, seconds=0.5)
+    second = PlannedCell(id="b", settings={"d": 2}, blocks=1, scores=1, draws=1, memory=9, seconds=0.25)
+    row = Planned(claim="mine", checks=1, controls=1, cells=(first, second))
+    assert (row.blocks, row.scores, row.draws, row.memory, row.seconds) == (3, 4, 6, 9, 0.75)
+    assert table([row, row], settings()).splitlines()[-1].split()[:6] == ["together", "2", "2", "4", "6", "8"]
 
 
 def test_a_fifth_of_the_tolerance_takes_more() -> None:

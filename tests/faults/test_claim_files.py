@@ -101,7 +101,7 @@ def test_claims_that_pickle_cannot_send(claim_file: Write) -> None:
     closed = ('quadruples the variance",', 'quadruples the variance"),')
     one = claim_file(change, uses, title, closed)
     two = claim_file(change, uses, name="doubled_again.py")
-    record = verify.run(["doubled-keys", "doubled-again"], profile="quick", claim_files=[one, two], workers=2)
+    record = verify.run([one, two], profile="quick", workers=2)
     assert [(claim.id, claim.verdict) for claim in record.claims] == [
         ("doubled-again", "confirmed"),
         ("doubled-keys", "confirmed"),

@@ -65,7 +65,7 @@ def _plan_options(command: Callable[..., None]) -> Callable[..., None]:
             type=PATH,
             multiple=True,
             metavar="FILE",
-            help="A claim file of your own, of at most 1 MB; may be given several times.",
+            help="The claim in this file of your own, of at most 1 MB; may be given several times.",
         ),
     )
     for option in reversed(options):
@@ -168,14 +168,12 @@ def render(results: Path, out: Path | None) -> None:
 def plan(claims: tuple[str, ...], claim_files: tuple[Path, ...], **options: Any) -> None:
     """Say what verifying the claims would take: blocks, draws, memory and time."""
     with _processes(claim_files=claim_files) as workers:
-        from verify.engine import runner
-        from verify.engine.catalogue import catalogue_with, choose
-        from verify.engine.plan import plan_with, table
+        from verify import api
+        from verify.engine.plan import table
+        from verify.engine.runner import settings
 
-        chosen = runner.settings(**options)
-        wanted = choose(catalogue_with(claim_files, workers), claims)
-        rows = [plan_with(workers, claim, chosen) for claim in wanted.values()]
-    say(table(rows, chosen))
+        rows = api.plan([*claims, *claim_files], workers=workers, **options)
+    say(table(rows, settings(**options)))
     end(0)
 
 
@@ -228,10 +226,10 @@ def _verified(out: Path, options: dict[str, Any], names: Sequence[str] = NAMES[:
             for name in names:
                 check_writable(out, name)
 
-        with following(len(options["claims"]) or None) as progress:
-            # Not before what is asked for was looked at: a mistyped name must not leave a folder behind.
-            progress.begun = try_folder
-            record = api.run(progress=progress, **{**options, "workers": workers})
+        claims = [*options.pop("claims"), *options.pop("claim_files")]
+        # Not before what is asked for was looked at: a mistyped name must not leave a folder behind.
+        with following(try_folder) as progress:
+            record = api.run(claims, progress=progress, **{**options, "workers": workers})
     for claim in record.claims:
         say(verdict_line(claim))
     for statement in record.surprises():

@@ -22,10 +22,12 @@ _MARKS = {Verdict.CONFIRMED: "✓", Verdict.APPROXIMATE: "≈", Verdict.REFUTED:
 
 
 @contextmanager
-def following(total: int | None) -> Iterator[Listener]:
-    """Yield a listener that shows the progress of a run on standard error."""
+def following(begin: Callable[[], None]) -> Iterator[Listener]:
+    """Yield a listener that shows the progress of a run on standard error, and calls ``begin`` before it."""
     if not sys.stderr.isatty():
-        yield Listener(finished=lambda record: tell(f"{record.id}: {record.verdict}"))
+        yield Listener(
+            begun=lambda _count: begin(), finished=lambda record: tell(f"{record.id}: {record.verdict}")
+        )
         return
     columns = (
         TextColumn("{task.description:<48.48}"),
@@ -34,8 +36,12 @@ def following(total: int | None) -> Iterator[Listener]:
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("starting", total=total)
+        task = bar.add_task("starting", total=None)
         at_work: list[str] = []
+
+        def begun(count: int) -> None:
+            begin()
+            bar.update(task, total=count)
 
         def started(claim: str) -> None:
             at_work.append(claim)
@@ -45,7 +51,7 @@ def following(total: int | None) -> Iterator[Listener]:
             at_work.remove(record.id)
             bar.update(task, advance=1, description=" · ".join(at_work))
 
-        yield Listener(started, finished)
+        yield Listener(started, finished, begun)
 
 
 @contextmanager

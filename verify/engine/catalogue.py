@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import importlib
 import importlib.util
@@ -18,7 +17,7 @@ from pydantic import ValidationError
 
 import verify.claims
 from verify.claims.chapters import CHAPTERS
-from verify.errors import ClaimError, VerifyError, WorkerError, correction
+from verify.errors import ClaimError, VerifyError, WorkerError, correction, unknown
 from verify.evidence import RESERVED, SLUG
 from verify.executors.workers import Task, Workers, using
 from verify.files.reading import MEGABYTE, Kind, read_bytes
@@ -30,6 +29,9 @@ if TYPE_CHECKING:
 
 
 _CLAIM_FILE = Kind(MEGABYTE, ClaimError, "check the path given with --claims, of a file of at most 1 MB")
+
+_CORRECT = "correct the claim file"
+"""Ends a message that begins with the file."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +49,9 @@ class ClaimFile:
 Entries = dict[str, Claim | ClaimFile]
 """Claims by id."""
 
+Named = str | Path | Claim | ClaimFile
+"""What names a claim: its id, the path of its file, or the claim itself."""
+
 _Claim = TypeVar("_Claim", bound=Claim | ClaimFile)
 
 
@@ -59,16 +64,54 @@ def catalogue() -> dict[str, Claim]:
     return _sorted(_built_in())
 
 
-def catalogue_with(files: Sequence[Path], workers: Workers | None = None) -> Entries:
-    """Return all claims, those in ``files`` of the user's own included, as ``catalogue`` does.
+def catalogue_with(own: Sequence[Path | Claim | ClaimFile], workers: Workers | None = None) -> Entries:
+    """Return all claims, the user's ``own`` included, as ``catalogue`` does.
 
-    The files are loaded by ``workers``, one if None is given, never in this process.
+    Files are loaded by ``workers``, one if None is given, never in this process.
 
     Raises:
-        ClaimError: a file cannot be loaded or has no ``CLAIM``, or two claims share an id.
+        ClaimError: a file cannot be loaded or has no ``CLAIM``, a claim has no id, or two share one.
     """
-    own = ((claim, str(claim.path)) for claim in _read(files, workers))
-    return _sorted([*_built_in(), *own])
+    known, _ = look_up(own, workers)
+    return known
+
+
+def look_up(claims: Sequence[Named], workers: Workers | None = None) -> tuple[Entries, tuple[str, ...]]:
+    """Return all claims, as ``catalogue_with`` does, and the ids of those named.
+
+    Raises:
+        ClaimError: as of ``catalogue_with``; that an id is unknown is for ``choose`` to say.
+    """
+    shipped = catalogue()
+    files = [path for one in claims if (path := _path_of(one)) is not None]
+    loaded = iter(_read(files, workers))
+    own: list[tuple[Claim | ClaimFile, str]] = []
+    names: list[str] = []
+    for one in claims:
+        if isinstance(one, str):
+            names.append(one)
+        elif isinstance(one, Claim):
+            names.append(one.id)
+            if shipped.get(one.id) is not one:
+                own.append(_own(one))
+        else:
+            claim = next(loaded)
+            names.append(claim.id)
+            own.append((claim, str(claim.path)))
+    return _sorted([*_built_in(), *own]), tuple(names)
+
+
+def _path_of(claim: Named) -> Path | None:
+    """Return the file of a claim of the user's own, None where it has none or an id names it."""
+    return claim.path if isinstance(claim, ClaimFile) else claim if isinstance(claim, Path) else None
+
+
+def _own(claim: Claim) -> tuple[Claim, str]:
+    """Return a claim made by the user's own program, with its origin."""
+    origin = f"Claim {claim.title!r}"
+    if not claim.id:
+        raise ClaimError(f"{origin}: has no id; give it one, such as Claim(id='my-claim', …)")
+    return claim.placed(claim.id, USER), origin
 
 
 def _sorted(entries: Sequence[tuple[_Claim, str]]) -> dict[str, _Claim]:
@@ -106,9 +149,7 @@ def choose(claims: Mapping[str, _Claim], wanted: Iterable[str]) -> dict[str, _Cl
     """
     names = set(wanted)
     for name in sorted(names - set(claims)):
-        near = difflib.get_close_matches(name, claims, n=1, cutoff=0.4)
-        hint = f"did you mean {near[0]!r}?" if near else "`sdpa-verify list` shows them all"
-        raise ClaimError(f"no claim {name!r}; {hint}")
+        raise ClaimError(unknown("claim", name, claims, "`sdpa-verify list` shows them all"))
     return {name: claim for name, claim in claims.items() if not names or name in names}
 
 
@@ -133,7 +174,7 @@ def _read(files: Sequence[Path], workers: Workers | None) -> list[ClaimFile]:
         with using(workers or 1) as some:
             done = dict(some.each([Task(read, (path,), isolate=str(path)) for path in files]))
     except WorkerError as error:
-        raise ClaimError(f"{files[error.place]}: {error}; {correction()}") from error
+        raise ClaimError(f"{files[error.place]}: {error}; {_CORRECT}") from error
     return [done[place] for place in range(len(files))]
 
 
@@ -171,7 +212,7 @@ def load(path: Path) -> Claim:
         spec.loader.exec_module(module)
     except BaseException as error:
         del sys.modules[name]
-        raise ClaimError(f"{path}:{_told(path, error)}; {correction()}") from error
+        raise ClaimError(f"{path}:{_told(path, error)}; {_CORRECT}") from error
     return _claim_of(module, str(path), path, USER)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING
 
 from threadpoolctl import threadpool_limits
@@ -11,7 +10,9 @@ from threadpoolctl import threadpool_limits
 from verify.engine.catalogue import ClaimFile, broken, load
 from verify.engine.samples import Samples, cells_of, every_comparison, refuse_malformed
 from verify.engine.verdict import FalseAlarms
-from verify.errors import WorkerError, own_code_of
+from verify.errors import ClaimError, WorkerError, correction, own_code_of
+from verify.evidence import Record, Setting
+from verify.evidence.texts import Count, Line, Many, Named, Positive
 from verify.executors.workers import Task, Workers
 from verify.montecarlo.streams import stream
 
@@ -24,23 +25,59 @@ if TYPE_CHECKING:
     from verify.spec.claim import Claim
 
 
-@dataclass(frozen=True)
-class Planned:
-    """What one claim will take at its first look; later looks double what is still undecided.
+class PlannedCell(Record):
+    """What one cell will take at its first look; later looks double what is still undecided.
 
-    ``draws`` are random components; ``memory`` is in bytes for one worker and does not grow with the
-    draws; ``seconds`` is the time of one worker, from timing one batch of every cell on this machine.
+    ``settings`` say what is drawn, as the record of a check says it. ``draws`` are random components;
+    ``memory`` is in bytes for one worker and does not grow with the draws; ``seconds`` is the time of one
+    worker, from timing one batch on this machine.
     """
 
-    claim: str
-    checks: int
-    controls: int
-    cells: int
-    blocks: int
-    scores: int
-    draws: int
-    memory: int
-    seconds: float
+    id: Line
+    settings: Named[Setting]
+    blocks: Count
+    scores: Count
+    draws: Count
+    memory: Count
+    seconds: Positive
+
+
+class Planned(Record):
+    """What one claim will take at its first look: its checks and controls counted, and its cells.
+
+    ``blocks``, ``scores``, ``draws`` and ``seconds`` are sums over the cells; ``memory``, in bytes, is that
+    of the largest, for they are drawn one after another.
+    """
+
+    claim: Line
+    checks: Count
+    controls: Count
+    cells: Many[PlannedCell]
+
+    @property
+    def blocks(self) -> int:
+        """Blocks to be drawn."""
+        return sum(cell.blocks for cell in self.cells)
+
+    @property
+    def scores(self) -> int:
+        """Scores that these blocks hold."""
+        return sum(cell.scores for cell in self.cells)
+
+    @property
+    def draws(self) -> int:
+        """Random components to be drawn."""
+        return sum(cell.draws for cell in self.cells)
+
+    @property
+    def memory(self) -> int:
+        """Bytes that one worker needs."""
+        return max((cell.memory for cell in self.cells), default=0)
+
+    @property
+    def seconds(self) -> float:
+        """Time of one worker on this machine."""
+        return sum(cell.seconds for cell in self.cells)
 
 
 def plan_with(workers: Workers, claim: Claim | ClaimFile, settings: Settings) -> Planned:
@@ -50,19 +87,21 @@ def plan_with(workers: Workers, claim: Claim | ClaimFile, settings: Settings) ->
         VerifyError: the plan is out of reach, or the claim is broken.
     """
     if not isinstance(claim, ClaimFile):
-        return plan(claim, settings)
+        with own_code_of(claim.id):
+            return plan(claim, settings)
     try:
-        numbers = workers.call(Task(_plan_file, (claim.path, claim.id, settings), isolate=str(claim.path)))
+        text = workers.call(Task(_plan_file, (claim.path, claim.id, settings), isolate=str(claim.path)))
+        return Planned.model_validate_json(text)
     except WorkerError as error:
         raise broken(claim, error) from error
-    return Planned(claim.id, *numbers)
+    except ValueError as error:
+        raise ClaimError(f"claim {claim.id}: its plan is malformed; {correction(claim.path)}") from error
 
 
-def _plan_file(path: Path, name: str, settings: Settings) -> tuple[int | float, ...]:
-    """Return the numbers of a file's plan."""
+def _plan_file(path: Path, name: str, settings: Settings) -> str:
+    """Return the plan of a file's claim as JSON, with nothing in it that only this process knows."""
     with own_code_of(name, path):
-        _, *counts, seconds = astuple(plan(load(path), settings))
-        return (*map(int, counts), float(seconds))
+        return plan(load(path), settings).model_dump_json()
 
 
 def plan(claim: Claim, settings: Settings) -> Planned:
@@ -78,18 +117,26 @@ def plan(claim: Claim, settings: Settings) -> Planned:
     samples = Samples(claim.id, settings, FalseAlarms(settings.false_alarm), map)
     samples.plan(experiment)
     cells = cells_of(every_comparison(experiment))
-    batches = {cell.id: -(-samples.planned[cell.id] // cell.batch_blocks) for cell in cells}
-    blocks = {cell.id: batches[cell.id] * cell.batch_blocks for cell in cells}
     return Planned(
         claim=claim.id,
         checks=len(experiment.checks),
         controls=len(experiment.controls),
-        cells=len(cells),
-        blocks=sum(blocks.values()),
-        scores=sum(blocks[cell.id] * cell.sampler.scores for cell in cells),
-        draws=sum(blocks[cell.id] * cell.sampler.coordinates for cell in cells),
-        memory=max((cell.batch_bytes for cell in cells), default=0),
-        seconds=sum(batches[cell.id] * _batch_seconds(cell) for cell in cells),
+        cells=tuple(_planned_cell(cell, samples.planned[cell.id]) for cell in cells),
+    )
+
+
+def _planned_cell(cell: Cell, wanted: int) -> PlannedCell:
+    """Return what it takes to draw the ``wanted`` blocks, which come in whole batches."""
+    batches = -(-wanted // cell.batch_blocks)
+    blocks = batches * cell.batch_blocks
+    return PlannedCell(
+        id=cell.id,
+        settings=dict(cell.settings),
+        blocks=blocks,
+        scores=blocks * cell.sampler.scores,
+        draws=blocks * cell.sampler.coordinates,
+        memory=cell.batch_bytes,
+        seconds=batches * _batch_seconds(cell),
     )
 
 
@@ -104,12 +151,7 @@ def table(rows: Sequence[Planned], settings: Settings) -> str:
         claim="together",
         checks=sum(row.checks for row in rows),
         controls=sum(row.controls for row in rows),
-        cells=sum(row.cells for row in rows),
-        blocks=sum(row.blocks for row in rows),
-        scores=sum(row.scores for row in rows),
-        draws=sum(row.draws for row in rows),
-        memory=max((row.memory for row in rows), default=0),
-        seconds=sum(row.seconds for row in rows),
+        cells=tuple(cell for row in rows for cell in row.cells),
     )
     lines = [names, *(_cells(row) for row in (*rows, total))]
     widths = [max(len(line[column]) for line in lines) for column in range(len(names))]
@@ -124,7 +166,7 @@ def table(rows: Sequence[Planned], settings: Settings) -> str:
 
 
 def _cells(row: Planned) -> tuple[str, ...]:
-    counts = (row.checks, row.controls, row.cells, row.blocks)
+    counts = (row.checks, row.controls, len(row.cells), row.blocks)
     large = (f"{number:.1e}" if number >= 100_000 else str(number) for number in (row.scores, row.draws))
     return (row.claim, *map(str, counts), *large, f"{row.memory / 1e6:.0f} MB", f"{row.seconds:.2f} s")
 

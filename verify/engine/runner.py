@@ -39,13 +39,14 @@ class Progress:
     """Hears of the run as it goes on; the default says nothing.
 
     ``started(claim)`` is called before each claim's derivation and measurement, and ``finished(record)``
-    after it; with several workers, claims overlap and need not finish in order. ``begun()`` is called once
-    before all, when the arguments were found good, and may still refuse the run.
+    after it; with several workers, claims overlap and need not finish in order. ``begun(count)`` is called
+    once before all, with the number of claims, when the arguments were found good, and may still refuse
+    the run.
     """
 
     started: Callable[[str], None] = field(default=lambda _claim: None)
     finished: Callable[[ClaimRecord], None] = field(default=lambda _record: None)
-    begun: Callable[[], None] = field(default=lambda: None)
+    begun: Callable[[int], None] = field(default=lambda _count: None)
 
 
 def settings(
@@ -108,15 +109,15 @@ def run(
 
     ``requested`` are the ids asked for, none meaning all, for the record. ``workers`` processors are used,
     None meaning all: as processes that settle one claim each or, where there are fewer claims, as threads
-    that draw for one. A claim file of the user's own always has a process of its own. The results do not
-    depend on their number.
+    that draw for one. A claim file of the user's own always has a process of its own, a claim made in this
+    process stays in it. The results do not depend on their number.
 
     Raises:
         VerifyError: a setting is impossible or a claim is broken.
     """
     begun = time.perf_counter()
     progress = progress or Progress()
-    progress.begun()
+    progress.begun(len(claims))
     alarms = FalseAlarms(chosen.false_alarm)
     with using(workers) as some:
         settled = _settled(claims, chosen, alarms, some, progress, book)

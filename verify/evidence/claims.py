@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from verify.errors import ClaimError, unknown
 from verify.escapes import for_html
 from verify.evidence.texts import (
     Address,
@@ -30,7 +32,7 @@ from verify.evidence.texts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Self
 
 Setting = Annotated[int, Field(ge=-(2**63), lt=2**63)] | float | Text
@@ -87,6 +89,38 @@ class Record(BaseModel):
     @classmethod
     def _has_few_keys(cls, data: object) -> object:
         return few(data)
+
+
+Shown = Iterable[tuple[str, object]]
+"""What the text of a record, for people, shows of it: names and values."""
+
+
+def shown(record: Record, *names: str) -> Shown:
+    """Yield some fields of a record for its text; that of all fields would fill pages."""
+    for name in names:
+        value = getattr(record, name)
+        yield name, str(value) if isinstance(value, StrEnum) else value
+
+
+class _Identified(Protocol):
+    @property
+    def id(self) -> str: ...
+
+
+_Part = TypeVar("_Part", bound=_Identified)
+
+
+def by_id(parts: Sequence[_Part], name: str, where: str, what: str) -> _Part:
+    """Return the one of ``parts`` whose id is ``name``; ``where`` and ``what`` are for the message.
+
+    Raises:
+        ClaimError: there is none; the nearest one is suggested.
+    """
+    found = {part.id: part for part in parts}
+    if name not in found:
+        some = f"the {what}s are {', '.join(found)}" if 0 < len(found) < 9 else f"there are {len(found)}"
+        raise ClaimError(where + unknown(what, name, found, some))
+    return found[name]
 
 
 class Assumption(Record):
@@ -193,6 +227,9 @@ class Check(Record):
         refuse([(self.tightness not in {None, wanted}, "its tightness is not estimate over bound")])
         return self
 
+    def __repr_args__(self) -> Shown:
+        return shown(self, "id", "estimate", "interval", "relation", "prediction", "verdict")
+
     def _repr_html_(self) -> str:
         """Return the check as a table of one row, which notebooks show."""
         return table(_COLUMNS, [_row(self)])
@@ -226,6 +263,9 @@ class Control(Record):
     def _agrees_with_itself(self) -> Self:
         refuse(_misplaced(self))
         return self
+
+    def __repr_args__(self) -> Shown:
+        return shown(self, "id", "estimate", "interval", "relation", "prediction", "verdict", "power")
 
 
 def tightness(relation: Relation, origin: Origin, estimate: float, prediction: float) -> float | None:
@@ -332,6 +372,28 @@ class ClaimRecord(Record):
         refuse_repeated((one.id for one in named), "findings")
         refuse_repeated((one.id for one in self.series), "figures")
         return self
+
+    def check(self, name: str) -> Check:
+        """Return the check of this id.
+
+        Raises:
+            ClaimError: the claim has no such check; the nearest one is suggested.
+        """
+        return by_id(self.checks, name, f"claim {self.id}: ", "check")
+
+    def control(self, name: str) -> Control:
+        """Return the control of this id.
+
+        Raises:
+            ClaimError: the claim has no such control; the nearest one is suggested.
+        """
+        return by_id(self.controls, name, f"claim {self.id}: ", "control")
+
+    def __repr_args__(self) -> Shown:
+        yield from shown(self, "id", "verdict")
+        yield "derivation", str(self.derivation.status)
+        yield "checks", len(self.checks)
+        yield "controls", len(self.controls)
 
     def _repr_html_(self) -> str:
         """Return title, verdict and the table of checks, which notebooks show."""

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, model_validator
 
-from verify.evidence.claims import ClaimRecord, Outcome, Proof, Record, Verdict, fingerprint, table
+from verify.evidence.claims import (
+    ClaimRecord,
+    Outcome,
+    Proof,
+    Record,
+    Shown,
+    Verdict,
+    by_id,
+    fingerprint,
+    shown,
+    table,
+)
 from verify.evidence.texts import (
     Address,
     Count,
@@ -189,9 +201,9 @@ class Budget(Record):
 class Run(Record):
     """The run: its settings, its error budget, and where and when it was made.
 
-    ``claims`` are the ids asked for; none means all of the catalogue. ``claim_files`` counts the claim
-    files of the user's own. ``spent_s`` are the seconds of each claim's derivation and simulation, which
-    overlap where there are several workers.
+    ``claims`` are the ids asked for; none means all of the catalogue. ``claim_files`` counts the claims
+    of the user's own, each of which takes a file to run it from the command line. ``spent_s`` are the
+    seconds of each claim's derivation and simulation, which overlap where there are several workers.
     """
 
     settings: Settings
@@ -230,6 +242,14 @@ class RunRecord(Record):
         refuse((one.source not in known, f"statement {one.id} is of no source") for one in self.statements)
         return self
 
+    def claim(self, name: str) -> ClaimRecord:
+        """Return the record of the claim of this id.
+
+        Raises:
+            ClaimError: the run has no such claim; the nearest one is suggested.
+        """
+        return by_id(self.claims, name, "this run: ", "claim")
+
     @property
     def measured_checks(self) -> int:
         """How many checks rest on blocks drawn."""
@@ -251,6 +271,12 @@ class RunRecord(Record):
     def to_json(self) -> str:
         """Return the JSON text of this record, ending with a newline."""
         return self.model_dump_json(by_alias=True, indent=1) + "\n"
+
+    def __repr_args__(self) -> Shown:
+        yield "claims", len(self.claims)
+        counts = Counter(str(claim.verdict) for claim in self.claims)
+        yield from ((str(verdict), counts[verdict]) for verdict in Verdict if counts[verdict])
+        yield from shown(self.run.settings, "profile", "seed")
 
     def __str__(self) -> str:
         """Return one line a claim: its id, verdict and reason."""
