@@ -7,10 +7,11 @@ import re
 from typing import Any
 
 import pytest
-from sympy import IndexedBase, Symbol, expand, sqrt
+from sympy import Indexed, IndexedBase, Symbol, expand, sqrt, sympify
+from sympy.core.sorting import default_sort_key
 
 from verify.symbolic.expectation import E, Var
-from verify.symbolic.printing import Ordered, latex, plain, unicode_art
+from verify.symbolic.printing import Ordered, OrderedBase, latex, plain, unicode_art
 from verify.symbolic.scores import (
     GENERAL,
     d,
@@ -114,3 +115,39 @@ def test_an_ordered_symbol_is_not_the_plain_one() -> None:
     """A symbol of the same name but without rank is another symbol, so nothing is mixed up by chance."""
     assert Ordered("x", "a") == Ordered("x", "a")
     assert Ordered("x", "a") != Symbol("x")
+
+
+def test_a_symbol_is_printed_by_its_name() -> None:
+    """What ``str`` gives can be read back: ``d_k**3``, not a power of the rank."""
+    assert (str(d), f"{d}", str(d**3), str(q), str(q[1]), str(score)) == (
+        "d_k", "d_k", "d_k**3", "q", "q[1]", "Sum(q[i]*k[i], (i, 1, d_k))",
+    )  # fmt: skip
+    assert sympify(str(d**3)) == Symbol("d_k") ** 3
+    assert str(mu_k * mu_q * d) == "d_k*mu_q*mu_k"
+    assert type(plain(d)) is str
+
+
+def test_names_sort_by_rank_among_themselves_and_others() -> None:
+    """Powers and plain symbols included; a name is still the text that it is."""
+    first, last = Ordered("z", "a"), Ordered("b", "y")
+    assert sorted([last**2, first, last, first**2, Symbol("m")], key=default_sort_key)[:4] == [
+        first, first**2, last, last**2,
+    ]  # fmt: skip
+    assert str(first) < "m" < str(last)
+    assert str(last) > "m" > str(first)
+    assert str(first) <= str(last) >= "m"
+    assert str(first) == "z"
+    assert hash(str(first)) == hash("z")
+    assert type(pickle.loads(pickle.dumps(str(first)))) is str  # noqa: S301  # what was pickled in this line
+
+
+def test_a_family_and_its_entries_are_what_sympy_makes_of_them() -> None:
+    """They are taken apart, put together again and summed up as those of any other family."""
+    assert isinstance(q[index], Indexed)
+    assert q[index].func(*q[index].args) == q[index]
+    assert q.func(*q.args) == q
+    assert score.subs(d, 2).doit() == q[1] * k[1] + q[2] * k[2]
+    weights = OrderedBase(Ordered("W", "b"))
+    assert str(weights[1, 2]) == "W[1, 2]"
+    assert weights[(1, 2)] == weights[1, 2]
+    assert str(weights[2] * q[1]) == "W[2]*q[1]"

@@ -129,7 +129,7 @@ from verify.symbolic.expectation import (
 )
 from verify.symbolic.integrals import runs_over
 from verify.symbolic.predict import function
-from verify.symbolic.printing import Ordered, latex, plain
+from verify.symbolic.printing import Ordered, OrderedBase, latex, plain
 from verify.symbolic.row_gradients import Path
 from verify.symbolic.row_integrals import (
     Approximation,
@@ -227,6 +227,7 @@ __all__ = [
     "Normalisation",
     "OfRows",
     "Ordered",
+    "OrderedBase",
     "Path",
     "Population",
     "Prediction",

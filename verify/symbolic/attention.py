@@ -16,7 +16,7 @@ import numpy as np
 from sympy import Add, Float, Idx, IndexedBase, Integer, Mul, Symbol, exp
 
 from verify.symbolic.jacobian import is_rational_zero, without_sums
-from verify.symbolic.printing import Ordered
+from verify.symbolic.printing import Ordered, OrderedBase
 from verify.symbolic.scores import d
 from verify.symbolic.softmax import n
 
@@ -34,10 +34,10 @@ d_v = Ordered("d_v", "d", integer=True, positive=True)
 c = Ordered("c", "a", positive=True)
 """The number of queries, the dimension of the values, and the factor on the scores."""
 
-Q, K, V = (IndexedBase(Ordered(name, rank)) for name, rank in (("Q", "y"), ("K", "z"), ("V", "w")))
-P, G = (IndexedBase(Ordered(name, rank)) for name, rank in (("P", "h"), ("G", "v")))
+Q, K, V = (OrderedBase(Ordered(name, rank)) for name, rank in (("Q", "y"), ("K", "z"), ("V", "w")))
+P, G = (OrderedBase(Ordered(name, rank)) for name, rank in (("P", "h"), ("G", "v")))
 S_ = IndexedBase("S")
-DQ, DK, DV, DP, DS = (IndexedBase(Ordered(f"d{name}", f"i{name}")) for name in "QKVPS")
+DQ, DK, DV, DP, DS = (OrderedBase(Ordered(f"d{name}", f"i{name}")) for name in "QKVPS")
 a, b, j, k, h = (Idx(name) for name in "abjkl")
 """Indices of queries, of the values' dimensions, of keys (two), and of the queries' dimensions (l)."""
 

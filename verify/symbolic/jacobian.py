@@ -13,7 +13,6 @@ from sympy import (
     Add,
     Dummy,
     Float,
-    IndexedBase,
     Integer,
     KroneckerDelta,
     Mul,
@@ -27,7 +26,7 @@ from sympy import (
     together,
 )
 
-from verify.symbolic.printing import Ordered
+from verify.symbolic.printing import Ordered, OrderedBase
 from verify.symbolic.softmax import i, j, n, p
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-x = IndexedBase(Ordered("x", "x"))
+x = OrderedBase(Ordered("x", "x"))
 """Any real vector."""
 
 M = Ordered("M", "M", positive=True)

@@ -15,6 +15,6 @@ def function(symbols: Sequence[Any], expression: Any, modules: str = "math") -> 
 
     ``modules`` is the library that evaluates it: ``"math"`` or, for special functions, ``"scipy"``.
     """
-    # Stand-in names, because a symbol's plain text serves its printing order.
+    # Stand-in names, because a symbol's name may be LaTeX, such as |g|.
     compiled: Callable[..., float] = lambdify(symbols, expression, modules=modules, cse=True, dummify=True)
     return compiled

@@ -4,11 +4,52 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Indexed, S, Symbol
+from sympy import Indexed, IndexedBase, S, Symbol
 from sympy.printing.latex import LatexPrinter
 from sympy.printing.pretty.pretty import PrettyPrinter
 from sympy.printing.printer import Printer
-from sympy.printing.str import StrPrinter
+from sympy.printing.str import StrPrinter, sstr
+
+
+class _Ranked(str):
+    """Text that sorts as ``rank``, for SymPy orders factors and terms by the text of their atoms."""
+
+    __slots__ = ("rank",)
+    rank: str
+
+    def __new__(cls, text: str, rank: str) -> _Ranked:
+        ranked = super().__new__(cls, text)
+        ranked.rank = rank
+        return ranked
+
+    def __str__(self) -> str:
+        return self
+
+    def _key(self) -> tuple[str, str]:
+        return self.rank, str.__str__(self)
+
+    def __lt__(self, other: str) -> bool:
+        return self._key() < _rank_of(other)
+
+    def __gt__(self, other: str) -> bool:
+        return self._key() > _rank_of(other)
+
+    def __le__(self, other: str) -> bool:
+        return self._key() <= _rank_of(other)
+
+    def __ge__(self, other: str) -> bool:
+        return self._key() >= _rank_of(other)
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        return str, (str.__str__(self),)
+
+
+def _rank_of(text: str) -> tuple[str, str]:
+    return text._key() if isinstance(text, _Ranked) else (text, text)
+
+
+class _Ranks(StrPrinter):  # type: ignore[misc]  # SymPy has no types
+    """Prints ranks in place of names."""
 
 
 class Ordered(Symbol):  # type: ignore[misc]  # SymPy has no types
@@ -27,15 +68,30 @@ class Ordered(Symbol):  # type: ignore[misc]  # SymPy has no types
 
     def sort_key(self, order: Any = None) -> Any:
         """Return the key that SymPy orders by; a power of the symbol already sorts by its rank."""
-        return self.class_key(), (1, (self.rank,)), S.One.sort_key(order), S.One
+        return self.class_key(), (1, (str(self),)), S.One.sort_key(order), S.One
 
     def _sympystr(self, printer: Any) -> str:
-        # SymPy orders the factors and terms it prints by the plain text of their atoms.
-        return str(self.name) if isinstance(printer, _Plain) else self.rank
+        return self.rank if isinstance(printer, _Ranks) else _Ranked(self.name, self.rank)
 
 
-class _Plain(StrPrinter):  # type: ignore[misc]  # SymPy has no types
-    pass
+class OrderedBase(IndexedBase):  # type: ignore[misc]  # SymPy has no types
+    """A family of symbols, such as the components of a vector, that sorts as its label, an ``Ordered``."""
+
+    def __getitem__(self, indices: Any, **options: Any) -> IndexedEntry:
+        return IndexedEntry(*super().__getitem__(indices, **options).args)
+
+
+class IndexedEntry(Indexed):  # type: ignore[misc]  # SymPy has no types
+    """One symbol of an ``OrderedBase``."""
+
+    @classmethod
+    def class_key(cls) -> Any:
+        """Return the key of ``Indexed``: entries of all families are sorted together."""
+        return Indexed.class_key()
+
+    def _sympystr(self, printer: Any) -> str:
+        text = str.__str__(super()._sympystr(printer))
+        return text if isinstance(printer, _Ranks) else _Ranked(text, _Ranks({"order": None}).doprint(self))
 
 
 class _MinusLast(Printer):  # type: ignore[misc]  # SymPy has no types
@@ -70,8 +126,7 @@ def latex(expression: Any) -> str:
 
 def plain(expression: Any) -> str:
     """Return a SymPy expression or relation as one line of text."""
-    text: str = _Plain().doprint(expression)
-    return text
+    return str.__str__(sstr(expression))
 
 
 def unicode_art(expression: Any) -> str:
@@ -83,5 +138,5 @@ def unicode_art(expression: Any) -> str:
 
 def _as_symbol(entry: Any) -> Symbol:
     label = entry.base.label
-    subscript = ",".join(map(str, entry.indices))
-    return Ordered(f"{plain(label)}_{subscript}", f"{label}_{subscript}")
+    subscript = ",".join(map(plain, entry.indices))
+    return Ordered(f"{plain(label)}_{subscript}", f"{getattr(label, 'rank', label)}_{subscript}")

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Idx, Indexed, IndexedBase, S, Sum, apart, expand, factor
+from sympy import Idx, Indexed, S, Sum, apart, expand, factor
 
 from verify.symbolic.derivation import Identity, Route, Step
 from verify.symbolic.expansion import Expansion
 from verify.symbolic.expectation import E, Population, Var, by_component, by_index, by_moments, unfold
-from verify.symbolic.printing import Ordered
+from verify.symbolic.printing import Ordered, OrderedBase
 
 d = Ordered("d_k", "a", integer=True, positive=True)
 """The dimension of queries and keys."""
 
 index = Idx("i")
-q = IndexedBase(Ordered("q", "q1"))
-k = IndexedBase(Ordered("k", "q2"))
+q = OrderedBase(Ordered("q", "q1"))
+k = OrderedBase(Ordered("k", "q2"))
 score = Sum(q[index] * k[index], (index, 1, d))
 """The score of one query and one key, with symbolic dimension."""
 

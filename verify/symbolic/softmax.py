@@ -12,10 +12,10 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sympy import Idx, IndexedBase, Max, S, Symbol, exp, lambdify, simplify
+from sympy import Idx, Max, S, Symbol, exp, lambdify, simplify
 
 from verify.symbolic.expectation import E
-from verify.symbolic.printing import Ordered
+from verify.symbolic.printing import Ordered, OrderedBase
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,8 +28,8 @@ n = Ordered("n", "A", integer=True, positive=True)
 sigma = Ordered("sigma", "s", positive=True)
 """The standard deviation of the scores."""
 
-s = IndexedBase(Ordered("s", "r"))
-p = IndexedBase(Ordered("p", "p"))
+s = OrderedBase(Ordered("s", "r"))
+p = OrderedBase(Ordered("p", "p"))
 i, j = Idx("i"), Idx("j")
 
 largest = Ordered(r"\max_i s_i", "s0", real=True)

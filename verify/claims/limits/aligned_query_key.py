@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import IndexedBase, S, Sum, factorial2, sqrt
+from sympy import S, Sum, factorial2, sqrt
 
 from verify.spec import (
     NORMAL, Assumption, Cell, Claim, Control, Definition, Derivation, Experiment, Figure, Findings,
-    LinkedPairs, Ordered, Population, Quantity, Reference, Tolerance, Var, against_dimension, biased,
-    block_variances, cell_of, component, d, formula, index, mean_route, measured, prediction, scaled,
+    LinkedPairs, Ordered, OrderedBase, Population, Quantity, Reference, Tolerance, Var, against_dimension,
+    biased, block_variances, cell_of, component, d, formula, index, mean_route, measured, prediction, scaled,
     variance, variance_route,
 )  # fmt: skip
 
@@ -21,7 +21,7 @@ MEAN, VARIANCE = r"$\mathbb{E}[q\cdot k]$", r"$\operatorname{Var}(q\cdot k)$"
 _NORMAL = tuple(factorial2(n - 1) if n % 2 == 0 else S.Zero for n in range(9))
 
 rho = Ordered("rho", "r", positive=True)
-q, e = IndexedBase(Ordered("q", "q1")), IndexedBase(Ordered("e", "q2"))
+q, e = OrderedBase(Ordered("q", "q1")), OrderedBase(Ordered("e", "q2"))
 POPULATION = Population({q: _NORMAL, e: _NORMAL}, d)
 aligned = Sum(q[index] * (rho * q[index] + sqrt(1 - rho**2) * e[index]), (index, 1, d))
 """The score with the key k = ρq + √(1-ρ²)e, whose components have correlation ρ with the query's."""

@@ -6,7 +6,6 @@ from itertools import product
 from typing import Any
 
 from sympy import (
-    IndexedBase,
     Matrix,
     MatrixSymbol,
     Rational,
@@ -21,8 +20,8 @@ from sympy import (
 
 from verify.spec import (
     NORMAL, Assumption, By, Cell, Claim, Control, Definition, Derivation, E, Expansion, Experiment, Figure,
-    Findings, Identity, LinkedPairs, Ordered, Population, Quantity, Route, ScoreMatrices, Step, Var,
-    against_dimension, biased, capped, cell_of, d, evaluate, formula, index, measured, most_indices,
+    Findings, Identity, LinkedPairs, Ordered, OrderedBase, Population, Quantity, Route, ScoreMatrices, Step,
+    Var, against_dimension, biased, capped, cell_of, d, evaluate, formula, index, measured, most_indices,
     prediction, unfold, variance,
 )  # fmt: skip
 
@@ -33,7 +32,7 @@ LABEL = r"$\operatorname{Var}(q\cdot k)$"
 _STANDARD = (S.One, S.Zero, S.One)
 
 rho = Ordered("rho", "r", positive=True)
-x, y = IndexedBase(Ordered("x", "q1")), IndexedBase(Ordered("y", "q2"))
+x, y = OrderedBase(Ordered("x", "q1")), OrderedBase(Ordered("y", "q2"))
 x0, x1, x2, y0, y1, y2 = (Ordered(f"{name}_{at}", f"{name}{at}") for name in "xy" for at in "012")
 POPULATION = Population(
     dict.fromkeys((x, y, x0, x1, x2, y0, y1, y2), _STANDARD), d, alike=((x, x1, x2), (y, y1, y2))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import IndexedBase, Rational, S, Sum, Symbol, exp, simplify, sqrt
+from sympy import Rational, S, Sum, Symbol, exp, simplify, sqrt
 
 from verify.spec import (
     FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Assumption, Cell, Claim, ComponentLaw,
     Control, Definition, Derivation, E, Evaluation, Expansion, Experiment, Figure, Findings, Identity,
-    Ordered, Population, Quantity, Route, RowSpread, Smooth, Step, Tolerance, Var, WithTotal,
+    Ordered, OrderedBase, Population, Quantity, Route, RowSpread, Smooth, Step, Tolerance, Var, WithTotal,
     against_dimension, biased, block_variances, by_component, by_index, by_moments, cell_of, component, d,
     evaluate, formula, index, j, k, measured, mu_k, mu_q, n, p, prediction, q, s, score, sigma_k, sigma_q,
 )  # fmt: skip
@@ -21,7 +21,7 @@ QUERIES, KEYS = 16, 32
 COARSE = Tolerance(2.0)
 """The keys' mean direction decides how a block's rows vary, so that draws are dear."""
 
-other = IndexedBase(Ordered("k'", "q3"))
+other = OrderedBase(Ordered("k'", "q3"))
 _KEY = GENERAL.moments[k]
 POPULATION = Population({**GENERAL.moments, other: _KEY}, d, alike=((k, other),))
 sibling = Sum(q[index] * other[index], (index, 1, d))

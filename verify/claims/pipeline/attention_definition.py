@@ -9,7 +9,7 @@ from sympy import Idx, IndexedBase, Sum, Symbol, exp, simplify
 
 from verify.spec import (
     EXACTLY, NORMAL, VASWANI, Allowance, Array, Assumption, By, Claim, Control, Derivation, Exact,
-    Experiment, Ordered, Route, Sees, Step, attention, attention_in_loops, d, everywhere,
+    Experiment, Ordered, OrderedBase, Route, Sees, Step, attention, attention_in_loops, d, everywhere,
     in_single_precision, largest_difference, n, no_distance, over_queries, probabilities, softmax, stream,
 )  # fmt: skip
 
@@ -23,7 +23,7 @@ ROUNDING = Allowance(1e-13)
 
 a, b, i, j = (Idx(name) for name in "abij")
 c = Symbol("c", positive=True)
-q, k, v = (IndexedBase(Ordered(name, order)) for name, order in (("q", "q1"), ("k", "q2"), ("v", "q3")))
+q, k, v = (OrderedBase(Ordered(name, order)) for name, order in (("q", "q1"), ("k", "q2"), ("v", "q3")))
 SCORE, WEIGHT = IndexedBase("S"), IndexedBase("P")
 _OF_SCORE = c * Sum(q[a, i] * k[j, i], (i, 1, d))
 _NUMERATOR = exp(c * Sum(q[a, i] * k[j, i], (i, 1, d)))

@@ -5,20 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from sympy import IndexedBase, S, Sum, factor
+from sympy import S, Sum, factor
 
 from verify.spec import (
     INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Cell, Claim, Control, Definition, Derivation, E, Expansion,
-    Experiment, Identity, Ordered, Population, Quantity, Reference, Route, ScoreMatrixEntries, Step,
-    Tolerance, Var, biased, by_component, by_index, by_moments, capped, covariance, d, index, k, prediction,
-    q, score, variance_route,
+    Experiment, Identity, Ordered, OrderedBase, Population, Quantity, Reference, Route, ScoreMatrixEntries,
+    Step, Tolerance, Var, biased, by_component, by_index, by_moments, capped, covariance, d, index, k,
+    prediction, q, score, variance_route,
 )  # fmt: skip
 
 D, SIDE = 16, 8
 SQUARES = "covariance of the squares of two entries of a row"
 _NORMAL = (S.One, S.Zero, S.One, S.Zero, S(3))
-other_key = IndexedBase(Ordered("kbar", "q3"))
-other_query = IndexedBase(Ordered("qbar", "q4"))
+other_key = OrderedBase(Ordered("kbar", "q3"))
+other_query = OrderedBase(Ordered("qbar", "q4"))
 POPULATION = Population(dict.fromkeys((q, k, other_key, other_query), _NORMAL), d)
 same_row = Sum(q[index] * other_key[index], (index, 1, d))
 elsewhere = Sum(other_query[index] * other_key[index], (index, 1, d))
