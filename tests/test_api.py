@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def doubled() -> Claim:
-    """Return the README's claim as its code makes it, in this process."""
+    """Return the example of a claim as its code makes it, in this process, with an id."""
     made: dict[str, Any] = {}
     exec(example_claim(), made)  # noqa: S102 - a notebook does no other
-    return cast("Claim", made["CLAIM"])
+    return replace(cast("Claim", made["CLAIM"]), id="doubled-keys")
 
 
 def test_the_public_names_are_there() -> None:
@@ -66,7 +66,7 @@ def test_claims_can_be_listed(claim_file: Callable[..., Path]) -> None:
 
 def test_ids_files_and_claims_may_be_mixed(doubled: Claim, claim_file: Callable[..., Path]) -> None:
     """Each is run once, in the order of the report; a claim of the catalogue is the one that its id names."""
-    path = claim_file(('id="doubled-keys"', 'id="doubled-again"'))
+    path = claim_file(name="doubled_again.py")
     shipped = verify.list_claims()["worked-dot-products"]
     record = verify.run(["worked-dot-products", doubled, path, shipped], profile="quick", workers=1)
     assert [claim.id for claim in record.claims] == ["worked-dot-products", "doubled-again", "doubled-keys"]
@@ -133,7 +133,7 @@ def test_a_variant_of_a_shipped_claim_is_a_claim_of_its_own() -> None:
 
 def test_a_plan_has_a_row_a_claim_with_its_cells(doubled: Claim, claim_file: Callable[..., Path]) -> None:
     """Files and claims alike: the same counts, whichever process made them."""
-    path = claim_file(('id="doubled-keys"', 'id="doubled-again"'))
+    path = claim_file(name="doubled_again.py")
     shipped, from_file, made_here = verify.plan([doubled, path, "over-scaling"], profile="quick")
     assert [row.claim for row in (shipped, from_file, made_here)] == [
         "over-scaling", "doubled-again", "doubled-keys",

@@ -43,8 +43,7 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> RunRecord:
     paths = [folder / name for name in CLAIMS]
     for path in paths:
         path.write_text(examples()[path.name], encoding="utf-8")
-    ids = [path.stem.replace("_", "-") for path in paths]
-    return verify.run(ids, profile="quick", claim_files=paths, workers=2)
+    return verify.run(paths, profile="quick", workers=2)
 
 
 def test_every_example_is_tested() -> None:
