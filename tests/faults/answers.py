@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import signal
 import sys
 import traceback
@@ -49,9 +50,17 @@ class Answer(NamedTuple):
         return f"the control character {found[0]!r} is printed" if found else ""
 
 
+class _Printed(io.StringIO):
+    """What is printed, with a descriptor that the tool may send to nowhere."""
+
+    def fileno(self) -> int:
+        """Return one that nobody else uses."""
+        return os.open(os.devnull, os.O_WRONLY)
+
+
 def call(*arguments: str) -> Answer:
     """Return what a call of the tool answers, in this process."""
-    out, err = io.StringIO(), io.StringIO()
+    out, err = _Printed(), _Printed()
     status: object = None
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), _no_input():
         try:

@@ -255,7 +255,7 @@ def _processes(
     from verify.files.writing import temporary_files_together
 
     with temporary_files_together(), Workers(processors(workers)) as some:
-        for path in filter(Path.is_file, claim_files):
+        for path in filter(os.path.isfile, claim_files):
             some.prepare(str(path), _NEEDED)
         tasks = len(set(claims)) or some.count
         if min(tasks, some.count) > 1:
