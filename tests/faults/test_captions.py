@@ -122,7 +122,7 @@ CAPTIONS = (
         "effective-keys",
         "towards-e",
         "towards e, 2.718",
-        lambda _, figure: math.e - 0.1 < max(measured(figure).y) < math.e,
+        lambda _, figure: math.e - 0.1 < max(figure.layers[0].y) < math.e,
     ),
     Caption("score-normal-limit", "distance", "eight hundredths in one dimension", _eight_hundredths),
 )
