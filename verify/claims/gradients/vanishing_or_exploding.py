@@ -26,7 +26,7 @@ LETTERS: dict[Path, str] = {"queries": "Q", "keys": "K", "values": "V"}
 VALUE_D = 8
 
 SPACING, POINTS = 1.1, 17
-FAR = (3.0, 6.0, 12.0)
+FAR = (1.3, 1.7, 2.2, 2.9, 3.7, 8.0, 20.0)
 
 
 def _grid(about: float, points: int) -> tuple[float, ...]:
