@@ -9,6 +9,7 @@ from scipy import special
 from sympy import Float, Integral, Symbol, erf, exp, oo, pi, sqrt
 
 from verify.symbolic.derivation import By, Route, Step
+from verify.symbolic.integrals import runs_over
 from verify.symbolic.predict import function
 from verify.symbolic.printing import Ordered
 from verify.symbolic.softmax import n, sigma
@@ -60,6 +61,8 @@ def number(expression: Any, keys: int, deviation: float = 1.0) -> float:
 
 def _is_mean_largest(before: Any, after: Any) -> bool:
     """Compare with the mean from the distribution function alone, by another integral."""
+    if not runs_over(after, (z, -oo, oo)):
+        return False
     gaps = (number(after, keys) - _mean_largest(keys) for keys in (2, 3, 16))
     return before == LARGEST and all(abs(gap) < 1e-9 for gap in gaps)
 
