@@ -1,0 +1,228 @@
+"""What is on record of an audit: the findings on the layers and heads of somebody's own attention."""
+
+from __future__ import annotations
+
+from collections import Counter
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from verify.evidence.claims import Band, Record, Shown, by_id, fingerprint
+from verify.evidence.runs import Tool
+from verify.evidence.texts import (
+    Code,
+    Count,
+    Digest,
+    Formula,
+    Line,
+    Many,
+    Moment,
+    Named,
+    Positive,
+    Rate,
+    Share,
+    Slug,
+    Text,
+    refuse,
+    refuse_repeated,
+)
+
+if TYPE_CHECKING:
+    from typing import Self
+
+Origin = Literal["given", "recorded", "configuration", "default"]
+"""Where the intended scale comes from: the user, the recording, the model's configuration, or 1/√d_k."""
+
+
+class Judgement(StrEnum):
+    """What an audit says of a finding.
+
+    Reported: nothing was asked of it. Warned: near a limit, which does not fail the audit.
+    """
+
+    CONFIRMED = "confirmed"
+    REFUTED = "refuted"
+    UNDECIDED = "undecided"
+    WARNED = "warned"
+    REPORTED = "reported"
+
+
+class Reference(Record):
+    """What the catalogue derives for the same quantity at unit variance, and which claim derives it."""
+
+    value: float
+    claim: Slug
+
+
+class Finding(Record):
+    """One thing found of a head, or where ``head`` is None of all heads of a layer together.
+
+    ``estimate`` is None where there is nothing to estimate, and then so are error and interval; an exact
+    finding has an interval only where rounding leaves one. ``interval`` is simultaneous at ``level`` over the
+    whole audit; an open end is None. ``band`` is what the finding is held against, None where it is only
+    reported. ``decides`` says whether it counts for the exit status. ``cause`` names what would explain a
+    refuted finding and ``fix`` what to change, both empty where nothing is known. ``sequences`` is the number
+    of independent blocks; ``rows_left_out`` counts rows that were not used, and ``reason`` says why.
+    """
+
+    id: Slug
+    kind: Slug
+    head: Count | None
+    quantity: Text
+    estimate: float | None
+    standard_error: Positive | None = None
+    interval: Annotated[tuple[float | None, float | None], Field()] = (None, None)
+    level: Share = 1.0
+    exact: bool
+    band: Band | None = None
+    reference: Reference | None = None
+    judgement: Judgement
+    decides: bool
+    reason: Text = ""
+    cause: Text = ""
+    fix: Text = ""
+    sequences: Count
+    sequences_needed: Count | None = None
+    rows_left_out: Count = 0
+
+    @model_validator(mode="after")
+    def _agrees_with_itself(self) -> Self:
+        low, high = self.interval
+        if self.estimate is None:
+            refuse([(low is not None or high is not None, "it has an interval but no estimate")])
+            return self
+        refuse(
+            [
+                (low is not None and low > self.estimate, "its estimate lies below its interval"),
+                (high is not None and high < self.estimate, "its estimate lies above its interval"),
+            ]
+        )
+        return self
+
+    def __repr_args__(self) -> Shown:
+        yield from (("id", self.id), ("estimate", self.estimate), ("interval", self.interval))
+        yield "judgement", str(self.judgement)
+
+
+class Intention(Record):
+    """The scale that was intended: the expression in d, h, D and n, its value, and who said so."""
+
+    expression: Code
+    latex: Formula
+    value: float
+    origin: Origin
+    where: Text = ""
+
+
+class LayerRecord(Record):
+    """One layer of the recording: what was seen of it, what was intended, and what was found.
+
+    ``tokens`` are the fewest and most that a sequence has; ``key_heads`` differs from ``heads`` where queries
+    share keys.
+    """
+
+    id: Slug
+    name: Line
+    heads: Count
+    key_heads: Count
+    d_k: Count
+    d_v: Count | None
+    sequences: Count
+    tokens: tuple[int, int]
+    dtype: Line
+    backend: Line = ""
+    intention: Intention
+    findings: Many[Finding]
+    notes: Many[Text] = ()
+
+    @model_validator(mode="after")
+    def _names_each_once(self) -> Self:
+        refuse_repeated((one.id for one in self.findings), "findings")
+        return self
+
+    def finding(self, name: str) -> Finding:
+        """Return the finding of this id.
+
+        Raises:
+            ClaimError: the layer has no such finding; the nearest one is suggested.
+        """
+        return by_id(self.findings, name, f"layer {self.id}: ", "finding")
+
+
+class AuditBudget(Record):
+    """How the false-alarm rate of the audit is shared out, fixed before the data are seen."""
+
+    false_alarm: Rate
+    places: Count
+    rule: Text
+
+
+class AuditSettings(Record):
+    """What was asked of the audit: gates by the kind of finding, and the options that results depend on."""
+
+    false_alarm: Rate
+    intended: Code | None = None
+    gates: Named[Band] = Field(default_factory=dict)
+
+
+class AuditRecord(Record):
+    """Everything that an audit found; what ``audit.json`` holds.
+
+    ``left_out`` says what of the program could not be seen, or was not looked at, and why. ``seal`` is a
+    digest of all the rest, so that a change by hand does not pass for a result.
+    """
+
+    schema_version: Literal[1] = Field(default=1, alias="audit_schema")
+    tool: Tool
+    settings: AuditSettings
+    budget: AuditBudget
+    source: Line
+    layers: Many[LayerRecord]
+    left_out: Many[Text] = ()
+    environment: Named[Line]
+    created: Moment
+    elapsed_s: Positive
+    seal: Digest = ""
+
+    @model_validator(mode="after")
+    def _names_each_once(self) -> Self:
+        refuse_repeated((layer.id for layer in self.layers), "layers")
+        return self
+
+    def layer(self, name: str) -> LayerRecord:
+        """Return the record of the layer of this id.
+
+        Raises:
+            ClaimError: the audit has no such layer; the nearest one is suggested.
+        """
+        return by_id(self.layers, name, "this audit: ", "layer")
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All findings, layer by layer."""
+        return tuple(one for layer in self.layers for one in layer.findings)
+
+    def sealed(self) -> AuditRecord:
+        """Return this record with its seal set."""
+        return self.model_copy(update={"seal": self.fitting_seal()})
+
+    def fitting_seal(self) -> str:
+        """Return the seal that fits the content."""
+        return fingerprint(self, without="seal")
+
+    def to_json(self) -> str:
+        """Return the JSON text of this record, ending with a newline."""
+        return self.model_dump_json(by_alias=True, indent=1) + "\n"
+
+    def exit_status(self) -> int:
+        """Return 1 if a finding that decides is refuted, else 3 if one is undecided, else 0."""
+        deciding = {one.judgement for one in self.findings if one.decides}
+        if Judgement.REFUTED in deciding:
+            return 1
+        return 3 if Judgement.UNDECIDED in deciding else 0
+
+    def __repr_args__(self) -> Shown:
+        yield "layers", len(self.layers)
+        counts = Counter(str(one.judgement) for one in self.findings)
+        yield from ((str(one), counts[one]) for one in Judgement if counts[one])
