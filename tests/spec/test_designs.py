@@ -4,40 +4,30 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 from sympy import Rational, S, sqrt
 
-from tests.strategies import FALSE_ALARM, measured
-from verify.montecarlo.blocks import Sample
+from tests.strategies import FALSE_ALARM
 from verify.montecarlo.components import EXPONENTIAL, NORMAL, UNIT_INTERVAL, ComponentLaw, student_t
-from verify.montecarlo.experiment import Fit, Quantity, Tolerance, route_of
+from verify.montecarlo.experiment import Fit, Quantity, Tolerance
 from verify.montecarlo.planning import SIDES
 from verify.montecarlo.scores import ScoreMatrices
 from verify.spec.designs import (
     ScoreCell,
-    Wanted,
-    biased,
     cell_of,
     exactly,
     fact,
     fits,
-    integrated,
     linear_law,
-    misfit,
     prediction,
     score_cell,
-    sharper,
     variances,
-    wrong_fits,
 )
 from verify.symbolic.scores import d
-
-if TYPE_CHECKING:
-    from verify.montecarlo.fits import Model
 
 
 def sampler(one: ScoreCell) -> ScoreMatrices:
@@ -190,20 +180,6 @@ class TestComparisons:
         renamed = variances(CELLS, "Var", S, name="row")
         assert renamed[0].id == "row-d1"
 
-    def test_the_biased_control(self) -> None:
-        """The wrong prediction lies two band widths off, and the truth is kept for the power."""
-        check = points()[1]
-        control = biased(check, 0.05)
-        wrong = control.comparison
-        assert isinstance(wrong, Quantity)
-        assert wrong.id == "biased-prediction"
-        assert wrong.prediction.value == pytest.approx(6.0 * 1.1)
-        assert control.truth == 6.0
-        assert wrong.cell is check.cell
-        # The two bands are disjoint, or no sample could tell them apart.
-        width = wrong.tolerance.width(wrong.prediction.value, 0.05)
-        assert wrong.prediction.value - width > 6.0 * 1.0
-
     def test_a_line(self) -> None:
         """Every expected value is a derivative or value of the result: 3d has slope 3 and exponent 1."""
         made = fits(points(), (1, 2, 8), "Var", linear_law(3 * d, (1, 8), "my-"))
@@ -235,72 +211,7 @@ class TestComparisons:
         assert all(isinstance(one, Fit) for one in made.values())
 
 
-class TestWrongFits:
-    """What a fit must refute."""
-
-    @pytest.mark.parametrize("law", [3 * d, S(3) + 0 * d], ids=["rising", "level"])
-    def test_each_fit_has_one_through_the_same_code(self, law: Any) -> None:
-        """Model and coefficient stay; a coefficient lies two widths off, and truth is the derived value."""
-        members = variances(CELLS, "Var", lambda n: law.subs(d, n))
-        wanted = (
-            *linear_law(3 * d, (1, 8)),
-            Wanted("power-misfit", "misfit", "power", "misfit", S.Zero, Tolerance()),
-        )
-        lines = fits(members, (1, 2, 8), "Var", wanted)
-        wrong = wrong_fits(lines, 0.05)
-        assert [route_of(one.comparison) for one in wrong] == [route_of(one) for one in lines]
-        assert len({one.what for one in wrong}) == len({one.comparison.id for one in wrong}) == len(lines)
-        for line, one in zip(lines, wrong, strict=True):
-            assert isinstance(one.comparison, Fit)
-            off = one.comparison.prediction.value - line.prediction.value
-            if line.target == "misfit":
-                assert (off, one.truth) == (0.0, None)
-            else:
-                assert off == pytest.approx(2 * line.tolerance.width(line.prediction.value, 0.05))
-                assert one.truth == line.prediction.value
-
-    @pytest.mark.parametrize("power", [-1, 0, 1, 2])
-    def test_bent_points_lie_on_no_line_and_no_power(self, power: int) -> None:
-        """Points known to a thousandth on d^power: no lack of fit for the right model, much once bent."""
-        x = (1.0, 4.0, 16.0, 64.0, 256.0)
-        members = variances(
-            [score_cell(int(n), NORMAL, NORMAL, 0.05) for n in x], "Var", lambda n: S(n) ** power
-        )
-        model: Model = "line" if power in {0, 1} else "power"
-        (line,) = fits(members, [int(n) for n in x], "Var", (misfit(model),))
-        (wrong,) = wrong_fits([line], 0.05)
-        assert isinstance(wrong.comparison, Fit)
-        found = []
-        for fit in (line, wrong.comparison):
-            points = []
-            for n, member in zip(x, fit.members, strict=True):
-                value = member.estimand.measure(_sure(n**power), 1e-6).value
-                points.append(measured(value, value / 1000))
-            found.append(fit.fit.misfit(points, 1e-6).interval)
-        assert found[0][0] == 0
-        assert found[1][0] > 0.1
-
-
-def _sure(variance: float) -> Sample:
-    """Return a sample of blocks with mean 0 and this mean square, which hardly vary."""
-    mean = np.array([0.0, variance])
-    return Sample(1000, 1000, 1000, mean, np.diag([1e-12, 1e-12]), np.zeros((2, 2, 2)))
-
-
 def test_tolerances() -> None:
     """A tolerance is a factor times the run's, of the prediction's size or of a stated scale."""
     assert Tolerance().width(-4.0, 0.01) == pytest.approx(0.04)
     assert Tolerance(2.0, 10.0, "ten").width(-4.0, 0.01) == pytest.approx(0.2)
-
-
-def test_a_sharper_bound_keeps_all_but_its_constant() -> None:
-    """Same cell, estimand and relation, another number, and the truth that it is planned by."""
-    one = score_cell(8, NORMAL, NORMAL, 0.05)
-    check = Quantity("most", "a variance", one.cell, one.variance, integrated(10.0), relation="≤")
-    control = sharper(check, 0.75, truth=8.0)
-    wrong = control.comparison
-    assert isinstance(wrong, Quantity)
-    assert (wrong.id, wrong.prediction.value, wrong.prediction.latex) == ("most-sharper", 7.5, "7.5")
-    assert (control.what, control.truth) == ("a variance keeps to 0.75 times its bound", 8.0)
-    assert route_of(wrong) == route_of(check)
-    assert wrong.cell == check.cell

@@ -64,6 +64,7 @@ from verify.spec.assumptions import (
     VASWANI,
 )
 from verify.spec.claim import Claim, Findings
+from verify.spec.controls import biased, sharper, wrong, wrong_fits
 from verify.spec.designs import (
     EVEN,
     LOOPS_SCALE,
@@ -71,7 +72,6 @@ from verify.spec.designs import (
     ScoreCell,
     Wanted,
     against_loops,
-    biased,
     capped,
     cell_of,
     exactly,
@@ -85,10 +85,8 @@ from verify.spec.designs import (
     prediction,
     scaled,
     score_cell,
-    sharper,
     threshold,
     variances,
-    wrong_fits,
 )
 from verify.spec.figures import against_dimension, curve, formula, measured
 from verify.symbolic import (
@@ -359,5 +357,6 @@ __all__ = [
     "variance_route",
     "variances",
     "written_out",
+    "wrong",
     "wrong_fits",
 ]

@@ -9,8 +9,8 @@ from sympy import Rational, S, diff, log, simplify, sympify
 
 from verify.evidence import PROFILES, Fact
 from verify.montecarlo.blocks import Cell
-from verify.montecarlo.estimands import Smooth, component, times, variance
-from verify.montecarlo.experiment import Allowance, Control, Exact, Fit, Prediction, Quantity, Tolerance
+from verify.montecarlo.estimands import Smooth, component, variance
+from verify.montecarlo.experiment import Allowance, Exact, Fit, Prediction, Quantity, Tolerance
 from verify.montecarlo.fits import WeightedFit
 from verify.montecarlo.literal import distance_from_loops
 from verify.montecarlo.planning import best_side
@@ -168,31 +168,6 @@ def variances(
     )
 
 
-def biased(check: Quantity, tolerance: float) -> Control:
-    """Return the control that every measured value needs: the prediction off by twice the tolerance."""
-    truth = check.prediction.value
-    off = 2 * check.tolerance.width(truth, tolerance)
-    value = truth + off
-    wrong = replace(check, id="biased-prediction", prediction=Prediction(value, f"{value:.6g}"))
-    where = dict(check.cell.settings)["d_k"]
-    return Control(f"the value at $d_k = {where}$ is larger by twice the tolerance", wrong, truth)
-
-
-def sharper(check: Quantity, factor: float, truth: float | None = None) -> Control:
-    """Return the control that every bound needs: the same with its constant times ``factor``, which is false.
-
-    ``truth`` is the derived value of what is measured. A check whose bound is made looser by as much makes
-    this control true, and so is seen.
-    """
-    value = factor * check.prediction.value
-    wrong = replace(
-        check,
-        id=f"{check.id}-sharper",
-        prediction=replace(check.prediction, value=value, latex=f"{value:.4g}"),
-    )
-    return Control(f"{check.label} keeps to {factor:.4g} times its bound", wrong, truth)
-
-
 @dataclass(frozen=True)
 class Wanted:
     """One coefficient of a fit against the dimension: its id, words, and the derived value."""
@@ -229,31 +204,6 @@ def fits(
         )
         for one in wanted
     )
-
-
-def wrong_fits(lines: Sequence[Fit], tolerance: float) -> tuple[Control, ...]:
-    """Return what each fit must refute, through the same points and the same code.
-
-    A coefficient off by twice its tolerance, and for a lack of fit the same points bent upwards.
-    """
-    return tuple(_bent(one) if one.target == "misfit" else _off(one, tolerance) for one in lines)
-
-
-def _off(line: Fit, tolerance: float) -> Control:
-    truth = line.prediction.value
-    value = truth + 2 * line.tolerance.width(truth, tolerance)
-    wrong = replace(line, id=f"biased-{line.id}", prediction=Prediction(value, f"{value:.6g}"))
-    return Control(f"the {line.label} is larger by twice the tolerance", wrong, truth)
-
-
-def _bent(line: Fit) -> Control:
-    """Multiply each point by 1 + x²: no straight line stays one, and no power of x."""
-    bent = tuple(
-        replace(member, id=f"bent-{member.id}", estimand=times(member.estimand, 1 + x * x))
-        for member, x in zip(line.members, line.fit.x, strict=True)
-    )
-    what = f"points bent upwards, each times $1 + x^2$ at its $x$, show no {line.label}"
-    return Control(what, replace(line, id=f"bent-{line.id}", members=bent))
 
 
 def linear_law(result: Any, span: tuple[int, int], prefix: str = "") -> tuple[Wanted, ...]:
