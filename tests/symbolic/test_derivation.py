@@ -41,6 +41,7 @@ from verify.symbolic.derivation import (
     Numeric,
     Route,
     Step,
+    by,
 )
 from verify.symbolic.expansion import Evaluation, Expansion, expanded
 from verify.symbolic.expectation import DerivationError, E, Population, Var
@@ -454,6 +455,25 @@ def at_will(title: str, start: Any, *expressions: Any, relations: str = "===") -
         for one, relation in zip(expressions, relations, strict=False)
     )
     return Route(title, start, tuple(steps))
+
+
+class TestShortForms:
+    """The usual chain, derivation and check in fewer words."""
+
+    def test_are_what_they_stand_for(self) -> None:
+        """The subject is where the first route starts, the result where it ends."""
+
+        @by("one more", "general")
+        def one_more(before: Any, after: Any) -> bool:
+            return bool(before + 1 == after)
+
+        steps = Step(x + 1, "one", one_more), Step(x + 2, "another", one_more)
+        assert (one_more.label, one_more.reach) == ("one more", "general")
+        assert Route.of("r", x, *steps) == Route("r", x, steps) == Route.of("r", x, steps[0]).then(steps[1])
+        route, lemma, start = Route.of("r", x, *steps), at_will("l", 2 * x, x), Definition(2 * x, "another")
+        short = Derivation.of(route, lemmas=(lemma,), definitions=(start,), beyond="all else")
+        assert short == Derivation(x, x + 2, (route,), (lemma,), beyond="all else", definitions=(start,))
+        assert short.examine().holds
 
 
 class TestStarts:

@@ -88,7 +88,7 @@ from verify.spec.designs import (
     threshold,
     variances,
 )
-from verify.spec.figures import against_dimension, curve, formula, measured
+from verify.spec.figures import against_dimension, curve, figure, formula, line, measured, scatter
 from verify.symbolic import (
     attention as matrices,
 )
@@ -112,7 +112,7 @@ from verify.symbolic import (
     law as score_law,
 )
 from verify.symbolic.algebra import is_zero
-from verify.symbolic.derivation import By, Definition, Derivation, Identity, Route, Step
+from verify.symbolic.derivation import By, Definition, Derivation, Identity, Route, Step, by
 from verify.symbolic.expansion import Evaluation, Expansion, degree_bound, expanded
 from verify.symbolic.expectation import (
     DerivationError,
@@ -263,6 +263,7 @@ __all__ = [
     "attention_in_loops",
     "biased",
     "block_variances",
+    "by",
     "by_component",
     "by_index",
     "by_moments",
@@ -286,6 +287,7 @@ __all__ = [
     "exponent",
     "extremes",
     "fact",
+    "figure",
     "fits",
     "formula",
     "function",
@@ -308,6 +310,7 @@ __all__ = [
     "largest_ratio",
     "latex",
     "legendre",
+    "line",
     "linear_law",
     "losses",
     "matrices",
@@ -338,6 +341,7 @@ __all__ = [
     "s",
     "saturation",
     "scaled",
+    "scatter",
     "score",
     "score_cell",
     "score_law",

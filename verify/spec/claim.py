@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from verify.errors import ClaimError
@@ -33,6 +34,17 @@ class Findings:
     checks: Mapping[str, Check]
     cells: Mapping[str, Cell]
     samples: Mapping[str, Sample]
+
+    def matching(self, pattern: str) -> tuple[Check, ...]:
+        """Return the checks whose ids match a ``pattern`` such as ``"variance-d*"``.
+
+        Raises:
+            ClaimError: there is none.
+        """
+        found = tuple(check for name, check in self.checks.items() if fnmatchcase(name, pattern))
+        if not found:
+            raise ClaimError(f"no check's id matches {pattern!r}; the checks are {', '.join(self.checks)}")
+        return found
 
 
 @dataclass(frozen=True, kw_only=True)

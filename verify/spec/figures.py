@@ -1,37 +1,129 @@
-"""Figures that several claims draw, built from their checks and from the derived curves."""
+"""Figures in one call: measured points with their intervals, and the derived curves beside them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from sympy import sympify
+from sympy import Basic, sympify
 
+from verify.errors import ClaimError
 from verify.evidence import Axis, Check, Figure, Layer
 from verify.symbolic.predict import function
 from verify.symbolic.printing import latex
 from verify.symbolic.scores import d
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
 Role = Literal["truth", "measured", "control", "other"]
+Scale = Literal["linear", "log"]
 
-D_AXIS = Axis(label="dimension $d_k$", scale="log")
+DIMENSION = "dimension $d_k$"
 
 
-def measured(checks: Iterable[Check], label: str, against: str = "d_k") -> Layer:
-    """Return the estimates of ``checks`` against their dimension or another setting, with intervals."""
+@dataclass(frozen=True)
+class Line:
+    """A line of a figure that runs as far as the figure's measured points."""
+
+    label: str
+    role: Role
+    y: Callable[[float], float]
+    points: int
+
+    def over(self, low: float, high: float) -> Layer:
+        """Return the line from ``low`` to ``high``, its points evenly spaced on a log axis."""
+        return _layer("line", self.role, self.label, np.geomspace(low, high, self.points), self.y)
+
+
+def figure(
+    name: str,
+    title: str,
+    alt: str,
+    y: str,
+    *layers: Layer | Line,
+    x: str = DIMENSION,
+    x_scale: Scale = "log",
+    y_scale: Scale = "log",
+) -> Figure:
+    """Return a figure with the axes ``x``, normally the dimension, and ``y``, both by their labels.
+
+    ``alt`` is the text that stands in for it.
+
+    Raises:
+        ClaimError: nothing measured is drawn from which a line without ends of its own could take them.
+    """
+    places = [place for one in layers if isinstance(one, Layer) and one.role == "measured" for place in one.x]
+    if not places and any(isinstance(one, Line) for one in layers):
+        raise ClaimError(f"figure {name}: it shows nothing measured; give its lines their ends with `over`")
+    drawn = (one.over(min(places), max(places)) if isinstance(one, Line) else one for one in layers)
+    axes = Axis(label=x, scale=x_scale), Axis(label=y, scale=y_scale)
+    return Figure(id=name, title=title, alt=alt, x=axes[0], y=axes[1], layers=tuple(drawn))
+
+
+def measured(
+    checks: Iterable[Check],
+    label: str = "measured",
+    against: str = "d_k",
+    as_drawn: Callable[[float, float], float] = lambda _, value: value,
+) -> Layer:
+    """Return the estimates of ``checks`` with intervals, against their dimension or another setting.
+
+    ``as_drawn`` makes of a place and a measured value there what the figure shows of it.
+    """
     ordered = sorted(checks, key=lambda check: float(check.cell[against]))
+    x = tuple(float(check.cell[against]) for check in ordered)
+
+    def shown(values: Iterable[float]) -> tuple[float, ...]:
+        return tuple(as_drawn(place, value) for place, value in zip(x, values, strict=True))
+
+    ends = [shown(check.interval[side] for check in ordered) for side in (0, 1)]
     return Layer(
         kind="points",
         role="measured",
         label=label,
-        x=tuple(float(check.cell[against]) for check in ordered),
-        y=tuple(check.estimate for check in ordered),
-        lo=tuple(check.interval[0] for check in ordered),
-        hi=tuple(check.interval[1] for check in ordered),
+        x=x,
+        y=shown(check.estimate for check in ordered),
+        lo=tuple(map(min, *ends)),
+        hi=tuple(map(max, *ends)),
     )
+
+
+def line(
+    label: str,
+    y: Any,
+    role: Role = "truth",
+    *,
+    over: tuple[float, float] | None = None,
+    points: int = 61,
+    at: Iterable[float] | None = None,
+) -> Layer | Line:
+    """Return a line: an expression in the dimension, a function, one number or, ``at`` given places, many.
+
+    An expression stands in the label beside the words. The line's ``points``, evenly spaced on a log axis,
+    run ``over`` what lies between two ends, without which it goes as far as what is measured.
+    """
+    if isinstance(y, Basic):
+        of, label = function((d,), y), f"{label}: ${latex(y)}$"
+    else:
+        of = y if callable(y) else lambda _: y
+    if at is not None:
+        return _layer("line", role, label, at, y if isinstance(y, Sequence) else of)
+    drawn = Line(label, role, of, points)
+    return drawn.over(*over) if over else drawn
+
+
+def scatter(label: str, x: Iterable[float], y: Any, role: Role = "measured") -> Layer:
+    """Return points without intervals at ``x``: a function of the place, or the values themselves."""
+    return _layer("points", role, label, x, y)
+
+
+def _layer(kind: Literal["line", "points"], role: Role, label: str, x: Iterable[float], y: Any) -> Layer:
+    places = tuple(map(float, x))
+    values = map(y, places) if callable(y) else y
+    return Layer(kind=kind, role=role, label=label, x=places, y=tuple(map(float, values)))
 
 
 def curve(
@@ -60,9 +152,7 @@ def against_dimension(
     y_label: str,
     layers: Sequence[Layer],
     *,
-    y_scale: Literal["linear", "log"] = "log",
+    y_scale: Scale = "log",
 ) -> Figure:
     """Return a figure of something against the dimension on a log axis."""
-    return Figure(
-        id=name, title=title, alt=alt, x=D_AXIS, y=Axis(label=y_label, scale=y_scale), layers=tuple(layers)
-    )
+    return figure(name, title, alt, y_label, *layers, y_scale=y_scale)

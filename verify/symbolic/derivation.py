@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import mpmath
@@ -95,6 +95,11 @@ class By:
         return bool(self.test(before, after))
 
 
+def by(label: str, reach: Reach) -> Callable[[Callable[[Any, Any], bool]], By]:
+    """Return a decorator that makes of a test the check ``By`` of this label and reach."""
+    return lambda test: By(label, test, reach)
+
+
 @dataclass(frozen=True)
 class Step:
     """An expression, the rule that leads to it from the one before, and how that is checked.
@@ -118,6 +123,11 @@ class Route:
     steps: tuple[Step, ...]
 
     @classmethod
+    def of(cls, title: str, start: Any, *steps: Step) -> Route:
+        """Return the chain of ``steps`` from ``start``."""
+        return cls(title, start, steps)
+
+    @classmethod
     def telling(cls, title: str, start: Any, steps: Iterable[Step]) -> Route:
         """Return the route with those of ``steps`` that change the form of what they are applied to.
 
@@ -128,6 +138,10 @@ class Route:
             if step.expression != (kept[-1].expression if kept else start):
                 kept.append(step)
         return cls(title, start, tuple(kept))
+
+    def then(self, *steps: Step) -> Route:
+        """Return this chain with more steps at its end."""
+        return replace(self, steps=(*self.steps, *steps))
 
     @property
     def end(self) -> Any:
@@ -192,6 +206,19 @@ class Derivation:
     unclaimed: str = ""
     beyond: str = ""
     definitions: tuple[Definition, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        *routes: Route,
+        lemmas: tuple[Route, ...] = (),
+        relation: Literal["=", "≤", "≥"] = "=",
+        beyond: str = "",
+        definitions: tuple[Definition, ...] = (),
+    ) -> Derivation:
+        """Return the derivation of what the first of ``routes`` starts at, as what it ends in."""
+        start, end = routes[0].start, routes[0].end
+        return cls(start, end, routes, lemmas, relation, beyond=beyond, definitions=definitions)
 
     @classmethod
     def none(

@@ -1,0 +1,84 @@
+"""Figures in one call: what is drawn, from where to where, and with which intervals."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from sympy import S
+
+from tests.report.builders import check
+from verify.errors import ClaimError
+from verify.spec.claim import Findings
+from verify.spec.figures import figure, line, measured, scatter
+from verify.symbolic.scores import d
+
+CHECKS = {
+    f"variance-d{n}": check(f"variance-d{n}", n + 0.5, float(n), error=0.1, cell={"d_k": n}) for n in (64, 2)
+}
+FOUND = Findings(CHECKS | {"slope": check("slope", 1.0, 1.0)}, {}, {})
+
+
+class TestFindings:
+    """Which checks a figure draws."""
+
+    def test_by_a_pattern_of_their_ids(self) -> None:
+        """The pattern stands for whole ids, and one that finds nothing is an error."""
+        assert FOUND.matching("variance-d*") == tuple(CHECKS.values())
+        with pytest.raises(ClaimError, match=r"no check's id matches 'var'; the checks are variance-d64"):
+            FOUND.matching("var")
+
+
+class TestMeasured:
+    """Points with intervals."""
+
+    def test_in_the_order_of_the_setting_that_they_stand_against(self) -> None:
+        """Whatever the order of the checks."""
+        drawn = measured(FOUND.matching("variance-d*"))
+        assert (drawn.kind, drawn.role, drawn.label) == ("points", "measured", "measured")
+        assert (drawn.x, drawn.y) == ((2.0, 64.0), (2.5, 64.5))
+        assert (drawn.lo, drawn.hi) == tuple(
+            tuple(CHECKS[f"variance-d{n}"].interval[side] for n in (2, 64)) for side in (0, 1)
+        )
+
+    def test_what_is_drawn_of_a_value_is_drawn_of_its_ends(self) -> None:
+        """Also where that turns the interval around."""
+        drawn = measured(FOUND.matching("variance-d*"), as_drawn=lambda place, value: place - value)
+        assert drawn.y == (-0.5, -0.5)
+        assert all(low < value < high for low, value, high in zip(drawn.lo, drawn.y, drawn.hi, strict=True))
+
+
+class TestFigure:
+    """Lines and points on their axes."""
+
+    def test_lines_run_as_far_as_what_is_measured(self) -> None:
+        """Unless they have ends of their own; expressions stand in their labels."""
+        points = measured(FOUND.matching("variance-d*"))
+        drawn = figure(
+            "f", "title", "alt", "variance",
+            line("derived", 2 * d, points=3), line("wrong", math.sqrt, "control", over=(1, 4)), points,
+        )  # fmt: skip
+        derived, wrong, last = drawn.layers
+        assert (derived.role, derived.label) == ("truth", "derived: $2 d_{k}$")
+        assert derived.x == pytest.approx((2, math.sqrt(128), 64))
+        assert derived.y == tuple(2 * x for x in derived.x)
+        assert (wrong.role, wrong.label, len(wrong.x)) == ("control", "wrong", 61)
+        assert wrong.x[::60] == pytest.approx((1, 4))
+        assert wrong.y == pytest.approx(np.sqrt(wrong.x))
+        assert last == points
+        assert (drawn.x.label, drawn.x.scale, drawn.y.scale) == ("dimension $d_k$", "log", "log")
+
+    def test_a_line_through_given_places(self) -> None:
+        """Of a function, of one number, or of a value for each place; points without intervals likewise."""
+        assert line("", math.sqrt, at=(1, 4)).y == (1.0, 2.0)
+        assert line("", 3, at=(1, 4)).y == (3.0, 3.0)
+        assert line("", (5, 6), at=(1, 4)).y == (5.0, 6.0)
+        assert line("level", S.One, over=(1, 4)).label == "level: $1$"
+        dots = scatter("", (1, 4), math.sqrt)
+        assert (dots.kind, dots.role, dots.y) == ("points", "measured", (1.0, 2.0))
+
+    def test_without_anything_measured_a_line_needs_ends(self) -> None:
+        """The error names the figure and says what to give."""
+        with pytest.raises(ClaimError, match="figure f: it shows nothing measured; give its lines"):
+            figure("f", "title", "alt", "y", line("derived", d))
