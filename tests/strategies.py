@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from verify import evidence
 from verify.escapes import CONTROLS
 from verify.evidence import Outcome, Proof, Verdict
-from verify.montecarlo.components import STANDARD_LAWS, UNIT_INTERVAL
+from verify.montecarlo.distributions import STANDARD_DISTRIBUTIONS, UNIT_INTERVAL
 from verify.montecarlo.estimands import Measured
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from verify.montecarlo.components import ComponentLaw
+    from verify.montecarlo.distributions import Distribution
 
 FALSE_ALARM = 1e-6
 """How often a statistical assertion may fail for a right program; every bound is derived from it."""
@@ -34,11 +34,13 @@ def fractions(size: int = 5, denominators: int = 6) -> st.SearchStrategy[Fractio
     return st.fractions(-size, size, max_denominator=denominators)
 
 
-def laws() -> st.SearchStrategy[ComponentLaw]:
-    """Return component laws with four moments, some of them moved and scaled."""
-    base = st.sampled_from((*STANDARD_LAWS, UNIT_INTERVAL))
+def distributions() -> st.SearchStrategy[Distribution]:
+    """Return component distributions with four moments, some of them moved and scaled."""
+    base = st.sampled_from((*STANDARD_DISTRIBUTIONS, UNIT_INTERVAL))
     scales = fractions().filter(bool)
-    return st.builds(lambda law, loc, scale: law.moved(loc, scale), base, fractions(), scales)
+    return st.builds(
+        lambda distribution, loc, scale: distribution.moved(loc, scale), base, fractions(), scales
+    )
 
 
 def floats(low: float, high: float) -> st.SearchStrategy[float]:

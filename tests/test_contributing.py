@@ -77,10 +77,10 @@ def test_the_statistic_says_what_it_draws(record: RunRecord) -> None:
 
 def test_the_distribution_keeps_its_stated_moments(tmp_path: Path) -> None:
     """The tool's own check has nothing against it, and would have against another kurtosis."""
-    law = _names_of(tmp_path, DISTRIBUTION)["TRIANGULAR"]
-    assert (law.mean, law.variance, law.kurtosis) == (0, 1, Fraction(12, 5))
-    assert contradiction(law) is None
-    wrong = replace(law, base_moments=(*law.base_moments[:4], Fraction(3)))
+    distribution = _names_of(tmp_path, DISTRIBUTION)["TRIANGULAR"]
+    assert (distribution.mean, distribution.variance, distribution.kurtosis) == (0, 1, Fraction(12, 5))
+    assert contradiction(distribution) is None
+    wrong = replace(distribution, base_moments=(*distribution.base_moments[:4], Fraction(3)))
     assert "states a fourth central moment of 3," in str(contradiction(wrong))
 
 

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from tests.benchmarks.contestants import available, pairs_needed, seconds
 from verify.montecarlo.blocks import draw
-from verify.montecarlo.components import NORMAL
+from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import MIN_BLOCKS
 from verify.montecarlo.intervals import normal_quantile
 from verify.spec.designs import score_cell

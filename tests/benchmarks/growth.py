@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from verify.evidence import Axis, Figure, Layer
 from verify.executors.threads import mapping
 from verify.montecarlo.blocks import draw
-from verify.montecarlo.components import NORMAL
+from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import Goal
 from verify.report.figures import draw as draw_figure
 from verify.spec.designs import score_cell
@@ -47,7 +47,7 @@ def peak_megabytes(scores: int) -> float:
     code = (
         "import resource\n"
         "from verify.montecarlo.blocks import Cell, draw\n"
-        "from verify.montecarlo.components import NORMAL\n"
+        "from verify.montecarlo.distributions import NORMAL\n"
         "from verify.montecarlo.scores import ScoreMatrices\n"
         "cell = Cell('peak', (), ScoreMatrices(64, 256, NORMAL, NORMAL))\n"
         f"draw(cell, 'peak', 1, {scores} // 256**2, None, map)\n"

@@ -24,7 +24,13 @@ from verify.engine.verdict import MAX_LOOKS, PLACES, FalseAlarms
 from verify.evidence import Calibration, Counted, Settings, Verdict
 from verify.montecarlo import groups
 from verify.montecarlo.blocks import Cell, Sample, Sums
-from verify.montecarlo.components import EXPONENTIAL, NORMAL, STANDARD_LAWS, UNIT_INTERVAL, ComponentLaw
+from verify.montecarlo.distributions import (
+    EXPONENTIAL,
+    NORMAL,
+    STANDARD_DISTRIBUTIONS,
+    UNIT_INTERVAL,
+    Distribution,
+)
 from verify.montecarlo.estimands import MIN_BLOCKS, Measured, Smooth, variance
 from verify.montecarlo.experiment import Experiment, Prediction, Quantity, Tolerance
 from verify.montecarlo.fits import WeightedFit
@@ -54,7 +60,7 @@ COARSE = 0.25
 RUN_CHECKS, RUN_RATE = 300, 0.9
 """A whole run's checks and its rate, so large that false alarms would show in a few hundred runs."""
 
-LAWS = (*STANDARD_LAWS, UNIT_INTERVAL)
+DISTRIBUTIONS = (*STANDARD_DISTRIBUTIONS, UNIT_INTERVAL)
 GRID = (1, 2, 8, 64, 512, 1024)
 
 
@@ -132,22 +138,22 @@ def repetitions(cell: Cell, count: int, blocks: int) -> Iterator[Sample]:
             yield _sample(cell, one)
 
 
-def _small_cell(law: ComponentLaw, d: int, side: int) -> tuple[Cell, Smooth, int]:
+def _small_cell(distribution: Distribution, d: int, side: int) -> tuple[Cell, Smooth, int]:
     """Return a cell of small blocks, its estimand, and the few blocks that a coarse plan gives it."""
-    central = law.moved(-law.mean, 1).moments(4)[2:]
-    moments = ((law.mean, *central),) * 2
+    central = distribution.central_moments(4)[2:]
+    moments = ((distribution.mean, *central),) * 2
     true_variance = mean_variance(d, 1, *moments)
     relative = square_variance(d, side, *moments) / true_variance**2
-    cell = Cell(f"{law.name}-d{d}-m{side}", (), ScoreMatrices(d, side, law, law))
+    cell = Cell(f"{distribution.name}-d{d}-m{side}", (), ScoreMatrices(d, side, distribution, distribution))
     blocks = max(MIN_BLOCKS, math.ceil(relative * (7 / COARSE) ** 2))
     return cell, variance(0, 1, block_variance=relative), blocks
 
 
-def coverage(job: tuple[ComponentLaw, int, int, int]) -> list[Counted]:
-    """Return how often the interval of the variance misses it, at every level, for one law and dimension."""
-    law, d, side, count = job
-    cell, estimand, blocks = _small_cell(law, d, side)
-    truth = mean_variance(d, 1, *((law.mean, *law.moved(-law.mean, 1).moments(4)[2:]),) * 2)
+def coverage(job: tuple[Distribution, int, int, int]) -> list[Counted]:
+    """Return how often the variance's interval misses at each level, for one distribution and dimension."""
+    distribution, d, side, count = job
+    cell, estimand, blocks = _small_cell(distribution, d, side)
+    truth = mean_variance(d, 1, *((distribution.mean, *distribution.central_moments(4)[2:]),) * 2)
     missed = dict.fromkeys(LEVELS, 0)
     for sample in repetitions(cell, count, blocks):
         for level in LEVELS:
@@ -155,62 +161,62 @@ def coverage(job: tuple[ComponentLaw, int, int, int]) -> list[Counted]:
             if low <= truth <= high:
                 break  # intervals grow as the level shrinks
             missed[level] += 1
-    setting = f"{law.name}, d = {d}, {blocks} blocks of {side}×{side}"
+    setting = f"{distribution.name}, d = {d}, {blocks} blocks of {side}×{side}"
     what = "the interval of the variance misses it"
     return [counted(what, count, missed[level], level, setting=setting, level=level) for level in LEVELS]
 
 
-def corrected(job: tuple[ComponentLaw, int]) -> Counted:
+def corrected(job: tuple[Distribution, int]) -> Counted:
     """Return how often the skewness-corrected interval misses, with as few blocks as it deems reliable.
 
     An interval that does not count as reliable decides nothing, so it cannot miss.
     """
-    law, count = job
+    distribution, count = job
     level = 1e-3
-    cell, _, _ = _small_cell(law, 16, 8)
+    cell, _, _ = _small_cell(distribution, 16, 8)
     estimand = variance(0, 1)
     (pilot,) = repetitions(cell, 1, 1 << 16)
     slope = estimand.gradient(pilot.mean)
     spread = float(slope @ pilot.covariance @ slope) ** 1.5
     skewness = float(np.einsum("ijk,i,j,k->", pilot.third, slope, slope, slope)) / spread
     blocks = max(MIN_BLOCKS, 2 * least_blocks(skewness, level))
-    truth = mean_variance(16, 1, *((law.mean, *law.moved(-law.mean, 1).moments(4)[2:]),) * 2)
+    truth = mean_variance(16, 1, *((distribution.mean, *distribution.central_moments(4)[2:]),) * 2)
     judged = [estimand.measure(sample, level) for sample in repetitions(cell, count, blocks)]
     reliable = [m.interval for m in judged if m.reliable]
     missed = sum(not low <= truth <= high for low, high in reliable)
-    setting = f"{law.name}, d = 16, {blocks} blocks of 8×8"
+    setting = f"{distribution.name}, d = 16, {blocks} blocks of 8×8"
     what = "a skewness-corrected interval that counts as reliable misses"
     return counted(what, count, missed, level, setting=setting)
 
 
-def grouped(job: tuple[ComponentLaw, int]) -> Counted:
+def grouped(job: tuple[Distribution, int]) -> Counted:
     """Return how often the interval of group means misses, with twice the blocks it asks for.
 
     The blocks are single scores in one dimension, whose squares are the most skewed that are measured.
     """
-    law, count = job
+    distribution, count = job
     level = 1e-3
-    cell, estimand, _ = _small_cell(law, 1, 1)
+    cell, estimand, _ = _small_cell(distribution, 1, 1)
     (pilot,) = repetitions(cell, 1, 1 << 16)
     blocks = 2 * groups.blocks_needed(Linearised(pilot, estimand.gradient(pilot.mean)), level)
-    truth = mean_variance(1, 1, *((law.mean, *law.moved(-law.mean, 1).moments(4)[2:]),) * 2)
+    truth = mean_variance(1, 1, *((distribution.mean, *distribution.central_moments(4)[2:]),) * 2)
     held = missed = 0
     for sample in repetitions(cell, count, blocks):
         found = groups.interval(Linearised(sample, estimand.gradient(sample.mean)), level)
         if found is not None:
             held += 1
             missed += not found[0] <= truth - estimand.value(sample.mean) <= found[1]
-    setting = f"{law.name}, d = 1, {blocks} blocks of 1×1"
+    setting = f"{distribution.name}, d = 1, {blocks} blocks of 1×1"
     what = "an interval of group means, which needs no skewness, misses"
     return counted(what, held, missed, level, setting=setting)
 
 
 def contradicted(count: int) -> Counted:
-    """Return how often a right block variance is said to be contradicted, over all laws and small samples."""
+    """Return how often small samples of all distributions are said to contradict a right block variance."""
     trials = events = 0
-    for law in LAWS:
+    for distribution in DISTRIBUTIONS:
         for d, side in ((1, 1), (1, 8), (16, 4)):
-            cell, estimand, blocks = _small_cell(law, d, side)
+            cell, estimand, blocks = _small_cell(distribution, d, side)
             found = [bool(estimand.measure(s, 6e-7).doubt) for s in repetitions(cell, count, blocks)]
             trials, events = trials + len(found), events + sum(found)
     return counted("a right block variance is said to be contradicted", trials, events, FALSE_CONTRADICTION)
@@ -231,10 +237,10 @@ def peeking(count: int) -> Counted:
     return counted(f"a true value is excluded at any of {MAX_LOOKS} looks", count, events, rate)
 
 
-def fits(job: tuple[ComponentLaw, int]) -> list[Counted]:
+def fits(job: tuple[Distribution, int]) -> list[Counted]:
     """Return how often intervals of fitted coefficients miss them, on the grid 1…1024, at three levels."""
-    law, count = job
-    cells = [_small_cell(law, d, 4) for d in GRID]
+    distribution, count = job
+    cells = [_small_cell(distribution, d, 4) for d in GRID]
     sources = [repetitions(cell, count, blocks) for cell, _, blocks in cells]
     x = tuple(map(float, GRID))
     relative = tuple(v**-2.0 for v in x)
@@ -260,7 +266,7 @@ def fits(job: tuple[ComponentLaw, int]) -> list[Counted]:
             count,
             events,
             level,
-            setting=f"{what}, {law.name}",
+            setting=f"{what}, {distribution.name}",
             level=level,
         )
         for (what, level), events in missed.items()
@@ -311,9 +317,9 @@ def whole_runs(job: tuple[int, int]) -> int:
     settings = {"profile": "quick", "tolerance": COARSE, "false_alarm": RUN_RATE, "power": 0.5}
     checks = []
     for place in range(RUN_CHECKS):
-        law, d = LAWS[place % len(LAWS)], place // len(LAWS) % 4 + 1
-        cell = score_cell(d, law, law, COARSE, prefix=f"place-{place}-")
-        truth = d * float(law.variance * (law.variance + 2 * law.mean**2))
+        distribution, d = DISTRIBUTIONS[place % len(DISTRIBUTIONS)], place // len(DISTRIBUTIONS) % 4 + 1
+        cell = score_cell(d, distribution, distribution, COARSE, prefix=f"place-{place}-")
+        truth = d * float(distribution.variance * (distribution.variance + 2 * distribution.mean**2))
         checks.append(Quantity(f"place-{place}", "Var", cell.cell, cell.variance, Prediction(truth, "v")))
     events = 0
     for seed in range(*job):
@@ -329,17 +335,19 @@ def study(scale: float) -> list[Counted]:
     seeds = np.linspace(0, round(600 * scale), 9, dtype=int)
     with ProcessPoolExecutor(initializer=threadpool_limits, initargs=(1,)) as pool:
         shapes = [
-            (law, d, side, many if d < 64 else some * 2)
-            for law in LAWS
+            (distribution, d, side, many if d < 64 else some * 2)
+            for distribution in DISTRIBUTIONS
             for d in (1, 4, 64)
             for side in (1, 8)
         ]
         covered = pool.map(coverage, shapes)
-        fitted = pool.map(fits, [(law, some * 4) for law in (NORMAL, EXPONENTIAL)])
+        fitted = pool.map(fits, [(distribution, some * 4) for distribution in (NORMAL, EXPONENTIAL)])
         whole = pool.map(whole_runs, [(int(a), int(b)) for a, b in pairwise(seeds)])
         judged = pool.map(runs, [(int(a), int(b)) for a, b in pairwise(seeds)])
-        skewed = pool.map(corrected, [(law, many // 4) for law in (NORMAL, EXPONENTIAL)])
-        spread = pool.map(grouped, [(law, max(some // 8, 40)) for law in (NORMAL, EXPONENTIAL)])
+        skewed = pool.map(corrected, [(distribution, many // 4) for distribution in (NORMAL, EXPONENTIAL)])
+        spread = pool.map(
+            grouped, [(distribution, max(some // 8, 40)) for distribution in (NORMAL, EXPONENTIAL)]
+        )
         doubted = pool.submit(contradicted, some)
         looked = pool.submit(peeking, some)
         rows = [row for rows in covered for row in rows] + [

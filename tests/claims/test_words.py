@@ -15,7 +15,7 @@ from verify.claims.raw_scores.score_normal_limit import _largest_gap
 from verify.claims.raw_scores.score_spread import _normal_point, _uniform_point
 from verify.claims.raw_scores.worked_dot_products import _dot, _p_value
 from verify.engine import catalogue
-from verify.montecarlo.components import UNIT_INTERVAL
+from verify.montecarlo.distributions import UNIT_INTERVAL
 from verify.montecarlo.scores import SharedPairs
 from verify.symbolic.law import below
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from verify import evidence
     from verify.montecarlo.blocks import Sums
-    from verify.montecarlo.components import Array
+    from verify.montecarlo.distributions import Array
     from verify.montecarlo.experiment import Relation
 
 NARROW = Tolerance(1.0, 0.1, "a tenth")

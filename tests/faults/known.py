@@ -163,7 +163,7 @@ LABELS = {
         "(0.5, 2.0, 1.0, 0.0),\n    (-1.0, 0.5,",
     ),
     "other-law-under-the-name": Known(
-        f"{ENGINE}/components.py", "Fraction(9, 5)), _fill_uniform", "Fraction(9, 5)), _fill_laplace"
+        f"{ENGINE}/distributions.py", "Fraction(9, 5)), _fill_uniform", "Fraction(9, 5)), _fill_laplace"
     ),
     "he-for-fused-xavier": Known(
         f"{LIMITS}/projected_tokens.py", "Fraction(2, 128 + 128)", "Fraction(2, 128)"

@@ -19,13 +19,13 @@ from verify.engine.samples import Samples, cells_of
 from verify.engine.verdict import FalseAlarms
 from verify.evidence import PROFILES, Verdict
 from verify.montecarlo import attention, layers, rows, search
-from verify.montecarlo.components import ComponentLaw
+from verify.montecarlo.distributions import Distribution
 from verify.montecarlo.experiment import Exact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from verify.montecarlo.components import Array
+    from verify.montecarlo.distributions import Array
     from verify.montecarlo.experiment import Comparison, Experiment
 
 QUICK = settings(profile="quick")
@@ -272,34 +272,34 @@ def _statistics(change: Callable[[Array], Array]) -> Callable[[pytest.MonkeyPatc
 # --- components ---------------------------------------------------------------------------------------
 
 
-def _components(change: Callable[[ComponentLaw, np.random.Generator, Array], Array]) -> Any:
-    """Plant laws whose draws are changed; ``change`` gets the law, a generator and the draws."""
-    right = ComponentLaw.draw
+def _components(change: Callable[[Distribution, np.random.Generator, Array], Array]) -> Any:
+    """Plant distributions whose draws are changed by ``change`` of distribution, generator and draws."""
+    right = Distribution.draw
 
-    def wrong(self: ComponentLaw, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    def wrong(self: Distribution, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
         return change(self, rng, right(self, rng, shape))
 
-    return lambda patch: patch.setattr(ComponentLaw, "draw", wrong)
+    return lambda patch: patch.setattr(Distribution, "draw", wrong)
 
 
-def _location(law: ComponentLaw) -> float:
-    return float(law.mean) if len(law.base_moments) > 1 else 0.0
+def _location(distribution: Distribution) -> float:
+    return float(distribution.mean) if len(distribution.base_moments) > 1 else 0.0
 
 
-def _deviation(law: ComponentLaw) -> float:
-    return float(law.variance) ** 0.5 if len(law.base_moments) > 2 else 1.0
+def _deviation(distribution: Distribution) -> float:
+    return float(distribution.variance) ** 0.5 if len(distribution.base_moments) > 2 else 1.0
 
 
-def _correlated(law: ComponentLaw, rng: np.random.Generator, x: Array) -> Array:
+def _correlated(distribution: Distribution, rng: np.random.Generator, x: Array) -> Array:
     shared = rng.normal(size=(len(x), *(1 for _ in x.shape[1:])))
-    centre = _location(law)
-    correlated: Array = centre + 0.9**0.5 * (x - centre) + 0.1**0.5 * _deviation(law) * shared
+    centre = _location(distribution)
+    correlated: Array = centre + 0.9**0.5 * (x - centre) + 0.1**0.5 * _deviation(distribution) * shared
     return correlated
 
 
-def _heavier(law: ComponentLaw, rng: np.random.Generator, x: Array) -> Array:
+def _heavier(distribution: Distribution, rng: np.random.Generator, x: Array) -> Array:
     """Keep mean and variance and double the kurtosis: half of the components are 0, the others √2 larger."""
-    centre = _location(law)
+    centre = _location(distribution)
     heavier: Array = centre + 2**0.5 * (x - centre) * rng.integers(0, 2, size=x.shape)
     return heavier
 
@@ -330,7 +330,8 @@ FAULTS = {
     ),
     "heavier": Fault("components have twice their kurtosis", _components(_heavier)),
     "shifted": Fault(
-        "components have a mean of half a deviation", _components(lambda law, _, x: x + 0.5 * _deviation(law))
+        "components have a mean of half a deviation",
+        _components(lambda distribution, _, x: x + 0.5 * _deviation(distribution)),
     ),
     "statistic-larger": Fault("all statistics are too large", _statistics(lambda found: OFF * found)),
     "statistic-smaller": Fault("all statistics are too small", _statistics(lambda found: found / OFF)),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from verify.montecarlo.blocks import Cell
-    from verify.montecarlo.components import Array
+    from verify.montecarlo.distributions import Array
     from verify.montecarlo.estimands import Estimand
 
 FALSE_ALARM = 1e-6

@@ -9,7 +9,7 @@ from tests.faults.experiments import CATALOGUE
 from tests.faults.insensitive import INSENSITIVE
 from tests.faults.planted import FAULTS, Bench, everywhere, first_faults
 from verify.montecarlo import attention, rows
-from verify.montecarlo.components import NORMAL, ComponentLaw
+from verify.montecarlo.distributions import NORMAL, Distribution
 from verify.montecarlo.scores import ScoreMatrices
 
 QUICKEST = {"attention-definition", "softmax-identities", "sqrt-scaling-unique"}
@@ -38,7 +38,7 @@ def test_a_fault_is_gone_when_it_was_tried(name: str) -> None:
         attention.softmax,
         attention.gradients,
         vars(rows)["softmax"],
-        ComponentLaw.draw,
+        Distribution.draw,
         ScoreMatrices.sample,
     ]
     with pytest.MonkeyPatch.context() as patch:
@@ -47,7 +47,7 @@ def test_a_fault_is_gone_when_it_was_tried(name: str) -> None:
         attention.softmax,
         attention.gradients,
         vars(rows)["softmax"],
-        ComponentLaw.draw,
+        Distribution.draw,
         ScoreMatrices.sample,
     ]
 

@@ -21,7 +21,7 @@ from tests.strategies import FALSE_ALARM
 from verify.engine.samples import cells_of, every_comparison
 from verify.montecarlo import training
 from verify.montecarlo.blocks import Cell
-from verify.montecarlo.components import NORMAL, UNIFORM, ComponentLaw
+from verify.montecarlo.distributions import NORMAL, UNIFORM, Distribution
 from verify.montecarlo.intervals import normal_quantile
 from verify.montecarlo.linked import LinkedComponents, LinkedPairs, ProjectedTokens
 from verify.montecarlo.scores import ScoreMatrices
@@ -30,12 +30,12 @@ from verify.montecarlo.streams import stream
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from verify.montecarlo.components import Array
+    from verify.montecarlo.distributions import Array
 
 DRAWS = 40_000
 """Components drawn of each law."""
 
-LAWS = {
+DISTRIBUTIONS = {
     "normal": (0.0, 1.0, 3.0),
     "jointly normal": (0.0, 1.0, 3.0),
     "independent normal": (0.0, 1.0, 3.0),
@@ -88,7 +88,7 @@ def moments_of(label: str) -> tuple[float, float, float]:
     """Return mean, variance and kurtosis of the law that a label names."""
     moved = re.fullmatch(r"(?:(−?[\d/]+) ([+−]) )?(?:([\d/]+)·)?(.+)", label.partition(", ")[0])
     assert moved, label
-    mean, variance, kurtosis = LAWS[moved[4]]
+    mean, variance, kurtosis = DISTRIBUTIONS[moved[4]]
     factor = number(moved[3] or "1") * (-1 if moved[2] == "−" else 1)
     return number(moved[1] or "0") + factor * mean, factor**2 * variance, kurtosis
 
@@ -103,9 +103,9 @@ def dimension(sampler: Any) -> int:
 
 
 @cache
-def has_law(law: ComponentLaw, label: str) -> bool:
+def follows(distribution: Distribution, label: str) -> bool:
     """Return whether draws of ``law`` have the moments that ``label`` promises, as far as they can tell."""
-    drawn = law.draw(stream(5, "settings", label, 0), (DRAWS,))
+    drawn = distribution.draw(stream(5, "settings", label, 0), (DRAWS,))
     if label == "Cauchy":
         # It has no moments: half of it lies within ±1, and a half of that within ±(√2 - 1).
         shares = [np.mean(np.abs(drawn) < end) for end in (1, math.sqrt(2) - 1)]
@@ -146,26 +146,28 @@ def _held_scales(sampler: Any) -> list[float] | None:
     return None
 
 
-def _law_of(*names: str) -> Callable[[Cell, str], bool]:
+def _distribution_of(*names: str) -> Callable[[Cell, str], bool]:
     def rule(cell: Cell, label: str) -> bool:
-        laws = [getattr(cell.sampler, name, None) for name in names]
+        distributions = [getattr(cell.sampler, name, None) for name in names]
         # Samplers without a law of their own draw normal components.
-        return all(has_law(law or NORMAL, label) for law in laws) and _correlated(cell, label)
+        return all(follows(distribution or NORMAL, label) for distribution in distributions) and _correlated(
+            cell, label
+        )
 
     return rule
 
 
 def _values(cell: Cell, label: str) -> bool:
-    law = getattr(cell.sampler, "values", None)
-    return label == "the keys" if law is None else has_law(law, label)
+    distribution = getattr(cell.sampler, "values", None)
+    return label == "the keys" if distribution is None else follows(distribution, label)
 
 
 def _components(cell: Cell, label: str) -> bool:
     sampler: Any = cell.sampler
     if isinstance(sampler, LinkedComponents):
-        return has_law(sampler.pairs.law, label)
-    names = [name for name in ("law", "query", "key") if hasattr(sampler, name)]
-    return _law_of(*(names or ["law"]))(cell, label)
+        return follows(sampler.pairs.distribution, label)
+    names = [name for name in ("distribution", "query", "key") if hasattr(sampler, name)]
+    return _distribution_of(*(names or ["distribution"]))(cell, label)
 
 
 def _correlated(cell: Cell, label: str) -> bool:
@@ -179,7 +181,7 @@ def _key(cell: Cell, label: str) -> bool:
     if label == "the query itself":
         half = len(sampler.mixing) // 2
         return bool(sampler.mixing[:half] == sampler.mixing[half:])
-    return _law_of("key")(cell, label)
+    return _distribution_of("key")(cell, label)
 
 
 def _written(label: str) -> Array:
@@ -214,7 +216,7 @@ def _query(cell: Cell, label: str) -> bool:
     sampler: Any = cell.sampler
     if size := re.search(r"raw scores have deviation ([\d.]+)", label):
         return math.isclose(sampler.query_size * sampler.d**0.5, float(size[1]))
-    return _law_of("query")(cell, label) and getattr(sampler, "query_size", 1.0) == 1.0
+    return _distribution_of("query")(cell, label) and getattr(sampler, "query_size", 1.0) == 1.0
 
 
 def _block(cell: Cell, label: str) -> bool:
@@ -249,12 +251,12 @@ def _row_scores(cell: Cell, label: str) -> bool:
     sampler: Any = cell.sampler
     deviation = re.search(r"deviation (\d+)", label)
     named = deviation is None or sampler.deviation == float(deviation[1])
-    return bool(named and has_law(sampler.law, "normal"))
+    return bool(named and follows(sampler.distribution, "normal"))
 
 
 def _initialisation(cell: Cell, label: str) -> bool:
     sampler: Any = cell.sampler
-    drawn = float(sampler.law.variance * sampler.variance)
+    drawn = float(sampler.distribution.variance * sampler.variance)
     return math.isclose(drawn, INITIALISATIONS[label](sampler.width, sampler.d), rel_tol=1e-9)
 
 
@@ -313,12 +315,12 @@ RULES: dict[str, Callable[[Cell, Any], bool]] = {
     "scale": lambda cell, value: _scales(cell, str(value)),
     "query": _query,
     "key": _key,
-    "query, key": _law_of("query", "key"),
+    "query, key": _distribution_of("query", "key"),
     "values": lambda cell, label: _values(cell, str(label)),
-    "key, value, upstream": _law_of("law"),
-    "query, key, value, upstream": _law_of("law"),
+    "key, value, upstream": _distribution_of("distribution"),
+    "query, key, value, upstream": _distribution_of("distribution"),
     "components": _components,
-    "entries": _law_of("law"),
+    "entries": _distribution_of("distribution"),
     "scores": _row_scores,
     "correlation": _field("correlation"),
     "means": _means,
@@ -367,8 +369,8 @@ def test_grids_that_stand_for_a_scale_are_one_grid_in_scaled_scores(name: str) -
 
 
 def _matrices(settings: dict[str, Any], **others: Any) -> Cell:
-    law = NORMAL.moved(-1, 2)
-    return Cell("a", tuple(settings.items()), ScoreMatrices(4, 8, law, UNIFORM, 0.5, **others))
+    distribution = NORMAL.moved(-1, 2)
+    return Cell("a", tuple(settings.items()), ScoreMatrices(4, 8, distribution, UNIFORM, 0.5, **others))
 
 
 RIGHT = {

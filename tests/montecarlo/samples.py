@@ -11,7 +11,7 @@ from tests.strategies import FALSE_ALARM
 from verify.montecarlo.blocks import GROUPS, Sample
 
 if TYPE_CHECKING:
-    from verify.montecarlo.components import Array
+    from verify.montecarlo.distributions import Array
 
 GRID = tuple(float(x) for x in np.geomspace(0.05, 20, 121))
 """Points of a grid for quantiles."""

@@ -15,7 +15,7 @@ from tests.strategies import examples
 from verify.montecarlo.attention import Gradients, attention, gradients, probabilities, softmax
 
 if TYPE_CHECKING:
-    from verify.montecarlo.components import Array
+    from verify.montecarlo.distributions import Array
 
 
 @examples(50)

@@ -10,7 +10,7 @@ import pytest
 from verify.montecarlo.attention import attention, gradients, probabilities
 
 if TYPE_CHECKING:
-    from verify.montecarlo.components import Array
+    from verify.montecarlo.distributions import Array
 
 torch = pytest.importorskip("torch", reason="needs the extra [torch]")
 

@@ -15,7 +15,7 @@ from scipy import stats
 from tests.montecarlo.samples import groups_of
 from tests.strategies import FALSE_ALARM, examples
 from verify.montecarlo.blocks import Cell, Sums, draw
-from verify.montecarlo.components import EXPONENTIAL, NORMAL
+from verify.montecarlo.distributions import EXPONENTIAL, NORMAL
 from verify.montecarlo.scores import ScoreMatrices, ScorePairs, SharedPairs
 from verify.montecarlo.streams import stream
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from verify.montecarlo.blocks import Sample
-    from verify.montecarlo.components import Array
+    from verify.montecarlo.distributions import Array
 
 CELLS = [
     pytest.param(Cell("matrices", (), ScoreMatrices(40, 32, NORMAL, EXPONENTIAL)), id="matrices"),

@@ -7,8 +7,8 @@ import pytest
 
 from verify.montecarlo.attention import softmax
 from verify.montecarlo.both_scales import BothScales
-from verify.montecarlo.components import NORMAL
 from verify.montecarlo.differentiate import complex_step
+from verify.montecarlo.distributions import NORMAL
 
 SAMPLER = BothScales(9, 3, 4)
 

@@ -1,4 +1,4 @@
-"""Intervals that hold for every law, and samples that are as large as promised."""
+"""Intervals that hold for every distribution, and samples that are as large as promised."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tests.montecarlo.samples import GRID, at_least, sample_of, shares_of
 from tests.strategies import FALSE_ALARM
 from verify.montecarlo import intervals
 from verify.montecarlo.blocks import Sample
-from verify.montecarlo.components import (
+from verify.montecarlo.distribution_free import Bounded, DistanceToLaw, Quantile
+from verify.montecarlo.distributions import (
     NORMAL,
 )
-from verify.montecarlo.distribution_free import Bounded, DistanceToLaw, Quantile
 from verify.montecarlo.estimands import (
     MIN_BLOCKS,
     PILOT_BLOCKS,
@@ -25,7 +25,7 @@ from verify.montecarlo.estimands import (
 from verify.montecarlo.scores import ScorePairs
 
 MEDIAN = math.log(2)
-"""The median of the standard exponential law."""
+"""The median of the standard exponential distribution."""
 
 
 class TestDistanceToLaw:
@@ -56,7 +56,7 @@ class TestDistanceToLaw:
         assert DistanceToLaw((0.5,)).measure(sample, FALSE_ALARM).interval[0] == 0.0
 
     def test_planned_size_reaches_the_goal(self) -> None:
-        """The planned sample's interval for a true law fits the width at least as often as promised."""
+        """A true distribution's interval in the planned sample fits the width as often as promised."""
         goal = Goal(alpha=0.01, miss=0.2, prediction=0.0, width=0.02)
         estimand = DistanceToLaw((0.5,))
         assert estimand.blocks_needed(goal, None) is None
@@ -129,7 +129,7 @@ class TestQuantile:
         assert all(one.interval[0] <= one.value <= one.interval[1] for one in found)
 
     def test_covers_far_quantiles_at_small_rates(self) -> None:
-        """Where shares are near 1 a normal law would miss too often; the bound of Hoeffding does not."""
+        """Where shares are near 1 a normal one would miss too often; the bound of Hoeffding does not."""
         rng = np.random.default_rng(19)
         estimand, truth = Quantile(GRID, level=0.95), math.log(20)
         missed = 0

@@ -15,14 +15,14 @@ from tests.montecarlo.samples import GRID, at_least, sample_of
 from tests.strategies import examples, floats
 from verify.montecarlo import intervals
 from verify.montecarlo.blocks import Sample
-from verify.montecarlo.components import (
+from verify.montecarlo.distribution_free import Quantile
+from verify.montecarlo.distributions import (
     EXPONENTIAL,
     NORMAL,
     RADEMACHER,
     UNIT_INTERVAL,
-    ComponentLaw,
+    Distribution,
 )
-from verify.montecarlo.distribution_free import Quantile
 from verify.montecarlo.estimands import (
     MIN_BLOCKS,
     Goal,
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 
-def moments(law: ComponentLaw) -> tuple[Fraction, ...]:
+def moments(distribution: Distribution) -> tuple[Fraction, ...]:
     """Return mean and central moments of order 2, 3, 4."""
-    return (law.mean, *law.moved(-law.mean, 1).moments(4)[2:])
+    return (distribution.mean, *distribution.moved(-distribution.mean, 1).moments(4)[2:])
 
 
 def samples(sampler: ScoreMatrices, blocks: int, repetitions: int, seed: int) -> Iterator[Sample]:
@@ -53,10 +53,12 @@ def samples(sampler: ScoreMatrices, blocks: int, repetitions: int, seed: int) ->
         yield sample_of(sampler.sample(rng, blocks))
 
 
-def score_variance(d: int, side: int, law: ComponentLaw) -> tuple[Smooth, float]:
+def score_variance(d: int, side: int, distribution: Distribution) -> tuple[Smooth, float]:
     """Return the estimand of the scores' variance with its derived block variance, and the truth."""
-    truth = mean_variance(d, 1, moments(law), moments(law))
-    return variance(0, 1, square_variance(d, side, moments(law), moments(law)) / truth**2), truth
+    truth = mean_variance(d, 1, moments(distribution), moments(distribution))
+    return variance(
+        0, 1, square_variance(d, side, moments(distribution), moments(distribution)) / truth**2
+    ), truth
 
 
 class TestGradients:
@@ -168,12 +170,12 @@ class TestCoverage:
         pytest.param(3, 3, UNIT_INTERVAL, id="unit-interval-3"),
     )
 
-    @pytest.mark.parametrize(("d", "side", "law"), CASES)
-    def test_hull_at_95_percent(self, d: int, side: int, law: ComponentLaw) -> None:
+    @pytest.mark.parametrize(("d", "side", "distribution"), CASES)
+    def test_hull_at_95_percent(self, d: int, side: int, distribution: Distribution) -> None:
         """The variance of scores at the smallest sample that is ever judged."""
-        estimand, truth = score_variance(d, side, law)
+        estimand, truth = score_variance(d, side, distribution)
         covered = 0
-        for sample in samples(ScoreMatrices(d, side, law, law), MIN_BLOCKS, 400, 10 + d):
+        for sample in samples(ScoreMatrices(d, side, distribution, distribution), MIN_BLOCKS, 400, 10 + d):
             low, high = estimand.measure(sample, 0.05).interval
             covered += low <= truth <= high
         assert at_least(covered, 400, 0.95)
@@ -195,16 +197,18 @@ class TestCoverage:
 
     @pytest.mark.slow
     @pytest.mark.parametrize(
-        "law", [NORMAL, RADEMACHER, EXPONENTIAL, UNIT_INTERVAL], ids=lambda law: law.name
+        "distribution",
+        [NORMAL, RADEMACHER, EXPONENTIAL, UNIT_INTERVAL],
+        ids=lambda distribution: distribution.name,
     )
     @pytest.mark.parametrize("d", [1, 2, 16])
-    def test_hull_at_small_levels(self, d: int, law: ComponentLaw) -> None:
+    def test_hull_at_small_levels(self, d: int, distribution: Distribution) -> None:
         """At 99.9% over 20,000 repetitions; signs in one dimension have no spread and are left out."""
-        if law is RADEMACHER and d == 1:
-            law = RADEMACHER.moved(1, 1)
-        estimand, truth = score_variance(d, 4, law)
+        if distribution is RADEMACHER and d == 1:
+            distribution = RADEMACHER.moved(1, 1)
+        estimand, truth = score_variance(d, 4, distribution)
         covered = 0
-        for sample in samples(ScoreMatrices(d, 4, law, law), MIN_BLOCKS, 20_000, 50 + d):
+        for sample in samples(ScoreMatrices(d, 4, distribution, distribution), MIN_BLOCKS, 20_000, 50 + d):
             low, high = estimand.measure(sample, 1e-3).interval
             covered += low <= truth <= high
         assert at_least(covered, 20_000, 0.999)
@@ -213,16 +217,18 @@ class TestCoverage:
 class TestPlanning:
     """Samples of the planned size reach their goal as often as promised."""
 
-    @pytest.mark.parametrize(("d", "law"), [(1, NORMAL), (8, NORMAL), (4, EXPONENTIAL), (3, UNIT_INTERVAL)])
-    def test_derived_variance(self, d: int, law: ComponentLaw) -> None:
+    @pytest.mark.parametrize(
+        ("d", "distribution"), [(1, NORMAL), (8, NORMAL), (4, EXPONENTIAL), (3, UNIT_INTERVAL)]
+    )
+    def test_derived_variance(self, d: int, distribution: Distribution) -> None:
         """With the derived block variance: the interval fits the band in at least 95% of 300 samples."""
-        estimand, truth = score_variance(d, 4, law)
+        estimand, truth = score_variance(d, 4, distribution)
         goal = Goal(alpha=1e-3, miss=0.05, prediction=truth, width=0.2 * truth)
         blocks = estimand.blocks_needed(goal, None)
         assert blocks is not None
         assert blocks >= MIN_BLOCKS
         inside = 0
-        for sample in samples(ScoreMatrices(d, 4, law, law), blocks, 300, 90 + d):
+        for sample in samples(ScoreMatrices(d, 4, distribution, distribution), blocks, 300, 90 + d):
             low, high = estimand.measure(sample, 1e-3).interval
             inside += truth - goal.width <= low and high <= truth + goal.width
         assert at_least(inside, 300, 0.95)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from verify.montecarlo.blocks import Cell
-from verify.montecarlo.components import NORMAL
 from verify.montecarlo.distribution_free import Bounded, DistanceToLaw, Quantile
+from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import Ratio, component, ratio, variance
 from verify.montecarlo.experiment import Exact, Fit, Prediction, Quantity, route_of
 from verify.montecarlo.fits import WeightedFit

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 from verify.montecarlo import gradients
-from verify.montecarlo.components import NORMAL
+from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.gradients import RowGradients
 
 if TYPE_CHECKING:
-    from verify.montecarlo.components import Array
+    from verify.montecarlo.distributions import Array
 
 GRID, SCALED_GRID = (0.2, 0.9, 2.5), (0.4, 1.1)
 
 
 class Spy:
-    """A law that keeps what it draws."""
+    """A distribution that keeps what it draws."""
 
     def __init__(self) -> None:
         self.drawn: list[Array] = []

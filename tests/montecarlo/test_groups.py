@@ -18,7 +18,7 @@ from verify.montecarlo.groups import Linearised
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from verify.montecarlo.components import Array
+    from verify.montecarlo.distributions import Array
 
 HEAVY: dict[str, tuple[Callable[[np.random.Generator, int], Array], float]] = {
     "exponential": (lambda rng, n: rng.exponential(size=n), 1.0),
@@ -30,7 +30,7 @@ HEAVY: dict[str, tuple[Callable[[np.random.Generator, int], Array], float]] = {
     "rare ones": (lambda rng, n: (rng.random(n) < 0.01).astype(float), 0.01),
     "two sizes": (lambda rng, n: np.where(rng.random(n) < 0.02, 10.0, 0.1) * rng.normal(1, 1, n), 0.298),
 }
-"""Laws of blocks with their means; all but the first have skewnesses from 4 to 40."""
+"""Distributions of blocks with their means; all but the first have skewnesses from 4 to 40."""
 
 
 def linear(values: Array) -> Linearised:
@@ -127,12 +127,12 @@ class TestUnderrating:
     """The bound of how often a sampled variance is far too small."""
 
     @pytest.mark.parametrize(
-        ("law", "kurtosis"), [(stats.expon, 9.0), (stats.norm, 3.0), (stats.gamma(0.5), 15.0)]
+        ("distribution", "kurtosis"), [(stats.expon, 9.0), (stats.norm, 3.0), (stats.gamma(0.5), 15.0)]
     )
-    def test_is_kept(self, law: stats.rv_continuous, kurtosis: float) -> None:
+    def test_is_kept(self, distribution: stats.rv_continuous, kurtosis: float) -> None:
         """A sampled variance of 40 blocks is half the true one or less at most as often as the bound says."""
-        drawn = law.rvs(size=(4000, 40), random_state=np.random.default_rng(9))
-        seen = int(np.sum(drawn.var(axis=1, ddof=1) <= law.var() / 2))
+        drawn = distribution.rvs(size=(4000, 40), random_state=np.random.default_rng(9))
+        seen = int(np.sum(drawn.var(axis=1, ddof=1) <= distribution.var() / 2))
         allowed = groups.underrating(40, kurtosis, 0.5)
         assert at_least(4000 - seen, 4000, 1 - allowed)
 

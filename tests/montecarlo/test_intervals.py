@@ -200,7 +200,7 @@ def test_hull(one: intervals.Interval, two: intervals.Interval) -> None:
 
 
 class TestBoundedMean:
-    """Intervals for means between 0 and 1 that hold for every law."""
+    """Intervals for means between 0 and 1 that hold for every distribution."""
 
     @given(mean=floats(0.0, 1.0), alpha=floats(1e-9, 0.5), blocks=st.integers(1, 10**5))
     def test_ends_have_the_allowed_divergence(self, mean: float, alpha: float, blocks: int) -> None:
@@ -215,7 +215,7 @@ class TestBoundedMean:
     @pytest.mark.parametrize("truth", [0.02, 0.3, 0.5, 0.97])
     @pytest.mark.parametrize("blocks", [20, 128, 900])
     def test_covers_whatever_the_mean(self, truth: float, blocks: int) -> None:
-        """For 0-1 blocks, the law hardest to bound, the exact chance of missing is at most the rate."""
+        """For 0-1 blocks, which are hardest to bound, the exact chance of missing is at most the rate."""
         alpha = 1e-3
         counts = np.arange(blocks + 1)
         missed = [
@@ -246,7 +246,7 @@ class TestKolmogorov:
     @examples(50)
     @given(alphas(), st.integers(1, 2000))
     def test_never_below_the_exact_law(self, alpha: float, scores: int) -> None:
-        """Kolmogorov's exact law exceeds the half-width with probability at most alpha, at every size."""
+        """The exact distribution exceeds the half-width with probability at most alpha, at every size."""
         half = intervals.kolmogorov(alpha, scores)
         assert stats.kstwo.sf(half, scores) <= alpha * (1 + 1e-6)
 
@@ -261,7 +261,7 @@ class TestNoncentrality:
     @examples(60)
     @given(floats(0, 200), st.integers(1, 12), alphas())
     def test_inverts_the_noncentral_law(self, statistic: float, freedom: int, alpha: float) -> None:
-        """At each end the statistic sits on a tail of alpha/2, unless even the central law puts it beyond."""
+        """At each end the statistic sits on a tail of alpha/2, unless even the central one puts it beyond."""
         low, high = intervals.noncentrality(statistic, freedom, alpha)
         assert 0 <= low <= high
         for end, tail in ((low, 1 - alpha / 2), (high, alpha / 2)):

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from verify.montecarlo import layers
-from verify.montecarlo.components import NORMAL
+from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.layers import LayerStack, Normalisation
 
 if TYPE_CHECKING:
-    from verify.montecarlo.components import Array
+    from verify.montecarlo.distributions import Array
 
 
 class Spy:
-    """A law that keeps what it draws."""
+    """A distribution that keeps what it draws."""
 
     def __init__(self) -> None:
         self.drawn: list[Array] = []

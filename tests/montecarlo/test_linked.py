@@ -14,11 +14,11 @@ from scipy import stats
 
 from tests.montecarlo.test_scores import Spy, generator
 from tests.strategies import FALSE_ALARM
-from verify.montecarlo.components import NORMAL, RADEMACHER, UNIFORM, UNIT_INTERVAL
+from verify.montecarlo.distributions import NORMAL, RADEMACHER, UNIFORM, UNIT_INTERVAL
 from verify.montecarlo.linked import LinkedComponents, LinkedPairs, ProjectedTokens, RowSpread
 
 if TYPE_CHECKING:
-    from verify.montecarlo.components import Array
+    from verify.montecarlo.distributions import Array
 
 MIXING = ((1.0, 0.0, 2.0), (0.0, -1.0, 0.5), (3.0, 1.0, 0.0), (0.0, 2.0, -1.0))
 """Two query and two key components made from three numbers, no two rows alike."""
@@ -37,10 +37,10 @@ class TestLinkedPairs:
     @pytest.mark.parametrize("scale", [1.0, 0.25])
     def test_statistics_score_by_score(self, scale: float) -> None:
         """Queries are the first rows of the mixing, keys the last; groups add up; then the scale."""
-        law, groups, pairs = Spy(NORMAL), 3, 4
-        sampler = LinkedPairs(groups, pairs, law, MIXING, MEANS, scale)  # type: ignore[arg-type]  # a spy
+        distribution, groups, pairs = Spy(NORMAL), 3, 4
+        sampler = LinkedPairs(groups, pairs, distribution, MIXING, MEANS, scale)  # type: ignore[arg-type]  # a spy
         found = sampler.sample(generator(1), 5)
-        (fresh,) = law.drawn
+        (fresh,) = distribution.drawn
         assert found.shape == (5, 2)
         assert fresh.size == 5 * sampler.coordinates
         assert sampler.scores == pairs
@@ -160,14 +160,14 @@ class TestSettings:
         assert np.allclose(drawn, np.array(stated), atol=0.3)
 
     def test_a_key_that_is_the_query_is_said_to_be(self) -> None:
-        """A matrix of ones alone would not say so for every law."""
+        """A matrix of ones alone would not say so for every distribution."""
         own = dict(LinkedPairs(8, 4, UNIFORM, ((1.0,), (1.0,)), (0.0, 0.0)).settings)
         assert own == {"d_k": 8, "components": "uniform", "key": "the query itself"}
         other = dict(LinkedPairs(8, 4, NORMAL, ((1.0, 0.0), (0.5, 0.75)), (0.0, 0.0), 0.25).settings)
         assert (other["Cov(q, k)"], other["scale"]) == ("0.5", 0.25)
 
     def test_rows_and_projections(self) -> None:
-        """Shape, laws and the variance of the entries."""
+        """Shape, distributions and the variance of the entries."""
         assert dict(RowSpread(4, 3, 5, NORMAL, UNIT_INTERVAL).settings) == {
             "d_k": 4,
             "query": "normal",
@@ -187,11 +187,11 @@ class TestProjectedTokens:
 
     def test_squares_score_by_score(self) -> None:
         """Tokens have squared length D; scores of different tokens only; entries have the variance."""
-        law, width, d, tokens, variance = Spy(UNIFORM), 5, 3, 4, 0.3
-        sampler = ProjectedTokens(width, d, tokens, law, variance)  # type: ignore[arg-type]  # a spy draws
+        distribution, width, d, tokens, variance = Spy(UNIFORM), 5, 3, 4, 0.3
+        sampler = ProjectedTokens(width, d, tokens, distribution, variance)  # type: ignore[arg-type]  # a spy draws
         found = sampler.sample(generator(7), 2)
         again = generator(7).normal(size=(2, tokens, width))
-        queries, keys = (math.sqrt(variance) * drawn for drawn in law.drawn)
+        queries, keys = (math.sqrt(variance) * drawn for drawn in distribution.drawn)
         assert again.size + queries.size + keys.size == 2 * sampler.coordinates
         assert sampler.scores == tokens * (tokens - 1)
         for block in range(2):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from verify.montecarlo.components import NORMAL, UNIFORM
+from verify.montecarlo.distributions import NORMAL, UNIFORM
 from verify.montecarlo.moments import ScorePowers, kurtosis
 
 

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from verify.montecarlo.components import LAPLACE, NORMAL, Array
+from verify.montecarlo.distributions import LAPLACE, NORMAL, Array
 from verify.montecarlo.pipeline import ScoreMatrixEntries, ScoresBesideValues
 
 

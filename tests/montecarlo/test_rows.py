@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from verify.montecarlo.attention import softmax
-from verify.montecarlo.components import NORMAL
+from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.rows import AttentionRows, CausalRows, NormalRows, Statistic, row_statistics
 
 ALL: tuple[Statistic, ...] = ("largest", "squares", "entropy", "sharp", "jacobian", "product")

@@ -12,31 +12,31 @@ import pytest
 from scipy import stats
 
 from tests.strategies import FALSE_ALARM
-from verify.montecarlo.components import (
+from verify.montecarlo.distributions import (
     EXPONENTIAL,
     NORMAL,
     RADEMACHER,
     UNIFORM,
     UNIT_INTERVAL,
-    ComponentLaw,
+    Distribution,
 )
 from verify.montecarlo.moments import ScorePowers
 from verify.montecarlo.scores import ScoreMatrices, ScorePairs, SharedPairs
 
 if TYPE_CHECKING:
-    from verify.montecarlo.components import Array
+    from verify.montecarlo.distributions import Array
 
 
 @dataclass
 class Spy:
-    """A law that keeps what it draws."""
+    """A distribution that keeps what it draws."""
 
-    law: ComponentLaw
+    distribution: Distribution
     drawn: list[Array] = field(default_factory=list)
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-        """Draw from the law and keep a copy."""
-        values = self.law.draw(rng, shape)
+        """Draw from the distribution and keep a copy."""
+        values = self.distribution.draw(rng, shape)
         self.drawn.append(values.copy())
         return values
 
@@ -47,7 +47,7 @@ def generator(seed: int = 0) -> np.random.Generator:
 
 
 def test_samplers_say_what_they_draw() -> None:
-    """Dimension, laws and shape come from the fields that the sampler draws by."""
+    """Dimension, distributions and shape come from the fields that the sampler draws by."""
     moved = UNIT_INTERVAL.moved(1, 2)
     assert dict(ScoreMatrices(3, 4, NORMAL, moved, 0.5, 0.25).settings) == {
         "d_k": 3,
@@ -58,11 +58,11 @@ def test_samplers_say_what_they_draw() -> None:
         "block": "4×4",
     }
     assert not {"scale", "correlation"} & set(dict(ScoreMatrices(3, 4, NORMAL, NORMAL).settings))
-    laws = {"d_k": 2, "query": "normal", "key": "Rademacher"}
-    assert dict(ScorePairs(2, 8, NORMAL, RADEMACHER, (-1.0,)).settings) == {**laws, "point": -1.0}
-    assert dict(ScorePairs(2, 8, NORMAL, RADEMACHER, (-1.0, 1.0)).settings) == {**laws, "points": 2}
+    distributions = {"d_k": 2, "query": "normal", "key": "Rademacher"}
+    assert dict(ScorePairs(2, 8, NORMAL, RADEMACHER, (-1.0,)).settings) == {**distributions, "point": -1.0}
+    assert dict(ScorePairs(2, 8, NORMAL, RADEMACHER, (-1.0, 1.0)).settings) == {**distributions, "points": 2}
     assert dict(SharedPairs(2, 9, UNIFORM).settings) == {"d_k": 2, "vectors": 9, "components": "uniform"}
-    assert dict(ScorePowers(2, 9, NORMAL, RADEMACHER, (2, 4)).settings) == {**laws, "block": "9×9"}
+    assert dict(ScorePowers(2, 9, NORMAL, RADEMACHER, (2, 4)).settings) == {**distributions, "block": "9×9"}
 
 
 class TestScoreMatrices:
@@ -99,7 +99,7 @@ class TestScoreMatrices:
     def test_components_are_equicorrelated(self, rho: float) -> None:
         """Components of one vector have covariance ρ and variance 1; those of different vectors none.
 
-        Central limit bounds at 1e-6 for all entries together, with the normal law's exact errors.
+        Central limit bounds at 1e-6 for all entries together, with the normal distribution's exact errors.
         """
         d, count, side = 3, 40_000, 2
         sampler = ScoreMatrices(d, side, NORMAL, NORMAL, correlation=rho)
@@ -117,10 +117,12 @@ class TestScoreMatrices:
         error = values.std() / math.sqrt(len(values))
         assert abs(values.mean() - d * (1 + (d - 1) * rho**2)) <= stats.norm.isf(FALSE_ALARM / 2) * error
 
-    @pytest.mark.parametrize("law", [NORMAL, RADEMACHER, EXPONENTIAL], ids=lambda law: law.name)
-    def test_independent_components_give_d(self, law: ComponentLaw) -> None:
+    @pytest.mark.parametrize(
+        "distribution", [NORMAL, RADEMACHER, EXPONENTIAL], ids=lambda distribution: distribution.name
+    )
+    def test_independent_components_give_d(self, distribution: Distribution) -> None:
         """E S² = d, within the sample's error at 1e-6."""
-        values = ScoreMatrices(5, 3, law, law).sample(generator(8), 60_000)[:, 1]
+        values = ScoreMatrices(5, 3, distribution, distribution).sample(generator(8), 60_000)[:, 1]
         assert abs(values.mean() - 5) <= stats.norm.isf(FALSE_ALARM / 2) * values.std() / math.sqrt(60_000)
 
 

@@ -11,7 +11,7 @@ from verify.montecarlo.attention import softmax
 from verify.montecarlo.search import REACH, largest_ratio, spectral_norms
 
 if TYPE_CHECKING:
-    from verify.montecarlo.components import Array
+    from verify.montecarlo.distributions import Array
 
 
 def _ones(weights: Array) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from verify.montecarlo.components import LAPLACE, NORMAL, Array
+from verify.montecarlo.distributions import LAPLACE, NORMAL, Array
 from verify.montecarlo.single_queries import SingleQueries
 
 SAMPLER = SingleQueries(5, 4, 3, 2, scale=0.7, edges=(0.0, 0.1, 0.5, 1.0), values=LAPLACE)

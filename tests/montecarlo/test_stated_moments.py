@@ -12,16 +12,16 @@ import pytest
 from verify.engine.samples import refuse_malformed
 from verify.errors import ClaimError
 from verify.montecarlo.blocks import Cell
-from verify.montecarlo.components import (
+from verify.montecarlo.distributions import (
     CAUCHY,
     EXPONENTIAL,
     LAPLACE,
     NORMAL,
     RADEMACHER,
-    STANDARD_LAWS,
+    STANDARD_DISTRIBUTIONS,
     UNIFORM,
     UNIT_INTERVAL,
-    ComponentLaw,
+    Distribution,
     student_t,
 )
 from verify.montecarlo.estimands import variance
@@ -30,32 +30,34 @@ from verify.montecarlo.scores import ScoreMatrices
 from verify.montecarlo.stated_moments import contradiction
 
 if TYPE_CHECKING:
-    from verify.montecarlo.components import Array
+    from verify.montecarlo.distributions import Array
 
-SHIPPED = (*STANDARD_LAWS, UNIT_INTERVAL, CAUCHY, student_t(3), student_t(4), student_t(5))
+SHIPPED = (*STANDARD_DISTRIBUTIONS, UNIT_INTERVAL, CAUCHY, student_t(3), student_t(4), student_t(5))
 
 
-@pytest.mark.parametrize("law", SHIPPED, ids=lambda law: law.name)
-def test_right_moments_pass(law: ComponentLaw) -> None:
+@pytest.mark.parametrize("distribution", SHIPPED, ids=lambda distribution: distribution.name)
+def test_right_moments_pass(distribution: Distribution) -> None:
     """Heavy tails are no reproach: where a power has no variance, its mean lies in a few rare terms."""
-    assert contradiction(law) is None
-
-
-@pytest.mark.parametrize("law", [NORMAL, EXPONENTIAL, UNIT_INTERVAL], ids=lambda law: law.name)
-def test_moved_laws_pass(law: ComponentLaw) -> None:
-    """What is judged are moments about the mean, so a far shift does not blur them."""
-    assert contradiction(law.moved(100, Fraction(1, 3))) is None
-
-
-def stating(law: ComponentLaw, order: int, value: Fraction) -> ComponentLaw:
-    """Return the law with another moment stated."""
-    moments = list(law.base_moments)
-    moments[order] = value
-    return replace(law, base_moments=tuple(moments))
+    assert contradiction(distribution) is None
 
 
 @pytest.mark.parametrize(
-    ("law", "order", "value", "said"),
+    "distribution", [NORMAL, EXPONENTIAL, UNIT_INTERVAL], ids=lambda distribution: distribution.name
+)
+def test_moved_laws_pass(distribution: Distribution) -> None:
+    """What is judged are moments about the mean, so a far shift does not blur them."""
+    assert contradiction(distribution.moved(100, Fraction(1, 3))) is None
+
+
+def stating(distribution: Distribution, order: int, value: Fraction) -> Distribution:
+    """Return the distribution with another moment stated."""
+    moments = list(distribution.base_moments)
+    moments[order] = value
+    return replace(distribution, base_moments=tuple(moments))
+
+
+@pytest.mark.parametrize(
+    ("distribution", "order", "value", "said"),
     [
         pytest.param(NORMAL, 1, Fraction(1, 50), "a mean of 0.02, but what it draws has", id="mean"),
         pytest.param(NORMAL, 2, Fraction(51, 50), "a variance of 1.02, but", id="variance"),
@@ -68,17 +70,23 @@ def stating(law: ComponentLaw, order: int, value: Fraction) -> ComponentLaw:
         pytest.param(RADEMACHER, 4, Fraction(101, 100), "a fourth central moment of 1.01", id="of signs"),
     ],
 )
-def test_wrong_moments_are_told(law: ComponentLaw, order: int, value: Fraction, said: str) -> None:
+def test_wrong_moments_are_told(distribution: Distribution, order: int, value: Fraction, said: str) -> None:
     """Each moment by its name, with what was drawn."""
-    found = contradiction(stating(law, order, value))
+    found = contradiction(stating(distribution, order, value))
     assert found is not None
     assert said in found
 
 
-@pytest.mark.parametrize("law", [student_t(3), student_t(5), LAPLACE, EXPONENTIAL], ids=lambda law: law.name)
-def test_no_false_alarm_on_other_streams(law: ComponentLaw) -> None:
-    """The same law under other names is judged on other draws: 10 streams, none raises an alarm."""
-    assert not any(contradiction(replace(law, base=f"{law.base} {number}")) for number in range(10))
+@pytest.mark.parametrize(
+    "distribution",
+    [student_t(3), student_t(5), LAPLACE, EXPONENTIAL],
+    ids=lambda distribution: distribution.name,
+)
+def test_no_false_alarm_on_other_streams(distribution: Distribution) -> None:
+    """The same distribution under other names is judged on other draws: 10 streams, none raises an alarm."""
+    assert not any(
+        contradiction(replace(distribution, base=f"{distribution.base} {number}")) for number in range(10)
+    )
 
 
 def _fill_with_nothing(_: np.random.Generator, out: Array) -> None:
@@ -86,18 +94,19 @@ def _fill_with_nothing(_: np.random.Generator, out: Array) -> None:
 
 
 def test_numbers_that_are_none_are_told() -> None:
-    """A law that draws no numbers is refused, whatever it states."""
-    law = ComponentLaw("nothing", (Fraction(1),), _fill_with_nothing)
-    assert contradiction(law) == "draws numbers that are not finite"
+    """A distribution that draws no numbers is refused, whatever it states."""
+    distribution = Distribution("nothing", (Fraction(1),), _fill_with_nothing)
+    assert contradiction(distribution) == "draws numbers that are not finite"
 
 
 def test_a_claim_with_a_misstated_law_is_refused() -> None:
-    """One line says which claim, cell and law, and what to correct."""
+    """One line says which claim, cell and distribution, and what to correct."""
     wrong = stating(UNIFORM, 4, Fraction(3))
     cell = Cell("d4", (("d_k", 4),), ScoreMatrices(4, 8, NORMAL, wrong))
     check = Quantity("variance", "Var", cell, variance(0, 1), Prediction(4.0, "4"))
     control = Control("it is 5", Exact("five", "Var", (), Prediction(5.0, "5"), 4.0))
     with pytest.raises(
-        ClaimError, match=r"claim mine, cell d4: the law 'uniform' states a fourth .*; correct its moments"
+        ClaimError,
+        match=r"claim mine, cell d4: the distribution 'uniform' states a fourth .*; correct its moments",
     ):
         refuse_malformed(Experiment((check,), (control,)), "mine")

@@ -11,7 +11,7 @@ import pytest
 from verify.montecarlo.training import LAST, WINDOW, Lookup, TrainingRuns, losses, steps_to
 
 if TYPE_CHECKING:
-    from verify.montecarlo.components import Array
+    from verify.montecarlo.distributions import Array
 
 TASK = Lookup(keys=3, copies=2, width=2, noise=0.5)
 

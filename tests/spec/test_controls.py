@@ -11,7 +11,7 @@ from sympy import Rational, S
 
 from tests.strategies import measured
 from verify.montecarlo.blocks import Sample
-from verify.montecarlo.components import NORMAL
+from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.experiment import Exact, Fit, Quantity, Tolerance, route_of
 from verify.spec.controls import biased, sharper, wrong, wrong_fits
 from verify.spec.designs import (

@@ -12,7 +12,7 @@ from scipy import stats
 from sympy import Rational, S, sqrt
 
 from tests.strategies import FALSE_ALARM
-from verify.montecarlo.components import EXPONENTIAL, NORMAL, UNIT_INTERVAL, ComponentLaw, student_t
+from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, UNIT_INTERVAL, Distribution, student_t
 from verify.montecarlo.experiment import Fit, Quantity, Tolerance
 from verify.montecarlo.planning import SIDES
 from verify.montecarlo.scores import ScoreMatrices
@@ -102,13 +102,15 @@ class TestScoreCells:
         assert scaled.variance.block_variance == plain.variance.block_variance
 
     @pytest.mark.parametrize(
-        ("law", "scale"), [(NORMAL, 1.0), (UNIT_INTERVAL, 0.5), (EXPONENTIAL.moved(1, 1), 0.25)]
+        ("distribution", "scale"), [(NORMAL, 1.0), (UNIT_INTERVAL, 0.5), (EXPONENTIAL.moved(1, 1), 0.25)]
     )
-    def test_derived_variances_are_those_of_the_blocks(self, law: ComponentLaw, scale: float) -> None:
+    def test_derived_variances_are_those_of_the_blocks(
+        self, distribution: Distribution, scale: float
+    ) -> None:
         """Block means and squared deviations vary as derived, within the samples' own errors at 1e-6."""
-        one = score_cell(3, law, law, 0.05, scale=scale)
+        one = score_cell(3, distribution, distribution, 0.05, scale=scale)
         values = one.cell.sampler.sample(np.random.default_rng(1), 6000)
-        mean, truth = scale * 3 * float(law.mean) ** 2, scale**2 * true_variance(3, law)
+        mean, truth = scale * 3 * float(distribution.mean) ** 2, scale**2 * true_variance(3, distribution)
         squares = values[:, 1] - 2 * mean * values[:, 0] + mean**2
         assert one.mean.block_variance is not None
         assert one.variance.block_variance is not None
@@ -131,9 +133,9 @@ class TestScoreCells:
             score_cell(8, student_t(4), NORMAL, 0.05)
 
 
-def true_variance(n: int, law: ComponentLaw) -> float:
+def true_variance(n: int, distribution: Distribution) -> float:
     """Return Var(q·k) for i.i.d. components: n((v + μ²)² - μ⁴)."""
-    second, first = float(law.variance + law.mean**2), float(law.mean)
+    second, first = float(distribution.variance + distribution.mean**2), float(distribution.mean)
     return n * (second**2 - first**4)
 
 

@@ -12,14 +12,14 @@ from scipy import stats
 from sympy import IndexedBase, S, Sum, Symbol, expand, simplify
 
 from tests.strategies import FALSE_ALARM
-from verify.montecarlo.components import (
+from verify.montecarlo.distributions import (
     EXPONENTIAL,
     LAPLACE,
     NORMAL,
     RADEMACHER,
     UNIFORM,
     UNIT_INTERVAL,
-    ComponentLaw,
+    Distribution,
 )
 from verify.montecarlo.linked import RowSpread
 from verify.montecarlo.scores import ScoreMatrices
@@ -46,7 +46,7 @@ V_Q, S_Q, F_Q = _CENTRAL_Q
 V_K, S_K, F_K = _CENTRAL_K
 
 
-def central(law: ComponentLaw) -> tuple[Fraction, ...]:
+def central(law: Distribution) -> tuple[Fraction, ...]:
     """Return a law's mean and its central moments of order 2, 3, 4."""
     return (law.mean, *law.moved(-law.mean, 1).moments(4)[2:])
 
@@ -109,7 +109,7 @@ def agrees(derived: float, values: np.ndarray[tuple[int], np.dtype[np.float64]])
 
 @pytest.mark.parametrize(("dimension", "side", "query", "key"), CASES)
 def test_against_simulated_score_matrices(
-    dimension: int, side: int, query: ComponentLaw, key: ComponentLaw
+    dimension: int, side: int, query: Distribution, key: Distribution
 ) -> None:
     """Both derived variances are what sampled blocks show, for laws with and without mean and skewness."""
     rng = np.random.default_rng([dimension, side])
@@ -148,7 +148,7 @@ def test_a_mean_of_the_keys_has_no_part_in_it() -> None:
     ("dimension", "keys", "query", "key"),
     [(case.values[0], case.values[1], *case.values[2:]) for case in CASES],
 )
-def test_against_simulated_rows(dimension: int, keys: int, query: ComponentLaw, key: ComponentLaw) -> None:
+def test_against_simulated_rows(dimension: int, keys: int, query: Distribution, key: Distribution) -> None:
     """The derived variance is what sampled blocks show, for laws with and without mean and skewness."""
     values = RowSpread(dimension, 3, keys, query, key).sample(
         np.random.default_rng([dimension, keys]), 40_000

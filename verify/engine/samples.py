@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import SLUG
 from verify.montecarlo.blocks import Cell, Sample, Sums, draw
-from verify.montecarlo.components import ComponentLaw
+from verify.montecarlo.distributions import Distribution
 from verify.montecarlo.estimands import MIN_BLOCKS, Goal, Measured
 from verify.montecarlo.experiment import (
     Comparison,
@@ -204,7 +204,8 @@ def refuse_malformed(experiment: Experiment, claim: str) -> None:
 
     Raises:
         ClaimError: no check or no control; an id is no slug or used twice; two cells share an id; a block
-            that takes more memory than a machine has to spare; a law whose draws contradict its moments.
+            that takes more memory than a machine has to spare; a distribution whose draws contradict its
+            moments.
     """
     if not experiment.checks or not experiment.controls:
         raise ClaimError(f"claim {claim}: needs at least one check and one control, or it could not fail")
@@ -222,7 +223,7 @@ def refuse_malformed(experiment: Experiment, claim: str) -> None:
     for comparison in comparisons:
         _refuse_nonsense(comparison, claim)
     _refuse_giants(cells.values(), claim)
-    _refuse_misstated_laws(cells.values(), claim)
+    _refuse_misstated_distributions(cells.values(), claim)
 
 
 def _refuse_nonsense(one: Comparison, claim: str) -> None:
@@ -249,13 +250,13 @@ def _refuse_giants(cells: Iterable[Cell], claim: str) -> None:
             raise ClaimError(f"claim {claim}: a block of cell {cell.id!r} takes {size}; make it smaller")
 
 
-def _refuse_misstated_laws(cells: Iterable[Cell], claim: str) -> None:
-    """Refuse a law that draws otherwise than its moments say, for predictions and plans rest on them."""
+def _refuse_misstated_distributions(cells: Iterable[Cell], claim: str) -> None:
+    """Refuse draws that contradict their stated moments, for predictions and plans rest on them."""
     for cell in cells:
-        for law in getattr(cell.sampler, "__dict__", {}).values():
-            fault = contradiction(law) if isinstance(law, ComponentLaw) else None
+        for distribution in getattr(cell.sampler, "__dict__", {}).values():
+            fault = contradiction(distribution) if isinstance(distribution, Distribution) else None
             if fault:
                 raise ClaimError(
-                    f"claim {claim}, cell {cell.id}: the law {law.name!r} {fault}; correct its moments or "
-                    "the function that fills"
+                    f"claim {claim}, cell {cell.id}: the distribution {distribution.name!r} {fault}; "
+                    "correct its moments or the function that fills"
                 )

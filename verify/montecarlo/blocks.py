@@ -19,7 +19,7 @@ from verify.montecarlo.streams import stream
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from verify.montecarlo.components import Array
+    from verify.montecarlo.distributions import Array
 
 Settings = tuple[tuple[str, int | float | str], ...]
 """What a cell is, as names with values, in the order in which they are recorded."""

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from verify.montecarlo.components import NORMAL
+from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.rows import row_statistics
 
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Settings
-    from verify.montecarlo.components import Array
+    from verify.montecarlo.distributions import Array
 
 
 @dataclass(frozen=True)

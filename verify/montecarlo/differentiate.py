@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from verify.montecarlo.components import Array
+    from verify.montecarlo.distributions import Array
 
 _STEP = 1e-30
 """So small that the error, of the order of its square, is nothing; and no difference is taken."""

@@ -1,4 +1,4 @@
-"""Estimands that ask little of the law: distances to one, means of what is bounded, quantiles."""
+"""Estimands that ask little of the distribution: distances to one, means of what is bounded, quantiles."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from verify.montecarlo.estimands import MIN_BLOCKS, PILOT_BLOCKS, Measured
 
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Sample
-    from verify.montecarlo.components import Array
+    from verify.montecarlo.distributions import Array
     from verify.montecarlo.estimands import Goal
 
 
@@ -53,8 +53,8 @@ class DistanceToLaw:
 class Bounded:
     """The mean of one block statistic between 0 and 1, such as a share, or with ``signed`` of 2x - 1.
 
-    The interval holds for every law and every number of blocks, so nothing need be known of variance or
-    skewness: the estimand for blocks that are too dear to draw by the thousand.
+    The interval holds for every distribution and every number of blocks, so nothing need be known of variance
+    or skewness: the estimand for blocks that are too dear to draw by the thousand.
     """
 
     position: int
@@ -80,7 +80,7 @@ class Bounded:
         return kept if kept > 0 else smoothed * (1 - smoothed)
 
     def blocks_needed(self, goal: Goal, pilot: Sample | None) -> int | None:  # noqa: ARG002  # needs none
-        """Return the blocks that reach ``goal`` whatever the law: a mean near an end takes fewer."""
+        """Return the blocks that reach ``goal`` whatever the distribution: a mean near an end takes fewer."""
         both = math.sqrt(math.log(2 / goal.alpha)) + math.sqrt(math.log(2 / goal.miss))
         centre, width = goal.prediction, goal.width
         if self.signed:
@@ -96,8 +96,8 @@ class Quantile:
     The sampler's statistics from position ``first`` on are shares of values at or below each grid point; a
     sampler that keeps no covariances holds independent values, whose shares are binomial.
     The interval ends at grid points whose own shares exclude the level, each end at half the rate, and is as
-    wide as the grid is coarse. It needs no density. For independent values it holds for every law and every
-    number of them; for blocks of dependent ones the shares' means are studentised.
+    wide as the grid is coarse. It needs no density. For independent values it holds for every distribution
+    and every number of them; for blocks of dependent ones the shares' means are studentised.
     """
 
     grid: tuple[float, ...]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from verify.montecarlo.blocks import Sample
-    from verify.montecarlo.components import Array
+    from verify.montecarlo.distributions import Array
     from verify.montecarlo.intervals import Interval
 
 MIN_BLOCKS = 128

@@ -15,7 +15,7 @@ from verify.montecarlo.estimands import Measured, too_skewed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from verify.montecarlo.components import Array
+    from verify.montecarlo.distributions import Array
 
 Model = Literal["line", "parabola", "power"]
 Target = Literal["constant", "slope", "square", "misfit"]
@@ -68,7 +68,7 @@ class WeightedFit:
         """Return the root-mean-square relative distance of the true points from the fitted curve.
 
         From the chi-square statistic of the fit: its noncentrality over the points' total precision,
-        with the interval that inverting the noncentral chi-square law gives. Zero for a true model.
+        with the interval that inverting the noncentral chi-square distribution gives. Zero for a true model.
         """
         design, (values, errors, models) = self._design(), self._responses(points)
         sigma = np.maximum(errors, models)

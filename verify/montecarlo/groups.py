@@ -14,7 +14,7 @@ from verify.montecarlo.blocks import GROUPS
 
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Sample
-    from verify.montecarlo.components import Array
+    from verify.montecarlo.distributions import Array
     from verify.montecarlo.intervals import Interval
 
 FALSE_CONTRADICTION = 1e-6
@@ -27,7 +27,7 @@ _GROSS = 4.0
 """A derived block variance is contradicted from below only if it is so many times the sampled one."""
 
 _KURTOSIS_PER_SKEWNESS = 4.0
-"""Every law of skewness γ has a kurtosis of at least γ² + 1; so many times that is provided for."""
+"""Every distribution of skewness γ has a kurtosis of at least γ² + 1; so many times that is provided for."""
 
 
 @dataclass(frozen=True)
@@ -90,9 +90,9 @@ def blocks_needed(linear: Linearised, alpha: float) -> int:
 def interval(linear: Linearised, alpha: float) -> Interval | None:
     """Return the interval of the blocks' mean, less the estimate, whatever their skewness; None if too few.
 
-    Order statistics of the groups' means enclose these means' medians, at ``alpha``/2 for every law, and a
-    median lies within one standard deviation of its mean. Twice the sampled deviation is allowed for it,
-    which is too little with probability ``alpha``/2 at most for every kurtosis up to the one provided for.
+    Order statistics of the groups' means enclose these means' medians, at ``alpha``/2 for every distribution,
+    and a median lies within one standard deviation of its mean. Twice the sampled deviation is allowed for
+    it, too little with probability ``alpha``/2 at most for every kurtosis up to the one provided for.
 
     Source: L. Devroye, M. Lerasle, G. Lugosi and R. Oliveira, Sub-Gaussian mean estimators, Ann. Stat. 44
     (2016), 2695-2725, for groups; H. Hotelling and L. Solomons, The limits of a measure of skewness, Ann.
@@ -111,8 +111,8 @@ def contradiction(linear: Linearised, derived: Interval, bend: float = 0.0) -> s
 
     ``derived`` are its least and largest value over the interval of what is estimated; ``bend`` is the block
     deviation that the error of the slope may make or hide. Too small a variance shows in groups far out: at
-    most one in nine lies three deviations off, whatever the law (Chebyshev). Too large a one shows in the
-    sampled variance, for kurtoses up to the one provided for. Either says so of a right variance with
+    most one in nine lies three deviations off, whatever the distribution (Chebyshev). Too large a one shows
+    in the sampled variance, for kurtoses up to the one provided for. Either says so of a right variance with
     probability ``FALSE_CONTRADICTION`` at most.
     """
     least, most = derived
@@ -128,7 +128,7 @@ def contradiction(linear: Linearised, derived: Interval, bend: float = 0.0) -> s
 
 
 def _too_far_out(linear: Linearised, derived: float) -> bool:
-    """Return whether more groups lie three ``derived`` deviations off than any law allows."""
+    """Return whether more groups lie three ``derived`` deviations off than any distribution allows."""
     distances = np.abs(linear.groups) * math.sqrt(linear.group_size)
     far = int(np.count_nonzero(distances > 3 * derived))
     return far > stats.binom.isf(FALSE_CONTRADICTION, GROUPS, 1 / 9)

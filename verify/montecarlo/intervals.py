@@ -109,7 +109,7 @@ def excluded(shares: NDArray[np.float64], probability: float, alpha: float, tria
 
 
 def bounded_mean(value: float, alpha: float, blocks: int) -> Interval:
-    """Return the interval of the mean of blocks that lie between 0 and 1, whatever their law.
+    """Return the interval of the mean of blocks that lie between 0 and 1, whatever their distribution.
 
     All means μ for which B·KL(value, μ) is at most log(2/alpha), with the divergence of 0-1 variables.
     Source: W. Hoeffding, Probability Inequalities for Sums of Bounded Random Variables, J. Am. Stat. Assoc.
@@ -136,7 +136,7 @@ def kolmogorov(alpha: float, scores: int) -> float:
 
 
 def noncentrality(statistic: float, freedom: int, alpha: float) -> Interval:
-    """Return the interval of the noncentrality of a chi-square statistic, by inverting its law."""
+    """Return the interval of the noncentrality of a chi-square statistic, by inverting its distribution."""
 
     def bound(tail: float) -> float:
         def excess(noncentral: float) -> float:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from verify.montecarlo.attention import gradients, probabilities
-from verify.montecarlo.components import NORMAL
+from verify.montecarlo.distributions import NORMAL
 
 if TYPE_CHECKING:
-    from verify.montecarlo.components import Array
+    from verify.montecarlo.distributions import Array
 
 Normalisation = Literal["after", "before", "none"]
 

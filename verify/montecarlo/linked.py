@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from verify.montecarlo.blocks import Settings
-    from verify.montecarlo.components import Array, ComponentLaw
+    from verify.montecarlo.distributions import Array, Distribution
 
 Matrix = tuple[tuple[float, ...], ...]
 
@@ -22,13 +22,13 @@ class LinkedPairs:
     """Blocks are ``pairs`` independent scores; statistics: mean S and mean S², times the scale's powers.
 
     Components come in groups: the r query and r key components of a group are mean + mixing·z for fresh
-    independent numbers z of the law. ``mixing`` has 2r rows, queries first, and a column for each z;
+    independent numbers z of the distribution. ``mixing`` has 2r rows, queries first, and a column for each z;
     a score adds ``groups`` groups, so its dimension is r·groups.
     """
 
     groups: int
     pairs: int
-    law: ComponentLaw
+    distribution: Distribution
     mixing: Matrix
     means: tuple[float, ...]
     scale: float = 1.0
@@ -47,7 +47,7 @@ class LinkedPairs:
         own = ((name, self._covariance(rows, rows)) for name, rows in (("Cov(q)", queries), ("Cov(k)", keys)))
         return (
             ("d_k", half * self.groups),
-            ("components", self.law.name),
+            ("components", self.distribution.name),
             cross,
             *((name, _written(matrix)) for name, matrix in own if not np.allclose(matrix, np.eye(half))),
             *((("means", _written(np.reshape(self.means, (2, half)))),) if any(self.means) else ()),
@@ -77,12 +77,12 @@ class LinkedPairs:
         return np.stack([scores.mean(axis=1), (scores**2).mean(axis=1)], axis=1)
 
     def _covariance(self, rows: Matrix, others: Matrix) -> Array:
-        covariance: Array = np.asarray(rows) @ np.asarray(others).T * float(self.law.variance)
+        covariance: Array = np.asarray(rows) @ np.asarray(others).T * float(self.distribution.variance)
         return covariance
 
     def components(self, rng: np.random.Generator, count: int) -> tuple[Array, Array]:
         """Return the queries and keys of ``count`` blocks, both of shape (count·pairs, groups, r)."""
-        fresh = self.law.draw(rng, (count * self.pairs, self.groups, len(self.mixing[0])))
+        fresh = self.distribution.draw(rng, (count * self.pairs, self.groups, len(self.mixing[0])))
         both = fresh @ np.asarray(self.mixing).T + np.asarray(self.means)
         half = len(self.mixing) // 2
         return both[..., :half], both[..., half:]
@@ -143,8 +143,8 @@ class RowSpread:
     d: int
     queries: int
     keys: int
-    query: ComponentLaw
-    key: ComponentLaw
+    query: Distribution
+    key: Distribution
 
     order = 3
 
@@ -190,7 +190,7 @@ class ProjectedTokens:
     width: int
     d: int
     tokens: int
-    law: ComponentLaw
+    distribution: Distribution
     variance: Fraction
 
     order = 3
@@ -201,7 +201,7 @@ class ProjectedTokens:
         return (
             ("d_k", self.d),
             ("token width", self.width),
-            ("entries", self.law.name),
+            ("entries", self.distribution.name),
             ("entry variance", str(self.variance)),
         )
 
@@ -225,7 +225,7 @@ class ProjectedTokens:
         tokens = rng.normal(size=(count, self.tokens, self.width))
         tokens *= np.sqrt(self.width / np.sum(tokens**2, axis=2, keepdims=True))
         queries, keys = (
-            tokens @ (math.sqrt(self.variance) * self.law.draw(rng, (count, self.width, self.d)))
+            tokens @ (math.sqrt(self.variance) * self.distribution.draw(rng, (count, self.width, self.d)))
             for _ in range(2)
         )
         scores = queries @ keys.transpose(0, 2, 1)

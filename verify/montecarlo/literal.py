@@ -11,7 +11,7 @@ from verify.montecarlo import attention
 from verify.montecarlo.differentiate import complex_step
 
 if TYPE_CHECKING:
-    from verify.montecarlo.components import Array
+    from verify.montecarlo.distributions import Array
 
 Sees = Callable[[int, int], bool]
 """Whether a query, by its number, may see a key."""

@@ -11,7 +11,7 @@ from verify.montecarlo.estimands import Smooth
 
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Settings
-    from verify.montecarlo.components import Array, ComponentLaw
+    from verify.montecarlo.distributions import Array, Distribution
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,8 @@ class ScorePowers:
 
     d: int
     side: int
-    query: ComponentLaw
-    key: ComponentLaw
+    query: Distribution
+    key: Distribution
     powers: tuple[Literal[1, 2, 4], ...]
 
     order = 3

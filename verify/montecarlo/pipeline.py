@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 if TYPE_CHECKING:
-    from verify.montecarlo.components import Array, ComponentLaw
+    from verify.montecarlo.distributions import Array, Distribution
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class ScoreMatrixEntries:
 
     d: int
     side: int
-    query: ComponentLaw
-    key: ComponentLaw
+    query: Distribution
+    key: Distribution
 
     order = 3
     POSITIONS: ClassVar[dict[str, int]] = {
@@ -90,15 +90,15 @@ class ScoresBesideValues:
     """Blocks are a score matrix and one value for each key; statistics: mean S, S², V², and S²·V².
 
     V² is the mean square of a value's components, and multiplied by the squared scores of its own key: their
-    covariance tells whether values have a part in scores. Without a law of their own the values are the
-    keys themselves, as in the wrong world where they do.
+    covariance tells whether values have a part in scores. Without a distribution of their own the values are
+    the keys themselves, as in the wrong world where they do.
     """
 
     d: int
     d_v: int
     side: int
-    law: ComponentLaw
-    values: ComponentLaw | None = None
+    distribution: Distribution
+    values: Distribution | None = None
 
     order = 3
 
@@ -119,7 +119,7 @@ class ScoresBesideValues:
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return (mean S, mean S², mean V², mean S²·V²), shape (count, 4)."""
-        queries, keys = (self.law.draw(rng, (count, self.side, self.d)) for _ in range(2))
+        queries, keys = (self.distribution.draw(rng, (count, self.side, self.d)) for _ in range(2))
         values = self.values.draw(rng, (count, self.side, self.d_v)) if self.values else keys
         scores = queries @ keys.transpose(0, 2, 1)
         of_keys, sizes = (scores**2).mean(axis=1), (values**2).mean(axis=2)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from verify.montecarlo.blocks import Settings
-    from verify.montecarlo.components import Array, ComponentLaw
+    from verify.montecarlo.distributions import Array, Distribution
 
 Statistic = Literal["largest", "squares", "entropy", "sharp", "jacobian", "product"]
 """Of one row: max p; Σp²; entropy in nats; 1 if that is more than half a nat below ln n, else 0; squared
@@ -67,8 +67,8 @@ class AttentionRows:
     d: int
     queries: int
     keys: int
-    query: ComponentLaw
-    key: ComponentLaw
+    query: Distribution
+    key: Distribution
     scale: float
     wanted: tuple[Statistic, ...]
 
@@ -119,7 +119,7 @@ class NormalRows:
     keys: int
     rows: int
     deviation: float
-    law: ComponentLaw
+    distribution: Distribution
     wanted: tuple[Statistic, ...]
 
     order = 3
@@ -130,7 +130,7 @@ class NormalRows:
         return (
             ("n", self.keys),
             ("sigma", self.deviation),
-            ("scores", f"independent {self.law.name}"),
+            ("scores", f"independent {self.distribution.name}"),
         )
 
     @property
@@ -150,7 +150,7 @@ class NormalRows:
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return the row statistics' means of ``count`` blocks, shape (count, len(wanted))."""
-        scores = self.deviation * self.law.draw(rng, (count, self.rows, self.keys))
+        scores = self.deviation * self.distribution.draw(rng, (count, self.rows, self.keys))
         means: Array = row_statistics(scores, self.wanted).mean(axis=1)
         return means
 
@@ -166,7 +166,7 @@ class CausalRows:
     d: int
     length: int
     queries: int
-    law: ComponentLaw
+    distribution: Distribution
     scale: float
     positions: tuple[int, ...]
 
@@ -177,7 +177,7 @@ class CausalRows:
         """What is drawn, as a cell records it."""
         return (
             ("d_k", self.d),
-            ("components", self.law.name),
+            ("components", self.distribution.name),
             ("tokens", self.length),
             ("mask", "causal"),
             ("scale", self.scale),
@@ -200,8 +200,8 @@ class CausalRows:
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return entropies and shares of ``count`` blocks, shape (count, 2·len(positions))."""
-        queries = self.law.draw(rng, (count, self.queries, len(self.positions), self.d))
-        keys = self.law.draw(rng, (count, 1, self.length, self.d))
+        queries = self.distribution.draw(rng, (count, self.queries, len(self.positions), self.d))
+        keys = self.distribution.draw(rng, (count, 1, self.length, self.d))
         scores = self.scale * (queries @ keys.transpose(0, 1, 3, 2))
         ahead = np.arange(self.length) >= np.asarray(self.positions)[:, None]
         p = softmax(np.where(ahead, -np.inf, scores))

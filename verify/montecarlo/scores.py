@@ -10,7 +10,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Settings
-    from verify.montecarlo.components import Array, ComponentLaw
+    from verify.montecarlo.distributions import Array, Distribution
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class ScoreMatrices:
 
     d: int
     side: int
-    query: ComponentLaw
-    key: ComponentLaw
+    query: Distribution
+    key: Distribution
     scale: float = 1.0
     correlation: float = 0.0
 
@@ -59,7 +59,7 @@ class ScoreMatrices:
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return (mean S, mean S²) of ``count`` score matrices, shape (count, 2)."""
-        queries, keys = (self._vectors(rng, count, law) for law in (self.query, self.key))
+        queries, keys = (self._vectors(rng, count, distribution) for distribution in (self.query, self.key))
         total = np.einsum("bd,bd->b", np.einsum("bdm->bd", queries), np.einsum("bdm->bd", keys))
         if self.d < self.side:
             # The squared Frobenius norm of QKᵀ is tr(QᵀQ·KᵀK), and the d×d matrices are smaller.
@@ -69,12 +69,12 @@ class ScoreMatrices:
             squares = np.einsum("bij,bij->b", scores, scores)
         return np.stack([self.scale * total, self.scale**2 * squares], axis=1) / self.scores
 
-    def _vectors(self, rng: np.random.Generator, count: int, law: ComponentLaw) -> Array:
+    def _vectors(self, rng: np.random.Generator, count: int, distribution: Distribution) -> Array:
         """Return vectors as columns, shape (count, d, side): long rows make small products fast."""
-        own = law.draw(rng, (count, self.d, self.side))
+        own = distribution.draw(rng, (count, self.d, self.side))
         if self.correlation:
             own *= math.sqrt(1 - self.correlation)
-            own += math.sqrt(self.correlation) * law.draw(rng, (count, 1, self.side))
+            own += math.sqrt(self.correlation) * distribution.draw(rng, (count, 1, self.side))
         return own
 
 
@@ -84,8 +84,8 @@ class ScorePairs:
 
     d: int
     pairs: int
-    query: ComponentLaw
-    key: ComponentLaw
+    query: Distribution
+    key: Distribution
     grid: tuple[float, ...]
 
     order = 1
@@ -133,14 +133,14 @@ class SharedPairs:
 
     d: int
     vectors: int
-    law: ComponentLaw
+    distribution: Distribution
 
     order = 3
 
     @property
     def settings(self) -> Settings:
         """What is drawn, as a cell records it."""
-        return ("d_k", self.d), ("vectors", self.vectors), ("components", self.law.name)
+        return ("d_k", self.d), ("vectors", self.vectors), ("components", self.distribution.name)
 
     @property
     def coordinates(self) -> int:
@@ -159,7 +159,7 @@ class SharedPairs:
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return (mean S², (mean S)², mean S) of ``count`` sets of vectors, shape (count, 3)."""
-        x = self.law.draw(rng, (count, self.d, self.vectors))
+        x = self.distribution.draw(rng, (count, self.d, self.vectors))
         lengths = np.einsum("bdv,bdv->bv", x, x)
         total = np.einsum("bdv->bd", x)
         mean = (np.einsum("bd,bd->b", total, total) - lengths.sum(axis=1)) / (2 * self.scores)

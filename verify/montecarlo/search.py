@@ -9,7 +9,7 @@ import numpy as np
 from scipy import optimize
 
 from verify.montecarlo.attention import softmax
-from verify.montecarlo.components import Array
+from verify.montecarlo.distributions import Array
 
 OfRows = Callable[[Array], Array]
 """A function of sorted rows of probabilities."""

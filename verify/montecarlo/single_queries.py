@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from verify.montecarlo.attention import gradients, probabilities
-from verify.montecarlo.components import NORMAL
+from verify.montecarlo.distributions import NORMAL
 
 if TYPE_CHECKING:
-    from verify.montecarlo.components import Array, ComponentLaw
+    from verify.montecarlo.distributions import Array, Distribution
 
 
 @dataclass(frozen=True)
 class SingleQueries:
     """Blocks are ``rows`` queries that share keys and values, each with a gradient at its own output.
 
-    Components of the values are of the law ``values``, all others are standard normal. Every query's
+    Components of the values are of the distribution ``values``, all others are standard normal. Every query's
     gradients are taken by themselves. Statistics, means over the queries: the squared norms of what it sends
     to the values, and of the gradient at its output; then, for the keys whose probabilities p lie between
     each two successive ``edges``, the sum of p(1-p), and the sum of their gradients' norms in units of
@@ -32,7 +32,7 @@ class SingleQueries:
     rows: int
     scale: float = 1.0
     edges: tuple[float, ...] = ()
-    values: ComponentLaw = NORMAL
+    values: Distribution = NORMAL
 
     order = 3
     TO_VALUES: ClassVar[int] = 0

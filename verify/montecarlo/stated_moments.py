@@ -1,4 +1,4 @@
-"""Holds the moments that a component law states against numbers that it draws."""
+"""Holds the moments that a distribution states against numbers that it draws."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from verify.montecarlo import intervals
 from verify.montecarlo.streams import stream
 
 if TYPE_CHECKING:
-    from verify.montecarlo.components import ComponentLaw
+    from verify.montecarlo.distributions import Distribution
 
 FALSE_ALARM = 1e-9
-"""How often a moment that is right may be called wrong, for a law that hides nothing in its far tails."""
+"""How often a right moment may be called wrong, for a distribution that hides nothing in its far tails."""
 
 _DRAWS = 1 << 19
 _UNSEEN = math.log(1 / FALSE_ALARM)
@@ -25,28 +25,28 @@ _NAMES = ("", "mean", "variance", "third central moment", "fourth central moment
 
 
 @cache
-def contradiction(law: ComponentLaw) -> str | None:
-    """Return what the law's draws say against its stated moments, in words, or None.
+def contradiction(distribution: Distribution) -> str | None:
+    """Return what the distribution's draws say against its stated moments, in words, or None.
 
     The draws are always the same ones. A moment may miss by its sampling error at ``FALSE_ALARM``, and by
     what terms as large as the largest seen would add if all of them had stayed away: powers of heavy-tailed
     numbers have their means in a few rare ones. Moments that are not stated are not judged.
     """
-    highest = min(len(law.base_moments), len(_NAMES)) - 1
-    drawn = law.draw(stream(0, "stated-moments", law.name, 0), (_DRAWS,))
+    highest = min(len(distribution.base_moments), len(_NAMES)) - 1
+    drawn = distribution.draw(stream(0, "stated-moments", distribution.name, 0), (_DRAWS,))
     if not np.all(np.isfinite(drawn)):
         return "draws numbers that are not finite"
     if highest < 1:
         return None
-    deviations = drawn - float(law.mean)
+    deviations = drawn - float(distribution.mean)
     power = np.ones_like(deviations)
     for order in range(1, highest + 1):
         power = power * deviations
-        stated = float(law.central_moments(order)[order])
+        stated = float(distribution.central_moments(order)[order])
         found, allowed = float(power.mean()), _allowed(power)
         # What is stated exactly may be drawn in single precision.
         if abs(found - stated) > allowed + 1e-6 * abs(stated):
-            shift = float(law.mean) if order == 1 else 0.0
+            shift = float(distribution.mean) if order == 1 else 0.0
             return (
                 f"states a {_NAMES[order]} of {stated + shift:.6g}, but what it draws has "
                 f"{found + shift:.6g} ± {allowed:.2g}"

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from verify.montecarlo.attention import gradients, probabilities
-from verify.montecarlo.components import NORMAL
+from verify.montecarlo.distributions import NORMAL
 
 if TYPE_CHECKING:
-    from verify.montecarlo.components import Array
+    from verify.montecarlo.distributions import Array
 
 LAST = 20
 """A run has succeeded if its mean loss over so many last steps is below the goal."""

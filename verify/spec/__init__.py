@@ -4,20 +4,20 @@ from verify.evidence import Assumption, Axis, Check, Fact, Figure, Layer, Refere
 from verify.montecarlo.attention import attention, gradients, probabilities, softmax
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.both_scales import BothScales
-from verify.montecarlo.components import (
+from verify.montecarlo.differentiate import complex_step
+from verify.montecarlo.distribution_free import Bounded, DistanceToLaw, Quantile
+from verify.montecarlo.distributions import (
     CAUCHY,
     EXPONENTIAL,
     LAPLACE,
     NORMAL,
     RADEMACHER,
-    STANDARD_LAWS,
+    STANDARD_DISTRIBUTIONS,
     UNIFORM,
     UNIT_INTERVAL,
     Array,
-    ComponentLaw,
+    Distribution,
 )
-from verify.montecarlo.differentiate import complex_step
-from verify.montecarlo.distribution_free import Bounded, DistanceToLaw, Quantile
 from verify.montecarlo.estimands import Ratio, Smooth, complement, component, covariance, ratio, variance
 from verify.montecarlo.experiment import (
     EXACTLY,
@@ -182,7 +182,7 @@ __all__ = [
     "SHAPE",
     "STANDARD",
     "STANDARD_COMPONENTS",
-    "STANDARD_LAWS",
+    "STANDARD_DISTRIBUTIONS",
     "UNIFORM",
     "UNIT_INTERVAL",
     "VASWANI",
@@ -200,12 +200,12 @@ __all__ = [
     "Check",
     "Claim",
     "Comparison",
-    "ComponentLaw",
     "Control",
     "Definition",
     "Derivation",
     "DerivationError",
     "DistanceToLaw",
+    "Distribution",
     "E",
     "Evaluation",
     "Exact",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from verify.montecarlo.blocks import DescribedSampler, Settings
-    from verify.montecarlo.components import ComponentLaw
+    from verify.montecarlo.distributions import Distribution
     from verify.montecarlo.fits import Model, Target
 
 
@@ -83,8 +83,8 @@ def _written(scale: Any) -> int | float | str:
 
 def score_cell(
     d: int,
-    query: ComponentLaw,
-    key: ComponentLaw,
+    query: Distribution,
+    key: Distribution,
     tolerance: float,
     *,
     scale: Any = None,

@@ -121,8 +121,8 @@ def _expected(derivation: Derivation, name: str) -> Any:
 
 def _cell(name: str) -> Cell:
     one, entry = INITIALISATIONS[name]
-    law = NORMAL if one is HE else UNIFORM
-    return cell_of(name, ProjectedTokens(WIDTH, HEAD, 16, law, entry), initialisation=one.words)
+    distribution = NORMAL if one is HE else UNIFORM
+    return cell_of(name, ProjectedTokens(WIDTH, HEAD, 16, distribution, entry), initialisation=one.words)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:

@@ -7,7 +7,7 @@ from typing import Any
 from sympy import Rational, S, Sum, Symbol, exp, simplify, sqrt
 
 from verify.spec import (
-    FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Assumption, Cell, Claim, ComponentLaw,
+    FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Assumption, Cell, Claim, Distribution,
     Control, Definition, Derivation, E, Evaluation, Expansion, Experiment, Figure, Findings, Identity,
     Ordered, OrderedBase, Population, Quantity, Route, RowSpread, Smooth, Step, Tolerance, Var, WithTotal,
     against_dimension, biased, block_variances, by_component, by_index, by_moments, cell_of, component, d,
@@ -92,13 +92,13 @@ def _at(expression: Any, moments: Moments) -> Any:
     return simplify(expression.subs(given))
 
 
-def _cell(dimension: int, law: ComponentLaw, prefix: str) -> Cell:
-    return cell_of(f"{prefix}d{dimension}", RowSpread(dimension, QUERIES, KEYS, law, law))
+def _cell(dimension: int, distribution: Distribution, prefix: str) -> Cell:
+    return cell_of(f"{prefix}d{dimension}", RowSpread(dimension, QUERIES, KEYS, distribution, distribution))
 
 
-def _spread(dimension: int, law: ComponentLaw, expected: Any) -> Smooth:
+def _spread(dimension: int, distribution: Distribution, expected: Any) -> Smooth:
     """Return the mean row variance as an estimand, with its derived block variance."""
-    moments = (law.mean, *law.central_moments(4)[2:])
+    moments = (distribution.mean, *distribution.central_moments(4)[2:])
     absolute = block_variances.row_variance(dimension, QUERIES, KEYS, moments, moments)
     return component(0, block_variance=absolute / float(expected) ** 2, positive=True)
 
@@ -106,14 +106,17 @@ def _spread(dimension: int, law: ComponentLaw, expected: Any) -> Smooth:
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the variance within rows for components with and without a mean."""
     checks = []
-    for prefix, law, of_law in (("uniform-", UNIT_INTERVAL, OF_UNIFORM), ("normal-", NORMAL, OF_NORMAL)):
-        expected = _at(derivation.result, of_law)
+    for prefix, distribution, of_distribution in (
+        ("uniform-", UNIT_INTERVAL, OF_UNIFORM),
+        ("normal-", NORMAL, OF_NORMAL),
+    ):
+        expected = _at(derivation.result, of_distribution)
         checks += [
             Quantity(
                 f"{prefix}row-d{one}",
                 LABEL,
-                _cell(one, law, prefix),
-                _spread(one, law, expected.subs(d, one)),
+                _cell(one, distribution, prefix),
+                _spread(one, distribution, expected.subs(d, one)),
                 prediction(expected.subs(d, one)),
                 COARSE,
             )

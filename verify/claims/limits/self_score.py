@@ -7,7 +7,7 @@ from typing import Any
 from sympy import IndexedBase, S, Sum, Symbol, factorial2, sqrt
 
 from verify.spec import (
-    NORMAL, UNIFORM, Assumption, Cell, Claim, ComponentLaw, Control, Definition, Derivation, E, Experiment,
+    NORMAL, UNIFORM, Assumption, Cell, Claim, Distribution, Control, Definition, Derivation, E, Experiment,
     Figure, Findings, LinkedPairs, Population, Quantity, Smooth, Tolerance, Var, against_dimension, biased,
     block_variances, cell_of, component, d, formula, index, mean_route, measured, prediction, variance,
     variance_route,
@@ -45,14 +45,14 @@ def derive() -> Derivation:
     )
 
 
-def _cell(n: int, law: ComponentLaw = NORMAL, prefix: str = "") -> Cell:
+def _cell(n: int, distribution: Distribution = NORMAL, prefix: str = "") -> Cell:
     """Return the cell whose keys are the queries themselves."""
-    return cell_of(f"{prefix}d{n}", LinkedPairs(n, PAIRS, law, ((1.0,), (1.0,)), (0.0, 0.0)))
+    return cell_of(f"{prefix}d{n}", LinkedPairs(n, PAIRS, distribution, ((1.0,), (1.0,)), (0.0, 0.0)))
 
 
-def _spread(n: int, law: ComponentLaw) -> Smooth:
+def _spread(n: int, distribution: Distribution) -> Smooth:
     """Return the variance as an estimand, with the derived variance of a block of independent scores."""
-    of_score = block_variances.kurtosis(own, Population({q: _MOMENTS[law.name]}, d)).subs(d, n)
+    of_score = block_variances.kurtosis(own, Population({q: _MOMENTS[distribution.name]}, d)).subs(d, n)
     return variance(0, 1, block_variance=float(of_score - 1) / PAIRS)
 
 

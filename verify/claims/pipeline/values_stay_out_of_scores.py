@@ -8,7 +8,7 @@ from typing import Any
 from sympy import S
 
 from verify.spec import (
-    EXPONENTIAL, LAPLACE, NORMAL, STANDARD, STANDARD_COMPONENTS, Assumption, Cell, Claim, ComponentLaw,
+    EXPONENTIAL, LAPLACE, NORMAL, STANDARD, STANDARD_COMPONENTS, Assumption, Cell, Claim, Distribution,
     Control, Definition, Derivation, E, Expansion, Experiment, Ordered, Population, Quantity, Route,
     ScoresBesideValues, Step, Var, biased, block_variances, capped, covariance, d, k, prediction, q, score,
     variance, variance_route,
@@ -42,16 +42,16 @@ def _cell(width: int) -> Cell:
     return _beside(f"values-{width}", width, VALUES[width])
 
 
-def _beside(name: str, width: int, law: ComponentLaw | None) -> Cell:
+def _beside(name: str, width: int, distribution: Distribution | None) -> Cell:
     """Return the cell of scores with values of that width and law; without a law, they are the keys."""
     settings = (
         ("d_k", D),
         ("d_v", width),
         ("query, key", NORMAL.name),
-        ("values", law.name if law else "the keys"),
+        ("values", distribution.name if distribution else "the keys"),
         ("block", f"{SIDE}×{SIDE}"),
     )
-    return Cell(name, settings, ScoresBesideValues(D, width, SIDE, NORMAL, law))
+    return Cell(name, settings, ScoresBesideValues(D, width, SIDE, NORMAL, distribution))
 
 
 def _variance(width: int, name: str, expected: Any) -> Quantity:

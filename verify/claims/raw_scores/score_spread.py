@@ -29,7 +29,7 @@ from sympy import (
 )
 
 from verify.spec import (
-    GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Allowance, Assumption, Axis, By, Claim, ComponentLaw,
+    GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Allowance, Assumption, Axis, By, Claim, Distribution,
     Control, Definition, Derivation, Exact, Experiment, Figure, Findings, Identity, Layer, Prediction,
     Quantile, Quantity, Route, ScorePairs, Step, Var, biased, capped, cell_of, d, exactly, function,
     is_zero, mu_k, mu_q, prediction, score, score_law, sigma_k, sigma_q, variance_route,
@@ -163,11 +163,11 @@ def _uniform_point(dimension: int) -> float:
     probabilities = np.diff(np.concatenate([[0.0], at_or_below(edges[1:])]))
     size = 1 << int(np.ceil(np.log2(dimension * _CELLS + 1)))
     spectrum = np.fft.rfft(probabilities, size) ** dimension
-    law = np.cumsum(np.fft.irfft(spectrum, size))
+    cumulative = np.cumsum(np.fft.irfft(spectrum, size))
     # A cell's numbers lie half a cell above its lower edge on average, up to the curvature of the density.
     centre = float(np.sum(np.arange(_CELLS) * probabilities)) / _CELLS
     places = np.arange(size) / _CELLS - dimension * centre
-    return float(np.interp(LEVEL, law, places + 0.5 / _CELLS))
+    return float(np.interp(LEVEL, cumulative, places + 0.5 / _CELLS))
 
 
 @cache
@@ -179,34 +179,41 @@ def _normal_point(dimension: int) -> float:
     )
 
 
-def _deviation(derivation: Derivation, law: ComponentLaw, n: int) -> float:
-    of_law = {mu_q: law.mean, mu_k: law.mean, sigma_q**2: law.variance, sigma_k**2: law.variance}
-    exact = {name: exactly(value) for name, value in of_law.items()}
+def _deviation(derivation: Derivation, distribution: Distribution, n: int) -> float:
+    of_distribution = {
+        mu_q: distribution.mean,
+        mu_k: distribution.mean,
+        sigma_q**2: distribution.variance,
+        sigma_k**2: distribution.variance,
+    }
+    exact = {name: exactly(value) for name, value in of_distribution.items()}
     return math.sqrt(derivation.result.subs(exact).subs(d, n))
 
 
 def _quantity(
-    law: ComponentLaw, n: int, name: str, expected: float, spread: float, tolerance: float
+    distribution: Distribution, n: int, name: str, expected: float, spread: float, tolerance: float
 ) -> Quantity:
     """Return the comparison of a measured 95% point; ``spread`` is the scores' deviation."""
-    mean = n * float(law.mean) ** 2
+    mean = n * float(distribution.mean) ** 2
     steps = np.linspace(1.0, 2.4, 141) * spread
-    sampler = ScorePairs(n, 64 if n < 1000 else 16, law, law, tuple(float(mean + step) for step in steps))
-    cell = cell_of(f"{'uniform' if law is UNIT_INTERVAL else 'normal'}-d{n}", sampler)
+    sampler = ScorePairs(
+        n, 64 if n < 1000 else 16, distribution, distribution, tuple(float(mean + step) for step in steps)
+    )
+    cell = cell_of(f"{'uniform' if distribution is UNIT_INTERVAL else 'normal'}-d{n}", sampler)
     estimand = Quantile(tuple(map(float, steps)), level=LEVEL)
     band = capped(3.0, tolerance)
     return Quantity(name, LABEL, cell, estimand, Prediction(expected, f"{expected:.5g}"), band)
 
 
-def _in_deviations(derivation: Derivation, law: ComponentLaw, n: int, name: str) -> Exact:
+def _in_deviations(derivation: Derivation, distribution: Distribution, n: int, name: str) -> Exact:
     """Return the comparison with the normal law, whose point moves out exactly like the deviation."""
-    point = _uniform_point if law is UNIT_INTERVAL else _normal_point
+    point = _uniform_point if distribution is UNIT_INTERVAL else _normal_point
     return Exact(
         name,
         IN_DEVIATIONS,
-        (("d_k", n), ("components", law.name)),
+        (("d_k", n), ("components", distribution.name)),
         prediction(derivation.lemmas[1].end),
-        point(n) / _deviation(derivation, law, n),
+        point(n) / _deviation(derivation, distribution, n),
         allowance=Allowance(0.01, "the distance from the limit of high dimension"),
         code=point,
     )
@@ -215,8 +222,8 @@ def _in_deviations(derivation: Derivation, law: ComponentLaw, n: int, name: str)
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the 95% points against the exact law and against the convolved one."""
 
-    def quantity(law: ComponentLaw, n: int, name: str, expected: float) -> Quantity:
-        return _quantity(law, n, name, expected, _deviation(derivation, law, n), tolerance)
+    def quantity(distribution: Distribution, n: int, name: str, expected: float) -> Quantity:
+        return _quantity(distribution, n, name, expected, _deviation(derivation, distribution, n), tolerance)
 
     checks = [quantity(NORMAL, n, f"normal-point-d{n}", _normal_point(n)) for n in NORMAL_DIMENSIONS]
     checks += [

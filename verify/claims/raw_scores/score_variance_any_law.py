@@ -9,8 +9,8 @@ from typing import Any
 from sympy import S, symbols
 
 from verify.spec import (
-    LAPLACE, NORMAL, RADEMACHER, STANDARD, STANDARD_COMPONENTS, STANDARD_LAWS, UNIFORM, Axis, Claim,
-    Comparison, ComponentLaw, Control, Definition, Derivation, E, Experiment, Figure, Findings, Population,
+    LAPLACE, NORMAL, RADEMACHER, STANDARD, STANDARD_COMPONENTS, STANDARD_DISTRIBUTIONS, UNIFORM, Axis, Claim,
+    Comparison, Distribution, Control, Definition, Derivation, E, Experiment, Figure, Findings, Population,
     Quantity, ScorePowers, Var, against_dimension, biased, capped, cell_of, d, exactly, exponent, fits,
     formula, k, kurtosis, kurtosis_route, linear_law, measured, prediction, q, score, score_cell,
     variance_route, variances, wrong_fits,
@@ -38,20 +38,20 @@ def derive() -> Derivation:
     return Derivation(Var(score), route.end, (route,), lemmas=(lemma,), definitions=(kurtosis,))
 
 
-def _slug(law: ComponentLaw) -> str:
-    return law.name.split()[-1].replace("(", "").replace(")", "").lower()
+def _slug(distribution: Distribution) -> str:
+    return distribution.name.split()[-1].replace("(", "").replace(")", "").lower()
 
 
-def _kurtosis(derivation: Derivation, query: ComponentLaw, key: ComponentLaw) -> Any:
-    of_laws = {kappa_q: exactly(query.kurtosis), kappa_k: exactly(key.kurtosis), d: EIGHT}
-    return derivation.lemmas[0].end.subs(of_laws)
+def _kurtosis(derivation: Derivation, query: Distribution, key: Distribution) -> Any:
+    of_distributions = {kappa_q: exactly(query.kurtosis), kappa_k: exactly(key.kurtosis), d: EIGHT}
+    return derivation.lemmas[0].end.subs(of_distributions)
 
 
 def _kurtosis_check(
-    query: ComponentLaw, key: ComponentLaw, expected: Any, name: str, tolerance: float
+    query: Distribution, key: Distribution, expected: Any, name: str, tolerance: float
 ) -> Quantity:
-    laws = _slug(query) if query == key else f"{_slug(query)}-{_slug(key)}"
-    cell = cell_of(f"{laws}-powers", ScorePowers(EIGHT, 32, query, key, (2, 4)))
+    distributions = _slug(query) if query == key else f"{_slug(query)}-{_slug(key)}"
+    cell = cell_of(f"{distributions}-powers", ScorePowers(EIGHT, 32, query, key, (2, 4)))
     # Fourth powers are so skewed that a coarse tolerance would not take fewer blocks.
     band = capped(1.0, tolerance)
     return Quantity(name, KURTOSIS, cell, kurtosis(0, 1), prediction(expected), band)
@@ -75,10 +75,12 @@ def _mixed(derivation: Derivation, tolerance: float) -> tuple[tuple[Quantity, ..
     controls = tuple(
         Control(
             f"the kurtosis of a score takes that {words}",
-            replace(fourth, id=name, prediction=prediction(_kurtosis(derivation, law, law))),
+            replace(
+                fourth, id=name, prediction=prediction(_kurtosis(derivation, distribution, distribution))
+            ),
             truth=float(right),
         )
-        for words, name, law in wrong
+        for words, name, distribution in wrong
     )
     return (*points, fourth), controls
 
@@ -87,19 +89,25 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Fit one line for each law, and measure the kurtosis for two."""
     result = derivation.result
     checks: list[Comparison] = []
-    for law in STANDARD_LAWS:
-        slug = _slug(law)
-        cells = [score_cell(n, law, law, tolerance, prefix=f"{slug}-") for n in DIMENSIONS]
-        label = f"{LABEL}, {law.name} components"
+    for distribution in STANDARD_DISTRIBUTIONS:
+        slug = _slug(distribution)
+        cells = [score_cell(n, distribution, distribution, tolerance, prefix=f"{slug}-") for n in DIMENSIONS]
+        label = f"{LABEL}, {distribution.name} components"
         points = variances(cells, label, partial(result.subs, d), name=f"{slug}-variance")
         slope = linear_law(result, (DIMENSIONS[0], DIMENSIONS[-1]), f"{slug}-")[0]
         through = fits(points, DIMENSIONS, label, (slope, exponent(result, f"{slug}-")))
         checks += [*points, *through]
-        if law is LAPLACE:
+        if distribution is LAPLACE:
             laplace, lines = points[-1], through
     checks += [
-        _kurtosis_check(law, law, _kurtosis(derivation, law, law), f"{_slug(law)}-kurtosis", tolerance)
-        for law in (UNIFORM, RADEMACHER)
+        _kurtosis_check(
+            distribution,
+            distribution,
+            _kurtosis(derivation, distribution, distribution),
+            f"{_slug(distribution)}-kurtosis",
+            tolerance,
+        )
+        for distribution in (UNIFORM, RADEMACHER)
     ]
     mixed, counted_twice = _mixed(derivation, tolerance)
     of_last = result.subs(d, DIMENSIONS[-1])
@@ -128,10 +136,12 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw the variances under all laws over the dimension, relative to the derived line."""
     span = (DIMENSIONS[0], DIMENSIONS[-1])
     layers = [formula("derived", "truth", derivation.result, span)]
-    for number, one in enumerate(STANDARD_LAWS):
-        of_law = (findings.checks[f"{_slug(one)}-variance-d{n}"] for n in DIMENSIONS)
+    for number, one in enumerate(STANDARD_DISTRIBUTIONS):
+        of_distribution = (findings.checks[f"{_slug(one)}-variance-d{n}"] for n in DIMENSIONS)
         # The points lie on one another: one label names them all.
-        layers.append(measured(of_law, "" if number else f"measured, {len(STANDARD_LAWS)} laws"))
+        layers.append(
+            measured(of_distribution, "" if number else f"measured, {len(STANDARD_DISTRIBUTIONS)} laws")
+        )
     drawn = against_dimension(
         "six-laws",
         "Six laws of the components, one line",

@@ -51,7 +51,10 @@ def derive() -> Derivation:
 
 
 def _check(tokens: int, expected: Any, name: str) -> Quantity:
-    moments = tuple((law.mean, law.variance, 0, law.kurtosis) for law in (NORMAL, NORMAL))
+    moments = tuple(
+        (distribution.mean, distribution.variance, 0, distribution.kurtosis)
+        for distribution in (NORMAL, NORMAL)
+    )
     relative = block_variances.square_variance(D, tokens, *moments) / D**2
     sampler = ScoreMatrices(D, tokens, NORMAL, NORMAL)
     cell = cell_of(f"tokens-{tokens}", sampler, tokens=sampler.side)

@@ -48,9 +48,9 @@ def derive() -> Derivation:
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure Var(cX) where X is a score in four dimensions, for five laws and constants."""
     checks, controls = [], []
-    for name, law, constant, of_x in CASES:
+    for name, distribution, constant, of_x in CASES:
         expected = derivation.result.subs(Var(X), of_x).subs(c, constant)
-        cell = score_cell(D, law, law, tolerance, scale=constant, prefix=f"{name}-")
+        cell = score_cell(D, distribution, distribution, tolerance, scale=constant, prefix=f"{name}-")
         label = f"{LABEL}, $c = {latex(constant)}$"
         checks.append(Quantity(f"{name}-multiple", label, cell.cell, cell.variance, prediction(expected)))
         if name == "normal":

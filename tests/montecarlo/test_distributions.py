@@ -1,4 +1,4 @@
-"""Component laws: exact moments, draws that follow the law, and the algebra of moving."""
+"""Component distributions: exact moments, draws that follow the distribution, and the algebra of moving."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from tests.strategies import FALSE_ALARM, examples, fractions, laws
-from verify.montecarlo.components import (
+from tests.strategies import FALSE_ALARM, distributions, examples, fractions
+from verify.montecarlo.distributions import (
     EXPONENTIAL,
     LAPLACE,
     NORMAL,
     RADEMACHER,
-    STANDARD_LAWS,
+    STANDARD_DISTRIBUTIONS,
     UNIFORM,
     UNIT_INTERVAL,
-    ComponentLaw,
+    Distribution,
     student_t,
 )
 from verify.montecarlo.scores import ScoreMatrices
 
 if TYPE_CHECKING:
-    from verify.montecarlo.components import Array
+    from verify.montecarlo.distributions import Array
 
 DRAWS = 200_000
 
@@ -50,12 +50,12 @@ def generator(*place: int) -> np.random.Generator:
     return np.random.default_rng([20170612, *place])
 
 
-@pytest.mark.parametrize(("law", "reference"), CONTINUOUS)
-def test_moments_against_numerical_integration(law: ComponentLaw, reference: Any) -> None:
+@pytest.mark.parametrize(("distribution", "reference"), CONTINUOUS)
+def test_moments_against_numerical_integration(distribution: Distribution, reference: Any) -> None:
     """Every recorded moment is the integral of xⁿ against SciPy's density."""
     low, high = reference.support()
     middle = float(reference.median())
-    for n, exact in enumerate(law.moments(len(law.base_moments) - 1)):
+    for n, exact in enumerate(distribution.moments(len(distribution.base_moments) - 1)):
 
         def integrand(x: float, n: int = n) -> float:
             return float(x**n * reference.pdf(x))
@@ -71,13 +71,13 @@ def test_moments_of_signs() -> None:
     assert list(map(int, RADEMACHER.moments(4))) == [1, 0, 1, 0, 1]
 
 
-@pytest.mark.parametrize(("law", "reference"), CONTINUOUS)
-def test_draws_follow_the_law(law: ComponentLaw, reference: Any) -> None:
+@pytest.mark.parametrize(("distribution", "reference"), CONTINUOUS)
+def test_draws_follow_the_law(distribution: Distribution, reference: Any) -> None:
     """The largest gap between the draws' and SciPy's distribution function is within its exact bound.
 
     Massart's constant makes √(ln(2/α)/2n) hold for every n, here at α = 1e-6.
     """
-    draws = np.sort(law.draw(generator(1), (DRAWS,)))
+    draws = np.sort(distribution.draw(generator(1), (DRAWS,)))
     expected = reference.cdf(draws)
     steps = np.arange(DRAWS + 1) / DRAWS
     gap = max(np.max(expected - steps[:-1]), np.max(steps[1:] - expected))
@@ -85,7 +85,7 @@ def test_draws_follow_the_law(law: ComponentLaw, reference: Any) -> None:
 
 
 def test_a_wrong_law_would_be_noticed() -> None:
-    """Student's t with 5 degrees is not taken for the normal law by the same bound."""
+    """Student's t with 5 degrees is not taken for the normal distribution by the same bound."""
     draws = np.sort(student_t(5).draw(generator(1), (DRAWS,)))
     gap = np.max(np.abs(stats.norm.cdf(draws) - np.arange(DRAWS) / DRAWS))
     assert gap > math.sqrt(math.log(2 / FALSE_ALARM) / (2 * DRAWS))
@@ -101,45 +101,49 @@ def test_signs_are_fair_and_only_signs() -> None:
         assert low <= plus <= high
 
 
-@pytest.mark.parametrize("law", [*STANDARD_LAWS, UNIT_INTERVAL], ids=lambda law: law.name)
-def test_mean_and_variance_of_draws(law: ComponentLaw) -> None:
+@pytest.mark.parametrize(
+    "distribution", [*STANDARD_DISTRIBUTIONS, UNIT_INTERVAL], ids=lambda distribution: distribution.name
+)
+def test_mean_and_variance_of_draws(distribution: Distribution) -> None:
     """Sample mean and mean square within the central limit bound at 1e-6, errors from the exact moments."""
-    draws = law.draw(generator(3), (5 * DRAWS,))
-    first, second, _, fourth = law.moments(4)[1:]
+    draws = distribution.draw(generator(3), (5 * DRAWS,))
+    first, second, _, fourth = distribution.moments(4)[1:]
     z = stats.norm.isf(FALSE_ALARM / 4)
-    assert abs(draws.mean() - float(first)) <= z * math.sqrt(float(law.variance) / (5 * DRAWS))
+    assert abs(draws.mean() - float(first)) <= z * math.sqrt(float(distribution.variance) / (5 * DRAWS))
     assert abs((draws**2).mean() - float(second)) <= z * math.sqrt(float(fourth - second**2) / (5 * DRAWS))
 
 
-@pytest.mark.parametrize("law", [*STANDARD_LAWS, UNIT_INTERVAL], ids=lambda law: law.name)
-def test_draws_are_not_correlated_with_their_neighbours(law: ComponentLaw) -> None:
+@pytest.mark.parametrize(
+    "distribution", [*STANDARD_DISTRIBUTIONS, UNIT_INTERVAL], ids=lambda distribution: distribution.name
+)
+def test_draws_are_not_correlated_with_their_neighbours(distribution: Distribution) -> None:
     """Products of neighbouring deviations average to zero, within the central limit bound at 1e-6."""
-    draws = law.draw(generator(4), (2, DRAWS)) - float(law.mean)
+    draws = distribution.draw(generator(4), (2, DRAWS)) - float(distribution.mean)
     z = stats.norm.isf(FALSE_ALARM / 4)
-    bound = z * float(law.variance) / math.sqrt(DRAWS)
+    bound = z * float(distribution.variance) / math.sqrt(DRAWS)
     assert abs((draws[0] * draws[1]).mean()) <= bound
     assert abs((draws[0, ::2] * draws[0, 1::2]).mean()) <= bound * math.sqrt(2)
 
 
-@pytest.mark.parametrize("law", STANDARD_LAWS, ids=lambda law: law.name)
+@pytest.mark.parametrize("distribution", STANDARD_DISTRIBUTIONS, ids=lambda distribution: distribution.name)
 @pytest.mark.parametrize("shape", [(1,), (7,), (3, 5), (2, 3, 3), (4, 0), ()])
-def test_every_shape_is_filled(law: ComponentLaw, shape: tuple[int, ...]) -> None:
+def test_every_shape_is_filled(distribution: Distribution, shape: tuple[int, ...]) -> None:
     """Shapes that are no multiple of a byte, empty ones and single numbers come out whole."""
-    draws = law.draw(generator(5), shape)
+    draws = distribution.draw(generator(5), shape)
     assert draws.shape == shape
     assert np.all(np.isfinite(draws))
 
 
 def test_standard_laws_are_standard() -> None:
     """Mean 0 and variance 1, exactly; names are unique."""
-    for law in STANDARD_LAWS:
-        assert law.mean == 0
-        assert law.variance == 1
-    assert len({law.name for law in STANDARD_LAWS}) == len(STANDARD_LAWS)
+    for distribution in STANDARD_DISTRIBUTIONS:
+        assert distribution.mean == 0
+        assert distribution.variance == 1
+    assert len({distribution.name for distribution in STANDARD_DISTRIBUTIONS}) == len(STANDARD_DISTRIBUTIONS)
 
 
 @pytest.mark.parametrize(
-    ("law", "kurtosis"),
+    ("distribution", "kurtosis"),
     [
         (NORMAL, 3),
         (UNIFORM, Fraction(9, 5)),
@@ -152,13 +156,13 @@ def test_standard_laws_are_standard() -> None:
     ],
     ids=lambda value: getattr(value, "name", str(value)),
 )
-def test_kurtosis(law: ComponentLaw, kurtosis: Fraction) -> None:
+def test_kurtosis(distribution: Distribution, kurtosis: Fraction) -> None:
     """The kurtoses from the textbook, as exact fractions."""
-    assert law.kurtosis == kurtosis
+    assert distribution.kurtosis == kurtosis
 
 
 class TestStudent:
-    """Student's law has only so many moments."""
+    """Student's distribution has only so many moments."""
 
     @pytest.mark.parametrize("freedom", [-1, 0, 1, 2])
     def test_too_few_degrees_are_refused(self, freedom: int) -> None:
@@ -169,10 +173,10 @@ class TestStudent:
     @pytest.mark.parametrize(("freedom", "missing"), [(3, 3), (4, 4), (5, 5), (9, 5)])
     def test_missing_moments_raise(self, freedom: int, missing: int) -> None:
         """A moment that does not exist, or is not recorded, is never made up."""
-        law = student_t(freedom)
-        assert len(law.moments(missing - 1)) == missing
+        distribution = student_t(freedom)
+        assert len(distribution.moments(missing - 1)) == missing
         with pytest.raises(ValueError, match=rf"t\({freedom}\): no finite moment of order {missing}"):
-            law.moments(missing)
+            distribution.moments(missing)
 
     def test_no_kurtosis_without_a_fourth_moment(self) -> None:
         """The kurtosis of t(4) is infinite, and asking for it says so."""
@@ -181,39 +185,41 @@ class TestStudent:
 
 
 class TestMoved:
-    """``moved(a, b)`` is the law of a + b·x."""
+    """``moved(a, b)`` is the distribution of a + b·x."""
 
     @examples(40)
-    @given(laws(), fractions(), fractions())
-    def test_moments_follow_the_binomial_theorem(self, law: ComponentLaw, a: Fraction, b: Fraction) -> None:
+    @given(distributions(), fractions(), fractions())
+    def test_moments_follow_the_binomial_theorem(
+        self, distribution: Distribution, a: Fraction, b: Fraction
+    ) -> None:
         """E(a + bx)ⁿ is the sum of binomial terms in the moments of x, exactly."""
-        raw = law.moments(4)
-        for n, value in enumerate(law.moved(a, b).moments(4)):
+        raw = distribution.moments(4)
+        for n, value in enumerate(distribution.moved(a, b).moments(4)):
             assert value == sum(math.comb(n, j) * a ** (n - j) * b**j * raw[j] for j in range(n + 1))
 
     @examples(40)
-    @given(laws(), fractions(), fractions(), fractions(), fractions())
+    @given(distributions(), fractions(), fractions(), fractions(), fractions())
     def test_moving_twice_is_moving_once(
-        self, law: ComponentLaw, a: Fraction, b: Fraction, c: Fraction, e: Fraction
+        self, distribution: Distribution, a: Fraction, b: Fraction, c: Fraction, e: Fraction
     ) -> None:
         """It is c + e(a + bx) = (c + ea) + eb·x."""
-        assert law.moved(a, b).moved(c, e) == law.moved(c + e * a, e * b)
+        assert distribution.moved(a, b).moved(c, e) == distribution.moved(c + e * a, e * b)
 
     @examples(40)
-    @given(laws(), fractions(), fractions().filter(bool))
-    def test_mean_variance_and_kurtosis(self, law: ComponentLaw, a: Fraction, b: Fraction) -> None:
+    @given(distributions(), fractions(), fractions().filter(bool))
+    def test_mean_variance_and_kurtosis(self, distribution: Distribution, a: Fraction, b: Fraction) -> None:
         """The mean moves along, the variance scales with b², the kurtosis stays."""
-        moved = law.moved(a, b)
-        assert moved.mean == a + b * law.mean
-        assert moved.variance == b**2 * law.variance
-        assert moved.kurtosis == law.kurtosis
+        moved = distribution.moved(a, b)
+        assert moved.mean == a + b * distribution.mean
+        assert moved.variance == b**2 * distribution.variance
+        assert moved.kurtosis == distribution.kurtosis
 
     @examples(30)
-    @given(laws(), fractions(), fractions(), st.integers(0, 2**32))
-    def test_draws_move_along(self, law: ComponentLaw, a: Fraction, b: Fraction, seed: int) -> None:
+    @given(distributions(), fractions(), fractions(), st.integers(0, 2**32))
+    def test_draws_move_along(self, distribution: Distribution, a: Fraction, b: Fraction, seed: int) -> None:
         """From the same stream come the same numbers, moved."""
-        plain: Array = law.draw(generator(seed), (20,))
-        moved = law.moved(a, b).draw(generator(seed), (20,))
+        plain: Array = distribution.draw(generator(seed), (20,))
+        moved = distribution.moved(a, b).draw(generator(seed), (20,))
         assert np.allclose(moved, float(a) + float(b) * plain, rtol=1e-12, atol=1e-9)
 
     @pytest.mark.parametrize(
@@ -228,24 +234,24 @@ class TestMoved:
         ],
     )
     def test_the_name_says_what_is_drawn(self, loc: Fraction, scale: Fraction, name: str) -> None:
-        """It follows from the parameters, so that no law can be called something else."""
+        """It follows from the parameters, so that no distribution can be called something else."""
         assert NORMAL.moved(loc, scale).name == name
 
 
-def triangular(fourth: Fraction = Fraction(12, 5), *, sides: int = 2) -> ComponentLaw:
-    """Return a new law at each call: the standardised sum of so many uniform numbers."""
+def triangular(fourth: Fraction = Fraction(12, 5), *, sides: int = 2) -> Distribution:
+    """Return a new distribution at each call: the standardised sum of so many uniform numbers."""
 
     def fill(rng: np.random.Generator, out: Array) -> None:
         out[...] = (rng.random((*out.shape, sides)).sum(axis=-1) - sides / 2) * math.sqrt(12 / sides)
 
-    return ComponentLaw("triangular", (*map(Fraction, (1, 0, 1, 0)), fourth), fill)
+    return Distribution("triangular", (*map(Fraction, (1, 0, 1, 0)), fourth), fill)
 
 
 class TestEquality:
-    """Laws are equal by what they say and draw, not by which function draws it."""
+    """Distributions are equal by what they say and draw, not by which function draws it."""
 
     def test_two_laws_built_alike_are_equal(self) -> None:
-        """Each call of a user's function gives new functions and the same law."""
+        """Each call of a user's function gives new functions and the same distribution."""
         one, other = triangular(), triangular()
         assert one.fill is not other.fill
         assert one == other
@@ -258,7 +264,7 @@ class TestEquality:
         assert triangular(sides=3) != triangular()
 
     def test_laws_that_say_otherwise_are_different(self) -> None:
-        """Another moment, shift, factor or name is another law; so is anything that is none."""
+        """Another moment, shift, factor or name is another distribution; so is anything that is none."""
         one = triangular()
         others = (triangular(Fraction(3)), one.moved(1, 1), one.moved(0, 2), replace(one, base="tent"))
         assert all(one != other for other in others)

@@ -1,4 +1,4 @@
-"""Component laws: how the entries of queries and keys are drawn, with their exact moments."""
+"""Distributions of components: how the entries of queries and keys are drawn, with their exact moments."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 _SPECIMEN = 64
-"""Numbers from one stream by which two laws that say the same of themselves are told apart."""
+"""Numbers from one stream by which two distributions that say the same of themselves are told apart."""
 
 
 @dataclass(frozen=True, eq=False)
-class ComponentLaw:
-    """A law of i.i.d. components x, drawn as loc + scale·z from the law of z called ``base``.
+class Distribution:
+    """How i.i.d. components x are distributed: as loc + scale·z, with z from the one called ``base``.
 
     ``base_moments`` are E z^0 … E z^4 exactly; the list is shorter where a moment does not exist.
-    Laws are equal if they say the same of themselves and draw the same numbers from one stream, whether or
+    Two are equal if they say the same of themselves and draw the same numbers from one stream, whether or
     not one and the same function draws them.
     """
 
@@ -35,7 +35,7 @@ class ComponentLaw:
     scale: Fraction = Fraction(1)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, ComponentLaw):
+        if not isinstance(other, Distribution):
             return NotImplemented
         if self._stated() != other._stated():
             return False
@@ -48,12 +48,12 @@ class ComponentLaw:
         return self.base, self.base_moments, self.loc, self.scale
 
     def _specimen(self) -> Array:
-        """Return a few numbers drawn from a stream that is the same for all laws."""
+        """Return a few numbers drawn from a stream that is the same for all distributions."""
         return self.draw(np.random.default_rng(0), (_SPECIMEN,))
 
     @property
     def name(self) -> str:
-        """What is drawn, from the parameters: the base law's name, its factor and its shift."""
+        """What is drawn, from the parameters: the base distribution's name, its factor and its shift."""
         factor = "" if abs(self.scale) == 1 else f"{abs(self.scale)}·"
         part = f"{factor}{self.base}"
         if self.loc == 0:
@@ -75,7 +75,7 @@ class ComponentLaw:
         """Return the exact raw moments E x^0 … E x^highest.
 
         Raises:
-            ValueError: the law has no finite moment of that order, or none is recorded.
+            ValueError: the distribution has no finite moment of that order, or none is recorded.
         """
         if highest >= len(self.base_moments):
             raise ValueError(f"{self.name}: no finite moment of order {highest} is recorded")
@@ -101,7 +101,7 @@ class ComponentLaw:
 
     @property
     def kurtosis(self) -> Fraction:
-        """The exact kurtosis E(x-μ)⁴/σ⁴ (3 for the normal law)."""
+        """The exact kurtosis E(x-μ)⁴/σ⁴ (3 for the normal distribution)."""
         centred = self.central_moments(4)
         return centred[4] / centred[2] ** 2
 
@@ -109,12 +109,12 @@ class ComponentLaw:
         """Return the exact central moments E(x-μ)^0 … E(x-μ)^highest.
 
         Raises:
-            ValueError: the law has no finite moment of that order, or none is recorded.
+            ValueError: the distribution has no finite moment of that order, or none is recorded.
         """
         return self.moved(-self.mean, 1).moments(highest)
 
-    def moved(self, loc: Fraction | int, scale: Fraction | int) -> ComponentLaw:
-        """Return the law of loc + scale·x."""
+    def moved(self, loc: Fraction | int, scale: Fraction | int) -> Distribution:
+        """Return the distribution of loc + scale·x."""
         return replace(self, loc=loc + scale * self.loc, scale=scale * self.scale)
 
 
@@ -126,7 +126,7 @@ def _fill_normal(rng: np.random.Generator, out: Array) -> None:
     """Fill with normals by Box and Muller's transformation of 32-bit uniforms, in single precision.
 
     Three times as fast as NumPy's ziggurat, because NumPy evaluates log, sin and cos eight at a time. The
-    price: |z| ends at 6.8 (beyond lies 1e-11 of the law), and moments are off by less than 1e-7, which no
+    price: |z| ends at 6.8 (beyond lies a share of 1e-11), and moments are off by less than 1e-7, which no
     check resolves.
     """
     half = (out.size + 1) // 2
@@ -185,17 +185,17 @@ class _FillStudent:
         out *= math.sqrt((self.freedom - 2) / self.freedom)
 
 
-NORMAL = ComponentLaw("normal", _moments(1, 0, 1, 0, 3), _fill_normal)
-UNIFORM = ComponentLaw("uniform", _moments(1, 0, 1, 0, Fraction(9, 5)), _fill_uniform)
-UNIT_INTERVAL = ComponentLaw("U(0,1)", tuple(Fraction(1, n + 1) for n in range(5)), _fill_unit_interval)
-RADEMACHER = ComponentLaw("Rademacher", _moments(1, 0, 1, 0, 1), _fill_signs)
-LAPLACE = ComponentLaw("Laplace", _moments(1, 0, 1, 0, 6), _fill_laplace)
-CAUCHY = ComponentLaw("Cauchy", _moments(1), _fill_cauchy)
-EXPONENTIAL = ComponentLaw("centred exponential", _moments(1, 0, 1, 2, 9), _fill_exponential)
+NORMAL = Distribution("normal", _moments(1, 0, 1, 0, 3), _fill_normal)
+UNIFORM = Distribution("uniform", _moments(1, 0, 1, 0, Fraction(9, 5)), _fill_uniform)
+UNIT_INTERVAL = Distribution("U(0,1)", tuple(Fraction(1, n + 1) for n in range(5)), _fill_unit_interval)
+RADEMACHER = Distribution("Rademacher", _moments(1, 0, 1, 0, 1), _fill_signs)
+LAPLACE = Distribution("Laplace", _moments(1, 0, 1, 0, 6), _fill_laplace)
+CAUCHY = Distribution("Cauchy", _moments(1), _fill_cauchy)
+EXPONENTIAL = Distribution("centred exponential", _moments(1, 0, 1, 2, 9), _fill_exponential)
 
 
-def student_t(freedom: int) -> ComponentLaw:
-    """Return Student's t law with ``freedom`` ≥ 3 degrees, standardised to unit variance.
+def student_t(freedom: int) -> Distribution:
+    """Return Student's t distribution with ``freedom`` ≥ 3 degrees, standardised to unit variance.
 
     Its kurtosis, 3(ν-2)/(ν-4), exists only for ν > 4; its third moment for ν > 3.
     """
@@ -206,8 +206,8 @@ def student_t(freedom: int) -> ComponentLaw:
         known += _moments(0)
     if freedom > 4:
         known += _moments(Fraction(3 * (freedom - 2), freedom - 4))
-    return ComponentLaw(f"t({freedom})", known, _FillStudent(freedom))
+    return Distribution(f"t({freedom})", known, _FillStudent(freedom))
 
 
-STANDARD_LAWS = (NORMAL, UNIFORM, RADEMACHER, LAPLACE, student_t(9), EXPONENTIAL)
-"""The unit-variance, centred laws."""
+STANDARD_DISTRIBUTIONS = (NORMAL, UNIFORM, RADEMACHER, LAPLACE, student_t(9), EXPONENTIAL)
+"""The unit-variance, centred distributions."""
