@@ -12,10 +12,12 @@ if TYPE_CHECKING:
     from verify.engine.plan import Planned, PlannedCell
     from verify.errors import VerifyError
     from verify.evidence import Check, ClaimRecord, Control, RunRecord
-    from verify.evidence.load import json_schema, load
+    from verify.evidence.audits import AuditRecord
+    from verify.evidence.load import json_schema, load, load_audit
     from verify.spec.claim import Claim
 
 __all__ = [
+    "AuditRecord",
     "Check",
     "Claim",
     "ClaimRecord",
@@ -28,12 +30,14 @@ __all__ = [
     "json_schema",
     "list_claims",
     "load",
+    "load_audit",
     "plan",
     "render",
     "run",
 ]
 
 _HOME = {
+    "AuditRecord": "verify.evidence.audits",
     "Check": "verify.evidence",
     "Claim": "verify.spec.claim",
     "ClaimRecord": "verify.evidence",
@@ -45,6 +49,7 @@ _HOME = {
     "json_schema": "verify.evidence.load",
     "list_claims": "verify.api",
     "load": "verify.evidence.load",
+    "load_audit": "verify.evidence.load",
     "plan": "verify.api",
     "render": "verify.api",
     "run": "verify.api",

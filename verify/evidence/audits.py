@@ -35,6 +35,10 @@ Origin = Literal["given", "recorded", "configuration", "default"]
 """Where the intended scale comes from: the user, the recording, the model's configuration, or 1/√d_k."""
 
 
+RESERVED = frozenset(["audit"])
+"""What keys of citations start with that are no layer's."""
+
+
 class Judgement(StrEnum):
     """What an audit says of a finding.
 
@@ -89,8 +93,20 @@ class Finding(Record):
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Self:
         low, high = self.interval
+        lowest, highest = self.band or (None, None)
+        refuse(
+            [
+                (lowest is not None and highest is not None and lowest > highest, "its band is upside down"),
+                (self.decides and self.judgement is Judgement.REPORTED, "it decides, but is only reported"),
+            ]
+        )
         if self.estimate is None:
-            refuse([(low is not None or high is not None, "it has an interval but no estimate")])
+            refuse(
+                [
+                    (low is not None or high is not None, "it has an interval but no estimate"),
+                    (self.standard_error is not None, "it has a standard error but no estimate"),
+                ]
+            )
             return self
         refuse(
             [
@@ -129,7 +145,7 @@ class LayerRecord(Record):
     d_k: Count
     d_v: Count | None
     sequences: Count
-    tokens: tuple[int, int]
+    tokens: tuple[Count, Count]
     dtype: Line
     backend: Line = ""
     intention: Intention
@@ -137,7 +153,18 @@ class LayerRecord(Record):
     notes: Many[Text] = ()
 
     @model_validator(mode="after")
-    def _names_each_once(self) -> Self:
+    def _agrees_with_itself(self) -> Self:
+        heads = {one.head for one in self.findings if one.head is not None}
+        refuse(
+            [
+                (self.id in RESERVED, f"{self.id} means something else in keys; choose another id"),
+                (self.tokens[0] > self.tokens[1], "its fewest tokens are more than its most"),
+                (
+                    max(heads, default=-1) >= self.heads,
+                    f"it has {self.heads} heads, and a finding on another",
+                ),
+            ]
+        )
         refuse_repeated((one.id for one in self.findings), "findings")
         return self
 

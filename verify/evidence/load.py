@@ -1,16 +1,18 @@
-"""Reads ``results.json`` and publishes its schema."""
+"""Reads ``results.json`` and ``audit.json``, and publishes their schemas."""
 
 from __future__ import annotations
 
 import json
 import os
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import ValidationError
 
 from verify.errors import ResultsError, what_is_wrong
 from verify.evidence import Calibration, Record, RunRecord, digest_of
+from verify.evidence.audits import AuditRecord
 from verify.files.reading import MEGABYTE, Kind, read_text
 from verify.files.shipped import folder
 
@@ -18,15 +20,50 @@ LAST_RUN = Path("reports/results.json")
 """Where a run writes its results unless told otherwise, under the present folder."""
 
 _Record = TypeVar("_Record", bound=Record)
+_Sealed = TypeVar("_Sealed", RunRecord, AuditRecord)
 SCHEMA: int = RunRecord.model_fields["schema_version"].default
-_WRITE_ANEW = "run `sdpa-verify run` to write it anew"
-_WANTED = "give a results.json that a run wrote"
-_RESULTS = Kind(32 * MEGABYTE, ResultsError, _WANTED, dash=True)
 
 
-def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema of ``results.json``."""
-    return RunRecord.model_json_schema(by_alias=True)
+@dataclass(frozen=True, slots=True)
+class _Format(Generic[_Sealed]):
+    """A kind of sealed file: its record, the key of its schema, how large it may be, how it is made again."""
+
+    record: type[_Sealed]
+    schema: str
+    kind: Kind
+    maker: str
+    again: str
+
+    @property
+    def version(self) -> int:
+        """The schema that this version reads and writes."""
+        version: int = self.record.model_fields["schema_version"].default
+        return version
+
+
+_RESULTS = _Format(
+    RunRecord,
+    "schema",
+    Kind(32 * MEGABYTE, ResultsError, "give a results.json that a run wrote", dash=True),
+    "run the verification again",
+    "run `sdpa-verify run` to write it again",
+)
+_AUDIT = _Format(
+    AuditRecord,
+    "audit_schema",
+    # A model of 48 layers with 64 heads each takes 20 MB, with long reasons twice that.
+    Kind(128 * MEGABYTE, ResultsError, "give an audit.json that an audit wrote", dash=True),
+    "run the audit again",
+    "run `sdpa-verify audit` to write it again",
+)
+_EITHER = Kind(
+    _AUDIT.kind.at_most, ResultsError, "give a results.json or an audit.json that this tool wrote", dash=True
+)
+
+
+def json_schema(record: type[RunRecord | AuditRecord] = RunRecord) -> dict[str, Any]:
+    """Return the JSON Schema of ``results.json``, or with ``AuditRecord`` that of ``audit.json``."""
+    return record.model_json_schema(by_alias=True)
 
 
 def stored_calibration() -> Calibration:
@@ -40,7 +77,7 @@ def read_calibration(path: Path) -> Calibration:
     Raises:
         ResultsError: it is missing, no regular file, too large, not JSON, or does not make sense.
     """
-    return _validated(Calibration, _content(path), path)
+    return _validated(Calibration, _content(path, _RESULTS.kind, _RESULTS.again), path, _RESULTS.again)
 
 
 def present(path: Path | None) -> RunRecord:
@@ -58,52 +95,82 @@ def load(path: Path) -> RunRecord:
     Raises:
         ResultsError: it is missing, no regular file, not JSON, cut short, changed, or has another schema.
     """
+    path = _as_path(path, _RESULTS.kind)
+    return _read(_content(path, _RESULTS.kind, _RESULTS.again), _RESULTS, path)
+
+
+def load_audit(path: Path) -> AuditRecord:
+    """Read the file of an audit, of at most 128 MB; ``-`` is standard input.
+
+    Raises:
+        ResultsError: it is missing, no regular file, not JSON, cut short, changed, or has another schema.
+    """
+    path = _as_path(path, _AUDIT.kind)
+    return _read(_content(path, _AUDIT.kind, _AUDIT.again), _AUDIT, path)
+
+
+def load_either(path: Path) -> RunRecord | AuditRecord:
+    """Read a results file or that of an audit, whichever it is; ``-`` is standard input.
+
+    Raises:
+        ResultsError: it is missing, no regular file, not JSON, cut short, changed, or has another schema.
+    """
+    path = _as_path(path, _EITHER)
+    content = _content(path, _EITHER, "write it again")
+    if isinstance(content, dict) and _AUDIT.schema in content:
+        return _read(content, _AUDIT, path)
+    return _read(content, _RESULTS, path)
+
+
+def _as_path(path: Path, kind: Kind) -> Path:
     try:
-        path = Path(path)
+        return Path(path)
     except TypeError as error:
-        raise ResultsError(f"{path!r}: is not a path; {_WANTED}") from error
-    content = _content(path)
-    schema = content.get("schema") if isinstance(content, dict) else None
-    if schema is None:
-        raise ResultsError(f'{path}: has no "schema"; {_WANTED}')
-    if type(schema) is not int or schema != SCHEMA:
+        raise ResultsError(f"{path!r}: is not a path; {kind.wanted}") from error
+
+
+def _content(path: Path, kind: Kind, again: str) -> Any:
+    try:
+        return json.loads(read_text(path, kind).removeprefix("\ufeff"))
+    except json.JSONDecodeError as error:
         raise ResultsError(
-            f"{path}: schema {json.dumps(schema)[:20]}, this version reads schema {SCHEMA}; "
-            "install the sdpa-verify that wrote it, or run the verification again"
+            f"{path}: line {error.lineno}: not complete JSON ({error.msg}); {again}"
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise ResultsError(f"{path}: is not a results file; {kind.wanted}") from error
+
+
+def _read(content: Any, form: _Format[_Sealed], path: Path) -> _Sealed:
+    schema = content.get(form.schema) if isinstance(content, dict) else None
+    if schema is None:
+        raise ResultsError(f'{path}: has no "{form.schema}"; {form.kind.wanted}')
+    if type(schema) is not int or schema != form.version:
+        raise ResultsError(
+            f"{path}: {form.schema} {json.dumps(schema)[:20]}, this version reads {form.schema} "
+            f"{form.version}; install the sdpa-verify that wrote it, or {form.maker}"
         )
-    record = _validated(RunRecord, content, path)
-    _refuse_changed(record, path)
+    record = _validated(form.record, content, path, form.again)
+    _refuse_changed(record, path, form.again)
     return record
 
 
-def _content(path: Path) -> Any:
-    try:
-        return json.loads(read_text(path, _RESULTS).removeprefix("\ufeff"))
-    except json.JSONDecodeError as error:
-        raise ResultsError(
-            f"{path}: line {error.lineno}: not complete JSON ({error.msg}); {_WRITE_ANEW}"
-        ) from error
-    except (ValueError, RecursionError) as error:
-        raise ResultsError(f"{path}: is not a results file; {_WANTED}") from error
-
-
-def _validated(kind: type[_Record], content: Any, path: Path) -> _Record:
+def _validated(kind: type[_Record], content: Any, path: Path, again: str) -> _Record:
     try:
         return kind.model_validate(content)
     except ValidationError as error:
-        raise ResultsError(f"{path}: {what_is_wrong(error)}; {_WRITE_ANEW}") from error
+        raise ResultsError(f"{path}: {what_is_wrong(error)}; {again}") from error
 
 
-def _refuse_changed(record: RunRecord, path: Path) -> None:
-    for claim in record.claims:
+def _refuse_changed(record: RunRecord | AuditRecord, path: Path, again: str) -> None:
+    for claim in record.claims if isinstance(record, RunRecord) else ():
         if claim.digest != digest_of(claim):
             raise ResultsError(
                 f"{path}: claim {claim.id}: its digest does not fit its content, so the file was changed "
-                f"after the run; {_WRITE_ANEW}"
+                f"after the run; {again}"
             )
     if not record.seal:
-        raise ResultsError(f"{path}: has no seal; {_WRITE_ANEW}")
+        raise ResultsError(f"{path}: has no seal; {again}")
     if record.seal != record.fitting_seal():
         raise ResultsError(
-            f"{path}: its seal does not fit its content, so the file was changed after the run; {_WRITE_ANEW}"
+            f"{path}: its seal does not fit its content, so the file was changed afterwards; {again}"
         )

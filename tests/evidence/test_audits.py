@@ -1,0 +1,198 @@
+"""Reading audit.json: what an audit wrote comes back, and every damage and nonsense is one clear line."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import jsonschema  # type: ignore[import-untyped]  # no stubs among the tools
+import pytest
+from pydantic import ValidationError
+
+from tests.auditing.records import bad, good
+from tests.report.records import record
+from verify.errors import ClaimError, ResultsError
+from verify.evidence.audits import AuditRecord, Judgement
+from verify.evidence.load import json_schema, load, load_audit, load_either
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+SMALL = bad(2, 2)
+CONTENT = json.loads(SMALL.to_json())
+
+
+def edited(edit: Callable[[dict[str, Any]], object]) -> str:
+    """Return the JSON text of the small audit after an edit."""
+    content = json.loads(SMALL.to_json())
+    edit(content)
+    return json.dumps(content)
+
+
+def first_finding(**changes: Any) -> str:
+    """Return the JSON text of the small audit with its first finding changed."""
+    return edited(lambda c: c["layers"][0]["findings"][0].update(changes))
+
+
+@pytest.mark.parametrize("audit", [good(), bad(), good(1, 1)], ids=["good", "bad", "one head"])
+def test_what_was_written_comes_back(tmp_path: Path, audit: AuditRecord) -> None:
+    """By the loader for audits, and by the one that looks what a file is."""
+    path = tmp_path / "audit.json"
+    path.write_text(audit.to_json(), encoding="utf-8")
+    assert load_audit(path) == audit == load_either(path)
+    jsonschema.Draft202012Validator(json_schema(AuditRecord)).validate(json.loads(audit.to_json()))
+
+
+def test_results_are_read_where_either_is_wanted(tmp_path: Path) -> None:
+    """A run is told from an audit by what its file says."""
+    path = tmp_path / "results.json"
+    path.write_text(record().to_json(), encoding="utf-8")
+    assert load_either(path) == record()
+
+
+def test_the_schema_is_a_schema_and_refuses_mistakes() -> None:
+    """It is valid itself, and finds a missing key, an unknown key, a wrong type and another version."""
+    schema = json_schema(AuditRecord)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    assert validator.is_valid(CONTENT)
+    for mistake in (
+        {key: value for key, value in CONTENT.items() if key != "layers"},
+        {**CONTENT, "more": 1},
+        {**CONTENT, "tool": "sdpa-verify"},
+        {**CONTENT, "audit_schema": 2},
+    ):
+        assert not validator.is_valid(mistake)
+
+
+DAMAGES = [
+    pytest.param("", r"line 1: not complete JSON .*; run `sdpa-verify audit`", id="empty"),
+    pytest.param(
+        SMALL.to_json()[:-200], r"line \d+: not complete JSON .*; run `sdpa-verify audit`", id="cut"
+    ),
+    pytest.param("[1, 2]", r'has no "audit_schema"; give an audit.json', id="a-list"),
+    pytest.param(record().to_json(), r'has no "audit_schema"; give an audit.json', id="results"),
+    pytest.param(
+        '{"audit_schema": 9}', r"audit_schema 9, this version reads audit_schema 1; inst", id="newer"
+    ),
+    pytest.param('{"audit_schema": true}', r"audit_schema true, this version reads", id="schema-as-truth"),
+    pytest.param("[" * 100_000, r"give an audit.json", id="nested-too-deep"),
+    pytest.param(edited(lambda c: c.pop("budget")), r"budget: Field required; run", id="missing"),
+    pytest.param(edited(lambda c: c["tool"].update(more=1)), r"tool\.more: Extra inputs", id="unknown"),
+    pytest.param(first_finding(estimate=float("nan")), r"estimate: .*finite number", id="nan"),
+    pytest.param(first_finding(level=1.5), r"level: Input should be less", id="level"),
+    pytest.param(first_finding(head=-1), r"head: Input should be greater", id="head-below-0"),
+    pytest.param(first_finding(head=2), r"it has 2 heads, and a finding on another", id="head-too-many"),
+    pytest.param(first_finding(judgement="maybe"), r"judgement: Input should be", id="judgement"),
+    pytest.param(first_finding(judgement="reported"), r"decides, but is only reported", id="reported"),
+    pytest.param(first_finding(interval=[2.0, 3.0]), r"estimate lies below its interval", id="below"),
+    pytest.param(first_finding(interval=[None, -3.0]), r"estimate lies above its interval", id="above"),
+    pytest.param(first_finding(band=[2.0, 1.0]), r"its band is upside down", id="band"),
+    pytest.param(
+        first_finding(estimate=None, interval=[0.0, None]), r"an interval but no estimate", id="no-estimate"
+    ),
+    pytest.param(
+        first_finding(estimate=None, standard_error=1.0), r"a standard error but no estimate", id="error"
+    ),
+    pytest.param(first_finding(fix="a\x1b[2J"), r"holds the control character", id="control"),
+    pytest.param(first_finding(cause=r"$\input{x}$"), r"cause: .*; run", id="formula"),
+    pytest.param(first_finding(id="scale-implied-0"), r"the name of two findings", id="finding-twice"),
+    pytest.param(
+        edited(lambda c: c["layers"].append(c["layers"][0])), r"the name of two layers", id="layer-twice"
+    ),
+    pytest.param(
+        edited(lambda c: c["layers"][0].update(id="audit")), r"means something else in keys", id="reserved"
+    ),
+    pytest.param(
+        edited(lambda c: c["layers"][0].update(tokens=[9, 3])), r"fewest tokens are more", id="tokens"
+    ),
+    pytest.param(first_finding(sequences=1), r"its seal does not fit", id="changed"),
+    pytest.param(edited(lambda c: c.update(layers=[])), r"its seal does not fit", id="layers-left-out"),
+    pytest.param(edited(lambda c: c.pop("seal")), r"has no seal; run", id="no-seal"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), DAMAGES)
+def test_damage_is_one_line(tmp_path: Path, text: str, message: str) -> None:
+    """The message starts with the path, names the place and the fix, and is one line."""
+    path = tmp_path / "audit.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ResultsError, match=message) as caught:
+        load_audit(path)
+    told = str(caught.value)
+    assert told.startswith(f"{path}: ")
+    assert "\n" not in told
+    assert ";" in told
+
+
+def test_files_of_other_kinds_are_refused(tmp_path: Path) -> None:
+    """A folder, a missing file, what is no path, and an audit where results are wanted."""
+    audit = tmp_path / "audit.json"
+    audit.write_text(SMALL.to_json(), encoding="utf-8")
+    for path in (tmp_path, tmp_path / "none.json"):
+        with pytest.raises(ResultsError, match=r"cannot be read .*; give an audit.json"):
+            load_audit(path)
+    with pytest.raises(ResultsError, match=r"is not a path; give an audit.json"):
+        load_audit(3)  # type: ignore[arg-type]
+    with pytest.raises(ResultsError, match=r'has no "schema"; give a results.json'):
+        load(audit)
+
+
+def test_the_worst_finding_that_decides_gives_the_exit_status() -> None:
+    """1 for a refuted one, else 3 for an undecided one, else 0, whatever is only reported."""
+    assert good().exit_status() == 0
+    assert bad().exit_status() == 1
+    layer = good(1, 1).layers[0]
+    statuses = {}
+    for judgement in Judgement:
+        decides = judgement is not Judgement.REPORTED
+        found = layer.findings[0].model_copy(update={"judgement": judgement, "decides": decides})
+        changed = layer.model_copy(update={"findings": (found,)})
+        statuses[judgement.value] = good().model_copy(update={"layers": (changed,)}).exit_status()
+    assert statuses == {"confirmed": 0, "refuted": 1, "undecided": 3, "warned": 0, "reported": 0}
+
+
+def test_parts_are_found_by_their_ids() -> None:
+    """A layer and a finding; an unknown one is refused with the nearest."""
+    layer = SMALL.layer("decoder-layers-0-self-attn")
+    assert layer.finding("scale-applied") is layer.findings[0]
+    with pytest.raises(ClaimError, match="did you mean 'scale-applied'"):
+        layer.finding("scale-aplied")
+    with pytest.raises(ClaimError, match="did you mean 'decoder-layers-1-self-attn'"):
+        SMALL.layer("decoder-layers-1-self-atn")
+
+
+def test_the_seal_sees_every_part() -> None:
+    """Another value anywhere gives another seal, or no record at all."""
+    seen = 0
+    for path in _leaves(CONTENT):
+        content = json.loads(SMALL.to_json())
+        place: Any = content
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = _changed(place[path[-1]])
+        try:
+            other = AuditRecord.model_validate(content)
+        except ValidationError:
+            continue
+        seen += 1
+        assert other.fitting_seal() != SMALL.seal, path
+    assert seen > 100
+
+
+def _leaves(content: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    """Return the paths to the values of a JSON document, of every list only the first item's."""
+    if isinstance(content, dict):
+        return [leaf for key, one in content.items() if key != "seal" for leaf in _leaves(one, (*path, key))]
+    if isinstance(content, list):
+        return [leaf for key, one in enumerate(content[:9]) for leaf in _leaves(one, (*path, key))]
+    return [path]
+
+
+def _changed(value: Any) -> Any:
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return value + 1 if isinstance(value, int) else value * (1 + 1e-15) + 1e-300
+    return 1 if value is None else value + "x"
