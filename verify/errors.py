@@ -33,6 +33,10 @@ class ResultsError(VerifyError):
     """A results file cannot be read, is cut short, or has another schema."""
 
 
+class RecordingError(VerifyError):
+    """A recording of attention calls cannot be read or made, or its arrays do not fit each other."""
+
+
 class OutputError(VerifyError):
     """Something could not be written; what was there before is untouched."""
 

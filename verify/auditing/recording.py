@@ -35,7 +35,8 @@ class Call:
     [sequence, head, query, key]. ``causal`` stands for the mask of PyTorch's ``is_causal``, aligned at the
     first token. ``scale`` is the factor that the call was given, None where it was given none. ``softcap`` c
     turns a score s into c·tanh(s/c), before bias and mask; ``sink`` is one score a head that takes part in
-    the softmax's sum alone.
+    the softmax's sum alone. ``dtype`` names what the program computed in where the arrays are kept in a wider
+    type, as bfloat16 is in NumPy's float32; it is empty where they have their own.
     """
 
     query: Array
@@ -48,6 +49,7 @@ class Call:
     scale: float | None = None
     softcap: float | None = None
     sink: Array | None = None
+    dtype: str = ""
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,13 @@ import errno
 import os
 import stat
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import io
+    from collections.abc import Callable, Iterator
 
     from verify.errors import VerifyError
 
@@ -70,12 +72,23 @@ def head(path: Path, size: int) -> bytes:
     Raises:
         OSError: it cannot be read, or is none: a device may have no end, and a pipe no writer.
     """
+    with open_regular(path) as stream:
+        return _up_to(size, stream.read)
+
+
+@contextmanager
+def open_regular(path: Path) -> Iterator[io.FileIO]:
+    """Open a regular file to read its bytes, without a buffer.
+
+    Raises:
+        OSError: it cannot be read, or is none: a device may have no end, and a pipe no writer.
+    """
     with open(path, "rb", buffering=0, opener=_without_waiting) as stream:
         mode = os.fstat(stream.fileno()).st_mode
         if not stat.S_ISREG(mode):
             kind = "a pipe" if stat.S_ISFIFO(mode) else "no regular file"
             raise OSError(errno.ESPIPE if stat.S_ISFIFO(mode) else errno.EINVAL, f"is {kind}")
-        return _up_to(size, stream.read)
+        yield stream
 
 
 def _without_waiting(path: str, flags: int) -> int:

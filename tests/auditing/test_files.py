@@ -1,0 +1,307 @@
+"""Recordings are read from archives, safetensors files and folders; whatever is wrong is said in one line."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import struct
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from verify.auditing.arrays import dtype_of, narrowed, packed, widened
+from verify.auditing.files import load
+from verify.auditing.folder import FolderWriter, write
+from verify.auditing.recording import Call, Intended, Layer, Recording
+from verify.errors import OutputError, RecordingError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RNG = np.random.default_rng(1)
+SHAPE = (3, 4, 5, 8)
+
+
+def normal(*shape: int, dtype: str = "float32") -> np.ndarray:
+    """Return a normal array."""
+    return RNG.standard_normal(shape or SHAPE).astype(dtype)
+
+
+def arrays(**other: Any) -> dict[str, Any]:
+    """Return q, k, v and out of a call that fit each other, and what else is given."""
+    return {name: normal() for name in ("q", "k", "v", "out")} | other
+
+
+def savez(path: Path, content: dict[str, Any]) -> None:
+    """Write an archive whose keys need not be names of arguments."""
+    np.savez(path, **content)
+
+
+def safetensors(path: Path, content: dict[str, tuple[np.ndarray, str]], **texts: str) -> Path:
+    """Write a safetensors file of arrays with the names of their dtypes, with texts beside them."""
+    whole = packed(content)
+    size = int.from_bytes(whole[:8], "little")
+    header = json.loads(whole[8 : 8 + size]) | ({"__metadata__": texts} if texts else {})
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + whole[8 + size :])
+    return path
+
+
+def only_call(path: Path) -> Call:
+    """Return the one call of the one layer of a recording."""
+    (layer,) = load(path).layers
+    (call,) = layer.calls
+    return call
+
+
+def test_an_archive_comes_back(tmp_path: Path) -> None:
+    """All keys, and twice where its calls are run through twice."""
+    path = tmp_path / "some.npz"
+    given = arrays(
+        mask=np.tri(5, dtype=bool), bias=normal(5, 5), sink=normal(4), scale=0.25, softcap=50, causal=True
+    )
+    np.savez(path, **given, intended="1/sqrt(d)")
+    (layer,) = load(path).layers
+    assert layer.name == "some"
+    assert layer.intended == Intended("1/sqrt(d)", "recorded", f"intended in {path}")
+    for _ in range(2):
+        (call,) = layer.calls
+        for key, name in [("q", "query"), ("k", "key"), ("v", "value"), ("out", "output"), ("bias", "bias")]:
+            np.testing.assert_array_equal(getattr(call, name), given[key])
+        np.testing.assert_array_equal(call.mask, given["mask"])
+        np.testing.assert_array_equal(call.sink, given["sink"])
+        assert (call.scale, call.softcap, call.causal, call.dtype) == (0.25, 50.0, True, "")
+
+
+def test_layers_are_in_the_natural_order_of_their_names(tmp_path: Path) -> None:
+    """Two comes before ten; a layer without q is refused by its name."""
+    path = tmp_path / "some.npz"
+    pair = {"q": normal(), "k": normal()}
+    savez(path, {f"block.{n}/{key}": array for n in (10, 2) for key, array in pair.items()})
+    assert [layer.name for layer in load(path).layers] == ["block.2", "block.10"]
+    savez(path, {"block.2/k": normal()})
+    with pytest.raises(RecordingError, match=r"some.npz: layer block.2: has no q; give q and k"):
+        load(path)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_safetensors_of_every_dtype(tmp_path: Path, dtype: str) -> None:
+    """bfloat16 comes as float32 with the same values, and its name."""
+    values = {key: normal() for key in ("q", "k")}
+    if dtype == "bfloat16":
+        kept = {key: narrowed(one) for key, one in values.items()}
+        wanted = {key: widened(one) for key, one in kept.items()}
+        assert not np.array_equal(wanted["q"], values["q"])
+        np.testing.assert_allclose(wanted["q"], values["q"], rtol=2**-7)
+    else:
+        kept = wanted = {key: one.astype(dtype) for key, one in values.items()}
+    path = safetensors(
+        tmp_path / "a.safetensors", {k: (one, dtype) for k, one in kept.items()}, intended="0.5"
+    )
+    call = only_call(path)
+    np.testing.assert_array_equal(call.query, wanted["q"])
+    np.testing.assert_array_equal(call.key, wanted["k"])
+    assert dtype_of(call) == dtype
+    assert load(path).layers[0].intended == Intended("0.5", "recorded", f"intended in {path}")
+
+
+def test_a_folder_comes_back(tmp_path: Path) -> None:
+    """What is written is what is read, bfloat16 to the bit."""
+    half = widened(narrowed(normal()))
+    layer = Layer(
+        name="model.layers.0.self_attn",
+        calls=[
+            Call(half, half, half, half, mask=np.tri(5, dtype=bool), scale=0.125, dtype="bfloat16"),
+            Call(normal(), normal(), causal=True, softcap=30.0, sink=normal(4)),
+        ],
+        intended=Intended("24**-0.5", "configuration", "query_pre_attn_scalar"),
+        width=32,
+        backend="sdpa",
+        padded={"absorbed": 576},
+        notes=("one note",),
+    )
+    recording = Recording("a model", [layer, Layer("other", [Call(normal(), normal())])], ("something",))
+    write(recording, tmp_path / "rec")
+    back = load(tmp_path / "rec")
+    assert (back.source, back.left_out) == ("a model", ("something",))
+    assert [one.name for one in back.layers] == ["model.layers.0.self_attn", "other"]
+    first = back.layers[0]
+    for field in ("intended", "width", "backend", "padded", "notes"):
+        assert getattr(first, field) == getattr(layer, field)
+    one, two = first.calls
+    np.testing.assert_array_equal(one.output, half)
+    np.testing.assert_array_equal(one.mask, np.tri(5, dtype=bool))
+    assert (one.scale, one.dtype, one.causal, one.sink) == (0.125, "bfloat16", False, None)
+    assert (two.scale, two.causal, two.softcap, two.value) == (None, True, 30.0, None)
+    with pytest.raises(OutputError, match="rec: holds a recording already; remove it"):
+        write(recording, tmp_path / "rec")
+
+
+def test_a_folder_without_its_index_is_no_recording(tmp_path: Path) -> None:
+    """It is written at the end; what it says is checked."""
+    FolderWriter(tmp_path).add(0, "a", Call(normal(), normal()))
+    with pytest.raises(RecordingError, match=r"recording.json: cannot be read \(No such file"):
+        load(tmp_path)
+    index = {"recording_schema": 1, "source": "x", "layers": [{"name": "a", "files": ["../0.safetensors"]}]}
+    for content, wrong in [
+        (index, r"names the file '../0.safetensors' outside its folder"),
+        (index | {"layers": [{"name": "a", "files": []}]}, r"layer a: has no calls"),
+        (index | {"recording_schema": 2}, r"is not what a recording writes"),
+        ([], r"is not what a recording writes"),
+    ]:
+        (tmp_path / "recording.json").write_text(json.dumps(content))
+        with pytest.raises(RecordingError, match=wrong):
+            load(tmp_path)
+
+
+def test_batches_of_a_layer_have_the_same_heads(tmp_path: Path) -> None:
+    """Other lengths they may have."""
+    calls = [Call(normal(2, 4, 5, 8), normal(2, 4, 5, 8)), Call(normal(1, 4, 9, 8), normal(1, 4, 7, 8))]
+    write(Recording("x", [Layer("a", calls)]), tmp_path / "good")
+    assert [call.query.shape[2] for call in load(tmp_path / "good").layers[0].calls] == [5, 9]
+    calls.append(Call(normal(2, 2, 5, 8), normal(2, 2, 5, 8)))
+    write(Recording("x", [Layer("a", calls)]), tmp_path / "bad")
+    with pytest.raises(RecordingError, match=r"0000-0002.safetensors: q has 2 heads of 8 dimensions, in"):
+        load(tmp_path / "bad")
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"q": normal()}, "has no k; give q and k at least"),
+    (arrays(query=normal()), "no key 'query'; the keys are q, k, v, out"),
+    (arrays(q=normal(5, 8)), r"q has shape \[5, 8\]; give it as \[sequence, head, token, d\]"),
+    (arrays(q=normal(3, 0, 5, 8)), r"q has no heads, its shape is \[3, 0, 5, 8\]"),
+    (arrays(k=normal(3, 4, 0, 8)), "k has no tokens"),
+    (arrays(q=normal(0, 4, 5, 8)), "q has no sequences"),
+    (arrays(q=normal(3, 4, 5, 0)), "q has d = 0"),
+    (arrays(k=normal(3, 3, 5, 8)), "k has 3 heads, which do not divide q's 4"),
+    (arrays(v=normal(3, 3, 5, 8)), "v has 3 heads, which do not divide q's 4"),
+    (arrays(k=normal(3, 4, 5, 9)), r"k has shape .* q .* differ in axis 3 \(d\); give 8 there"),
+    (arrays(k=normal(2, 4, 5, 8)), r"differ in axis 0 \(sequence\)"),
+    (arrays(v=normal(3, 4, 6, 8)), r"v has shape .* and k .* differ in axis 2 \(token\)"),
+    (arrays(out=normal(3, 4, 5, 9)), r"out has shape .* and v .* axis 3"),
+    (arrays(out=normal(3, 2, 5, 8)), r"out has shape .* and q .* axis 1 \(head\)"),
+    (arrays(mask=normal(5, 5)), "mask has dtype float32; give booleans, True where a key may be seen"),
+    (arrays(mask=np.ones((4, 5), bool)), r"mask has shape \[4, 5\], the scores \[3, 4, 5, 5\]"),
+    (arrays(bias=normal(1, 3, 4, 5, 5)), "bias has shape"),
+    (arrays(sink=normal(3)), r"sink has shape \[3\]; give \[4\], one a head"),
+    (arrays(q=np.ones(SHAPE, int)), "q has dtype int64; give one of float16"),
+    (arrays(q=np.ones(SHAPE, complex)), "q has dtype complex128"),
+    (arrays(scale=np.ones(4)), "scale is an array of float64; give one number"),
+    (arrays(scale=np.nan), "scale is nan; give a finite number"),
+    (arrays(intended=np.array(["1", "d"])), "intended is an array of texts; give one expression"),
+]
+
+
+@pytest.mark.parametrize(("content", "wrong"), WRONG)
+def test_arrays_that_do_not_fit(tmp_path: Path, content: dict[str, Any], wrong: str) -> None:
+    """One line says what, where, and how to fix it, before anything is computed."""
+    path = tmp_path / "a.npz"
+    np.savez(path, **content)
+    with pytest.raises(RecordingError, match=wrong) as caught:
+        load(path)
+    assert str(caught.value).startswith(str(path))
+    assert "\n" not in str(caught.value)
+
+
+class Trap:
+    """An object whose unpickling would make a folder."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, ("trapped",)
+
+
+def test_objects_are_not_unpickled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither in an archive nor as a file of their own."""
+    monkeypatch.chdir(tmp_path)
+    np.savez(tmp_path / "a.npz", q=np.array([Trap()], dtype=object), k=normal())
+    with pytest.raises(RecordingError, match=r"a.npz: q holds Python objects, which are not unpickled"):
+        load(tmp_path / "a.npz")
+    (tmp_path / "b.npz").write_bytes(pickle.dumps(Trap()))
+    with pytest.raises(RecordingError, match=r"b.npz: is cut short or malformed"):
+        load(tmp_path / "b.npz")
+    np.save(tmp_path / "c.npy", normal())
+    with pytest.raises(RecordingError, match=r"c.npy: is a single array; give an archive"):
+        load(tmp_path / "c.npy")
+    assert not (tmp_path / "trapped").exists()
+
+
+@pytest.mark.parametrize("name", ["a.npz", "a.safetensors"])
+def test_files_that_are_cut_short(tmp_path: Path, name: str) -> None:
+    """Wherever it is, a clear line; never a number."""
+    path = tmp_path / name
+    if name.endswith("z"):
+        np.savez(path, **arrays())
+    else:
+        safetensors(path, {key: (one, "float32") for key, one in arrays().items()})
+    whole = path.read_bytes()
+    for size in range(0, len(whole), max(1, len(whole) // 60)):
+        path.write_bytes(whole[:size])
+        with pytest.raises(RecordingError, match=r"is cut short or malformed|cannot be read"):
+            load(path)
+
+
+def test_a_damaged_archive(tmp_path: Path) -> None:
+    """Its checksum is wrong, which shows when the array is read."""
+    path = tmp_path / "a.npz"
+    np.savez(path, **arrays())
+    whole = bytearray(path.read_bytes())
+    whole[400] ^= 1
+    path.write_bytes(whole)
+    with pytest.raises(RecordingError, match=r"a.npz: q: is cut short or malformed \(BadZipFile: Bad CRC"):
+        only_call(path)
+
+
+@pytest.mark.parametrize(
+    ("header", "wrong"),
+    [
+        (b"[]", "malformed"),
+        (b"{" * 100_000, "malformed"),
+        (b'{"q":{"dtype":"F32","shape":[1],"data_offsets":[0,9]}}', "malformed"),
+        (b'{"q":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}}', "malformed"),
+        (b'{"q":{"dtype":"F32","shape":[4611686018427387905],"data_offsets":[0,4]}}', "malformed"),
+        (b'{"q":1}', "malformed"),
+        (b"{}", "holds no arrays; give q and k at least"),
+    ],
+)
+def test_headers_made_to_hurt(tmp_path: Path, header: bytes, wrong: str) -> None:
+    """A header of any form is refused; one that says it is huge is not read."""
+    path = tmp_path / "a.safetensors"
+    path.write_bytes(struct.pack("<Q", len(header)) + header + bytes(4 if b"F32" in header else 0))
+    with pytest.raises(RecordingError, match=wrong):
+        load(path)
+    path.write_bytes(struct.pack("<Q", 2**63) + header)
+    with pytest.raises(RecordingError, match="its first 8 bytes are no length of a header"):
+        load(path)
+
+
+def test_an_array_that_unpacks_to_more_than_a_batch(tmp_path: Path) -> None:
+    """Its header says so; it is refused before it is unpacked."""
+    path = tmp_path / "a.npz"
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1, 2000000000, 1)}\n"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("q.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header)
+    with pytest.raises(RecordingError, match=r"a.npz: q is larger than 8000 MB; give fewer sequences"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("none", "No such file"),
+        ("pipe", "is a pipe"),
+        ("/dev/zero", "is no regular file"),
+        ("a\0b", "embedded null byte|is not a path"),
+        ("loop", "Too many levels"),
+    ],
+)
+def test_what_is_no_regular_file(tmp_path: Path, name: str, reason: str) -> None:
+    """It is refused at once, without waiting for a writer."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(RecordingError, match=reason):
+        load(tmp_path / name)
+    with pytest.raises(RecordingError, match="is not a path; give a NumPy archive"):
+        load(None)  # type: ignore[arg-type]
