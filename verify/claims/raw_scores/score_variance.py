@@ -58,7 +58,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         biased(points[DIMENSIONS.index(64)], tolerance),
         Control(
             r"the variance is $d_k$ also when the components of a vector are correlated ($\rho = 0.5$)",
-            Quantity("correlated-components", LABEL, correlated, variance(0, 1), prediction(S(8))),
+            Quantity("correlated-components", LABEL, correlated, variance(), prediction(S(8))),
         ),
         *wrong_fits(lines, tolerance),
     )

@@ -54,7 +54,7 @@ def _kurtosis_check(
     cell = cell_of(f"{distributions}-powers", ScorePowers(EIGHT, 32, query, key, (2, 4)))
     # Fourth powers are so skewed that a coarse tolerance would not take fewer blocks.
     band = capped(1.0, tolerance)
-    return Quantity(name, KURTOSIS, cell, kurtosis(0, 1), prediction(expected), band)
+    return Quantity(name, KURTOSIS, cell, kurtosis(), prediction(expected), band)
 
 
 def _mixed(derivation: Derivation, tolerance: float) -> tuple[tuple[Quantity, ...], tuple[Control, ...]]:

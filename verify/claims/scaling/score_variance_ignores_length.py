@@ -58,7 +58,7 @@ def _check(tokens: int, expected: Any, name: str) -> Quantity:
     relative = block_variances.square_variance(D, tokens, *moments) / D**2
     sampler = ScoreMatrices(D, tokens, NORMAL, NORMAL)
     cell = cell_of(f"tokens-{tokens}", sampler, tokens=sampler.side)
-    return Quantity(name, LABEL, cell, variance(0, 1, block_variance=relative), prediction(expected))
+    return Quantity(name, LABEL, cell, variance(block_variance=relative), prediction(expected))
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
