@@ -131,7 +131,7 @@ BOUNDS = {
         "Bound(2 * largest / jacobian.LENGTH, ",
     ),
     "rows-with-eight-more": Known(
-        f"{LIMITS}/causal_rows.py", "math.log(of) - mean", "math.log(of + 8) - mean"
+        f"{LIMITS}/causal_rows.py", "math.log(of) - mean[place]", "math.log(of + 8) - mean[place]"
     ),
     "largest-weight-not-divided": Known(
         f"{SOFTMAX}/softmax_saturation.py",
@@ -217,7 +217,7 @@ COMMON = {
     "triple-is-double": Known(
         f"{SCALING}/scaled_variance_general.py", "NORMAL.moved(0, 3)", "NORMAL.moved(0, 2)"
     ),
-    "moments-of-triple": Known(f"{SCALING}/scaled_variance_general.py", "(S(0), S(9))", "(S(0), S(4))"),
+    "moments-of-triple": Known(f"{SCALING}/scaled_variance_general.py", "S(0), S(9))", "S(0), S(4))"),
     "gradient-of-queries-doubled": Known(
         f"{ENGINE}/attention.py", "queries=scale * of_scores @ keys", "queries=2 * scale * of_scores @ keys"
     ),
@@ -229,20 +229,20 @@ COMMON = {
 }
 FIGURES = {
     "lower-bar-at-the-top": Known(
-        "verify/spec/figures.py", "lo=tuple(check.interval[0]", "lo=tuple(check.interval[1]"
+        "verify/spec/figures.py", "lo=tuple(map(min, *ends))", "lo=tuple(map(max, *ends))"
     ),
     "prediction-for-estimate": Known(
-        "verify/spec/figures.py", "y=tuple(check.estimate", "y=tuple(check.prediction"
+        "verify/spec/figures.py", "check.estimate for check", "check.prediction for check"
     ),
     "dimension-off-by-one": Known(
         "verify/spec/figures.py",
-        "x=tuple(float(check.cell[against])",
-        "x=tuple(1 + float(check.cell[against])",
+        "x = tuple(float(check.cell[against])",
+        "x = tuple(1 + float(check.cell[against])",
     ),
     "curve-one-per-cent-high": Known(
         "verify/spec/figures.py",
-        "y=tuple(float(function(float(v)))",
-        "y=tuple(1.01 * float(function(float(v)))",
+        "values = map(y, places) if callable(y) else y",
+        "values = [1.01 * y(place) for place in places] if callable(y) else y",
     ),
     "growth-path-of-another-scale": Known(
         f"{GRADIENTS}/gradient_through_layers.py",

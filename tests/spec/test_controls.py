@@ -18,7 +18,7 @@ from verify.spec.designs import (
     Wanted,
     fits,
     integrated,
-    linear_law,
+    linear_fits,
     misfit,
     prediction,
     score_cell,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from verify.montecarlo.fits import Model
 
 CELLS = [score_cell(n, NORMAL, NORMAL, 0.05) for n in (1, 2, 8)]
-POINTS = variances(CELLS, "Var", lambda n: S(3) * n)
+POINTS = variances(CELLS, "Var", 3 * d)
 
 
 class TestWrong:
@@ -106,12 +106,9 @@ class TestWrongFits:
     @pytest.mark.parametrize("law", [3 * d, S(3) + 0 * d], ids=["rising", "level"])
     def test_each_fit_has_one_through_the_same_code(self, law: Any) -> None:
         """Model and coefficient stay; a coefficient lies two widths off, and truth is the derived value."""
-        members = variances(CELLS, "Var", lambda n: law.subs(d, n))
-        wanted = (
-            *linear_law(3 * d, (1, 8)),
-            Wanted("power-misfit", "misfit", "power", "misfit", S.Zero, Tolerance()),
-        )
-        lines = fits(members, (1, 2, 8), "Var", wanted)
+        members = variances(CELLS, "Var", law)
+        of_power = Wanted("power-misfit", "misfit", "power", "misfit", S.Zero, Tolerance())
+        lines = (*linear_fits(members, 3 * d), *fits(members, of_power))
         controls = wrong_fits(lines, 0.05)
         assert [route_of(one.comparison) for one in controls] == [route_of(one) for one in lines]
         assert (
@@ -130,11 +127,9 @@ class TestWrongFits:
     def test_bent_points_lie_on_no_line_and_no_power(self, power: int) -> None:
         """Points known to a thousandth on d^power: no lack of fit for the right model, much once bent."""
         x = (1.0, 4.0, 16.0, 64.0, 256.0)
-        members = variances(
-            [score_cell(int(n), NORMAL, NORMAL, 0.05) for n in x], "Var", lambda n: S(n) ** power
-        )
+        members = variances([score_cell(int(n), NORMAL, NORMAL, 0.05) for n in x], "Var", d**power)
         model: Model = "line" if power in {0, 1} else "power"
-        (line,) = fits(members, [int(n) for n in x], "Var", (misfit(model),))
+        (line,) = fits(members, misfit(model))
         (control,) = wrong_fits([line], 0.05)
         assert isinstance(control.comparison, Fit)
         found = []
@@ -151,6 +146,4 @@ class TestWrongFits:
 def _sure(variance: float) -> Sample:
     """Return a sample of blocks with mean 0 and this mean square, which hardly vary."""
     mean = np.array([0.0, variance])
-    return Sample(
-        1000, 1000, 1000, mean, np.diag([1e-12, 1e-12]), np.zeros((2, 2, 2)), names=("mean", "square")
-    )
+    return Sample(1000, 1000, 1000, mean, np.diag([1e-12, 1e-12]), np.zeros((2, 2, 2)))

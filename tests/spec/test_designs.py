@@ -22,9 +22,13 @@ from verify.spec.designs import (
     exactly,
     fact,
     fits,
-    linear_law,
+    in_dimension,
+    linear_fits,
+    means,
+    no_slope,
     prediction,
     score_cell,
+    slope_of,
     variances,
 )
 from verify.symbolic.scores import d
@@ -167,7 +171,7 @@ CELLS = [score_cell(n, NORMAL, NORMAL, 0.05) for n in (1, 2, 8)]
 
 def points() -> tuple[Quantity, ...]:
     """Return the variances of three cells against d."""
-    return variances(CELLS, "Var", lambda n: S(3) * n)
+    return variances(CELLS, "Var", 3 * d)
 
 
 class TestComparisons:
@@ -179,12 +183,12 @@ class TestComparisons:
         assert [one.id for one in made] == ["variance-d1", "variance-d2", "variance-d8"]
         assert [one.prediction.value for one in made] == [3.0, 6.0, 24.0]
         assert all(one.cell is cell.cell for one, cell in zip(made, CELLS, strict=True))
-        renamed = variances(CELLS, "Var", S, name="row")
+        renamed = variances(CELLS, "Var", d, name="row")
         assert renamed[0].id == "row-d1"
 
     def test_a_line(self) -> None:
         """Every expected value is a derivative or value of the result: 3d has slope 3 and exponent 1."""
-        made = fits(points(), (1, 2, 8), "Var", linear_law(3 * d, (1, 8), "my-"))
+        made = linear_fits(points(), 3 * d, "my-")
         found = {one.id: one for one in made}
         assert {name: one.prediction.value for name, one in found.items()} == {
             "my-slope": 3.0,
@@ -199,14 +203,28 @@ class TestComparisons:
         assert found["my-exponent"].tolerance.width(1.0, 0.01) == pytest.approx(0.01 / 3)
         assert found["my-slope"].label == "slope of Var"
 
-    def test_other_laws_have_other_coefficients(self) -> None:
-        """An affine result is not forced onto a line through zero."""
-        affine = {one.id: one.expected for one in linear_law(3 * d + 2, (1, 8))}
-        assert (affine["slope"], affine["intercept"]) == (3, 2)
+    def test_a_law_with_an_offset_has_no_one_exponent(self) -> None:
+        """It has a slope of its own, and is refused where a line through zero is meant."""
+        assert slope_of(3 * d + 2, "my-").expected == 3
+        with pytest.raises(TypeError):
+            linear_fits(points(), 3 * d + 2)
+
+    def test_a_level_has_no_slope(self) -> None:
+        """Up to the level over the largest place, whatever it is measured against."""
+        (level,) = fits(variances(CELLS, "Var", 5), no_slope(S(5), 8, "my-", against="$d_k$"), label="all")
+        assert (level.id, level.label, level.prediction.value) == ("my-slope", "slope of all", 0.0)
+        assert level.tolerance.width(0.0, 0.01) == pytest.approx(0.01 * 5 / 8)
+
+    def test_means(self) -> None:
+        """They have a tolerance of their own in each dimension, for they may be 0."""
+        made = means(CELLS, "E", 0, lambda n: Tolerance(2.0, n**0.5, "the root"))
+        assert [one.id for one in made] == ["mean-d1", "mean-d2", "mean-d8"]
+        assert all(one.estimand is cell.mean for one, cell in zip(made, CELLS, strict=True))
+        assert in_dimension(made, 8).tolerance.width(0.0, 0.01) == pytest.approx(0.02 * 8**0.5)
 
     def test_weights(self) -> None:
         """Lines weigh by the inverse square of the prediction, log-log lines evenly."""
-        made = {one.id: one for one in fits(points(), (1, 2, 8), "Var", linear_law(3 * d, (1, 8)))}
+        made = {one.id: one for one in linear_fits(points(), 3 * d)}
         assert made["slope"].fit.weights == pytest.approx((1 / 9, 1 / 36, 1 / 576))
         assert made["exponent"].fit.weights == (1.0, 1.0, 1.0)
         assert made["slope"].fit.x == (1.0, 2.0, 8.0)

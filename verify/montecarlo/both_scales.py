@@ -27,7 +27,6 @@ class BothScales:
     keys: int
 
     order = 3
-    names = ("unscaled", "scaled")
 
     @property
     def settings(self) -> Settings:

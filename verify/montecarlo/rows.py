@@ -86,11 +86,6 @@ class AttentionRows:
         )
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """What the statistics are called."""
-        return self.wanted
-
-    @property
     def coordinates(self) -> int:
         """Random components drawn for one block."""
         return (self.queries + self.keys) * self.d
@@ -137,11 +132,6 @@ class NormalRows:
             ("sigma", self.deviation),
             ("scores", f"independent {self.distribution.name}"),
         )
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What the statistics are called."""
-        return self.wanted
 
     @property
     def coordinates(self) -> int:
@@ -192,11 +182,6 @@ class CausalRows:
             ("mask", "causal"),
             ("scale", self.scale),
         )
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What the statistics are called."""
-        return tuple(f"{what}-{t}" for what in ("entropy", "sharp") for t in self.positions)
 
     @property
     def coordinates(self) -> int:

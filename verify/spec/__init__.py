@@ -2,7 +2,7 @@
 
 from verify.evidence import Assumption, Axis, Check, Fact, Figure, Layer, Reference
 from verify.montecarlo.attention import attention, gradients, probabilities, softmax
-from verify.montecarlo.blocks import Cell, Outputs
+from verify.montecarlo.blocks import Cell
 from verify.montecarlo.both_scales import BothScales
 from verify.montecarlo.differentiate import complex_step
 from verify.montecarlo.distribution_free import Bounded, DistanceToLaw, Quantile
@@ -18,16 +18,7 @@ from verify.montecarlo.distributions import (
     Array,
     Distribution,
 )
-from verify.montecarlo.estimands import (
-    Ratio,
-    Smooth,
-    complement,
-    component,
-    covariance,
-    kurtosis,
-    ratio,
-    variance,
-)
+from verify.montecarlo.estimands import Ratio, Smooth, complement, component, covariance, ratio, variance
 from verify.montecarlo.experiment import (
     EXACTLY,
     Allowance,
@@ -57,7 +48,7 @@ from verify.montecarlo.literal import (
     largest_difference,
     over_queries,
 )
-from verify.montecarlo.moments import ScorePowers
+from verify.montecarlo.moments import ScorePowers, kurtosis
 from verify.montecarlo.pipeline import ScoreMatrixEntries, ScoresBesideValues
 from verify.montecarlo.rows import AttentionRows, CausalRows, NormalRows
 from verify.montecarlo.scores import ScoreMatrices, ScorePairs, SharedPairs
@@ -87,13 +78,17 @@ from verify.spec.designs import (
     exponent,
     fact,
     fits,
+    in_dimension,
     integrated,
-    linear_law,
+    linear_fits,
+    means,
     misfit,
     no_distance,
+    no_slope,
     prediction,
     scaled,
     score_cell,
+    slope_of,
     threshold,
     variances,
 )
@@ -235,7 +230,6 @@ __all__ = [
     "OfRows",
     "Ordered",
     "OrderedBase",
-    "Outputs",
     "Path",
     "Population",
     "Prediction",
@@ -305,6 +299,7 @@ __all__ = [
     "gradients",
     "gradients_of_loops",
     "i",
+    "in_dimension",
     "in_single_precision",
     "index",
     "integrated",
@@ -321,7 +316,7 @@ __all__ = [
     "latex",
     "legendre",
     "line",
-    "linear_law",
+    "linear_fits",
     "losses",
     "matrices",
     "mean_entropy",
@@ -330,6 +325,7 @@ __all__ = [
     "mean_largest_weight",
     "mean_route",
     "mean_squares",
+    "means",
     "measured",
     "misfit",
     "most_indices",
@@ -337,6 +333,7 @@ __all__ = [
     "mu_q",
     "n",
     "no_distance",
+    "no_slope",
     "one_product",
     "over_lengths",
     "over_queries",
@@ -360,6 +357,7 @@ __all__ = [
     "sigma",
     "sigma_k",
     "sigma_q",
+    "slope_of",
     "softmax",
     "spectral_norms",
     "stack",

@@ -105,8 +105,8 @@ def score_cell(
     return ScoreCell(
         d,
         cell_of(f"{prefix}d{d}", ScoreMatrices(d, side, query, key, factor), scale=scale),
-        component("mean", block_variance=factor**2 * mean_variance(d, side, *moments)),
-        variance(block_variance=relative(side)),
+        component(0, block_variance=factor**2 * mean_variance(d, side, *moments)),
+        variance(0, 1, block_variance=relative(side)),
     )
 
 
@@ -156,16 +156,53 @@ def fact(name: str, what: str, expression: Any) -> Fact:
 def variances(
     cells: Sequence[ScoreCell],
     label: str,
-    predict: Callable[[int], Any],
+    law: Any,
     *,
     name: str = "variance",
-    tolerance: Tolerance = EVEN,
+    tolerance: Tolerance | Callable[[int], Tolerance] = EVEN,
 ) -> tuple[Quantity, ...]:
-    """Return one comparison a cell: the scores' variance with ``predict(d)``."""
-    return tuple(
-        Quantity(f"{name}-d{one.d}", label, one.cell, one.variance, prediction(predict(one.d)), tolerance)
-        for one in cells
-    )
+    """Return one comparison a cell: the scores' variance with ``law``, an expression in the dimension.
+
+    ``tolerance`` is one for all cells, or gives that of a dimension.
+    """
+    return tuple(_comparison(one, one.variance, label, law, name, tolerance) for one in cells)
+
+
+def means(
+    cells: Sequence[ScoreCell],
+    label: str,
+    law: Any,
+    tolerance: Callable[[int], Tolerance],
+    *,
+    name: str = "mean",
+) -> tuple[Quantity, ...]:
+    """Return one comparison a cell: the scores' mean with ``law``, an expression in the dimension.
+
+    ``tolerance`` gives that of a dimension: a mean of 0 has no size of its own to take it from.
+    """
+    return tuple(_comparison(one, one.mean, label, law, name, tolerance) for one in cells)
+
+
+def _comparison(
+    one: ScoreCell,
+    estimand: Smooth,
+    label: str,
+    law: Any,
+    name: str,
+    tolerance: Tolerance | Callable[[int], Tolerance],
+) -> Quantity:
+    expected = prediction(sympify(law).subs(d, one.d))
+    band = tolerance(one.d) if callable(tolerance) else tolerance
+    return Quantity(f"{name}-d{one.d}", label, one.cell, estimand, expected, band)
+
+
+def in_dimension(members: Sequence[Quantity], n: int) -> Quantity:
+    """Return the one of ``members`` that is measured in ``n`` dimensions."""
+    return next(one for one in members if _place(one, "d_k") == n)
+
+
+def _place(member: Quantity, against: str) -> float:
+    return float(dict(member.cell.settings)[against])
 
 
 @dataclass(frozen=True)
@@ -181,13 +218,14 @@ class Wanted:
 
 
 def fits(
-    members: Sequence[Quantity], dimensions: Sequence[int], label: str, wanted: Sequence[Wanted]
+    members: Sequence[Quantity], *wanted: Wanted, against: str = "d_k", label: str = ""
 ) -> tuple[Fit, ...]:
-    """Return weighted fits of ``members`` against their ``dimensions``.
+    """Return weighted fits of ``members`` against one of their settings, normally the dimension.
 
     Points are planned for relative errors in proportion to their tolerances, and weigh accordingly.
+    ``label`` says what is fitted where that is not the label of every member.
     """
-    x = tuple(map(float, dimensions))
+    x = tuple(_place(member, against) for member in members)
     logarithmic = tuple(member.tolerance.factor**-2.0 for member in members)
     relative = tuple(
         weight * member.prediction.value**-2.0 for weight, member in zip(logarithmic, members, strict=True)
@@ -195,7 +233,7 @@ def fits(
     return tuple(
         Fit(
             one.id,
-            f"{one.words} of {label}",
+            f"{one.words} of {label or members[0].label}",
             tuple(members),
             WeightedFit(one.model, x, logarithmic if one.model == "power" else relative),
             one.target,
@@ -206,37 +244,43 @@ def fits(
     )
 
 
-def linear_law(result: Any, span: tuple[int, int], prefix: str = "") -> tuple[Wanted, ...]:
+def linear_fits(members: Sequence[Quantity], law: Any, prefix: str = "") -> tuple[Fit, ...]:
     """Return what a straight line in d must show: slope, intercept, no curvature, exponent, no misfit.
 
-    Every expected value comes from ``result``, the derived expression in the dimension. Slope and exponent
-    have the run's tolerance and a third of it; the intercept three times it, of the value at d = 1; the
-    curvature as often, of the slope over the largest d (so that the bend stays small against the line at its
-    far end). What the points resolve anyway is not judged more coarsely.
+    Every expected value comes from ``law``, the derived expression in the dimension. Slope and exponent
+    have the run's tolerance and a third of it; the intercept three times it, of the value at the smallest d;
+    the curvature as often, of the slope over the largest d (so that the bend stays small against the line at
+    its far end). What the points resolve anyway is not judged more coarsely.
     """
-    first, last = span
-    slope = diff(result, d)
-    of_one = abs(float(result.subs(d, first)))
-    bend = Tolerance(3.0, abs(float(slope)) / last, "the slope over the largest $d_k$")
-    return (
-        Wanted(f"{prefix}slope", "slope", "line", "slope", slope, Tolerance()),
-        Wanted(
-            f"{prefix}intercept",
-            "intercept",
-            "line",
-            "constant",
-            result.subs(d, 0),
-            Tolerance(3.0, of_one, f"the value at $d_k = {first}$"),
-        ),
-        Wanted(f"{prefix}curvature", "quadratic term", "parabola", "square", diff(result, d, 2) / 2, bend),
-        exponent(result, prefix),
+    places = [round(_place(member, "d_k")) for member in members]
+    first, last = min(places), max(places)
+    slope = slope_of(law, prefix)
+    of_first = Tolerance(3.0, abs(float(law.subs(d, first))), f"the value at $d_k = {first}$")
+    bend = Tolerance(3.0, abs(float(slope.expected)) / last, "the slope over the largest $d_k$")
+    return fits(
+        members,
+        slope,
+        Wanted(f"{prefix}intercept", "intercept", "line", "constant", law.subs(d, 0), of_first),
+        Wanted(f"{prefix}curvature", "quadratic term", "parabola", "square", diff(law, d, 2) / 2, bend),
+        exponent(law, prefix),
         misfit("line", prefix),
     )
 
 
-def exponent(result: Any, prefix: str = "") -> Wanted:
-    """Return the log-log exponent that ``result`` has in the dimension, d·(log result)'."""
-    expected = simplify(d * diff(log(result), d))
+def slope_of(law: Any, prefix: str = "", tolerance: Tolerance = EVEN) -> Wanted:
+    """Return the slope of the line that ``law`` is in the dimension."""
+    return Wanted(f"{prefix}slope", "slope", "line", "slope", diff(law, d), tolerance)
+
+
+def no_slope(level: Any, last: int, prefix: str = "", *, against: str = "$d_k$") -> Wanted:
+    """Return that a ``level`` has no slope, up to the level over the ``last`` place of what it is against."""
+    rise = Tolerance(1.0, float(level) / last, f"the level over the largest {against}")
+    return slope_of(level, prefix, rise)
+
+
+def exponent(law: Any, prefix: str = "") -> Wanted:
+    """Return the log-log exponent that ``law`` has in the dimension, d·(log law)'."""
+    expected = simplify(d * diff(log(law), d))
     return Wanted(
         f"{prefix}exponent",
         "log–log exponent",

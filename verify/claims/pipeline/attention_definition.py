@@ -145,18 +145,12 @@ def _controls(scores: Array, values: Array) -> tuple[Control, ...]:
 
 CLAIM = Claim(
     title="Four steps, with an optional mask, compute attention",
-    statement=(
-        r"Product $QK^{\mathsf T}$, scale, optional mask, softmax over the keys, product with $V$: each "
-        r"entry of the result is "
-        r"$\sum_j e^{c\,q_a\cdot k_j}v_{jb} \big/ \sum_j e^{c\,q_a\cdot k_j}$ over the keys that the mask "
-        r"leaves, and the weights of every row sum to one."
-    ),
-    meaning=(
-        "The array code that the other claims measure is attention as defined: to rounding the same as "
-        "plain loops, with "
-        "no mask, a causal one and one for padding. A mask must set scores to minus infinity; zero is a "
-        "score like any other. A row whose keys are all masked has no softmax."
-    ),
+    statement=r"Product $QK^{\mathsf T}$, scale, optional mask, softmax over the keys, product with $V$: "
+    r"each entry of the result is $\sum_j e^{c\,q_a\cdot k_j}v_{jb} \big/ \sum_j e^{c\,q_a\cdot k_j}$ over "
+    "the keys that the mask leaves, and the weights of every row sum to one.",
+    meaning="The array code that the other claims measure is attention as defined: to rounding the same as "
+    "plain loops, with no mask, a causal one and one for padding. A mask must set scores to minus infinity; "
+    "zero is a score like any other. A row whose keys are all masked has no softmax.",
     assumptions=(Assumption(id="some-key", text="The mask leaves every query at least one key."),),
     references=(VASWANI,),
     derive=derive,

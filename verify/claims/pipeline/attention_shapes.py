@@ -153,18 +153,12 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
 
 CLAIM = Claim(
     title="Shapes: from three tokens to a three by three score matrix",
-    statement=(
-        r"$T$ tokens of width $D$ and weights of $D\times d_k$ give $T\times d_k$ queries and keys and "
-        r"$T\times T$ scores, "
-        r"each a sum of $d_k$ products; with values of width $d_v$ the output is $T\times d_v$. For 3 "
-        r"tokens of 512 and heads of 64: $3\times64$, $3\times3$, $3\times64$."
-    ),
-    meaning=(
-        r"The dimension under the root is the number of columns of queries and keys, $d_k$. It is neither "
-        r"the width of "
-        "the tokens nor their number, and often much smaller than the width: 64 where the embedding has 512. "
-        "It is the embedding's dimension where there is one head as wide as that."
-    ),
+    statement=r"$T$ tokens of width $D$ and weights of $D\times d_k$ give $T\times d_k$ queries and keys and "
+    r"$T\times T$ scores, each a sum of $d_k$ products; with values of width $d_v$ the output is $T\times "
+    r"d_v$. For 3 tokens of 512 and heads of 64: $3\times64$, $3\times3$, $3\times64$.",
+    meaning="The dimension under the root is the number of columns of queries and keys, $d_k$. It is neither "
+    "the width of the tokens nor their number, and often much smaller than the width: 64 where the embedding "
+    "has 512. It is the embedding's dimension where there is one head as wide as that.",
     assumptions=(
         Assumption(id="one-head", text="One head, with queries, keys and values from the same tokens."),
     ),

@@ -69,7 +69,7 @@ def _cell() -> Cell:
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the variance in corners and over all, and how entries and their squares go together."""
-    cell = _cell()
+    cell, at = _cell(), ScoreMatrixEntries.POSITIONS
     level = derivation.result.subs(d, D)
     row, squares, apart = (lemma.end.subs(d, D) for lemma in derivation.lemmas)
     entries = tuple(
@@ -77,24 +77,24 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             f"variance-{name}",
             rf"$\operatorname{{Var}}(S_{{{place}}})$",
             cell,
-            covariance(f"{name}-square", name, name),
+            covariance(at[f"{name}-square"], at[name], at[name]),
             prediction(level),
             capped(3.0, tolerance),
         )
         for name, place in (("first", "11"), ("last", "nn"))
     )
     whole = Quantity(
-        "variance-all", "variance over all entries", cell, covariance("square", "mean", "mean"),
+        "variance-all", "variance over all entries", cell, covariance(at["square"], at["mean"], at["mean"]),
         prediction(level), capped(2.0, tolerance),
     )  # fmt: skip
-    in_row = covariance("row-squares", "square", "square")
+    in_row = covariance(at["row-squares"], at["square"], at["square"])
     of_scores, of_squares = Tolerance(2.0, float(level), "the variance of a score"), capped(2.5, tolerance)
     covariances = (
         Quantity(
             "covariance-in-row",
             "covariance of two entries of a row",
             cell,
-            covariance("row-product", "mean", "mean"),
+            covariance(at["row-product"], at["mean"], at["mean"]),
             prediction(row),
             of_scores,
         ),
@@ -102,7 +102,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             "covariance-of-corners",
             "covariance of the first and the last entry, which share neither row nor column",
             cell,
-            covariance("corners", "first", "last"),
+            covariance(at["corners"], at["first"], at["last"]),
             prediction(row),
             of_scores,
         ),
@@ -111,7 +111,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             "squares-apart",
             "covariance of the squares of entries that share neither row nor column",
             cell,
-            covariance("apart-squares", "square", "square"),
+            covariance(at["apart-squares"], at["square"], at["square"]),
             prediction(apart),
             replace(of_squares, scale=float(squares), of="the covariance within a row"),
         ),
@@ -139,18 +139,12 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
 CLAIM = Claim(
     title="Every entry of a score matrix varies by the dimension; entries of a row are not independent",
-    statement=(
-        r"For independent standard normal components, every entry of $QK^{\mathsf T}$ has variance $d_k$. "
-        r"Two entries that "
-        r"share a query or a key are uncorrelated, but their squares have covariance $2d_k$; entries that "
-        r"share neither are independent."
-    ),
-    meaning=(
-        "The variance of the matrix is that of its entries, whatever its size, and it comes from the "
-        "dimension of "
-        "queries and keys. But $n^2$ entries are not $n^2$ independent observations: treating them so "
-        "makes intervals far too short, which is why this tool takes whole matrices as its units."
-    ),
+    statement=r"For independent standard normal components, every entry of $QK^{\mathsf T}$ has variance "
+    "$d_k$. Two entries that share a query or a key are uncorrelated, but their squares have covariance "
+    "$2d_k$; entries that share neither are independent.",
+    meaning="The variance of the matrix is that of its entries, whatever its size, and it comes from the "
+    "dimension of queries and keys. But $n^2$ entries are not $n^2$ independent observations: treating them "
+    "so makes intervals far too short, which is why this tool takes whole matrices as its units.",
     assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
     references=(
         Reference(

@@ -8,8 +8,8 @@ from typing import Any
 from sympy import S
 
 from verify.spec import (
-    EXPONENTIAL, LAPLACE, NORMAL, STANDARD, STANDARD_COMPONENTS, Assumption, Cell, Claim, Distribution,
-    Control, Definition, Derivation, E, Expansion, Experiment, Ordered, Population, Quantity, Route,
+    EXPONENTIAL, LAPLACE, NORMAL, STANDARD, STANDARD_COMPONENTS, Assumption, Cell, Claim, Control,
+    Definition, Derivation, Distribution, E, Expansion, Experiment, Ordered, Population, Quantity, Route,
     ScoresBesideValues, Step, Var, biased, block_variances, capped, covariance, d, k, prediction, q, score,
     variance, variance_route,
 )  # fmt: skip
@@ -57,7 +57,7 @@ def _beside(name: str, width: int, distribution: Distribution | None) -> Cell:
 def _variance(width: int, name: str, expected: Any) -> Quantity:
     moments = tuple((NORMAL.mean, NORMAL.variance, 0, NORMAL.kurtosis) for _ in range(2))
     relative = block_variances.square_variance(D, SIDE, *moments) / D**2
-    return Quantity(name, LABEL, _cell(width), variance(block_variance=relative), prediction(expected))
+    return Quantity(name, LABEL, _cell(width), variance(0, 1, block_variance=relative), prediction(expected))
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
@@ -68,7 +68,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         "covariance",
         "covariance of a squared score and the mean square of its value's components",
         _cell(64),
-        covariance("product", "square", "value-square"),
+        covariance(3, 1, 2),
         prediction(derivation.lemmas[0].end),
         replace(capped(1.0, tolerance), scale=float(level), of="the variance of a score"),
     )
@@ -90,14 +90,10 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
 CLAIM = Claim(
     title="The values have no part in the scores",
-    statement=(
-        r"$\operatorname{Var}(q\cdot k) = d_k$ whatever the values' law and dimension $d_v$; scores and "
-        r"values are independent where their projections are."
-    ),
-    meaning=(
-        "The variance of a score comes from the dimension of queries and keys alone. Values are averaged "
-        "with the weights afterwards; their dimension may differ from $d_k$ and calls for no scale."
-    ),
+    statement=r"$\operatorname{Var}(q\cdot k) = d_k$ whatever the values' law and dimension $d_v$; scores "
+    "and values are independent where their projections are.",
+    meaning="The variance of a score comes from the dimension of queries and keys alone. Values are averaged "
+    "with the weights afterwards; their dimension may differ from $d_k$ and calls for no scale.",
     assumptions=(
         *STANDARD_COMPONENTS,
         Assumption(id="values", text="Values are independent of queries and keys."),

@@ -202,16 +202,11 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 CLAIM = Claim(
     title="The exact law of a score",
-    statement=(
-        r"For independent standard normal components, $q\cdot k$ has the density "
-        r"$f(x) = |x|^{(d_k-1)/2} K_{(d_k-1)/2}(|x|) \big/ "
-        r"\left(\sqrt{\pi}\,\Gamma(d_k/2)\,2^{(d_k-1)/2}\right)$."
-    ),
-    meaning=(
-        "A score is not normal, even when its components are: in one dimension its density has an infinite "
-        "peak at 0 and heavier tails, in two it is the Laplace density, and only slowly does it approach the "
-        "bell. Intervals made for normal data therefore do not hold for scores of few dimensions."
-    ),
+    statement=r"For independent standard normal components, $q\cdot k$ has the density $f(x) = "
+    r"|x|^{(d_k-1)/2} K_{(d_k-1)/2}(|x|) \big/ \left(\sqrt{\pi}\,\Gamma(d_k/2)\,2^{(d_k-1)/2}\right)$.",
+    meaning="A score is not normal, even when its components are: in one dimension its density has an "
+    "infinite peak at 0 and heavier tails, in two it is the Laplace density, and only slowly does it "
+    "approach the bell. Intervals made for normal data therefore do not hold for scores of few dimensions.",
     assumptions=(
         INDEPENDENT,
         NORMAL_COMPONENTS,

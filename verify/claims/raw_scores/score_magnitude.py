@@ -36,7 +36,7 @@ BOUNDED = 64
 LENGTH = Symbol(r"\lVert q\rVert", positive=True)
 EXACT = 2 * gamma((d + 1) / 2) / (sqrt(pi) * gamma(d / 2))
 ASYMPTOTE = sqrt(2 * d / pi)
-MEAN_SIZE = component("size", positive=True)
+MEAN_SIZE = component(0, positive=True)
 
 
 def _averages_over_keys(before: Any, after: Any) -> bool:
@@ -235,17 +235,11 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 CLAIM = Claim(
     title="The size of a typical score grows like the root of the dimension",
-    statement=(
-        r"For independent standard normal components, "
-        r"$\mathbb{E}|q\cdot k| = 2\,\Gamma((d_k+1)/2) \big/ (\sqrt{\pi}\,\Gamma(d_k/2))$, which tends to "
-        r"$\sqrt{2d_k/\pi}$ from below."
-    ),
-    meaning=(
-        "Scores do not grow because vectors with more components point more alike: their mean stays 0. "
-        "What grows "
-        "is their size, about 0.8 times the root of the dimension, half of them positive and half "
-        "negative. A raw score of 6 or 7 is ordinary at 64 dimensions."
-    ),
+    statement=r"For independent standard normal components, $\mathbb{E}|q\cdot k| = 2\,\Gamma((d_k+1)/2) "
+    r"\big/ (\sqrt{\pi}\,\Gamma(d_k/2))$, which tends to $\sqrt{2d_k/\pi}$ from below.",
+    meaning="Scores do not grow because vectors with more components point more alike: their mean stays 0. "
+    "What grows is their size, about 0.8 times the root of the dimension, half of them positive and half "
+    "negative. A raw score of 6 or 7 is ordinary at 64 dimensions.",
     assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
     references=(
         Reference(

@@ -29,8 +29,8 @@ from sympy import (
 )
 
 from verify.spec import (
-    GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Allowance, Assumption, Axis, By, Claim, Distribution,
-    Control, Definition, Derivation, Exact, Experiment, Figure, Findings, Identity, Layer, Prediction,
+    GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Allowance, Assumption, Axis, By, Claim, Control,
+    Definition, Derivation, Distribution, Exact, Experiment, Figure, Findings, Identity, Layer, Prediction,
     Quantile, Quantity, Route, ScorePairs, Step, Var, biased, capped, cell_of, d, exactly, function,
     is_zero, mu_k, mu_q, prediction, score, score_law, sigma_k, sigma_q, variance_route,
 )  # fmt: skip
@@ -303,16 +303,12 @@ def figures(findings: Findings) -> tuple[Figure, ...]:
 
 CLAIM = Claim(
     title="Histograms of scores widen with the dimension",
-    statement=(
-        "The 95% point of the scores above their mean moves out like the root of the dimension, towards "
-        r"1.645 standard deviations: for standard normal components from 2.30 at $d_k = 2$ to 16.4 at 100, "
-        r"for components from $U(0, 1)$ from 0.69 at 3 to 3.69 at 100 and 11.5 at 1000."
-    ),
-    meaning=(
-        "What the eye sees in histograms of dot products is right: in more dimensions they are wider, by "
-        "the root of the ratio and not by the ratio itself. Where components have a mean, the histogram "
-        "moves as a whole as well, and in proportion to the dimension; the two must not be confused."
-    ),
+    statement="The 95% point of the scores above their mean moves out like the root of the dimension, "
+    "towards 1.645 standard deviations: for standard normal components from 2.30 at $d_k = 2$ to 16.4 at "
+    "100, for components from $U(0, 1)$ from 0.69 at 3 to 3.69 at 100 and 11.5 at 1000.",
+    meaning="What the eye sees in histograms of dot products is right: in more dimensions they are wider, by "
+    "the root of the ratio and not by the ratio itself. Where components have a mean, the histogram moves as "
+    "a whole as well, and in proportion to the dimension; the two must not be confused.",
     assumptions=(
         INDEPENDENT,
         Assumption(id="laws", text=r"Components are standard normal, or uniform on $(0, 1)$."),

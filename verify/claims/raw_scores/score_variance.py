@@ -4,62 +4,58 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import O, S, diff, series, simplify
+from sympy import O, diff, series, simplify
 
 from verify.spec import (
-    NORMAL, STANDARD, STANDARD_COMPONENTS, VASWANI, By, Claim, Control, Derivation, Experiment, Fact,
-    Figure, Findings, Quantity, Route, ScoreMatrices, Step, Var, against_dimension, biased, cell_of,
-    characteristic, d, evaluate, fact, fits, formula, linear_law, measured, one_product, prediction, score,
-    score_cell, variance, variance_route, variances, wrong_fits,
+    NORMAL, STANDARD, STANDARD_COMPONENTS, VASWANI, Claim, Derivation, Experiment, Fact, Figure, Findings,
+    Route, ScoreMatrices, Step, Var, biased, by, cell_of, characteristic, d, evaluate, fact, figure,
+    in_dimension, line, linear_fits, measured, one_product, score, score_cell, variance, variance_route,
+    variances, wrong, wrong_fits,
 )  # fmt: skip
 
 DIMENSIONS = (1, 2, 3, 8, 64, 100, 512, 1000, 1024)
 LABEL = r"$\operatorname{Var}(q\cdot k)$"
+t = characteristic.t
 
 
-def _agrees_with_series(before: Any, after: Any) -> bool:
+@by("binomial series of the function about t = 0", "general")
+def _series(before: Any, after: Any) -> bool:
     """Expand about t = 0: 1 + 0·t - (variance/2)·t²; the missing linear term makes the mean zero."""
-    about_zero = series(before, characteristic.t, 0, 3)
-    return bool(
-        simplify(about_zero - (1 - after * characteristic.t**2 / 2 + O(characteristic.t**3)))
-        == O(characteristic.t**3)
-    )
+    about_zero = series(before, t, 0, 3)
+    return bool(simplify(about_zero - (1 - after * t**2 / 2 + O(t**3))) == O(t**3))
 
 
 def derive() -> Derivation:
     """Derive the variance index by index, and again through the characteristic function."""
+    at_zero = -diff(characteristic.OF_SCORE, t, 2).subs(t, 0)
+    through = Route.of(
+        "Characteristic function, for normal components",
+        characteristic.START,
+        *characteristic.STEPS,
+        Step(
+            at_zero,
+            "Minus the second derivative at t = 0; the first vanishes there, so the mean is 0",
+            _series,
+            "⇒",
+        ),
+    )
     by_index = variance_route(score, STANDARD)
-    at_zero = -diff(characteristic.OF_SCORE, characteristic.t, 2).subs(characteristic.t, 0)
-    step = Step(
-        at_zero,
-        "Minus the second derivative at t = 0; the first vanishes there, so the mean is 0",
-        By("binomial series of the function about t = 0", _agrees_with_series, "general"),
-        relation="⇒",
-    )
-    through = Route(
-        "Characteristic function, for normal components", characteristic.START, (*characteristic.STEPS, step)
-    )
-    return Derivation(Var(score), by_index.end, (by_index, through), definitions=(characteristic.DEFINITION,))
+    return Derivation.of(by_index, through, definitions=(characteristic.DEFINITION,))
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the variance over the dimensions, and the line through it."""
     cells = [score_cell(n, NORMAL, NORMAL, tolerance) for n in DIMENSIONS]
-    points = variances(cells, LABEL, lambda n: derivation.result.subs(d, n))
-    lines = fits(points, DIMENSIONS, LABEL, linear_law(derivation.result, (DIMENSIONS[0], DIMENSIONS[-1])))
-    at64 = cells[DIMENSIONS.index(64)]
+    points = variances(cells, LABEL, derivation.result)
+    lines = linear_fits(points, derivation.result)
+    at8, at64 = in_dimension(points, 8), in_dimension(points, 64)
     correlated = cell_of("correlated-d8", ScoreMatrices(8, 64, NORMAL, NORMAL, correlation=0.5))
+    square = "the variance is $d_k^2$, as when one and the same product is added $d_k$ times"
+    also = r"the variance is $d_k$ also when the components of a vector are correlated ($\rho = 0.5$)"
     controls = (
-        Control(
-            "the variance is $d_k^2$, as when one and the same product is added $d_k$ times",
-            Quantity("d-squared", LABEL, at64.cell, at64.variance, prediction(S(64) ** 2)),
-            truth=64.0,
-        ),
-        biased(points[DIMENSIONS.index(64)], tolerance),
-        Control(
-            r"the variance is $d_k$ also when the components of a vector are correlated ($\rho = 0.5$)",
-            Quantity("correlated-components", LABEL, correlated, variance(), prediction(S(8))),
-        ),
+        wrong(at64, "d-squared", square, 64**2),
+        biased(at64, tolerance),
+        wrong(at8, "correlated-components", also, cell=correlated, estimand=variance(0, 1)),
         *wrong_fits(lines, tolerance),
     )
     return Experiment((*points, *lines), controls)
@@ -77,31 +73,25 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
 
 def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw the measured variances on the derived line, and the square that they are not."""
-    span = (DIMENSIONS[0], DIMENSIONS[-1])
-    return (
-        against_dimension(
-            "variance-line",
-            "The variance of a score is the dimension",
-            "Measured variances of q·k from one to 1024 dimensions lie on the line variance = d; "
-            "the curve d squared, a wrong version, leaves them at once.",
-            r"variance of $q\cdot k$",
-            (
-                formula("derived", "truth", derivation.result, span),
-                formula("wrong", "control", d**2, (span[0], 100.0)),
-                measured((findings.checks[f"variance-d{n}"] for n in DIMENSIONS), "measured"),
-            ),
-        ),
+    on_a_line = figure(
+        "variance-line",
+        "The variance of a score is the dimension",
+        "Measured variances of q·k from one to 1024 dimensions lie on the line variance = d; "
+        "the curve d squared, a wrong version, leaves them at once.",
+        r"variance of $q\cdot k$",
+        line("derived", derivation.result),
+        line("wrong", d**2, "control", over=(1, 100)),
+        measured(findings.matching("variance-d*")),
     )
+    return (on_a_line,)
 
 
 CLAIM = Claim(
     title="The variance of a score equals the dimension",
     statement=r"For independent components with mean 0 and variance 1, $\operatorname{Var}(q\cdot k) = d_k$.",
-    meaning=(
-        "Every dimension adds one product, and every product adds its own variance of 1. Doubling the "
-        r"dimension doubles the variance, so a typical raw score grows like $\sqrt{d_k}$. Nothing here needs "
-        "the normal law: only that the components are independent, centred and of unit variance."
-    ),
+    meaning="Every dimension adds one product, and every product adds its own variance of 1. Doubling the "
+    r"dimension doubles the variance, so a typical raw score grows like $\sqrt{d_k}$. Nothing here needs the "
+    "normal law: only that the components are independent, centred and of unit variance.",
     assumptions=STANDARD_COMPONENTS,
     references=(VASWANI,),
     derive=derive,

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sympy import S, symbols
 
 from verify.spec import (
-    LAPLACE, NORMAL, RADEMACHER, STANDARD, STANDARD_COMPONENTS, STANDARD_DISTRIBUTIONS, UNIFORM, Axis, Claim,
-    Comparison, Distribution, Control, Definition, Derivation, E, Experiment, Figure, Findings, Population,
-    Quantity, ScorePowers, Var, against_dimension, biased, capped, cell_of, d, exactly, exponent, fits,
-    formula, k, kurtosis, kurtosis_route, linear_law, measured, prediction, q, score, score_cell,
-    variance_route, variances, wrong_fits,
+    LAPLACE, NORMAL, RADEMACHER, STANDARD, STANDARD_COMPONENTS, STANDARD_DISTRIBUTIONS, UNIFORM, Claim,
+    Comparison, Definition, Derivation, Distribution, E, Experiment, Figure, Findings, Population, Quantity,
+    ScorePowers, biased, capped, cell_of, d, exactly, exponent, figure, fits, k, kurtosis, kurtosis_route,
+    line, measured, prediction, q, score, score_cell, slope_of, variance_route, variances, wrong,
+    wrong_fits,
 )  # fmt: skip
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 DIMENSIONS = (1, 8, 128)
 LABEL = r"$\operatorname{Var}(q\cdot k)$"
@@ -34,8 +34,8 @@ def derive() -> Derivation:
     """Derive the variance from two moments; the kurtosis, as a lemma, from four."""
     route = variance_route(score, STANDARD, "From mean 0 and variance 1 alone")
     lemma = kurtosis_route(FOUR_MOMENTS, "What does depend on the law: the kurtosis")
-    kurtosis = Definition(E(score**4) / E(score**2) ** 2, "the kurtosis of a score, whose mean is 0")
-    return Derivation(Var(score), route.end, (route,), lemmas=(lemma,), definitions=(kurtosis,))
+    start = Definition(E(score**4) / E(score**2) ** 2, "the kurtosis of a score, whose mean is 0")
+    return Derivation.of(route, lemmas=(lemma,), definitions=(start,))
 
 
 def _slug(distribution: Distribution) -> str:
@@ -43,128 +43,89 @@ def _slug(distribution: Distribution) -> str:
 
 
 def _kurtosis(derivation: Derivation, query: Distribution, key: Distribution) -> Any:
-    of_distributions = {kappa_q: exactly(query.kurtosis), kappa_k: exactly(key.kurtosis), d: EIGHT}
-    return derivation.lemmas[0].end.subs(of_distributions)
+    of_laws = {kappa_q: exactly(query.kurtosis), kappa_k: exactly(key.kurtosis), d: EIGHT}
+    return derivation.lemmas[0].end.subs(of_laws)
 
 
-def _kurtosis_check(
-    query: Distribution, key: Distribution, expected: Any, name: str, tolerance: float
+def _fourth(
+    derivation: Derivation, query: Distribution, key: Distribution, name: str, tolerance: float
 ) -> Quantity:
-    distributions = _slug(query) if query == key else f"{_slug(query)}-{_slug(key)}"
-    cell = cell_of(f"{distributions}-powers", ScorePowers(EIGHT, 32, query, key, (2, 4)))
-    # Fourth powers are so skewed that a coarse tolerance would not take fewer blocks.
-    band = capped(1.0, tolerance)
-    return Quantity(name, KURTOSIS, cell, kurtosis(), prediction(expected), band)
-
-
-def _mixed(derivation: Derivation, tolerance: float) -> tuple[tuple[Quantity, ...], tuple[Control, ...]]:
-    """Return the comparisons where query and key follow different laws, and what they must refute.
-
-    One law's kurtosis counted twice is right wherever both laws are alike.
-    """
-    cells = [score_cell(n, LAPLACE, UNIFORM, tolerance, prefix="mixed-") for n in DIMENSIONS[:2]]
-    label = f"{LABEL}, {LAPLACE.name} queries and {UNIFORM.name} keys"
-    points = variances(cells, label, partial(derivation.result.subs, d), name="mixed-variance")
-    pair = UNIFORM, RADEMACHER
-    right = _kurtosis(derivation, *pair)
-    fourth = _kurtosis_check(*pair, right, "mixed-kurtosis", tolerance)
-    wrong = (
-        ("of the query twice", "query-counted-twice", UNIFORM),
-        ("of the key twice", "key-counted-twice", RADEMACHER),
-    )
-    controls = tuple(
-        Control(
-            f"the kurtosis of a score takes that {words}",
-            replace(
-                fourth, id=name, prediction=prediction(_kurtosis(derivation, distribution, distribution))
-            ),
-            truth=float(right),
-        )
-        for words, name, distribution in wrong
-    )
-    return (*points, fourth), controls
+    """Return the comparison of a kurtosis: so skewed that a coarse tolerance takes no fewer blocks."""
+    slug = _slug(query) if query == key else f"{_slug(query)}-{_slug(key)}"
+    cell = cell_of(f"{slug}-powers", ScorePowers(EIGHT, 32, query, key, (2, 4)))
+    expected = prediction(_kurtosis(derivation, query, key))
+    return Quantity(f"{name}-kurtosis", KURTOSIS, cell, kurtosis(0, 1), expected, capped(1.0, tolerance))
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
-    """Fit one line for each law, and measure the kurtosis for two."""
+    """Fit one line for each law; measure the kurtosis for two, and both where query and key differ."""
     result = derivation.result
+
+    def points(
+        name: str, components: str, query: Distribution, key: Distribution, dimensions: Sequence[int]
+    ) -> tuple[Quantity, ...]:
+        cells = [score_cell(n, query, key, tolerance, prefix=f"{name}-") for n in dimensions]
+        return variances(cells, f"{LABEL}, {components}", result, name=f"{name}-variance")
+
     checks: list[Comparison] = []
-    for distribution in STANDARD_DISTRIBUTIONS:
-        slug = _slug(distribution)
-        cells = [score_cell(n, distribution, distribution, tolerance, prefix=f"{slug}-") for n in DIMENSIONS]
-        label = f"{LABEL}, {distribution.name} components"
-        points = variances(cells, label, partial(result.subs, d), name=f"{slug}-variance")
-        slope = linear_law(result, (DIMENSIONS[0], DIMENSIONS[-1]), f"{slug}-")[0]
-        through = fits(points, DIMENSIONS, label, (slope, exponent(result, f"{slug}-")))
-        checks += [*points, *through]
-        if distribution is LAPLACE:
-            laplace, lines = points[-1], through
-    checks += [
-        _kurtosis_check(
-            distribution,
-            distribution,
-            _kurtosis(derivation, distribution, distribution),
-            f"{_slug(distribution)}-kurtosis",
-            tolerance,
-        )
-        for distribution in (UNIFORM, RADEMACHER)
-    ]
-    mixed, counted_twice = _mixed(derivation, tolerance)
-    of_last = result.subs(d, DIMENSIONS[-1])
-    ratio = exactly(LAPLACE.kurtosis / NORMAL.kurtosis)
+    for one in STANDARD_DISTRIBUTIONS:
+        slug = _slug(one)
+        of_one = points(slug, f"{one.name} components", one, one, DIMENSIONS)
+        through = fits(of_one, slope_of(result, f"{slug}-"), exponent(result, f"{slug}-"))
+        checks += [*of_one, *through]
+        if one is LAPLACE:
+            laplace, lines = of_one[-1], through
+    words = f"{LAPLACE.name} queries and {UNIFORM.name} keys"
+    mixed = points("mixed", words, LAPLACE, UNIFORM, DIMENSIONS[:2])
+    uniform = _fourth(derivation, UNIFORM, UNIFORM, _slug(UNIFORM), tolerance)
+    signs = _fourth(derivation, RADEMACHER, RADEMACHER, _slug(RADEMACHER), tolerance)
+    of_both = _fourth(derivation, UNIFORM, RADEMACHER, "mixed", tolerance)
+    twice = exactly(LAPLACE.kurtosis / NORMAL.kurtosis) * result.subs(d, DIMENSIONS[-1])
+    heavier = "a law with twice the fourth moment has scores of twice the variance (Laplace components)"
+    alike = "the law does not matter for the kurtosis either: random signs have that of normal components"
+    # One law's kurtosis counted twice is right wherever both laws are alike.
+    counted = "the kurtosis of a score takes that of the {} twice"
     controls = (
-        Control(
-            "a law with twice the fourth moment has scores of twice the variance (Laplace components)",
-            replace(laplace, id="fourth-moment-matters", prediction=prediction(ratio * of_last)),
-            truth=float(of_last),
+        wrong(laplace, "fourth-moment-matters", heavier, twice),
+        wrong(signs, "same-kurtosis", alike, _kurtosis(derivation, NORMAL, NORMAL)),
+        *(
+            wrong(of_both, f"{side}-counted-twice", counted.format(side), _kurtosis(derivation, law, law))
+            for side, law in (("query", UNIFORM), ("key", RADEMACHER))
         ),
-        Control(
-            "the law does not matter for the kurtosis either: random signs have that of normal components",
-            _kurtosis_check(
-                RADEMACHER, RADEMACHER, _kurtosis(derivation, NORMAL, NORMAL), "same-kurtosis", tolerance
-            ),
-            truth=float(_kurtosis(derivation, RADEMACHER, RADEMACHER)),
-        ),
-        *counted_twice,
         biased(laplace, tolerance),
         *wrong_fits(lines, tolerance),
     )
-    return Experiment((*checks, *mixed), controls)
+    return Experiment((*checks, uniform, signs, *mixed, of_both), controls)
 
 
 def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw the variances under all laws over the dimension, relative to the derived line."""
-    span = (DIMENSIONS[0], DIMENSIONS[-1])
-    layers = [formula("derived", "truth", derivation.result, span)]
-    for number, one in enumerate(STANDARD_DISTRIBUTIONS):
-        of_distribution = (findings.checks[f"{_slug(one)}-variance-d{n}"] for n in DIMENSIONS)
-        # The points lie on one another: one label names them all.
-        layers.append(
-            measured(of_distribution, "" if number else f"measured, {len(STANDARD_DISTRIBUTIONS)} laws")
-        )
-    drawn = against_dimension(
+    # The points lie on one another: one label names them all.
+    names = [f"measured, {len(STANDARD_DISTRIBUTIONS)} laws", *[""] * (len(STANDARD_DISTRIBUTIONS) - 1)]
+    laws = figure(
         "six-laws",
         "Six laws of the components, one line",
         "Measured variances of q·k for normal, uniform, sign, Laplace, Student t and exponential components "
         "lie on one another, on the line variance = d.",
         r"variance of $q\cdot k$",
-        layers,
+        line("derived", derivation.result),
+        *(
+            measured(findings.matching(f"{_slug(one)}-variance-d*"), name)
+            for one, name in zip(STANDARD_DISTRIBUTIONS, names, strict=True)
+        ),
+        x="dimension $d_k$, six component laws",
     )
-    return (drawn.model_copy(update={"x": Axis(label="dimension $d_k$, six component laws", scale="log")}),)
+    return (laws,)
 
 
 CLAIM = Claim(
     title="The law of the components does not matter, only their mean and variance",
-    statement=(
-        r"For independent components with mean 0 and variance 1 of whatever law, "
-        r"$\operatorname{Var}(q\cdot k) = d_k$; the kurtosis does depend on the law: it is "
-        r"$3 + (\kappa_q\kappa_k - 3)/d_k$."
-    ),
-    meaning=(
-        "Nobody's activations are exactly normal, and for the variance that is no loss: uniform, skewed or "
-        "heavy-tailed components with the same two moments give the same line. What the law does change are "
-        "the extremes of single scores, and this fades like $1/d_k$."
-    ),
+    statement="For independent components with mean 0 and variance 1 of whatever law, "
+    r"$\operatorname{Var}(q\cdot k) = d_k$; the kurtosis does depend on the law: it is $3 + "
+    r"(\kappa_q\kappa_k - 3)/d_k$.",
+    meaning="Nobody's activations are exactly normal, and for the variance that is no loss: uniform, skewed "
+    "or heavy-tailed components with the same two moments give the same line. What the law does change are "
+    "the extremes of single scores, and this fades like $1/d_k$.",
     assumptions=STANDARD_COMPONENTS,
     derive=derive,
     experiment=experiment,

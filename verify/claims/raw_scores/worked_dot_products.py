@@ -222,17 +222,13 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
 
 CLAIM = Claim(
     title="Worked dot products are right, and show nothing about variance",
-    statement=(
-        r"$[1,\dots,n]\cdot[3,\dots,n+2] = n(n+1)(2n+7)/6$: 11, 50 and 133 for $n = 2, 4, 6$. The growth is "
-        "cubic because the components grow too; three products in two and three dimensions each cannot show "
-        "that a variance grows."
-    ),
-    meaning=(
-        "Examples with hand-picked integers are popular and their arithmetic is right. But they let the "
-        "components grow along with the dimension, so what they show is a growing mean of products of "
-        "positive numbers. And with three numbers a side, a ratio of variances as large as the printed one "
-        "comes up by chance in about one of five or six trials."
-    ),
+    statement=r"$[1,\dots,n]\cdot[3,\dots,n+2] = n(n+1)(2n+7)/6$: 11, 50 and 133 for $n = 2, 4, 6$. The "
+    "growth is cubic because the components grow too; three products in two and three dimensions each cannot "
+    "show that a variance grows.",
+    meaning="Examples with hand-picked integers are popular and their arithmetic is right. But they let the "
+    "components grow along with the dimension, so what they show is a growing mean of products of positive "
+    "numbers. And with three numbers a side, a ratio of variances as large as the printed one comes up by "
+    "chance in about one of five or six trials.",
     assumptions=(
         Assumption(id="printed-vectors", text="The vectors are the ones that the sources print."),
         Assumption(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from sympy import Rational, S, Symbol, root, sqrt
 
 from verify.spec import (
     NORMAL, STANDARD, STANDARD_COMPONENTS, Claim, Comparison, Control, Derivation, Evaluation, Experiment,
-    Figure, Findings, Fit, Route, Step, Var, against_dimension, biased, curve, d, exponent, fits, function,
-    measured, prediction, score, score_cell, variances,
+    Figure, Findings, Route, Step, Var, biased, d, exponent, figure, fits, function, line, measured, score,
+    score_cell, variances, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (2, 16, 128, 1024)
@@ -27,17 +25,14 @@ alpha = Symbol("alpha", real=True)
 
 def derive() -> Derivation:
     """Derive the variance for any power of the dimension."""
-    scaled = score * d**-alpha
     check, moments = Evaluation(STANDARD), Evaluation(STANDARD, assumed=True)
-    route = Route(
+    route = Route.of(
         "The factor first",
-        Var(scaled),
-        (
-            Step(d ** (-2 * alpha) * Var(score), "A factor enters the variance squared", check),
-            Step(d ** (1 - 2 * alpha), "The variance of the raw score is the dimension", moments),
-        ),
+        Var(score * d**-alpha),
+        Step(d ** (-2 * alpha) * Var(score), "A factor enters the variance squared", check),
+        Step(d ** (1 - 2 * alpha), "The variance of the raw score is the dimension", moments),
     )
-    return Derivation(Var(scaled), route.end, (route,))
+    return Derivation.of(route)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
@@ -49,61 +44,42 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         cells = [
             score_cell(n, NORMAL, NORMAL, tolerance, scale=factor, prefix=f"{name}-") for n in DIMENSIONS
         ]
-        points = variances(cells, LABEL, partial(law.subs, d), name=f"{name}-variance")
-        (fit,) = fits(points, DIMENSIONS, rf"{LABEL}, $\alpha = {power}$", (exponent(law, f"{name}-"),))
+        points = variances(cells, LABEL, law, name=f"{name}-variance")
+        (fit,) = fits(points, exponent(law, f"{name}-"), label=rf"{LABEL}, $\alpha = {power}$")
         checks += [*points, fit]
         if name == "quarter":
-            controls = [_once(fit), biased(points[-1], tolerance)]
+            what = r"the factor enters once, not squared: the exponent is $1 - \alpha$ ($\alpha = 1/4$)"
+            controls = [wrong(fit, "power-counted-once", what, 1 - power), biased(points[-1], tolerance)]
     return Experiment(tuple(checks), tuple(controls))
-
-
-def _once(fit: Fit) -> Control:
-    wrong = Fit(
-        "power-counted-once",
-        fit.label,
-        fit.members,
-        fit.fit,
-        fit.target,
-        prediction(1 - POWERS["quarter"][0]),
-        fit.tolerance,
-    )
-    return Control(
-        r"the factor enters once, not squared: the exponent is $1 - \alpha$ ($\alpha = 1/4$)", wrong, 0.5
-    )
 
 
 def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw the five lines on logarithmic axes."""
-    span = (DIMENSIONS[0], DIMENSIONS[-1])
     layers = []
     for name, (power, _) in POWERS.items():
         law = function((d,), derivation.result.subs(alpha, power))
-        layers.append(curve(rf"$\alpha = {power}$", "truth", law, span))
-        layers.append(measured((findings.checks[f"{name}-variance-d{n}"] for n in DIMENSIONS), ""))
-    return (
-        against_dimension(
-            "fan",
-            "Only the exponent one half keeps the variance level",
-            "Variances of the score over d to the power alpha, for five powers from 0 to 1: straight lines "
-            "on logarithmic axes that rise, stay level at one half, and fall.",
-            r"variance of $q\cdot k/d_k^{\alpha}$",
-            layers,
-        ),
+        layers += [
+            line(rf"$\alpha = {power}$", law),
+            measured(findings.matching(f"{name}-variance-d*"), ""),
+        ]
+    fan = figure(
+        "fan",
+        "Only the exponent one half keeps the variance level",
+        "Variances of the score over d to the power alpha, for five powers from 0 to 1: straight lines "
+        "on logarithmic axes that rise, stay level at one half, and fall.",
+        r"variance of $q\cdot k/d_k^{\alpha}$",
+        *layers,
     )
+    return (fan,)
 
 
 CLAIM = Claim(
     title="Each power of the dimension has its own exponent",
-    statement=(
-        r"For independent components with mean 0 and variance 1, "
-        r"$\operatorname{Var}(q\cdot k/d_k^{\alpha}) = d_k^{1 - 2\alpha}$ for every $\alpha$."
-    ),
-    meaning=(
-        r"The usual scale, $\alpha = \tfrac12$, sits between two worlds: less of it and scores grow with "
-        r"the dimension, "
-        "more of it and they fade. There is no second level line, and being a little off costs little at 64 "
-        r"dimensions: $\alpha = 0.45$ leaves a variance of 1.5."
-    ),
+    statement=r"For independent components with mean 0 and variance 1, $\operatorname{Var}(q\cdot "
+    r"k/d_k^{\alpha}) = d_k^{1 - 2\alpha}$ for every $\alpha$.",
+    meaning=r"The usual scale, $\alpha = \tfrac12$, sits between two worlds: less of it and scores grow with "
+    "the dimension, more of it and they fade. There is no second level line, and being a little off costs "
+    r"little at 64 dimensions: $\alpha = 0.45$ leaves a variance of 1.5.",
     assumptions=STANDARD_COMPONENTS,
     derive=derive,
     experiment=experiment,

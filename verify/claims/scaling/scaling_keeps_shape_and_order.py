@@ -154,18 +154,12 @@ def experiment() -> Experiment:
 
 CLAIM = Claim(
     title="Scaling keeps shape and order and changes only the spacing",
-    statement=(
-        "For any factor $c > 0$, $cs_i > cs_j$ exactly when $s_i > s_j$: the score matrix keeps its shape, "
-        "every row "
-        r"its ranking and its largest entry. The differences are multiplied by $c$, and these are "
-        r"all that the softmax sees."
-    ),
-    meaning=(
-        "Scaling never decides which key wins, only by how much. Nor does it make all scores small: at 64 "
-        "dimensions "
-        "almost a third of the scaled scores are still larger than 1 in size. Its purpose is one spread in "
-        "every dimension."
-    ),
+    statement="For any factor $c > 0$, $cs_i > cs_j$ exactly when $s_i > s_j$: the score matrix keeps its "
+    "shape, every row its ranking and its largest entry. The differences are multiplied by $c$, and these "
+    "are all that the softmax sees.",
+    meaning="Scaling never decides which key wins, only by how much. Nor does it make all scores small: at "
+    "64 dimensions almost a third of the scaled scores are still larger than 1 in size. Its purpose is one "
+    "spread in every dimension.",
     assumptions=(
         Assumption(id="positive", text="The factor is positive."),
         Assumption(id="normal", text="For the share of scores beyond 1: components are standard normal."),

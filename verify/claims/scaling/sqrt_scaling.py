@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from sympy import S, diff, sqrt
+from sympy import S, sqrt
 
 from verify.spec import (
-    NORMAL, STANDARD, STANDARD_COMPONENTS, VASWANI, Claim, Control, Derivation, Evaluation, Experiment,
-    Fact, Figure, Findings, Quantity, Route, Step, Tolerance, Var, Wanted, against_dimension, biased, d,
-    exponent, fact, fits, formula, measured, misfit, prediction, score, score_cell, variance_route,
-    variances, wrong_fits,
+    EVEN, NORMAL, STANDARD, STANDARD_COMPONENTS, VASWANI, Claim, Control, Derivation, Evaluation,
+    Experiment, Fact, Figure, Findings, Quantity, Route, Step, Var, Wanted, biased, d, exponent, fact,
+    figure, fits, in_dimension, line, measured, misfit, no_slope, prediction, score, score_cell,
+    variance_route, variances, wrong_fits,
 )  # fmt: skip
 
 DIMENSIONS = (1, 2, 8, 64, 512, 1024)
@@ -18,45 +18,28 @@ LABEL = r"$\operatorname{Var}(q\cdot k/\sqrt{d_k})$"
 def derive() -> Derivation:
     """Derive it directly, and again by taking the factor out of the variance first."""
     scaled = score / sqrt(d)
-    direct = variance_route(scaled, STANDARD)
-    outside = Route(
+    outside = Route.of(
         "The factor first",
         Var(scaled),
-        (
-            Step(Var(score) / d, r"A factor enters the variance squared", Evaluation(STANDARD)),
-            Step(
-                S.One,
-                "The variance of the raw score is the dimension",
-                Evaluation(STANDARD, assumed=True),
-            ),
-        ),
+        Step(Var(score) / d, "A factor enters the variance squared", Evaluation(STANDARD)),
+        Step(S.One, "The variance of the raw score is the dimension", Evaluation(STANDARD, assumed=True)),
     )
-    return Derivation(Var(scaled), direct.end, (direct, outside))
+    return Derivation.of(variance_route(scaled, STANDARD), outside)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the scaled variance over the dimensions; the line through it must be level at 1."""
     result = derivation.result
     cells = [score_cell(n, NORMAL, NORMAL, tolerance, scale=1 / sqrt(d)) for n in DIMENSIONS]
-    points = variances(cells, LABEL, lambda n: result.subs(d, n))
-    rise = Tolerance(1.0, 1 / DIMENSIONS[-1], "the level over the largest $d_k$")
-    wanted = (
-        Wanted("level", "level", "line", "constant", result.subs(d, 0), Tolerance()),
-        Wanted("slope", "slope", "line", "slope", diff(result, d), rise),
-        exponent(result),
-        misfit("line"),
-    )
-    lines = fits(points, DIMENSIONS, LABEL, wanted)
+    points = variances(cells, LABEL, result)
+    level = Wanted("level", "level", "line", "constant", result.subs(d, 0), EVEN)
+    rise = no_slope(result, DIMENSIONS[-1])
+    lines = fits(points, level, rise, exponent(result), misfit("line"))
     raw = score_cell(64, NORMAL, NORMAL, tolerance, scale=1, prefix="unscaled-")
+    unscaled = Quantity("unscaled", r"$\operatorname{Var}(q\cdot k)$", raw.cell, raw.variance, prediction(1))
     controls = (
-        biased(points[DIMENSIONS.index(64)], tolerance),
-        Control(
-            "the variance is 1 also without scaling",
-            Quantity(
-                "unscaled", r"$\operatorname{Var}(q\cdot k)$", raw.cell, raw.variance, prediction(S.One)
-            ),
-            truth=64.0,
-        ),
+        biased(in_dimension(points, 64), tolerance),
+        Control("the variance is 1 also without scaling", unscaled, truth=64.0),
         *wrong_fits(lines, tolerance),
     )
     return Experiment((*points, *lines), controls)
@@ -69,35 +52,27 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
 
 def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw the scaled variances beside the raw ones and those over d."""
-    span = (DIMENSIONS[0], DIMENSIONS[-1])
-    return (
-        against_dimension(
-            "three-scales",
-            "Only the square root keeps the variance level",
-            "Divided by the square root of d, the measured variance of the score stays at 1 from one "
-            "to 1024 dimensions; unscaled it would grow like d, and divided by d shrink like 1/d.",
-            "variance of the scaled score",
-            (
-                formula(r"over $\sqrt{d_k}$", "truth", derivation.result, span),
-                formula("unscaled", "control", d, span),
-                formula("over $d_k$", "control", 1 / d, span),
-                measured((findings.checks[f"variance-d{n}"] for n in DIMENSIONS), "measured"),
-            ),
-        ),
+    scales = figure(
+        "three-scales",
+        "Only the square root keeps the variance level",
+        "Divided by the square root of d, the measured variance of the score stays at 1 from one "
+        "to 1024 dimensions; unscaled it would grow like d, and divided by d shrink like 1/d.",
+        "variance of the scaled score",
+        line(r"over $\sqrt{d_k}$", derivation.result),
+        line("unscaled", d, "control"),
+        line("over $d_k$", 1 / d, "control"),
+        measured(findings.matching("variance-d*")),
     )
+    return (scales,)
 
 
 CLAIM = Claim(
     title="Dividing by the root of the dimension makes the variance 1",
-    statement=(
-        r"For independent components with mean 0 and variance 1, "
-        r"$\operatorname{Var}(q\cdot k/\sqrt{d_k}) = 1$ for every $d_k$."
-    ),
-    meaning=(
-        "The scale makes scores comparable across dimensions: a head of 1024 dimensions then gives softmax "
-        "scores spread like those of one dimension. It fixes the spread under the stated assumptions; "
-        "trained queries and keys need not keep to them."
-    ),
+    statement=r"For independent components with mean 0 and variance 1, $\operatorname{Var}(q\cdot "
+    r"k/\sqrt{d_k}) = 1$ for every $d_k$.",
+    meaning="The scale makes scores comparable across dimensions: a head of 1024 dimensions then gives "
+    "softmax scores spread like those of one dimension. It fixes the spread under the stated assumptions; "
+    "trained queries and keys need not keep to them.",
     assumptions=STANDARD_COMPONENTS,
     references=(VASWANI,),
     derive=derive,

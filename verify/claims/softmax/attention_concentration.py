@@ -24,7 +24,7 @@ RAW = {16: (1, 6, 11, 64, 256), 256: (4, 11, 22, 32, 64, 256)}
 LABEL = r"$\mathbb{E}\sum p_j^2$"
 REST = r"$1 - \mathbb{E}\sum p_j^2$"
 TWO = Tolerance(2.0)
-MEAN, FEW = component("squares", positive=True), complement("squares")
+MEAN, FEW = component(0, positive=True), complement(0)
 SQUARES = Sum(p[i] ** 2, (i, 1, n))
 
 

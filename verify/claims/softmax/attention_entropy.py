@@ -74,15 +74,13 @@ def _rows(deviation: float) -> Cell:
 
 
 def _lost(keys: int) -> Smooth:
-    return Smooth(lambda mean: math.log(keys) - mean["entropy"], positive=True)
+    return Smooth(lambda mean: math.log(keys) - mean[0], positive=True)
 
 
 def _share_of_first(keys: int, deviation: float) -> Smooth:
     """Return the entropy lost over σ²/2·(1 - E Σp²), both measured in the same rows."""
     half = deviation**2 / 2
-    return Smooth(
-        lambda mean: (math.log(keys) - mean["entropy"]) / (half * (1 - mean["squares"])), positive=True
-    )
+    return Smooth(lambda mean: (math.log(keys) - mean[0]) / (half * (1 - mean[1])), positive=True)
 
 
 def _exact_loss(keys: int, d_k: int, scale: float) -> float:
@@ -117,7 +115,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             f"rows-below-n{keys}-d{d_k}",
             SHARE,
             _attention(keys, d_k),
-            component("sharp"),
+            component(1),
             threshold(least),
             few,
             "≥",

@@ -26,8 +26,8 @@ SPREADS = (1, 4, 16)
 """Standard deviations of two keys' scores, the last where the bound is tight."""
 LABEL = r"$\mathbb{E}\max_j p_j$"
 REST = r"$1 - \mathbb{E}\max_j p_j$"
-MEAN = component("largest", positive=True)
-BOUNDED = Bounded("largest")
+MEAN = component(0, positive=True)
+BOUNDED = Bounded(0)
 """For weights near 1: most rows lie at that end, too skewed for anything else."""
 
 x = Symbol("x", positive=True)
@@ -152,7 +152,7 @@ def _bounded(bound: Any, deviation: int, near: Tolerance) -> Quantity:
     """Return the comparison of what the largest weight leaves with the bound on it."""
     cell = cell_of(f"rows-s{deviation}", NormalRows(2, 64, float(deviation), NORMAL, ("largest",)))
     most = prediction((1 - bound).subs(sigma, deviation))
-    return Quantity(f"bound-sigma-{deviation}", REST, cell, complement("largest"), most, near, "≤")
+    return Quantity(f"bound-sigma-{deviation}", REST, cell, complement(0), most, near, "≤")
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:

@@ -17,7 +17,7 @@ from verify.spec import (
 
 DEVIATIONS = (1, 2, 8, 32)
 LABEL = r"$\mathbb{E}[p(1-p)]$"
-MEAN = component("product", positive=True)
+MEAN = component(0, positive=True)
 
 x = Symbol("x", real=True)
 SLOPE = exp(x) / (1 + exp(x)) ** 2
