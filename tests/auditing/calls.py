@@ -1,0 +1,60 @@
+"""Attention calls for the tests: correct ones of every kind, made by plain NumPy in the open."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from verify.auditing.recording import Call
+
+D = 64
+SCALE = D**-0.5
+
+
+def arrays(
+    seed: int = 0, *, sequences: int = 2, heads: int = 4, key_heads: int | None = None, queries: int = 24,
+    keys: int = 24, d: int = D, deviation: float = 1.0,
+) -> tuple[Any, Any, Any]:  # fmt: skip
+    """Return standard normal queries, keys and values; scaled scores have this standard deviation."""
+    rng = np.random.default_rng(seed)
+    size = deviation**0.5
+    return (
+        size * rng.standard_normal((sequences, heads, queries, d)),
+        size * rng.standard_normal((sequences, key_heads or heads, keys, d)),
+        rng.standard_normal((sequences, key_heads or heads, keys, d)),
+    )
+
+
+def attention(q: Any, k: Any, v: Any, *, scale: float = SCALE, **declared: Any) -> Any:
+    """Return what correct attention gives, in the arrays' type; ``declared`` as the fields of `Call`."""
+    group = q.shape[1] // k.shape[1]
+    k, v = np.repeat(k, group, axis=1), np.repeat(v, group, axis=1)
+    scores = scale * (q @ np.swapaxes(k, -1, -2))
+    if (cap := declared.get("softcap")) is not None:
+        scores = cap * np.tanh(scores / cap)
+    scores = scores + declared.get("bias", 0)
+    if (mask := declared.get("mask")) is not None:
+        scores = np.where(mask, scores, -np.inf)
+    if declared.get("causal"):
+        scores = np.where(np.tri(*scores.shape[-2:]) > 0, scores, -np.inf)
+    sinks = declared.get("sink")
+    if sinks is not None:
+        column = np.broadcast_to(np.reshape(sinks, (1, -1, 1, 1)), (*scores.shape[:3], 1))
+        scores = np.concatenate([scores, column], axis=-1)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    weights = weights / weights.sum(axis=-1, keepdims=True)
+    return weights[..., : k.shape[2]] @ v
+
+
+def call(
+    dtype: Any = np.float32, *, scale: float = SCALE, applied: float | None = None, **options: Any
+) -> Call:
+    """Return a call that declares ``scale`` and applied ``applied``; the rest as `arrays` and `attention`."""
+    declared = {
+        key: options.pop(key) for key in ("mask", "bias", "causal", "softcap", "sink") if key in options
+    }
+    q, k, v = (one.astype(dtype) for one in arrays(**options))
+    exact = (one.astype(np.float64) for one in (q, k, v))
+    out = attention(*exact, scale=scale if applied is None else applied, **declared).astype(dtype)
+    return Call(q, k, v, out, scale=scale, **declared)

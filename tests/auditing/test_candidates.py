@@ -1,0 +1,142 @@
+"""Wrong scales by name: each kind seen in public programs, with what to change."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from verify.auditing.candidates import Widths, candidates, diagnose, how_far_off, instruction
+
+GPT = Widths(d=64, h=8, D=512)
+RIGHT = 1 / 8
+
+
+@pytest.mark.parametrize(
+    ("widths", "scale", "intended", "cause", "fix"),
+    [
+        (
+            GPT,
+            512**-0.5,
+            RIGHT,
+            "model's width",
+            "divide by √64, not √512: every score is 2.83 times too small",
+        ),
+        (GPT, 1.0, RIGHT, "no scale", "divide by √64; no scale is applied: every score is 8 times too large"),
+        (
+            GPT,
+            1 / 64,
+            RIGHT,
+            "the root is missing",
+            "divide by √64, not 64: every score is 8 times too small",
+        ),
+        (
+            GPT,
+            8**-0.5,
+            RIGHT,
+            "number of heads",
+            "divide by √64, not √8: every score is 2.83 times too large",
+        ),
+        (Widths(64, 12, 768), 768**-0.5, RIGHT, "model's width", "divide by √64, not √768"),
+        (Widths(64, 12), 768**-0.5, RIGHT, "all heads together", "divide by √64, not √768"),
+        (Widths(80, 8), 1 / 80, 80**-0.5, "root is missing", "divide by √80, not 80"),
+        (Widths(80, 8), 0.0089**1, 0.0089**0.5, "applied twice", "applied twice"),
+        (
+            Widths(256, 16, 3584),
+            1 / 16,
+            224**-0.5,
+            "default",
+            "divide by √224, not √256: every score is 6.5% too small",
+        ),
+        (Widths(256, 16, 3584), 224**-0.5, 1 / 16, "over the heads", "divide by √256, not √224"),
+        (Widths(256, 8, padded={"absorbed width": 576}), 576**-0.5, 1 / 16, "absorbed width", "not √576"),
+        (
+            Widths(96, 8, padded={"padded width": 128}),
+            128**-0.5,
+            96**-0.5,
+            "padded width",
+            "divide by √96, not √128",
+        ),
+        (
+            Widths(192, 8),
+            192**-0.5,
+            1.59 * 192**-0.5,
+            "default 1/√d_k",
+            "every score is 1.59 times too small",
+        ),
+        (
+            Widths(192, 8),
+            192**-0.5 / 1.59,
+            1.59 * 192**-0.5,
+            "divides where it should",
+            "2.53 times too small",
+        ),
+        (Widths(64, 8), 1 / 8, 1.0, "default 1/√d_k", "leave scores unscaled"),
+        (GPT, RIGHT / 16, RIGHT, "factor 1/16", "16 times too small"),
+        (GPT, -RIGHT, RIGHT, "sign", "every score has the wrong sign"),
+        (GPT, RIGHT * math.log(2), RIGHT, "2^x", "divide by √64"),
+        (GPT, 8.0, RIGHT, "multiplied by √d_k", "64 times too large"),
+        (Widths(128, 8), 128**-0.25, 128**-0.5, "one of queries and keys", "divide by √128"),
+        (Widths(64, 6, n=100), 0.01, RIGHT, "averaged over the keys", "divide by √64, not 100"),
+    ],
+)
+def test_wrong_scales_are_named_and_mended(
+    widths: Widths, scale: float, intended: float, cause: str, fix: str
+) -> None:
+    """The cause and the fix say what a maintainer would."""
+    found = diagnose(scale, intended, widths, uncertainty=1e-5 * abs(scale))
+    assert cause in found.cause
+    assert fix in found.fix
+    assert found.factor == scale / intended
+
+
+def test_scale_without_a_name_gets_none() -> None:
+    """A scale that no candidate has is given in numbers, with what to do all the same."""
+    found = diagnose(0.0511, RIGHT, GPT, uncertainty=1e-5)
+    assert not found.candidates
+    assert found.cause == "the scale is 0.0511 where 0.125 is intended"
+    assert found.fix == "divide by √64: every score is 2.45 times too small"
+
+
+def test_scale_that_is_hardly_known_gets_no_name() -> None:
+    """Within 10% of 1/64 there is a candidate, but others may lie as near."""
+    assert not diagnose(1 / 64, RIGHT, GPT, uncertainty=0.1 / 64).candidates
+
+
+def test_intended_scale_is_never_a_candidate_and_values_are_distinct() -> None:
+    """With d = 64 and h = 8 many kinds coincide; each value appears once."""
+    found = candidates(GPT, RIGHT)
+    values = [one.value for one in found]
+    assert all(not math.isclose(value, RIGHT, rel_tol=1e-9) for value in values)
+    assert len({round(math.log(abs(value)), 9) for value in values if value > 0}) == sum(
+        v > 0 for v in values
+    )
+    assert len(found) > 20
+
+
+@pytest.mark.parametrize(
+    ("intended", "text"),
+    [
+        (1 / 8, "divide by √64"),
+        (1.0, "leave scores unscaled"),
+        (0.0625, "divide by √256"),
+        (0.115, "multiply by 0.115"),
+    ],
+)
+def test_instruction_says_what_is_right(intended: float, text: str) -> None:
+    """An intended scale reads as one would say it."""
+    assert instruction(intended, GPT) == text
+
+
+@pytest.mark.parametrize(
+    ("factor", "words"),
+    [
+        (8.0, "every score is 8 times too large"),
+        (0.9354, "every score is 6.5% too small"),
+        (-2.0, "every score has the wrong sign and is 2 times too large"),
+        (0.0, "scores do not reach the output"),
+    ],
+)
+def test_how_far_off_scores_are_is_said_in_words(factor: float, words: str) -> None:
+    """Small differences are in per cent, large ones in multiples."""
+    assert how_far_off(factor) == words

@@ -1,0 +1,202 @@
+"""Scales by name: what a wrong one most likely is, by how much scores are off, and what to change."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+ROUNDING = 1e-6
+"""Relative difference up to which two scales are one: they went through single precision."""
+
+_LARGEST_DIVISOR = 1e9
+_CLEAR = 0.02
+_POWERS = 12
+
+
+@dataclass(frozen=True)
+class Widths:
+    """The sizes that scales are made of: of a head, the model, the heads, the keys, and others by a word.
+
+    ``padded`` are widths that a head may have been taken for: padded for a kernel, absorbed, of the values.
+    """
+
+    d: int
+    h: int
+    D: int | None = None
+    n: int | None = None
+    padded: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A scale that has a name: how it is written, and what a program does that has it in place of another.
+
+    ``divisor`` is what scores are divided by, as it reads in a sentence, empty where it says nothing.
+    """
+
+    name: str
+    value: float
+    does: str
+    divisor: str = ""
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What a wrong scale is: the candidates that fit it, the likeliest first, with cause and fix in a line.
+
+    ``factor`` is the scale over the intended one: by how much every score is off.
+    """
+
+    candidates: tuple[Candidate, ...]
+    factor: float
+    cause: str
+    fix: str
+
+
+def candidates(widths: Widths, intended: float) -> tuple[Candidate, ...]:
+    """Return the scales that programs use by mistake in place of ``intended``, the likeliest first.
+
+    Each kind was found in a public program. Of equal values the first stays; the intended one is not among
+    them.
+    """
+    found: list[Candidate] = []
+    for candidate in (*_of_widths(widths), *_of_intended(intended, widths.d)):
+        taken = (intended, *(other.value for other in found))
+        if not any(math.isclose(candidate.value, value, rel_tol=ROUNDING) for value in taken):
+            found.append(candidate)
+    return tuple(found)
+
+
+def diagnose(scale: float, intended: float, widths: Widths, *, uncertainty: float = 0.0) -> Diagnosis:
+    """Return what explains a ``scale``, known to ± ``uncertainty``, that is not the intended one.
+
+    A scale known to no better than 2% is given no name: too many would fit.
+    """
+    factor = scale / intended
+    room = max(uncertainty, ROUNDING * abs(scale))
+    near = sorted(
+        (one for one in candidates(widths, intended) if abs(one.value - scale) <= room),
+        key=lambda one: abs(one.value - scale) > ROUNDING * abs(scale),
+    )
+    fitting = tuple(near) if room <= _CLEAR * abs(scale) else ()
+    should = instruction(intended, widths)
+    if not fitting:
+        cause = f"the scale is {scale:.6g} where {intended:.6g} is intended"
+        return Diagnosis((), factor, cause, f"{should}: {how_far_off(factor)}")
+    first = fitting[0]
+    others = "".join(f", or {one.name}: {one.does}" for one in fitting[1:3])
+    fix = f"{should}, not {first.divisor}" if _divide(should, first) else f"{should}; {first.does}"
+    return Diagnosis(
+        fitting, factor, f"the scale is {first.name}: {first.does}{others}", f"{fix}: {how_far_off(factor)}"
+    )
+
+
+def instruction(intended: float, widths: Widths) -> str:
+    """Return what to do to have the intended scale, such as "divide by √64"."""
+    if math.isclose(intended, 1, rel_tol=ROUNDING):
+        return "leave scores unscaled"
+    for one in _of_widths(widths):
+        if one.divisor and math.isclose(one.value, intended, rel_tol=ROUNDING):
+            return f"divide by {one.divisor}"
+    square = intended**-2
+    whole = (
+        intended > 0 and square < _LARGEST_DIVISOR and math.isclose(square, round(square), rel_tol=ROUNDING)
+    )
+    return f"divide by √{round(square)}" if whole and round(square) > 1 else f"multiply by {intended:.6g}"
+
+
+def how_far_off(factor: float) -> str:
+    """Return in words what a scale that is ``factor`` times the intended one does to every score."""
+    if factor == 0 or not math.isfinite(factor):
+        return "scores do not reach the output"
+    if factor < 0:
+        return "every score has the wrong sign" + (
+            "" if math.isclose(factor, -1) else f" and is {_off(-factor)}"
+        )
+    return f"every score is {_off(factor)}"
+
+
+def _off(factor: float) -> str:
+    word = "large" if factor > 1 else "small"
+    if 0.8 < factor < 1.25:
+        return f"{100 * abs(factor - 1):.2g}% too {word}"
+    return f"{max(factor, 1 / factor):.3g} times too {word}"
+
+
+def _divide(should: str, candidate: Candidate) -> bool:
+    return bool(candidate.divisor) and should.startswith("divide by ")
+
+
+def _root(size: int, of: str, does: str) -> Candidate:
+    return Candidate(f"1/√{size} = {of}^-½", size**-0.5, does, f"√{size}")
+
+
+def _of_widths(widths: Widths) -> Iterator[Candidate]:
+    d, h, n = widths.d, widths.h, widths.n
+    yield _root(d, "d_k", "the default 1/√d_k is applied")
+    yield Candidate("1", 1.0, "no scale is applied")
+    yield Candidate(f"1/{d} = 1/d_k", 1 / d, "the root is missing", str(d))
+    for word, size in widths.padded.items():
+        yield _root(size, f"({word})", f"the {word} is taken for d_k")
+        yield Candidate(
+            f"1/{size} = 1/({word})", 1 / size, f"the {word} is taken for d_k, and the root is missing"
+        )
+    if widths.D is not None:
+        yield _root(widths.D, "D", "the model's width is taken for d_k")
+        if widths.D % h == 0:
+            yield _root(widths.D // h, "(D/h)", "the model's width over the heads is taken for d_k")
+    yield _root(d * h, "(d_k·h)", "the width of all heads together is taken for d_k")
+    yield _root(h, "h", "the number of heads is taken for d_k")
+    yield Candidate(f"√{d} = √d_k", d**0.5, "scores are multiplied by √d_k where they should be divided")
+    yield Candidate(
+        f"{d}^-¼ = d_k^-¼", d**-0.25, "the root of the scale is applied to one of queries and keys only"
+    )
+    if n is not None:
+        yield _root(n, "n", "the number of keys is taken for d_k")
+        yield Candidate(f"1/{n} = 1/n", 1 / n, "scores are averaged over the keys", str(n))
+    yield _root(2 * d, "(2d_k)", "twice the width is taken for d_k")
+    if d % 2 == 0:
+        yield _root(d // 2, "(d_k/2)", "half the width is taken for d_k")
+
+
+def _of_intended(intended: float, d: int) -> Iterator[Candidate]:
+    default = d**-0.5
+    yield Candidate("the intended scale squared", intended**2, "the scale is applied twice")
+    yield Candidate("minus the intended scale", -intended, "the sign is reversed")
+    if intended > 0:
+        yield Candidate(
+            "the intended scale with its factor inverted", default**2 / intended,
+            "the factor beside 1/√d_k divides where it should multiply",
+        )  # fmt: skip
+        yield Candidate(
+            "the intended scale with the root of its factor", math.sqrt(default * intended),
+            "the factor beside 1/√d_k is applied once where its square belongs",
+        )  # fmt: skip
+        yield Candidate(
+            "1/√d_k times the square of the factor", intended**2 / default,
+            "the factor beside 1/√d_k is applied twice",
+        )  # fmt: skip
+        yield Candidate(
+            "the intended scale times 1/√d_k",
+            intended * default,
+            "1/√d_k is applied as well as the intended scale",
+        )
+    yield Candidate(
+        "the intended scale times ln 2",
+        intended * math.log(2),
+        "2^x is computed for e^x without the factor log₂e",
+    )
+    yield Candidate(
+        "the intended scale over ln 2", intended / math.log(2), "the factor log₂e of 2^x is applied to e^x"
+    )
+    for power in range(1, _POWERS + 1):
+        for sign, text in ((-1, f"1/{2**power}"), (1, str(2**power))):
+            yield Candidate(
+                f"{text} of the intended scale" if sign < 0 else f"{text} times the intended scale",
+                intended * 2.0 ** (sign * power),
+                f"a further factor {text} is applied, such as a scale left from elsewhere",
+            )

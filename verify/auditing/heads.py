@@ -1,0 +1,185 @@
+"""Some rows of one head's attention, in float64, and the attention that the call declares for them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from array_api_compat import is_torch_array
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from verify.auditing.recording import Array, Call
+
+Floats = Any
+"""A NumPy array of float64."""
+
+HIDDEN = -math.inf
+"""What is added to the score of a key that a query may not see."""
+
+_DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
+_FEWEST = 16
+
+
+@dataclass(frozen=True)
+class Head:
+    """Rows of one head on one sequence: what went in, and what came out.
+
+    Shapes: ``query`` [rows, d], ``key`` [keys, d], ``value`` [keys, d_v], ``output`` [rows, d_v]. ``added``
+    is what is added to the scaled scores, [rows, keys]: the bias, and -inf where a key may not be seen.
+    ``places`` are the rows' positions among the queries; ``unit`` is the relative rounding error of one
+    operation, 2^-24 for single precision. ``sink`` is None where there is none.
+    """
+
+    query: Floats
+    key: Floats
+    value: Floats
+    output: Floats
+    added: Floats
+    places: Floats
+    unit: float
+    softcap: float | None = None
+    sink: float | None = None
+
+    @cached_property
+    def products(self) -> Floats:
+        """The products q·k before any scale, shape [rows, keys]."""
+        return self.query @ self.key.T
+
+    @cached_property
+    def size(self) -> float:
+        """The norm of the output."""
+        return float(np.linalg.norm(self.output))
+
+    def scores(self, scale: float) -> Floats:
+        """Return the scores that go into the softmax, shape [rows, keys]."""
+        scaled = scale * self.products
+        if self.softcap is not None:
+            scaled = self.softcap * np.tanh(scaled / self.softcap)
+        return scaled + self.added
+
+    def weights(self, scale: float) -> Floats:
+        """Return the attention weights, shape [rows, keys]; with a sink they add up to less than 1."""
+        return softmax(self.scores(scale), self.sink)
+
+    def attend(self, scale: float) -> Floats:
+        """Return the output that this scale gives, shape [rows, d_v]."""
+        return self.weights(scale) @ self.value
+
+    def attended(self, scale: float) -> tuple[Floats, Floats]:
+        """Return the output that this scale gives, and its derivative by the scale, both [rows, d_v]."""
+        weights = self.weights(scale)
+        output = weights @ self.value
+        rise = self.products
+        if self.softcap is not None:
+            rise = rise * (1 - np.tanh(scale * rise / self.softcap) ** 2)
+        moved = weights * rise
+        # Weights and sink together add up to 1, and the sink's score does not move.
+        return output, moved @ self.value - moved.sum(axis=1, keepdims=True) * output
+
+    def changed(self, **changes: Any) -> Head:
+        """Return this head with something else in place of what is named."""
+        return replace(self, **changes)
+
+
+def softmax(scores: Floats, sink: float | None = None) -> Floats:
+    """Return exp(s)/(Σexp(s) + exp(sink)) over the last axis; rows without a finite score give zeros."""
+    top = scores.max(axis=-1, keepdims=True)
+    if sink is not None:
+        top = np.maximum(top, sink)
+    top = np.where(np.isfinite(top), top, 0.0)
+    exponentials = np.exp(scores - top)
+    total = exponentials.sum(axis=-1, keepdims=True)
+    if sink is not None:
+        total = total + np.exp(sink - top)
+    return exponentials / np.where(total > 0, total, 1.0)
+
+
+def head_of(call: Call, sequence: int, head: int, rows: int | NDArray[np.intp]) -> Head:
+    """Return one head of one sequence of a call that has values and output.
+
+    ``rows`` are positions of queries, or about how many to take: these are spread evenly, and only rows that
+    see at least two keys are kept, for the others say nothing of the scale; there may be none.
+    """
+    places = _spread(call, rows) if isinstance(rows, int) else rows
+    added = added_to(call, sequence, head, places)
+    if isinstance(rows, int):
+        telling = np.flatnonzero((added > HIDDEN).sum(axis=1) >= 2)
+        telling = telling[_evenly(len(telling), rows)]
+        places, added = places[telling], added[telling]
+    shared = call.query.shape[1] // call.key.shape[1]
+    query = to_numpy(call.query[sequence, head][places])
+    output = to_numpy(call.output[sequence, head][places])  # type: ignore[index]  # the caller saw to it
+    return Head(
+        query=query,
+        key=to_numpy(call.key[sequence, head // shared]),
+        value=to_numpy(call.value[sequence, head // shared]),  # type: ignore[index]  # the caller saw to it
+        output=output,
+        added=added,
+        places=places,
+        unit=max(unit_roundoff(call.output, output), unit_roundoff(call.query, query)),
+        softcap=call.softcap,
+        sink=None if call.sink is None else float(to_numpy(call.sink).reshape(-1)[head]),
+    )
+
+
+def added_to(call: Call, sequence: int, head: int, places: NDArray[np.intp]) -> Floats:
+    """Return what a call adds to the scaled scores of some rows, [rows, keys]: bias, -inf where hidden."""
+    keys = call.key.shape[2]
+    added = np.zeros((len(places), keys))
+    if call.bias is not None:
+        added += rows_of(call.bias, sequence, head, places)
+    if call.mask is not None:
+        added[~np.broadcast_to(rows_of(call.mask, sequence, head, places) != 0, added.shape)] = HIDDEN
+    if call.causal:
+        added[places[:, None] < np.arange(keys)] = HIDDEN
+    return added
+
+
+def rows_of(array: Array, sequence: int, head: int, places: NDArray[np.intp]) -> Floats:
+    """Return rows of a mask or bias that is broadcast to [sequence, head, query, key]."""
+    part = array.reshape((1,) * (4 - array.ndim) + tuple(array.shape))
+    part = part[sequence if part.shape[0] > 1 else 0, head if part.shape[1] > 1 else 0]
+    return to_numpy(part[places] if part.shape[0] > 1 else part)
+
+
+def to_numpy(array: Array) -> Floats:
+    """Return an array of NumPy, PyTorch or JAX, wherever it is, as NumPy's in float64; bfloat16 included."""
+    if is_torch_array(array):
+        array = array.detach().cpu().double().numpy()
+    return np.asarray(array).astype(np.float64)
+
+
+def unit_roundoff(array: Array, values: Floats) -> float:
+    """Return the relative error of one rounding of an array: 2^-24 for single, 2^-8 for bfloat16.
+
+    ``values`` are some of its numbers, in float64. Where all are numbers of a coarser type, they went through
+    that type, whatever now holds them.
+    """
+    name = str(array.dtype).rpartition(".")[2]
+    digits = min(_DIGITS.get(name, 53), _digits_used(values))
+    return 2.0 ** -min(kept for kept in _DIGITS.values() if kept >= digits)
+
+
+def _digits_used(values: Floats) -> int:
+    """Return how many binary digits the mantissas have, 53 where there are too few numbers to say."""
+    numbers = values[np.isfinite(values) & (values != 0)]
+    if numbers.size < _FEWEST:
+        return 53
+    mantissas = (np.abs(np.frexp(numbers)[0]) * 2.0**53).astype(np.int64)
+    used = int(np.bitwise_or.reduce(mantissas, axis=None))
+    return 54 - (used & -used).bit_length()
+
+
+def _spread(call: Call, rows: int) -> NDArray[np.intp]:
+    """Return places among the queries, more than are wanted: some rows may see nothing."""
+    queries = call.query.shape[2]
+    return _evenly(queries, 4 * rows)
+
+
+def _evenly(length: int, count: int) -> NDArray[np.intp]:
+    return np.unique(np.linspace(0, max(length - 1, 0), min(count, length)).round().astype(np.intp))

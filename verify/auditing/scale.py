@@ -1,0 +1,230 @@
+r"""The scale that a program applied, read off what came out: argmin over c of ‖softmax(c·QKᵀ + B)V - O‖².
+
+By Gauss-Newton in float64, from several starts. What the rounding of the program's own arithmetic does to the
+output is modelled number by number; it gives the residual to expect and the standard error of the scale.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.stats import t as student
+
+from verify.auditing.heads import HIDDEN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from verify.auditing.heads import Floats, Head
+
+    Model = Callable[[float], tuple[Floats, Floats]]
+
+ROUNDINGS = 1.5
+"""How many bounds of rounding a residual may have; a bound is about 2.4 standard deviations."""
+
+_ITERATIONS = 30
+_HALVINGS = 12
+_CONVERGED = 1e-8
+_BEST = 4
+_GRID = np.geomspace(0.003, 300, 24)
+_FEWEST_ROWS = 8
+_MEAN_SQUARE = 0.18
+"""Mean square of a relative rounding error over its bound, for mantissas uniform in the logarithm."""
+_SINGLE = 2.0**-24
+
+
+@dataclass(frozen=True)
+class Implied:
+    """The scale that explains an output best.
+
+    ``standard_error`` is infinite where the output does not depend on the scale; ``df`` are its degrees of
+    freedom, infinite where it comes from the model of rounding alone. ``residual`` is ‖O - Ô‖/‖O‖, and
+    ``rounding`` what rounding may leave of it. ``spread`` is the standard deviation of the scaled scores
+    inside a row, over the keys it sees.
+    """
+
+    scale: float
+    standard_error: float
+    df: float
+    residual: float
+    rounding: float
+    spread: float
+    rows: int
+
+    @property
+    def fits(self) -> bool:
+        """Whether attention with this scale gives the output, up to rounding."""
+        return self.residual <= self.rounding
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """Return Student's interval of the scale at this level; infinite where nothing is known."""
+        if not math.isfinite(self.standard_error):
+            return -math.inf, math.inf
+        half = float(student.isf((1 - level) / 2, self.df)) * self.standard_error
+        return self.scale - half, self.scale + half
+
+
+def implied_scale(head: Head, starts: Iterable[float] = ()) -> Implied:
+    """Return the scale that reproduces the head's output best.
+
+    ``starts`` are the likely scales; where none leads to a residual of the size of rounding, a grid of both
+    signs over all sizes of scores is searched. A head needs at least one row.
+    """
+    likely = _best(head, starts)
+    if likely is not None and likely.fits:
+        return likely
+    found = [one for one in (likely, _best(head, _promising(head))) if one is not None]
+    return min(found, key=lambda one: one.residual) if found else assess(head, 1.0)
+
+
+def _best(head: Head, starts: Iterable[float]) -> Implied | None:
+    best: Implied | None = None
+    for start in starts:
+        found = assess(head, fitted(head.attended, head.output, start))
+        if best is None or found.residual < best.residual:
+            best = found
+        if best.fits:
+            break
+    return best
+
+
+def fitted(model: Model, target: Floats, start: float) -> float:
+    """Return the scale to which Gauss-Newton with halved steps comes from ``start``.
+
+    ``model`` gives the output at a scale and its derivative by it.
+    """
+    scale = start
+    output, slope = model(scale)
+    error = target - output
+    for _ in range(_ITERATIONS):
+        steepness = float(np.vdot(slope, slope))
+        if steepness == 0 or not math.isfinite(steepness):
+            return scale
+        step = float(np.vdot(slope, error)) / steepness
+        for _halving in range(_HALVINGS):
+            output, slope = model(scale + step)
+            left = target - output
+            if np.vdot(left, left) <= np.vdot(error, error):
+                break
+            step /= 2
+        else:
+            return scale
+        scale, error = scale + step, left
+        if abs(step) <= _CONVERGED * abs(scale):
+            return scale
+    return scale
+
+
+def assess(head: Head, scale: float) -> Implied:
+    """Return how well a scale explains the head's output, and how well the output determines it."""
+    output, slope = head.attended(scale)
+    error = head.output - output
+    rounding = Rounding.of(head, scale)
+    size = max(head.size, np.finfo(float).tiny)
+    standard_error, df = _standard_error(rounding, slope, error, scale)
+    return Implied(
+        scale=scale,
+        standard_error=standard_error,
+        df=df,
+        residual=float(np.linalg.norm(error)) / size,
+        rounding=ROUNDINGS * math.sqrt(rounding.total) / size,
+        spread=abs(scale) * _deviation_in_rows(head),
+        rows=len(head.output),
+    )
+
+
+def _standard_error(rounding: Rounding, slope: Floats, error: Floats, scale: float) -> tuple[float, float]:
+    """Return the standard error of a scale and its degrees of freedom.
+
+    An error of one score moves a whole row of the output, so rows are what is independent: with enough of
+    them their own errors say how far the scale may be off, at least by the rounding of the output. With few,
+    the model of rounding says it.
+    """
+    steepness = float(np.vdot(slope, slope))
+    if scale**2 * steepness <= (np.finfo(float).eps * rounding.size) ** 2:
+        return math.inf, math.inf
+    rows = len(slope)
+    if rows < _FEWEST_ROWS:
+        return math.sqrt(rounding.along(slope)) / steepness, math.inf
+    by_row = (slope * error).sum(axis=1)
+    variance = max(float(by_row @ by_row) * rows / (rows - 1), rounding.least_along(slope))
+    return math.sqrt(variance) / steepness, rows - 1
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """What the rounding of a program's own arithmetic does to the output of a head.
+
+    Rounded are the inputs, where a program casts them; the scaled score, up to three times, with bias and
+    soft-cap; the weights; and the output. Sums in single precision lose more the longer they are. Roundings
+    count as independent, each with its bound for a standard deviation. ``of_scores`` are the variances of the
+    scores, [rows, keys], and ``of_outputs`` those of what comes after, [rows, d_v].
+    """
+
+    head: Head
+    weights: Floats
+    output: Floats
+    of_scores: Floats
+    of_outputs: Floats
+
+    @classmethod
+    def of(cls, head: Head, scale: float) -> Rounding:
+        """Return it for a head whose scale this is."""
+        weights = head.weights(scale)
+        output = weights @ head.value
+        single = head.unit <= _SINGLE
+        width, keys = (head.query.shape[1], len(head.key)) if single else (0, 1)
+        terms = scale**2 * (head.query**2 @ (head.key**2).T)
+        added = np.where(np.isfinite(head.added), head.added, 0.0)
+        of_scores = 3 * ((scale * head.products) ** 2 + added**2) + (2 + width / 2) * terms
+        of_outputs = 2 * (weights**2 @ head.value**2) + keys * output**2
+        return cls(head, weights, output, head.unit**2 * of_scores, head.unit**2 * of_outputs)
+
+    @property
+    def size(self) -> float:
+        """The norm of the output."""
+        return float(np.linalg.norm(self.output))
+
+    @property
+    def total(self) -> float:
+        """The expected square of the norm of all errors."""
+        # An error of a score moves the output by weight·(value - output).
+        moved = self.weights**2 * self.of_scores
+        value, output = self.head.value, self.output
+        through = (
+            moved @ value**2 - 2 * output * (moved @ value) + output**2 * moved.sum(axis=1, keepdims=True)
+        )
+        return float(np.maximum(through, 0).sum() + self.of_outputs.sum())
+
+    def along(self, slope: Floats) -> float:
+        """Return the variance of the errors' inner product with ``slope``."""
+        inner = slope @ self.head.value.T - (slope * self.output).sum(axis=1, keepdims=True)
+        return float(
+            ((self.weights * inner) ** 2 * self.of_scores).sum() + (slope**2 * self.of_outputs).sum()
+        )
+
+    def least_along(self, slope: Floats) -> float:
+        """Return the same from the rounding of the output alone: no program has less."""
+        return _MEAN_SQUARE * self.head.unit**2 * float(((slope * self.output) ** 2).sum())
+
+
+def _promising(head: Head) -> list[float]:
+    """Return the scales of a grid, of either sign, with the least residuals."""
+    spread = _deviation_in_rows(head)
+    if spread == 0:
+        return []
+    scales = np.concatenate([_GRID, -_GRID]) / spread
+    residuals = [float(np.linalg.norm(head.output - head.attend(float(scale)))) for scale in scales]
+    return [float(scales[place]) for place in np.argsort(residuals)[:_BEST]]
+
+
+def _deviation_in_rows(head: Head) -> float:
+    """Return the standard deviation of the unscaled products inside a row, over the keys it sees."""
+    seen = head.added > HIDDEN
+    count = seen.sum(axis=1, keepdims=True)
+    mean = np.where(seen, head.products, 0).sum(axis=1, keepdims=True) / count
+    squares = np.where(seen, (head.products - mean) ** 2, 0).sum(axis=1, keepdims=True) / count
+    return math.sqrt(float(squares.mean()))
