@@ -70,7 +70,8 @@ def test_rounding_is_read_off_the_numbers_themselves(dtype: str, digits: int) ->
     numbers = np.random.default_rng(1).standard_normal(100)
     kind = pytest.importorskip("ml_dtypes").bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
     stored = numbers.astype(kind).astype(np.float64)
-    assert unit_roundoff(stored, stored) == 2.0**-digits
+    assert unit_roundoff(stored) == 2.0**-digits
+    assert unit_roundoff(numbers, dtype) == 2.0**-digits
 
 
 def test_slope_is_the_derivative_of_the_output() -> None:

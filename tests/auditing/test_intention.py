@@ -45,10 +45,10 @@ def test_latex_is_printed_from_what_was_read() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "", "1/", "__import__('os')", "d.real", "d[0]", "[d]", "lambda: 1", "x", "d if 1 else h", "'a'", "True",
-        "1j", "sqrt(d, 2)", "sqrt(x=d)", "open('f')", "9**9**9**9", "2**1000", "(((9**16)**16)**16)**16", "d**(h",
-        "1e999", "nan", "d" * 300, "(" * 150 + "d" + ")" * 150, "exp(exp(exp(9)))", "1/0", "0/0", "sqrt(d)\0",
-        "d;h", "d:=1", "√d",
+        "", "1/", "__import__('os')", "d.real", "d[0]", "[d]", "lambda: 1", "x", "d if 1 else h", "'a'",
+        "True", "1j", "sqrt(d, 2)", "sqrt(x=d)", "open('f')", "9**9**9**9", "2**1000", "d**(h", "nan",
+        "(((9**16)**16)**16)**16", "1e999", "d" * 300, "(" * 150 + "d" + ")" * 150, "exp(exp(exp(9)))",
+        "1/0", "0/0", "sqrt(d)\0", "d;h", "d:=1", "√d",
     ],
 )  # fmt: skip
 def test_anything_else_is_refused_at_once_in_one_line(text: str) -> None:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from array_api_compat import is_torch_array
 
+from verify.auditing.arrays import dtype_of
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -121,7 +123,7 @@ def head_of(call: Call, sequence: int, head: int, rows: int | NDArray[np.intp]) 
         output=output,
         added=added,
         places=places,
-        unit=max(unit_roundoff(call.output, output), unit_roundoff(call.query, query)),
+        unit=max(unit_roundoff(output, dtype_of(call)), unit_roundoff(query)),
         softcap=call.softcap,
         sink=None if call.sink is None else float(to_numpy(call.sink).reshape(-1)[head]),
     )
@@ -154,14 +156,13 @@ def to_numpy(array: Array) -> Floats:
     return np.asarray(array).astype(np.float64)
 
 
-def unit_roundoff(array: Array, values: Floats) -> float:
-    """Return the relative error of one rounding of an array: 2^-24 for single, 2^-8 for bfloat16.
+def unit_roundoff(values: Floats, dtype: str = "float64") -> float:
+    """Return the relative error of one rounding in ``dtype``: 2^-24 for float32, 2^-8 for bfloat16.
 
-    ``values`` are some of its numbers, in float64. Where all are numbers of a coarser type, they went through
-    that type, whatever now holds them.
+    Where all ``values``, in float64, are numbers of a coarser type, they went through that type, whatever now
+    holds them.
     """
-    name = str(array.dtype).rpartition(".")[2]
-    digits = min(_DIGITS.get(name, 53), _digits_used(values))
+    digits = min(_DIGITS.get(dtype, 53), _digits_used(values))
     return 2.0 ** -min(kept for kept in _DIGITS.values() if kept >= digits)
 
 
