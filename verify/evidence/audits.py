@@ -62,6 +62,7 @@ class Reference(Record):
 class Finding(Record):
     """One thing found of a head, or where ``head`` is None of all heads of a layer together.
 
+    ``claim`` is the claim of the catalogue in which the formula of ``quantity`` is derived.
     ``estimate`` is None where there is nothing to estimate, and then so are error and interval; an exact
     finding has an interval only where rounding leaves one. ``interval`` is simultaneous at ``level`` over the
     whole audit; an open end is None. ``band`` is what the finding is held against, None where it is only
@@ -74,6 +75,7 @@ class Finding(Record):
     kind: Slug
     head: Count | None
     quantity: Text
+    claim: Slug | None = None
     estimate: float | None
     standard_error: Positive | None = None
     interval: Annotated[tuple[float | None, float | None], Field()] = (None, None)

@@ -1,0 +1,86 @@
+"""The components of one head's queries and keys on one sequence, and of pairs of sequences.
+
+What is of the second order in means or covariances is taken from two sequences, which are independent: the
+product of two such estimates has the product of what they estimate as its mean, a square has not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import array_api_compat
+import numpy as np
+
+from verify.auditing.rows import floating, on_host
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from verify.auditing.block import Block
+    from verify.auditing.recording import Array
+
+    Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Mean, shape (d,), and unbiased covariance, shape (d, d), of the vectors of one sequence.
+
+    Of a single vector the covariance is NaN.
+    """
+
+    mean: Floats
+    covariance: Floats
+    vectors: int
+
+    @property
+    def mean_square(self) -> float:
+        """The mean of the squared components."""
+        scatter = (self.vectors - 1) / self.vectors * np.trace(self.covariance)
+        return float(scatter + self.mean @ self.mean) / len(self.mean)
+
+    def second_moment(self) -> Floats:
+        """Return the mean of x·xᵀ, shape (d, d)."""
+        scatter: Floats = (self.vectors - 1) / self.vectors * self.covariance
+        return scatter + np.outer(self.mean, self.mean)
+
+
+def query_spread(block: Block) -> Spread:
+    """Return mean and covariance of a block's queries."""
+    return _spread(block.query)
+
+
+def key_spread(block: Block) -> Spread:
+    """Return mean and covariance of a block's keys."""
+    return _spread(block.key)
+
+
+def _spread(vectors: Array) -> Spread:
+    vectors = floating(vectors)
+    xp = array_api_compat.array_namespace(vectors)
+    count = vectors.shape[0]
+    with np.errstate(all="ignore"):
+        mean = xp.mean(vectors, axis=0)
+        moved = vectors - mean
+        products = on_host(xp.matmul(moved.T, moved))
+        return Spread(on_host(mean), products / (count - 1) if count > 1 else products * np.nan, count)
+
+
+def crossed_variance(block: Block, partner: Block) -> float:
+    """Return the variance of the queries' scores, each with its scale, over keys of the other sequence.
+
+    The mean of tr(M_q·Σ_k) both ways round, M_q the second moment of one sequence's queries and Σ_k the
+    covariance of the other one's keys: what a row varies by where its query knows nothing of the keys.
+    """
+    pairs = ((block, partner), (partner, block))
+    with np.errstate(all="ignore"):
+        return float(
+            np.mean(
+                [
+                    one.scale**2
+                    * np.sum(one.once(query_spread).second_moment() * other.once(key_spread).covariance)
+                    for one, other in pairs
+                ]
+            )
+        )
