@@ -15,14 +15,13 @@ from verify.symbolic.jacobian import (
     FORM,
     FROBENIUS,
     LENGTH,
-    SQUARES,
     M,
     Surplus,
     value,
     weighted_out,
     x,
 )
-from verify.symbolic.softmax import i, j, n, p
+from verify.symbolic.softmax import SQUARES, i, j, n, p
 
 VARIANCE = Sum(p[i] * x[i] ** 2, (i, 1, n)) - Sum(p[i] * x[i], (i, 1, n)) ** 2
 BIASED = Sum(p[i] * x[i] ** 2, (i, 1, n))

@@ -64,7 +64,7 @@ from verify.spec.assumptions import (
     VASWANI,
 )
 from verify.spec.claim import Claim, Findings
-from verify.spec.controls import biased, sharper, wrong, wrong_fits
+from verify.spec.controls import biased, sharper, softmax_over_queries, wrong, wrong_fits
 from verify.spec.designs import (
     EVEN,
     LOOPS_SCALE,
@@ -72,6 +72,7 @@ from verify.spec.designs import (
     ScoreCell,
     Wanted,
     against_loops,
+    attention_cell,
     capped,
     cell_of,
     exactly,
@@ -85,6 +86,8 @@ from verify.spec.designs import (
     misfit,
     no_distance,
     no_slope,
+    of_deviation,
+    of_probability,
     prediction,
     scaled,
     score_cell,
@@ -162,13 +165,30 @@ from verify.symbolic.scores import (
     sigma_q,
     variance_route,
 )
-from verify.symbolic.softmax import Quadrature, WrittenOut, i, j, largest, n, p, s, scores, sigma, written_out
+from verify.symbolic.softmax import (
+    ENTROPY,
+    LOG_TOTAL,
+    SQUARES,
+    WEIGHTED_SCORE,
+    Quadrature,
+    WrittenOut,
+    i,
+    j,
+    largest,
+    n,
+    p,
+    s,
+    scores,
+    sigma,
+    written_out,
+)
 from verify.symbolic.total import WithTotal
 from verify.symbolic.traces import most_indices
 
 __all__ = [
     "CAUCHY",
     "CENTRED",
+    "ENTROPY",
     "EVEN",
     "EXACTLY",
     "EXPONENTIAL",
@@ -178,18 +198,21 @@ __all__ = [
     "KEYS",
     "LAPLACE",
     "LAST",
+    "LOG_TOTAL",
     "LOOPS_SCALE",
     "NORMAL",
     "NORMAL_COMPONENTS",
     "RADEMACHER",
     "ROUNDING",
     "SHAPE",
+    "SQUARES",
     "STANDARD",
     "STANDARD_COMPONENTS",
     "STANDARD_DISTRIBUTIONS",
     "UNIFORM",
     "UNIT_INTERVAL",
     "VASWANI",
+    "WEIGHTED_SCORE",
     "Allowance",
     "Approximation",
     "Array",
@@ -264,6 +287,7 @@ __all__ = [
     "against_dimension",
     "against_loops",
     "attention",
+    "attention_cell",
     "attention_in_loops",
     "biased",
     "block_variances",
@@ -334,6 +358,8 @@ __all__ = [
     "n",
     "no_distance",
     "no_slope",
+    "of_deviation",
+    "of_probability",
     "one_product",
     "over_lengths",
     "over_queries",
@@ -359,6 +385,7 @@ __all__ = [
     "sigma_q",
     "slope_of",
     "softmax",
+    "softmax_over_queries",
     "spectral_norms",
     "stack",
     "stream",

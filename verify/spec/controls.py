@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from verify.montecarlo.estimands import times
 from verify.montecarlo.experiment import Control, Exact, Prediction
-from verify.spec.designs import prediction
+from verify.montecarlo.literal import over_queries
+from verify.spec.designs import against_loops, prediction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,6 +85,12 @@ def sharper(check: Quantity, factor: float, truth: float | None = None) -> Contr
     what = f"{check.label} keeps to {factor:.4g} times its bound"
     bound = replace(_shown(factor * check.prediction.value, ".4g"), origin=check.prediction.origin)
     return wrong(check, f"{check.id}-sharper", what, bound, truth=truth)
+
+
+def softmax_over_queries() -> Control:
+    """Return what the comparison of the array code with plain loops must refute."""
+    what = "the softmax may run over the queries instead of the keys"
+    return Control(what, against_loops("over-queries", over_queries))
 
 
 def wrong_fits(lines: Sequence[Fit], tolerance: float) -> tuple[Control, ...]:

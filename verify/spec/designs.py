@@ -9,11 +9,13 @@ from sympy import Rational, S, diff, log, simplify, sympify
 
 from verify.evidence import PROFILES, Fact
 from verify.montecarlo.blocks import Cell
+from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import Smooth, component, variance
 from verify.montecarlo.experiment import Allowance, Exact, Fit, Prediction, Quantity, Tolerance
 from verify.montecarlo.fits import WeightedFit
 from verify.montecarlo.literal import distance_from_loops
 from verify.montecarlo.planning import best_side
+from verify.montecarlo.rows import AttentionRows
 from verify.montecarlo.scores import ScoreMatrices
 from verify.symbolic.blocks import mean_variance, square_variance
 from verify.symbolic.printing import latex
@@ -24,8 +26,9 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from verify.montecarlo.blocks import DescribedSampler, Settings
-    from verify.montecarlo.distributions import Distribution
+    from verify.montecarlo.distributions import Array, Distribution
     from verify.montecarlo.fits import Model, Target
+    from verify.montecarlo.rows import Statistic
 
 
 EVEN = Tolerance()
@@ -36,6 +39,16 @@ LOOPS_SCALE = 0.25
 
 ROUNDING = Allowance(1e-12)
 """What array code of numbers near 1 may lose to rounding."""
+
+
+def of_probability(factor: float = 1.0) -> Tolerance:
+    """Return ``factor`` times the run's tolerance, of a probability of 1."""
+    return Tolerance(factor, 1.0, "a probability of 1")
+
+
+def of_deviation(variance: Any, factor: float = 1.0) -> Tolerance:
+    """Return ``factor`` times the run's tolerance, of the standard deviation that a ``variance`` gives."""
+    return Tolerance(factor, float(variance) ** 0.5, "the standard deviation")
 
 
 def capped(factor: float, tolerance: float) -> Tolerance:
@@ -137,9 +150,13 @@ def integrated(value: float) -> Prediction:
     return Prediction(value, f"{value:.6g}")
 
 
-def against_loops(name: str, found: float) -> Exact:
-    """Return the comparison of the array code's gradients with those of plain loops: what it ``found``."""
+def against_loops(name: str = "array-code", softmax: Callable[[Array], Array] | None = None) -> Exact:
+    """Return the comparison of the array code's gradients with those of plain loops.
+
+    With ``softmax`` the array code gets that one's weights, in place of its own.
+    """
     label = "largest distance of an entry of the array code's gradients from those of plain loops"
+    found = distance_from_loops(LOOPS_SCALE, softmax)
     return no_distance(name, label, (("scale", LOOPS_SCALE),), found, distance_from_loops)
 
 
@@ -203,6 +220,15 @@ def in_dimension(members: Sequence[Quantity], n: int) -> Quantity:
 
 def _place(member: Quantity, against: str) -> float:
     return float(dict(member.cell.settings)[against])
+
+
+def attention_cell(keys: int, d_k: int, queries: int, scale: Any, *statistics: Statistic) -> Cell:
+    """Return the cell of the ``statistics`` of attention's rows, for normal queries and keys.
+
+    Its id says whether scores are ``raw``, at scale 1, or ``scaled``.
+    """
+    sampler = AttentionRows(d_k, queries, keys, NORMAL, NORMAL, scaled(scale, d_k), statistics)
+    return cell_of(f"{'raw' if scale == 1 else 'scaled'}-n{keys}-d{d_k}", sampler, scale=scale)
 
 
 @dataclass(frozen=True)

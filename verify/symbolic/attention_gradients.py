@@ -26,10 +26,10 @@ from verify.symbolic.attention import (
     m,
 )
 from verify.symbolic.derivation import Definition, Identity, Route, Step
-from verify.symbolic.jacobian import SQUARES, Surplus
+from verify.symbolic.jacobian import Surplus
 from verify.symbolic.printing import Ordered
 from verify.symbolic.scores import d
-from verify.symbolic.softmax import i, n, p
+from verify.symbolic.softmax import SQUARES, i, n, p
 
 t = Ordered("t", "b", positive=True)
 g = Ordered("|g|", "z", positive=True)

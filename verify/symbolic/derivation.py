@@ -105,13 +105,17 @@ class Step:
     """An expression, the rule that leads to it from the one before, and how that is checked.
 
     ``relation`` is "=", "≤" or "≥" to the expression before or, where it follows without being comparable,
-    "⇒", or "⇔" where each follows from the other.
+    "⇒", or "⇔" where each follows from the other. A checker that has a relation of its own decides it: a
+    step shows what was checked.
     """
 
     expression: Any
     rule: str
     check: Checker
     relation: Literal["=", "⇒", "⇔", "≤", "≥"] = "="
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "relation", getattr(self.check, "relation", self.relation))
 
 
 @dataclass(frozen=True)

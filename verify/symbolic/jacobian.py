@@ -27,7 +27,7 @@ from sympy import (
 )
 
 from verify.symbolic.printing import Ordered, OrderedBase
-from verify.symbolic.softmax import i, j, n, p
+from verify.symbolic.softmax import SQUARES, i, j, n, p
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,7 +51,6 @@ FORM = Sum(x[i] * ENTRY * x[j], (i, 1, n), (j, 1, n))
 LENGTH = Sum(x[i] ** 2, (i, 1, n))
 """|x|²."""
 
-SQUARES = Sum(p[i] ** 2, (i, 1, n))
 CUBES = Sum(p[i] ** 3, (i, 1, n))
 
 FROBENIUS = SQUARES - 2 * CUBES + SQUARES**2

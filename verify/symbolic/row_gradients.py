@@ -30,12 +30,12 @@ from sympy import (
 
 from verify.symbolic.derivation import By, Definition, Route, Step
 from verify.symbolic.expectation import E
-from verify.symbolic.jacobian import FROBENIUS, SQUARES, without_sums
+from verify.symbolic.jacobian import FROBENIUS, without_sums
 from verify.symbolic.printing import Ordered
 from verify.symbolic.row_integrals import over_lengths
 from verify.symbolic.row_means import row_mean
 from verify.symbolic.scores import d
-from verify.symbolic.softmax import i, j, n, p, s, sigma
+from verify.symbolic.softmax import SQUARES, WEIGHTED_SCORE, i, j, n, p, s, sigma
 
 if TYPE_CHECKING:
     from verify.symbolic.row_integrals import Approximation
@@ -53,11 +53,10 @@ OF_DIRECTION = E(Sum(p[i] * (z[i] - AVERAGE) * x[i], (i, 1, n)) ** 2)
 """The mean square of Σ δ_i x_i over the upstream products, where their variance is 1."""
 
 SPREAD = Sum(p[i] ** 2 * (x[i] - Sum(p[j] * x[j], (j, 1, n))) ** 2, (i, 1, n))
-_MEAN_SCORE = Sum(p[i] * s[i], (i, 1, n))
 ALONG = (
     Sum(p[i] ** 2 * s[i] ** 2, (i, 1, n))
-    - 2 * _MEAN_SCORE * Sum(p[i] ** 2 * s[i], (i, 1, n))
-    + _MEAN_SCORE**2 * SQUARES
+    - 2 * WEIGHTED_SCORE * Sum(p[i] ** 2 * s[i], (i, 1, n))
+    + WEIGHTED_SCORE**2 * SQUARES
 )
 """What SPREAD is where x are the scores, multiplied out."""
 

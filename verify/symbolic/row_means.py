@@ -13,7 +13,7 @@ from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from sympy import Add, Dummy, Function, Indexed, Mul, S, Sum, Symbol, exp, expand, log
+from sympy import Add, Dummy, Function, Indexed, Mul, S, Sum, Symbol, expand, log
 
 from verify.symbolic.expectation import E
 from verify.symbolic.extremes import LARGEST
@@ -25,7 +25,7 @@ from verify.symbolic.row_integrals import (
     mean_log_total,
     mean_product,
 )
-from verify.symbolic.softmax import Quadrature, i, largest, n, p, s, sigma
+from verify.symbolic.softmax import LOG_TOTAL, Quadrature, largest, n, p, s, sigma
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -185,7 +185,7 @@ def _in_power_sums(expression: Any) -> Any:
         (weight,) = expression.args
         (index,) = weight.indices
         return s[index] - _LOG_TOTAL
-    if expression == log(Sum(exp(s[i]), (i, 1, n))):
+    if expression == LOG_TOTAL:
         return _LOG_TOTAL
     if expression.args and not isinstance(expression, Indexed):
         return expression.func(*map(_in_power_sums, expression.args))

@@ -37,13 +37,13 @@ from verify.symbolic.derivation import By, Definition, Route, Step
 from verify.symbolic.expectation import E
 from verify.symbolic.extremes import BELOW, BY_DENSITY, LARGEST, NORMAL_DENSITY, TIES, z
 from verify.symbolic.integrals import runs_over
-from verify.symbolic.jacobian import FROBENIUS, SQUARES, Surplus, is_rational_zero
+from verify.symbolic.jacobian import FROBENIUS, Surplus, is_rational_zero
 from verify.symbolic.predict import function
 from verify.symbolic.printing import Ordered
 from verify.symbolic.row_integrals import legendre
 from verify.symbolic.row_means import RowMeans
 from verify.symbolic.scores import d
-from verify.symbolic.softmax import Quadrature, i, j, n, p, s, scores, sigma, written_out
+from verify.symbolic.softmax import SQUARES, Quadrature, i, j, n, p, s, scores, sigma, written_out
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

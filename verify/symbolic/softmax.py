@@ -12,7 +12,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sympy import Idx, Max, S, Symbol, exp, lambdify, simplify
+from sympy import Idx, Max, S, Sum, Symbol, exp, lambdify, log, simplify
 
 from verify.symbolic.expectation import E
 from verify.symbolic.printing import Ordered, OrderedBase
@@ -34,6 +34,18 @@ i, j = Idx("i"), Idx("j")
 
 largest = Ordered(r"\max_i s_i", "s0", real=True)
 """The largest of the n scores."""
+
+SQUARES = Sum(p[i] ** 2, (i, 1, n))
+"""The sum of the squared weights: 1 over the effective number of keys."""
+
+ENTROPY = -Sum(p[i] * log(p[i]), (i, 1, n))
+"""In nats."""
+
+WEIGHTED_SCORE = Sum(p[i] * s[i], (i, 1, n))
+"""The average of the scores by their own weights."""
+
+LOG_TOTAL = log(Sum(exp(s[i]), (i, 1, n)))
+"""The logarithm of the sum that the softmax divides by."""
 
 _STEP, _REACH = 0.2, 8.0
 """Spacing and reach of the trapezoid rule, in standard deviations."""

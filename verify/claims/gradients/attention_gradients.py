@@ -13,7 +13,7 @@ from verify.spec import (
     Experiment, Figure, Findings, Prediction, Quantity, Reference, SingleQueries, against_dimension,
     attention_in_loops, capped, complex_step, curve, drawn, gradient_rules, gradients, gradients_of_loops,
     in_single_precision, jacobian, largest_difference, matrices, measured, no_distance, over_queries, plain,
-    prediction, probabilities, ratio, softmax, threshold,
+    prediction, probabilities, ratio, softmax, threshold, wrong,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def derive() -> Derivation:
         gradient_rules.same_scores(),
         gradient_rules.unbounded_queries(),
     )
-    return Derivation(queries.start, queries.end, (queries,), lemmas, definitions=gradient_rules.DEFINITIONS)
+    return Derivation.of(queries, lemmas=lemmas, definitions=gradient_rules.DEFINITIONS)
 
 
 def _stepped() -> dict[Any, Array]:
@@ -252,14 +252,19 @@ def _wrong_bounds(tightest: Quantity, high: Quantity) -> tuple[Control, ...]:
     less = prediction(Rational(95, 100) * S(tightest.prediction.value))
     variance = prediction(S(DIMENSIONS[-1]))
     return (
-        Control(
+        wrong(
+            high,
+            "value-gradient-unbounded",
             "the gradient of the values grows with the scores without bound: in the mean square it is what "
             "comes from above times the scores' variance, here 64",
-            replace(high, id="value-gradient-unbounded", prediction=variance, relation="≥"),
+            variance,
+            relation="≥",
         ),
-        Control(
+        wrong(
+            tightest,
+            "five-per-cent-less",
             "what reaches the values stays 5% below what comes from above",
-            replace(tightest, id="five-per-cent-less", prediction=less),
+            less,
         ),
     )
 

@@ -9,9 +9,9 @@ import numpy as np
 from sympy import S, limit, oo, sqrt
 
 from verify.spec import (
-    LOOPS_SCALE, Array, Assumption, Axis, Cell, Claim, Control, Derivation, Experiment, Figure, Findings,
-    Layer, LayerStack, Normalisation, Quantity, Relation, Smooth, against_loops, biased, capped, d,
-    distance_from_loops, function, latex, n, over_queries, prediction, ratio, stack, threshold,
+    Array, Assumption, Axis, Cell, Claim, Control, Derivation, Experiment, Figure, Findings, Layer,
+    LayerStack, Normalisation, Quantity, Relation, Smooth, against_loops, biased, capped, d, function, latex,
+    n, prediction, ratio, softmax_over_queries, stack, threshold, wrong,
 )  # fmt: skip
 
 
@@ -175,15 +175,12 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             _rate("unscaled-growth-normalised-before", before, "unscaled", "≥", deep, tolerance),
             _rate("scaled-growth-normalised-before", before, "scaled", "≤", here, tolerance),
         ]
-    return Experiment(
-        (*checks, against_loops("array-code", distance_from_loops(LOOPS_SCALE))),
-        _controls(result, small[0], tolerance),
-    )
+    return Experiment((*checks, against_loops()), _controls(result, small[0], tolerance))
 
 
 def _controls(result: Any, small: Quantity, tolerance: float) -> tuple[Control, ...]:
     (here, deep), large = _even(result), Stack(16, weight_size=8**0.5)
-    wrong: tuple[tuple[str, Stack, str, Relation, Any, str], ...] = (
+    false: tuple[tuple[str, Stack, str, Relation, Any, str], ...] = (
         ("bounds-like-clipping", large, "scaled", "≤", here,
          r"scaling bounds the gradient as clipping does, with weights $\sqrt{8}$ times as large, too"),
         ("vanishes-through-layers", Stack(D), "unscaled", "≤", S.One,
@@ -198,17 +195,15 @@ def _controls(result: Any, small: Quantity, tolerance: float) -> tuple[Control, 
     return (
         *(
             Control(words, _rate(name, stack, scale, relation, bound, tolerance))
-            for name, stack, scale, relation, bound, words in wrong
+            for name, stack, scale, relation, bound, words in false
         ),
-        Control(
+        wrong(
+            small,
+            "doubles-in-every-layer",
             "the value path doubles the mean square in every layer, however many tokens there are",
-            replace(small, id="doubles-in-every-layer", prediction=prediction(S(2))),
-            truth=small.prediction.value,
+            S(2),
         ),
-        Control(
-            "the softmax may run over the queries instead of the keys",
-            against_loops("over-queries", distance_from_loops(LOOPS_SCALE, over_queries)),
-        ),
+        softmax_over_queries(),
         biased(small, tolerance),
     )
 

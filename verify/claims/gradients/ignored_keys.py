@@ -11,10 +11,10 @@ import numpy as np
 from sympy import Add, Idx, KroneckerDelta, Rational, S, Sum, factor, sqrt, together
 
 from verify.spec import (
-    NORMAL, RADEMACHER, ROUNDING, Array, Assumption, Axis, By, Cell, Claim, Control, Definition, Derivation,
-    E, Exact, Experiment, Figure, Findings, Layer, Ordered, Quantity, Route, SingleQueries, Step, Tolerance,
-    attention_in_loops, curve, function, gradients, i, in_single_precision, j, jacobian, latex, matrices, n,
-    p, prediction, probabilities, ratio,
+    NORMAL, RADEMACHER, ROUNDING, Array, Assumption, Axis, Cell, Claim, Control, Definition, Derivation, E,
+    Exact, Experiment, Figure, Findings, Layer, Ordered, Quantity, Route, SingleQueries, Step, Tolerance,
+    attention_in_loops, by, curve, function, gradients, i, in_single_precision, j, jacobian, latex, matrices,
+    n, p, prediction, probabilities, ratio, wrong,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -51,45 +51,35 @@ def derive() -> Derivation:
     )
     bound = 2 * matrices.c * q * jacobian.M * p[j] * (1 - p[j])
     result = bound**2
-    route = Route(
+    route = Route.of(
         "The key's row of the Jacobian",
         OF_KEY,
-        (
-            Step(FACTOR * differences**2, "Probabilities sum to 1", jacobian.Surplus(relation="=", at=at)),
-            Step(
-                FACTOR * (1 - p[j]) * spread,
-                "Cauchy and Schwarz over the other keys, whose probabilities sum to $1-p_j$",
-                jacobian.Surplus(FACTOR * pairs, at=at),
-                "≤",
-            ),
-            Step(
-                result,
-                "No two of the $x_i$ are further apart than 2M",
-                jacobian.Surplus(FACTOR * (1 - p[j]) * room, at=at, bounded=True),
-                "≤",
-            ),
+        Step(FACTOR * differences**2, "Probabilities sum to 1", jacobian.Surplus(relation="=", at=at)),
+        Step(
+            FACTOR * (1 - p[j]) * spread,
+            "Cauchy and Schwarz over the other keys, whose probabilities sum to $1-p_j$",
+            jacobian.Surplus(FACTOR * pairs, at=at),
+        ),
+        Step(
+            result,
+            "No two of the $x_i$ are further apart than 2M",
+            jacobian.Surplus(FACTOR * (1 - p[j]) * room, at=at, bounded=True),
         ),
     )
     mean = Definition(E(sqrt(OF_KEY)), "the mean length of the gradient of one key")
     lemmas = (_attained(result), _on_average(bound))
-    return Derivation(OF_KEY, result, (route,), lemmas, "≤", definitions=(mean,))
+    return Derivation.of(route, lemmas=lemmas, relation="≤", definitions=(mean,))
 
 
 def _attained(result: Any) -> Route:
-    return Route(
+    return Route.of(
         "No smaller bound holds: $x_j = M$ and $-M$ for all others",
         OF_KEY,
-        (
-            Step(
-                result,
-                "Both inequalities are then equations",
-                By("SymPy, put in for n = 2…5 keys", _is_attained, "examples"),
-                "⇒",
-            ),
-        ),
+        Step(result, "Both inequalities are then equations", _is_attained, "⇒"),
     )
 
 
+@by("SymPy, put in for n = 2…5 keys", "examples")
 def _is_attained(before: Any, after: Any) -> bool:
     for keys in (2, 3, 4, 5):
         one, other = (jacobian.weighted_out(side.subs(j, 1), keys) for side in (before, after))
@@ -103,19 +93,16 @@ def _is_attained(before: Any, after: Any) -> bool:
 
 
 def _on_average(bound: Any) -> Route:
-    return Route(
+    return Route.of(
         "On average over random signs $x_i=\\pm M$: half of it",
         E(sqrt(OF_KEY)),
-        (
-            Step(
-                bound / 2,
-                "Every other key differs from key j, by 2M, with chance one half",
-                By("SymPy, over all signs of n = 2…5 keys", _is_mean_over_signs, "examples"),
-            ),
+        Step(
+            bound / 2, "Every other key differs from key j, by 2M, with chance one half", _is_mean_over_signs
         ),
     )
 
 
+@by("SymPy, over all signs of n = 2…5 keys", "examples")
 def _is_mean_over_signs(before: Any, after: Any) -> bool:
     """Average the root of the square over all signs; what a sign makes of it is positive times that sign."""
     inside = before.args[0].subs(j, 1)
@@ -195,30 +182,31 @@ def _worst(name: str, keys: int, bound: Any, code: Callable[..., Array] = probab
 
 def _controls(derivation: Derivation, classes: list[Quantity]) -> tuple[Control, ...]:
     rare = next(one for one in classes if one.id == f"unscaled-{_slug(1e-2)}")
-    bound = derivation.result / (matrices.c * q * jacobian.M * p[j] * (1 - p[j])) ** 2
-    scale = Tolerance(1.0, 1.0, "the value predicted")
-    tighter = replace(
-        _worst("two-per-cent-less", 5, derivation.result * Rational(98, 100) ** 2), relation="≤"
-    )
+    bound = sqrt(derivation.result / (matrices.c * q * jacobian.M * p[j] * (1 - p[j])) ** 2)
 
     def single(*arrays: Any) -> Array:
         found: Array = in_single_precision(probabilities)(*arrays)
         return found
 
+    def of_five(name: str, times: Any) -> Exact:
+        return replace(_worst(name, 5, derivation.result * times**2), relation="≤")
+
     return (
-        Control(
+        wrong(
+            rare,
+            "no-update-at-all",
             "keys of low probability, here 0.001 to 0.01, get no update at all",
-            replace(rare, id="no-update-at-all", prediction=prediction(S.Zero), tolerance=scale),
+            S.Zero,
+            truth=None,
+            tolerance=Tolerance(1.0, 1.0, "the value predicted"),
         ),
+        wrong(rare, "bound-on-average", "the bound is what a key gets on average", bound, truth=None),
+        Control(r"$c|q|p_j(1-p_j)\max|dP|$ suffices, without the 2", of_five("without-the-two", S.Half)),
         Control(
-            "the bound is what a key gets on average",
-            replace(rare, id="bound-on-average", prediction=prediction(sqrt(bound))),
+            "the bound holds with two per cent less room", of_five("two-per-cent-less", Rational(98, 100))
         ),
-        Control(r"$c|q|p_j(1-p_j)\max|dP|$ suffices, without the 2",
-                replace(_worst("without-the-two", 5, derivation.result / 4), relation="≤")),
-        Control("the bound holds with two per cent less room", tighter),
         Control("single precision is exact", _worst("in-single-precision", 5, derivation.result, single)),
-    )  # fmt: skip
+    )
 
 
 def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:

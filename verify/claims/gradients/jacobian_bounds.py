@@ -34,7 +34,7 @@ def derive() -> Derivation:
         jacobian_bounds.one_ahead(),
     )
     quotient = Definition(jacobian.FORM / jacobian.LENGTH, r"the norm is its largest value over all $x$")
-    return Derivation(jacobian.FORM, upper.end, (upper,), lemmas, "≤", definitions=(quotient,))
+    return Derivation.of(upper, lemmas=lemmas, relation="≤", definitions=(quotient,))
 
 
 @cache  # so that equal expressions give the same function, and the search finds its own result again

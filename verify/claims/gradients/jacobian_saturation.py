@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import cache
 
 from sympy import S
@@ -13,7 +12,7 @@ from verify.spec import (
     Experiment, Fact, Figure, Findings, NormalRows, Prediction, Quantity, Reference, RowMeans, Smooth,
     Tolerance, against_dimension, biased, capped, cell_of, component, curve, d, extremes, function,
     integrated, mean_jacobian, mean_squares, measured, over_lengths, prediction, ratio, saturation, sharper,
-    sigma, threshold,
+    sigma, threshold, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (4, 16, 64)
@@ -36,7 +35,7 @@ def derive() -> Derivation:
         saturation.two_keys(),
         extremes.largest(),
     )
-    return Derivation(route.start, route.end, (route, again), lemmas, definitions=saturation.DEFINITIONS)
+    return Derivation.of(route, again, lemmas=lemmas, definitions=saturation.DEFINITIONS)
 
 
 @cache
@@ -138,41 +137,42 @@ def _controls(
         sharper(of_trace, 0.95, narrow),
         sharper(of_largest, 0.65, large),
         sharper(averaged, 0.53, over_lengths(mean_jacobian, 16, 64, 1.0).value),
-        Control(
+        wrong(
+            limiting,
+            "half-in-the-limit",
             "the limit is that of the bound, half of $M_2$",
-            replace(limiting, id="half-in-the-limit", prediction=of_largest.prediction),
-            large,
+            of_largest.prediction,
+            truth=large,
         ),
-        Control(
+        wrong(
+            unscaled,
+            "as-much-unscaled",
             "without scaling rows pass on as much as with it",
-            replace(unscaled, id="as-much-unscaled", prediction=scaled.prediction, tolerance=Tolerance()),
-            truth=unscaled.prediction.value,
+            scaled.prediction,
+            tolerance=Tolerance(),
         ),
-        Control(
+        wrong(
+            unscaled,
+            "typical-gap",
             "the mean is that of the typical gap of scores, and so falls exponentially",
-            replace(
-                unscaled,
-                id="typical-gap",
-                prediction=Prediction(typical, f"{typical:.3g}"),
-                tolerance=Tolerance(1.0, unscaled.prediction.value, "the derived mean"),
-            ),
-            truth=unscaled.prediction.value,
+            Prediction(typical, f"{typical:.3g}"),
+            tolerance=Tolerance(1.0, unscaled.prediction.value, "the derived mean"),
         ),
-        Control(
+        wrong(
+            above,
+            "less-in-every-dimension",
             "in every dimension rows pass on less without scaling, such as 64 keys in 16 dimensions",
-            replace(above, id="less-in-every-dimension", prediction=threshold(S.One), relation="≤"),
-            above.prediction.value,
+            threshold(S.One),
+            relation="≤",
         ),
-        Control(
+        wrong(
+            below,
+            "more-in-every-dimension",
             "in every dimension they pass on more, such as 16 keys in 64 dimensions",
-            replace(below, id="more-in-every-dimension", prediction=threshold(S.One), relation="≥"),
-            below.prediction.value,
+            threshold(S.One),
+            relation="≥",
         ),
-        Control(
-            "scaling changes nothing for 64 keys in 16 dimensions",
-            replace(above, id="no-change", prediction=threshold(S.One)),
-            above.prediction.value,
-        ),
+        wrong(above, "no-change", "scaling changes nothing for 64 keys in 16 dimensions", threshold(S.One)),
     )
 
 

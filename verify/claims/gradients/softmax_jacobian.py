@@ -11,9 +11,9 @@ from scipy import special
 from sympy import Derivative, Idx, KroneckerDelta, S, Sum, exp, log, symbols
 
 from verify.spec import (
-    ROUNDING, Array, Assumption, By, Claim, Control, Derivation, Exact, Experiment, Prediction, Reference,
-    Route, Step, complex_step, function, i, in_single_precision, j, jacobian, largest_difference, n, p, s,
-    scores, softmax, written_out,
+    ROUNDING, SQUARES, Array, Assumption, Claim, Control, Derivation, Exact, Experiment, Prediction,
+    Reference, Route, Step, by, complex_step, function, i, in_single_precision, j, jacobian,
+    largest_difference, n, p, s, scores, softmax, written_out,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ SINGLE = "single precision is exact"
 SIZES = (2, 3, 4, 5)
 
 
+@by(f"SymPy, differentiated for n = {SIZES[0]}…{SIZES[-1]} keys", "examples")
 def _agree_entry_by_entry(before: Any, after: Any) -> bool:
     """Differentiate by each plain score in turn, at the diagonal and beside it."""
     return all(
@@ -51,92 +52,75 @@ def _entry(expression: Any, keys: int, row: int, column: int) -> Any:
     return concrete.xreplace(dict(zip(scores(keys), map(log, weights), strict=True)))
 
 
-BY_ENTRIES = By(
-    f"SymPy, differentiated for n = {SIZES[0]}…{SIZES[-1]} keys", _agree_entry_by_entry, "examples"
-)
+BY_ENTRIES = _agree_entry_by_entry
 
 
 def derive() -> Derivation:
     """Differentiate by the quotient rule and by way of the logarithm."""
     start = Derivative(SOFTMAX, s[j])
     delta = KroneckerDelta(i, j)
-    by_quotient = Route(
+    by_quotient = Route.of(
         "By the quotient rule",
         start,
-        (
-            Step(
-                exp(s[i]) * delta / TOTAL - exp(s[i]) * exp(s[j]) / TOTAL**2,
-                "Quotient rule; in the sum only term j depends on score j",
-                BY_ENTRIES,
-            ),
-            Step(jacobian.ENTRY, "Each exponential over the sum is a probability", BY_ENTRIES),
+        Step(
+            exp(s[i]) * delta / TOTAL - exp(s[i]) * exp(s[j]) / TOTAL**2,
+            "Quotient rule; in the sum only term j depends on score j",
+            BY_ENTRIES,
         ),
+        Step(jacobian.ENTRY, "Each exponential over the sum is a probability", BY_ENTRIES),
     )
-    by_logarithm = Route(
+    by_logarithm = Route.of(
         "By the logarithm",
         start,
-        (
-            Step(
-                p[i] * Derivative(s[i] - log(TOTAL), s[j]),
-                "A derivative is the value times that of its logarithm",
-                BY_ENTRIES,
-            ),
-            Step(
-                p[i] * (delta - exp(s[j]) / TOTAL),
-                "The logarithm of the sum has the softmax as its gradient",
-                BY_ENTRIES,
-            ),
-            Step(jacobian.ENTRY, "Each exponential over the sum is a probability", BY_ENTRIES),
+        Step(
+            p[i] * Derivative(s[i] - log(TOTAL), s[j]),
+            "A derivative is the value times that of its logarithm",
+            BY_ENTRIES,
         ),
+        Step(
+            p[i] * (delta - exp(s[j]) / TOTAL),
+            "The logarithm of the sum has the softmax as its gradient",
+            BY_ENTRIES,
+        ),
+        Step(jacobian.ENTRY, "Each exponential over the sum is a probability", BY_ENTRIES),
     )
-    return Derivation(start, jacobian.ENTRY, (by_quotient, by_logarithm), (_row_sums(), _trace(), _norm()))
+    return Derivation.of(by_quotient, by_logarithm, lemmas=(_row_sums(), _trace(), _norm()))
 
 
+@by("the entries’ sum", "general")
 def _is_row_sum(before: Any, after: Any) -> bool:
     return bool(after == Sum(before, (j, 1, n)))
 
 
+@by("the entries’ sum", "general")
 def _is_diagonal_sum(before: Any, after: Any) -> bool:
     return bool(after == Sum(before.subs(j, i), (i, 1, n)))
 
 
+@by("the squares’ sum", "general")
 def _is_sum_of_squares(before: Any, after: Any) -> bool:
     return bool(after == Sum(before**2, (i, 1, n), (j, 1, n)))
 
 
 def _row_sums() -> Route:
     check = jacobian.Surplus(relation="=", at=((i, 2),))
-    return Route(
+    return Route.of(
         "Row sums: moving all scores alike changes nothing",
         jacobian.ENTRY,
-        (
-            Step(
-                Sum(jacobian.ENTRY, (j, 1, n)),
-                "Summed over a row",
-                By("the entries’ sum", _is_row_sum, "general"),
-                "⇒",
-            ),
-            Step(p[i] - p[i] * Sum(p[j], (j, 1, n)), "The delta picks one term", check),
-            Step(S.Zero, "Probabilities sum to 1", check),
-        ),
+        Step(Sum(jacobian.ENTRY, (j, 1, n)), "Summed over a row", _is_row_sum, "⇒"),
+        Step(p[i] - p[i] * Sum(p[j], (j, 1, n)), "The delta picks one term", check),
+        Step(S.Zero, "Probabilities sum to 1", check),
     )
 
 
 def _trace() -> Route:
     check = jacobian.Surplus(relation="=")
     diagonal = jacobian.ENTRY.subs(j, i)
-    return Route(
+    return Route.of(
         "Trace",
         jacobian.ENTRY,
-        (
-            Step(
-                Sum(diagonal, (i, 1, n)),
-                "Summed over the diagonal",
-                By("the entries’ sum", _is_diagonal_sum, "general"),
-                "⇒",
-            ),
-            Step(1 - jacobian.SQUARES, "Probabilities sum to 1", check),
-        ),
+        Step(Sum(diagonal, (i, 1, n)), "Summed over the diagonal", _is_diagonal_sum, "⇒"),
+        Step(1 - SQUARES, "Probabilities sum to 1", check),
     )
 
 
@@ -144,19 +128,17 @@ def _norm() -> Route:
     check = jacobian.Surplus(relation="=")
     delta = KroneckerDelta(i, j)
     squared = p[i] ** 2 * (delta - 2 * delta * p[j] + p[j] ** 2)
-    return Route(
+    return Route.of(
         "Squared Frobenius norm",
         jacobian.ENTRY,
-        (
-            Step(
-                Sum(jacobian.ENTRY**2, (i, 1, n), (j, 1, n)),
-                "Squared, and summed over all entries",
-                By("the squares’ sum", _is_sum_of_squares, "general"),
-                "⇒",
-            ),
-            Step(Sum(squared, (i, 1, n), (j, 1, n)), "Squared; the delta is its own square", check),
-            Step(jacobian.FROBENIUS, "The delta picks one term of each inner sum", check),
+        Step(
+            Sum(jacobian.ENTRY**2, (i, 1, n), (j, 1, n)),
+            "Squared, and summed over all entries",
+            _is_sum_of_squares,
+            "⇒",
         ),
+        Step(Sum(squared, (i, 1, n), (j, 1, n)), "Squared; the delta is its own square", check),
+        Step(jacobian.FROBENIUS, "The delta picks one term of each inner sum", check),
     )
 
 

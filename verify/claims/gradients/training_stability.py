@@ -9,10 +9,10 @@ import numpy as np
 from sympy import Rational, S, sqrt
 
 from verify.spec import (
-    LAST, LOOPS_SCALE, NORMAL, Allowance, Array, Assumption, Axis, Bounded, Cell, Claim, Comparison,
-    Control, Derivation, Exact, Experiment, Figure, Findings, Layer, Lookup, Quantity, Relation, Tolerance,
-    TrainingRuns, against_loops, d, descent, distance_from_loops, largest_difference, latex, losses,
-    no_distance, over_queries, stream, student_quantile, threshold,
+    LAST, NORMAL, Allowance, Array, Assumption, Axis, Bounded, Cell, Claim, Comparison, Control, Derivation,
+    Exact, Experiment, Figure, Findings, Layer, Lookup, Quantity, Relation, Tolerance, TrainingRuns,
+    against_loops, d, descent, largest_difference, latex, losses, no_distance, softmax_over_queries, stream,
+    student_quantile, threshold,
 )  # fmt: skip
 
 
@@ -41,10 +41,8 @@ OWN_RATE = {UNSCALED: 1.0, ROOT: 4.0, WHOLE: 16.0}
 def derive() -> Derivation:
     """Derive that a scale is a choice of initial weights and learning rate, one step at a time."""
     route = descent.one_step()
-    return Derivation(
-        route.start,
-        route.end,
-        (route,),
+    return Derivation.of(
+        route,
         lemmas=(descent.same_scores(),),
         definitions=(descent.SCORES,),
         beyond="what training comes to, which scale succeeds at more rates and takes fewer steps, is "
@@ -145,7 +143,7 @@ def experiment(tolerance: float) -> Experiment:
         _at_rate("over-scaled-succeeds-when-tuned", WHOLE, OWN_RATE[WHOLE], "≥"),
         _at_rate("over-scaled-fails-at-others-rate", WHOLE, OWN_RATE[UNSCALED], "≤"),
         _rescaled("same-as-rescaled-start", SCALES[ROOT]),
-        against_loops("array-code", distance_from_loops(LOOPS_SCALE)),
+        against_loops(),
     ]
     if tolerance < 0.02:
         checks += [
@@ -192,13 +190,9 @@ def _controls() -> tuple[Control, ...]:
             _at_rate("over-scaled-at-others-rate", WHOLE, OWN_RATE[UNSCALED], "≥"),
         ),
         Control(
-            "a scale is a choice of initial weights alone, at the same rate",
-            _rescaled("same-rate", S.One),
+            "a scale is a choice of initial weights alone, at the same rate", _rescaled("same-rate", S.One)
         ),
-        Control(
-            "the softmax may run over the queries instead of the keys",
-            against_loops("over-queries", distance_from_loops(LOOPS_SCALE, over_queries)),
-        ),
+        softmax_over_queries(),
     )
 
 

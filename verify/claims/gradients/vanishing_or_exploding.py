@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sympy import Float, Rational, S
+from sympy import Float, Rational, S, sqrt
 
 from verify.spec import (
-    EVEN, INDEPENDENT, LOOPS_SCALE, NORMAL_COMPONENTS, Assumption, Cell, Check, Claim, Control, Derivation,
-    Experiment, Fact, Figure, Findings, Layer, Path, Quantile, Quantity, Ratio, Relation, RowGradients,
-    Smooth, against_dimension, against_loops, biased, capped, curve, d, distance_from_loops, fact, function,
-    integrated, measured, over_queries, prediction, ratio, row_gradients, threshold,
+    EVEN, INDEPENDENT, NORMAL_COMPONENTS, Assumption, Cell, Check, Claim, Control, Derivation, Experiment,
+    Fact, Figure, Findings, Layer, Path, Quantile, Quantity, Ratio, Relation, RowGradients, Smooth,
+    against_dimension, against_loops, biased, capped, curve, d, fact, function, integrated, measured,
+    prediction, ratio, row_gradients, softmax_over_queries, threshold, wrong,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -98,10 +98,8 @@ HIGH = FEW[-1]
 def derive() -> Derivation:
     """Derive the ratio where scores hardly vary, and the mean squares at any size."""
     route = row_gradients.ratio_at_small_scores()
-    return Derivation(
-        route.start,
-        route.end,
-        (route,),
+    return Derivation.of(
+        route,
         lemmas=(row_gradients.of_small_scores(), *row_gradients.mean_squares()),
         definitions=row_gradients.DEFINITIONS,
         beyond="where the ratio of medians crosses 1, which is only measured; root mean squares at full size "
@@ -171,15 +169,12 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             checks += [_rms(f"rms-{path}-d{place.d}", path, place, tolerance) for path in LETTERS]
     checks += _small(derivation.result)
     few, values = places["n16-d16"], next(one for one in checks if one.id == "rms-values-d16")
-    return Experiment(
-        (*checks, against_loops("array-code", distance_from_loops(LOOPS_SCALE))),
-        _controls(few, checks[1], values, tolerance),
-    )
+    return Experiment((*checks, against_loops()), _controls(few, checks[1], values, tolerance))
 
 
 def _controls(few: Place, grows: Quantity, values: Quantity, tolerance: float) -> tuple[Control, ...]:
     of_rms = Rational(row_gradients.ratio_of_roots("queries", few.keys, few.d)).limit_denominator(1000)
-    wrong: tuple[tuple[str, Place, Relation, Any, str], ...] = (
+    false: tuple[tuple[str, Place, Relation, Any, str], ...] = (
         ("vanishes-in-every-dimension", few, "≤", S.One,
          "the typical gradient is smaller without scaling in every dimension, such as 16"),
         ("typical-as-rms", few, "≥", of_rms, "the typical gradient grows as the root mean square does"),
@@ -189,20 +184,28 @@ def _controls(few: Place, grows: Quantity, values: Quantity, tolerance: float) -
          "in 256 dimensions less than a tenth of the typical gradient is left"),
     )  # fmt: skip
     return (
-        Control(
+        wrong(
+            grows,
+            "rms-vanishes",
             "gradients vanish in the root mean square, too: without scaling it is smaller",
-            replace(grows, id="rms-vanishes", prediction=threshold(S.One), relation="≤"),
+            threshold(S.One),
+            truth=None,
+            relation="≤",
         ),
-        Control(
+        wrong(
+            grows,
+            "keeps-to-the-limit",
             "at full size, too, the ratio of root mean squares is the root of the dimension",
-            replace(grows, id="keeps-to-the-limit", prediction=prediction(S(HIGH.d) ** S.Half)),
+            sqrt(S(HIGH.d)),
+            truth=None,
         ),
-        *(Control(words, _typical(name, place, relation, bound))
-          for name, place, relation, bound, words in wrong),
-        Control("the softmax may run over the queries instead of the keys",
-                against_loops("over-queries", distance_from_loops(LOOPS_SCALE, over_queries))),
+        *(
+            Control(words, _typical(name, place, relation, bound))
+            for name, place, relation, bound, words in false
+        ),
+        softmax_over_queries(),
         biased(values, tolerance),
-    )  # fmt: skip
+    )
 
 
 def _crossed(place: Place) -> bool:
@@ -261,13 +264,12 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 CLAIM = Claim(
     title="Without scaling the typical gradient vanishes in high dimension while the root mean square grows",
     statement=(
-        r"Let $R$ compare the norm of one query’s gradient at scale 1 with that at scale $1/\sqrt{d_k}$, for "
-        r"standard normal components. Where scores hardly vary, $R = \sqrt{d_k}$ in the limit. At full size "
-        "the ratio of root mean squares rises with the dimension, for 16 keys and $d_k$ of 16, 64 and 256 to "
-        "4.01, 6.44 and 9.59 for queries, nearly the same for keys, and 2.08, 2.43 and 2.59 for values; that "
-        "of medians starts "
-        "above 1 and falls below it, for 16 keys between 64 and 128 dimensions and for more keys later: for "
-        "128 keys between 256 and 768, for 1024 keys beyond 64."
+        r"Let $R$ compare the norm of one query’s gradient at scale 1 with that at scale $1/\sqrt{d_k}$, "
+        r"for standard normal components. Where scores hardly vary, $R = \sqrt{d_k}$ in the limit. At full "
+        "size the ratio of root mean squares rises with the dimension, for 16 keys and $d_k$ of 16, 64 and "
+        "256 to 4.01, 6.44 and 9.59 for queries, nearly the same for keys, and 2.08, 2.43 and 2.59 for "
+        "values; that of medians starts above 1 and falls below it, for 16 keys between 64 and 128 "
+        "dimensions and for more keys later: for 128 keys between 256 and 768, for 1024 keys beyond 64."
     ),
     meaning=(
         "“Gradients vanish” and “gradients explode” are both half true. Most rows saturate and send almost "

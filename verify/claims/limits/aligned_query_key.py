@@ -34,7 +34,7 @@ def derive() -> Derivation:
     spread = variance_route(aligned, POPULATION, "The variance", independence=OTHER_PART)
     mean = mean_route(aligned, POPULATION, independence=OTHER_PART)
     variance_of_score = Definition(Var(aligned), "the variance of the same score")
-    return Derivation(mean.start, mean.end, (mean,), lemmas=(spread,), definitions=(variance_of_score,))
+    return Derivation.of(mean, lemmas=(spread,), definitions=(variance_of_score,))
 
 
 SCALES: tuple[tuple[str, Any], ...] = (("", S.One), ("root-", 1 / sqrt(d)), ("over-", 1 / d))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -11,10 +10,10 @@ from scipy import optimize, special
 from sympy import Rational, S, Sum, Symbol, degree, exp, log, simplify, sqrt
 
 from verify.spec import (
-    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STANDARD, Approximation, Axis, By, CausalRows, Cell, Claim,
-    Control, Derivation, E, Experiment, Figure, Findings, Layer, Ordered, Prediction, Quantity, Relation,
-    Route, RowMeans, Smooth, Step, Tolerance, capped, cell_of, component, curve, d, evaluate, function, i,
-    index, integrated, mean_entropy, n, over_lengths, p, prediction, q, s, scaled, sharper, sigma, threshold,
+    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STANDARD, Approximation, Axis, CausalRows, Cell, Claim, Control,
+    Derivation, E, Experiment, Figure, Findings, Layer, Ordered, Prediction, Quantity, Relation, Route,
+    RowMeans, Smooth, Step, Tolerance, by, capped, cell_of, component, curve, d, evaluate, function, i, index,
+    integrated, mean_entropy, n, over_lengths, p, prediction, q, s, scaled, sharper, sigma, threshold, wrong,
 )  # fmt: skip
 
 POSITIONS = (2, 8, 32, 128)
@@ -28,6 +27,7 @@ SQUARES = Sum(p[i] ** 2, (i, 1, n))
 t = Ordered("t", "t", integer=True, positive=True)
 
 
+@by("SymPy puts in t and the mean of σ², by moments", "general")
 def _is_that_of_row_t(before: Any, after: Any) -> bool:
     """A bound linear in σ² = |q|²/d holds on average with the mean of σ², which the moment calculus gives."""
     square = Symbol("v", positive=True)
@@ -41,49 +41,39 @@ def derive() -> Derivation:
     """Derive the bound for n keys, and put the position in the place of n."""
     partition = E(log(Sum(exp(s[i]), (i, 1, n))))
     rest = 1 - E(SQUARES)
-    route = Route(
+    route = Route.of(
         "A row of n keys that the mask leaves",
         E(ENTROPY),
-        (
-            Step(
-                partition - sigma**2 * rest,
-                "As for attention without a mask: integration by parts",
-                RowMeans(),
-            ),
-            Step(
-                log(n) - sigma**2 / 2,
-                "The first term grows with σ² at a falling rate; the squares are positive",
-                RowMeans("≥", reaches=0.9999, base=log(n)),
-                relation="≥",
-            ),
+        Step(
+            partition - sigma**2 * rest, "As for attention without a mask: integration by parts", RowMeans()
+        ),
+        Step(
+            log(n) - sigma**2 / 2,
+            "The first term grows with σ² at a falling rate; the squares are positive",
+            RowMeans("≥", reaches=0.9999, base=log(n)),
         ),
     )
-    row = Route(
+    row = Route.of(
         "Row t of a causal mask",
         route.end,
-        (
-            Step(
-                log(t) - S.Half,
-                r"$n = t$ keys; given the query, scaled scores have $\sigma = |q|/\sqrt{d_k}$, the bound is "
-                r"linear in $\sigma^2$, and $\mathbb{E}\,\sigma^2 = 1$",
-                By("SymPy puts in t and the mean of σ², by moments", _is_that_of_row_t, "general"),
-                "⇒",
-            ),
+        Step(
+            log(t) - S.Half,
+            r"$n = t$ keys; given the query, scaled scores have $\sigma = |q|/\sqrt{d_k}$, the bound is "
+            r"linear in $\sigma^2$, and $\mathbb{E}\,\sigma^2 = 1$",
+            _is_that_of_row_t,
+            "⇒",
         ),
     )
-    most = Route(
+    most = Route.of(
         "The same row at most",
         E(ENTROPY),
-        (
-            Step(
-                log(n),
-                r"No weights have more entropy than equal ones: in row $t$, with $n = t$, $\ln t$",
-                RowMeans("≤", reaches=0.99, for_each=True),
-                relation="≤",
-            ),
+        Step(
+            log(n),
+            r"No weights have more entropy than equal ones: in row $t$, with $n = t$, $\ln t$",
+            RowMeans("≤", reaches=0.99, for_each=True),
         ),
     )
-    return Derivation(E(ENTROPY), route.end, (route,), lemmas=(row, most), relation="≥")
+    return Derivation.of(route, lemmas=(row, most), relation="≥")
 
 
 @cache
@@ -151,24 +141,27 @@ def _controls(
     last, early = values[POSITIONS[-1]], values[8]
     return (
         sharper(bound, 0.95, last.prediction.value),
-        Control(
+        wrong(
+            bound,
+            "as-if-unmasked",
             "every row of a text of 128 tokens spreads over about as many keys",
-            replace(bound, id="as-if-unmasked", estimand=_lost(8, POSITIONS[-1])),
-            math.log(POSITIONS[-1] / 8) + early.prediction.value,
+            truth=math.log(POSITIONS[-1] / 8) + early.prediction.value,
+            estimand=_lost(8, POSITIONS[-1]),
         ),
-        Control(
-            "row 8 loses as much as row 128",
-            replace(early, id="same-loss", prediction=last.prediction),
-            early.prediction.value,
-        ),
-        Control(
+        wrong(early, "same-loss", "row 8 loses as much as row 128", last.prediction),
+        wrong(
+            share,
+            "every-row",
             "every row, not only their mean, keeps all but half a nat",
-            replace(share, id="every-row", prediction=threshold(S.Zero), tolerance=WEIGHT, relation="≤"),
+            threshold(S.Zero),
+            tolerance=WEIGHT,
+            relation="≤",
         ),
-        Control(
+        wrong(
+            exact,
+            "same-share",
             "of two keys' rows as many lose half a nat as of all keys' rows",
-            replace(exact, id="same-share", prediction=share.prediction),
-            exact.prediction.value,
+            share.prediction,
         ),
         sharper(share, 1.1),
     )

@@ -5,23 +5,12 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-from sympy import (
-    Matrix,
-    MatrixSymbol,
-    Rational,
-    S,
-    Sum,
-    Symbol,
-    Trace,
-    expand,
-    sqrt,
-    symbols,
-)
+from sympy import Matrix, MatrixSymbol, Rational, S, Sum, Symbol, Trace, expand, sqrt, symbols
 
 from verify.spec import (
-    NORMAL, Assumption, By, Cell, Claim, Control, Definition, Derivation, E, Expansion, Experiment, Figure,
+    NORMAL, Assumption, Cell, Claim, Control, Definition, Derivation, E, Expansion, Experiment, Figure,
     Findings, Identity, LinkedPairs, Ordered, OrderedBase, Population, Quantity, Route, ScoreMatrices, Step,
-    Var, against_dimension, biased, capped, cell_of, d, evaluate, formula, index, measured, most_indices,
+    Var, against_dimension, biased, by, capped, cell_of, d, evaluate, formula, index, measured, most_indices,
     prediction, unfold, variance,
 )  # fmt: skip
 
@@ -53,6 +42,7 @@ SIGMA_Q, SIGMA_K = MatrixSymbol("Sigma_q", SIZE, SIZE), MatrixSymbol("Sigma_k", 
 PRODUCT = Symbol(r"q^{\mathsf T} k")
 
 
+@by("written out for 1 and 2 dimensions, which settle it: no term holds more", "general")
 def _is_the_trace(before: Any, after: Any) -> bool:
     """Write a centred query Ax and key By out for 1 and 2 components with symbolic A and B.
 
@@ -87,52 +77,35 @@ def derive() -> Derivation:
     unlike = E(first * second) * E(other_first * other_second)
     pairs = d * alike + d * (d - 1) * unlike - d**2 * E(first) ** 2 * E(other_first) ** 2
     known = d + d * (d - 1) * rho**2
-    route = Route(
+    route = Route.of(
         "Pairs of dimensions",
         Var(equicorrelated),
-        (
-            Step(unfold(Var(equicorrelated)), "Definition of the variance", check),
-            Step(pairs, "Equal and different dimensions apart; query and key are independent", check),
-            Step(
-                known,
-                r"Each component has mean 0 and variance 1, two of a vector have covariance $\rho$",
-                moments,
-            ),
-            Step(d * (1 + (d - 1) * rho**2), "Collecting terms", Identity()),
+        Step(unfold(Var(equicorrelated)), "Definition of the variance", check),
+        Step(pairs, "Equal and different dimensions apart; query and key are independent", check),
+        Step(
+            known,
+            r"Each component has mean 0 and variance 1, two of a vector have covariance $\rho$",
+            moments,
         ),
+        Step(d * (1 + (d - 1) * rho**2), "Collecting terms", Identity()),
     )
-    trace = Route(
+    trace = Route.of(
         "Any covariances of a centred query and key",
         Var(PRODUCT),
-        (
-            Step(
-                Trace(SIGMA_Q * SIGMA_K),
-                "Sum over all pairs of dimensions",
-                By(
-                    "written out for 1 and 2 dimensions, which settle it: no term holds more",
-                    _is_the_trace,
-                    "general",
-                ),
-            ),
-        ),
+        Step(Trace(SIGMA_Q * SIGMA_K), "Sum over all pairs of dimensions", _is_the_trace),
     )
     of_any = Definition(
         Var(PRODUCT),
         r"the variance of a score whose query and key have mean 0 and any $\Sigma_q$, $\Sigma_k$",
     )
-    return Derivation(Var(equicorrelated), route.end, (route,), lemmas=(trace,), definitions=(of_any,))
+    return Derivation.of(route, lemmas=(trace,), definitions=(of_any,))
 
 
 def _cell(n: int) -> Cell:
     return cell_of(f"d{n}", ScoreMatrices(n, 32, NORMAL, NORMAL, correlation=RHO))
 
 
-MIXING = (
-    (1.0, 0.0, 0.0, 0.0),
-    (0.5, 2.0, 0.0, 0.0),
-    (0.0, 0.0, 1.0, -1.0),
-    (0.0, 0.0, 0.0, 2.0),
-)
+MIXING = ((1.0, 0.0, 0.0, 0.0), (0.5, 2.0, 0.0, 0.0), (0.0, 0.0, 1.0, -1.0), (0.0, 0.0, 0.0, 2.0))
 """Queries and keys of other covariances, which share none of their four fresh numbers."""
 
 SPREAD_Q = Matrix([[1, S.Half], [S.Half, Rational(17, 4)]])
@@ -225,10 +198,9 @@ CLAIM = Claim(
     ),
     meaning=(
         "The root of the dimension is enough only while components are uncorrelated. Real activations live "
-        "in fewer "
-        r"directions than they have components; with a correlation of $\tfrac14$ the scaled variance at 64 "
-        r"dimensions is 5, not 1. "
-        r"What counts is not $d_k$ but $\operatorname{tr}(\Sigma_q\Sigma_k)$, which can be measured."
+        r"in fewer directions than they have components; with a correlation of $\tfrac14$ the scaled "
+        "variance at 64 dimensions is 5, not 1. What counts is not $d_k$ but "
+        r"$\operatorname{tr}(\Sigma_q\Sigma_k)$, which can be measured."
     ),
     assumptions=(
         Assumption(id="independent", text="Query and key are independent of each other and centred."),

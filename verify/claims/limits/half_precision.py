@@ -8,10 +8,10 @@ import numpy as np
 from sympy import Integral, Rational, Symbol, exp, gamma, integrate, log, oo, pi, simplify, sqrt
 
 from verify.spec import (
-    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Allowance, Assumption, Bounded, By, Cell, Claim, Comparison,
-    Control, Derivation, Exact, Experiment, Fact, Figure, Findings, Ordered, Prediction, Quantity, Route,
-    ScorePairs, Step, Tolerance, against_dimension, cell_of, characteristic, curve, d, fact, measured,
-    prediction, runs_over, scaled, score_law, softmax, threshold,
+    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Allowance, Assumption, Bounded, Cell, Claim, Comparison, Control,
+    Derivation, Exact, Experiment, Fact, Figure, Findings, Ordered, Prediction, Quantity, Route, ScorePairs,
+    Step, Tolerance, against_dimension, by, cell_of, characteristic, curve, d, fact, measured, prediction,
+    runs_over, scaled, score_law, softmax, threshold,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ MIXTURE = Integral(
 )  # fmt: skip
 
 
+@by("SymPy: the tail is a normal law's, the mixture has the score's characteristic function", "general")
 def _has_the_right_law(before: Any, after: Any) -> bool:
     """Inside is the tail of the normal law of variance w, and the weights give the score's own function.
 
@@ -65,16 +66,12 @@ def derive() -> Derivation:
         MIXTURE,
         "Given the query, the score is normal, its variance the squared length of the query, which is "
         "chi-square",
-        By(
-            "SymPy: the tail is a normal law's, the mixture has the score's characteristic function",
-            _has_the_right_law,
-            "general",
-        ),
+        _has_the_right_law,
     )
     return Derivation(
         TAIL,
         MIXTURE,
-        (Route("Given the query", TAIL, (step,)),),
+        (Route.of("Given the query", TAIL, step),),
         beyond="the shares in each dimension, which are computed numerically from the derived law and "
         "measured; of those of scaled scores a sample shows only that they are below one in a thousand.",
     )
@@ -234,9 +231,8 @@ CLAIM = Claim(
     ),
     meaning=(
         "Programs subtract each row's largest score before they take exponentials, and then nothing "
-        "overflows at any "
-        "scale: saturation is a matter of statistics, overflow one of arithmetic. Where a kernel leaves "
-        "the subtraction out to save time, scaling is what keeps half precision alive."
+        "overflows at any scale: saturation is a matter of statistics, overflow one of arithmetic. Where a "
+        "kernel leaves the subtraction out to save time, scaling is what keeps half precision alive."
     ),
     assumptions=(
         INDEPENDENT,

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from sympy import Float, Rational, S, Sum, log, simplify, sqrt
 
 from verify.spec import (
-    NORMAL, Assumption, Axis, By, Claim, Control, Derivation, E, Experiment, Fact, Figure, Findings, KEYS as
-    LENGTHS, NormalRows, Quantity, Reference, Route, RowMeans, Step, Tolerance, capped, cell_of, component,
-    curve, fact, i, integrated, largest, mean_squares, measured, n, p, prediction, s, sharper, sigma,
+    KEYS as LENGTHS, NORMAL, Assumption, Axis, Claim, Derivation, E, Experiment, Fact, Figure, Findings,
+    NormalRows, Quantity, Reference, Route, RowMeans, Step, Tolerance, by, capped, cell_of, component, curve,
+    fact, i, integrated, largest, mean_squares, measured, n, p, prediction, s, sharper, sigma, wrong,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ MEAN = component(0, positive=True)
 SQUARES = Sum(p[i] ** 2, (i, 1, n))
 
 
+@by("SymPy puts the spread in", "general")
 def _keeps(before: Any, after: Any) -> bool:
     return bool(simplify(before.subs(sigma, TIMES * sqrt(2 * log(n))) - after) == S.Zero)
 
@@ -33,41 +34,28 @@ def _keeps(before: Any, after: Any) -> bool:
 def derive() -> Derivation:
     """Derive that a spread of a multiple of √(2 ln n) keeps a share of the weight on few keys."""
     subject = E(SQUARES)
-    route = Route(
+    route = Route.of(
         r"Independent normal scores of standard deviation $\sigma$",
         subject,
-        (
-            Step(1 - E(Sum(p[i] * s[i], (i, 1, n))) / sigma**2, "Integration by parts (Stein)", RowMeans()),
-            Step(
-                1 - E(largest) / sigma**2,
-                "No average of scores exceeds the largest",
-                RowMeans("≥", reaches=0.999, for_each=True, base=S.One),
-                relation="≥",
-            ),
-            Step(
-                1 - sqrt(2 * log(n)) / sigma,
-                "The largest of $n$ normal scores",
-                RowMeans("≥", reaches=0.925, base=S.One),
-                relation="≥",
-            ),
+        Step(1 - E(Sum(p[i] * s[i], (i, 1, n))) / sigma**2, "Integration by parts (Stein)", RowMeans()),
+        Step(
+            1 - E(largest) / sigma**2,
+            "No average of scores exceeds the largest",
+            RowMeans("≥", reaches=0.999, for_each=True, base=S.One),
+        ),
+        Step(
+            1 - sqrt(2 * log(n)) / sigma,
+            "The largest of $n$ normal scores",
+            RowMeans("≥", reaches=0.925, base=S.One),
         ),
     )
-    choice = Route(
+    choice = Route.of(
         rf"With $\sigma = {TIMES}\sqrt{{2\ln n}}$",
         route.end,
-        (
-            Step(
-                1 - Rational(1, TIMES),
-                "The number of keys cancels",
-                By("SymPy puts the spread in", _keeps, "general"),
-                "⇒",
-            ),
-        ),
+        Step(1 - Rational(1, TIMES), "The number of keys cancels", _keeps, "⇒"),
     )
-    return Derivation(
-        subject,
-        route.end,
-        (route,),
+    return Derivation.of(
+        route,
         lemmas=(choice,),
         relation="≥",
         beyond="that attention thins out at a fixed spread, which is integrated numerically and measured "
@@ -88,27 +76,20 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     growing = [_rows(keys, float(TIMES * sqrt(2 * log(keys))), "growing") for keys in KEYS]
     fixed = [_rows(keys, 1.0, "fixed") for keys in KEYS]
     bounds = [
-        replace(
-            one,
-            id=f"kept-n{keys}",
-            prediction=kept,
-            tolerance=capped(0.5, tolerance),
-            relation="≥",
-        )
+        replace(one, id=f"kept-n{keys}", prediction=kept, tolerance=capped(0.5, tolerance), relation="≥")
         for keys, one in zip(KEYS, growing, strict=True)
     ]
     last, thin, dense = growing[-1], fixed[-1], fixed[0]
     controls = (
         sharper(bounds[-1], 1.18, last.prediction.value),
-        Control(
+        wrong(
+            thin,
+            "fixed-keeps",
             "a fixed scale keeps attention as concentrated over 1024 keys as over 4",
-            replace(thin, id="fixed-keeps", prediction=dense.prediction),
-            thin.prediction.value,
+            dense.prediction,
         ),
-        Control(
-            "with the growing spread, too, attention thins out",
-            replace(last, id="growing-thins-out", prediction=thin.prediction),
-            last.prediction.value,
+        wrong(
+            last, "growing-thins-out", "with the growing spread, too, attention thins out", thin.prediction
         ),
     )
     return Experiment((*growing, *bounds, *fixed), controls)
@@ -167,12 +148,10 @@ CLAIM = Claim(
         r"keys, 0.57 for 1024 and 0.54 for a million)."
     ),
     meaning=(
-        r"$1/\sqrt{d_k}$ makes attention independent of the dimension, not of the length: ten times as "
-        r"many keys share "
-        r"the same weight. A factor that grows with $\ln n$ on the scores undoes this, which is what "
-        r"log-length scaling of "
-        "long contexts does. (Here the root of it acts on the spread of random scores; trained scores are "
-        "not random.)"
+        r"$1/\sqrt{d_k}$ makes attention independent of the dimension, not of the length: ten times as many "
+        r"keys share the same weight. A factor that grows with $\ln n$ on the scores undoes this, which is "
+        "what log-length scaling of long contexts does. (Here the root of it acts on the spread of random "
+        "scores; trained scores are not random.)"
     ),
     assumptions=(
         Assumption(id="normal", text=r"Scores are independent and normal with standard deviation $\sigma$."),

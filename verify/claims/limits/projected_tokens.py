@@ -9,9 +9,9 @@ from typing import Any
 from sympy import S, Symbol, integrate, sqrt
 
 from verify.spec import (
-    CENTRED, NORMAL, UNIFORM, Assumption, By, Cell, Claim, Control, Derivation, E, Evaluation, Experiment,
-    Fact, Ordered, Population, ProjectedTokens, Quantity, Reference, Route, Step, Var, biased, capped,
-    cell_of, component, d, evaluate, fact, prediction, score, sigma_k, sigma_q,
+    CENTRED, NORMAL, UNIFORM, Assumption, Cell, Claim, Control, Derivation, E, Evaluation, Experiment, Fact,
+    Ordered, Population, ProjectedTokens, Quantity, Reference, Route, Step, Var, biased, by, capped, cell_of,
+    component, d, evaluate, fact, prediction, score, sigma_k, sigma_q,
 )  # fmt: skip
 
 
@@ -73,6 +73,7 @@ INITIALISATIONS: dict[str, tuple[Xavier | ByInputs, Fraction]] = {
 """Each initialisation, which predicts; and the variance of the entries that are drawn, written out."""
 
 
+@by("written out for tokens of 1 and 2 components, which settle it: no term holds more", "general")
 def _projects_to(before: Any, after: Any) -> bool:
     """Write a projected component out: for a token of squared length D its variance is vD, in any width.
 
@@ -92,27 +93,19 @@ def _projects_to(before: Any, after: Any) -> bool:
 def derive() -> Derivation:
     """Derive the scaled score's mean square for entries of any variance."""
     scaled = score / sqrt(d)
-    route = Route(
+    route = Route.of(
         "Given the tokens, the projected components are independent",
         Var(scaled),
-        (
-            Step(
-                sigma_q**2 * sigma_k**2,
-                "Centred components of any variance",
-                Evaluation(CENTRED, assumed=True),
-            ),
-            Step(
-                v**2 * D**2,
-                "A projected component adds D independent entries, weighted by a token of squared length D",
-                By(
-                    "written out for tokens of 1 and 2 components, which settle it: no term holds more",
-                    _projects_to,
-                    "general",
-                ),
-            ),
+        Step(
+            sigma_q**2 * sigma_k**2, "Centred components of any variance", Evaluation(CENTRED, assumed=True)
+        ),
+        Step(
+            v**2 * D**2,
+            "A projected component adds D independent entries, weighted by a token of squared length D",
+            _projects_to,
         ),
     )
-    return Derivation(Var(scaled), route.end, (route,))
+    return Derivation.of(route)
 
 
 def _expected(derivation: Derivation, name: str) -> Any:
@@ -169,9 +162,8 @@ CLAIM = Claim(
     ),
     meaning=(
         "The assumption of unit components is a statement about the projections. Common defaults differ by "
-        "a factor of "
-        "36 in the variance of scaled scores, from a softmax that starts almost even to one that is "
-        "already sharp. Who changes an initialisation changes the temperature of attention."
+        "a factor of 36 in the variance of scaled scores, from a softmax that starts almost even to one "
+        "that is already sharp. Who changes an initialisation changes the temperature of attention."
     ),
     assumptions=(
         Assumption(id="tokens", text="Tokens have squared length $D$ and differ from each other."),

@@ -7,8 +7,8 @@ from typing import Any
 from sympy import Rational, S, Sum, Symbol, exp, simplify, sqrt
 
 from verify.spec import (
-    FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Assumption, Cell, Claim, Distribution,
-    Control, Definition, Derivation, E, Evaluation, Expansion, Experiment, Figure, Findings, Identity,
+    FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Assumption, Cell, Claim, Control,
+    Definition, Derivation, Distribution, E, Evaluation, Expansion, Experiment, Figure, Findings, Identity,
     Ordered, OrderedBase, Population, Quantity, Route, RowSpread, Smooth, Step, Tolerance, Var, WithTotal,
     against_dimension, biased, block_variances, by_component, by_index, by_moments, cell_of, component, d,
     evaluate, formula, index, j, k, measured, mu_k, mu_q, n, p, prediction, q, s, score, sigma_k, sigma_q,
@@ -38,44 +38,40 @@ def derive() -> Derivation:
     split = by_index(start, POPULATION)
     known = by_moments(by_component(split, POPULATION), POPULATION)
     result = d * (sigma_q**2 + mu_q**2) * sigma_k**2
-    route = Route(
+    route = Route.of(
         "The same query, two keys",
         start,
-        (
-            Step(split, "Equal and different indices apart", check),
-            Step(known, "Independence, and the moments of the components", moments),
-            Step(result, "Collecting terms", Identity()),
-        ),
+        Step(split, "Equal and different indices apart", check),
+        Step(known, "Independence, and the moments of the components", moments),
+        Step(result, "Collecting terms", Identity()),
     )
     between = E(score * sibling) - E(score) * E(sibling)
-    total = Route(
+    total = Route.of(
         "The total variance: within rows, and between the rows' own means",
         Var(score),
-        (
-            Step(
-                start + between,
-                r"Given the query, two scores of its row are independent and both have the mean "
-                r"$q\cdot\mathbb{E}[k]$: their covariance is the variance of that mean",
-                check,
-            ),
-            Step(
-                result + d * sigma_q**2 * mu_k**2,
-                "Moments of the components",
-                Evaluation(POPULATION, assumed=True),
-            ),
+        Step(
+            start + between,
+            r"Given the query, two scores of its row are independent and both have the mean "
+            r"$q\cdot\mathbb{E}[k]$: their covariance is the variance of that mean",
+            check,
+        ),
+        Step(
+            result + d * sigma_q**2 * mu_k**2,
+            "Moments of the components",
+            Evaluation(POPULATION, assumed=True),
         ),
     )
-    shift = Route(
+    shift = Route.of(
         "A softmax does not see a shift of its row",
         exp(s[1] + c) / Sum(exp(s[j] + c), (j, 1, n)),
-        (Step(p[1], "The factor $e^c$ cancels", WithTotal()),),
+        Step(p[1], "The factor $e^c$ cancels", WithTotal()),
     )
     shifted = exp(s[1] + c) / Sum(exp(s[j] + c), (j, 1, n))
     definitions = (
         Definition(Var(score), "the variance over all queries and keys"),
         Definition(shifted, "the first weight of a row whose scores are all shifted"),
     )
-    return Derivation(start, result, (route,), lemmas=(total, shift), definitions=definitions)
+    return Derivation.of(route, lemmas=(total, shift), definitions=definitions)
 
 
 Moments = tuple[Any, Any]

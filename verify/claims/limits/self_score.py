@@ -7,8 +7,8 @@ from typing import Any
 from sympy import IndexedBase, S, Sum, Symbol, factorial2, sqrt
 
 from verify.spec import (
-    NORMAL, UNIFORM, Assumption, Cell, Claim, Distribution, Control, Definition, Derivation, E, Experiment,
-    Figure, Findings, LinkedPairs, Population, Quantity, Smooth, Tolerance, Var, against_dimension, biased,
+    NORMAL, UNIFORM, Assumption, Cell, Claim, Control, Definition, Derivation, Distribution, E, Experiment,
+    Figure, Findings, LinkedPairs, Population, Quantity, Smooth, Tolerance, against_dimension, biased,
     block_variances, cell_of, component, d, formula, index, mean_route, measured, prediction, variance,
     variance_route,
 )  # fmt: skip
@@ -36,10 +36,8 @@ _MOMENTS = {
 def derive() -> Derivation:
     """Derive the variance for any kurtosis of the components, and the mean as a lemma."""
     route = variance_route(own, POPULATION)
-    return Derivation(
-        Var(own),
-        route.end,
-        (route,),
+    return Derivation.of(
+        route,
         lemmas=(mean_route(own, POPULATION, "The mean"),),
         definitions=(Definition(E(own), "the mean of a vector’s score with itself"),),
     )
@@ -91,12 +89,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         Control(
             "a vector's score with itself is like any other: mean 0",
             Quantity(
-                "mean-zero",
-                MEAN,
-                cells[64],
-                means[at].estimand,
-                prediction(S.Zero),
-                means[at].tolerance,
+                "mean-zero", MEAN, cells[64], means[at].estimand, prediction(S.Zero), means[at].tolerance
             ),
             truth=float(mean.subs(d, 64)),
         ),

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
-from sympy import Float, Rational, S, Sum, exp, log, sqrt
+from sympy import Float, Rational, S, exp, log, sqrt
 
 from verify.spec import (
-    INDEPENDENT, KEYS, NORMAL, NORMAL_COMPONENTS, AttentionRows, Axis, Cell, Claim, Control, Derivation, E,
-    Experiment, Fact, Figure, Findings, NormalRows, Quantity, Reference, Route, RowMeans, Smooth, Step,
-    Tolerance, capped, cell_of, component, curve, d, fact, i, integrated, mean_entropy, mean_squares,
-    measured, n, over_lengths, p, prediction, s, scaled, sharper, sigma, threshold,
+    ENTROPY, INDEPENDENT, KEYS, LOG_TOTAL, NORMAL, NORMAL_COMPONENTS, SQUARES, WEIGHTED_SCORE, Cell, Claim,
+    Control, Derivation, E, Experiment, Fact, Figure, Findings, NormalRows, Quantity, Reference, Route,
+    RowMeans, Smooth, Step, attention_cell, capped, cell_of, component, d, fact, figure, integrated, line,
+    mean_entropy, mean_squares, measured, n, of_probability, over_lengths, prediction, sharper, sigma,
+    threshold, wrong,
 )  # fmt: skip
 
 GRID = ((4, 4), (4, 64), (64, 4), (64, 64), (64, 256), (512, 64))
@@ -20,52 +20,42 @@ GRID = ((4, 4), (4, 64), (64, 4), (64, 64), (64, 256), (512, 64))
 SCALE = 1 / sqrt(d)
 MANY, TIGHT, WIDE = 512, 1.0, 2.0
 """A number of keys, and standard deviations of their scores, where the bounds are tight."""
-BELOW = ((64, 4, Rational(1, 3)), (512, 64, Rational(2, 5)))
+BELOW = ((64, 4, threshold(Rational(1, 3))), (512, 64, threshold(Rational(2, 5))))
 """Keys, dimension, and at least which share of the rows there is to lose more than half a nat."""
 
 LABEL = r"$\ln n - \mathbb{E}H$"
 FIRST = r"$(\ln n - \mathbb{E}H)\,/\,\tfrac{\sigma^2}{2}(1 - \mathbb{E}\sum p_j^2)$"
 SHARE = r"share of rows with $H < \ln n - \tfrac12$"
-WEIGHT = Tolerance(1.0, 1.0, "a probability of 1")
 
-ENTROPY = -Sum(p[i] * log(p[i]), (i, 1, n))
-SQUARES = Sum(p[i] ** 2, (i, 1, n))
 SHARP = RowMeans("≥", reaches=0.9999, base=log(n))
 """The bounds are on the loss against ln n, and all but reached by many keys."""
 
 
 def derive() -> Derivation:
     """Derive the bound by Gaussian integration by parts, for independent normal scores."""
-    partition = E(log(Sum(exp(s[i]), (i, 1, n))))
-    inner = E(Sum(p[i] * s[i], (i, 1, n)))
     rest = 1 - E(SQUARES)
-    route = Route(
+    route = Route.of(
         r"Independent normal scores of standard deviation $\sigma$",
         E(ENTROPY),
-        (
-            Step(partition - inner, r"$\ln p_i = s_i - \ln \sum_j e^{s_j}$", RowMeans()),
-            Step(
-                partition - sigma**2 * rest,
-                "Integration by parts (Stein): each score brings out its derivative",
-                RowMeans(),
-            ),
-            Step(
-                log(n) - sigma**2 * rest / 2,
-                r"The first term is $\ln n$ at $\sigma = 0$ and grows with $\sigma^2$ at the rate "
-                r"$\tfrac12\left(1 - \mathbb{E}\sum p_i^2\right)$, which falls",
-                SHARP,
-                relation="≥",
-            ),
-            Step(log(n) - sigma**2 / 2, "The squares add something positive", SHARP, relation="≥"),
+        Step(E(LOG_TOTAL) - E(WEIGHTED_SCORE), r"$\ln p_i = s_i - \ln \sum_j e^{s_j}$", RowMeans()),
+        Step(
+            E(LOG_TOTAL) - sigma**2 * rest,
+            "Integration by parts (Stein): each score brings out its derivative",
+            RowMeans(),
         ),
+        Step(
+            log(n) - sigma**2 * rest / 2,
+            r"The first term is $\ln n$ at $\sigma = 0$ and grows with $\sigma^2$ at the rate "
+            r"$\tfrac12\left(1 - \mathbb{E}\sum p_i^2\right)$, which falls",
+            SHARP,
+        ),
+        Step(log(n) - sigma**2 / 2, "The squares add something positive", SHARP),
     )
-    return Derivation(E(ENTROPY), route.end, (route,), relation="≥")
+    return Derivation.of(route, relation="≥")
 
 
 def _attention(keys: int, d_k: int, scale: Any = SCALE) -> Cell:
-    law = (NORMAL, NORMAL, scaled(scale, d_k))
-    sampler = AttentionRows(d_k, 16, keys, *law, ("entropy", "sharp"))
-    return cell_of(f"{'raw' if scale == 1 else 'scaled'}-n{keys}-d{d_k}", sampler, scale=scale)
+    return attention_cell(keys, d_k, 16, scale, "entropy", "sharp")
 
 
 def _rows(deviation: float) -> Cell:
@@ -73,12 +63,10 @@ def _rows(deviation: float) -> Cell:
     return cell_of(f"rows-n{MANY}-s{deviation:g}", sampler)
 
 
-def _lost(keys: int) -> Smooth:
-    return Smooth(lambda mean: math.log(keys) - mean[0], positive=True)
-
-
-def _share_of_first(keys: int, deviation: float) -> Smooth:
-    """Return the entropy lost over σ²/2·(1 - E Σp²), both measured in the same rows."""
+def _lost(keys: int, deviation: float | None = None) -> Smooth:
+    """Return the entropy lost; given a deviation, over σ²/2·(1 - E Σp²), measured in the same rows."""
+    if deviation is None:
+        return Smooth(lambda mean: math.log(keys) - mean[0], positive=True)
     half = deviation**2 / 2
     return Smooth(lambda mean: (math.log(keys) - mean[0]) / (half * (1 - mean[1])), positive=True)
 
@@ -88,38 +76,26 @@ def _exact_loss(keys: int, d_k: int, scale: float) -> float:
     return math.log(keys) - over_lengths(mean_entropy, keys, d_k, scale).value
 
 
+def _value(keys: int, d_k: int) -> Quantity:
+    """Return the comparison of the loss with its exact mean."""
+    exact = integrated(_exact_loss(keys, d_k, d_k**-0.5))
+    return Quantity(f"value-n{keys}-d{d_k}", LABEL, _attention(keys, d_k), _lost(keys), exact)
+
+
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the entropy lost against bounds and its exact mean, and how many rows lose more."""
-    bound, near = log(n) - derivation.result, capped(0.25, tolerance)
-    few, half = capped(1.0, tolerance), prediction(bound.subs(sigma, 1))
-    attention = {at: (_attention(*at), _lost(at[0])) for at in GRID}
+    bound, near, few = log(n) - derivation.result, capped(0.25, tolerance), capped(1.0, tolerance)
+    half, wide = (prediction(bound.subs(sigma, deviation)) for deviation in (1, WIDE))
     bounds = [
-        Quantity(f"loss-n{keys}-d{d_k}", LABEL, *attention[keys, d_k], half, near, "≤") for keys, d_k in GRID
-    ]
-    wide = prediction(bound.subs(sigma, WIDE))
-    spread = Quantity("loss-of-spread-rows", LABEL, _rows(WIDE), _lost(MANY), wide, near, "≤")
-    of_first = _share_of_first(MANY, TIGHT)
-    first = Quantity("first-bound", FIRST, _rows(TIGHT), of_first, prediction(S.One), near, "≤")
-    values = [
-        Quantity(
-            f"value-n{keys}-d{d_k}",
-            LABEL,
-            *attention[keys, d_k],
-            integrated(_exact_loss(keys, d_k, d_k**-0.5)),
-        )
+        Quantity(f"loss-n{keys}-d{d_k}", LABEL, _attention(keys, d_k), _lost(keys), half, near, "≤")
         for keys, d_k in GRID
-        if d_k <= 64
     ]
+    spread = Quantity("loss-of-spread-rows", LABEL, _rows(WIDE), _lost(MANY), wide, near, "≤")
+    one = prediction(S.One)
+    first = Quantity("first-bound", FIRST, _rows(TIGHT), _lost(MANY, TIGHT), one, near, "≤")
+    values = [_value(*at) for at in GRID if at[1] <= 64]
     shares = [
-        Quantity(
-            f"rows-below-n{keys}-d{d_k}",
-            SHARE,
-            _attention(keys, d_k),
-            component(1),
-            threshold(least),
-            few,
-            "≥",
-        )
+        Quantity(f"rows-below-n{keys}-d{d_k}", SHARE, _attention(keys, d_k), component(1), least, few, "≥")
         for keys, d_k, least in BELOW
     ]
     controls = _controls(bounds[-1], first, spread, values[-1], shares[0])
@@ -129,27 +105,34 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 def _controls(
     bound: Quantity, first: Quantity, spread: Quantity, value: Quantity, share: Quantity
 ) -> tuple[Control, ...]:
-    exact, at_wide = value.prediction.value, math.log(MANY) - mean_entropy(MANY, WIDE).value
-    lost, squares = math.log(MANY) - mean_entropy(MANY, TIGHT).value, mean_squares(MANY, TIGHT).value
-    raw = replace(bound, id="unscaled-loses-as-little", cell=_attention(64, 64, S.One), estimand=_lost(64))
+    exact = value.prediction.value
+    narrow, wide = (math.log(MANY) - mean_entropy(MANY, deviation).value for deviation in (TIGHT, WIDE))
     return (
         sharper(bound, 0.98, exact),
-        sharper(first, 0.98, lost / (TIGHT**2 / 2 * (1 - squares))),
-        sharper(spread, 0.9, at_wide),
-        Control(
-            r"at most $\sigma/2$ is lost, not $\sigma^2/2$",
-            replace(spread, id="half-sigma", prediction=prediction(S(WIDE) / 2)),
-            at_wide,
+        sharper(first, 0.98, narrow / (TIGHT**2 / 2 * (1 - mean_squares(MANY, TIGHT).value))),
+        sharper(spread, 0.9, wide),
+        wrong(spread, "half-sigma", r"at most $\sigma/2$ is lost, not $\sigma^2/2$", S(WIDE) / 2, truth=wide),
+        wrong(
+            bound,
+            "unscaled-loses-as-little",
+            "without scaling, too, at most half a nat is lost",
+            truth=_exact_loss(64, 64, 1.0),
+            cell=_attention(64, 64, S.One),
+            estimand=_lost(64),
         ),
-        Control("without scaling, too, at most half a nat is lost", raw, _exact_loss(64, 64, 1.0)),
-        Control(
+        wrong(
+            value,
+            "loss-of-few-keys",
             "how many keys there are does not matter: 512 lose as much as 4",
-            replace(value, id="loss-of-few-keys", prediction=integrated(_exact_loss(4, 64, 1 / 8))),
-            exact,
+            integrated(_exact_loss(4, 64, 1 / 8)),
         ),
-        Control(
+        wrong(
+            share,
+            "every-row",
             "every row, not only their mean, keeps all but half a nat",
-            replace(share, id="every-row", prediction=threshold(S.Zero), tolerance=WEIGHT, relation="≤"),
+            threshold(S.Zero),
+            tolerance=of_probability(),
+            relation="≤",
         ),
         sharper(share, 1.1),
     )
@@ -158,40 +141,35 @@ def _controls(
 def facts(derivation: Derivation) -> tuple[Fact, ...]:
     """Return the bound at unit variance, as a loss and as a share of the keys, and how sharp it is."""
     lost = (log(n) - derivation.result).subs(sigma, 1)
-    few, *_, many = KEYS
-    reached = {
-        keys: (math.log(keys) - mean_entropy(keys, 1.0).value) / float(lost) for keys in (few, 64, many)
-    }
+    reached = (
+        fact(
+            f"reached-n{keys}",
+            rf"share of that loss which {keys} keys suffer at $\sigma = 1$, integrated",
+            Float((math.log(keys) - mean_entropy(keys, 1.0).value) / float(lost), 6),
+        )
+        for keys in (KEYS[0], 64, KEYS[-1])
+    )
     return (
         fact("largest-loss", r"bound on the mean entropy lost at $\sigma = 1$, in nats", lost),
         fact("least-spread", r"bound on $e^{\mathbb{E}H}/n$ at $\sigma = 1$", exp(-lost)),
-        *(
-            fact(
-                f"reached-n{keys}",
-                rf"share of that loss which {keys} keys suffer at $\sigma = 1$, integrated",
-                Float(share, 6),
-            )
-            for keys, share in reached.items()
-        ),
+        *reached,
     )
 
 
 def figures(findings: Findings) -> tuple[Figure, ...]:
     """Draw the losses over the number of keys, below the bound."""
-    losses = [findings.checks[f"loss-n{keys}-d{d_k}"] for keys, d_k in GRID]
-    layers = [
-        measured((one for one in losses if one.cell["d_k"] == d_k), f"$d_k = {d_k}$", "n") for d_k in (64, 4)
-    ]
     bound = findings.checks["loss-n64-d64"].prediction
     return (
-        Figure(
-            id="losses",
-            title="On average scaled attention loses at most half a nat against an even spread",
-            alt="Measured mean loss of entropy of scaled attention over the number of keys, in 4 and 64 "
+        figure(
+            "losses",
+            "On average scaled attention loses at most half a nat against an even spread",
+            "Measured mean loss of entropy of scaled attention over the number of keys, in 4 and 64 "
             "dimensions: it rises with the number of keys and stays below the bound of one half.",
-            x=Axis(label="number of keys $n$", scale="log"),
-            y=Axis(label="mean entropy lost, in nats"),
-            layers=(curve("bound: ½", "truth", lambda _: bound, (4.0, 512.0), 2), *layers),
+            "mean entropy lost, in nats",
+            line("bound: ½", bound, points=2),
+            *(measured(findings.matching(f"loss-n*-d{d_k}"), f"$d_k = {d_k}$", "n") for d_k in (64, 4)),
+            x="number of keys $n$",
+            y_scale="linear",
         ),
     )
 

@@ -2,47 +2,29 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
+from math import e
 from typing import Any
 
 import numpy as np
 from scipy import integrate as quadrature
 from sympy import E as EULER
 from sympy import (
-    Float,
-    Function,
-    Integral,
-    Limit,
-    S,
-    Sum,
-    Symbol,
-    exp,
-    expand,
-    integrate,
-    log,
-    oo,
-    pi,
-    simplify,
-    sqrt,
-    symbols,
-)
-
-from verify.spec import (
-    NORMAL, Allowance, Assumption, Axis, By, Claim, Control, Derivation, E, Exact, Experiment, Figure,
-    Findings, NormalRows, Quadrature, Quantity, Route, Step, cell_of, component, curve, function, i,
-    integrated, mean_squares, measured, n, p, prediction, runs_over, sigma,
+    Float, Function, Integral, Limit, S, Symbol, exp, expand, integrate, log, oo, pi, simplify, sqrt, symbols,
 )  # fmt: skip
 
-KEYS = (4, 16, 64)
-MANY = 10**6
+from verify.spec import (
+    NORMAL, SQUARES, Allowance, Assumption, Claim, Control, Derivation, E, Exact, Experiment, Figure,
+    Findings, NormalRows, Quadrature, Quantity, Route, Step, by, cell_of, component, figure, function,
+    integrated, line, mean_squares, measured, n, prediction, runs_over, sigma, wrong,
+)  # fmt: skip
+
+KEYS, MANY = (4, 16, 64), 10**6
 _FINE = 0.05
 """Step of the integration in the logarithm of t."""
 LABEL = r"$n\,\mathbb{E}\sum p_j^2$"
 
 t = Symbol("t", positive=True)
 z = Symbol("z", real=True)
-SQUARES = Sum(p[i] ** 2, (i, 1, n))
 psi = Function("psi")
 """ψ(t) = E exp(-t·exp(s)), the Laplace transform of one exponential."""
 
@@ -81,6 +63,7 @@ def _by_laplace(expression: Any, keys: int, deviation: float) -> float:
     return float((expression / integral).subs(n, keys)) * total
 
 
+@by("numerical integration on both sides, n = 2, 3 and σ = 0.5, 1, 2", "numerical")
 def _laplace(before: Any, after: Any) -> bool:
     """For two and three keys the integral agrees with averaging over all scores directly."""
     one, other = before.args[0], after.args[0]
@@ -96,28 +79,25 @@ def _laplace(before: Any, after: Any) -> bool:
     )
 
 
+@by("numerically: the integral at a million keys, within 0.1%", "numerical")
 def _large_numbers(before: Any, after: Any) -> bool:
     """At a million keys the integral has reached the ratio of moments within a thousandth."""
 
     def value(integrand: Any, _: Any) -> Any:
         return Float(quadrature.quad(function((z,), integrand), -12, 12, epsabs=1e-12)[0])
 
-    return before == _for_many(_LAPLACE) and all(
-        abs(
-            MANY
-            * mean_squares(MANY, deviation).value
-            / float(after.subs(sigma, deviation).replace(Integral, value))
-            - 1
-        )
-        < 1e-3
-        for deviation in (0.5, 1.0)
-    )
+    def share(deviation: float) -> float:
+        limit = float(after.subs(sigma, deviation).replace(Integral, value))
+        return MANY * mean_squares(MANY, deviation).value / limit
+
+    return before == _for_many(_LAPLACE) and all(abs(share(one) - 1) < 1e-3 for one in (0.5, 1.0))
 
 
 def _mean_exponential(power: int) -> Any:
     return Integral(exp(power * sigma * z - z**2 / 2) / sqrt(2 * pi), (z, -oo, oo))
 
 
+@by("SymPy completes the squares", "general")
 def _completes_the_square(before: Any, after: Any) -> bool:
     """Shift z so that no linear term is left; what remains is the normal density, whose integral is 1."""
 
@@ -136,29 +116,19 @@ def derive() -> Derivation:
     """Derive the limit from an exact integral for any number of keys and the law of large numbers."""
     subject = _for_many(n * E(SQUARES))
     ratio = _mean_exponential(2) / _mean_exponential(1) ** 2
-    route = Route(
+    route = Route.of(
         "Many keys",
         subject,
-        (
-            Step(
-                _for_many(_LAPLACE),
-                r"Exact for every $n$: $1/Z^2 = \int t\,e^{-tZ}\,dt$ makes the keys independent, "
-                r"$\psi(t) = \mathbb{E}\,e^{-t e^s}$",
-                By("numerical integration on both sides, n = 2, 3 and σ = 0.5, 1, 2", _laplace, "numerical"),
-            ),
-            Step(
-                ratio,
-                r"Law of large numbers: numerator and squared denominator become means",
-                By("numerically: the integral at a million keys, within 0.1%", _large_numbers, "numerical"),
-            ),
-            Step(
-                exp(sigma**2),
-                "Moments of the lognormal law",
-                By("SymPy completes the squares", _completes_the_square, "general"),
-            ),
+        Step(
+            _for_many(_LAPLACE),
+            r"Exact for every $n$: $1/Z^2 = \int t\,e^{-tZ}\,dt$ makes the keys independent, "
+            r"$\psi(t) = \mathbb{E}\,e^{-t e^s}$",
+            _laplace,
         ),
+        Step(ratio, r"Law of large numbers: numerator and squared denominator become means", _large_numbers),
+        Step(exp(sigma**2), "Moments of the lognormal law", _completes_the_square),
     )
-    return Derivation(subject, route.end, (route,))
+    return Derivation.of(route)
 
 
 def _rows(keys: int) -> Quantity:
@@ -169,59 +139,40 @@ def _rows(keys: int) -> Quantity:
 
 def _limit(name: str, derivation: Derivation, keys: int) -> Exact:
     """Return the comparison of the integral for so many keys with the limit for ever more."""
-    return Exact(
-        name,
-        f"{LABEL}, from the exact integral",
-        (("n", keys), ("sigma", 1)),
-        prediction(derivation.result.subs(sigma, 1)),
-        times_squares(keys),
-        allowance=Allowance(1e-4, "the distance from the limit of infinitely many keys"),
-        code=times_squares,
-    )
+    label, settings = f"{LABEL}, from the exact integral", (("n", keys), ("sigma", 1))
+    limit = prediction(derivation.result.subs(sigma, 1))
+    near = Allowance(1e-4, "the distance from the limit of infinitely many keys")
+    return Exact(name, label, settings, limit, times_squares(keys), near, code=times_squares)
 
 
 def experiment(derivation: Derivation) -> Experiment:
     """Measure n·E Σp² for several numbers of keys, and compare that of very many with the limit."""
-    checks = {keys: _rows(keys) for keys in KEYS}
-    few, many = checks[KEYS[0]], checks[KEYS[-1]]
-    truth = many.prediction.value
+    few, some, many = (_rows(keys) for keys in KEYS)
+    thousand = _limit("limit-at-thousand", derivation, 1000)
     controls = (
-        Control(
-            "attention spreads over all keys: $n\\sum p_j^2$ is 1",
-            replace(many, id="over-all-keys", prediction=prediction(S.One)),
-            truth,
-        ),
-        Control(
-            "it spreads over half of them", replace(many, id="over-half", prediction=prediction(S(2))), truth
-        ),
-        Control(
-            "the limit is reached with four keys",
-            replace(few, id="limit-at-once", prediction=prediction(EULER)),
-            few.prediction.value,
-        ),
-        Control(
-            "a thousand keys are as good as infinitely many", _limit("limit-at-thousand", derivation, 1000)
-        ),
+        wrong(many, "over-all-keys", "attention spreads over all keys: $n\\sum p_j^2$ is 1", S.One),
+        wrong(many, "over-half", "it spreads over half of them", S(2)),
+        wrong(few, "limit-at-once", "the limit is reached with four keys", EULER),
+        Control("a thousand keys are as good as infinitely many", thousand),
     )
-    return Experiment((*checks.values(), _limit("limit", derivation, MANY)), controls)
+    return Experiment((few, some, many, _limit("limit", derivation, MANY)), controls)
 
 
 def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw the approach to e."""
-    limit = float(derivation.result.subs(sigma, 1))
+    limit, span = float(derivation.result.subs(sigma, 1)), (2.0, 4096.0)
     return (
-        Figure(
-            id="towards-e",
-            title=r"Scaled attention uses about a share of $1/e$ of its keys",
-            alt="The number of keys times the mean sum of squared weights rises with the number of keys "
+        figure(
+            "towards-e",
+            r"Scaled attention uses about a share of $1/e$ of its keys",
+            "The number of keys times the mean sum of squared weights rises with the number of keys "
             "along the exact curve towards e, 2.718; measured values lie on the curve.",
-            x=Axis(label="number of keys $n$", scale="log"),
-            y=Axis(label=LABEL),
-            layers=(
-                curve("exact", "truth", lambda keys: times_squares(round(keys)), (2.0, 4096.0), 12),
-                curve("$e$", "other", lambda _: limit, (2.0, 4096.0), 2),
-                measured((findings.checks[f"squares-n{keys}"] for keys in KEYS), "measured", "n"),
-            ),
+            LABEL,
+            line("exact", lambda keys: times_squares(round(keys)), over=span, points=12),
+            line("$e$", limit, "other", over=span, points=2),
+            measured(findings.matching("squares-n*"), against="n"),
+            x="number of keys $n$",
+            y_scale="linear",
         ),
     )
 
@@ -236,7 +187,7 @@ CLAIM = Claim(
     meaning=(
         "At initialisation a head does not look anything up; it averages more than a third of everything "
         "there is, and with twice as many keys it averages over twice as many. The approach is quick: with "
-        f"64 keys the product is {times_squares(64):.2f} of {math.e:.2f}."
+        f"64 keys the product is {times_squares(64):.2f} of {e:.2f}."
     ),
     assumptions=(
         Assumption(id="normal", text=r"Scores are independent and normal with standard deviation $\sigma$."),

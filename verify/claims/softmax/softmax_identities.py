@@ -37,27 +37,27 @@ a = Symbol("a", real=True)
 def derive() -> Derivation:
     """Derive that the weights sum to one; ratio, order and shift as lemmas."""
     total = Sum(p[i], (i, 1, n))
-    whole = Route(
+    whole = Route.of(
         "The weights sum to one",
         total,
-        (Step(S.One, "Numerators and denominator are the same sum", WithTotal()),),
+        Step(S.One, "Numerators and denominator are the same sum", WithTotal()),
     )
-    ratio = Route(
+    ratio = Route.of(
         "The ratio of two weights: larger scores have larger weights",
         p[1] / p[2],
-        (Step(exp(s[1] - s[2]), "The common denominator cancels", WithTotal()),),
+        Step(exp(s[1] - s[2]), "The common denominator cancels", WithTotal()),
     )
-    shift = Route(
+    shift = Route.of(
         r"Add any number $a$ to all scores",
         exp(s[1] + a) / Sum(exp(s[i] + a), (i, 1, n)),
-        (Step(p[1], "It cancels from numerator and denominator", WithTotal()),),
+        Step(p[1], "It cancels from numerator and denominator", WithTotal()),
     )
     shifted = exp(s[1] + a) / Sum(exp(s[i] + a), (i, 1, n))
     definitions = (
         Definition(p[1] / p[2], "the ratio of two weights"),
         Definition(shifted, "the first weight of the shifted scores"),
     )
-    return Derivation(total, S.One, (whole,), lemmas=(ratio, shift), definitions=definitions)
+    return Derivation.of(whole, lemmas=(ratio, shift), definitions=definitions)
 
 
 def _drawn(size: float) -> Array:
@@ -129,9 +129,8 @@ CLAIM = Claim(
     ),
     meaning=(
         "Only differences of scores count: whether they are large or small as numbers is irrelevant. This "
-        "is why "
-        "programs may subtract the largest score first, and why it is the spread of the scores, and not "
-        "their size, that saturates the softmax."
+        "is why programs may subtract the largest score first, and why it is the spread of the scores, and "
+        "not their size, that saturates the softmax."
     ),
     assumptions=(Assumption(id="finite", text="The scores are finite numbers."),),
     derive=derive,

@@ -8,8 +8,8 @@ import numpy as np
 from sympy import Rational, S, exp, simplify, sqrt
 
 from verify.spec import (
-    EXACTLY, Allowance, Array, Assumption, By, Claim, Control, Derivation, Exact, Experiment, Fact, Route,
-    Step, WrittenOut, fact, in_single_precision, largest_difference, latex, no_distance, p, prediction, s,
+    EXACTLY, Allowance, Array, Assumption, Claim, Control, Derivation, Exact, Experiment, Fact, Route, Step,
+    WrittenOut, by, fact, in_single_precision, largest_difference, latex, no_distance, p, prediction, s,
     softmax, threshold,
 )  # fmt: skip
 
@@ -22,27 +22,25 @@ EXAMPLES = ((4, 5), (1, 10), (14, 10), (7, 5))
 
 LABEL = "softmax of two scores, first weight"
 ROUNDING = Allowance(1e-15)
+WEIGHT = 1 / (1 + exp(s[2] - s[1]))
 
 
+@by("SymPy, written out for two keys and for the printed scores", "general")
 def _over_the_second(before: Any, after: Any) -> bool:
     """For exact integer scores the closed form equals exp(a)/(exp(a) + exp(b)), with no rounding."""
     return WrittenOut((2,)).holds(before, after) and all(
-        simplify(_weight(a, b) - exp(S(a)) / (exp(S(a)) + exp(S(b)))) == 0 for a, b in EXAMPLES
+        simplify(_of(WEIGHT, a, b) - exp(S(a)) / (exp(S(a)) + exp(S(b)))) == 0 for a, b in EXAMPLES
     )
 
 
-def _weight(a: int, b: int) -> Any:
-    return 1 / (1 + exp(S(b) - S(a)))
+def _of(weight: Any, first: int, second: int) -> Any:
+    return weight.subs({s[1]: S(first), s[2]: S(second)})
 
 
 def derive() -> Derivation:
     """Derive the weight of one of two scores from the definition."""
-    step = Step(
-        1 / (1 + exp(s[2] - s[1])),
-        "Divide by the first exponential: two scores count by their difference alone",
-        By("SymPy, written out for two keys and for the printed scores", _over_the_second, "general"),
-    )
-    return Derivation(p[1], step.expression, (Route("Two keys", p[1], (step,)),))
+    rule = "Divide by the first exponential: two scores count by their difference alone"
+    return Derivation.of(Route.of("Two keys", p[1], Step(WEIGHT, rule, _over_the_second)))
 
 
 def _first_weight(code: Callable[[Array], Array], first: float, second: float) -> float:
@@ -76,12 +74,9 @@ def _gap(name: str, most: Any) -> Exact:
 
 def experiment(derivation: Derivation) -> Experiment:
     """Compare the closed form with arrays, and with what the sources say of it."""
-
-    def closed(pair: tuple[int, int]) -> Any:
-        return derivation.result.subs(dict(zip((s[1], s[2]), pair, strict=True)))
-
+    closed = {pair: _of(derivation.result, *pair) for pair in EXAMPLES}
     checks = (
-        *(_weight_check(f"softmax-{a}-{b}", softmax, (a, b), closed((a, b))) for a, b in EXAMPLES),
+        *(_weight_check(f"softmax-{a}-{b}", softmax, (a, b), closed[a, b]) for a, b in EXAMPLES),
         _gap("gap-of-four", Rational(1, 50)),
         _scaled("scaled-14-10", 1 / sqrt(S(4))),
     )
@@ -93,14 +88,12 @@ def experiment(derivation: Derivation) -> Experiment:
         round(_first_weight(softmax, 7, 5), 3),
         code=_first_weight,
     )
-    single = in_single_precision(softmax)
+    by_ratio = _weight_check("ratio-counts", softmax, (14, 10), closed[7, 5])
+    single = _weight_check("single", in_single_precision(softmax), (4, 5), closed[4, 5])
     controls = (
         Control("the scaled weights are 0.880 and 0.120 to three digits", misprinted),
-        Control(
-            "scores count by their ratio: 14 and 10 weigh as 7 and 5 do",
-            _weight_check("ratio-counts", softmax, (14, 10), closed((7, 5))),
-        ),
-        Control("single precision is exact", _weight_check("single", single, (4, 5), closed((4, 5)))),
+        Control("scores count by their ratio: 14 and 10 weigh as 7 and 5 do", by_ratio),
+        Control("single precision is exact", single),
         Control("a gap of 4 leaves less than a 56th", _gap("less-than-a-56th", Rational(1, 56))),
         Control("the scale is $1/d_k$", _scaled("over-d", 1 / S(4))),
     )
@@ -109,15 +102,14 @@ def experiment(derivation: Derivation) -> Experiment:
 
 def facts(derivation: Derivation) -> tuple[Fact, ...]:
     """Return both weights of every printed pair."""
-    found = []
-    for a, b in EXAMPLES:
-        first = derivation.result.subs({s[1]: a, s[2]: b})
-        second = derivation.result.subs({s[1]: b, s[2]: a})
-        for place, weight in (("first", first), ("second", second)):
-            found.append(
-                fact(f"softmax-{a}-{b}-{place}", f"{place} weight of the scores {a} and {b}", weight)
-            )
-    return tuple(found)
+    return tuple(
+        fact(f"softmax-{a}-{b}-{place}", f"{place} weight of the scores {a} and {b}", weight)
+        for a, b in EXAMPLES
+        for place, weight in (
+            ("first", _of(derivation.result, a, b)),
+            ("second", _of(derivation.result, b, a)),
+        )
+    )
 
 
 CLAIM = Claim(
@@ -129,9 +121,8 @@ CLAIM = Claim(
     ),
     meaning=(
         "A gap of 4 leaves one key less than a fiftieth of the weight; halving both scores halves the gap "
-        "and gives it "
-        "six times as much. The examples are small enough to check with a pocket calculator, and one of "
-        "the printed figures does not survive that."
+        "and gives it six times as much. The examples are small enough to check with a pocket calculator, "
+        "and one of the printed figures does not survive that."
     ),
     assumptions=(Assumption(id="printed", text="The scores are the ones that the sources print."),),
     derive=derive,
