@@ -125,6 +125,7 @@ def _sample(cell: Cell, values: np.ndarray) -> Sample:
         products.sum(axis=0) / (n - 1),
         np.einsum("bij,bk->ijk", products, moved) / n,
         groups_of(values),
+        cell.sampler.names,
     )
 
 
@@ -146,7 +147,7 @@ def _small_cell(distribution: Distribution, d: int, side: int) -> tuple[Cell, Sm
     relative = square_variance(d, side, *moments) / true_variance**2
     cell = Cell(f"{distribution.name}-d{d}-m{side}", (), ScoreMatrices(d, side, distribution, distribution))
     blocks = max(MIN_BLOCKS, math.ceil(relative * (7 / COARSE) ** 2))
-    return cell, variance(0, 1, block_variance=relative), blocks
+    return cell, variance(block_variance=relative), blocks
 
 
 def coverage(job: tuple[Distribution, int, int, int]) -> list[Counted]:
@@ -174,9 +175,9 @@ def corrected(job: tuple[Distribution, int]) -> Counted:
     distribution, count = job
     level = 1e-3
     cell, _, _ = _small_cell(distribution, 16, 8)
-    estimand = variance(0, 1)
+    estimand = variance()
     (pilot,) = repetitions(cell, 1, 1 << 16)
-    slope = estimand.gradient(pilot.mean)
+    slope = estimand.gradient(pilot.outputs)
     spread = float(slope @ pilot.covariance @ slope) ** 1.5
     skewness = float(np.einsum("ijk,i,j,k->", pilot.third, slope, slope, slope)) / spread
     blocks = max(MIN_BLOCKS, 2 * least_blocks(skewness, level))
@@ -198,14 +199,14 @@ def grouped(job: tuple[Distribution, int]) -> Counted:
     level = 1e-3
     cell, estimand, _ = _small_cell(distribution, 1, 1)
     (pilot,) = repetitions(cell, 1, 1 << 16)
-    blocks = 2 * groups.blocks_needed(Linearised(pilot, estimand.gradient(pilot.mean)), level)
+    blocks = 2 * groups.blocks_needed(Linearised(pilot, estimand.gradient(pilot.outputs)), level)
     truth = mean_variance(1, 1, *((distribution.mean, *distribution.central_moments(4)[2:]),) * 2)
     held = missed = 0
     for sample in repetitions(cell, count, blocks):
-        found = groups.interval(Linearised(sample, estimand.gradient(sample.mean)), level)
+        found = groups.interval(Linearised(sample, estimand.gradient(sample.outputs)), level)
         if found is not None:
             held += 1
-            missed += not found[0] <= truth - estimand.value(sample.mean) <= found[1]
+            missed += not found[0] <= truth - estimand.value(sample.outputs) <= found[1]
     setting = f"{distribution.name}, d = 1, {blocks} blocks of 1×1"
     what = "an interval of group means, which needs no skewness, misses"
     return counted(what, held, missed, level, setting=setting)

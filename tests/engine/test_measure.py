@@ -58,6 +58,7 @@ class Bell:
     held = 1
     scores = 1
     order = 3
+    names = ("mean",)
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return ``count`` numbers."""
@@ -84,7 +85,7 @@ class Wide(Bell):
 
 def derived(spread: float = 1.0) -> Smooth:
     """Return the mean of the blocks with its derived variance."""
-    return component(0, block_variance=spread**2)
+    return component("mean", block_variance=spread**2)
 
 
 def quantity(
@@ -168,13 +169,13 @@ class TestVerdicts:
     @pytest.mark.parametrize("chance", [1e-7, 3e-5, 1e-3])
     def test_rare_events_are_not_taken_for_impossible(self, chance: float) -> None:
         """Whether no block, a few or some show the event, its true probability is never refuted."""
-        rare = quantity("rare", 0.0, chance, component(0), cell=Cell("rare", (), Rare(chance)))
+        rare = quantity("rare", 0.0, chance, component("mean"), cell=Cell("rare", (), Rare(chance)))
         checks, _ = judged([replace(rare, tolerance=Tolerance(50.0))], alarms=FalseAlarms(0.05 * PLACES))
         assert checks["rare"].verdict in {Verdict.UNDECIDED, Verdict.CONFIRMED}
 
     def test_blocks_that_all_agree_decide_nothing(self) -> None:
         """Where nothing is derived, no spread is no information, and the check stays open."""
-        never = quantity("never", 0.0, 1.0, component(0), cell=Cell("never", (), Rare(0.0)))
+        never = quantity("never", 0.0, 1.0, component("mean"), cell=Cell("never", (), Rare(0.0)))
         checks, _ = judged([never])
         assert checks["never"].verdict is Verdict.UNDECIDED
         assert checks["never"].looks == MAX_LOOKS
@@ -186,8 +187,8 @@ class TestVerdicts:
 
     def test_a_pilot_serves_where_no_variance_is_derived(self) -> None:
         """Checks and controls without derived variance are planned from a pilot, and decided."""
-        right = quantity("right", 5.0, 5.0, component(0))
-        wrong = quantity("wrong", 7.0, 5.0, component(0))
+        right = quantity("right", 5.0, 5.0, component("mean"))
+        wrong = quantity("wrong", 7.0, 5.0, component("mean"))
         checks, controls = judged([right], [wrong])
         assert checks["right"].verdict is Verdict.CONFIRMED
         assert controls["wrong"].verdict is Verdict.REFUTED
@@ -201,7 +202,7 @@ class TestReasons:
     def test_far_inside_a_bound_is_decided_whatever_the_skewness(self) -> None:
         """Blocks of skewness 10 are decided at the first look where the bound is far, and say by what."""
         cell = Cell("rare", (), Rare(0.01))
-        far = Quantity("far", "a mean", cell, component(0), Prediction(0.5, "½"), NARROW, "≤")
+        far = Quantity("far", "a mean", cell, component("mean"), Prediction(0.5, "½"), NARROW, "≤")
         found = judged([far])[0]["far"]
         assert found.verdict is Verdict.CONFIRMED
         assert found.reason == OF_GROUPS
@@ -210,7 +211,7 @@ class TestReasons:
     def test_too_skewed_says_how_many_blocks_would_do(self) -> None:
         """Blocks whose skewness grows with the sample stay open, and the reason says what would help."""
         cell = Cell("wide", (), Wide(0.0))
-        one = Quantity("open", "a mean", cell, component(0), Prediction(5000.0, "5000"), NARROW, "≤")
+        one = Quantity("open", "a mean", cell, component("mean"), Prediction(5000.0, "5000"), NARROW, "≤")
         found = judged([one])[0]["open"]
         assert found.verdict is Verdict.UNDECIDED
         needed = int(re.findall(r"about ([\d,]+) of them would do", found.reason)[0].replace(",", ""))
@@ -228,7 +229,9 @@ class TestReasons:
     def test_a_wrong_block_variance_leaves_the_check_open(self) -> None:
         """Where the blocks vary far more or less than derived, nothing is decided and the reason says why."""
         for wrong in (0.02, 50.0):
-            one = quantity("one", 5.0, 5.0, component(0, block_variance=wrong), tolerance=Tolerance(30.0))
+            one = quantity(
+                "one", 5.0, 5.0, component("mean", block_variance=wrong), tolerance=Tolerance(30.0)
+            )
             found = judged([one])[0]["one"]
             assert found.verdict is Verdict.UNDECIDED
             assert "the derived block variance or the sampler is wrong" in found.reason
@@ -304,7 +307,7 @@ class TestFits:
 class TestReproducibility:
     """The same records whatever the workers, the order and the company."""
 
-    CHECKS = (*POINTS, quantity("edge", 5.04, 5.0), quantity("wide", 5.0, 5.0, component(0)))
+    CHECKS = (*POINTS, quantity("edge", 5.04, 5.0), quantity("wide", 5.0, 5.0, component("mean")))
     CONTROLS = (quantity("wrong", 6.0, 5.0),)
 
     def test_threads_and_orders(self) -> None:

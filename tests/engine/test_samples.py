@@ -97,7 +97,7 @@ class TestPlan:
 
     def test_a_control_of_known_truth_is_planned_for_its_power(self) -> None:
         """Where no block variance is derived a pilot tells it; the check's own sample may be too small."""
-        right = quantity("mean", 1.0, 1.3, component(0), tolerance=Tolerance(0.1), relation="≤")
+        right = quantity("mean", 1.0, 1.3, component("mean"), tolerance=Tolerance(0.1), relation="≤")
         near = replace(right, id="sharper", prediction=Prediction(0.97, "0.97"))
         samples = Samples("a-claim", SETTINGS, ALARMS, map)
         samples.plan(Experiment((right,), (Control("a little sharper", near, truth=1.0),)))

@@ -131,7 +131,7 @@ BOUNDS = {
         "Bound(2 * largest / jacobian.LENGTH, ",
     ),
     "rows-with-eight-more": Known(
-        f"{LIMITS}/causal_rows.py", "math.log(of) - mean[place]", "math.log(of + 8) - mean[place]"
+        f"{LIMITS}/causal_rows.py", "math.log(of) - mean", "math.log(of + 8) - mean"
     ),
     "largest-weight-not-divided": Known(
         f"{SOFTMAX}/softmax_saturation.py",

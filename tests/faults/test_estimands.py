@@ -18,6 +18,7 @@ from scipy import stats
 
 from tests.faults.experiments import EACH_SIXTH, experiment
 from verify.engine.samples import every_comparison, quantities_of
+from verify.montecarlo.blocks import Outputs
 from verify.montecarlo.estimands import Ratio, Smooth, component, ratio
 from verify.montecarlo.streams import stream
 
@@ -43,12 +44,12 @@ class Drawn:
     where: str
     estimand: Smooth
     values: Array
+    names: tuple[str, ...]
 
     @property
-    def mean(self) -> Array:
-        """The blocks' mean."""
-        mean: Array = self.values.mean(axis=0)
-        return mean
+    def mean(self) -> Outputs:
+        """The blocks' mean by the outputs' names."""
+        return Outputs(zip(self.names, self.values.mean(axis=0), strict=True))
 
 
 def drawn(name: str) -> Iterator[Drawn]:
@@ -56,7 +57,9 @@ def drawn(name: str) -> Iterator[Drawn]:
     for one in quantities_of(every_comparison(experiment(name))):
         if one.cell.sampler.order == 3:
             for part in _smooth(one.estimand):
-                yield Drawn(f"{one.id} in {one.cell.id}", part, _blocks(name, one.cell))
+                yield Drawn(
+                    f"{one.id} in {one.cell.id}", part, _blocks(name, one.cell), one.cell.sampler.names
+                )
 
 
 def _smooth(estimand: Estimand) -> list[Smooth]:
@@ -76,10 +79,15 @@ def _blocks(name: str, cell: Cell) -> Array:
     return np.concatenate(batches)[:wanted]
 
 
-def slope_by_differences(estimand: Smooth, mean: Array, spread: Array) -> Array:
+def slope_by_differences(estimand: Smooth, mean: Outputs, spread: Array) -> Array:
     """Return the gradient of the estimand's value at ``mean``, by central differences."""
-    steps = 1e-5 * np.maximum(np.abs(mean), spread) + 1e-12
-    moved = [(estimand.value(mean + one) - estimand.value(mean - one)) / 2 for one in np.diag(steps)]
+
+    def value(moved: Array) -> float:
+        return estimand.value(Outputs(zip(mean, moved, strict=True)))
+
+    at = mean.vector
+    steps = 1e-5 * np.maximum(np.abs(at), spread) + 1e-12
+    moved = [(value(at + one) - value(at - one)) / 2 for one in np.diag(steps)]
     return np.array(moved) / steps
 
 
@@ -104,7 +112,7 @@ def wrong_variances(ones: Iterator[Drawn]) -> list[str]:
         derived = one.estimand.block_variance
         if derived is None:
             continue
-        linear = (one.values - one.mean) @ one.estimand.gradient(one.mean)
+        linear = (one.values - one.mean.vector) @ one.estimand.gradient(one.mean)
         unit = one.estimand.value(one.mean) ** 2 if one.estimand.positive else 1.0
         sampled, limit = float(linear.var(ddof=1)) / unit, _limit(linear)
         if derived == 0:
@@ -131,6 +139,9 @@ def test_slopes_are_derivatives_and_block_variances_those_of_the_blocks(name: st
     assert wrong_variances(iter(ones)) == []
 
 
+NAMES = ("mean", "square")
+
+
 def _normal_blocks(k: int) -> Array:
     return 3 + np.random.default_rng(1).normal(size=(2000, k))
 
@@ -138,21 +149,26 @@ def _normal_blocks(k: int) -> Array:
 @pytest.mark.parametrize(
     "function",
     [
-        lambda mean: np.abs(mean[0]) * mean[1],
-        lambda mean: np.real(mean[0]) ** 2 + mean[1],
+        lambda mean: np.abs(mean["mean"]) * mean["square"],
+        lambda mean: np.real(mean["mean"]) ** 2 + mean["square"],
     ],
 )
-def test_a_wrong_slope_is_seen(function: Callable[[Array], Any]) -> None:
+def test_a_wrong_slope_is_seen(function: Callable[[Outputs], Any]) -> None:
     """Functions that are not analytic, whose complex steps lose part of the derivative."""
     blocks = _normal_blocks(2)
-    right = ratio(0, 1, 0.5)
-    assert wrong_slopes(iter([Drawn("right", right, blocks)])) == []
-    assert wrong_slopes(iter([Drawn("wrong", Smooth(function, positive=True), blocks)]))
+    right = ratio("mean", "square", 0.5)
+    assert wrong_slopes(iter([Drawn("right", right, blocks, NAMES)])) == []
+    assert wrong_slopes(iter([Drawn("wrong", Smooth(function, positive=True), blocks, NAMES)]))
 
 
 @pytest.mark.parametrize("factor", [0.01, 0.5, 2.0, 10.0])
 def test_a_wrong_block_variance_is_seen(factor: float) -> None:
     """Too small or too large by a factor of 2."""
     blocks = _normal_blocks(1)
-    assert wrong_variances(iter([Drawn("right", component(0, block_variance=1.0), blocks)])) == []
-    assert wrong_variances(iter([Drawn("wrong", component(0, block_variance=factor), blocks)]))
+    assert (
+        wrong_variances(iter([Drawn("right", component("mean", block_variance=1.0), blocks, NAMES[:1])]))
+        == []
+    )
+    assert wrong_variances(
+        iter([Drawn("wrong", component("mean", block_variance=factor), blocks, NAMES[:1])])
+    )

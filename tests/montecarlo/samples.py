@@ -8,13 +8,23 @@ import numpy as np
 from scipy import stats
 
 from tests.strategies import FALSE_ALARM
-from verify.montecarlo.blocks import GROUPS, Sample
+from verify.montecarlo.blocks import GROUPS, Outputs, Sample
+from verify.montecarlo.distribution_free import SHARE, numbered
 
 if TYPE_CHECKING:
     from verify.montecarlo.distributions import Array
 
 GRID = tuple(float(x) for x in np.geomspace(0.05, 20, 121))
 """Points of a grid for quantiles."""
+
+
+NAMES = ("mean", "square", "fourth")
+"""What the outputs of the samples made here are called, as many as they have."""
+
+
+def named(values: Array) -> Outputs:
+    """Return these values by the names of the samplers made here."""
+    return Outputs(zip(NAMES, values, strict=False))
 
 
 def sample_of(values: Array, scores: int = 1) -> Sample:
@@ -24,7 +34,7 @@ def sample_of(values: Array, scores: int = 1) -> Sample:
     third = np.einsum("bi,bj,bk->ijk", centred, centred, centred) / len(values)
     covariance = np.atleast_2d(np.cov(values.T))
     counted = (len(values), 2 * len(values), scores * len(values))
-    return Sample(*counted, mean, covariance, third, groups_of(values))
+    return Sample(*counted, mean, covariance, third, groups_of(values), NAMES[: len(mean)])
 
 
 def groups_of(values: Array) -> Array:
@@ -49,4 +59,5 @@ def shares_of(values: Array) -> Sample:
         shares.mean(axis=0),
         np.cov(shares.T),
         np.zeros((0, 0, 0)),
+        names=numbered(SHARE, len(GRID)),
     )

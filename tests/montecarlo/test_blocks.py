@@ -144,6 +144,7 @@ class Huge:
     held = 1
     scores = 1
     order = 3
+    names = ("mean",)
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return ``count`` normal numbers."""
@@ -175,3 +176,26 @@ def test_moments_far_from_zero_do_not_cancel() -> None:
     freedom = len(values) - 1
     low, high = stats.chi2.ppf(FALSE_ALARM / 2, freedom), stats.chi2.isf(FALSE_ALARM / 2, freedom)
     assert low <= freedom * sample.covariance[0, 0] <= high
+
+
+def test_a_sampler_must_name_what_it_gives() -> None:
+    """One name for two numbers is refused, in one line that says where and what."""
+
+    @dataclass(frozen=True)
+    class Two(Huge):
+        coordinates = 1 << 10
+
+        def sample(self, rng: np.random.Generator, count: int) -> Array:
+            return rng.standard_normal((count, 2))
+
+    with pytest.raises(ValueError, match=r"claim c, cell two: .*shape \(2,\), but named mean"):
+        draw(Cell("two", (), Two()), "c", 1, 10, None, map)
+
+
+def test_outputs_are_known_by_their_names() -> None:
+    """A wrong name is refused, and the line says which there are."""
+    cell = Cell("matrices", (), ScoreMatrices(4, 8, NORMAL, EXPONENTIAL))
+    sample = draw(cell, "c", 1, 200, None, map).sample(cell)
+    assert sample.outputs["square"] == sample.mean[sample.place("square")] == sample.mean[1]
+    with pytest.raises(ValueError, match="no output is called 'fourth'; the statistic gives mean, square"):
+        sample.place("fourth")

@@ -12,7 +12,7 @@ from tests.montecarlo.samples import GRID, at_least, sample_of, shares_of
 from tests.strategies import FALSE_ALARM
 from verify.montecarlo import intervals
 from verify.montecarlo.blocks import Sample
-from verify.montecarlo.distribution_free import Bounded, DistanceToLaw, Quantile
+from verify.montecarlo.distribution_free import SHARE, Bounded, DistanceToLaw, Quantile, numbered
 from verify.montecarlo.distributions import (
     NORMAL,
 )
@@ -81,8 +81,8 @@ class TestBounded:
 
     def test_value_and_interval(self) -> None:
         """The mean with Hoeffding's interval; signed, both on the scale from -1 to 1."""
-        found = Bounded(0).measure(sample_of(self.SHARES), 0.01)
-        signed = Bounded(0, signed=True).measure(sample_of(self.SHARES), 0.01)
+        found = Bounded("mean").measure(sample_of(self.SHARES), 0.01)
+        signed = Bounded("mean", signed=True).measure(sample_of(self.SHARES), 0.01)
         assert found.value == 0.625
         assert found.interval == intervals.bounded_mean(0.625, 0.01, 4)
         assert signed.value == 0.25
@@ -91,7 +91,7 @@ class TestBounded:
 
     def test_blocks_that_all_agree_keep_an_interval(self) -> None:
         """No spread among the blocks does not make the mean certain."""
-        found = Bounded(1).measure(sample_of(self.SHARES), 0.01)
+        found = Bounded("square").measure(sample_of(self.SHARES), 0.01)
         assert found.interval[0] < found.value == found.interval[1] == 1
         assert found.reliable
 
@@ -101,7 +101,7 @@ class TestBounded:
         """At the planned size the interval ends before the edge with at least the wanted power."""
         alpha, miss, factor = 1e-4, 0.05, 2 if signed else 1
         goal = Goal(alpha, miss, factor * truth - (factor - 1), width=factor * abs(truth - edge))
-        blocks = Bounded(0, signed=signed).blocks_needed(goal, None)
+        blocks = Bounded("mean", signed=signed).blocks_needed(goal, None)
         assert blocks is not None
         counts = np.arange(blocks + 1)
         found = [intervals.bounded_mean(k / blocks, alpha, blocks) for k in counts]
@@ -110,7 +110,7 @@ class TestBounded:
 
     def test_its_pilot_is_short(self) -> None:
         """Only estimands whose variance and skewness must be told take a long pilot."""
-        assert Bounded.pilot_blocks == MIN_BLOCKS < PILOT_BLOCKS == component(0).pilot_blocks
+        assert Bounded.pilot_blocks == MIN_BLOCKS < PILOT_BLOCKS == component("mean").pilot_blocks
 
 
 class TestQuantile:
@@ -137,7 +137,9 @@ class TestQuantile:
             values = rng.exponential(size=1000)
             empty = np.zeros((0, 0))
             shares = np.searchsorted(np.sort(values), np.asarray(GRID), side="right") / 1000
-            low, high = estimand.measure(Sample(1000, 1000, 1000, shares, empty, empty), 1e-3).interval
+            low, high = estimand.measure(
+                Sample(1000, 1000, 1000, shares, empty, empty, names=numbered(SHARE, len(GRID))), 1e-3
+            ).interval
             missed += not low <= truth <= high
         assert at_least(4000 - missed, 4000, 1 - 1e-3)
 

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, optimize, stats
 
-from tests.montecarlo.samples import GRID, at_least, sample_of
+from tests.montecarlo.samples import GRID, NAMES, at_least, named, sample_of
 from tests.strategies import examples, floats
 from verify.montecarlo import intervals
 from verify.montecarlo.blocks import Sample
-from verify.montecarlo.distribution_free import Quantile
+from verify.montecarlo.distribution_free import SHARE, Quantile, numbered
 from verify.montecarlo.distributions import (
     EXPONENTIAL,
     NORMAL,
@@ -57,7 +57,7 @@ def score_variance(d: int, side: int, distribution: Distribution) -> tuple[Smoot
     """Return the estimand of the scores' variance with its derived block variance, and the truth."""
     truth = mean_variance(d, 1, moments(distribution), moments(distribution))
     return variance(
-        0, 1, square_variance(d, side, moments(distribution), moments(distribution)) / truth**2
+        block_variance=square_variance(d, side, moments(distribution), moments(distribution)) / truth**2
     ), truth
 
 
@@ -65,41 +65,44 @@ class TestGradients:
     """Gradients are computed from the functions themselves."""
 
     @examples(50)
-    @given(st.lists(floats(0.5, 5), min_size=3, max_size=3), st.permutations([0, 1, 2]), floats(-3, 3))
-    def test_against_central_differences(self, point: list[float], places: list[int], factor: float) -> None:
+    @given(st.lists(floats(0.5, 5), min_size=3, max_size=3), st.permutations(NAMES), floats(-3, 3))
+    def test_against_central_differences(self, point: list[float], names: list[str], factor: float) -> None:
         """Central differences of every ready estimand agree with its gradient, entry by entry."""
         mean, step = np.array(point), 1e-5
         for estimand in (
-            component(places[0], factor),
-            variance(places[0], places[1]),
-            covariance(*places),
-            covariance(places[0], places[1], places[1]),
-            ratio(places[0], places[1], 0.5),
+            component(names[0], factor),
+            variance(names[0], names[1]),
+            covariance(*names),
+            covariance(names[0], names[1], names[1]),
+            ratio(names[0], names[1], 0.5),
         ):
             differences = [
-                (estimand.value(mean + step * one) - estimand.value(mean - step * one)) / (2 * step)
+                (estimand.value(named(mean + step * one)) - estimand.value(named(mean - step * one)))
+                / (2 * step)
                 for one in np.eye(3)
             ]
-            assert np.allclose(estimand.gradient(mean), differences, rtol=1e-7, atol=1e-7)
+            assert np.allclose(estimand.gradient(named(mean)), differences, rtol=1e-7, atol=1e-7)
 
     def test_exact_where_differences_cancel(self) -> None:
         """The gradient has no error of a step: (m₀/m₁)^½ to the last digits."""
         mean = np.array([3.0, 7.0])
         root = math.sqrt(3 / 7)
-        assert ratio(0, 1, 0.5).gradient(mean) == pytest.approx([root / 6, -root / 14], rel=1e-15)
+        assert ratio("mean", "square", 0.5).gradient(named(mean)) == pytest.approx(
+            [root / 6, -root / 14], rel=1e-15
+        )
 
     def test_a_function_that_is_not_analytic_is_refused(self) -> None:
         """The size of a number would have a gradient of 0, and an interval of no width."""
         with pytest.raises(TypeError, match="must be analytic"):
-            Smooth(lambda mean: np.abs(mean[0]), positive=True).gradient(np.ones(2))
+            Smooth(lambda mean: np.abs(mean["mean"]), positive=True).gradient(named(np.ones(2)))
 
     def test_values(self) -> None:
         """A component times its factor; the second moment less the squared first."""
-        mean = np.array([3.0, 10.0])
-        assert component(1, 0.5).value(mean) == 5.0
-        assert variance(0, 1).value(mean) == 1.0
-        assert covariance(1, 0, 0).value(mean) == 1.0
-        assert (component(0).positive, variance(0, 1).positive) == (False, True)
+        mean = named(np.array([3.0, 10.0]))
+        assert component("square", 0.5).value(mean) == 5.0
+        assert variance().value(mean) == 1.0
+        assert covariance("square", "mean", "mean").value(mean) == 1.0
+        assert (component("mean").positive, variance().positive) == (False, True)
 
 
 class TestErrors:
@@ -110,7 +113,7 @@ class TestErrors:
         rng = np.random.default_rng(1)
         values = rng.normal(2, 1, size=(500, 2)) ** 2
         sample = sample_of(values)
-        measured = variance(0, 1).measure(sample, 0.01)
+        measured = variance().measure(sample, 0.01)
         linear = values[:, 1] - 2 * sample.mean[0] * values[:, 0]
         assert measured.error == pytest.approx(linear.std(ddof=1) / math.sqrt(500), rel=1e-12)
         assert measured.value == pytest.approx(sample.mean[1] - sample.mean[0] ** 2, rel=1e-12)
@@ -120,7 +123,7 @@ class TestErrors:
         """Without a derived variance the interval uses the linearised statistic's own skewness."""
         values = np.random.default_rng(2).exponential(size=(400, 2))
         sample = sample_of(values)
-        measured = component(1, 2.0).measure(sample, 0.05)
+        measured = component("square", 2.0).measure(sample, 0.05)
         gamma = stats.skew(2 * values[:, 1])
         # SciPy's skewness divides by the uncorrected variance.
         gamma *= (399 / 400) ** 1.5
@@ -149,15 +152,19 @@ class TestErrors:
         """Rare large values are told apart from a sample that can be judged."""
         values = np.zeros((1000, 1))
         values[0] = 1.0
-        assert not component(0).measure(sample_of(values), 1e-6).reliable
-        assert component(0).measure(sample_of(np.random.default_rng(0).normal(size=(1000, 1))), 1e-6).reliable
+        assert not component("mean").measure(sample_of(values), 1e-6).reliable
+        assert (
+            component("mean")
+            .measure(sample_of(np.random.default_rng(0).normal(size=(1000, 1))), 1e-6)
+            .reliable
+        )
 
     def test_no_spread(self) -> None:
         """Blocks that all agree may have missed a rare event; only a derived variance of 0 settles it."""
         ones = sample_of(np.ones((300, 1)))
-        assert component(0).measure(ones, 1e-6).interval == (1.0, 1.0)
-        assert not component(0).measure(ones, 1e-6).reliable
-        assert component(0, block_variance=0.0).measure(ones, 1e-6).reliable
+        assert component("mean").measure(ones, 1e-6).interval == (1.0, 1.0)
+        assert not component("mean").measure(ones, 1e-6).reliable
+        assert component("mean", block_variance=0.0).measure(ones, 1e-6).reliable
 
 
 class TestCoverage:
@@ -192,7 +199,7 @@ class TestCoverage:
         """Means of exponentials, at the fewest blocks that count as reliable."""
         blocks = intervals.least_blocks(2.0, 0.05)
         drawn = np.random.default_rng(78).exponential(size=(1000, blocks, 1))
-        measured = [component(0).measure(sample_of(values), 0.05) for values in drawn]
+        measured = [component("mean").measure(sample_of(values), 0.05) for values in drawn]
         assert at_least(sum(m.interval[0] <= 1 <= m.interval[1] for m in measured), 1000, 0.95)
 
     @pytest.mark.slow
@@ -235,7 +242,7 @@ class TestPlanning:
 
     def test_pilot_sample(self) -> None:
         """Without one, a pilot tells; from a pilot of many blocks the promise holds."""
-        estimand = component(0)
+        estimand = component("mean")
         goal = Goal(alpha=1e-2, miss=0.05, prediction=1.0, width=0.1)
         assert estimand.blocks_needed(goal, None) is None
         rng = np.random.default_rng(5)
@@ -265,7 +272,7 @@ class TestPlanning:
 
     def test_planning_is_close_to_the_classical_formula(self) -> None:
         """It is n = variance·((z + z_β)/width)², for a signed quantity, exactly."""
-        estimand = component(0, block_variance=4.0)
+        estimand = component("mean", block_variance=4.0)
         goal = Goal(alpha=1e-6, miss=0.05, prediction=0.0, width=0.05)
         expected = 4 * ((stats.norm.isf(5e-7) + stats.norm.isf(0.025)) / 0.05) ** 2
         assert estimand.blocks_needed(goal, None) == math.ceil(expected)
@@ -280,14 +287,15 @@ class TestRatio:
         held = 0
         for _ in range(1000):
             squares = rng.normal(size=(300, 2)) ** 2 * np.array([9.0, 1.0])
-            low, high = ratio(0, 1, 0.5).measure(sample_of(squares), 0.05).interval
+            low, high = ratio("mean", "square", 0.5).measure(sample_of(squares), 0.05).interval
             held += low <= 3 <= high
         assert at_least(held, 1000, 0.93)
 
     def test_quotient_of_medians(self) -> None:
         """The interval holds with at least the stated rate, dependent estimands or not."""
         rng = np.random.default_rng(17)
-        both = Ratio(Quantile(GRID), Quantile(GRID, first=len(GRID)))
+        both = Ratio(Quantile(GRID), Quantile(GRID, of="other"))
+        names = numbered(SHARE, len(GRID)) + numbered("other", len(GRID))
         held = 0
         for _ in range(500):
             one = rng.exponential(size=(200, 4))
@@ -296,7 +304,7 @@ class TestRatio:
                 [(x[:, :, None] <= np.asarray(GRID)).mean(axis=1) for x in (one, other)], axis=1
             )
             empty = np.zeros((0, 0, 0))
-            sample = Sample(200, 800, 800, joined.mean(axis=0), np.cov(joined.T), empty)
+            sample = Sample(200, 800, 800, joined.mean(axis=0), np.cov(joined.T), empty, names=names)
             low, high = both.measure(sample, 0.05).interval
             held += low <= TRUE_QUOTIENT <= high
         assert at_least(held, 500, 0.95)
@@ -304,7 +312,7 @@ class TestRatio:
     def test_blocks_needed_reach_the_goal(self) -> None:
         """Both parts are planned so that the quotient's interval is as narrow as wanted."""
         rng = np.random.default_rng(18)
-        quotient = Ratio(component(0), component(1))
+        quotient = Ratio(component("mean"), component("square"))
         values = rng.normal(5, 1, size=(400, 2))
         goal = Goal(alpha=0.01, miss=0.1, prediction=1.0, width=0.05)
         assert quotient.blocks_needed(goal, None) is None

@@ -18,12 +18,12 @@ CELL = Cell("d8", (), ScoreMatrices(8, 4, NORMAL, NORMAL))
 
 def test_a_quantity_goes_through_its_sampler_its_estimand_and_its_relation() -> None:
     """Cells, labels, predictions and settings of one class of sampler do not matter."""
-    checked = Quantity("one", "a", CELL, variance(0, 1), ONE)
+    checked = Quantity("one", "a", CELL, variance(), ONE)
     wider = Cell("d9", (("d_k", 9),), ScoreMatrices(9, 4, NORMAL, NORMAL, scale=2.0))
     assert route_of(checked) == ("quantity", "ScoreMatrices", "variance", "=")
-    assert route_of(Quantity("two", "b", wider, variance(0, 1, 0.5), ONE)) == route_of(checked)
-    assert route_of(Quantity("two", "b", CELL, component(0), ONE)) != route_of(checked)
-    assert route_of(Quantity("two", "b", CELL, variance(0, 1), ONE, relation="≤")) != route_of(checked)
+    assert route_of(Quantity("two", "b", wider, variance(block_variance=0.5), ONE)) == route_of(checked)
+    assert route_of(Quantity("two", "b", CELL, component("mean"), ONE)) != route_of(checked)
+    assert route_of(Quantity("two", "b", CELL, variance(), ONE, relation="≤")) != route_of(checked)
 
 
 def test_kinds_of_estimands_differ() -> None:
@@ -32,22 +32,22 @@ def test_kinds_of_estimands_differ() -> None:
     kinds = [
         one.kind
         for one in (
-            component(0),
-            variance(0, 1),
-            ratio(0, 1),
+            component("mean"),
+            variance(),
+            ratio("mean", "square"),
             DistanceToLaw((0.5,)),
-            Bounded(0),
+            Bounded("mean"),
             grid,
             Ratio(grid, grid),
         )
     ]
     assert len(set(kinds)) == len(kinds)
-    assert component(0, 2.0).kind == component(1).kind == "component"
+    assert component("mean", 2.0).kind == component("square").kind == "component"
 
 
 def test_a_fit_goes_through_its_model_and_its_coefficient() -> None:
     """Whatever it is fitted to."""
-    members = tuple(Quantity(f"v{n}", "v", CELL, variance(0, 1), ONE) for n in range(3))
+    members = tuple(Quantity(f"v{n}", "v", CELL, variance(), ONE) for n in range(3))
     line = WeightedFit("line", (1.0, 2.0, 3.0), (1.0, 1.0, 1.0))
     slope = Fit("slope", "slope", members, line, "slope", ONE)
     assert route_of(slope) == ("fit", "line", "slope")

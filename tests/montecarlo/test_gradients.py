@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from verify.montecarlo import gradients
+from verify.montecarlo.distribution_free import numbered
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.gradients import RowGradients
 
@@ -87,16 +88,18 @@ def test_at_one_dimension_both_scales_are_the_same() -> None:
     """With d = 1 the scale is 1: every statistic of the scaled side equals the unscaled one."""
     sampler = RowGradients(5, 1, 4, 3, GRID, GRID)
     found = sampler.sample(np.random.default_rng(3), 6)
+    at = dict(zip(sampler.names, found.T, strict=True))
     for path in sampler.PATHS:
-        raw, scaled = (sampler.mean_square(path, scaled=one) for one in (False, True))
-        assert scaled == raw + 1
-        assert np.array_equal(found[:, raw], found[:, scaled])
-    raw, scaled = (sampler.share(scaled=one) for one in (False, True))
-    assert np.array_equal(found[:, raw:scaled], found[:, scaled:])
+        raw, scaled = (at[sampler.mean_square(path, scaled=one)] for one in (False, True))
+        assert np.array_equal(raw, scaled)
+    raws, shares = (numbered(sampler.share(scaled=one), len(GRID)) for one in (False, True))
+    assert all(np.array_equal(at[raw], at[scaled]) for raw, scaled in zip(raws, shares, strict=True))
 
 
-def test_positions_follow_one_another() -> None:
-    """Every statistic has a place of its own, in the order in which they come."""
+def test_every_statistic_has_a_name_of_its_own() -> None:
+    """Mean squares come first, path by path; then the shares of both grids."""
     sampler = RowGradients(5, 2, 4, 3, GRID, SCALED_GRID)
     squares = [sampler.mean_square(path, scaled=one) for path in sampler.PATHS for one in (False, True)]
-    assert [*squares, sampler.share(scaled=False), sampler.share(scaled=True)] == [0, 1, 2, 3, 4, 5, 6, 9]
+    raw, scaled = sampler.share(scaled=False), sampler.share(scaled=True)
+    assert sampler.names == (*squares, *numbered(raw, len(GRID)), *numbered(scaled, len(SCALED_GRID)))
+    assert len(set(sampler.names)) == len(sampler.names)

@@ -106,7 +106,7 @@ class TestInterval:
         """An estimate says what its interval rests on, and only then is it another than the usual one."""
         rng = np.random.default_rng(7)
         skewed, even = rng.lognormal(0, 1, (1 << 17, 1)), rng.normal(size=(1 << 12, 1))
-        of_skewed, of_even = (component(0).measure(sample_of(v), 6e-7) for v in (skewed, even))
+        of_skewed, of_even = (component("mean").measure(sample_of(v), 6e-7) for v in (skewed, even))
         assert (of_skewed.basis, of_even.basis) == (OF_GROUPS, "")
         assert of_skewed.reliable
         assert of_skewed.interval[0] < math.exp(0.5) < of_skewed.interval[1]
@@ -117,7 +117,7 @@ class TestInterval:
     def test_a_doubt_says_how_many_blocks_would_help(self) -> None:
         """Below them nothing is judged; the reason names their number."""
         values = np.random.default_rng(8).lognormal(0, 1, (2048, 1))
-        found = component(0).measure(sample_of(values), 6e-7)
+        found = component("mean").measure(sample_of(values), 6e-7)
         needed = groups.blocks_needed(linear(values[:, 0]), 6e-7)
         assert not found.reliable
         assert f"{needed:,} of them would do" in found.doubt
@@ -175,9 +175,9 @@ class TestContradiction:
     def test_casts_doubt_on_the_estimate(self) -> None:
         """An estimate whose model is contradicted decides nothing; its own model leaves it in order."""
         sample = sample_of(np.random.default_rng(13).normal(5, 1, (1000, 1)))
-        assert component(0, block_variance=1.0).measure(sample, 1e-6).reliable
+        assert component("mean", block_variance=1.0).measure(sample, 1e-6).reliable
         for wrong in (0.02, 30.0):
-            found = component(0, block_variance=wrong).measure(sample, 1e-6)
+            found = component("mean", block_variance=wrong).measure(sample, 1e-6)
             assert not found.reliable
             assert "times the derived one" in found.doubt
 
@@ -186,7 +186,7 @@ class TestContradiction:
         signs = np.where(np.random.default_rng(14).random(4000) < 0.5, -1.0, 1.0)
         sample = sample_of(np.stack([signs, signs**2], axis=1))
         assert sample.mean[0] != 0
-        assert variance(0, 1, block_variance=0.0).measure(sample, 1e-6).reliable
+        assert variance(block_variance=0.0).measure(sample, 1e-6).reliable
         normal = np.random.default_rng(15).normal(size=4000)
         sample = sample_of(np.stack([normal, normal**2], axis=1))
-        assert not variance(0, 1, block_variance=0.0).measure(sample, 1e-6).reliable
+        assert not variance(block_variance=0.0).measure(sample, 1e-6).reliable

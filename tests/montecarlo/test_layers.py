@@ -77,7 +77,7 @@ def test_statistics_by_differences(monkeypatch: pytest.MonkeyPatch, where: Norma
     width, depth, scales, size = 3, 3, (1.0, 0.5), 1.3
     sampler = LayerStack(4, width, 2, depth, scales, where, weight_size=size)
     found = sampler.sample(np.random.default_rng(7), 2)
-    assert found.shape == (2, 1 + 2 * (1 + depth))
+    assert found.shape == (2, len(set(sampler.names))) == (2, 1 + 2 * (1 + depth))
     assert sum(one.size for one in spy.drawn) == 2 * sampler.coordinates
     sizes = (size, size, 1.0)
     for block in range(2):
@@ -92,9 +92,13 @@ def test_statistics_by_differences(monkeypatch: pytest.MonkeyPatch, where: Norma
                 before = stack(tokens, weights[: depth - passed], scale, where)
                 gradient = back(before, weights[depth - passed :], upstream, scale, where)
                 log = math.log(np.linalg.norm(gradient) / np.linalg.norm(upstream))
-                assert math.isclose(found[block, sampler.log_growth(number, passed)], log, abs_tol=1e-6)
+                assert math.isclose(
+                    found[block, sampler.names.index(sampler.log_growth(number, passed))], log, abs_tol=1e-6
+                )
             square = float(np.mean(gradient**2))
-            assert math.isclose(found[block, sampler.input_square(number)], square, rel_tol=1e-5)
+            assert math.isclose(
+                found[block, sampler.names.index(sampler.input_square(number))], square, rel_tol=1e-5
+            )
 
 
 def test_the_root_scale_undoes_as_much_of_the_weights() -> None:

@@ -117,14 +117,15 @@ class TestLinkedComponents:
     """What linked queries and keys are made of."""
 
     def test_means_and_products_one_by_one(self) -> None:
-        """Each statistic stands where ``places`` says; rows of the matrix are query components."""
+        """Each statistic stands where its name says; rows of the matrix are query components."""
         pairs = LinkedPairs(3, 4, NORMAL, MIXING, MEANS)
         sampler = LinkedComponents(pairs)
         found = sampler.sample(generator(1), 5)
         queries, keys = pairs.components(generator(1), 5)
         assert found.shape == (5, 8)
         for query, key in itertools.product(range(2), repeat=2):
-            product, first, second = sampler.places(query, key)
+            one, other = f"q{query + 1}", f"k{key + 1}"
+            product, first, second = map(sampler.names.index, (one + other, one, other))
             for block in range(5):
                 own = slice(4 * block, 4 * (block + 1))
                 q, k = queries[own, :, query].ravel(), keys[own, :, key].ravel()

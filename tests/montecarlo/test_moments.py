@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from verify.montecarlo.distributions import NORMAL, UNIFORM
-from verify.montecarlo.moments import ScorePowers, kurtosis
+from verify.montecarlo.blocks import Outputs
+from verify.montecarlo.distributions import NORMAL, UNIFORM, Array
+from verify.montecarlo.estimands import kurtosis
+from verify.montecarlo.moments import ScorePowers
 
 
 def test_mean_powers_of_the_same_draws() -> None:
@@ -23,13 +25,18 @@ def test_mean_powers_of_the_same_draws() -> None:
     assert sampler.held > sampler.coordinates
 
 
+def named(point: Array) -> Outputs:
+    """Return the mean square and the mean fourth power by their names."""
+    return Outputs(zip(("square", "fourth"), point, strict=True))
+
+
 def test_kurtosis_and_its_gradient() -> None:
     """The value is m₄/m₂², the gradient that of central differences."""
-    estimand, point = kurtosis(0, 1), np.array([2.0, 14.0])
-    assert estimand.value(point) == 3.5
+    estimand, point = kurtosis(), np.array([2.0, 14.0])
+    assert estimand.value(named(point)) == 3.5
     step = 1e-6
     differences = [
-        (estimand.value(point + step * unit) - estimand.value(point - step * unit)) / (2 * step)
+        (estimand.value(named(point + step * unit)) - estimand.value(named(point - step * unit))) / (2 * step)
         for unit in np.eye(2)
     ]
-    assert estimand.gradient(point) == pytest.approx(differences, rel=1e-6)
+    assert estimand.gradient(named(point)) == pytest.approx(differences, rel=1e-6)

@@ -17,7 +17,7 @@ def test_entries_pair_by_pair() -> None:
     found = sampler.sample(np.random.default_rng(1), 2)
     rng = np.random.default_rng(1)
     queries, keys = NORMAL.draw(rng, (2, m, 5)), NORMAL.draw(rng, (2, m, 5))
-    at = sampler.POSITIONS
+    at = {name: place for place, name in enumerate(sampler.names)}
     for block in range(2):
         s = np.array([[q @ k for k in keys[block]] for q in queries[block]])
         cells = list(product(range(m), range(m)))

@@ -63,9 +63,9 @@ def test_nothing_breaks_where_a_row_is_saturated() -> None:
     assert np.all(found[:, 2:] >= 0)
 
 
-def test_classes_are_found_by_their_edges() -> None:
-    """Positions follow the edges; what lies between no two successive ones is no class."""
-    assert [SAMPLER.spread(*ends) for ends in ((0.0, 0.1), (0.1, 0.5), (0.5, 1.0))] == [2, 4, 6]
-    assert SAMPLER.length(0.1, 0.5) == 5
-    with pytest.raises(ValueError, match="not in list"):
-        SAMPLER.length(0.0, 0.5)
+def test_classes_are_named_by_their_edges() -> None:
+    """Two names for each class, in the order of the edges; between no two successive ones there is none."""
+    classes = ((0.0, 0.1), (0.1, 0.5), (0.5, 1.0))
+    of_classes = [name for ends in classes for name in (SAMPLER.spread(*ends), SAMPLER.length(*ends))]
+    assert SAMPLER.names == ("to-values", "from-above", *of_classes)
+    assert SAMPLER.length(0.0, 0.5) not in SAMPLER.names

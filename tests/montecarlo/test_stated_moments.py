@@ -103,7 +103,7 @@ def test_a_claim_with_a_misstated_law_is_refused() -> None:
     """One line says which claim, cell and distribution, and what to correct."""
     wrong = stating(UNIFORM, 4, Fraction(3))
     cell = Cell("d4", (("d_k", 4),), ScoreMatrices(4, 8, NORMAL, wrong))
-    check = Quantity("variance", "Var", cell, variance(0, 1), Prediction(4.0, "4"))
+    check = Quantity("variance", "Var", cell, variance(), Prediction(4.0, "4"))
     control = Control("it is 5", Exact("five", "Var", (), Prediction(5.0, "5"), 4.0))
     with pytest.raises(
         ClaimError,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -91,8 +92,12 @@ def runs() -> TrainingRuns:
     return TrainingRuns(3, (1.0, 0.5, 0.1), (0.5, 4.0), 30, 0.3, (0, 12, 29), TASK)
 
 
+def _value_of(names: tuple[str, ...], values: Array, seed: int, name: str) -> float:
+    return float(values[seed, names.index(name)])
+
+
 def test_statistics_by_loops(runs: TrainingRuns) -> None:
-    """Every statistic, at the position its method says, from losses made up at random."""
+    """Every statistic, under the name its method gives, from losses made up at random."""
     rng = np.random.default_rng(4)
     found = rng.random((5, 6, 30)) * np.linspace(1.0, 0.4, 30)
     found[2] = found[2, 0]  # a seed in which all runs are equal
@@ -100,30 +105,30 @@ def test_statistics_by_loops(runs: TrainingRuns) -> None:
     assert values.min() >= 0
     assert values.max() <= 1
     taken = steps_to(found, 0.3) / 30
+    value_of = partial(_value_of, runs.names, values)
     for seed in range(5):
         measures: list[tuple[float, float, float]] = []
         for scale in range(3):
             own = [2 * scale, 2 * scale + 1]
             good = [float(np.mean(found[seed, run, -LAST:]) < 0.3) for run in own]
-            assert values[seed, runs.any_success(scale)] == max(good)
+            assert value_of(seed, runs.any_success(scale)) == max(good)
             measures.append((sum(good) / 2, -taken[seed, own].mean(), -taken[seed, own].min()))
             for rate, run in enumerate(own):
-                assert values[seed, runs.success(scale, rate)] == good[rate]
-                assert values[seed, runs.steps_taken(scale, rate)] == taken[seed, run]
+                assert value_of(seed, runs.success(scale, rate)) == good[rate]
+                assert value_of(seed, runs.steps_taken(scale, rate)) == taken[seed, run]
                 for mark, step in enumerate(runs.marks):
                     value = found[seed, run, step]
-                    assert values[seed, runs.loss(scale, rate, mark)] == value
-                    assert values[seed, runs.squared_loss(scale, rate, mark)] == value**2
+                    assert value_of(seed, runs.loss(scale, rate, mark)) == value
+                    assert value_of(seed, runs.squared_loss(scale, rate, mark)) == value**2
         for one in range(3):
             for other in range(3):
                 for measure in range(3):
                     gap = measures[one][measure] - measures[other][measure]
                     better = 0.5 if abs(gap) < 1e-9 else float(gap > 0)
-                    assert values[seed, runs.better(one, other, measure)] == better
-                    half = values[seed, runs.difference(one, other, measure)]
+                    assert value_of(seed, runs.better(one, other, measure)) == better
+                    half = value_of(seed, runs.difference(one, other, measure))
                     assert math.isclose(half, (1 + gap) / 2)
-    positions = runs.difference(2, 2, 2) + 1
-    assert values.shape == (5, positions)
+    assert values.shape == (5, len(set(runs.names)))
 
 
 def test_scales_and_rates_are_paired(runs: TrainingRuns) -> None:
@@ -131,11 +136,13 @@ def test_scales_and_rates_are_paired(runs: TrainingRuns) -> None:
     twice = TrainingRuns(3, (0.5, 0.5), (1.0, 1.0), 20, 0.3, (0, 19), TASK)
     values = twice.sample(np.random.default_rng(5), 6)
     for measure in range(3):
-        assert np.all(values[:, twice.better(0, 1, measure)] == 0.5)
+        assert np.all(values[:, twice.names.index(twice.better(0, 1, measure))] == 0.5)
     for mark in range(2):
-        columns = [values[:, twice.loss(scale, rate, mark)] for scale in (0, 1) for rate in (0, 1)]
+        columns = [
+            values[:, twice.names.index(twice.loss(scale, rate, mark))] for scale in (0, 1) for rate in (0, 1)
+        ]
         assert all(np.array_equal(columns[0], one) for one in columns[1:])
-    assert runs.sample(np.random.default_rng(5), 2).shape == (2, runs.difference(2, 2, 2) + 1)
+    assert runs.sample(np.random.default_rng(5), 2).shape == (2, len(runs.names))
 
 
 def test_a_scale_is_a_choice_of_weights_and_rate() -> None:

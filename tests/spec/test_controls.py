@@ -146,4 +146,6 @@ class TestWrongFits:
 def _sure(variance: float) -> Sample:
     """Return a sample of blocks with mean 0 and this mean square, which hardly vary."""
     mean = np.array([0.0, variance])
-    return Sample(1000, 1000, 1000, mean, np.diag([1e-12, 1e-12]), np.zeros((2, 2, 2)))
+    return Sample(
+        1000, 1000, 1000, mean, np.diag([1e-12, 1e-12]), np.zeros((2, 2, 2)), names=("mean", "square")
+    )

@@ -10,7 +10,7 @@ import numpy as np
 
 from verify.montecarlo import groups, intervals
 from verify.montecarlo.betting import betting_mean
-from verify.montecarlo.blocks import GROUPS, Sample
+from verify.montecarlo.blocks import GROUPS, Outputs, Sample
 from verify.montecarlo.groups import Linearised
 
 if TYPE_CHECKING:
@@ -89,18 +89,19 @@ class ShareOfBlocks:
 
 @dataclass(frozen=True)
 class MeanFunction:
-    """A smooth function of the blocks' mean vector, whose statistics have no bounds."""
+    """A smooth function of the blocks' mean vector, whose statistics have these names and no bounds."""
 
     smooth: Smooth
+    names: tuple[str, ...]
 
     def estimate(self, blocks: Floats, alpha: float) -> Estimate:
         """Return the estimate with Student's interval, where the blocks are enough and not too skewed."""
         count = len(blocks)
         if count < FEWEST_BLOCKS:
-            value = self.smooth.value(blocks.mean(axis=0))
+            value = self.smooth.value(Outputs(zip(self.names, blocks.mean(axis=0), strict=True)))
             doubt = f"{count} {'sequence is' if count == 1 else 'sequences are'} too few for an interval"
             return Estimate(value, None, None, count, doubt, FEWEST_BLOCKS)
-        sample = sample_of(blocks)
+        sample = sample_of(blocks, self.names)
         measured = self.smooth.measure(sample, alpha)
         if measured.reliable:
             return Estimate(measured.value, measured.error, measured.interval, count)
@@ -108,20 +109,21 @@ class MeanFunction:
             return Estimate(
                 measured.value, 0.0, None, count, "all sequences agree, so nothing tells how others do"
             )
-        linear = Linearised(sample, self.smooth.gradient(sample.mean))
+        linear = Linearised(sample, self.smooth.gradient(sample.outputs))
         needed = min(intervals.least_blocks(linear.skewness, alpha), groups.blocks_needed(linear, alpha))
         doubt = "the sequences are too few for so skewed a distribution at this level"
         return Estimate(measured.value, measured.error, None, count, doubt, max(needed, count + 1))
 
 
-def sample_of(blocks: Floats) -> Sample:
-    """Return the moments of block vectors, shape (blocks, statistics), two blocks at least."""
+def sample_of(blocks: Floats, names: tuple[str, ...]) -> Sample:
+    """Return the moments of block vectors, shape (blocks, names), two blocks at least."""
     count, mean = len(blocks), blocks.mean(axis=0)
     moved = blocks - mean
     covariance = moved.T @ moved / (count - 1)
     third = np.einsum("bi,bj,bk->ijk", moved, moved, moved) / count
     dealt = [blocks[first::GROUPS].mean(axis=0) for first in range(GROUPS)] if count >= GROUPS else []
-    return Sample(count, 0, 0, mean, covariance, third, np.array(dealt).reshape(len(dealt), len(mean)))
+    groups_of = np.array(dealt).reshape(len(dealt), len(mean))
+    return Sample(count, 0, 0, mean, covariance, third, groups_of, names)
 
 
 def blocks_needed(estimate: Estimate, band: Band) -> int | None:

@@ -9,7 +9,7 @@ scatter shows what moments estimated from the same blocks cannot.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -23,6 +23,24 @@ if TYPE_CHECKING:
 
 Settings = tuple[tuple[str, int | float | str], ...]
 """What a cell is, as names with values, in the order in which they are recorded."""
+
+
+class Outputs(dict[str, Any]):
+    """Values of a statistic's outputs by name, in the order in which the statistic gives them."""
+
+    def __missing__(self, name: str) -> Any:
+        """Refuse the name of no output.
+
+        Raises:
+            ValueError: always.
+        """
+        raise ValueError(f"no output is called {name!r}; the statistic gives {', '.join(self)}")
+
+    @property
+    def vector(self) -> Array:
+        """All values, shape (outputs,)."""
+        return np.array([*self.values()])
+
 
 _BATCH_COORDINATES = 1 << 17
 """Coordinates drawn per batch: two arrays of 0.5 MiB stay in the processor's cache."""
@@ -45,6 +63,10 @@ class BlockSampler(Protocol):
     @property
     def held(self) -> int:
         """Numbers that are in memory at once while one block is drawn and reduced."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each number of a block vector is, by which estimands refer to it."""
 
     @property
     def order(self) -> int:
@@ -87,7 +109,8 @@ class Sample:
 
     ``mean`` has shape (k,), ``covariance`` (k, k), ``third`` (k, k, k); the last two are central and are
     empty for a sampler of order 1. ``groups`` are the means of the blocks' groups, shape (GROUPS, k), which
-    differ in size by one block at most; empty where not every group has a block, and for order 1.
+    differ in size by one block at most; empty where not every group has a block, and for order 1. ``names``
+    are those of the k outputs.
     """
 
     blocks: int
@@ -97,6 +120,25 @@ class Sample:
     covariance: Array
     third: Array
     groups: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    names: tuple[str, ...] = ()
+
+    def named(self, values: Array) -> Outputs:
+        """Return ``values``, one for each output along the first axis, by the outputs' names."""
+        return Outputs(zip(self.names, values, strict=True))
+
+    @property
+    def outputs(self) -> Outputs:
+        """The means of the outputs by their names."""
+        return self.named(self.mean)
+
+    def place(self, name: str) -> int:
+        """Return the position of the output of that name.
+
+        Raises:
+            ValueError: no output is called so.
+        """
+        places: int = Outputs(zip(self.names, range(len(self.names)), strict=True))[name]
+        return places
 
 
 @dataclass(frozen=True)
@@ -141,7 +183,8 @@ class Sums:
             )
         sampler = cell.sampler
         counted = (n * sampler.coordinates, n * sampler.scores)
-        return Sample(n, *counted, self.shift + offset, second, third, self._group_means())
+        mean, groups = self.shift + offset, self._group_means()
+        return Sample(n, *counted, mean, second, third, groups, sampler.names)
 
     def _group_means(self) -> Array:
         if not self.groups.size or self.count < GROUPS:
@@ -162,11 +205,19 @@ def draw(
     """Return the sums over at least ``blocks`` blocks, whole batches, going on from ``so_far``.
 
     ``mapper`` applies a function to batch numbers and yields results in their order; workers come in there.
+
+    Raises:
+        ValueError: the sampler names more or fewer outputs than it gives.
     """
     size = cell.batch_blocks
     wanted = -(-blocks // size)
     if so_far is None:
         shift = cell.sampler.sample(stream(seed, claim, cell.id, 0), size).mean(axis=0)
+        if shift.shape != (len(cell.sampler.names),):
+            names = ", ".join(cell.sampler.names)
+            raise ValueError(
+                f"claim {claim}, cell {cell.id}: outputs of shape {shift.shape}, but named {names}"
+            )
         so_far = _empty(shift, cell.sampler.order)
 
     def one(batch: int) -> Sums:

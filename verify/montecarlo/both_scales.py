@@ -27,6 +27,7 @@ class BothScales:
     keys: int
 
     order = 3
+    names = ("unscaled", "scaled")
 
     @property
     def settings(self) -> Settings:

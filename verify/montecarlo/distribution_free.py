@@ -21,6 +21,15 @@ OFF_GRID = "the grid does not hold the interval of the quantile: widen the grid,
 """Why a quantile is in doubt."""
 
 
+SHARE = "share"
+"""What the shares at the points of a grid are called, each with its number."""
+
+
+def numbered(name: str, many: int) -> tuple[str, ...]:
+    """Return the names of so many outputs of one kind, ``name``-0 and so on."""
+    return tuple(f"{name}-{place}" for place in range(many))
+
+
 @dataclass(frozen=True)
 class DistanceToLaw:
     """The largest gap between the measured and a given distribution function at the sampler's grid.
@@ -51,13 +60,13 @@ class DistanceToLaw:
 
 @dataclass(frozen=True)
 class Bounded:
-    """The mean of one block statistic between 0 and 1, such as a share, or with ``signed`` of 2x - 1.
+    """The mean of one output between 0 and 1, such as a share, or with ``signed`` of 2x - 1.
 
     The interval holds for every distribution and every number of blocks, so nothing need be known of variance
     or skewness: the estimand for blocks that are too dear to draw by the thousand.
     """
 
-    position: int
+    output: str
     signed: bool = False
     kind: ClassVar[str] = "mean of what is bounded"
     pilot_blocks: ClassVar[int] = MIN_BLOCKS
@@ -65,7 +74,7 @@ class Bounded:
     def measure(self, sample: Sample, alpha: float) -> Measured:
         """Return the mean with its interval at false-exclusion rate ``alpha``."""
         # Rounding may carry a mean of ones over 1.
-        share = min(max(float(sample.mean[self.position]), 0.0), 1.0)
+        share = min(max(float(sample.outputs[self.output]), 0.0), 1.0)
         low, high = intervals.bounded_mean(share, alpha, sample.blocks)
         error = math.sqrt(self._variance(sample, share) / sample.blocks)
         if self.signed:
@@ -74,7 +83,11 @@ class Bounded:
 
     def _variance(self, sample: Sample, share: float) -> float:
         """Return a block's variance; of blocks that all agree, or kept no variance, the most it can be."""
-        kept = float(sample.covariance[self.position, self.position]) if sample.covariance.size else 0.0
+        kept = (
+            float(np.diagonal(sample.covariance)[sample.place(self.output)])
+            if sample.covariance.size
+            else 0.0
+        )
         # With half a block more on either side: blocks that agree do not make the mean certain.
         smoothed = (sample.blocks * share + 0.5) / (sample.blocks + 1)
         return kept if kept > 0 else smoothed * (1 - smoothed)
@@ -93,15 +106,15 @@ class Bounded:
 class Quantile:
     """The value below which the share ``level`` lies, found among the points of ``grid``.
 
-    The sampler's statistics from position ``first`` on are shares of values at or below each grid point; a
-    sampler that keeps no covariances holds independent values, whose shares are binomial.
+    The outputs ``of``-0, ``of``-1, … are shares of values at or below each grid point; a sampler that
+    keeps no covariances holds independent values, whose shares are binomial.
     The interval ends at grid points whose own shares exclude the level, each end at half the rate, and is as
     wide as the grid is coarse. It needs no density. For independent values it holds for every distribution
     and every number of them; for blocks of dependent ones the shares' means are studentised.
     """
 
     grid: tuple[float, ...]
-    first: int = 0
+    of: str = SHARE
     level: float = 0.5
     kind: ClassVar[str] = "quantile"
     pilot_blocks: ClassVar[int] = PILOT_BLOCKS
@@ -144,7 +157,8 @@ class Quantile:
         return max(MIN_BLOCKS, math.ceil(float(spread * deviations / width) ** 2))
 
     def _shares(self, sample: Sample) -> tuple[Array, Array]:
-        part = slice(self.first, self.first + len(self.grid))
+        first = sample.place(numbered(self.of, 1)[0])
+        part = slice(first, first + len(self.grid))
         shares = sample.mean[part]
         if not sample.covariance.size:
             return shares, np.sqrt(shares * (1 - shares) / sample.scores)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 
 from verify.montecarlo import groups, intervals
+from verify.montecarlo.blocks import Outputs
 from verify.montecarlo.differentiate import complex_step
 from verify.montecarlo.groups import Linearised
 
@@ -110,14 +111,14 @@ class Estimand(Protocol):
 class Smooth:
     """An analytic function of the block mean, with an interval by the delta method.
 
-    ``function`` gets the statistics along the first axis and is made of arithmetic and NumPy's analytic
+    ``function`` gets the outputs' means by their names and is made of arithmetic and NumPy's analytic
     functions alone: its gradient is computed by complex steps, never typed.
     ``block_variance`` is the derived variance of one block's (linearised) statistic: for a positive
     quantity relative to its square, else absolute. With it, the interval is the hull of the studentised
     and the score interval; without it, the studentised one corrected for skewness.
     """
 
-    function: Callable[[Array], Any]
+    function: Callable[[Outputs], Any]
     positive: bool
     block_variance: float | None = None
     pilot_blocks: ClassVar[int] = PILOT_BLOCKS
@@ -127,18 +128,20 @@ class Smooth:
         """The function of the block mean, or the function that made it."""
         return self.function.__qualname__.partition(".<locals>")[0]
 
-    def value(self, mean: Array) -> float:
-        """Return the function at a block mean, shape (statistics,)."""
+    def value(self, mean: Outputs) -> float:
+        """Return the function at a block mean."""
         return float(self.function(mean))
 
-    def gradient(self, mean: Array) -> Array:
-        """Return the function's derivatives by each statistic, shape (statistics,)."""
-        return complex_step(lambda moved: self.function(moved.T), mean)
+    def gradient(self, mean: Outputs) -> Array:
+        """Return the function's derivatives by each output, in their order, shape (outputs,)."""
+        return complex_step(
+            lambda moved: self.function(Outputs(zip(mean, moved.T, strict=True))), mean.vector
+        )
 
     def measure(self, sample: Sample, alpha: float) -> Measured:
         """Return the estimate with its interval at false-exclusion rate ``alpha``."""
-        linear = Linearised(sample, self.gradient(sample.mean))
-        value = self.value(sample.mean)
+        linear = Linearised(sample, self.gradient(sample.outputs))
+        value = self.value(sample.outputs)
         plain = Measured(value, linear.error, (value, value), sample.blocks, sample.coordinates)
         if self.block_variance is None:
             return self._without_model(plain, linear, alpha)
@@ -165,7 +168,7 @@ class Smooth:
         """Return the largest deviation of a block by which its slope's own error may change it."""
         sample = linear.sample
         steps = np.diag(BEND * np.sqrt(np.diagonal(sample.covariance) / sample.blocks))
-        turned = (self.gradient(sample.mean + step) - linear.slope for step in steps)
+        turned = (self.gradient(sample.named(sample.mean + step)) - linear.slope for step in steps)
         return math.sqrt(max(Linearised(sample, slope).variance for slope in turned))
 
     @staticmethod
@@ -193,7 +196,7 @@ class Smooth:
             unit = goal.prediction**2 if self.positive else 1.0
             variance = self.block_variance * unit
         elif pilot is not None:
-            linear = Linearised(pilot, self.gradient(pilot.mean))
+            linear = Linearised(pilot, self.gradient(pilot.outputs))
             variance = linear.variance
             # A pilot's skewness is rough, and the next look's level is four times smaller.
             for_skewness = 2 * intervals.least_blocks(linear.skewness, goal.alpha)
@@ -260,28 +263,33 @@ def times(estimand: Estimand, factor: float) -> Smooth:
     return replace(estimand, function=lambda mean: factor * estimand.function(mean))
 
 
-def ratio(over: int, under: int, power: float = 1.0) -> Smooth:
-    """Return (m_over / m_under)^power of two positive block statistics; ½ for root-mean-square values."""
+def ratio(over: str, under: str, power: float = 1.0) -> Smooth:
+    """Return (m_over / m_under)^power of two positive outputs; ½ for root-mean-square values."""
     return Smooth(lambda mean: (mean[over] / mean[under]) ** power, positive=True)
 
 
 def component(
-    position: int, factor: float = 1.0, block_variance: float | None = None, *, positive: bool = False
+    name: str, factor: float = 1.0, block_variance: float | None = None, *, positive: bool = False
 ) -> Smooth:
-    """Return the mean of one block statistic times ``factor``."""
-    return Smooth(lambda mean: factor * mean[position], positive, block_variance)
+    """Return the mean of one output times ``factor``."""
+    return Smooth(lambda mean: factor * mean[name], positive, block_variance)
 
 
-def complement(position: int) -> Smooth:
-    """Return one minus the mean of a block statistic that is below 1, such as a probability; positive."""
-    return Smooth(lambda mean: 1 - mean[position], positive=True)
+def complement(name: str) -> Smooth:
+    """Return one minus the mean of an output that is below 1, such as a probability; positive."""
+    return Smooth(lambda mean: 1 - mean[name], positive=True)
 
 
-def variance(first: int, second: int, block_variance: float | None = None) -> Smooth:
-    """Return E S² - (E S)² from the positions of mean S and mean S²; positive."""
+def variance(first: str = "mean", second: str = "square", block_variance: float | None = None) -> Smooth:
+    """Return E S² - (E S)² from the names of mean S and mean S²; positive."""
     return Smooth(lambda mean: mean[second] - mean[first] ** 2, positive=True, block_variance=block_variance)
 
 
-def covariance(product: int, first: int, second: int) -> Smooth:
-    """Return E XY - E X·E Y from the positions of the means of XY, X and Y; of either sign."""
+def kurtosis(second: str = "square", fourth: str = "fourth") -> Smooth:
+    """Return E S⁴/(E S²)² from the names of mean S² and mean S⁴; positive, for centred scores."""
+    return Smooth(lambda mean: mean[fourth] / mean[second] ** 2, positive=True)
+
+
+def covariance(product: str, first: str, second: str) -> Smooth:
+    """Return E XY - E X·E Y from the names of the means of XY, X and Y; of either sign."""
     return Smooth(lambda mean: mean[product] - mean[first] * mean[second], positive=False)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from verify.montecarlo.attention import gradients, probabilities
+from verify.montecarlo.distribution_free import numbered
 from verify.montecarlo.distributions import NORMAL
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ class RowGradients:
     values have ``value_d`` dimensions. A query's squared gradient norm is given in units of value_d/keys,
     that of a key or value in units of rows·value_d/keys². Statistics: for each of ``PATHS`` the mean squared
     norm unscaled and scaled; then the shares of queries whose norm is at or below the points of ``grid``
-    unscaled, and of ``scaled_grid`` scaled. Methods tell their positions.
+    unscaled, and of ``scaled_grid`` scaled. Methods give their names.
     """
 
     keys: int
@@ -36,13 +38,23 @@ class RowGradients:
     PATHS: ClassVar[tuple[str, ...]] = ("queries", "keys", "values")
     order = 3
 
-    def mean_square(self, path: str, *, scaled: bool) -> int:
-        """Return the position of the mean squared gradient on a path."""
-        return 2 * self.PATHS.index(path) + scaled
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the statistics are called."""
+        means = (self.mean_square(path, scaled=one) for path in self.PATHS for one in (False, True))
+        grids = ((self.grid, False), (self.scaled_grid, True))
+        shares = (numbered(self.share(scaled=one), len(grid)) for grid, one in grids)
+        return (*means, *chain.from_iterable(shares))
 
-    def share(self, *, scaled: bool) -> int:
-        """Return the position of the share of norms at or below the grid's first point."""
-        return 2 * len(self.PATHS) + scaled * len(self.grid)
+    @staticmethod
+    def mean_square(path: str, *, scaled: bool) -> str:
+        """Return the name of the mean squared gradient on a path."""
+        return f"{path}-{_scale(scaled=scaled)}"
+
+    @staticmethod
+    def share(*, scaled: bool) -> str:
+        """Return what the shares of norms at or below the grid's points are called, each with its number."""
+        return f"share-{_scale(scaled=scaled)}"
 
     @property
     def coordinates(self) -> int:
@@ -96,3 +108,7 @@ class RowGradients:
         """Return the shares of norms at or below each point of ``grid``, shape (count, points)."""
         shares: Array = (np.sqrt(squares)[:, :, None] <= np.asarray(grid)).mean(axis=1)
         return shares
+
+
+def _scale(*, scaled: bool) -> str:
+    return "scaled" if scaled else "unscaled"

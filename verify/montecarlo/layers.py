@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -54,13 +55,24 @@ class LayerStack:
         of_layer = self.tokens * (2 * self.d + 4 * self.width + 2 * self.tokens)
         return self.coordinates + self.layers * of_layer
 
-    def input_square(self, scale: int) -> int:
-        """Return the position of the input gradient's mean square at the scale of that number."""
-        return 1 + scale * (self.layers + 1)
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the statistics are called."""
+        of_scales = (
+            (self.input_square(scale), *(self.log_growth(scale, depth + 1) for depth in range(self.layers)))
+            for scale in range(len(self.scales))
+        )
+        return ("output-square", *chain.from_iterable(of_scales))
 
-    def log_growth(self, scale: int, layers: int) -> int:
-        """Return the position of the logarithmic growth over so many layers."""
-        return self.input_square(scale) + layers
+    @staticmethod
+    def input_square(scale: int) -> str:
+        """Return the name of the input gradient's mean square at the scale of that number."""
+        return f"input-square-{scale}"
+
+    @staticmethod
+    def log_growth(scale: int, layers: int) -> str:
+        """Return the name of the logarithmic growth over so many layers."""
+        return f"log-growth-{scale}-{layers}"
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return the statistics of ``count`` stacks, shape (count, 1 + scales·(1 + layers))."""

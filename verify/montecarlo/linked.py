@@ -34,6 +34,7 @@ class LinkedPairs:
     scale: float = 1.0
 
     order = 3
+    names = ("mean", "square")
 
     @property
     def settings(self) -> Settings:
@@ -120,14 +121,19 @@ class LinkedComponents:
         """Numbers that are in memory at once while one block is drawn and reduced."""
         return self.pairs.held
 
-    def places(self, query: int, key: int) -> tuple[int, int, int]:
-        """Return where the mean product of a query and a key component lies, and where their own means do."""
-        half = len(self.pairs.mixing) // 2
-        return 2 * half + query * half + key, query, half + key
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the statistics are called: q1 and so on, k1 and so on, then q1k1, q1k2 and so on."""
+        queries, keys = ([f"{name}{place}" for place in range(1, self._half + 1)] for name in "qk")
+        return (*queries, *keys, *(query + key for query in queries for key in keys))
+
+    @property
+    def _half(self) -> int:
+        return len(self.pairs.mixing) // 2
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return the means of ``count`` blocks, shape (count, 2r + r²)."""
-        shape = (count, -1, len(self.pairs.mixing) // 2)
+        shape = (count, -1, self._half)
         queries, keys = (one.reshape(shape) for one in self.pairs.components(rng, count))
         products = np.einsum("bni,bnj->bij", queries, keys) / queries.shape[1]
         return np.concatenate([queries.mean(axis=1), keys.mean(axis=1), products.reshape(count, -1)], axis=1)
@@ -147,6 +153,7 @@ class RowSpread:
     key: Distribution
 
     order = 3
+    names = ("row-variance",)
 
     @property
     def settings(self) -> Settings:
@@ -194,6 +201,7 @@ class ProjectedTokens:
     variance: Fraction
 
     order = 3
+    names = ("square",)
 
     @property
     def settings(self) -> Settings:

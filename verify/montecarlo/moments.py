@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from verify.montecarlo.estimands import Smooth
-
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Settings
     from verify.montecarlo.distributions import Array, Distribution
+
+
+_NAMES = {1: "size", 2: "square", 4: "fourth"}
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,11 @@ class ScorePowers:
         """What is drawn, as a cell records it."""
         block = f"{self.side}×{self.side}"
         return ("d_k", self.d), ("query", self.query.name), ("key", self.key.name), ("block", block)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the statistics are called."""
+        return tuple(_NAMES[power] for power in self.powers)
 
     @property
     def coordinates(self) -> int:
@@ -54,8 +60,3 @@ class ScorePowers:
         squares = scores * scores
         powers = {1: np.abs(scores), 2: squares, 4: squares * squares}
         return np.stack([powers[power].mean(axis=(1, 2)) for power in self.powers], axis=1)
-
-
-def kurtosis(second: int, fourth: int) -> Smooth:
-    """Return E S⁴/(E S²)² from the positions of mean S² and mean S⁴; positive, for centred scores."""
-    return Smooth(lambda mean: mean[fourth] / mean[second] ** 2, positive=True)

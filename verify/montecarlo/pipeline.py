@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class ScoreMatrixEntries:
     """Blocks are single score matrices; statistics: powers of two corners, and means over pairs of entries.
 
-    ``POSITIONS`` names them: the first and last entry, their squares and their product; the mean of all
+    They are the first and last entry, their squares and their product; the mean of all
     entries and of their squares; over pairs of entries in one row, the mean of their product and of their
     squares'; and the mean product of squares over pairs that share neither row nor column.
     """
@@ -26,23 +26,18 @@ class ScoreMatrixEntries:
     key: Distribution
 
     order = 3
-    POSITIONS: ClassVar[dict[str, int]] = {
-        name: place
-        for place, name in enumerate(
-            (
-                "first",
-                "first-square",
-                "last",
-                "last-square",
-                "corners",
-                "mean",
-                "square",
-                "row-product",
-                "row-squares",
-                "apart-squares",
-            )
-        )
-    }
+    names = (
+        "first",
+        "first-square",
+        "last",
+        "last-square",
+        "corners",
+        "mean",
+        "square",
+        "row-product",
+        "row-squares",
+        "apart-squares",
+    )
 
     @property
     def coordinates(self) -> int:
@@ -101,6 +96,7 @@ class ScoresBesideValues:
     values: Distribution | None = None
 
     order = 3
+    names = ("mean", "square", "value-square", "product")
 
     @property
     def coordinates(self) -> int:

@@ -86,6 +86,11 @@ class AttentionRows:
         )
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """What the statistics are called."""
+        return self.wanted
+
+    @property
     def coordinates(self) -> int:
         """Random components drawn for one block."""
         return (self.queries + self.keys) * self.d
@@ -132,6 +137,11 @@ class NormalRows:
             ("sigma", self.deviation),
             ("scores", f"independent {self.distribution.name}"),
         )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the statistics are called."""
+        return self.wanted
 
     @property
     def coordinates(self) -> int:
@@ -182,6 +192,11 @@ class CausalRows:
             ("mask", "causal"),
             ("scale", self.scale),
         )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the statistics are called."""
+        return tuple(f"{what}-{t}" for what in ("entropy", "sharp") for t in self.positions)
 
     @property
     def coordinates(self) -> int:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from verify.montecarlo.distribution_free import SHARE, numbered
+
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Settings
     from verify.montecarlo.distributions import Array, Distribution
@@ -28,6 +30,7 @@ class ScoreMatrices:
     correlation: float = 0.0
 
     order = 3
+    names = ("mean", "square")
 
     @property
     def settings(self) -> Settings:
@@ -97,6 +100,11 @@ class ScorePairs:
         return ("d_k", self.d), ("query", self.query.name), ("key", self.key.name), where
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """What the statistics are called."""
+        return numbered(SHARE, len(self.grid))
+
+    @property
     def coordinates(self) -> int:
         """Random components drawn for one block."""
         return 2 * self.pairs * self.d
@@ -136,6 +144,7 @@ class SharedPairs:
     distribution: Distribution
 
     order = 3
+    names = ("square", "squared-mean", "mean")
 
     @property
     def settings(self) -> Settings:

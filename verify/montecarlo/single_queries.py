@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,7 +23,7 @@ class SingleQueries:
     gradients are taken by themselves. Statistics, means over the queries: the squared norms of what it sends
     to the values, and of the gradient at its output; then, for the keys whose probabilities p lie between
     each two successive ``edges``, the sum of p(1-p), and the sum of their gradients' norms in units of
-    scale·|query|·max|dP|. ``spread`` and ``length`` tell their positions.
+    scale·|query|·max|dP|. ``spread`` and ``length`` give these last two's names.
     """
 
     d: int
@@ -35,16 +35,22 @@ class SingleQueries:
     values: Distribution = NORMAL
 
     order = 3
-    TO_VALUES: ClassVar[int] = 0
-    FROM_ABOVE: ClassVar[int] = 1
 
-    def spread(self, low: float, high: float) -> int:
-        """Return the position of the sum of p(1-p) over the keys between two successive edges."""
-        return 2 + 2 * list(pairwise(self.edges)).index((low, high))
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the statistics are called."""
+        of_classes = (name(*ends) for ends in pairwise(self.edges) for name in (self.spread, self.length))
+        return ("to-values", "from-above", *of_classes)
 
-    def length(self, low: float, high: float) -> int:
-        """Return the position of the sum of the gradients' norms over the same keys."""
-        return self.spread(low, high) + 1
+    @staticmethod
+    def spread(low: float, high: float) -> str:
+        """Return the name of the sum of p(1-p) over the keys between two successive edges."""
+        return f"spread-{low}-{high}"
+
+    @staticmethod
+    def length(low: float, high: float) -> str:
+        """Return the name of the sum of the gradients' norms over the same keys."""
+        return f"length-{low}-{high}"
 
     @property
     def coordinates(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,9 @@ LAST = 20
 
 WINDOW = 5
 """The goal is reached at the end of the first so many steps with a mean loss below it."""
+
+_MEASURES = 3
+"""What scales are compared by: successes, mean steps, steps at the best rate."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,7 @@ def losses(
 class TrainingRuns:
     """Blocks are seeds: one initialisation and one sequence of data, trained at every scale and rate.
 
-    Weights start normal with variance 1/width. Statistics, all between 0 and 1, with positions given by
+    Weights start normal with variance 1/width. Statistics, all between 0 and 1, with names given by
     the methods: for each scale and rate whether the run succeeds, its steps to the goal (over ``steps``,
     which also stands for never), and its loss and squared loss at each of the steps ``marks``; for each
     scale whether any rate succeeds; and for each pair of scales how the first fares against the second in
@@ -118,34 +122,57 @@ class TrainingRuns:
     def _runs(self) -> int:
         return len(self.scales) * len(self.rates)
 
-    def success(self, scale: int, rate: int) -> int:
-        """Return the position of whether a run succeeds."""
-        return scale * len(self.rates) + rate
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the statistics are called."""
+        scales, rates = range(len(self.scales)), range(len(self.rates))
+        of_runs = (self.success, self.steps_taken)
+        at_marks = (self.loss, self.squared_loss)
+        return (
+            *(name(*run) for name in of_runs for run in product(scales, rates)),
+            *(name(*one) for name in at_marks for one in product(scales, rates, range(len(self.marks)))),
+            *map(self.any_success, scales),
+            *(
+                name(*one)
+                for one in product(scales, scales, range(_MEASURES))
+                for name in (self.better, self.difference)
+            ),
+        )
 
-    def steps_taken(self, scale: int, rate: int) -> int:
-        """Return the position of the share of the steps that a run takes to the goal."""
-        return self._runs + self.success(scale, rate)
+    @staticmethod
+    def success(scale: int, rate: int) -> str:
+        """Return the name of whether a run succeeds."""
+        return f"success-{scale}-{rate}"
 
-    def loss(self, scale: int, rate: int, mark: int) -> int:
-        """Return the position of a run's loss at one of the marks."""
-        return 2 * self._runs + self.success(scale, rate) * len(self.marks) + mark
+    @staticmethod
+    def steps_taken(scale: int, rate: int) -> str:
+        """Return the name of the share of the steps that a run takes to the goal."""
+        return f"steps-{scale}-{rate}"
 
-    def squared_loss(self, scale: int, rate: int, mark: int) -> int:
-        """Return the position of a run's squared loss at one of the marks."""
-        return self.loss(scale, rate, mark) + self._runs * len(self.marks)
+    @staticmethod
+    def loss(scale: int, rate: int, mark: int) -> str:
+        """Return the name of a run's loss at one of the marks."""
+        return f"loss-{scale}-{rate}-{mark}"
 
-    def any_success(self, scale: int) -> int:
-        """Return the position of whether any rate succeeds."""
-        return self._runs * (2 + 2 * len(self.marks)) + scale
+    @staticmethod
+    def squared_loss(scale: int, rate: int, mark: int) -> str:
+        """Return the name of a run's squared loss at one of the marks."""
+        return f"squared-loss-{scale}-{rate}-{mark}"
 
-    def better(self, scale: int, other: int, measure: int) -> int:
-        """Return the position of one scale against another: 0 successes, 1 mean steps, 2 best steps."""
-        pair = scale * len(self.scales) + other
-        return self.any_success(len(self.scales)) + 6 * pair + 2 * measure
+    @staticmethod
+    def any_success(scale: int) -> str:
+        """Return the name of whether any rate succeeds."""
+        return f"any-success-{scale}"
 
-    def difference(self, scale: int, other: int, measure: int) -> int:
-        """Return the position of by how much one scale is better than another, as (1 + difference)/2."""
-        return self.better(scale, other, measure) + 1
+    @staticmethod
+    def better(scale: int, other: int, measure: int) -> str:
+        """Return the name of one scale against another: 0 successes, 1 mean steps, 2 best steps."""
+        return f"better-{scale}-{other}-{measure}"
+
+    @staticmethod
+    def difference(scale: int, other: int, measure: int) -> str:
+        """Return the name of by how much one scale is better than another, as (1 + difference)/2."""
+        return f"difference-{scale}-{other}-{measure}"
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return the statistics of ``count`` seeds, one row each."""

@@ -2,7 +2,7 @@
 
 from verify.evidence import Assumption, Axis, Check, Fact, Figure, Layer, Reference
 from verify.montecarlo.attention import attention, gradients, probabilities, softmax
-from verify.montecarlo.blocks import Cell
+from verify.montecarlo.blocks import Cell, Outputs
 from verify.montecarlo.both_scales import BothScales
 from verify.montecarlo.differentiate import complex_step
 from verify.montecarlo.distribution_free import Bounded, DistanceToLaw, Quantile
@@ -18,7 +18,16 @@ from verify.montecarlo.distributions import (
     Array,
     Distribution,
 )
-from verify.montecarlo.estimands import Ratio, Smooth, complement, component, covariance, ratio, variance
+from verify.montecarlo.estimands import (
+    Ratio,
+    Smooth,
+    complement,
+    component,
+    covariance,
+    kurtosis,
+    ratio,
+    variance,
+)
 from verify.montecarlo.experiment import (
     EXACTLY,
     Allowance,
@@ -48,7 +57,7 @@ from verify.montecarlo.literal import (
     largest_difference,
     over_queries,
 )
-from verify.montecarlo.moments import ScorePowers, kurtosis
+from verify.montecarlo.moments import ScorePowers
 from verify.montecarlo.pipeline import ScoreMatrixEntries, ScoresBesideValues
 from verify.montecarlo.rows import AttentionRows, CausalRows, NormalRows
 from verify.montecarlo.scores import ScoreMatrices, ScorePairs, SharedPairs
@@ -253,6 +262,7 @@ __all__ = [
     "OfRows",
     "Ordered",
     "OrderedBase",
+    "Outputs",
     "Path",
     "Population",
     "Prediction",

@@ -118,8 +118,8 @@ def score_cell(
     return ScoreCell(
         d,
         cell_of(f"{prefix}d{d}", ScoreMatrices(d, side, query, key, factor), scale=scale),
-        component(0, block_variance=factor**2 * mean_variance(d, side, *moments)),
-        variance(0, 1, block_variance=relative(side)),
+        component("mean", block_variance=factor**2 * mean_variance(d, side, *moments)),
+        variance(block_variance=relative(side)),
     )
 
 

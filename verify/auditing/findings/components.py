@@ -10,7 +10,7 @@ from verify.auditing.estimates import MeanFunction
 from verify.auditing.looks import of_pairs
 from verify.auditing.spread import Spread, key_spread, query_spread
 from verify.auditing.statistical import Quantity, Statistical
-from verify.montecarlo.estimands import Smooth, ratio
+from verify.montecarlo.estimands import Smooth, component, ratio
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from verify.auditing.estimates import Estimate
     from verify.auditing.statistical import Floats
 
-_EACH = 4
+_OF_TWO = ("square", "squared-mean", "squared-trace", "trace-of-square")
+_NAMES = tuple(f"{side}-{what}" for side in ("query", "key") for what in _OF_TWO)
 """Statistics of queries, and then of keys."""
 
 
@@ -52,28 +53,29 @@ def _unless(value: float, broken: str) -> Callable[[Estimate, Floats], str]:
     return remark
 
 
-def _quantities(name: str, sign: str, first: int) -> tuple[Quantity, ...]:
-    square = Smooth(lambda mean: mean[first] - mean[first + 1], positive=True)
+def _quantities(name: str, sign: str) -> tuple[Quantity, ...]:
+    square, squared_mean, squared_trace, trace_of_square = (f"{name}-{what}" for what in _OF_TWO)
+    variance = Smooth(lambda mean: mean[square] - mean[squared_mean], positive=True)
     return (
         Quantity(
             f"components-{name}-mean",
             rf"$|\mu_{sign}|^2/d_k$",
             "score-variance-general",
-            MeanFunction(Smooth(lambda mean: mean[first + 1], positive=False)),
+            MeanFunction(component(squared_mean), _NAMES),
             remark=_unless(0.0, "score-variance asks for mean 0; score-variance-general does not"),
         ),
         Quantity(
             f"components-{name}-variance",
             rf"$\operatorname{{tr}}\Sigma_{sign}/d_k$ over all tokens",
             "score-variance-general",
-            MeanFunction(square),
+            MeanFunction(variance, _NAMES),
             remark=_unless(1.0, "score-variance asks for variance 1; scaled-variance-general does not"),
         ),
         Quantity(
             f"components-{name}-dimension",
             rf"$(\operatorname{{tr}}\Sigma_{sign})^2/(d_k\operatorname{{tr}}\Sigma_{sign}^2)$ in sequences",
             "correlated-components",
-            MeanFunction(ratio(first + 2, first + 3)),
+            MeanFunction(ratio(squared_trace, trace_of_square), _NAMES),
             remark=_unless(
                 1.0,
                 "score-variance asks for uncorrelated components of one variance; see correlated-components",
@@ -84,7 +86,7 @@ def _quantities(name: str, sign: str, first: int) -> tuple[Quantity, ...]:
 
 KIND = Statistical(
     "components",
-    (*_quantities("query", "q", 0), *_quantities("key", "k", _EACH)),
+    (*_quantities("query", "q"), *_quantities("key", "k")),
     of_pairs(_look),
     sequences=2,
 )

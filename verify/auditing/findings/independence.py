@@ -28,7 +28,7 @@ KIND = Statistical(
             r"$c^2\,\mathbb{E}\operatorname{Var}_j(q\cdot k_j)$ over "
             r"$c^2(\operatorname{tr}\Sigma_q\Sigma_k + \mu_q^{\mathsf T}\Sigma_k\mu_q)$",
             "row-variance",
-            MeanFunction(ratio(0, 1)),
+            MeanFunction(ratio("own", "crossed"), ("own", "crossed")),
         ),
     ),
     of_pairs(_variances),

@@ -27,7 +27,7 @@ KIND = Statistical(
             "row-variance",
             r"$c^2\,\mathbb{E}\operatorname{Var}_j(q\cdot k_j)$",
             "row-variance",
-            MeanFunction(component(0, positive=True)),
+            MeanFunction(component("scaled", positive=True), ("scaled", "unscaled")),
             remark=_unit_scale,
         ),
     ),

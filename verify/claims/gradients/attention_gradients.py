@@ -189,7 +189,7 @@ def _to_values(name: str, dimension: int, scale: float, expected: Any, tolerance
         ("components", "normal"),
     )
     cell = Cell(f"scale{scale:g}-d{dimension}", settings, SingleQueries(dimension, KEYS, 8, ROWS, scale))
-    estimand = ratio(SingleQueries.TO_VALUES, SingleQueries.FROM_ABOVE)
+    estimand = ratio("to-values", "from-above")
     band = capped(1.0, tolerance)
     return Quantity(f"values-{name}", LABEL, cell, estimand, prediction(expected), band, relation="≤")
 

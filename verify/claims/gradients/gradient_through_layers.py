@@ -10,8 +10,8 @@ from sympy import S, limit, oo, sqrt
 
 from verify.spec import (
     Array, Assumption, Axis, Cell, Claim, Control, Derivation, Experiment, Figure, Findings, Layer,
-    LayerStack, Normalisation, Quantity, Relation, Smooth, against_loops, biased, capped, d, function, latex,
-    n, prediction, ratio, softmax_over_queries, stack, threshold, wrong,
+    LayerStack, Normalisation, Outputs, Quantity, Relation, Smooth, against_loops, biased, capped, d,
+    function, latex, n, prediction, ratio, softmax_over_queries, stack, threshold, wrong,
 )  # fmt: skip
 
 
@@ -71,16 +71,16 @@ class Stack:
         )
         return Cell(f"{self.normalisation}-d{self.d}" + "-large" * large, settings, self.sampler)
 
-    def log_growth(self, scale: str, depth: int = LAYERS) -> int:
-        """Return the position of the logarithmic growth over so many layers at the scale of that name."""
+    def log_growth(self, scale: str, depth: int = LAYERS) -> str:
+        """Return the name of the logarithmic growth over so many layers at the scale of that name."""
         return self.sampler.log_growth(self.scales.index(scale), depth)
 
 
-def growth(position: int, number: int, over: int | None = None) -> Smooth:
+def growth(name: str, number: int, over: str | None = None) -> Smooth:
     """Return exp(mean logarithmic growth over ``number`` layers, per layer), or the quotient of two such."""
 
-    def grown(mean: Array) -> Array:
-        logarithm = mean[position] - (0.0 if over is None else mean[over])
+    def grown(mean: Outputs) -> Array:
+        logarithm = mean[name] - (0.0 if over is None else mean[over])
         rate: Array = np.exp(logarithm / number)
         return rate
 
@@ -113,9 +113,10 @@ def _small_scores(result: Any, tolerance: float) -> tuple[Quantity, ...]:
         name = f"small-scores-n{tokens}-l{depth}"
         cell = Cell(name, settings, LayerStack(tokens, width, 1, depth, (1e-4,), "none"))
         in_all, each = (one.subs({n: tokens, stack.layers: depth}) for one in (result, _per_layer(result)))
-        root = ratio(1, 0, 1 / (2 * depth))
+        squares = (LayerStack.input_square(0), "output-square")
+        root = ratio(*squares, 1 / (2 * depth))
         checks += [
-            Quantity(name, MEAN_SQUARE, cell, ratio(1, 0), prediction(in_all)),
+            Quantity(name, MEAN_SQUARE, cell, ratio(*squares), prediction(in_all)),
             Quantity(f"{name}-per-layer", PER_LAYER, cell, root, prediction(each)),
         ]
     return tuple(checks)

@@ -62,11 +62,11 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     two = []
     for dimension in DIMENSIONS:
         cell = _cell(dimension, 2, dimension)
-        for place, name in enumerate(("unscaled", "scaled")):
+        for name in ("unscaled", "scaled"):
             expected = _predicted(dimension, scaled=name == "scaled")
             label = f"{NORM} of two keys, {name}"
             factor = Tolerance(2.0 if name == "unscaled" else 1.0)
-            two.append(Quantity(f"{name}-d{dimension}", label, cell, component(place), expected, factor))
+            two.append(Quantity(f"{name}-d{dimension}", label, cell, component(name), expected, factor))
     near = capped(0.5, tolerance)
     many = [_bounded(derivation, dimension, near) for dimension in (16, 64)]
     bounds = [_by_trace(near), _by_largest(derivation, near)]
@@ -82,7 +82,9 @@ def _ratio(keys: int, dimension: int, queries: int) -> Quantity:
     unscaled, scaled = parts
     cell = _cell(dimension, keys, queries)
     name = f"ratio-n{keys}-d{dimension}"
-    return Quantity(name, RATIO, cell, ratio(0, 1), integrated(unscaled / scaled), Tolerance(2.0))
+    return Quantity(
+        name, RATIO, cell, ratio("unscaled", "scaled"), integrated(unscaled / scaled), Tolerance(2.0)
+    )
 
 
 def _bounded(derivation: Derivation, dimension: int, near: Tolerance) -> Quantity:
@@ -90,7 +92,7 @@ def _bounded(derivation: Derivation, dimension: int, near: Tolerance) -> Quantit
     _, for_all, inverse, *_ = derivation.lemmas
     mean = (for_all.end * sigma * inverse.end).subs(d, dimension)
     label, cell = f"{NORM} of sixteen keys, unscaled", _cell(dimension, 16, 32)
-    bounded = component(0, positive=True)
+    bounded = component("unscaled", positive=True)
     return Quantity(
         f"bounded-n16-d{dimension}", label, cell, bounded, integrated(extremes.number(mean, 16)), near, "≤"
     )
@@ -98,7 +100,7 @@ def _bounded(derivation: Derivation, dimension: int, near: Tolerance) -> Quantit
 
 def _by_trace(near: Tolerance) -> Quantity:
     """Return the comparison of two keys' squared norm with half the trace, in the same rows."""
-    share = Smooth(lambda mean: 2 * mean[0] / (1 - mean[1]), positive=True)
+    share = Smooth(lambda mean: 2 * mean["jacobian"] / (1 - mean["squares"]), positive=True)
     cell = _rows("narrow-scores", NARROW)
     return Quantity("by-the-trace-n2", OF_TRACE, cell, share, prediction(S.One), near, "≤")
 
@@ -107,14 +109,14 @@ def _by_largest(derivation: Derivation, near: Tolerance) -> Quantity:
     """Return the comparison of two keys' squared norm at large scores with its bound."""
     bound = extremes.number(derivation.lemmas[1].end * sigma, 2)
     label = r"$\sigma\,\mathbb{E}\,\|J\|_F^2$ of two keys with large scores"
-    mean = component(0, float(LARGE), positive=True)
+    mean = component("jacobian", float(LARGE), positive=True)
     return Quantity("bounded-n2", label, _rows("large-scores", LARGE), mean, integrated(bound), near, "≤")
 
 
 def _limiting(derivation: Derivation) -> Quantity:
     value = extremes.number(derivation.result, 2)
     label = r"$\sigma\,\mathbb{E}\,\|J\|_F^2$ of two keys with large scores"
-    mean = component(0, float(LARGE), positive=True)
+    mean = component("jacobian", float(LARGE), positive=True)
     return Quantity("limit-n2", label, _rows("large-scores", LARGE), mean, integrated(value), Tolerance(3.0))
 
 

@@ -105,28 +105,28 @@ def _cell(dimension: int) -> Cell:
 def _duel(dimension: int, name: str, measure: str, least: Any, other: str = UNSCALED) -> Quantity:
     """Return the check that the root's scale fares better than another in at least that share of seeds."""
     label = f"share of seeds in which the scale {ROOT} {measure} than {other}, equal ones half"
-    position = _runs(dimension).better(_number(ROOT), _number(other), MEASURES.index(measure))
-    return Quantity(name, label, _cell(dimension), Bounded(position), threshold(least), relation="≥")
+    better = TrainingRuns.better(_number(ROOT), _number(other), MEASURES.index(measure))
+    return Quantity(name, label, _cell(dimension), Bounded(better), threshold(least), relation="≥")
 
 
 def _gap(name: str, measure: str, what: str) -> Quantity:
     """Return the check that the root's scale is better than none on average over the seeds."""
-    position = _runs(D).difference(_number(ROOT), _number(UNSCALED), MEASURES.index(measure))
+    difference = TrainingRuns.difference(_number(ROOT), _number(UNSCALED), MEASURES.index(measure))
     whole = Tolerance(1.0, 1.0, "the whole range")
-    estimand = Bounded(position, signed=True)
+    estimand = Bounded(difference, signed=True)
     return Quantity(name, what, _cell(D), estimand, threshold(S.Zero), whole, relation="≥")
 
 
 def _any_rate(name: str, scale: str, bound: Any, relation: Relation) -> Quantity:
     label = f"share of seeds that succeed at some rate, {scale}"
-    estimand = Bounded(_runs(D).any_success(_number(scale)))
+    estimand = Bounded(TrainingRuns.any_success(_number(scale)))
     return Quantity(name, label, _cell(D), estimand, threshold(bound), relation=relation)
 
 
 def _at_rate(name: str, scale: str, rate: float, relation: Relation) -> Quantity:
     """Return the check that nearly all seeds succeed at a rate, or that hardly any does."""
     label = f"share of seeds that succeed at the rate {rate:g}, {scale}"
-    estimand = Bounded(_runs(D).success(_number(scale), RATES.index(rate)))
+    estimand = Bounded(TrainingRuns.success(_number(scale), RATES.index(rate)))
     bound = threshold(NEARLY_ALL if relation == "≥" else 1 - NEARLY_ALL)
     return Quantity(name, label, _cell(D), estimand, bound, relation=relation)
 
@@ -217,7 +217,7 @@ def _success_by_rate(findings: Findings, scale: str) -> Layer:
 def _loss_at_best_rate(findings: Findings, scale: str) -> Layer:
     """Return the mean loss over the seeds, at the rate of fewest steps, in a band of its standard errors."""
     sample, alpha = findings.samples[f"d{D}"], 1 - findings.checks["success-rate"].level
-    runs, mean, number = _runs(D), sample.mean, _number(scale)
+    runs, mean, number = _runs(D), sample.outputs, _number(scale)
     best = min(range(len(RATES)), key=lambda rate: float(mean[runs.steps_taken(number, rate)]))
     marks = range(len(MARKS))
     losses_ = np.array([mean[runs.loss(number, best, mark)] for mark in marks])

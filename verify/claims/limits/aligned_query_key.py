@@ -61,7 +61,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
                 f"{name}mean-d{n}",
                 MEAN if not name else r"$\mathbb{E}[c\,q\cdot k]$",
                 cell,
-                component(0, block_variance=block * float(factor) ** 2),
+                component("mean", block_variance=block * float(factor) ** 2),
                 prediction(mean.subs(d, n) * factor),
             )
             for name, cell, factor in cells
@@ -71,7 +71,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
                 f"variance-d{n}",
                 VARIANCE,
                 cells[0][1],
-                variance(0, 1, block_variance=float(tails.subs(d, n) - 1) / PAIRS),
+                variance(block_variance=float(tails.subs(d, n) - 1) / PAIRS),
                 prediction(spread.subs(d, n)),
                 Tolerance(2.0),
             )

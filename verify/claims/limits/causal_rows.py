@@ -84,8 +84,7 @@ def _cell(positions: tuple[int, ...] = POSITIONS) -> Cell:
 
 def _lost(position: int, of: int) -> Smooth:
     """Return by how much the mean entropy at a position is below that of an even spread over ``of`` keys."""
-    place = POSITIONS.index(position)
-    return Smooth(lambda mean: math.log(of) - mean[place], positive=True)
+    return Smooth(lambda mean: math.log(of) - mean[f"entropy-{position}"], positive=True)
 
 
 def _loss(position: int, name: str, expected: Prediction, band: Tolerance, relation: Relation) -> Quantity:
@@ -96,7 +95,8 @@ def _loss(position: int, name: str, expected: Prediction, band: Tolerance, relat
 def _share(
     place: int, positions: tuple[int, ...], expected: Prediction, band: Tolerance, relation: Relation
 ) -> Quantity:
-    share, position = component(len(positions) + place, positive=True), positions[place]
+    position = positions[place]
+    share = component(f"sharp-{position}", positive=True)
     label = rf"share of rows {position} with $H < \ln {position} - \tfrac12$"
     return Quantity(f"rows-below-t{position}", label, _cell(positions), share, expected, band, relation)
 

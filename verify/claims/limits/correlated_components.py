@@ -120,7 +120,7 @@ def _of_any(name: str, expected: Any, tolerance: float) -> Quantity:
     """Return the comparison of the variance where neither vector's components are alike."""
     sampler = LinkedPairs(PAIRS, 32, NORMAL, MIXING, (0.0,) * 4)
     cell = cell_of("any-covariances", sampler)
-    return Quantity(name, LABEL, cell, variance(0, 1), prediction(expected), capped(2.0, tolerance))
+    return Quantity(name, LABEL, cell, variance(), prediction(expected), capped(2.0, tolerance))
 
 
 def _any_covariances(derivation: Derivation, tolerance: float) -> tuple[Quantity, Control]:
@@ -143,7 +143,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             f"variance-d{n}",
             LABEL,
             _cell(n),
-            variance(0, 1),
+            variance(),
             prediction(law.subs(d, n)),
             capped(2.0, tolerance),
         )

@@ -215,12 +215,12 @@ def _expected(expression: Any, cross: Any = CROSS) -> Any:
 
 def _covariance(name: str, row: int, column: int, expected: Any) -> Quantity:
     """Return the comparison of one entry of C with the covariance of what is drawn."""
-    sampler = LinkedComponents(PAIRS)
+    one, other = f"q{row + 1}", f"k{column + 1}"
     return Quantity(
         name,
         rf"$\operatorname{{Cov}}(q_{row + 1}, k_{column + 1})$",
-        cell_of("components", sampler),
-        covariance(*sampler.places(row, column)),
+        cell_of("components", LinkedComponents(PAIRS)),
+        covariance(one + other, one, other),
         prediction(expected),
         Tolerance(2.0),
     )
@@ -228,7 +228,7 @@ def _covariance(name: str, row: int, column: int, expected: Any) -> Quantity:
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure mean and variance of a strongly asymmetric example."""
-    cell, spread = cell_of("asymmetric", PAIRS), variance(0, 1)
+    cell, spread = cell_of("asymmetric", PAIRS), variance()
     truth = _expected(derivation.result)
     mean = _expected(derivation.lemmas[0].end)
     checks = (
@@ -237,7 +237,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             "mean",
             MEAN,
             cell,
-            component(0),
+            component("mean"),
             prediction(mean),
             Tolerance(1.0, float(truth) ** 0.5, "the standard deviation"),
         ),

@@ -107,12 +107,12 @@ def _raw(dimension: int, name: str, expected: float) -> Quantity:
     """Return the comparison of a share of raw scores; few dimensions have few that overflow."""
     band = Tolerance(10.0 if dimension == DIMENSIONS[0] else 5.0)
     shown = Prediction(expected, f"{expected:.4g}")
-    return Quantity(name, LABEL, _cell(dimension), Bounded(0), shown, band)
+    return Quantity(name, LABEL, _cell(dimension), Bounded("share-0"), shown, band)
 
 
 def _rare(name: str, cell: Cell) -> Quantity:
     """Return the comparison of a share with what a sample can show of one that is 0."""
-    return Quantity(name, LABEL, cell, Bounded(0), threshold(RARE), relation="≤")
+    return Quantity(name, LABEL, cell, Bounded("share-0"), threshold(RARE), relation="≤")
 
 
 def _never(name: str, dimension: int, power: float) -> Exact:

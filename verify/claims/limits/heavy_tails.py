@@ -153,7 +153,7 @@ def _scaled(name: str, expected: Prediction, relation: Relation = "=") -> Quanti
     """Return the comparison of how many scores lie below -10 after division by the root of d."""
     point = -FAR / scaled(ROOT, D)
     cell = cell_of("cauchy-d64", ScorePairs(D, 1, CAUCHY, CAUCHY, (point,)), scale=ROOT)
-    return Quantity(name, BEYOND, cell, Bounded(0), expected, SHARE, relation)
+    return Quantity(name, BEYOND, cell, Bounded("share-0"), expected, SHARE, relation)
 
 
 def experiment(tolerance: float) -> Experiment:

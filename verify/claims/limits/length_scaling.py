@@ -22,7 +22,7 @@ TIMES = 2
 """The growing spread is so many times √(2 ln n)."""
 
 LABEL = r"$\mathbb{E}\sum p_j^2$"
-MEAN = component(0, positive=True)
+MEAN = component("squares", positive=True)
 SQUARES = Sum(p[i] ** 2, (i, 1, n))
 
 

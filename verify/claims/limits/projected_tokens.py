@@ -17,7 +17,7 @@ from verify.spec import (
 
 WIDTH, HEAD = 128, 32
 LABEL = r"$\mathbb{E}[(q\cdot k)^2/d_k]$"
-SQUARE = component(0, positive=True)
+SQUARE = component("square", positive=True)
 
 D = Ordered("D", "D", integer=True, positive=True)
 v = Ordered("v", "v", positive=True)

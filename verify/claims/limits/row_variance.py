@@ -96,7 +96,7 @@ def _spread(dimension: int, distribution: Distribution, expected: Any) -> Smooth
     """Return the mean row variance as an estimand, with its derived block variance."""
     moments = (distribution.mean, *distribution.central_moments(4)[2:])
     absolute = block_variances.row_variance(dimension, QUERIES, KEYS, moments, moments)
-    return component(0, block_variance=absolute / float(expected) ** 2, positive=True)
+    return component("row-variance", block_variance=absolute / float(expected) ** 2, positive=True)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:

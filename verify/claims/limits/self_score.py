@@ -51,7 +51,7 @@ def _cell(n: int, distribution: Distribution = NORMAL, prefix: str = "") -> Cell
 def _spread(n: int, distribution: Distribution) -> Smooth:
     """Return the variance as an estimand, with the derived variance of a block of independent scores."""
     of_score = block_variances.kurtosis(own, Population({q: _MOMENTS[distribution.name]}, d)).subs(d, n)
-    return variance(0, 1, block_variance=float(of_score - 1) / PAIRS)
+    return variance(block_variance=float(of_score - 1) / PAIRS)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
@@ -63,7 +63,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             f"mean-d{n}",
             MEAN,
             cells[n],
-            component(0, block_variance=float(spread.subs(d, n)) / PAIRS),
+            component("mean", block_variance=float(spread.subs(d, n)) / PAIRS),
             prediction(mean.subs(d, n)),
             Tolerance(1.5, float(spread.subs(d, n)) ** 0.5, "the standard deviation"),
         )

@@ -69,7 +69,7 @@ def _cell() -> Cell:
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the variance in corners and over all, and how entries and their squares go together."""
-    cell, at = _cell(), ScoreMatrixEntries.POSITIONS
+    cell = _cell()
     level = derivation.result.subs(d, D)
     row, squares, apart = (lemma.end.subs(d, D) for lemma in derivation.lemmas)
     entries = tuple(
@@ -77,24 +77,24 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             f"variance-{name}",
             rf"$\operatorname{{Var}}(S_{{{place}}})$",
             cell,
-            covariance(at[f"{name}-square"], at[name], at[name]),
+            covariance(f"{name}-square", name, name),
             prediction(level),
             capped(3.0, tolerance),
         )
         for name, place in (("first", "11"), ("last", "nn"))
     )
     whole = Quantity(
-        "variance-all", "variance over all entries", cell, covariance(at["square"], at["mean"], at["mean"]),
+        "variance-all", "variance over all entries", cell, covariance("square", "mean", "mean"),
         prediction(level), capped(2.0, tolerance),
     )  # fmt: skip
-    in_row = covariance(at["row-squares"], at["square"], at["square"])
+    in_row = covariance("row-squares", "square", "square")
     of_scores, of_squares = Tolerance(2.0, float(level), "the variance of a score"), capped(2.5, tolerance)
     covariances = (
         Quantity(
             "covariance-in-row",
             "covariance of two entries of a row",
             cell,
-            covariance(at["row-product"], at["mean"], at["mean"]),
+            covariance("row-product", "mean", "mean"),
             prediction(row),
             of_scores,
         ),
@@ -102,7 +102,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             "covariance-of-corners",
             "covariance of the first and the last entry, which share neither row nor column",
             cell,
-            covariance(at["corners"], at["first"], at["last"]),
+            covariance("corners", "first", "last"),
             prediction(row),
             of_scores,
         ),
@@ -111,7 +111,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             "squares-apart",
             "covariance of the squares of entries that share neither row nor column",
             cell,
-            covariance(at["apart-squares"], at["square"], at["square"]),
+            covariance("apart-squares", "square", "square"),
             prediction(apart),
             replace(of_squares, scale=float(squares), of="the covariance within a row"),
         ),

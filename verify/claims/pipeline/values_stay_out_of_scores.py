@@ -57,7 +57,7 @@ def _beside(name: str, width: int, distribution: Distribution | None) -> Cell:
 def _variance(width: int, name: str, expected: Any) -> Quantity:
     moments = tuple((NORMAL.mean, NORMAL.variance, 0, NORMAL.kurtosis) for _ in range(2))
     relative = block_variances.square_variance(D, SIDE, *moments) / D**2
-    return Quantity(name, LABEL, _cell(width), variance(0, 1, block_variance=relative), prediction(expected))
+    return Quantity(name, LABEL, _cell(width), variance(block_variance=relative), prediction(expected))
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
@@ -68,7 +68,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         "covariance",
         "covariance of a squared score and the mean square of its value's components",
         _cell(64),
-        covariance(3, 1, 2),
+        covariance("product", "square", "value-square"),
         prediction(derivation.lemmas[0].end),
         replace(capped(1.0, tolerance), scale=float(level), of="the variance of a score"),
     )

@@ -160,7 +160,7 @@ def _mean_score_kurtosis(dimension: int) -> float:
     return float(3 + (fourth / spread**2 - 3) / dimension)
 
 
-EXPECTED = Smooth(lambda mean: mean[0] - mean[1], positive=True)
+EXPECTED = Smooth(lambda mean: mean["square"] - mean["squared-mean"], positive=True)
 """The mean of the plain variance over all pairs; the block's statistics are mean S², (mean S)², mean S."""
 
 
@@ -185,7 +185,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             f"bias-d{n}",
             BIAS,
             cells[n],
-            variance(2, 1, block_variance=_mean_score_kurtosis(n) - 1),
+            variance("mean", "squared-mean", block_variance=_mean_score_kurtosis(n) - 1),
             prediction(shortfall.subs(d, n)),
             Tolerance(10.0),
         )

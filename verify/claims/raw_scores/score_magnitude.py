@@ -36,7 +36,7 @@ BOUNDED = 64
 LENGTH = Symbol(r"\lVert q\rVert", positive=True)
 EXACT = 2 * gamma((d + 1) / 2) / (sqrt(pi) * gamma(d / 2))
 ASYMPTOTE = sqrt(2 * d / pi)
-MEAN_SIZE = component(0, positive=True)
+MEAN_SIZE = component("size", positive=True)
 
 
 def _averages_over_keys(before: Any, after: Any) -> bool:

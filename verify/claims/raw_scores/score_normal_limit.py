@@ -197,7 +197,7 @@ def _distance(dimension: int, name: str, expected: Prediction, tolerance: Tolera
 def _kurtosis(derivation: Derivation, tolerance: float) -> Quantity:
     cell = cell_of(f"powers-d{MIDDLE}", ScorePowers(MIDDLE, 64, NORMAL, NORMAL, (2, 4)))
     expected = prediction(3 + derivation.result.subs(d, MIDDLE))
-    return Quantity(f"kurtosis-d{MIDDLE}", KURTOSIS, cell, kurtosis(0, 1), expected, capped(1.0, tolerance))
+    return Quantity(f"kurtosis-d{MIDDLE}", KURTOSIS, cell, kurtosis(), expected, capped(1.0, tolerance))
 
 
 def _from_exact_law(derivation: Derivation) -> tuple[tuple[Exact, ...], tuple[Control, ...]]:

@@ -55,7 +55,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     controls = (
         wrong(at64, "d-squared", square, 64**2),
         biased(at64, tolerance),
-        wrong(at8, "correlated-components", also, cell=correlated, estimand=variance(0, 1)),
+        wrong(at8, "correlated-components", also, cell=correlated, estimand=variance()),
         *wrong_fits(lines, tolerance),
     )
     return Experiment((*points, *lines), controls)

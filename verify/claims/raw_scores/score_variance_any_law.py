@@ -54,7 +54,7 @@ def _fourth(
     slug = _slug(query) if query == key else f"{_slug(query)}-{_slug(key)}"
     cell = cell_of(f"{slug}-powers", ScorePowers(EIGHT, 32, query, key, (2, 4)))
     expected = prediction(_kurtosis(derivation, query, key))
-    return Quantity(f"{name}-kurtosis", KURTOSIS, cell, kurtosis(0, 1), expected, capped(1.0, tolerance))
+    return Quantity(f"{name}-kurtosis", KURTOSIS, cell, kurtosis(), expected, capped(1.0, tolerance))
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:

@@ -42,7 +42,7 @@ def _of(tokens: int, level: Any) -> Quantity:
     relative = block_variances.square_variance(D, tokens, *moments) / D**2
     sampler = ScoreMatrices(D, tokens, NORMAL, NORMAL)
     cell = cell_of(f"tokens-{tokens}", sampler, tokens=sampler.side)
-    estimand = variance(0, 1, block_variance=relative)
+    estimand = variance(block_variance=relative)
     return Quantity(f"variance-n{tokens}", LABEL, cell, estimand, prediction(level))
 
 

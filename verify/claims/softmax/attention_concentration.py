@@ -55,14 +55,14 @@ def _bound(result: Any, keys: int, deviation: int, near: Tolerance) -> Quantity:
     sampler = NormalRows(keys, 16, float(deviation), NORMAL, ("squares",))
     cell = cell_of(f"rows-n{keys}-s{deviation}", sampler)
     most = prediction(result.subs({n: keys, sigma: deviation}))
-    return Quantity(f"bound-n{keys}-s{deviation}", REST, cell, complement(0), most, near, "≤")
+    return Quantity(f"bound-n{keys}-s{deviation}", REST, cell, complement("squares"), most, near, "≤")
 
 
 def _attention(keys: int, d_k: int, scale: Any = S.One) -> Quantity:
     """Return the comparison of attention's concentration with its integral."""
     cell = attention_cell(keys, d_k, max(8, d_k // 2), scale, "squares")
     exact = integrated(over_lengths(mean_squares, keys, d_k, scaled(scale, d_k)).value)
-    return Quantity(cell.id, LABEL, cell, component(0, positive=True), exact, Tolerance(2.0))
+    return Quantity(cell.id, LABEL, cell, component("squares", positive=True), exact, Tolerance(2.0))
 
 
 def _largest(keys: int) -> float:

@@ -66,9 +66,11 @@ def _rows(deviation: float) -> Cell:
 def _lost(keys: int, deviation: float | None = None) -> Smooth:
     """Return the entropy lost; given a deviation, over σ²/2·(1 - E Σp²), measured in the same rows."""
     if deviation is None:
-        return Smooth(lambda mean: math.log(keys) - mean[0], positive=True)
+        return Smooth(lambda mean: math.log(keys) - mean["entropy"], positive=True)
     half = deviation**2 / 2
-    return Smooth(lambda mean: (math.log(keys) - mean[0]) / (half * (1 - mean[1])), positive=True)
+    return Smooth(
+        lambda mean: (math.log(keys) - mean["entropy"]) / (half * (1 - mean["squares"])), positive=True
+    )
 
 
 def _exact_loss(keys: int, d_k: int, scale: float) -> float:
@@ -95,7 +97,9 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     first = Quantity("first-bound", FIRST, _rows(TIGHT), _lost(MANY, TIGHT), one, near, "≤")
     values = [_value(*at) for at in GRID if at[1] <= 64]
     shares = [
-        Quantity(f"rows-below-n{keys}-d{d_k}", SHARE, _attention(keys, d_k), component(1), least, few, "≥")
+        Quantity(
+            f"rows-below-n{keys}-d{d_k}", SHARE, _attention(keys, d_k), component("sharp"), least, few, "≥"
+        )
         for keys, d_k, least in BELOW
     ]
     controls = _controls(bounds[-1], first, spread, values[-1], shares[0])

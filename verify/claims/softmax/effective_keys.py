@@ -133,7 +133,7 @@ def derive() -> Derivation:
 
 def _rows(keys: int) -> Quantity:
     cell = cell_of(f"rows-n{keys}", NormalRows(keys, 4096 // keys, 1.0, NORMAL, ("squares",)))
-    mean = component(0, factor=float(keys), positive=True)
+    mean = component("squares", factor=float(keys), positive=True)
     return Quantity(f"squares-n{keys}", LABEL, cell, mean, integrated(times_squares(keys)))
 
 

@@ -117,7 +117,7 @@ def _largest(keys: int, d_k: int, scale: Any) -> Quantity:
     mean = _given_length() if keys == 2 else mean_largest_weight
     exact = integrated(over_lengths(mean, keys, d_k, factor).value)
     # Raw weights near 1: most rows lie at that end, too skewed for anything but bounds.
-    estimand = Bounded(0) if scale == RAW else component(0, positive=True)
+    estimand = Bounded("largest") if scale == RAW else component("largest", positive=True)
     kind, number = cell.id.split("-")[0], "two" if keys == 2 else "many"
     return Quantity(f"{kind}-{number}-keys-d{d_k}", LABEL, cell, estimand, exact)
 
@@ -126,7 +126,7 @@ def _bounded(bound: Any, deviation: int, near: Tolerance) -> Quantity:
     """Return the comparison of what the largest weight leaves with the bound on it."""
     cell = cell_of(f"rows-s{deviation}", NormalRows(2, 64, float(deviation), NORMAL, ("largest",)))
     most = prediction((1 - bound).subs(sigma, deviation))
-    return Quantity(f"bound-sigma-{deviation}", REST, cell, complement(0), most, near, "≤")
+    return Quantity(f"bound-sigma-{deviation}", REST, cell, complement("largest"), most, near, "≤")
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:

@@ -106,7 +106,7 @@ def _exact(derivation: Derivation, deviation: float) -> float:
 def _check(name: str, deviation: int, expected: Prediction, *bound: Any) -> Quantity:
     """Return the comparison of E p(1-p) with its integral or, given band and relation, with its bound."""
     cell = cell_of(f"sigma-{deviation}", NormalRows(2, 64, float(deviation), NORMAL, ("product",)))
-    mean = component(0, positive=True)
+    mean = component("product", positive=True)
     return Quantity(f"{name}-sigma-{deviation}", LABEL, cell, mean, expected, *bound)
 
 
