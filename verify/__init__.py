@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from verify.version import __version__
 
 if TYPE_CHECKING:
-    from verify.api import list_claims, plan, render, run
+    from verify.api import audit, list_claims, plan, render, run
     from verify.engine.plan import Planned, PlannedCell
     from verify.errors import VerifyError
     from verify.evidence import Check, ClaimRecord, Control, RunRecord
@@ -27,6 +27,7 @@ __all__ = [
     "RunRecord",
     "VerifyError",
     "__version__",
+    "audit",
     "json_schema",
     "list_claims",
     "load",
@@ -46,6 +47,7 @@ _HOME = {
     "PlannedCell": "verify.engine.plan",
     "RunRecord": "verify.evidence",
     "VerifyError": "verify.errors",
+    "audit": "verify.api",
     "json_schema": "verify.evidence.load",
     "list_claims": "verify.api",
     "load": "verify.evidence.load",

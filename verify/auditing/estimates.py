@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 FEWEST_BLOCKS = 8
 """Of fewer blocks neither variance nor skewness is known well enough for an interval."""
 
+_SKEWED = "too skewed over so few sequences for an interval at this level"
+
 _STEP = 1e-6
 """Relative step of the slope that a standard error is taken through."""
 
@@ -111,8 +113,7 @@ class MeanFunction:
             )
         linear = Linearised(sample, self.smooth.gradient(sample.outputs))
         needed = min(intervals.least_blocks(linear.skewness, alpha), groups.blocks_needed(linear, alpha))
-        doubt = "the sequences are too few for so skewed a distribution at this level"
-        return Estimate(measured.value, measured.error, None, count, doubt, max(needed, count + 1))
+        return Estimate(measured.value, measured.error, None, count, _SKEWED, max(needed, count + 1))
 
 
 def sample_of(blocks: Floats, names: tuple[str, ...]) -> Sample:

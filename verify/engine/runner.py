@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-import importlib.metadata
-import os
-import platform
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-
-from threadpoolctl import threadpool_info
 
 from verify.engine.catalogue import broken
 from verify.engine.evaluate import Settled, received, task
@@ -19,6 +14,7 @@ from verify.engine.verdict import FalseAlarms
 from verify.errors import SettingsError, WorkerError
 from verify.evidence import PROFILES, ClaimRecord, Run, RunRecord, Settings, Tool
 from verify.evidence.load import stored_calibration
+from verify.executors.environment import environment
 from verify.executors.workers import Workers, using
 from verify.spec.claim import USER
 from verify.version import __version__
@@ -130,7 +126,7 @@ def run(
             claims=tuple(requested),
             claim_files=sum(claim.chapter == USER for claim in claims.values()),
             budget=alarms.record(_drawn(records), sum(len(record.controls) for record in records)),
-            environment=_environment(some.count),
+            environment=environment(some.count, _PACKAGES),
             created=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
             elapsed_s=elapsed,
             phases_s={"verification": elapsed},
@@ -171,21 +167,3 @@ def _settled(
 def _drawn(records: Sequence[ClaimRecord]) -> int:
     """Return the number of checks that could raise a false alarm."""
     return sum(check.method != "exact" for record in records for check in record.checks)
-
-
-def _environment(workers: int) -> dict[str, str]:
-    versions = {name: importlib.metadata.version(name) for name in _PACKAGES}
-    libraries = {
-        f"{one['internal_api']} {one['version']} {one.get('architecture', '')}".strip()
-        for one in threadpool_info()
-        if one["user_api"] == "blas"
-    }
-    return {
-        "python": platform.python_version(),
-        "system": platform.platform(),
-        "processors": str(os.cpu_count()),
-        "workers": str(workers),
-        # Which instructions sum decides how the last digits of an estimate are rounded.
-        "linear algebra": ", ".join(sorted(libraries)),
-        **versions,
-    }

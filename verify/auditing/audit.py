@@ -1,0 +1,221 @@
+"""Runs through a recording once, head by head and sequence by sequence, and puts what is found on record."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import array_api_compat
+from threadpoolctl import threadpool_limits
+
+from verify.auditing.block import Block
+from verify.auditing.findings import kinds
+from verify.auditing.intention import DEFAULT, ScaleExpression, scale_expression
+from verify.auditing.kinds import Subject
+from verify.auditing.recording import Intended
+from verify.auditing.shapes import check_call
+from verify.errors import RecordingError
+from verify.evidence.audits import RESERVED, AuditBudget, AuditRecord, Intention, LayerRecord
+from verify.evidence.runs import Tool
+from verify.executors.environment import environment
+from verify.executors.threads import mapping
+from verify.executors.workers import processors
+from verify.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from verify.auditing.recording import Call, Layer, Recording
+    from verify.evidence.audits import AuditSettings, Finding
+
+RULE = "split evenly over the statistical findings of all heads, before the data are seen; one look"
+_PACKAGES = ("numpy", "scipy", "array-api-compat")
+
+
+def audit(recording: Recording, settings: AuditSettings, *, workers: int | None = None) -> AuditRecord:
+    """Return everything that is found of a recording.
+
+    ``workers`` threads share out the heads of a layer whose arrays are NumPy's, None meaning one for each
+    processor; they change no result.
+
+    Raises:
+        RecordingError: there is no attention call, or arrays do not fit each other.
+        SettingsError: an intended scale cannot be computed.
+    """
+    begun = time.perf_counter()
+    threads = processors(workers)
+    layers = [_Audited.of(layer, settings) for layer in recording.layers]
+    if not layers:
+        raise RecordingError(
+            f"{recording.source}: no attention call was seen; record a program that makes one"
+        )
+    budget = _budget(layers, settings)
+    names: set[str] = set()
+    with threadpool_limits(limits=1), mapping(threads) as mapper:
+        records = [
+            one.record(_slug(one.layer.name, names), settings, budget, mapper if one.is_numpy else map)
+            for one in layers
+        ]
+    return AuditRecord(
+        tool=Tool(version=__version__),
+        settings=settings,
+        budget=budget,
+        source=recording.source,
+        layers=tuple(records),
+        left_out=tuple(recording.left_out),
+        environment=environment(threads, _PACKAGES),
+        created=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
+        elapsed_s=round(time.perf_counter() - begun, 3),
+    ).sealed()
+
+
+def _budget(layers: Sequence[_Audited], settings: AuditSettings) -> AuditBudget:
+    places = sum(one.heads for one in layers) * sum(kind.places for kind in kinds())
+    return AuditBudget(false_alarm=settings.false_alarm, places=places, rule=RULE)
+
+
+def _slug(name: str, taken: set[str]) -> str:
+    """Return an id for a layer of this name, different from those ``taken``, which it joins."""
+    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:100].strip("-") or "layer"
+    plain = f"layer-{plain}" if plain in RESERVED else plain
+    number, slug = 1, plain
+    while slug in taken:
+        number += 1
+        slug = f"{plain}-{number}"
+    taken.add(slug)
+    return slug
+
+
+@dataclass
+class _Audited:
+    """A layer that is being run through: its shape, known from its first call, and what was kept so far."""
+
+    layer: Layer
+    intended: Intended
+    expression: ScaleExpression
+    first: Call
+    looks: list[list[list[Any]]] = field(default_factory=list)
+    sequences: int = 0
+    tokens: set[int] = field(default_factory=set)
+    keys: set[int] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, layer: Layer, settings: AuditSettings) -> _Audited:
+        """Return a layer before it is run through: only the shapes of its first call are looked at.
+
+        Raises:
+            RecordingError: the layer has no call, or its first one's arrays do not fit each other.
+        """
+        first = next(iter(layer.calls), None)
+        if first is None:
+            raise RecordingError(f"layer {layer.name}: has no calls; record again")
+        check_call(first, f"layer {layer.name}")
+        intended = layer.intended or Intended(DEFAULT, "default")
+        if settings.intended is not None:
+            intended = Intended(settings.intended, "given")
+        return cls(layer, intended, scale_expression(intended.expression), first)
+
+    @property
+    def heads(self) -> int:
+        """Heads of queries."""
+        return int(self.first.query.shape[1])
+
+    @property
+    def d_k(self) -> int:
+        """Width of a head."""
+        return int(self.first.query.shape[3])
+
+    @property
+    def is_numpy(self) -> bool:
+        """Whether threads of ours pay: other libraries have their own."""
+        return bool(array_api_compat.is_numpy_array(self.first.query))
+
+    def record(
+        self, name: str, settings: AuditSettings, budget: AuditBudget, mapper: Callable[..., Any]
+    ) -> LayerRecord:
+        """Run through the calls and return the record of the layer."""
+        self._run_through(mapper)
+        values = self.first.value
+        intention = self._intention()
+        return LayerRecord(
+            id=name,
+            name=self.layer.name,
+            heads=self.heads,
+            key_heads=int(self.first.key.shape[1]),
+            d_k=self.d_k,
+            d_v=None if values is None else int(values.shape[3]),
+            sequences=self.sequences,
+            tokens=(min(self.tokens), max(self.tokens)),
+            dtype=self.first.dtype or str(self.first.query.dtype).rsplit(".", 1)[-1],
+            backend=self.layer.backend,
+            intention=intention,
+            findings=tuple(self._findings(intention, settings, budget)),
+            notes=tuple(self.layer.notes),
+        )
+
+    def _run_through(self, mapper: Callable[..., Any]) -> None:
+        self.looks = [[[] for _ in kinds()] for _ in range(self.heads)]
+        pending: list[Block | None] = [None] * self.heads
+        for call in self.layer.calls:
+            self._check(call)
+            intended = self._value(int(call.key.shape[2]))
+
+            def look(head: int, call: Call = call, intended: float = intended) -> None:
+                for sequence in range(call.query.shape[0]):
+                    block = Block(call, sequence, head, intended, pending[head])
+                    pending[head] = block if block.partner is None else None
+                    for kept, kind in zip(self.looks[head], kinds(), strict=True):
+                        kept.append(kind.look(block))
+
+            list(mapper(look, range(self.heads)))
+            self.sequences += int(call.query.shape[0])
+            self.tokens.add(int(call.query.shape[2]))
+            self.keys.add(int(call.key.shape[2]))
+
+    def _check(self, call: Call) -> None:
+        """Refuse a call that does not fit the first one.
+
+        Raises:
+            RecordingError: its arrays do not fit each other, or it has other heads or another width.
+        """
+        place = f"layer {self.layer.name}"
+        check_call(call, place)
+        for name, one, other in (("q", call.query, self.first.query), ("k", call.key, self.first.key)):
+            if (one.shape[1], one.shape[3]) != (other.shape[1], other.shape[3]):
+                raise RecordingError(
+                    f"{place}: {name} has {one.shape[1]} heads of {one.shape[3]} dimensions after "
+                    f"{other.shape[1]} of {other.shape[3]}; record different shapes under different names"
+                )
+
+    def _value(self, keys: int) -> float:
+        """Return the intended scale for so many keys."""
+        return self.expression.value(d=self.d_k, h=self.heads, D=self.layer.width, n=keys)
+
+    def _intention(self) -> Intention:
+        return Intention(
+            expression=self.expression.text,
+            latex=self.expression.latex,
+            value=self._value(max(self.keys)),
+            origin=self.intended.origin,
+            where=self.intended.where,
+        )
+
+    def _findings(
+        self, intention: Intention, settings: AuditSettings, budget: AuditBudget
+    ) -> Iterator[Finding]:
+        for head in range(self.heads):
+            subject = Subject(
+                layer=self.layer,
+                head=head,
+                heads=self.heads,
+                key_heads=int(self.first.key.shape[1]),
+                d_k=self.d_k,
+                intention=intention,
+                alpha=budget.false_alarm / budget.places,
+                gates=settings.gates,
+            )
+            for kept, kind in zip(self.looks[head], kinds(), strict=True):
+                yield from kind.find(kept, subject)
