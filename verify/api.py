@@ -159,8 +159,6 @@ def audit(
     Raises:
         VerifyError: bad input; one line says what, where and how to correct it.
     """
-    if isinstance(intended, int | float) and not isinstance(intended, bool):
-        intended = repr(intended)
     settings = audit_settings(intended, gate, false_alarm)
     arrays = {"q": q, "k": k, "v": v, "out": out, "mask": mask, "bias": bias}
     if not isinstance(q, Recording | Path | str):
@@ -178,7 +176,8 @@ def _call(arrays: dict[str, Array], scale: float | None, *, causal: bool) -> Cal
             raise SettingsError(f"{name}: is {type(array).__name__}; give an array of NumPy, PyTorch or JAX")
     if scale is not None and not (isinstance(scale, int | float) and math.isfinite(scale)):
         raise SettingsError(f"scale {scale!r}: give a finite number")
-    return Call(*arrays.values(), causal=causal, scale=scale)
+    query, key, value, output, mask, bias = arrays.values()
+    return Call(query, key, value, output, mask, bias, causal, scale)
 
 
 def render(

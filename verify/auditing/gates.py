@@ -26,7 +26,7 @@ _LEAST = 1e-30
 
 
 def audit_settings(
-    intended: str | None = None, gate: Gates = (), false_alarm: float = FALSE_ALARM
+    intended: str | float | None = None, gate: Gates = (), false_alarm: float = FALSE_ALARM
 ) -> AuditSettings:
     """Return the settings of an audit after checking them.
 
@@ -35,7 +35,7 @@ def audit_settings(
             is needed, or the false-alarm rate is not between 0 and 1.
     """
     if intended is not None:
-        scale_expression(intended)
+        intended = scale_expression(str(intended)).text
     if isinstance(false_alarm, bool) or not isinstance(false_alarm, int | float):
         raise SettingsError(f"false-alarm {false_alarm!r}: give a number")
     if not _LEAST <= false_alarm < 1:

@@ -114,7 +114,8 @@ def _finding(
     estimate = quantity.estimand.estimate(blocks, subject.alpha)
     judgement, why = _judged(estimate, gate, quantity, looks)
     remark = quantity.remark(estimate, blocks) if quantity.remark else ""
-    needed = blocks_needed(estimate, gate or OWN_RULE) if judgement is Judgement.UNDECIDED else None
+    open_yet = judgement is Judgement.UNDECIDED and not any(look.broken for look in looks)
+    needed = blocks_needed(estimate, gate or OWN_RULE) if open_yet else None
     return Finding(
         **common,
         estimate=estimate.value,
