@@ -228,7 +228,7 @@ def test_the_example_of_the_readme_runs(tmp_path: Path) -> None:
         ({"tolerance": "x"}, "tolerance 'x': give a number"),
         ({"profile": 3}, "no profile 3"),
         ({"workers": 1.5}, r"workers 1\.5: give a whole number"),
-        ({"progress": 3}, "progress 3: give"),
+        ({"callbacks": 3}, "callbacks 3: give"),
     ],
 )
 def test_misuse_is_one_line(misuse: dict[str, Any], message: str) -> None:

@@ -94,7 +94,7 @@ def test_sealing(record: ClaimRecord) -> None:
 @examples(30)
 @given(RUN_RECORDS)
 def test_json_keeps_everything(record: RunRecord) -> None:
-    """A record comes back from its JSON text as it was, integers and floats told apart."""
+    """A record comes back from its JSON text as it was, integers and floats kept apart."""
     text = record.to_json()
     assert text.endswith("}\n")
     again = RunRecord.model_validate_json(text)

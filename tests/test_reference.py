@@ -54,8 +54,8 @@ def test_every_difference_is_found() -> None:
     assert differences(run.model_copy(update={"claims": tuple(rest)}), run) == [
         f"{first.id}: in one of them only"
     ]
-    told = run.statements[0]
-    other = next(one.outcome for one in run.statements if one.outcome != told.outcome)
-    statements = (told.model_copy(update={"outcome": other}), *run.statements[1:])
+    stated = run.statements[0]
+    other = next(one.outcome for one in run.statements if one.outcome != stated.outcome)
+    statements = (stated.model_copy(update={"outcome": other}), *run.statements[1:])
     (line,) = differences(run.model_copy(update={"statements": statements}), run)
-    assert line.startswith(f"statement {told.id}: {other}, was")
+    assert line.startswith(f"statement {stated.id}: {other}, was")

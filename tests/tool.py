@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 
 _START = (
-    # Where tests run in the background, a shell has told its children to ignore Ctrl-C.
+    # Where tests run in the background, a shell makes its children ignore Ctrl-C.
     "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
     "from verify.__main__ import main; main()"
 )

@@ -54,7 +54,7 @@ def run(
     power: float = 0.95,
     workers: Workers | int | None = None,
     sources: Path | None = None,
-    progress: runner.Progress | None = None,
+    callbacks: runner.Callbacks | None = None,
 ) -> RunRecord:
     """Derive, measure and judge the named claims, all of the catalogue if none is named.
 
@@ -73,14 +73,14 @@ def run(
     chosen = runner.settings(
         seed=seed, profile=profile, tolerance=tolerance, false_alarm=false_alarm, power=power
     )
-    if progress is not None and not isinstance(progress, runner.Progress):
-        raise SettingsError(f"progress {progress!r}: give a verify.engine.runner.Progress")
+    if callbacks is not None and not isinstance(callbacks, runner.Callbacks):
+        raise SettingsError(f"callbacks {callbacks!r}: give a verify.engine.runner.Callbacks")
     with using(workers) as some:
         known, names = _looked_up(claims, some)
         book = read_sources(None if sources is None else Path(sources))
         refuse_unknown_claims(book, known)
         wanted = choose(known, names)
-        return runner.run(wanted, chosen, book, requested=names, workers=some, progress=progress)
+        return runner.run(wanted, chosen, book, requested=names, workers=some, callbacks=callbacks)
 
 
 def plan(

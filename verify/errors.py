@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class VerifyError(Exception):
-    """Bad input or an impossible request; its text is one line: what, where, how to mend.
+    """Bad input or an impossible request; its text is one line: what, where, how to fix.
 
     ``exit_status`` is what the command line ends with.
     """
@@ -64,7 +64,7 @@ class WorkerError(VerifyError):
 
 
 @contextmanager
-def own_code_of(claim: str, origin: object = "") -> Iterator[None]:
+def claim_errors(claim: str, origin: object = "") -> Iterator[None]:
     """Report whatever a claim's own code raises as a mistake in that claim, and in the file ``origin``.
 
     Errors of ours that mean bad input pass; no claim can say that a report could not be rendered.

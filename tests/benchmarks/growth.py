@@ -16,7 +16,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from verify.evidence import Axis, Figure, Layer
-from verify.executors.threads import mapping
+from verify.executors.threads import thread_map
 from verify.montecarlo.blocks import draw
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import Goal
@@ -31,7 +31,7 @@ def certificate(d: int, tolerance: float, alpha: float = 6e-7, workers: int = 1)
     """Return the seconds that the planned sample of one check of the variance takes."""
     cell = score_cell(d, NORMAL, NORMAL, tolerance)
     blocks = cell.variance.blocks_needed(Goal(alpha, 0.05, d, tolerance * d), None) or 0
-    with mapping(workers) as mapper:
+    with thread_map(workers) as mapper:
         begun = time.perf_counter()
         draw(cell.cell, "growth", 1, blocks, None, mapper)
         return time.perf_counter() - begun

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from tests.montecarlo.samples import groups_of
 from verify.engine.measure import measure
-from verify.engine.verdict import MAX_LOOKS, PLACES, FalseAlarms
+from verify.engine.verdict import MAX_LOOKS, PLACES, ErrorBudget
 from verify.evidence import Calibration, Counted, Settings, Verdict
 from verify.montecarlo import groups
 from verify.montecarlo.blocks import Cell, Sample, Sums
@@ -301,7 +301,7 @@ def runs(job: tuple[int, int]) -> tuple[int, int, int, int]:
         settings = Settings(seed=seed, profile="quick", tolerance=tolerance, false_alarm=rate, power=power)
         for predicted in (1.0, 1 + 2 * tolerance):
             found, _ = measure(
-                _experiment(tolerance, predicted), "calibration", settings, FalseAlarms(rate), _map
+                _experiment(tolerance, predicted), "calibration", settings, ErrorBudget(rate), _map
             )
             for check in found.checks.values():
                 if predicted == 1.0:
@@ -325,7 +325,7 @@ def whole_runs(job: tuple[int, int]) -> int:
     events = 0
     for seed in range(*job):
         chosen = Settings.model_validate(settings | {"seed": seed})
-        found, _ = measure(Experiment(tuple(checks), ()), "whole-run", chosen, FalseAlarms(RUN_RATE), _map)
+        found, _ = measure(Experiment(tuple(checks), ()), "whole-run", chosen, ErrorBudget(RUN_RATE), _map)
         events += any(c.verdict in {Verdict.REFUTED, Verdict.APPROXIMATE} for c in found.checks.values())
     return events
 

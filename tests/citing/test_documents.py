@@ -1,4 +1,4 @@
-"""Documents that quote: stale figures are found by file and line and mended, malformed ones refused."""
+"""Documents that quote: stale figures are found by file and line and fixed, malformed ones refused."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.report.records import record
-from verify.citing.documents import check, mend
+from verify.citing.documents import check, fix
 from verify.citing.latex import macros
 from verify.citing.values import lookup, values
 from verify.errors import CitationError, OutputError
@@ -41,32 +41,32 @@ def quoted(text: str, key: str = KEY) -> str:
     return f"<!-- verify: {key} -->{text}<!-- /verify -->"
 
 
-def told(path: Path, run: RunRecord) -> list[str]:
+def problems(path: Path, run: RunRecord) -> list[str]:
     """Return the problems of one document, as lines."""
     (document,) = check([path], run)
     return [str(problem) for problem in document.problems]
 
 
 @pytest.mark.parametrize("name", ["page.md", "page.html", "notes.txt", "book.ipynb"])
-def test_a_stale_figure_is_told_with_its_place(tmp_path: Path, run: RunRecord, name: str) -> None:
+def test_a_stale_figure_is_reported_with_its_place(tmp_path: Path, run: RunRecord, name: str) -> None:
     """File, line, key, what is printed and what is so now."""
     now = lookup(run, KEY).text
     path = written(tmp_path, f"Good: {quoted(now)}\n\nStale: {quoted('1.5 [1.2, 1.9]')}\n", name)
-    (problem,) = told(path, run)
+    (problem,) = problems(path, run)
     assert problem.startswith(f"{path}:3: {KEY}: printed '1.5 [1.2, 1.9]', now '")
 
 
 def test_mending_writes_the_present_figures(tmp_path: Path, run: RunRecord) -> None:
-    """Once mended, nothing is wrong; words, line ends and permissions stay."""
+    """Once fixed, nothing is wrong; words, line ends and permissions stay."""
     path = written(tmp_path, f"Slope **{quoted('1.5, interval 1.2 to 1.9')}**.\r\nRest.\n")
     path.chmod(0o640)
-    assert mend(check([path], run)) == [path]
-    assert told(path, run) == []
+    assert fix(check([path], run)) == [path]
+    assert problems(path, run) == []
     text = path.read_bytes().decode()
     assert ", interval " in text
     assert text.endswith("**.\r\nRest.\n")
     assert path.stat().st_mode & 0o777 == 0o640
-    assert mend(check([path], run)) == []
+    assert fix(check([path], run)) == []
 
 
 def test_code_in_markdown_quotes_nothing(tmp_path: Path, run: RunRecord) -> None:
@@ -90,7 +90,7 @@ def test_code_in_markdown_quotes_nothing(tmp_path: Path, run: RunRecord) -> None
 def test_malformed_markers_are_refused(
     tmp_path: Path, run: RunRecord, text: str, line: int, what: str
 ) -> None:
-    """File and line, and how to mend it."""
+    """File and line, and how to fix it."""
     path = written(tmp_path, text)
     with pytest.raises(CitationError, match=rf"page\.md:{line}: .*{what}"):
         check([path], run)
@@ -115,20 +115,20 @@ def test_a_missing_file_is_refused(tmp_path: Path, run: RunRecord) -> None:
 def test_an_unknown_key_is_a_problem_with_a_suggestion(tmp_path: Path, run: RunRecord) -> None:
     """The others are checked all the same."""
     path = written(tmp_path, f"{quoted('1', 'score-variance.slop')} {quoted('0')}")
-    first, second = told(path, run)
+    first, second = problems(path, run)
     assert "no value 'score-variance.slop'" in first
     assert f"did you mean '{KEY}" in first
     assert KEY in second
 
 
 def test_a_claim_that_is_no_longer_confirmed(tmp_path: Path, run: RunRecord) -> None:
-    """A right figure of a refuted claim is a problem that --write cannot mend; its verdict is none."""
+    """A right figure of a refuted claim is a problem that --write cannot fix; its verdict is none."""
     broken = next(claim for claim in run.claims if claim.verdict == "refuted")
     value = lookup(run, f"{broken.id}.{broken.checks[0].id}")
     path = written(tmp_path, quoted(value.text, value.key) + quoted("refuted", f"{broken.id}:verdict"))
-    (problem,) = told(path, run)
+    (problem,) = problems(path, run)
     assert "no longer confirmed but refuted" in problem
-    assert mend(check([path], run)) == []
+    assert fix(check([path], run)) == []
 
 
 def test_a_read_only_document_is_left_alone(tmp_path: Path, run: RunRecord) -> None:
@@ -137,19 +137,19 @@ def test_a_read_only_document_is_left_alone(tmp_path: Path, run: RunRecord) -> N
     second = written(tmp_path, quoted("7"), "second.md")
     second.chmod(0o444)
     with pytest.raises(OutputError, match=r"second\.md: is read-only"):
-        mend(check([first, second], run))
+        fix(check([first, second], run))
     assert first.read_text() == quoted("7")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["first.md", "second.md"]
 
 
 def test_a_link_stays_a_link(tmp_path: Path, run: RunRecord) -> None:
-    """What it leads to is mended."""
+    """What it leads to is fixed."""
     real = written(tmp_path, quoted("7"), "real.md")
     link = tmp_path / "link.md"
     link.symlink_to(real)
-    mend(check([link], run))
+    fix(check([link], run))
     assert link.is_symlink()
-    assert told(real, run) == []
+    assert problems(real, run) == []
 
 
 def test_live_quotations_need_their_keys(tmp_path: Path, run: RunRecord) -> None:
@@ -161,7 +161,7 @@ def test_live_quotations_need_their_keys(tmp_path: Path, run: RunRecord) -> None
         "paper.tex": f"\\verify{{{KEY}}} \\verify{{nothing}}\n% \\verify{{commented out}}\n",
     }
     for name, text in texts.items():
-        (problem,) = told(written(tmp_path, text, name), run)
+        (problem,) = problems(written(tmp_path, text, name), run)
         assert f"{name}:1: nothing: no value 'nothing'" in problem
 
 
@@ -169,14 +169,14 @@ def test_stale_macros_are_found_and_mended(tmp_path: Path, run: RunRecord) -> No
     """The exported file is a document, too."""
     path = written(tmp_path, macros(run, values(run)), "verify.tex")
     # Some of the made-up claims are not confirmed.
-    assert all("no longer confirmed" in line for line in told(path, run))
+    assert all("no longer confirmed" in line for line in problems(path, run))
     text = path.read_text(encoding="utf-8")
     seed = run.run.settings.seed
     path.write_text(text.replace(f"{{run:seed}}{{${seed}$}}", "{run:seed}{$1$}"), encoding="utf-8")
-    stale = [line for line in told(path, run) if "printed" in line]
+    stale = [line for line in problems(path, run) if "printed" in line]
     assert len(stale) == 1
     assert f"run:seed: printed '$1$', now '${seed}$'" in stale[0]
-    mend(check([path], run))
+    fix(check([path], run))
     assert path.read_text(encoding="utf-8") == text
 
 
@@ -189,17 +189,17 @@ def test_stale_macros_are_found_and_mended(tmp_path: Path, run: RunRecord) -> No
     ],
 )
 def test_a_mistyped_marker_is_a_problem(tmp_path: Path, run: RunRecord, text: str) -> None:
-    """It is told with what to write; what it seems to quote is left alone."""
+    """It is reported with what to write; what it seems to quote is left alone."""
     path = written(tmp_path, text)
-    (problem,) = told(path, run)
+    (problem,) = problems(path, run)
     assert problem.startswith(f"{path}:2: {KEY}: mistyped marker <!-- ")
     assert problem.endswith(f"write <!-- verify: {KEY} -->")
-    assert mend(check([path], run)) == []
+    assert fix(check([path], run)) == []
 
 
 def test_a_mistyped_end_is_a_problem(tmp_path: Path, run: RunRecord) -> None:
     """Alone it closes; what stands between is not held against anything."""
-    (problem,) = told(written(tmp_path, f"<!-- verify: {KEY} -->0<!-- /Verify -->"), run)
+    (problem,) = problems(written(tmp_path, f"<!-- verify: {KEY} -->0<!-- /Verify -->"), run)
     assert problem.endswith("/Verify: mistyped marker <!-- /Verify -->; write <!-- /verify -->")
 
 
@@ -210,16 +210,16 @@ def test_other_comments_are_nobody_s_business(tmp_path: Path, run: RunRecord) ->
     assert (document.quotes, document.problems) == ((), [])
 
 
-def test_what_cannot_be_mended_is_told_with_what_to_write(tmp_path: Path, run: RunRecord) -> None:
-    """The document stays as it is, beside what can be mended."""
+def test_what_cannot_be_fixed_is_reported_with_what_to_write(tmp_path: Path, run: RunRecord) -> None:
+    """The document stays as it is, beside what can be fixed."""
     title = lookup(run, "score-variance:title").text
     path = written(tmp_path, quoted("An old title", "score-variance:title") + quoted("7"))
-    first, _ = told(path, run)
-    assert f"printed 'An old title'; cannot be mended by itself; write '{title}' by hand" in first
-    mend(check([path], run))
+    first, _ = problems(path, run)
+    assert f"printed 'An old title'; cannot be fixed by itself; write '{title}' by hand" in first
+    fix(check([path], run))
     assert quoted("An old title", "score-variance:title") in path.read_text(encoding="utf-8")
-    assert told(path, run) == [first]
-    (other,) = told(written(tmp_path, quoted("Fig. 3: 7", f"{KEY}:estimate")), run)
+    assert problems(path, run) == [first]
+    (other,) = problems(written(tmp_path, quoted("Fig. 3: 7", f"{KEY}:estimate")), run)
     assert other.endswith("by hand, and other figures outside the markers")
 
 
@@ -228,7 +228,7 @@ def test_a_unit_may_stand_behind_the_marker(tmp_path: Path, run: RunRecord) -> N
     value = lookup(run, f"{KEY}:estimate")
     shown = f"{value.figures[0].exact * 100:.1f}"
     path = written(tmp_path, quoted(shown, value.key) + "%, " + quoted(shown, value.key))
-    assert len(told(path, run)) == 1
+    assert len(problems(path, run)) == 1
 
 
 def test_a_document_is_checked_once(tmp_path: Path, run: RunRecord) -> None:
@@ -243,10 +243,10 @@ def test_a_role_s_own_text_is_checked(tmp_path: Path, run: RunRecord, name: str)
     role = ":verify:" if name.endswith("rst") else "{verify}"
     now = lookup(run, f"{KEY}:estimate").text
     path = written(tmp_path, f"{role}`{now} <{KEY}:estimate>` {role}`7.00 <{KEY}:estimate>`", name)
-    (problem,) = told(path, run)
+    (problem,) = problems(path, run)
     assert "printed '7.00', now '" in problem
-    mend(check([path], run))
-    assert told(path, run) == []
+    fix(check([path], run))
+    assert problems(path, run) == []
     assert path.read_text(encoding="utf-8").startswith(f"{role}`{now} <{KEY}:estimate>` {role}`")
 
 
@@ -265,7 +265,7 @@ def test_exported_macros_are_checked_with_the_paper(tmp_path: Path, run: RunReco
     assert len(check([paper, exported], run)) == 2
 
 
-def test_a_full_disk_or_a_locked_folder_is_told_with_what_helps(
+def test_a_full_disk_or_a_locked_folder_is_reported_with_what_helps(
     tmp_path: Path, run: RunRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """This command has no --out to choose another folder with."""
@@ -275,10 +275,10 @@ def test_a_full_disk_or_a_locked_folder_is_told_with_what_helps(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr("verify.files.writing.os.fsync", full)
-    with pytest.raises(OutputError, match=r"page\.md: cannot be written \(No space") as told_as:
-        mend(check([path], run))
-    assert "--out" not in str(told_as.value)
-    assert "free space or allow writing in its folder" in str(told_as.value)
+    with pytest.raises(OutputError, match=r"page\.md: cannot be written \(No space") as caught:
+        fix(check([path], run))
+    assert "--out" not in str(caught.value)
+    assert "free space or allow writing in its folder" in str(caught.value)
     assert path.read_text(encoding="utf-8") == quoted("7")
 
 
@@ -287,16 +287,16 @@ def test_a_full_disk_or_a_locked_folder_is_told_with_what_helps(
 def test_what_is_written_is_right_when_it_is_read_again(
     tmp_path: Path, run: RunRecord, before: str, after: str
 ) -> None:
-    """What would be read otherwise, for the unit that follows, is left to the author and told."""
+    """What would be read otherwise, for the unit that follows, is left to the author and reported."""
     path = written(tmp_path, f"It is {quoted(before, KEY + ':estimate')}{after} here.")
     documents = check([path], run)
-    mend(documents)
+    fix(documents)
     text = path.read_text(encoding="utf-8")
-    left = [problem for problem in documents[0].problems if not problem.mendable]
+    left = [problem for problem in documents[0].problems if not problem.fixable]
     again = check([path], run)
     assert [str(problem) for problem in again[0].problems] == [str(problem) for problem in left]
     assert all("write " in problem.what and " by hand" in problem.what for problem in left)
-    assert mend(again) == []
+    assert fix(again) == []
     assert path.read_text(encoding="utf-8") == text
 
 
@@ -308,12 +308,12 @@ def test_a_value_that_would_end_its_quotation_is_left_to_the_author(tmp_path: Pa
     path = written(tmp_path, quoted("", f"{claim.id}:title") + quoted("9.9", f"{KEY}:estimate"))
     before = path.read_text(encoding="utf-8")
     documents = check([path], changed)
-    assert "cannot be mended by itself" in str(documents[0].problems[0])
-    mend(documents)
+    assert "cannot be fixed by itself" in str(documents[0].problems[0])
+    fix(documents)
     assert path.read_text(encoding="utf-8") == before
 
 
 def test_control_characters_of_a_document_are_shown(tmp_path: Path, run: RunRecord) -> None:
     """A key may hold them; what is said of it is harmless in a terminal."""
-    (problem,) = told(written(tmp_path, quoted("1", "\x1b[2Jslope")), run)
+    (problem,) = problems(written(tmp_path, quoted("1", "\x1b[2Jslope")), run)
     assert "\\x1b[2Jslope" in for_terminal(problem)

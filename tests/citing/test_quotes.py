@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verify.citing.figures import numbers_in
-from verify.citing.quotes import agrees, mended
+from verify.citing.quotes import agrees, fixed
 from verify.citing.values import Figure, Value
 
 
@@ -79,7 +79,7 @@ def test_numbers_are_found(text: str, expected: list[str]) -> None:
 def test_fewer_digits_are_right_if_they_round_so(quoted: str) -> None:
     """The estimate to the nearest, the interval's ends outwards; all digits are right as well."""
     assert agrees(quoted, BOTH)
-    assert mended(quoted, BOTH) == quoted
+    assert fixed(quoted, BOTH) == quoted
 
 
 @pytest.mark.parametrize(
@@ -95,9 +95,9 @@ def test_fewer_digits_are_right_if_they_round_so(quoted: str) -> None:
     ],
 )
 def test_what_is_not_so(quoted: str) -> None:
-    """Another figure, a wrong rounding, too few figures; and mending makes each right."""
+    """Another figure, a wrong rounding, too few figures; and fixing makes each right."""
     assert not agrees(quoted, BOTH)
-    new = mended(quoted, BOTH)
+    new = fixed(quoted, BOTH)
     assert new is not None
     assert agrees(new, BOTH)
 
@@ -120,7 +120,7 @@ VANISHING = value("0.0×10⁻⁶", "0.00000003")
 def test_zero_says_nothing_of_a_small_value(quoted: str, held: Value) -> None:
     """At least one digit of it has to stand there."""
     assert not agrees(quoted, held)
-    new = mended(quoted, held)
+    new = fixed(quoted, held)
     assert new is None or agrees(new, held)
 
 
@@ -142,17 +142,17 @@ def test_where_zero_is_right(quoted: str, held: Value) -> None:
 
 def test_mending_what_vanishes() -> None:
     """With the power of ten that says how small it is."""
-    assert mended("about 0.3", VANISHING) == "about 0.0×10⁻⁶"
+    assert fixed("about 0.3", VANISHING) == "about 0.0×10⁻⁶"
 
 
 def test_mending_keeps_words_and_digits() -> None:
     """Only what is wrong changes, to no more digits than stood there."""
-    assert mended("1.002, interval 0.997 to 1.004", BOTH) == "1.001, interval 0.997 to 1.004"
-    assert mended("**12,346**", value("12\N{NARROW NO-BREAK SPACE}345", "12345")) == "**12,345**"
-    assert mended("`7.5e-7`", value("6.1×10⁻⁷", "0.00000061")) == "`6.1e-7`"
-    assert mended("`7.5e-3`", value("6.1×10⁻⁷", "0.00000061")) == "`6.1×10⁻⁷`"
-    assert mended("1.1210", value("1.1108", "1.1108")) == "1.1108"
-    assert mended("-0.2", value("−0.061", "-0.0612")) == "-0.1"
+    assert fixed("1.002, interval 0.997 to 1.004", BOTH) == "1.001, interval 0.997 to 1.004"
+    assert fixed("**12,346**", value("12\N{NARROW NO-BREAK SPACE}345", "12345")) == "**12,345**"
+    assert fixed("`7.5e-7`", value("6.1×10⁻⁷", "0.00000061")) == "`6.1e-7`"
+    assert fixed("`7.5e-3`", value("6.1×10⁻⁷", "0.00000061")) == "`6.1×10⁻⁷`"
+    assert fixed("1.1210", value("1.1108", "1.1108")) == "1.1108"
+    assert fixed("-0.2", value("−0.061", "-0.0612")) == "-0.1"
 
 
 def test_words_count_whatever_their_case() -> None:
@@ -160,7 +160,7 @@ def test_words_count_whatever_their_case() -> None:
     outcome = value("holds with conditions", kind="holds[- ]with[- ]conditions|holds|wrong")
     assert agrees("**Holds-with-conditions**", outcome)
     assert not agrees("holds", outcome)
-    assert mended("`holds`", outcome) == "`holds with conditions`"
+    assert fixed("`holds`", outcome) == "`holds with conditions`"
 
 
 @pytest.mark.parametrize(
@@ -199,9 +199,9 @@ def test_words_count_whatever_their_case() -> None:
     ],
 )
 def test_a_unit_after_a_figure_counts(quoted: str, held: Value) -> None:
-    """A hundredth, a thousand, a million: the same value in another unit is right, and mending leaves it."""
+    """A hundredth, a thousand, a million: the same value in another unit is right, and fixing leaves it."""
     assert agrees(quoted, held)
-    assert mended(quoted, held) == quoted
+    assert fixed(quoted, held) == quoted
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_a_unit_after_a_figure_counts(quoted: str, held: Value) -> None:
 def test_mending_keeps_the_unit(quoted: str, held: Value, new: str) -> None:
     """The author's unit and digits; what is written is right."""
     assert not agrees(quoted, held)
-    assert mended(quoted, held) == new
+    assert fixed(quoted, held) == new
     assert agrees(new, held)
 
 
@@ -242,13 +242,13 @@ def test_mending_keeps_the_unit(quoted: str, held: Value, new: str) -> None:
 def test_mending_never_rounds_a_figure_away(quoted: str, held: Value, new: str) -> None:
     """Neither to 0 nor from 1 to 0.9: all digits of the value's text stand there then."""
     assert not agrees(quoted, held)
-    assert mended(quoted, held) == new
+    assert fixed(quoted, held) == new
 
 
 def test_a_unit_may_follow_the_closing_marker() -> None:
     """The percent sign need not be part of what is quoted."""
     assert agrees("99", POWER, after="% of all runs")
-    assert mended("97", POWER, after="% of all runs") == "99"
+    assert fixed("97", POWER, after="% of all runs") == "99"
     assert not agrees("99", POWER, after=" of all runs")
 
 
@@ -268,7 +268,7 @@ def test_a_unit_may_follow_the_closing_marker() -> None:
 def test_mending_leaves_everything_else(quoted: str, held: Value, new: str) -> None:
     """Tags, addresses and signs around a figure or word stay."""
     assert not agrees(quoted, held)
-    assert mended(quoted, held) == new
+    assert fixed(quoted, held) == new
 
 
 @pytest.mark.parametrize(
@@ -293,7 +293,7 @@ def test_mending_leaves_everything_else(quoted: str, held: Value, new: str) -> N
 def test_what_only_its_author_can_mend(quoted: str, held: Value) -> None:
     """Figures or words besides the value's own are never overwritten."""
     assert not agrees(quoted, held)
-    assert mended(quoted, held) is None
+    assert fixed(quoted, held) is None
 
 
 @pytest.mark.parametrize(
@@ -302,7 +302,7 @@ def test_what_only_its_author_can_mend(quoted: str, held: Value) -> None:
 )
 def test_signs_around_words_do_not_matter(quoted: str, held: Value) -> None:
     """Ticks, quotation marks, mathematics and code say the same word."""
-    assert mended(quoted, held) == quoted
+    assert fixed(quoted, held) == quoted
 
 
 @pytest.mark.parametrize(
@@ -317,7 +317,7 @@ def test_an_unknown_unit_is_its_author_s_to_mend(quoted: str, after: str) -> Non
     """Or else a figure would be wrong by powers of ten."""
     draws = value("131\N{NARROW NO-BREAK SPACE}072", "131072")
     assert not agrees(quoted, draws, after)
-    assert mended(quoted, draws, after) is None
+    assert fixed(quoted, draws, after) is None
 
 
 @pytest.mark.parametrize(
@@ -325,7 +325,7 @@ def test_an_unknown_unit_is_its_author_s_to_mend(quoted: str, after: str) -> Non
 )
 def test_a_word_after_a_figure_is_no_unit(after: str) -> None:
     """Nor is what stands after a comma."""
-    assert mended("1.0018", ONE, after) == "1.0008"
+    assert fixed("1.0018", ONE, after) == "1.0008"
 
 
 def test_a_name_is_quoted_exactly() -> None:
@@ -334,7 +334,7 @@ def test_a_name_is_quoted_exactly() -> None:
     assert agrees("**20170612**", seed)
     for quoted in ("2e7", "2×10⁷", "20 million", "20,170,612", "20170613"):
         assert not agrees(quoted, seed)
-    assert mended("seed 7", seed) == "seed 20170612"
+    assert fixed("seed 7", seed) == "seed 20170612"
 
 
 @pytest.mark.parametrize(
@@ -343,7 +343,7 @@ def test_a_name_is_quoted_exactly() -> None:
 def test_absurd_figures_are_only_wrong(quoted: str) -> None:
     """No number of digits ends in a failure."""
     assert not agrees(quoted, value("0.5", ("0.5", "down")))
-    mended(quoted, value("0.5", ("0.5", "down")))
+    fixed(quoted, value("0.5", ("0.5", "down")))
 
 
 @given(
@@ -361,6 +361,6 @@ def test_a_rounding_agrees_and_its_neighbours_do_not(exact: Decimal, digits: int
     assert agrees(f"{rounded:f}", held) is (bool(rounded) or not exact or rounding != "nearest")
     assert not agrees(f"{rounded + 2 * unit:f}", held)
     assert not agrees(f"{rounded - 2 * unit:f}", held)
-    new = mended(f"{rounded + 2 * unit:f}", held)
+    new = fixed(f"{rounded + 2 * unit:f}", held)
     assert new is not None
     assert agrees(new, held)

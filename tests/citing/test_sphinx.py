@@ -59,7 +59,7 @@ def test_values_are_shown_and_linked(project: Path) -> None:
         assert value.text in page
 
 
-def test_a_page_is_built_anew_when_the_results_change(project: Path) -> None:
+def test_a_page_is_built_again_when_the_results_change(project: Path) -> None:
     """Sphinx keeps pages that did not change; what they quote may have."""
     page = ("index.rst", "Index\n=====\n\n:verify:`score-variance.slope:estimate`\n")
     assert build(project, page)[0] == 0
@@ -99,7 +99,7 @@ def test_values_of_the_run_are_followed_as_well(project: Path) -> None:
 
 @pytest.mark.parametrize("strict", [True, False])
 def test_an_unknown_key_fails_the_build(project: Path, strict: bool) -> None:
-    """In one line with file, line and the nearest key; again at the next build, until it is mended."""
+    """In one line with file, line and the nearest key; again at the next build, until it is fixed."""
     page = ("index.rst", "Index\n=====\n\n:verify:`score-variance.slop`\n")
     for pages in ((page,), ()):
         status, said = build(project, *pages, strict=strict)
@@ -159,7 +159,7 @@ def test_a_unit_after_the_text_counts_as_in_check_docs(
 
 
 @pytest.mark.parametrize("name", ["verify_results", "verify_report"])
-def test_a_setting_that_is_no_text_is_told(project: Path, name: str) -> None:
+def test_a_setting_that_is_no_text_is_reported(project: Path, name: str) -> None:
     """What it is and what to give."""
     with (project / "conf.py").open("a", encoding="utf-8") as conf:
         conf.write(f"{name} = 3\n")
@@ -178,7 +178,7 @@ def test_a_claim_that_is_not_confirmed_is_a_warning(project: Path) -> None:
     assert "its claim is no longer confirmed but refuted" in said
 
 
-def test_missing_results_are_told(project: Path) -> None:
+def test_missing_results_are_reported(project: Path) -> None:
     """Before any page is read."""
     (project / "results.json").unlink()
     status, said = build(project, ("index.rst", "Index\n=====\n"))

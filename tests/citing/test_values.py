@@ -1,4 +1,4 @@
-"""Keys and values: each finding has some, texts and figures agree, and unknown keys are told."""
+"""Keys and values: each finding has some, texts and figures agree, and unknown keys are reported."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from tests.report.records import record
 from verify.citing.figures import numbers_in
-from verify.citing.quotes import agrees, mended
+from verify.citing.quotes import agrees, fixed
 from verify.citing.values import chosen, lookup, values
 from verify.errors import CitationError
 from verify.evidence import Verdict
@@ -44,12 +44,12 @@ def test_every_finding_can_be_quoted(quick: RunRecord) -> None:
 
 
 def test_a_text_agrees_with_its_own_value(quick: RunRecord) -> None:
-    """What is listed is right when quoted as it is, down to every figure, and mending leaves it alone."""
+    """What is listed is right when quoted as it is, down to every figure, and fixing leaves it alone."""
     for value in values(quick):
         if value.figures:
             assert len(numbers_in(value.text)) == len(value.figures), value.key
         assert agrees(value.text, value), value.key
-        assert mended(value.text, value) == value.text, value.key
+        assert fixed(value.text, value) == value.text, value.key
 
 
 def test_parts_of_a_check(run: RunRecord) -> None:
@@ -79,8 +79,8 @@ def test_values_of_the_run(run: RunRecord) -> None:
         ("run:clams", "run:claims"),
     ],
 )
-def test_an_unknown_key_is_told_with_the_nearest(run: RunRecord, key: str, near: str) -> None:
-    """A typing mistake is mended in one step."""
+def test_an_unknown_key_is_reported_with_the_nearest(run: RunRecord, key: str, near: str) -> None:
+    """A typing mistake is fixed in one step."""
     with pytest.raises(CitationError, match=f"no value '{key}' in these results; did you mean '{near}"):
         lookup(run, key)
 

@@ -45,7 +45,7 @@ EACH_AGAIN = pytest.mark.parametrize(
         for place, name in enumerate(CATALOGUE)
     ],
 )
-"""For tests that run every claim anew: each sixth at once, the others among the longer studies."""
+"""For tests that run every claim again: each sixth at once, the others among the longer studies."""
 NO_DRAWS = {
     "attention-definition",
     "attention-shapes",
@@ -96,7 +96,7 @@ def test_assumptions_have_names_of_their_own(name: str) -> None:
 
 @EACH
 def test_no_step_repeats_the_one_before(name: str) -> None:
-    """A step that changes nothing on the page tells its reader nothing, and its rule is not applied."""
+    """A step that changes nothing on the page says nothing to its reader, and its rule is not applied."""
     derivation = CATALOGUE[name].derive()
     for route in (*derivation.lemmas, *derivation.routes):
         printed = [latex(route.start), *(latex(step.expression) for step in route.steps)]
@@ -183,7 +183,7 @@ def _is_round(prediction: str) -> bool:
         (r"0.231817", False),
     ],
 )
-def test_round_figures_are_told(prediction: str, round_figure: bool) -> None:
+def test_round_figures_are_recognised(prediction: str, round_figure: bool) -> None:
     """Fractions as well as decimals; what comes out of derivations is left alone."""
     assert _is_round(prediction) == round_figure
 
@@ -235,7 +235,7 @@ def test_a_decimal_is_printed_once(records: dict[str, ClaimRecord], name: str) -
 
 
 @EACH
-def test_ordinary_fits_tell_what_they_go_through(records: dict[str, ClaimRecord], name: str) -> None:
+def test_ordinary_fits_say_what_they_go_through(records: dict[str, ClaimRecord], name: str) -> None:
     """Where one claim fits several lines, each says which points are its own."""
     fitted = [one.quantity for one in records[name].fits]
     assert len(set(fitted)) == len(fitted)
@@ -561,7 +561,7 @@ def _spoiling(code: Callable[..., Any]) -> Callable[..., Any]:
 
 @EACH_AGAIN
 def test_a_control_that_is_true_leaves_the_claim_undecided(name: str) -> None:
-    """A wrong version that cannot be refuted shows that the measurement could not tell."""
+    """A wrong version that cannot be refuted shows that the measurement could not decide."""
     claim = CATALOGUE[name]
 
     def experiment(derivation: Derivation, tolerance: float) -> Experiment:

@@ -93,10 +93,10 @@ def test_without_results_the_last_run_counts_then_the_reference(
         (("check-docs", "nowhere.md"), "nowhere.md: cannot be read"),
     ],
 )
-def test_mistakes_are_told_in_one_line(
+def test_mistakes_are_reported_in_one_line(
     tool: Tool, results: Path, arguments: tuple[str, ...], what: str
 ) -> None:
-    """What, where, how to mend; exit status 2."""
+    """What, where, how to fix; exit status 2."""
     ended = tool(*arguments, "--results", results)
     assert ended.status == 2
     assert what in ended.complaint
@@ -112,7 +112,7 @@ def test_results_of_another_schema_are_refused(tool: Tool, results: Path) -> Non
 
 
 def test_check_docs_finds_mends_and_is_content(tool: Tool, results: Path, tmp_path: Path) -> None:
-    """Stale: 1, told with file and line. Mended: 0. Then all is so."""
+    """Stale: 1, reported with file and line. Fixed: 0. Then all is so."""
     page = tmp_path / "page.md"
     page.write_text(
         "Slope <!-- verify: score-variance.slope:estimate -->7.5<!-- /verify -->.\n", encoding="utf-8"
@@ -123,11 +123,11 @@ def test_check_docs_finds_mends_and_is_content(tool: Tool, results: Path, tmp_pa
     assert stale.out.startswith(f"{page}:1: score-variance.slope:estimate: printed '7.5', now '")
     assert f"{page}: 1 quotation, 1 not so" in stale.out
     assert "--write" in stale.out
-    mended = tool(*call, "--write")
-    assert mended.status == 0
-    assert "; mended" in mended.out
-    assert f"{page}: 1 quotation, 1 mended" in mended.out
-    assert "not so" not in mended.out
+    fixed = tool(*call, "--write")
+    assert fixed.status == 0
+    assert "; fixed" in fixed.out
+    assert f"{page}: 1 quotation, 1 fixed" in fixed.out
+    assert "not so" not in fixed.out
     content = tool(*call)
     assert content.status == 0
     first, second = content.out.splitlines()
@@ -136,7 +136,7 @@ def test_check_docs_finds_mends_and_is_content(tool: Tool, results: Path, tmp_pa
 
 
 def test_what_a_summary_says(tool: Tool, results: Path, tmp_path: Path) -> None:
-    """Of a document without quotations, of a paper's macros, and of what is left to mend by hand."""
+    """Of a document without quotations, of a paper's macros, and of what is left to fix by hand."""
     page, paper = tmp_path / "page.md", tmp_path / "paper.tex"
     page.write_text("Nothing.\n", encoding="utf-8")
     paper.write_text(r"\input{verify}\verify{run:seed}", encoding="utf-8")
@@ -149,7 +149,7 @@ def test_what_a_summary_says(tool: Tool, results: Path, tmp_path: Path) -> None:
     page.write_text(slope.format("7.5") + slope.format("7.5 (Fig. 3)"), encoding="utf-8")
     ended = tool("check-docs", page, "--write", "--results", results)
     assert ended.status == 1
-    assert f"{page}: 2 quotations, 1 mended, 1 not so" in ended.out
+    assert f"{page}: 2 quotations, 1 fixed, 1 not so" in ended.out
 
 
 def test_a_mistyped_marker_ends_with_1(tool: Tool, results: Path, tmp_path: Path) -> None:

@@ -43,13 +43,13 @@ def test_a_claim_is_shown_with_every_step(name: str) -> None:
     for route in (*derivation.lemmas, *derivation.routes):
         assert f"Derivation: {as_text(route.title)}" in text
         assert all(f"✓ {as_text(step.check.label)}" in text for step in route.steps)
-    told = {
+    endings = {
         "proved": "Proved",
         "checked-at-examples": "Derivation checked at examples",
         "in-part": "Derived in part",
     }
     status = derivation.examine().status
-    assert f"\n{told[status]}: " in text
+    assert f"\n{endings[status]}: " in text
     assert ("Beyond the derivation: " in text) == (status == "in-part")
 
 

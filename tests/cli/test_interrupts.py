@@ -42,13 +42,13 @@ def interrupted(
     process: subprocess.Popen[str], line: str, after: float = 0.0, number: int = signal.SIGINT
 ) -> Ended:
     """Send a signal some time after a line of progress, and return what the tool leaves."""
-    heard = []
+    seen = []
     for text in iter(process.stderr.readline, ""):  # type: ignore[union-attr]  # it is a pipe
-        heard.append(text)
+        seen.append(text)
         if text.strip() == line:
             break
     time.sleep(after)
-    assert process.poll() is None, heard
+    assert process.poll() is None, seen
     begun = time.monotonic()
     process.send_signal(number)
     ended = finish(process)
@@ -56,7 +56,7 @@ def interrupted(
     return Ended(ended.status, ended.out, ended.err)
 
 
-def is_told(ended: Ended, number: int = signal.SIGINT) -> None:
+def is_interrupted(ended: Ended, number: int = signal.SIGINT) -> None:
     """Assert what every interrupted run has in common."""
     assert ended.status == 128 + number
     assert ended.complaint == "interrupted; all files are whole, unfinished ones as they were"
@@ -68,7 +68,7 @@ def test_a_signal_while_deriving(reports: Path, claim_file: Write, number: int) 
     endless = "[((d + n) ** 9).expand() for n in range(10**8)]"
     path = claim_file(("    route = variance", f"    {MARK}\n    {endless}\n    route = variance"))
     process = begin("report", "doubled-keys", "--claims", path, "--out", reports)
-    is_told(interrupted(process, "now", 0.2, number), number)
+    is_interrupted(interrupted(process, "now", 0.2, number), number)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -77,11 +77,11 @@ def test_ctrl_c_while_drawing(reports: Path, claim_file: Write, workers: int) ->
     path = claim_file(("    return Experiment(", f"    {MARK}\n    return Experiment("))
     options = ("--claims", path, "--tolerance", "0.0004", "--workers", workers, "--out", reports)
     process = begin("report", "doubled-keys", *options)
-    is_told(interrupted(process, "now", 0.5))
+    is_interrupted(interrupted(process, "now", 0.5))
 
 
 def test_ctrl_c_while_processes_settle_claims(reports: Path, claim_file: Write) -> None:
-    """The processes hear nothing of the terminal's signal, which reaches them too, and are gone as well."""
+    """The processes ignore the terminal's signal, which reaches them too, and are gone as well."""
     mark = "__import__('os').write(2, b'%d\\n' % __import__('os').getpid())"
     path = claim_file(("    return Experiment(", f"    {mark}\n    return Experiment("))
     options = ("--claims", path, "--tolerance", "0.0004", "--workers", 2, "--out", reports)
@@ -91,7 +91,7 @@ def test_ctrl_c_while_processes_settle_claims(reports: Path, claim_file: Write) 
     time.sleep(0.3)
     begun = time.monotonic()
     os.killpg(process.pid, signal.SIGINT)
-    is_told(finish(process))
+    is_interrupted(finish(process))
     assert time.monotonic() - begun < PATIENCE
     # Dead, though whoever inherits it may not have looked after it yet.
     assert other not in alive(process.pid)
@@ -112,7 +112,7 @@ def test_impatience_leaves_no_process_behind(
     for _ in range(times):
         os.killpg(process.pid, signal.SIGINT)
         time.sleep(pause)
-    is_told(finish(process))
+    is_interrupted(finish(process))
     begun = time.monotonic()
     while alive(process.pid) and time.monotonic() - begun < PATIENCE:
         time.sleep(0.1)
@@ -125,7 +125,7 @@ def test_ctrl_c_while_rendering(reports: Path, tmp_path: Path, small: RunRecord,
     results = tmp_path / "results.json"
     results.write_text(small.to_json(), encoding="utf-8")
     process = begin("render", results, "--out", reports)
-    is_told(interrupted(process, f"rendering: {phase}", 0.05))
+    is_interrupted(interrupted(process, f"rendering: {phase}", 0.05))
     assert (reports / "results.json").read_bytes() == results.read_bytes()
     (reports / "results.json").write_text(OLD["results.json"])
 
@@ -185,7 +185,7 @@ def test_the_reader_of_the_progress_goes_away(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("arguments", [["--help"], ["list"], ["show", "score-mean"]])
 def test_nobody_reads_at_all(arguments: list[str]) -> None:
-    """A closed pipe is no error of the tool; at most the exit status tells."""
+    """A closed pipe is no error of the tool; at most the exit status shows it."""
     process = begin(*arguments)
     process.stdout.close()  # type: ignore[union-attr]  # it is a pipe
     process.stdout = None
@@ -196,7 +196,7 @@ def test_nobody_reads_at_all(arguments: list[str]) -> None:
 
 
 def test_standard_output_on_a_full_disk(tmp_path: Path) -> None:
-    """What cannot be printed is told, after the results are written."""
+    """What cannot be printed is reported, after the results are written."""
     with open("/dev/full", "w") as full:  # noqa: PTH123 - a device
         ended = finish(
             begin("run", "worked-dot-products", "--profile", "quick", "--out", tmp_path, stdout=full)

@@ -1,4 +1,4 @@
-"""The command line: every misuse is told in one line with the right exit status, and nothing is lost."""
+"""The command line: every misuse is reported in one line with the right exit status, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ MISUSE = [
 
 
 @pytest.mark.parametrize(("arguments", "message"), MISUSE)
-def test_misuse_is_told_in_one_line(
+def test_misuse_is_reported_in_one_line(
     tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
 ) -> None:
     """Exit status 2, one line on standard error that says what and where, nothing on standard output."""
@@ -87,7 +87,7 @@ SOURCES = [
 
 
 @pytest.mark.parametrize(("content", "message"), SOURCES)
-def test_malformed_sources_are_told_by_file_line_and_key(
+def test_malformed_sources_are_reported_by_file_line_and_key(
     tool: Tool, tmp_path: Path, content: str | None, message: str
 ) -> None:
     """The statements' file is read before anything is derived or drawn."""
@@ -101,7 +101,7 @@ def test_malformed_sources_are_told_by_file_line_and_key(
 
 
 @pytest.mark.parametrize("command", ["run", "report"])
-def test_an_unwritable_folder_is_told_before_the_work(tool: Tool, tmp_path: Path, command: str) -> None:
+def test_an_unwritable_folder_is_reported_before_the_work(tool: Tool, tmp_path: Path, command: str) -> None:
     """A path through a regular file cannot be a folder, not even for root."""
     (tmp_path / "file").write_text("as it was")
     ended = tool(command, "--out", tmp_path / "file" / "reports")
@@ -111,8 +111,8 @@ def test_an_unwritable_folder_is_told_before_the_work(tool: Tool, tmp_path: Path
     assert (tmp_path / "file").read_text() == "as it was"
 
 
-def test_a_folder_in_the_place_of_the_results_is_told_before_the_work(tool: Tool, tmp_path: Path) -> None:
-    """What cannot be replaced at the end is told at the start."""
+def test_a_folder_in_the_place_of_the_results_is_reported_before_the_work(tool: Tool, tmp_path: Path) -> None:
+    """What cannot be replaced at the end is reported at the start."""
     (tmp_path / "results.json").mkdir()
     ended = tool("run", "--out", tmp_path)
     assert ended.status == 2
@@ -129,7 +129,7 @@ def test_two_outcomes_cannot_go_to_one_file(tool: Tool, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_folder_in_the_place_of_the_report_is_told_before_the_work(tool: Tool, tmp_path: Path) -> None:
+def test_a_folder_in_the_place_of_the_report_is_reported_before_the_work(tool: Tool, tmp_path: Path) -> None:
     """Not after a minute's work."""
     (tmp_path / "report.html").mkdir()
     ended = tool("report", "--out", tmp_path)
@@ -137,7 +137,7 @@ def test_a_folder_in_the_place_of_the_report_is_told_before_the_work(tool: Tool,
     assert "report.html: cannot be written (Is a directory)" in ended.complaint
 
 
-def test_an_unwritable_junit_file_is_told_before_the_work(tool: Tool, tmp_path: Path) -> None:
+def test_an_unwritable_junit_file_is_reported_before_the_work(tool: Tool, tmp_path: Path) -> None:
     """The run does not end in vain because of its last file."""
     (tmp_path / "file").write_text("")
     ended = tool("run", "--out", tmp_path, "--junit", tmp_path / "file" / "junit.xml")
@@ -147,8 +147,8 @@ def test_an_unwritable_junit_file_is_told_before_the_work(tool: Tool, tmp_path: 
 
 
 @pytest.mark.parametrize("part", [0.0, 0.01, 0.5, 0.999])
-def test_results_cut_short_are_told(tool: Tool, tmp_path: Path, small: RunRecord, part: float) -> None:
-    """However much of the file is left, its reader is told, and what lies beside it is not touched."""
+def test_results_cut_short_are_reported(tool: Tool, tmp_path: Path, small: RunRecord, part: float) -> None:
+    """However much of the file is left, its reader is informed, and what lies beside it is not touched."""
     text = small.to_json()
     path = tmp_path / "results.json"
     path.write_text(text[: int(part * len(text))])
@@ -172,7 +172,7 @@ FOREIGN = [
 
 
 @pytest.mark.parametrize(("content", "message"), FOREIGN)
-def test_other_json_is_told(tool: Tool, tmp_path: Path, content: str, message: str) -> None:
+def test_other_json_is_reported(tool: Tool, tmp_path: Path, content: str, message: str) -> None:
     """A file that is not of this schema is named, with what to do."""
     path = tmp_path / "results.json"
     path.write_text(content)
@@ -184,7 +184,7 @@ def test_other_json_is_told(tool: Tool, tmp_path: Path, content: str, message: s
 
 
 @pytest.mark.parametrize("make", [lambda _: None, lambda path: path.mkdir()], ids=["missing", "folder"])
-def test_unreadable_results_are_told(tool: Tool, tmp_path: Path, make: Callable[[Path], None]) -> None:
+def test_unreadable_results_are_reported(tool: Tool, tmp_path: Path, make: Callable[[Path], None]) -> None:
     """A path that is no file is named."""
     path = tmp_path / "results.json"
     make(path)
@@ -250,7 +250,7 @@ def test_results_can_be_rendered_elsewhere(tool: Tool, tmp_path: Path, small: Ru
         ),
     ],
 )
-def test_the_exit_status_tells_the_outcome(
+def test_the_exit_status_says_the_outcome(
     tool: Tool,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -13,10 +13,10 @@ from tests.tool import begin
 from verify.cli.progress import (
     counts_line,
     following,
+    log,
     phases_line,
     rendering,
     surprise_line,
-    tell,
     verdict_line,
 )
 from verify.evidence import Outcome, Part, Proof, Statement, Verdict
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 def test_a_pipe_gets_plain_lines(capsys: pytest.CaptureFixture[str], small: RunRecord) -> None:
     """One line for each finished claim and each phase of rendering, on standard error."""
     begun: list[str] = []
-    with following(lambda: begun.append("begun")) as progress:
-        progress.begun(1)
-        progress.started("sqrt-scaling-unique")
-        progress.finished(small.claims[0])
+    with following(lambda: begun.append("begun")) as callbacks:
+        callbacks.on_begin(1)
+        callbacks.on_start("sqrt-scaling-unique")
+        callbacks.on_finish(small.claims[0])
     with rendering() as announce:
         announce("pdf")
     captured = capsys.readouterr()
@@ -124,8 +124,8 @@ def test_progress_that_cannot_be_shown_is_left_out(monkeypatch: pytest.MonkeyPat
     """A full disk under standard error stops nothing."""
     with open("/dev/full", "w", encoding="utf-8") as full:  # noqa: PTH123 - a device
         monkeypatch.setattr(sys, "stderr", full)
-        tell("lost")
-        tell("lost as well")
+        log("lost")
+        log("lost as well")
     assert not list(tmp_path.iterdir())
 
 

@@ -48,7 +48,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("change", "where", "message"), BROKEN)
-def test_a_broken_claim_file_is_told_by_file_and_line(
+def test_a_broken_claim_file_is_reported_by_file_and_line(
     claim_file: Write, change: tuple[str, str], where: str, message: str
 ) -> None:
     """One line names the file, the line and what is wrong there."""
@@ -87,10 +87,10 @@ BROKEN_INSIDE = [
 
 
 @pytest.mark.parametrize(("change", "message"), BROKEN_INSIDE)
-def test_a_claim_that_fails_while_it_runs_is_told_by_its_id(
+def test_a_claim_that_fails_while_it_runs_is_reported_by_its_id(
     claim_file: Write, change: tuple[str, str], message: str
 ) -> None:
-    """What only shows when the claim is derived or measured is told in one line as well."""
+    """What only shows when the claim is derived or measured is reported in one line as well."""
     path = claim_file(change)
     wanted = task(read(path), settings(profile="quick"), 1, ())
     with pytest.raises(ClaimError, match=r"^claim doubled-keys: ") as caught:
@@ -99,7 +99,7 @@ def test_a_claim_that_fails_while_it_runs_is_told_by_its_id(
 
 
 @pytest.mark.parametrize("command", ["show", "plan"])
-def test_a_derivation_that_raises_is_told_without_a_run(
+def test_a_derivation_that_raises_is_reported_without_a_run(
     tool: Callable[..., Ended], claim_file: Write, command: str
 ) -> None:
     """Showing or planning a broken claim needs no traceback either."""
@@ -117,7 +117,7 @@ def test_a_derivation_that_raises_is_told_without_a_run(
         ("mine.txt", "ends in .py"),
     ],
 )
-def test_a_path_that_is_no_claim_file_is_told(
+def test_a_path_that_is_no_claim_file_is_reported(
     tool: Callable[..., Ended], tmp_path: Path, name: str, message: str
 ) -> None:
     """A missing file, a folder, and a file that is no Python."""

@@ -13,7 +13,7 @@ from scipy import stats
 
 from tests.strategies import FALSE_ALARM
 from verify.engine.measure import measure
-from verify.engine.verdict import MAX_LOOKS, PLACES, FalseAlarms
+from verify.engine.verdict import MAX_LOOKS, PLACES, ErrorBudget
 from verify.errors import SettingsError
 from verify.evidence import Settings, Verdict
 from verify.montecarlo.blocks import Cell
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 NARROW = Tolerance(1.0, 0.1, "a tenth")
 SETTINGS = Settings(seed=20170612, tolerance=0.01)
-ALARMS = FalseAlarms(1e-3)
+BUDGET = ErrorBudget(1e-3)
 
 
 @dataclass(frozen=True)
@@ -107,12 +107,12 @@ def judged(
     checks: Iterable[Comparison],
     controls: Iterable[Comparison] = (),
     settings: Settings = SETTINGS,
-    alarms: FalseAlarms = ALARMS,
+    budget: ErrorBudget = BUDGET,
     mapper: Callable[[Callable[[int], Sums], Iterable[int]], Iterable[Sums]] = map,
 ) -> tuple[Mapping[str, evidence.Check], dict[str, evidence.Control]]:
     """Return the checks and controls, judged, by id."""
     experiment = Experiment(tuple(checks), tuple(Control(f"wrong {c.id}", c) for c in controls))
-    findings, found = measure(experiment, "a-claim", settings, alarms, mapper)
+    findings, found = measure(experiment, "a-claim", settings, budget, mapper)
     return findings.checks, {control.id: control for control in found}
 
 
@@ -151,7 +151,7 @@ class TestVerdicts:
         assert checks["false"].verdict is Verdict.REFUTED
 
     def test_near_the_prediction_is_approximate(self) -> None:
-        """Half a tolerance off, with enough blocks to tell: inside the band, but not the exact value."""
+        """Half a tolerance off, with enough blocks to decide: inside the band, but not the exact value."""
         fine = quantity("fine", 5.0 * 1.005, 5.0, spread=0.01)
         checks, _ = judged([fine])
         assert checks["fine"].verdict is Verdict.APPROXIMATE
@@ -164,13 +164,13 @@ class TestVerdicts:
         assert edge.looks == MAX_LOOKS
         first, _ = judged([quantity("edge", 5.0, 5.0)])
         assert edge.blocks >= (first["edge"].blocks - 128) * 2 ** (MAX_LOOKS - 1)
-        assert edge.level == pytest.approx(1 - ALARMS.share(MAX_LOOKS), abs=1e-15)
+        assert edge.level == pytest.approx(1 - BUDGET.share(MAX_LOOKS), abs=1e-15)
 
     @pytest.mark.parametrize("chance", [1e-7, 3e-5, 1e-3])
     def test_rare_events_are_not_taken_for_impossible(self, chance: float) -> None:
         """Whether no block, a few or some show the event, its true probability is never refuted."""
         rare = quantity("rare", 0.0, chance, component("mean"), cell=Cell("rare", (), Rare(chance)))
-        checks, _ = judged([replace(rare, tolerance=Tolerance(50.0))], alarms=FalseAlarms(0.05 * PLACES))
+        checks, _ = judged([replace(rare, tolerance=Tolerance(50.0))], budget=ErrorBudget(0.05 * PLACES))
         assert checks["rare"].verdict in {Verdict.UNDECIDED, Verdict.CONFIRMED}
 
     def test_blocks_that_all_agree_decide_nothing(self) -> None:
@@ -181,7 +181,7 @@ class TestVerdicts:
         assert checks["never"].looks == MAX_LOOKS
 
     def test_an_endless_plan_is_refused(self) -> None:
-        """A tolerance that would take years is told before anything is drawn for it, with the mend."""
+        """A tolerance that would take years is reported before anything is drawn for it, with the fix."""
         with pytest.raises(SettingsError, match=r"claim a-claim, cell cell-fine.*raise --tolerance"):
             judged([quantity("fine", 5.0, 5.0)], settings=Settings(tolerance=1e-9))
 
@@ -217,14 +217,14 @@ class TestReasons:
         needed = int(re.findall(r"about ([\d,]+) of them would do", found.reason)[0].replace(",", ""))
         assert needed > found.blocks
 
-    def test_on_the_edge_says_that_no_sample_would_tell(self) -> None:
-        """Near the edge the reason names the blocks that would tell; they grow as the edge comes near."""
+    def test_on_the_edge_says_that_no_sample_would_decide(self) -> None:
+        """Near the edge the reason names the blocks that would decide; they grow as the edge comes near."""
         needed = []
         for off in (0.0495, 0.0499):
             found = judged([quantity("edge", 5.0 + off, 5.0, spread=0.1)])[0]["edge"]
             assert found.verdict is Verdict.UNDECIDED
             needed.append(found.reason)
-        assert all("blocks would tell" in reason for reason in needed)
+        assert all("blocks would decide" in reason for reason in needed)
 
     def test_a_wrong_block_variance_leaves_the_check_open(self) -> None:
         """Where the blocks vary far more or less than derived, nothing is decided and the reason says why."""
@@ -297,7 +297,7 @@ class TestFits:
         points = [quantity(f"far-{x}", float(x), float(x)) for x in (99, 100, 101)]
         slope = line("slope", "slope", 1.0, points, Tolerance(5.0))
         checks, _ = judged([*points, slope])
-        deviations = stats.norm.isf(ALARMS.share(1) / 2) + stats.norm.isf(0.05 / 2)
+        deviations = stats.norm.isf(BUDGET.share(1) / 2) + stats.norm.isf(0.05 / 2)
         needed = (deviations / 0.05) ** 2 / 2
         blocks = checks["far-99"].blocks
         assert needed <= blocks <= needed + 129
@@ -347,7 +347,7 @@ def test_a_verdict_stands_once_given() -> None:
     assert checks["edge"].looks > 1
     # The estimate that was judged is printed, not that of the larger sample.
     assert checks["edge"].blocks >= (checks["easy"].blocks - 128) * 2 ** (checks["edge"].looks - 1)
-    assert checks["easy"].level == pytest.approx(1 - ALARMS.share(1), abs=1e-15)
+    assert checks["easy"].level == pytest.approx(1 - BUDGET.share(1), abs=1e-15)
 
 
 def test_the_record_of_a_check() -> None:
@@ -357,7 +357,7 @@ def test_the_record_of_a_check() -> None:
     assert found.cell == {"d_k": 8}
     assert found.band == pytest.approx((5 - 0.06, 5 + 0.06))
     assert (found.tolerance, found.tolerance_of) == (0.02, "three")
-    assert found.level == pytest.approx(1 - ALARMS.share(1), abs=1e-15)
+    assert found.level == pytest.approx(1 - BUDGET.share(1), abs=1e-15)
     assert found.draws == found.blocks * Bell.coordinates
     assert found.blocks >= MIN_BLOCKS
     assert found.interval[0] < found.estimate < found.interval[1]
@@ -366,13 +366,13 @@ def test_the_record_of_a_check() -> None:
 class TestTheJudgeItself:
     """Over many seeds the loop errs no more often, and decides as often, as it promises."""
 
-    LOOSE = FalseAlarms(0.05 * PLACES)
+    LOOSE = ErrorBudget(0.05 * PLACES)
     """A budget that gives each check 5%, so that errors can be counted."""
 
     def verdicts(self, check: Quantity, seeds: int) -> list[evidence.Check]:
         """Return the check as it comes out for each of ``seeds`` seeds."""
         return [
-            judged([check], settings=Settings(seed=seed, tolerance=0.05), alarms=self.LOOSE)[0][check.id]
+            judged([check], settings=Settings(seed=seed, tolerance=0.05), budget=self.LOOSE)[0][check.id]
             for seed in range(seeds)
         ]
 
@@ -439,7 +439,7 @@ class TestBounds:
         assert controls["wrong-bound"].verdict is Verdict.REFUTED
         assert controls["wrong-bound"].power > 0.9
         known = Experiment((quantity("right", 5.0, 5.0),), (Control("too low", wrong, truth=5.0),))
-        _, (control,) = measure(known, "a-claim", SETTINGS, ALARMS, map)
+        _, (control,) = measure(known, "a-claim", SETTINGS, BUDGET, map)
         assert control.verdict is Verdict.REFUTED
 
     @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a verification will take, told before it is run."""
+"""What a verification will take, said before it is run."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_the_command_prints_a_line_a_claim_and_the_sum(tool: Callable[..., Ended
 
 
 def test_the_command_refuses_the_impossible_in_one_line(tool: Callable[..., Ended]) -> None:
-    """The reason and the mend are told, and the status is that of bad input."""
+    """The reason and the fix are reported, and the status is that of bad input."""
     ended = tool("plan", "over-scaling", "--tolerance", "1e-7")
     assert ended.status == 2
     assert len(ended.err.strip().splitlines()) == 1

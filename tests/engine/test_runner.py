@@ -1,4 +1,4 @@
-"""The runner: settings are checked, progress is told in order, and the record is complete."""
+"""The runner: settings are checked, progress is reported in order, and the record is complete."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Write = Callable[..., Path]
 
 
-def test_settings_have_the_profiles_tolerance_unless_told() -> None:
+def test_settings_have_the_profiles_tolerance_by_default() -> None:
     """A profile is a tolerance with a name."""
     assert [runner.settings(profile=name).tolerance for name in ("quick", "standard", "deep")] == [
         0.05,
@@ -43,19 +43,19 @@ def test_rates_lie_between_0_and_1(name: str, value: float) -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_progress_is_told(workers: int) -> None:
+def test_progress_is_reported(workers: int) -> None:
     """Each claim is announced before it is handed over, in whatever order two processes finish."""
-    heard: list[str] = []
-    progress = runner.Progress(
-        started=lambda claim: heard.append(f"{claim} started"),
-        finished=lambda record: heard.append(f"{record.id} {record.verdict}"),
+    seen: list[str] = []
+    callbacks = runner.Callbacks(
+        on_start=lambda claim: seen.append(f"{claim} started"),
+        on_finish=lambda record: seen.append(f"{record.id} {record.verdict}"),
     )
     names = ["worked-dot-products", "sqrt-scaling-unique", "variance-of-multiple"]
     claims = choose(catalogue(), names)
     settings = runner.settings(profile="quick")
-    run = runner.run(claims, settings, read_sources(), workers=workers, progress=progress)
-    assert sorted(heard) == sorted(f"{name} {what}" for name in names for what in ("confirmed", "started"))
-    assert all(heard.index(f"{name} started") < heard.index(f"{name} confirmed") for name in names)
+    run = runner.run(claims, settings, read_sources(), workers=workers, callbacks=callbacks)
+    assert sorted(seen) == sorted(f"{name} {what}" for name in names for what in ("confirmed", "started"))
+    assert all(seen.index(f"{name} started") < seen.index(f"{name} confirmed") for name in names)
     assert [record.id for record in run.claims] == list(claims)
 
 
@@ -103,7 +103,7 @@ def test_unweighted_fits_are_named_as_such(quick: RunRecord) -> None:
 
 
 def test_every_route_is_on_record(quick: RunRecord) -> None:
-    """The variance is derived in two ways, and both are told step by step."""
+    """The variance is derived in two ways, and both are shown step by step."""
     derivation = _claim(quick, "score-variance").derivation
     assert derivation.status is Proof.PROVED
     assert len(derivation.routes) == 2

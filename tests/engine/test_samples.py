@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.engine.test_measure import ALARMS, SETTINGS, Bell, quantity
-from verify.engine.samples import Samples, cells_of, refuse_malformed
+from tests.engine.test_measure import BUDGET, SETTINGS, Bell, quantity
+from verify.engine.samples import Samples, cells_of, validate
 from verify.errors import ClaimError, SettingsError
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.estimands import component
@@ -28,7 +28,7 @@ class TestRefuseMalformed:
     def test_a_sound_experiment_passes(self) -> None:
         """A check, a control, and one cell each leave nothing to refuse."""
         experiment = Experiment((RIGHT,), (WRONG,))
-        refuse_malformed(experiment, "a-claim")
+        validate(experiment, "a-claim")
         assert len(cells_of([RIGHT, WRONG.comparison])) == 2
 
     @pytest.mark.parametrize(
@@ -42,9 +42,9 @@ class TestRefuseMalformed:
         ],
     )
     def test_unclear_or_toothless(self, experiment: Experiment, said: str) -> None:
-        """No check, no control, a name twice, and a name that is no slug are told in one line."""
+        """No check, no control, a name twice, and a name that is no slug are reported in one line."""
         with pytest.raises(ClaimError, match=said) as caught:
-            refuse_malformed(experiment, "a-claim")
+            validate(experiment, "a-claim")
         assert str(caught.value).startswith("claim a-claim")
         assert "\n" not in str(caught.value)
 
@@ -60,46 +60,46 @@ class TestRefuseMalformed:
         ],
     )
     def test_numbers_that_make_no_band(self, change: dict[str, Any], said: str) -> None:
-        """What is wrong is told of the check, not of what comes of it."""
+        """What is wrong is reported of the check, not of what comes of it."""
         with pytest.raises(ClaimError, match=f"claim a-claim, check right: {said}"):
-            refuse_malformed(Experiment((replace(RIGHT, **change),), (WRONG,)), "a-claim")
+            validate(Experiment((replace(RIGHT, **change),), (WRONG,)), "a-claim")
 
     def test_two_cells_of_one_name(self) -> None:
         """Two different samplers under one cell id would share a sample; they are refused."""
         other = replace(RIGHT, id="other", cell=Cell(RIGHT.cell.id, (), Bell(5.0)))
         with pytest.raises(ClaimError, match="two different cells"):
-            refuse_malformed(Experiment((RIGHT, other), (WRONG,)), "a-claim")
+            validate(Experiment((RIGHT, other), (WRONG,)), "a-claim")
 
 
 class TestPlan:
     """A plan out of reach, or without a scale, ends at once."""
 
     def test_endless(self) -> None:
-        """A tolerance that would take weeks names the claim, the cell and the mend."""
-        samples = Samples("a-claim", replace_tolerance(1e-9), ALARMS, map)
+        """A tolerance that would take weeks names the claim, the cell and the fix."""
+        samples = Samples("a-claim", replace_tolerance(1e-9), BUDGET, map)
         with pytest.raises(SettingsError, match=r"a-claim, cell cell-right.*raise --tolerance"):
             samples.plan(Experiment((RIGHT,), (WRONG,)))
 
     def test_relative_to_zero(self) -> None:
-        """A tolerance relative to a prediction of 0 is refused with the way to mend it."""
+        """A tolerance relative to a prediction of 0 is refused with the way to fix it."""
         zero = quantity("zero", 0.0, 0.0)
         with pytest.raises(ClaimError, match="give its Tolerance a scale"):
-            Samples("a-claim", SETTINGS, ALARMS, map).plan(Experiment((zero,), (WRONG,)))
+            Samples("a-claim", SETTINGS, BUDGET, map).plan(Experiment((zero,), (WRONG,)))
 
     def test_a_scale_mends_it(self) -> None:
         """With a scale the same check is planned, for (deviations/tolerance)² blocks of unit variance."""
         zero = quantity("zero", 0.0, 0.0, tolerance=Tolerance(1.0, 1.0, "one"))
-        samples = Samples("a-claim", SETTINGS, ALARMS, map)
+        samples = Samples("a-claim", SETTINGS, BUDGET, map)
         samples.plan(Experiment((zero,), (WRONG,)))
         goal = samples.goal(zero)
         wanted = (goal.deviations() / SETTINGS.tolerance) ** 2
         assert wanted <= samples.planned[zero.cell.id] < wanted + 2
 
     def test_a_control_of_known_truth_is_planned_for_its_power(self) -> None:
-        """Where no block variance is derived a pilot tells it; the check's own sample may be too small."""
+        """Where no block variance is derived a pilot estimates it; the check's sample may be too small."""
         right = quantity("mean", 1.0, 1.3, component("mean"), tolerance=Tolerance(0.1), relation="≤")
         near = replace(right, id="sharper", prediction=Prediction(0.97, "0.97"))
-        samples = Samples("a-claim", SETTINGS, ALARMS, map)
+        samples = Samples("a-claim", SETTINGS, BUDGET, map)
         samples.plan(Experiment((right,), (Control("a little sharper", near, truth=1.0),)))
         gap = 0.03 - near.tolerance.width(0.97, SETTINGS.tolerance)
         wanted = (samples.goal(near).deviations() / gap) ** 2

@@ -114,10 +114,10 @@ def message_for(path: Path) -> str:
 
 
 @pytest.mark.parametrize(("old", "new", "line", "place", "word"), MISTAKES)
-def test_a_mistake_is_told_by_file_line_and_key(
+def test_a_mistake_is_reported_by_file_line_and_key(
     tmp_path: Path, old: str, new: str, line: int | None, place: str, word: str
 ) -> None:
-    """Each mistake gives exactly one line, with the line number and key to mend."""
+    """Each mistake gives exactly one line, with the line number and key to fix."""
     assert old in GOOD
     path = tmp_path / "mine.toml"
     path.write_text(GOOD.replace(old, new, 1), encoding="utf-8")
@@ -128,12 +128,12 @@ def test_a_mistake_is_told_by_file_line_and_key(
     assert f": line {line}: " in message
     assert place in message
     assert word in message
-    assert re.search(r"; \w+|; .*or", message), "the message tells how to mend it"
+    assert re.search(r"; \w+|; .*or", message), "the message says how to fix it"
 
 
 @pytest.mark.parametrize("lost", range(GOOD.count("\n")))
-def test_a_lost_line_is_harmless_or_told(tmp_path: Path, lost: int) -> None:
-    """Whatever line goes missing, the file still reads or one line tells what is wrong."""
+def test_a_lost_line_is_harmless_or_reported(tmp_path: Path, lost: int) -> None:
+    """Whatever line goes missing, the file still reads or one line says what is wrong."""
     lines = GOOD.split("\n")
     path = tmp_path / "mine.toml"
     path.write_text("\n".join(lines[:lost] + lines[lost + 1 :]), encoding="utf-8")
@@ -157,7 +157,7 @@ def test_a_repeated_id_is_refused(tmp_path: Path, table: str) -> None:
     assert f"earlier {table}" in message
 
 
-def test_a_file_that_cannot_be_read_as_text_is_told(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_as_text_is_reported(tmp_path: Path) -> None:
     """A missing file, a folder and bytes that are not UTF-8 each give one line."""
     assert "cannot be read" in message_for(tmp_path / "none.toml")
     assert "cannot be read" in message_for(tmp_path)
@@ -166,14 +166,14 @@ def test_a_file_that_cannot_be_read_as_text_is_told(tmp_path: Path) -> None:
     assert "line 2: is not text in UTF-8" in message_for(path)
 
 
-def test_an_empty_file_is_told(tmp_path: Path) -> None:
+def test_an_empty_file_is_reported(tmp_path: Path) -> None:
     """A file without sources is a mistake, not a run without statements."""
     path = tmp_path / "empty.toml"
     path.write_text("", encoding="utf-8")
     assert 'line 1: key "source" is missing' in message_for(path)
 
 
-def test_text_that_ends_too_early_is_told_at_its_last_line(tmp_path: Path) -> None:
+def test_text_that_ends_too_early_is_reported_at_its_last_line(tmp_path: Path) -> None:
     """Where the TOML reader gives no line, the end of the file is where to look."""
     path = tmp_path / "cut.toml"
     path.write_text('[[source]]\nid = """s\n\n', encoding="utf-8")

@@ -204,7 +204,7 @@ def test_a_note_for_another_outcome_gives_way_to_the_reasons() -> None:
 
 
 def test_a_missing_claim_leaves_the_statement_open() -> None:
-    """The note then tells which claims would decide, and no figure is shown as computed."""
+    """The note then says which claims would decide, and no figure is shown as computed."""
     parts = [part(of="absent"), part(), part("fact:x", kind="prints", printed="1", of="away")]
     statement = decided(parts, claim())
     assert statement.outcome is Outcome.OPEN

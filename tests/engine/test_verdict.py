@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tests.strategies import FALSE_ALARM, examples, floats, spans
-from verify.engine.verdict import MAX_LOOKS, PLACES, FalseAlarms, judge, of_claim, refuting_power
+from verify.engine.verdict import MAX_LOOKS, PLACES, ErrorBudget, claim_verdict, judge, refuting_power
 from verify.errors import SettingsError
 from verify.evidence import Check, Control, Proof, Verdict
 from verify.montecarlo.estimands import Measured
@@ -157,7 +157,7 @@ class TestFalseAlarms:
     @given(floats(1e-9, 0.2))
     def test_the_looks_of_all_checks_stay_within_the_rate(self, rate: float) -> None:
         """However many looks, a check spends at most 1/PLACES of the rate, and all places the rate."""
-        shares = [FalseAlarms(rate).share(look) for look in range(1, 2000)]
+        shares = [ErrorBudget(rate).share(look) for look in range(1, 2000)]
         assert math.fsum(shares) <= rate / PLACES
         assert PLACES * math.fsum(shares[:MAX_LOOKS]) <= rate
         # Nearly all of it is spent in the end: the series 6/(π²k²) adds up to 1.
@@ -165,22 +165,22 @@ class TestFalseAlarms:
 
     def test_later_looks_get_less(self) -> None:
         """Look k has 1/k² of the first."""
-        alarms = FalseAlarms(1e-3)
-        assert [alarms.share(k) for k in (2, 3, 6)] == pytest.approx(
-            [alarms.share(1) / k**2 for k in (2, 3, 6)]
+        budget = ErrorBudget(1e-3)
+        assert [budget.share(k) for k in (2, 3, 6)] == pytest.approx(
+            [budget.share(1) / k**2 for k in (2, 3, 6)]
         )
 
     def test_the_record(self) -> None:
         """What is spent is the used places' part."""
-        budget = FalseAlarms(1e-3).record(250, 40)
+        budget = ErrorBudget(1e-3).record(250, 40)
         assert (budget.places, budget.checks, budget.controls) == (PLACES, 250, 40)
         assert budget.spent == pytest.approx(2.5e-4)
-        assert FalseAlarms(0.01).record(PLACES, 0).spent == pytest.approx(0.01)
+        assert ErrorBudget(0.01).record(PLACES, 0).spent == pytest.approx(0.01)
 
     def test_too_many_checks_are_refused(self) -> None:
         """A budget is never overdrawn in silence."""
         with pytest.raises(SettingsError, match=f"{PLACES + 1} checks.*{PLACES} places; run fewer"):
-            FalseAlarms(1e-3).record(PLACES + 1, 0)
+            ErrorBudget(1e-3).record(PLACES + 1, 0)
 
 
 class TestRefutingPower:
@@ -288,7 +288,7 @@ class TestOfClaim:
     @pytest.mark.parametrize(("one", "two", "wrong"), list(product(Verdict, repeat=3)))
     def test_every_combination(self, proof: Proof, one: Verdict, two: Verdict, wrong: Verdict) -> None:
         """The worst counts; nothing is confirmed while a proof failed or a control stands."""
-        verdict, reason = of_claim(
+        verdict, reason = claim_verdict(
             proof, "step 2", [check("one", one), check("two", two)], [control("wrong", wrong)]
         )
         if proof is Proof.FAILED:
@@ -354,7 +354,7 @@ class TestOfClaim:
             ),
         ]
         for proof, checks, controls, reason in cases:
-            assert of_claim(proof, "step 2", checks, controls)[1] == reason
+            assert claim_verdict(proof, "step 2", checks, controls)[1] == reason
 
 
 @examples(50)
@@ -364,6 +364,6 @@ def test_the_order_of_checks_does_not_matter(verdicts: list[Verdict]) -> None:
     checks = [check(f"c{i}", verdict) for i, verdict in enumerate(verdicts)]
     turned = checks[::-1]
     assert (
-        of_claim(Proof.PROVED, "", checks, [control("w", REFUTED)])[0]
-        is of_claim(Proof.PROVED, "", turned, [control("w", REFUTED)])[0]
+        claim_verdict(Proof.PROVED, "", checks, [control("w", REFUTED)])[0]
+        is claim_verdict(Proof.PROVED, "", turned, [control("w", REFUTED)])[0]
     )

@@ -1,4 +1,4 @@
-"""Reading results.json: what a run wrote comes back, and every damage is told in one line."""
+"""Reading results.json: what a run wrote comes back, and every damage is reported in one line."""
 
 from __future__ import annotations
 
@@ -158,16 +158,16 @@ DAMAGES = [
 
 
 @pytest.mark.parametrize(("text", "message"), DAMAGES)
-def test_damage_is_told_in_one_line(tmp_path: Path, text: str, message: str) -> None:
-    """The message starts with the path, names the place and the mend, and is one line."""
+def test_damage_is_reported_in_one_line(tmp_path: Path, text: str, message: str) -> None:
+    """The message starts with the path, names the place and the fix, and is one line."""
     path = tmp_path / "results.json"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ResultsError, match=message) as caught:
         load(path)
-    told = str(caught.value)
-    assert told.startswith(f"{path}: ")
-    assert "\n" not in told
-    assert ";" in told
+    message = str(caught.value)
+    assert message.startswith(f"{path}: ")
+    assert "\n" not in message
+    assert ";" in message
 
 
 def test_a_missing_file(tmp_path: Path) -> None:

@@ -7,14 +7,14 @@ import time
 
 import pytest
 
-from verify.executors.threads import mapping
+from verify.executors.threads import thread_map
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 7])
 def test_results_come_in_the_order_of_the_batches(workers: int) -> None:
     """Any number of threads gives what the builtin map gives, also for fewer batches than threads."""
     for batches in (range(0), range(1), range(5), range(10, 31)):
-        with mapping(workers) as spread:
+        with thread_map(workers) as spread:
             assert list(spread(lambda n: n * n, batches)) == [n * n for n in batches]
 
 
@@ -25,13 +25,13 @@ def test_several_threads_work() -> None:
         time.sleep(0.01)
         return threading.get_ident()
 
-    with mapping(2) as spread:
+    with thread_map(2) as spread:
         assert len(set(spread(who, range(8)))) == 2
 
 
 def test_an_error_in_a_batch_is_raised() -> None:
     """What goes wrong in a thread is not lost."""
-    with pytest.raises(ZeroDivisionError), mapping(2) as spread:
+    with pytest.raises(ZeroDivisionError), thread_map(2) as spread:
         list(spread(lambda n: 1 // n, range(4)))
 
 
@@ -45,7 +45,7 @@ def test_after_an_interruption_no_further_batch_is_begun() -> None:
         if number == 2:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), mapping(2) as spread:
+    with pytest.raises(KeyboardInterrupt), thread_map(2) as spread:
         list(spread(slow, range(10_000)))
     time.sleep(0.1)
     assert len(begun) < 100

@@ -16,7 +16,7 @@ import pytest
 
 from tests.tool import ROOT, alive
 from verify.errors import SettingsError, WorkerError
-from verify.executors.workers import Task, Workers, each
+from verify.executors.workers import Task, Workers, starmap_unordered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,18 +40,18 @@ def refuse(text: str) -> None:
 
 @pytest.mark.parametrize("processes", [1, 2, 3])
 def test_each_task_is_done_once(processes: int) -> None:
-    """Places tell the tasks apart, whatever order they are done in, and every one is announced."""
+    """Places identify the tasks, whatever order they are done in, and every one is announced."""
     with Workers(processes) as workers:
         for count in (0, 1, 2, 7):
             begun: list[int] = []
             tasks = [Task(pow, (n, 2)) for n in range(count)]
-            assert dict(workers.each(tasks, started=begun.append)) == {n: n * n for n in range(count)}
+            assert dict(workers.run_tasks(tasks, on_start=begun.append)) == {n: n * n for n in range(count)}
             assert begun == list(range(count))
 
 
 def test_tasks_are_done_by_other_processes() -> None:
     """Two processes work for this one, and are gone afterwards."""
-    pids = {pid for _, pid in each(process_of, [(n,) for n in range(4)], 2)}
+    pids = {pid for _, pid in starmap_unordered(process_of, [(n,) for n in range(4)], 2)}
     assert len(pids) == 2
     assert os.getpid() not in pids
     for pid in pids:
@@ -64,7 +64,7 @@ def test_isolated_tasks_share_no_process_with_others() -> None:
     keys = ("", "a", "b", "a", "")
     with Workers(1) as workers:
         tasks = [Task(os.getpid, isolate=key) for key in keys]
-        pids = [pid for _, pid in sorted(workers.each(tasks))]
+        pids = [pid for _, pid in sorted(workers.run_tasks(tasks))]
     homes = {key: {pid for pid, its in zip(pids, keys, strict=True) if its == key} for key in keys}
     assert homes[""] == {os.getpid()}
     assert len({pid for found in homes.values() for pid in found}) == sum(map(len, homes.values()))
@@ -76,9 +76,9 @@ def test_an_error_in_a_process_is_raised() -> None:
         with pytest.raises(SettingsError, match=r"^too much$"):
             workers.call(Task(refuse, ("too much",), isolate="a"))
         with pytest.raises(WorkerError, match=r"^ZeroDivisionError: .* by zero$") as caught:
-            list(workers.each([Task(reciprocal, (n,)) for n in (1, 0, 2)]))
+            list(workers.run_tasks([Task(reciprocal, (n,)) for n in (1, 0, 2)]))
         assert caught.value.place == 1
-        assert dict(workers.each([Task(abs, (-n,)) for n in (1, 2)])) == {0: 1, 1: 2}
+        assert dict(workers.run_tasks([Task(abs, (-n,)) for n in (1, 2)])) == {0: 1, 1: 2}
 
 
 def end_by(signal_number: int) -> None:
@@ -94,7 +94,7 @@ def close_everything() -> int:
 
 
 def fork_and_return() -> int:
-    """Return twice, as a task does that forks and forgets to tell the copies apart."""
+    """Return twice, as a task does that forks and forgets which copy it is."""
     os.fork()
     return os.getpid()
 
@@ -183,7 +183,7 @@ import os, sys, time
 from tests.executors.test_workers import busy
 from verify.executors.workers import Task, Workers
 with Workers(2) as workers:
-    list(workers.each([Task(busy, (one,), isolate=one) for one in ("a", "b")]))
+    list(workers.run_tasks([Task(busy, (one,), isolate=one) for one in ("a", "b")]))
 """
 
 

@@ -33,8 +33,8 @@ def test_a_good_run_has_cases_and_no_problems(quick: RunRecord) -> None:
     for claim in quick.claims:
         suite = suites[claim.id]
         cases = [case.attrib["name"] for case in suite.iter("testcase")]
-        told = {one.attrib["name"]: one.attrib["value"] for one in suite.iter("property")}
-        assert told == {
+        properties = {one.attrib["name"]: one.attrib["value"] for one in suite.iter("property")}
+        assert properties == {
             "derivation": claim.derivation.status,
             "measured-checks": str(sum(check.blocks > 0 for check in claim.checks)),
             "exact-checks": str(sum(check.blocks == 0 for check in claim.checks)),
@@ -48,7 +48,7 @@ def test_a_good_run_has_cases_and_no_problems(quick: RunRecord) -> None:
 
 
 def test_every_kind_of_bad_outcome(small: RunRecord) -> None:
-    """Refuted and a failed derivation are failures, undecided is an error, and so is told what happened."""
+    """Refuted and a failed derivation are failures, undecided is an error, and so is what happened."""
     good = small.claims[0]
     refuted = good.checks[0].model_copy(update={"verdict": Verdict.REFUTED})
     undecided = good.checks[1].model_copy(update={"verdict": Verdict.UNDECIDED})

@@ -174,7 +174,7 @@ class Campaigns:
         if _outside(path, text.decode()) != _outside(path, path.read_bytes().decode()):
             return "text outside the quotations was changed"
         again = call(*arguments)
-        left = fixed.out.count("cannot be mended") != again.out.count("cannot be mended")
+        left = fixed.out.count("cannot be fixed") != again.out.count("cannot be fixed")
         return again.wrong() or ("not settled by one --write" if "now '" in again.out or left else "")
 
     def calibration_text(self, random: Random) -> bytes:
@@ -228,7 +228,8 @@ def campaign(
 ) -> tuple[Counter[tuple[str, str]], list[Fault]]:
     """Try so many inputs, the campaigns in turn.
 
-    Returns how many of each were answered and refused, and what went wrong; ``found`` hears of that at once.
+    Returns how many of each were answered and refused, and what went wrong, with which ``found`` is called
+    at once.
     """
     campaigns = Campaigns(folder)
     counts: Counter[tuple[str, str]] = Counter()

@@ -91,7 +91,7 @@ class Place:
         }
         self.usual_s = {name: self._time(name) for name in self.commands}
         self.old = self._contents()
-        self.mended = self.document.read_text()
+        self.fixed = self.document.read_text()
 
     def start(self, command: str) -> subprocess.Popen[str]:
         """Start a command in a session of its own; the document holds a stale figure."""
@@ -113,7 +113,7 @@ class Place:
             if content != self.old.get(name) and not _is_whole(self.out / name):
                 yield f"{name} is neither the old one nor whole"
         yield from (f"{name} is gone" for name in self.old if not (self.out / name).exists())
-        if self.document.read_text() not in {self.mended, _DOCUMENT}:
+        if self.document.read_text() not in {self.fixed, _DOCUMENT}:
             yield "the document is half written"
 
     def debris(self) -> Iterator[str]:

@@ -33,7 +33,7 @@ class Known:
         source = (ROOT / self.path).read_bytes()
         old = self.old.encode()
         if source.count(old) != 1:
-            raise ValueError(f"{self.path}: {self.old!r} is there {source.count(old)} times; plant it anew")
+            raise ValueError(f"{self.path}: {self.old!r} is there {source.count(old)} times; plant it again")
         start = source.index(old)
         line = source[:start].count(b"\n") + 1
         return Mutant(self.path, line, start, start + len(old), self.old, self.new, "known")

@@ -16,7 +16,7 @@ from tests.faults.experiments import CATALOGUE, derivation
 from verify.engine.measure import _decide
 from verify.engine.runner import settings
 from verify.engine.samples import Samples, cells_of
-from verify.engine.verdict import FalseAlarms
+from verify.engine.verdict import ErrorBudget
 from verify.evidence import PROFILES, Verdict
 from verify.montecarlo import attention, layers, rows, search
 from verify.montecarlo.distributions import Distribution
@@ -425,7 +425,7 @@ class Bench:
         return self.claim.experiment(self.derivation, QUICK.tolerance)
 
     def _samples(self) -> Samples:
-        return Samples(self.name, QUICK, FalseAlarms(QUICK.false_alarm), map)
+        return Samples(self.name, QUICK, ErrorBudget(QUICK.false_alarm), map)
 
     def refuted(self, wanted: Sequence[str]) -> set[str]:
         """Return which of the ``wanted`` checks are refuted, with whatever is planted now.
@@ -439,7 +439,7 @@ class Bench:
             for cell in cells_of(checks):
                 samples.extend(cell, self.planned[cell.id] * 2 ** (look - 1))
             found |= {one.id for one in checks if _decide(samples, one, look).verdict is Verdict.REFUTED}
-            checks = [one for one in checks if not samples.measured(one, samples.alarms.share(look)).reliable]
+            checks = [one for one in checks if not samples.measured(one, samples.budget.share(look)).reliable]
         return found
 
     def under(self, fault: str, wanted: Sequence[str]) -> set[str]:

@@ -80,7 +80,7 @@ def test_a_bare_user_gets_the_whole_report(folder: Path, installation: Path, use
     assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in out.iterdir()) == ["report.html", "report.pdf", "results.json"]
     heads = ("doubled-keys: ", "score-mean: ", "2 claims: ", "rendering: ")
-    *told, times = done.stderr.splitlines()
-    assert all(line.startswith(heads) for line in told)
+    *lines, times = done.stderr.splitlines()
+    assert all(line.startswith(heads) for line in lines)
     assert " s (imports " in times
     assert not list(temporary.iterdir())

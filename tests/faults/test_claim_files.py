@@ -35,7 +35,7 @@ MISDEEDS = {
         "__import__('os').kill(__import__('os').getpid(), 9)",
         "its process was ended by SIGKILL, which the system may do when memory runs out",
     ),
-    # Told by its silence or, where the process notices first, by its end.
+    # Noticed by its silence or, where the process notices first, by its end.
     "closes-all-files": ("__import__('os').closerange(0, 64)", "its process"),
     "recurses": ("(lambda f: f(f))(lambda f: f(f))", "RecursionError: maximum recursion depth exceeded"),
 }

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 UNLIKE = ("created", "elapsed_s", "phases_s", "spent_s", "environment")
-"""What of a run tells how and when it was made."""
+"""What of a run says how and when it was made."""
 
 WORLDS: tuple[tuple[int, dict[str, str]], ...] = (
     (1, {"PYTHONHASHSEED": "0", "TZ": "UTC", "LC_ALL": "C"}),

@@ -68,9 +68,9 @@ def read(path: Path, content: dict[str, Any]) -> RunRecord | None:
     try:
         return load(path)
     except ResultsError as refusal:
-        told = str(refusal)
-    assert len(told.splitlines()) == 1
-    assert not CONTROLS.search(told)
+        message = str(refusal)
+    assert len(message.splitlines()) == 1
+    assert not CONTROLS.search(message)
     return None
 
 

@@ -104,7 +104,7 @@ def dimension(sampler: Any) -> int:
 
 @cache
 def follows(distribution: Distribution, label: str) -> bool:
-    """Return whether draws of ``law`` have the moments that ``label`` promises, as far as they can tell."""
+    """Return whether draws of ``law`` have the moments that ``label`` promises, as far as they can show."""
     drawn = distribution.draw(stream(5, "settings", label, 0), (DRAWS,))
     if label == "Cauchy":
         # It has no moments: half of it lies within ±1, and a half of that within ±(√2 - 1).

@@ -39,7 +39,7 @@ def test_a_file_of_the_largest_size_is_read(tmp_path: Path) -> None:
         read_bytes(path, SMALL)
 
 
-def test_text_that_is_none_is_told_by_its_line(tmp_path: Path) -> None:
+def test_text_that_is_none_is_reported_by_its_line(tmp_path: Path) -> None:
     """The first line with a wrong byte."""
     path = tmp_path / "page"
     path.write_bytes(b"one\ntwo \xff\nthree \xff")

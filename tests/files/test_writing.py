@@ -97,8 +97,8 @@ def test_a_failure_leaves_the_old_file_alone(
     assert contents(tmp_path) == {"results.json": OLD}
 
 
-def test_a_full_disk_is_told_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The message names the file, the reason and the mend."""
+def test_a_full_disk_is_reported_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message names the file, the reason and the fix."""
     monkeypatch.setattr(os, "fsync", full_disk)
     with pytest.raises(OutputError) as caught:
         write_whole(tmp_path / "results.json", NEW)
@@ -113,7 +113,7 @@ def test_a_full_disk_is_told_in_one_line(tmp_path: Path, monkeypatch: pytest.Mon
     "write", [lambda p: write_whole(p / "x.json", NEW), check_writable], ids=["write", "check"]
 )
 def test_a_folder_that_cannot_be_made(tmp_path: Path, write: Any) -> None:
-    """A file in the place of the folder is told as an output error, and is not touched."""
+    """A file in the place of the folder is reported as an output error, and is not touched."""
     (tmp_path / "out").write_bytes(OLD)
     with pytest.raises(
         OutputError, match=r"out.*: cannot be written \((File exists|Not a directory)\); free"
@@ -192,7 +192,7 @@ class TestLinksAndDevices:
             assert link.is_symlink()
             assert (tmp_path / goal).read_bytes() == b"content"
 
-    def test_links_in_a_circle_are_told(self, tmp_path: Path) -> None:
+    def test_links_in_a_circle_are_reported(self, tmp_path: Path) -> None:
         """They lead nowhere, and stay."""
         (tmp_path / "a").symlink_to("b")
         (tmp_path / "b").symlink_to("a")

@@ -109,7 +109,7 @@ class TestBounded:
         assert stats.binom.pmf(counts, blocks, truth)[clear].sum() >= 1 - miss
 
     def test_its_pilot_is_short(self) -> None:
-        """Only estimands whose variance and skewness must be told take a long pilot."""
+        """Only estimands whose variance and skewness must be estimated take a long pilot."""
         assert Bounded.pilot_blocks == MIN_BLOCKS < PILOT_BLOCKS == component("mean").pilot_blocks
 
 

@@ -149,7 +149,7 @@ class TestErrors:
         assert measured.reliable
 
     def test_too_skewed_a_sample_is_not_reliable(self) -> None:
-        """Rare large values are told apart from a sample that can be judged."""
+        """Rare large values are distinguished from a sample that can be judged."""
         values = np.zeros((1000, 1))
         values[0] = 1.0
         assert not component("mean").measure(sample_of(values), 1e-6).reliable
@@ -241,7 +241,7 @@ class TestPlanning:
         assert at_least(inside, 300, 0.95)
 
     def test_pilot_sample(self) -> None:
-        """Without one, a pilot tells; from a pilot of many blocks the promise holds."""
+        """Without one, a pilot estimates it; from a pilot of many blocks the promise holds."""
         estimand = component("mean")
         goal = Goal(alpha=1e-2, miss=0.05, prediction=1.0, width=0.1)
         assert estimand.blocks_needed(goal, None) is None

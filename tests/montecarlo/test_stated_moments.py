@@ -1,4 +1,4 @@
-"""Stated moments against draws: right ones pass, whatever the tails; wrong ones are told by name."""
+"""Stated moments against draws: right ones pass, whatever the tails; wrong ones are reported by name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from verify.engine.samples import refuse_malformed
+from verify.engine.samples import validate
 from verify.errors import ClaimError
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distributions import (
@@ -70,7 +70,9 @@ def stating(distribution: Distribution, order: int, value: Fraction) -> Distribu
         pytest.param(RADEMACHER, 4, Fraction(101, 100), "a fourth central moment of 1.01", id="of signs"),
     ],
 )
-def test_wrong_moments_are_told(distribution: Distribution, order: int, value: Fraction, said: str) -> None:
+def test_wrong_moments_are_reported(
+    distribution: Distribution, order: int, value: Fraction, said: str
+) -> None:
     """Each moment by its name, with what was drawn."""
     found = contradiction(stating(distribution, order, value))
     assert found is not None
@@ -93,7 +95,7 @@ def _fill_with_nothing(_: np.random.Generator, out: Array) -> None:
     out[...] = np.nan
 
 
-def test_numbers_that_are_none_are_told() -> None:
+def test_numbers_that_are_none_are_reported() -> None:
     """A distribution that draws no numbers is refused, whatever it states."""
     distribution = Distribution("nothing", (Fraction(1),), _fill_with_nothing)
     assert contradiction(distribution) == "draws numbers that are not finite"
@@ -109,4 +111,4 @@ def test_a_claim_with_a_misstated_law_is_refused() -> None:
         ClaimError,
         match=r"claim mine, cell d4: the distribution 'uniform' states a fourth .*; correct its moments",
     ):
-        refuse_malformed(Experiment((check,), (control,)), "mine")
+        validate(Experiment((check,), (control,)), "mine")

@@ -98,7 +98,7 @@ def exact_check(name: str, value: float, latex: str, quantity: str) -> Check:
 
 
 def control(name: str, what: str, prediction: float, estimate: float, **more: object) -> Control:
-    """Return a control that comes out refuted unless told otherwise."""
+    """Return a control that comes out refuted unless ``verdict`` says otherwise."""
     spread = 0.0075 * abs(estimate)
     return Control.model_validate(
         {

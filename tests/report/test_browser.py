@@ -90,11 +90,11 @@ document.body.append(Object.assign(document.createElement("pre"), { id: "probe",
 
 def seen(page: str, folder: Path, *options: str) -> dict[str, Any]:
     """Return what the probe finds in ``page``, opened from a file."""
-    probed = page.replace("<style>", LISTENER + "<style>", 1)
-    return told(probed.replace("</body>", PROBE + "</body>"), folder, *options)
+    listening = page.replace("<style>", LISTENER + "<style>", 1)
+    return probed(listening.replace("</body>", PROBE + "</body>"), folder, *options)
 
 
-def told(page: str, folder: Path, *options: str) -> dict[str, Any]:
+def probed(page: str, folder: Path, *options: str) -> dict[str, Any]:
     """Return what a script in ``page`` leaves in an element named ``probe``."""
     file = folder / "page.html"
     file.write_text(page, encoding="utf-8")
@@ -181,7 +181,7 @@ def test_axe_finds_no_violation(page: str, tmp_path: Path, options: tuple[str, .
     """The auditor of accessibility has nothing to say, whatever the impact, on light and on dark paper."""
     auditor = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
     before, end, after = page.rpartition("</body>")
-    audited = told(f"{before}<script>{auditor}</script>{AUDIT}{end}{after}", tmp_path, *options)
+    audited = probed(f"{before}<script>{auditor}</script>{AUDIT}{end}{after}", tmp_path, *options)
     assert audited["violations"] == []
     assert audited["checked"] > 30
 

@@ -142,7 +142,7 @@ def test_steps_are_tied_to_the_one_before(page: str) -> None:
 
 
 def test_alarms_cannot_be_overlooked(page: str) -> None:
-    """A failed derivation and a control that stands are told on the first page and on the card."""
+    """A failed derivation and a control that stands are shown on the first page and on the card."""
     for words in ("The derivation failed.", "was not refuted: the measurement settles nothing."):
         assert page.count(words) == 2
     assert page.count('class="verdict tone-bad"') == 2

@@ -91,7 +91,7 @@ def test_same_record_same_bytes(caplog: pytest.LogCaptureFixture, capfd: pytest.
     assert render_pdf(made) == first
 
 
-def test_missing_pango_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch, run: RunRecord) -> None:
+def test_missing_pango_is_reported_in_one_line(monkeypatch: pytest.MonkeyPatch, run: RunRecord) -> None:
     """Without the system libraries the error names the packages to install."""
 
     class NoPango:
@@ -108,7 +108,7 @@ def test_missing_pango_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch, run:
         render_pdf(run)
 
 
-def test_what_does_not_fit_on_a_page_is_told(monkeypatch: pytest.MonkeyPatch, run: RunRecord) -> None:
+def test_what_does_not_fit_on_a_page_is_reported(monkeypatch: pytest.MonkeyPatch, run: RunRecord) -> None:
     """Where WeasyPrint gives up on the layout, there is one line and no traceback."""
     weasyprint = pytest.importorskip("weasyprint")
 

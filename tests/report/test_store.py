@@ -38,14 +38,14 @@ def test_what_was_put_in_is_found_by_its_content() -> None:
 
 
 def test_no_drawing_outlives_the_code_that_made_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A change of this package draws everything anew."""
+    """A change of this package draws everything again."""
     Store().put("x", "old")
     monkeypatch.setattr(store, "_package_digest", lambda: "changed")
     assert Store().get("x") is None
 
 
 @pytest.mark.parametrize("content", [b"", b"cut", b"\xff\xfe", b"seal\n<svg/>"])
-def test_a_damaged_file_is_drawn_anew(cache: Path, content: bytes) -> None:
+def test_a_damaged_file_is_drawn_again(cache: Path, content: bytes) -> None:
     """A file cut short by a full disk is no drawing."""
     Store().put("x", "<svg/>")
     (path,) = kept(cache)

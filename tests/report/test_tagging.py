@@ -61,7 +61,7 @@ def test_viewers_show_the_title_and_tab_through_links_in_order(opened: pikepdf.P
     assert all(str(link.Contents) and "/StructParent" in link for link in links)
 
 
-def test_formulas_and_figures_are_told_apart(tagged: list[Tagged]) -> None:
+def test_formulas_and_figures_are_distinguished(tagged: list[Tagged]) -> None:
     """Both have words; only a drawing is a figure."""
     words = {
         role: {str(one.element.Alt) for one in tagged if one.role == role} for role in ("Figure", "Formula")

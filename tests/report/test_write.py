@@ -1,4 +1,4 @@
-"""Writing the report: all files or the ones that can be, with times and the problem told."""
+"""Writing the report: all files or the ones that can be, with times and the problem reported."""
 
 import errno
 import os
@@ -31,27 +31,27 @@ def _no_faces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(html, "rules_for_screen", lambda _characters: "")
 
 
-def test_writes_three_files_and_tells_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_writes_three_files_and_measures_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All files are there, every phase was announced and timed, the results read back."""
     monkeypatch.setattr(pdf, "render_pdf", fake_pdf)
-    heard: list[str] = []
+    seen: list[str] = []
     made = record(PAIRWISE)
-    written = write_report(made, tmp_path, heard.append)
+    written = write_report(made, tmp_path, seen.append)
     assert [path.name for path in written.paths] == ["results.json", "report.html", "report.pdf"]
-    assert heard == list(written.phases_s) == PHASES
+    assert seen == list(written.phases_s) == PHASES
     assert written.problem is None
     assert load.load(tmp_path / "results.json") == made
 
 
 def test_without_pango_page_and_results_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A missing library costs the PDF only, and is told."""
+    """A missing library costs the PDF only, and is reported."""
     monkeypatch.setattr(pdf, "render_pdf", no_pango)
     written = write_report(record(PAIRWISE), tmp_path, lambda _phase: None)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "results.json"]
     assert str(written.problem) == "no Pango"
 
 
-def test_an_older_report_stays_and_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_older_report_stays_and_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An older PDF is not thrown away, but nobody may take it for this run's."""
     monkeypatch.setattr(pdf, "render_pdf", no_pango)
     (tmp_path / "report.pdf").write_bytes(b"old")
@@ -69,7 +69,7 @@ def test_bad_latex_costs_the_report_but_not_the_results(tmp_path: Path) -> None:
 
 
 def test_an_unwritable_folder_is_an_output_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What cannot be written is told as such."""
+    """What cannot be written is reported as such."""
     monkeypatch.setattr(pdf, "render_pdf", fake_pdf)
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(OutputError, match="cannot be written"):
@@ -85,7 +85,7 @@ class Panic(BaseException):
 def test_whatever_is_raised_in_rendering_the_results_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, phase: str, raised: type[BaseException]
 ) -> None:
-    """What nobody foresaw, even an exit, is told in one line, after the results were written."""
+    """What nobody foresaw, even an exit, is reported in one line, after the results were written."""
 
     def give_up(*_: object) -> None:
         assert load.load(tmp_path / "results.json") == made
@@ -119,7 +119,7 @@ def test_ctrl_c_while_rendering_is_no_problem_of_rendering(
 def test_a_disk_full_while_rendering_costs_that_step_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No room for a library's temporary files is told with the phase, and the results are written."""
+    """No room for a library's temporary files is reported with the phase, and the results are written."""
 
     def full(_record: RunRecord, _parts: object) -> bytes:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "a-temporary-file")

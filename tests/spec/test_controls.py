@@ -82,7 +82,7 @@ def test_a_biased_control() -> None:
     assert found.prediction.value == pytest.approx(6.0 * 1.1)
     assert control.truth == 6.0
     assert found.cell is check.cell
-    # The two bands are disjoint, or no sample could tell them apart.
+    # The two bands are disjoint, or no sample could separate them.
     width = found.tolerance.width(found.prediction.value, 0.05)
     assert found.prediction.value - width > 6.0 * 1.0
 

@@ -31,7 +31,7 @@ half = Symbol("h", integer=False)
     ],
 )
 def test_zero(expression: Any) -> None:
-    """Equal sides are never told apart by a number."""
+    """Equal sides are never separated by a number."""
     assert not differs_somewhere(expression)
     assert is_zero(expression)
 

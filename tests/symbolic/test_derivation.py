@@ -428,7 +428,7 @@ class TestExamination:
         assert Derivation(x, Eq(x, 1), (relation,)).examine().holds
         assert not Derivation(x, Eq(x, 2), (relation,)).examine().holds
 
-    def test_every_wrong_step_is_told(self) -> None:
+    def test_every_wrong_step_is_reported(self) -> None:
         """The reason lists all that is wrong, not only the first."""
         no, yes = By("no", lambda *_: False, "general"), By("yes", lambda *_: True, "general")
         steps = (Step(x, "", no), Step(x, "", yes), Step(x, "", no))

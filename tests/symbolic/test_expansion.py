@@ -52,7 +52,7 @@ def test_assumed_moments_are_put_in_and_nothing_else(kind: Any) -> None:
         check.holds(E(score), 3 * E(score))
 
 
-def test_any_law_is_shared_and_tells_components_apart() -> None:
+def test_any_law_is_shared_and_separates_components() -> None:
     """The same components give the same object, whatever is assumed; alike ones share moments."""
     assert STANDARD.any_law() is GENERAL.any_law() is CENTRED.any_law()
     law = STANDARD.any_law()

@@ -1,4 +1,4 @@
-"""The ranges of integrals are told exactly, and every general step over integrals looks at them."""
+"""The ranges of integrals are compared exactly, and every general step over integrals looks at them."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def test_probabilities_are_the_softmax_of_the_scores(keys: int) -> None:
     ("after", "holds"),
     [(1 - SQUARES, True), (1 - SQUARES / 2, False), (1 - Sum(p[i] ** 3, (i, 1, n)), False)],
 )
-def test_written_out_tells_right_from_wrong(after: Any, holds: bool) -> None:
+def test_written_out_separates_right_from_wrong(after: Any, holds: bool) -> None:
     """Σp(1-p) = 1 - Σp², and no other thing."""
     assert WrittenOut().holds(Sum(p[i] * (1 - p[i]), (i, 1, n)), after) is holds
 
@@ -51,7 +51,7 @@ def test_quadrature_against_adaptive_integration(deviation: float) -> None:
     assert Quadrature.value(E(p[1] * (1 - p[1])), 2, deviation) == pytest.approx(expected, abs=1e-8)
 
 
-def test_quadrature_tells_right_from_wrong() -> None:
+def test_quadrature_separates_right_from_wrong() -> None:
     """Stein's identity holds to nine digits; one part in a million is noticed."""
     assert Quadrature().holds(INNER, STEIN)
     assert not Quadrature().holds(INNER, STEIN * (1 + Integer(10) ** -6))

@@ -21,7 +21,7 @@ from verify.errors import RecordingError
 from verify.evidence.audits import RESERVED, AuditBudget, AuditRecord, Intention, LayerRecord
 from verify.evidence.runs import Tool
 from verify.executors.environment import environment
-from verify.executors.threads import mapping
+from verify.executors.threads import thread_map
 from verify.executors.workers import processors
 from verify.version import __version__
 
@@ -54,7 +54,7 @@ def audit(recording: Recording, settings: AuditSettings, *, workers: int | None 
         )
     budget = _budget(layers, settings)
     names: set[str] = set()
-    with threadpool_limits(limits=1), mapping(threads) as mapper:
+    with threadpool_limits(limits=1), thread_map(threads) as mapper:
         records = [
             one.record(_slug(one.layer.name, names), settings, budget, mapper if one.is_numpy else map)
             for one in layers

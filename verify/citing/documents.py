@@ -1,4 +1,4 @@
-"""Reads documents that quote, says what is no longer so, and mends it."""
+"""Reads documents that quote, says what is no longer so, and fixes it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from verify.citing.figures import numbers_in
 from verify.citing.latex import EXPORTED, macro_text
 from verify.citing.markers import Quote, quotes_in, without_comments
-from verify.citing.quotes import agrees, mended
+from verify.citing.quotes import agrees, fixed
 from verify.citing.values import by_key, lookup_in, shortened
 from verify.errors import CitationError, OutputError
 from verify.files.reading import MEGABYTE, Kind, head, read_text
@@ -46,8 +46,8 @@ class Problem:
     new: str | None = None
 
     @property
-    def mendable(self) -> bool:
-        """Whether `mend` puts it right."""
+    def fixable(self) -> bool:
+        """Whether `fix` puts it right."""
         return self.new is not None
 
     def __str__(self) -> str:
@@ -74,8 +74,8 @@ class Document:
         """The problems that can be put right, in their order."""
         return [problem for problem in self.problems if problem.new is not None]
 
-    def mended(self) -> str:
-        """Return the text with every quotation that can be mended as it should be."""
+    def fixed(self) -> str:
+        """Return the text with every quotation that can be fixed as it should be."""
         parts, end = [], 0
         for problem in self.changes:
             parts += [self.text[end : problem.quote.start], problem.new or ""]
@@ -107,16 +107,16 @@ def check(paths: Sequence[Path], record: RunRecord) -> list[Document]:
     return list(documents.values())
 
 
-def mend(documents: Sequence[Document]) -> list[Path]:
+def fix(documents: Sequence[Document]) -> list[Path]:
     """Write the documents that change, all or none, and return their paths.
 
     Raises:
         OutputError: one of them is read-only or cannot be written; none is changed then.
     """
-    files = {Path(os.path.realpath(one.path)): one.mended() for one in documents if one.changes}
+    files = {Path(os.path.realpath(one.path)): one.fixed() for one in documents if one.changes}
     for path in files:
         if is_read_only(path):
-            raise OutputError(f"{path}: is read-only; allow writing, or mend it by hand")
+            raise OutputError(f"{path}: is read-only; allow writing, or fix it by hand")
     for folder in {Path(os.path.realpath(one.path)).parent for one in documents}:
         clear_leftovers(folder)
     try:
@@ -124,7 +124,7 @@ def mend(documents: Sequence[Document]) -> list[Path]:
     except OutputError as error:
         # What went wrong is said there for commands with --out; a document stays where it is.
         what, _, _ = str(error).rpartition("; ")
-        raise OutputError(f"{what}; free space or allow writing in its folder, or mend it by hand") from error
+        raise OutputError(f"{what}; free space or allow writing in its folder, or fix it by hand") from error
     return list(files)
 
 
@@ -135,7 +135,7 @@ class _Values:
         self._known = by_key(record)
         self._unknown: dict[str, str] = {}
 
-    def of(self, key: str) -> Value | str:
+    def get(self, key: str) -> Value | str:
         """Return what a key stands for, or what to say of an unknown one."""
         if key in self._unknown:
             return self._unknown[key]
@@ -167,7 +167,7 @@ def _is_exported(path: Path) -> bool:
     try:
         return head(path, len(EXPORTED)) == EXPORTED.encode()
     except (OSError, ValueError):
-        # What TeX cannot read either is TeX's to tell.
+        # What TeX cannot read either is TeX's to report.
         return False
 
 
@@ -176,30 +176,30 @@ def _is_latex(path: Path) -> bool:
 
 
 def _problems(document: Document, quote: Quote, values: _Values) -> Iterator[Problem]:
-    value = quote.mistake or values.of(quote.key)
+    value = quote.mistake or values.get(quote.key)
     if isinstance(value, str):
         yield Problem(document.path, quote, value)
         return
     if not value.holds and value.claim:
-        told = f"its claim is no longer confirmed but {value.claim.verdict}; rewrite what rests on it"
-        yield Problem(document.path, quote, told)
+        message = f"its claim is no longer confirmed but {value.claim.verdict}; rewrite what rests on it"
+        yield Problem(document.path, quote, message)
     if quote.quoted is None or _says(document, quote, value):
         return
-    new = macro_text(value) if _is_latex(document.path) else mended(quote.quoted, value, quote.after)
+    new = macro_text(value) if _is_latex(document.path) else fixed(quote.quoted, value, quote.after)
     if new is None:
         yield _by_hand(document, quote, value)
     else:
-        told = f"printed {shortened(quote.quoted)!r}, now {shortened(new)!r}"
-        yield Problem(document.path, quote, told, new)
+        message = f"printed {shortened(quote.quoted)!r}, now {shortened(new)!r}"
+        yield Problem(document.path, quote, message, new)
 
 
 def _by_hand(document: Document, quote: Quote, value: Value) -> Problem:
     others = len(numbers_in(quote.quoted or "")) > len(value.figures) > 0
-    told = (
-        f"printed {shortened(quote.quoted or '')!r}; cannot be mended by itself; "
+    message = (
+        f"printed {shortened(quote.quoted or '')!r}; cannot be fixed by itself; "
         f"write {shortened(value.text)!r} by hand{', and other figures outside the markers' * others}"
     )
-    return Problem(document.path, quote, told)
+    return Problem(document.path, quote, message)
 
 
 def _says(document: Document, quote: Quote, value: Value) -> bool:
@@ -215,7 +215,7 @@ def _keep_what_stays_right(document: Document, values: _Values) -> None:
             return
         left = {problem.quote for problem in wrong}
         for place, problem in enumerate(document.problems):
-            value = values.of(problem.quote.key)
+            value = values.get(problem.quote.key)
             if problem.new is not None and problem.quote in left and not isinstance(value, str):
                 document.problems[place] = _by_hand(document, problem.quote, value)
 
@@ -226,7 +226,7 @@ def _wrong_again(document: Document, values: _Values) -> list[Problem]:
     if not changes:
         return []
     try:
-        again = quotes_in(document.path, document.mended())
+        again = quotes_in(document.path, document.fixed())
     except CitationError:
         return changes
     if [quote.key for quote in again] != [quote.key for quote in document.quotes]:
@@ -243,5 +243,5 @@ def _wrong_again(document: Document, values: _Values) -> list[Problem]:
 
 
 def _is_right(document: Document, quote: Quote, values: _Values) -> bool:
-    value = values.of(quote.key)
+    value = values.get(quote.key)
     return isinstance(value, str) or quote.quoted is None or _says(document, quote, value)

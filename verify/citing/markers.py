@@ -41,7 +41,7 @@ AFTER = 20
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A key in a document and what it quotes, from ``start`` to ``end``; None where it is looked up anew.
+    """A key in a document and what it quotes, from ``start`` to ``end``; None where it is looked up again.
 
     ``after`` is what follows. Where ``mistake`` says something, its marker is mistyped.
     """

@@ -1,4 +1,4 @@
-"""Holds what a document quotes against the present value, to the digits that it quotes; mends it."""
+"""Holds what a document quotes against the present value, to the digits that it quotes; fixes it."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def agrees(quoted: str, value: Value, after: str = "") -> bool:
     return any(all(map(_right, found, printed, value.figures)) for found in _readings(quoted, value, after))
 
 
-def mended(quoted: str, value: Value, after: str = "") -> str | None:
+def fixed(quoted: str, value: Value, after: str = "") -> str | None:
     """Return the quotation with the present figures or word, all else as it is; None if it cannot be done.
 
     Figures keep their unit and at most their own digits, unless these would leave nothing of the value: then
-    all digits of its text stand there. Only the author can tell what to write where a unit is unknown or does
+    all digits of its text stand there. Only the author knows what to write where a unit is unknown or does
     not suit the value, and where there are more or fewer figures than the value has, or words besides;
     but where nothing but fewer figures stood, the value's text takes their place.
     """
@@ -98,7 +98,7 @@ def _with_figures(quoted: str, value: Value, after: str) -> str | None:
     for found in _readings(quoted, value, after):
         text, end = "", 0
         for old, now, figure in zip(found, printed, value.figures, strict=True):
-            new = _anew(quoted, old, now, figure, value.text)
+            new = _renumbered(quoted, old, now, figure, value.text)
             if new is None:
                 return None
             # A dash between figures may be a range's, not a sign that could go.
@@ -118,8 +118,8 @@ def _with_figures(quoted: str, value: Value, after: str) -> str | None:
     return _dressed(quoted, value.text) if fewer else None
 
 
-def _anew(quoted: str, old: Number, now: Number, figure: Figure, canonical: str) -> str | None:
-    """Return one figure of a quotation: as it is if it is right, else anew in its own notation.
+def _renumbered(quoted: str, old: Number, now: Number, figure: Figure, canonical: str) -> str | None:
+    """Return one figure of a quotation: as it is if it is right, else a new one in its own notation.
 
     None where a unit after it is unknown, or no longer that of such a value.
     """

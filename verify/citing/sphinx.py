@@ -8,7 +8,7 @@ In ``conf.py``::
 
 Without ``verify_results``, the results are those of the last run, ``reports/results.json`` in the folder
 where Sphinx is started, else the reference that comes with the tool. With a text of one's own,
-``:verify:`1.001 <KEY>```, that is shown; a warning tells if it is no longer so. In MyST Markdown the role is
+``:verify:`1.001 <KEY>```, that is shown; a warning says if it is no longer so. In MyST Markdown the role is
 written ``{verify}`KEY```.
 """
 
@@ -52,12 +52,12 @@ class VerifyRole(ReferenceRole):
         try:
             value = lookup_in(known, self.target.strip())
         except VerifyError as error:
-            self._tell(ERROR, str(error))
+            self._report(ERROR, str(error))
             _failed(self.env).add(self.env.docname)
             shown = nodes.problematic(self.rawtext, self.rawtext)
             return [shown], []
         if not value.holds and value.claim:
-            self._tell(WARNING, f"{value.key}: its claim is no longer confirmed but {value.claim.verdict}")
+            self._report(WARNING, f"{value.key}: its claim is no longer confirmed but {value.claim.verdict}")
         text = self.title if self.has_explicit_title else value.text
         report = self.config.verify_report
         link = {"refuri": f"{report}#{quote(value.anchor)}", "reftitle": value.key} if report else {}
@@ -68,11 +68,11 @@ class VerifyRole(ReferenceRole):
             node[_QUOTED] = (text, value.key, self.get_source_info()[1])
         return [node], []
 
-    def _tell(self, level: int, what: str) -> None:
-        _tell(self.env, self.get_source_info()[1], level, what)
+    def _report(self, level: int, what: str) -> None:
+        _report(self.env, self.get_source_info()[1], level, what)
 
 
-def _tell(env: BuildEnvironment, line: int, level: int, what: str) -> None:
+def _report(env: BuildEnvironment, line: int, level: int, what: str) -> None:
     # Sphinx keeps pages that did not change, and would be silent about this one at the next build.
     env.note_reread()
     _LOGGER.log(level, what, location=(env.docname, line), type="verify")
@@ -87,8 +87,8 @@ def _compare(app: Sphinx, document: nodes.document) -> None:
         del shown[_QUOTED]
         value = lookup_in(app.verify_values, key)  # type: ignore[attr-defined]
         if not agrees(text, value, _after(shown)):
-            told = f"{key}: printed {text!r}, now {value.text!r}; mend the role's text"
-            _tell(app.env, line, WARNING, told)
+            message = f"{key}: printed {text!r}, now {value.text!r}; fix the role's text"
+            _report(app.env, line, WARNING, message)
 
 
 def _after(node: nodes.Node) -> str:
@@ -115,7 +115,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 
 def _read(app: Sphinx) -> None:
-    """Read the results before any page, so that a missing file is told once."""
+    """Read the results before any page, so that a missing file is reported once."""
     for name in ("verify_results", "verify_report"):
         setting = getattr(app.config, name)
         if not isinstance(setting, str):
@@ -135,7 +135,7 @@ def _outdated(app: Sphinx, env: BuildEnvironment, *_: object) -> list[str]:
     now = sha256(repr(quotable).encode()).hexdigest()
     changed = getattr(env, "verify_digest", "") != now
     env.verify_digest = now  # type: ignore[attr-defined]
-    # Pages with an unknown key are read at every build, and noted anew.
+    # Pages with an unknown key are read at every build, and noted again.
     _failed(env).clear()
     return sorted(env.found_docs) if changed else []
 

@@ -139,16 +139,16 @@ def _head(key: str) -> str:
 def values(record: RunRecord, head: str | None = None) -> Iterator[Value]:
     """Yield a run's values, or only those of the claim, the run or the statements that ``head`` names."""
     if head in {None, RUN}:
-        yield from _of_run(record)
+        yield from _run_values(record)
     for claim in record.claims:
         if head in {None, claim.id}:
-            yield from _of_claim(claim)
+            yield from _claim_values(claim)
     if head in {None, SOURCE}:
         for statement in record.statements:
-            yield from _of_statement(statement)
+            yield from _statement_values(statement)
 
 
-def _of_run(record: RunRecord) -> Iterator[Value]:
+def _run_values(record: RunRecord) -> Iterator[Value]:
     outcomes = Counter(statement.outcome for statement in record.statements)
     controls = [control for claim in record.claims for control in claim.controls]
     counts = {
@@ -179,7 +179,7 @@ def _of_run(record: RunRecord) -> Iterator[Value]:
         yield Value(f"{RUN}:{name}", text, (), "summary", kind=kind)
 
 
-def _of_claim(claim: ClaimRecord) -> Iterator[Value]:
+def _claim_values(claim: ClaimRecord) -> Iterator[Value]:
     words = {
         "": (claim.verdict.value, _VERDICTS),
         ":verdict": (claim.verdict.value, _VERDICTS),
@@ -195,10 +195,10 @@ def _of_claim(claim: ClaimRecord) -> Iterator[Value]:
         figure = Figure(Decimal(count))
         yield Value(f"{claim.id}:{part}", numbers.count(count), (figure,), claim.id, claim)
     for check in claim.checks:
-        yield from _of_finding(claim, check, check.standard_error)
+        yield from _finding_values(claim, check, check.standard_error)
     for control in claim.controls:
         # A control has no standard error of its own; its interval says how far digits mean anything.
-        yield from _of_finding(claim, control, (control.interval[1] - control.interval[0]) / 10)
+        yield from _finding_values(claim, control, (control.interval[1] - control.interval[0]) / 10)
     for fact in claim.facts:
         key = f"{claim.id}.{fact.id}"
         text, figures = numbers.exact(fact.value), (Figure(_decimal(fact.value)),)
@@ -206,7 +206,7 @@ def _of_claim(claim: ClaimRecord) -> Iterator[Value]:
         yield Value(f"{key}:value", text, figures, key, claim, fact)
 
 
-def _of_finding(claim: ClaimRecord, finding: Check | Control, error: float) -> Iterator[Value]:
+def _finding_values(claim: ClaimRecord, finding: Check | Control, error: float) -> Iterator[Value]:
     key = f"{claim.id}.{finding.id}"
     found = numbers.estimate(finding.estimate, error, finding.interval)
     centre = Figure(_decimal(finding.estimate))
@@ -222,13 +222,13 @@ def _of_finding(claim: ClaimRecord, finding: Check | Control, error: float) -> I
     predicted = numbers.beside(finding.prediction, error)
     parts.append((":estimate", estimate, (centre,)))
     parts.append((":prediction", predicted, (Figure(_decimal(finding.prediction)),)))
-    parts += list(_of_check(finding) if isinstance(finding, Check) else _of_control(finding))
+    parts += list(_check_texts(finding) if isinstance(finding, Check) else _control_texts(finding))
     for part, text, figures in parts:
         yield Value(f"{key}{part}", text, figures, key, claim, finding)
     yield Value(f"{key}:verdict", finding.verdict.value, (), key, claim, finding, _VERDICTS)
 
 
-def _of_check(check: Check) -> Iterator[tuple[str, str, tuple[Figure, ...]]]:
+def _check_texts(check: Check) -> Iterator[tuple[str, str, tuple[Figure, ...]]]:
     if check.tightness is not None:
         error = check.standard_error / abs(check.prediction)
         found = numbers.estimate(check.tightness, error, (check.tightness, check.tightness))
@@ -245,14 +245,14 @@ def _of_check(check: Check) -> Iterator[tuple[str, str, tuple[Figure, ...]]]:
     yield ":draws", numbers.count(check.draws), (Figure(Decimal(check.draws)),)
 
 
-def _of_control(control: Control) -> Iterator[tuple[str, str, tuple[Figure, ...]]]:
+def _control_texts(control: Control) -> Iterator[tuple[str, str, tuple[Figure, ...]]]:
     if control.blocks:
         # Printed as ">" beyond 0.9999: never rounded up to certainty.
         power = min(control.power, 0.9999)
         yield ":power", numbers.power(control.power), (Figure(_decimal(power), "under"),)
 
 
-def _of_statement(statement: Statement) -> Iterator[Value]:
+def _statement_values(statement: Statement) -> Iterator[Value]:
     key = f"{SOURCE}.{statement.id}"
     anchor = f"statement-{statement.id}"
     outcome = statement.outcome.value.replace("-", " ")

@@ -89,24 +89,24 @@ def check_docs(documents: tuple[Path, ...], results: Path | None, *, write: bool
     """Compare what documents quote with the results; exit with 1 if anything is not so.
 
     Documents are regular files of at most 16 MB.
-    Nothing is verified anew: the results are those of the last run, or those given.
+    Nothing is verified again: the results are those of the last run, or those given.
     """
-    from verify.citing.documents import check, mend
+    from verify.citing.documents import check, fix
     from verify.evidence.load import present
     from verify.report.imprint import origin
 
     record = present(results)
     checked = check(documents, record)
     if write:
-        mend(checked)
+        fix(checked)
     problems = [problem for document in checked for problem in document.problems]
     for problem in problems:
-        say(f"{problem}{'; mended' if write and problem.mendable else ''}")
+        say(f"{problem}{'; fixed' if write and problem.fixable else ''}")
     for document in checked:
         say(_summary(document, write=write))
     say(f"held against the results of {origin(record)}")
-    left = [problem for problem in problems if not (write and problem.mendable)]
-    if any(one.mendable for one in left):
+    left = [problem for problem in problems if not (write and problem.fixable)]
+    if any(one.fixable for one in left):
         say("`sdpa-verify check-docs --write FILE...` puts stale figures right")
     end(1 if left else 0)
 
@@ -164,12 +164,12 @@ def _summary(document: Document, *, write: bool) -> str:
     quotes = sum(not quote.mistake for quote in document.quotes)
     if not quotes and not document.problems:
         return f"{document.path}: nothing is quoted here"
-    mended = sum(problem.mendable for problem in document.problems) if write else 0
-    left = len(document.problems) - mended
-    told = [f"{mended} mended"] * bool(mended) + [f"{left} not so"] * bool(left)
+    fixed = sum(problem.fixable for problem in document.problems) if write else 0
+    left = len(document.problems) - fixed
+    counts = [f"{fixed} fixed"] * bool(fixed) + [f"{left} not so"] * bool(left)
     macros = r"; of \verify{…} only the keys are checked, its figures are those of the exported file"
     return (
-        f"{document.path}: {_count(quotes, 'quotation')}, {', '.join(told) or 'all so'}"
+        f"{document.path}: {_count(quotes, 'quotation')}, {', '.join(counts) or 'all so'}"
         f"{macros if document.macros_alone else ''}"
     )
 

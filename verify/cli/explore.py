@@ -12,7 +12,7 @@ from sympy.printing.pretty.pretty_symbology import pretty_use_unicode
 
 from verify.claims.chapters import CHAPTERS
 from verify.engine.catalogue import ClaimFile, broken, load
-from verify.errors import WorkerError, own_code_of
+from verify.errors import WorkerError, claim_errors
 from verify.executors.workers import Task, Workers
 from verify.symbolic.printing import unicode_art
 
@@ -67,7 +67,7 @@ def show_with(workers: Workers, claim: Claim | ClaimFile) -> tuple[str, bool]:
 
 
 def _show_file(path: Path, name: str) -> tuple[str, bool]:
-    with own_code_of(name, path):
+    with claim_errors(name, path):
         return shown(load(path))
 
 
@@ -77,7 +77,7 @@ def shown(claim: Claim) -> tuple[str, bool]:
     Raises:
         ClaimError: the claim's own code fails.
     """
-    with own_code_of(claim.id):
+    with claim_errors(claim.id):
         derivation = claim.derive()
         examined = derivation.examine()
     blocks = [

@@ -39,13 +39,13 @@ class _Interrupt:
         """Forget what came before."""
         self.number = 0
         self.wake = threading.Event()
-        self._heard = -math.inf
+        self._last = -math.inf
 
     def __call__(self, number: int, _frame: FrameType | None) -> None:
         self.number = self.number or number
         self.wake.set()
-        if time.monotonic() - self._heard > _ONE_CALL:
-            self._heard = time.monotonic()
+        if time.monotonic() - self._last > _ONE_CALL:
+            self._last = time.monotonic()
             raise KeyboardInterrupt
 
 

@@ -217,7 +217,7 @@ def _verified(out: Path, options: dict[str, Any], names: Sequence[str] = NAMES[:
     begun = time.perf_counter()
     with _processes(**options) as workers:
         from verify import api
-        from verify.cli.progress import counts_line, following, surprise_line, tell, verdict_line
+        from verify.cli.progress import counts_line, following, log, surprise_line, verdict_line
         from verify.files.writing import check_writable
 
         imports = time.perf_counter() - begun
@@ -228,13 +228,13 @@ def _verified(out: Path, options: dict[str, Any], names: Sequence[str] = NAMES[:
 
         claims = [*options.pop("claims"), *options.pop("claim_files")]
         # Not before what is asked for was looked at: a mistyped name must not leave a folder behind.
-        with following(try_folder) as progress:
-            record = api.run(claims, progress=progress, **{**options, "workers": workers})
+        with following(try_folder) as callbacks:
+            record = api.run(claims, callbacks=callbacks, **{**options, "workers": workers})
     for claim in record.claims:
         say(verdict_line(claim))
     for statement in record.surprises():
         say(surprise_line(statement))
-    tell(counts_line(record))
+    log(counts_line(record))
     phases = {"imports": round(imports, 3), **record.run.phases_s}
     return record.model_copy(update={"run": record.run.model_copy(update={"phases_s": phases})}).sealed()
 
@@ -267,19 +267,19 @@ def _processes(
 def _rendered(
     record: RunRecord, out: Path, workers: int | None = None, earlier: Mapping[str, float] | None = None
 ) -> None:
-    """Write the report and tell the times, after those of ``earlier`` phases.
+    """Write the report and log the times, after those of ``earlier`` phases.
 
     If a rendering step could not be done, say so and end with its exit status.
     """
     from verify import api
-    from verify.cli.progress import phases_line, rendering, tell
+    from verify.cli.progress import log, phases_line, rendering
     from verify.files.writing import temporary_files_together
 
     with temporary_files_together(), rendering() as announce:
         written = api.render(record, out, announce, workers)
     for path in written.paths:
         say(path)
-    tell(phases_line({**(earlier or {}), **written.phases_s}))
+    log(phases_line({**(earlier or {}), **written.phases_s}))
     if written.problem is not None:
         raise written.problem
 

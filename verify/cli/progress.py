@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from verify.engine.runner import Progress as Listener
+from verify.engine.runner import Callbacks
 from verify.escapes import for_terminal
 from verify.evidence import ClaimRecord, Proof, RunRecord, Statement, Verdict
 from verify.report import numbers
@@ -22,11 +22,11 @@ _MARKS = {Verdict.CONFIRMED: "✓", Verdict.APPROXIMATE: "≈", Verdict.REFUTED:
 
 
 @contextmanager
-def following(begin: Callable[[], None]) -> Iterator[Listener]:
-    """Yield a listener that shows the progress of a run on standard error, and calls ``begin`` before it."""
+def following(begin: Callable[[], None]) -> Iterator[Callbacks]:
+    """Yield callbacks that show the progress of a run on standard error, and call ``begin`` before it."""
     if not sys.stderr.isatty():
-        yield Listener(
-            begun=lambda _count: begin(), finished=lambda record: tell(f"{record.id}: {record.verdict}")
+        yield Callbacks(
+            on_begin=lambda _count: begin(), on_finish=lambda record: log(f"{record.id}: {record.verdict}")
         )
         return
     columns = (
@@ -39,32 +39,32 @@ def following(begin: Callable[[], None]) -> Iterator[Listener]:
         task = bar.add_task("starting", total=None)
         at_work: list[str] = []
 
-        def begun(count: int) -> None:
+        def on_begin(count: int) -> None:
             begin()
             bar.update(task, total=count)
 
-        def started(claim: str) -> None:
+        def on_start(claim: str) -> None:
             at_work.append(claim)
             bar.update(task, description=" · ".join(at_work))
 
-        def finished(record: ClaimRecord) -> None:
+        def on_finish(record: ClaimRecord) -> None:
             at_work.remove(record.id)
             bar.update(task, advance=1, description=" · ".join(at_work))
 
-        yield Listener(started, finished, begun)
+        yield Callbacks(on_start, on_finish, on_begin)
 
 
 @contextmanager
 def rendering() -> Iterator[Callable[[str], None]]:
     """Yield a function that shows which part of the report is being made."""
     if not sys.stderr.isatty():
-        yield lambda phase: tell(f"rendering: {phase}")
+        yield lambda phase: log(f"rendering: {phase}")
         return
     with Console(stderr=True).status("rendering") as status:
         yield lambda phase: status.update(f"rendering: {phase}")
 
 
-def tell(text: str) -> None:
+def log(text: str) -> None:
     """Print a line on standard error; progress that nobody can receive is no reason to stop."""
     try:
         print(for_terminal(text), file=sys.stderr, flush=True)  # noqa: T201 - this is the terminal

@@ -172,7 +172,7 @@ def _read(files: Sequence[Path], workers: Workers | None) -> list[ClaimFile]:
         read_bytes(path, _CLAIM_FILE)
     try:
         with using(workers or 1) as some:
-            done = dict(some.each([Task(read, (path,), isolate=str(path)) for path in files]))
+            done = dict(some.run_tasks([Task(read, (path,), isolate=str(path)) for path in files]))
     except WorkerError as error:
         raise ClaimError(f"{files[error.place]}: {error}; {_CORRECT}") from error
     return [done[place] for place in range(len(files))]
@@ -212,7 +212,7 @@ def load(path: Path) -> Claim:
         spec.loader.exec_module(module)
     except BaseException as error:
         del sys.modules[name]
-        raise ClaimError(f"{path}:{_told(path, error)}; {_CORRECT}") from error
+        raise ClaimError(f"{path}:{_mistake(path, error)}; {_CORRECT}") from error
     return _claim_of(module, str(path), path, USER)
 
 
@@ -228,7 +228,7 @@ def _claim_of(module: ModuleType, origin: str, path: Path, chapter: str) -> Clai
     return claim.placed(name, chapter)
 
 
-def _told(path: Path, error: BaseException) -> str:
+def _mistake(path: Path, error: BaseException) -> str:
     """Return what went wrong and in which line of the file, the innermost one."""
     line: int | None = None
     trace = error.__traceback__

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from verify.claims.chapters import CHAPTERS
 from verify.engine.catalogue import ClaimFile, built_in, catalogue, load
 from verify.engine.measure import measure
-from verify.engine.samples import every_comparison, refuse_malformed
+from verify.engine.samples import every_comparison, validate
 from verify.engine.statements import refuse_absent_evidence
-from verify.engine.verdict import FalseAlarms, of_claim
-from verify.errors import ClaimError, correction, own_code_of
+from verify.engine.verdict import ErrorBudget, claim_verdict
+from verify.errors import ClaimError, claim_errors, correction
 from verify.evidence import (
     Check,
     ClaimRecord,
@@ -26,7 +26,7 @@ from verify.evidence import (
     Settings,
     Step,
 )
-from verify.executors.threads import mapping
+from verify.executors.threads import thread_map
 from verify.executors.workers import Task
 from verify.montecarlo.experiment import Exact, Experiment, Fit
 from verify.montecarlo.fits import ordinary
@@ -89,7 +89,7 @@ def _settle_file(
     path: Path, name: str, settings: Settings, threads: int, wanted: Sequence[Wanted]
 ) -> tuple[str, dict[str, float]]:
     """Settle the claim of a file; its record is JSON, with nothing in it that only this process knows."""
-    with own_code_of(name, path):
+    with claim_errors(name, path):
         settled = settle(load(path), settings, threads, wanted, origin=path)
         return settled.record.model_dump_json(by_alias=True), settled.spent_s
 
@@ -117,7 +117,7 @@ def settle(
         VerifyError: a setting is impossible for this claim, or the claim is broken.
     """
     begun = time.perf_counter()
-    with own_code_of(claim.id, origin):
+    with claim_errors(claim.id, origin):
         derivation = claim.derive()
         proof = _derivation_record(derivation, derivation.examine())
         evidence = _NOTHING
@@ -150,14 +150,14 @@ def _planned(
 ) -> tuple[Experiment, tuple[Fact, ...]]:
     """Return the claim's experiment and facts, refusing what could only fail after drawing."""
     experiment = claim.experiment(derivation, settings.tolerance)
-    refuse_malformed(experiment, claim.id)
+    validate(experiment, claim.id)
     facts = claim.facts(derivation)
     comparisons = tuple(control.comparison for control in experiment.controls)
     _refuse_double_names(claim.id, [one.id for one in (*every_comparison(experiment), *facts)])
     refuse_absent_evidence(wanted, claim.id, experiment.checks, comparisons, facts)
     # A claim that outgrows the error budget is refused before it is measured.
     drawn = sum(not isinstance(check, Exact) for check in experiment.checks)
-    FalseAlarms(settings.false_alarm).record(drawn, 0)
+    ErrorBudget(settings.false_alarm).record(drawn, 0)
     return experiment, facts
 
 
@@ -169,9 +169,9 @@ def _measured(
     threads: int,
 ) -> _Evidence:
     experiment, facts = planned
-    with mapping(threads) as mapper:
-        alarms = FalseAlarms(settings.false_alarm)
-        findings, controls = measure(experiment, claim.id, settings, alarms, mapper)
+    with thread_map(threads) as mapper:
+        budget = ErrorBudget(settings.false_alarm)
+        findings, controls = measure(experiment, claim.id, settings, budget, mapper)
     return _Evidence(
         checks=tuple(findings.checks.values()),
         controls=controls,
@@ -182,7 +182,7 @@ def _measured(
 
 
 def _record(claim: Claim, proof: DerivationRecord, evidence: _Evidence) -> ClaimRecord:
-    verdict, reason = of_claim(proof.status, proof.reason, evidence.checks, evidence.controls)
+    verdict, reason = claim_verdict(proof.status, proof.reason, evidence.checks, evidence.controls)
     return ClaimRecord(
         id=claim.id,
         chapter=claim.chapter,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from verify import evidence
 from verify.engine.samples import Samples, cells_of, every_comparison
-from verify.engine.verdict import MAX_LOOKS, FalseAlarms, judge, refuting_power
+from verify.engine.verdict import MAX_LOOKS, ErrorBudget, judge, refuting_power
 from verify.evidence import Verdict
 from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Fit, Quantity, band, excess
 from verify.spec.claim import Findings
@@ -92,7 +92,7 @@ def measure(
     experiment: Experiment,
     claim: str,
     settings: evidence.Settings,
-    alarms: FalseAlarms,
+    budget: ErrorBudget,
     mapper: Callable[[Callable[[int], Sums], Iterable[int]], Iterable[Sums]],
 ) -> tuple[Findings, tuple[evidence.Control, ...]]:
     """Return the findings and the controls of one experiment, judged.
@@ -100,7 +100,7 @@ def measure(
     Every comparison is judged at its planned size first; the cells of those still undecided are doubled,
     up to ``MAX_LOOKS`` looks in all. A verdict stands once given.
     """
-    samples = Samples(claim, settings, alarms, mapper)
+    samples = Samples(claim, settings, budget, mapper)
     comparisons = every_comparison(experiment)
     samples.plan(experiment)
     decided: dict[str, Decided] = {}
@@ -124,7 +124,7 @@ def measure(
 
 def _decide(samples: Samples, comparison: Comparison, look: int) -> Decided:
     """Return the comparison judged on the samples drawn so far."""
-    alpha = samples.alarms.share(look)
+    alpha = samples.budget.share(look)
     measured = samples.measured(comparison, alpha)
     prediction = comparison.prediction.value
     if isinstance(comparison, Exact):
@@ -138,7 +138,7 @@ def _decide(samples: Samples, comparison: Comparison, look: int) -> Decided:
 
 
 def _still_open(measured: Measured, within: tuple[float, float]) -> str:
-    """Return by what number of blocks an interval that reaches over the band's edge could be told from it."""
+    """Return how many blocks would take an interval that reaches over the band's edge to one side of it."""
     low, high = measured.interval
     crossed = [edge for edge in within if low < edge < high]
     needed = [
@@ -148,10 +148,10 @@ def _still_open(measured: Measured, within: tuple[float, float]) -> str:
         if edge != measured.value
     ]
     if len(needed) < len(crossed) or max(needed, default=math.inf) * measured.blocks > _ENDLESS:
-        return "the estimate lies on the edge of the band, where no number of blocks would tell"
+        return "the estimate lies on the edge of the band, where no number of blocks would decide"
     blocks = math.ceil(max(needed) * measured.blocks)
     return (
-        f"the interval reaches over the edge of the band; about {blocks:,} blocks would tell, "
+        f"the interval reaches over the edge of the band; about {blocks:,} blocks would decide, "
         "if the estimate is right"
     )
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from threadpoolctl import threadpool_limits
 
 from verify.engine.catalogue import ClaimFile, broken, load
-from verify.engine.samples import Samples, cells_of, every_comparison, refuse_malformed
-from verify.engine.verdict import FalseAlarms
-from verify.errors import ClaimError, WorkerError, correction, own_code_of
+from verify.engine.samples import Samples, cells_of, every_comparison, validate
+from verify.engine.verdict import ErrorBudget
+from verify.errors import ClaimError, WorkerError, claim_errors, correction
 from verify.evidence import Record, Setting
 from verify.evidence.texts import Count, Line, Many, Named, Positive
 from verify.executors.workers import Task, Workers
@@ -87,7 +87,7 @@ def plan_with(workers: Workers, claim: Claim | ClaimFile, settings: Settings) ->
         VerifyError: the plan is out of reach, or the claim is broken.
     """
     if not isinstance(claim, ClaimFile):
-        with own_code_of(claim.id):
+        with claim_errors(claim.id):
             return plan(claim, settings)
     try:
         text = workers.call(Task(_plan_file, (claim.path, claim.id, settings), isolate=str(claim.path)))
@@ -100,21 +100,21 @@ def plan_with(workers: Workers, claim: Claim | ClaimFile, settings: Settings) ->
 
 def _plan_file(path: Path, name: str, settings: Settings) -> str:
     """Return the plan of a file's claim as JSON, with nothing in it that only this process knows."""
-    with own_code_of(name, path):
+    with claim_errors(name, path):
         return plan(load(path), settings).model_dump_json()
 
 
 def plan(claim: Claim, settings: Settings) -> Planned:
     """Return what ``claim`` takes for the wanted tolerance, false-alarm rate and power.
 
-    Where a block's variance is not derived, a pilot sample is drawn to tell it.
+    Where a block's variance is not derived,a pilot sample is drawn to estimate it.
 
     Raises:
         SettingsError: the plan is out of reach; the message says which cell and what to change.
     """
     experiment = claim.experiment(claim.derive(), settings.tolerance)
-    refuse_malformed(experiment, claim.id)
-    samples = Samples(claim.id, settings, FalseAlarms(settings.false_alarm), map)
+    validate(experiment, claim.id)
+    samples = Samples(claim.id, settings, ErrorBudget(settings.false_alarm), map)
     samples.plan(experiment)
     cells = cells_of(every_comparison(experiment))
     return Planned(

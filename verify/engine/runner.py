@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from verify.engine.catalogue import broken
 from verify.engine.evaluate import Settled, received, task
 from verify.engine.statements import decide
-from verify.engine.verdict import FalseAlarms
+from verify.engine.verdict import ErrorBudget
 from verify.errors import SettingsError, WorkerError
 from verify.evidence import PROFILES, ClaimRecord, Run, RunRecord, Settings, Tool
 from verify.evidence.load import stored_calibration
@@ -31,18 +31,18 @@ _PACKAGES = ("numpy", "scipy", "sympy", "matplotlib", "weasyprint")
 
 
 @dataclass
-class Progress:
-    """Hears of the run as it goes on; the default says nothing.
+class Callbacks:
+    """Functions that a run calls as it goes on; the default ones do nothing.
 
-    ``started(claim)`` is called before each claim's derivation and measurement, and ``finished(record)``
-    after it; with several workers, claims overlap and need not finish in order. ``begun(count)`` is called
+    ``on_start(claim)`` is called before each claim's derivation and measurement, and ``on_finish(record)``
+    after it; with several workers, claims overlap and need not finish in order. ``on_begin(count)`` is called
     once before all, with the number of claims, when the arguments were found good, and may still refuse
     the run.
     """
 
-    started: Callable[[str], None] = field(default=lambda _claim: None)
-    finished: Callable[[ClaimRecord], None] = field(default=lambda _record: None)
-    begun: Callable[[int], None] = field(default=lambda _count: None)
+    on_start: Callable[[str], None] = field(default=lambda _claim: None)
+    on_finish: Callable[[ClaimRecord], None] = field(default=lambda _record: None)
+    on_begin: Callable[[int], None] = field(default=lambda _count: None)
 
 
 def settings(
@@ -99,7 +99,7 @@ def run(
     *,
     requested: Sequence[str] = (),
     workers: Workers | int | None = None,
-    progress: Progress | None = None,
+    callbacks: Callbacks | None = None,
 ) -> RunRecord:
     """Derive, measure and judge ``claims`` and decide the statements of ``book``.
 
@@ -112,11 +112,11 @@ def run(
         VerifyError: a setting is impossible or a claim is broken.
     """
     begun = time.perf_counter()
-    progress = progress or Progress()
-    progress.begun(len(claims))
-    alarms = FalseAlarms(chosen.false_alarm)
+    callbacks = callbacks or Callbacks()
+    callbacks.on_begin(len(claims))
+    budget = ErrorBudget(chosen.false_alarm)
     with using(workers) as some:
-        settled = _settled(claims, chosen, alarms, some, progress, book)
+        settled = _settled(claims, chosen, budget, some, callbacks, book)
     records = tuple(one.record for one in settled)
     elapsed = round(time.perf_counter() - begun, 3)
     return RunRecord(
@@ -125,7 +125,7 @@ def run(
             settings=chosen,
             claims=tuple(requested),
             claim_files=sum(claim.chapter == USER for claim in claims.values()),
-            budget=alarms.record(_drawn(records), sum(len(record.controls) for record in records)),
+            budget=budget.record(_drawn(records), sum(len(record.controls) for record in records)),
             environment=environment(some.count, _PACKAGES),
             created=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
             elapsed_s=elapsed,
@@ -142,9 +142,9 @@ def run(
 def _settled(
     claims: Mapping[str, Claim | ClaimFile],
     chosen: Settings,
-    alarms: FalseAlarms,
+    budget: ErrorBudget,
     workers: Workers,
-    progress: Progress,
+    callbacks: Callbacks,
     book: SourceBook,
 ) -> tuple[Settled, ...]:
     """Return every claim settled, in the order of ``claims``."""
@@ -153,12 +153,16 @@ def _settled(
     names = list(claims)
     tasks = [task(claims[name], chosen, threads, book.wanted(name)) for name in names]
     done: dict[int, Settled] = {}
+
+    def on_start(place: int) -> None:
+        callbacks.on_start(names[place])
+
     try:
-        for place, result in workers.each(tasks, processes, lambda place: progress.started(names[place])):
+        for place, result in workers.run_tasks(tasks, processes, on_start):
             done[place] = received(claims[names[place]], result)
             # All claims share one budget; a run that outgrows it ends here.
-            alarms.record(_drawn([settled.record for settled in done.values()]), 0)
-            progress.finished(done[place].record)
+            budget.record(_drawn([settled.record for settled in done.values()]), 0)
+            callbacks.on_finish(done[place].record)
     except WorkerError as error:
         raise broken(claims[names[error.place]], error) from error
     return tuple(done[place] for place in range(len(tasks)))

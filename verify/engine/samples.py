@@ -27,7 +27,7 @@ from verify.montecarlo.stated_moments import contradiction
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from verify.engine.verdict import FalseAlarms
+    from verify.engine.verdict import ErrorBudget
     from verify.evidence import Settings
 
 MAX_DRAWS = 10**12
@@ -43,7 +43,7 @@ class Samples:
 
     claim: str
     settings: Settings
-    alarms: FalseAlarms
+    budget: ErrorBudget
     mapper: Callable[[Callable[[int], Sums], Iterable[int]], Iterable[Sums]]
     sums: dict[str, Sums] = field(default_factory=dict)
     planned: dict[str, int] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class Samples:
                 f"claim {self.claim}, check {comparison.id}: a tolerance relative to a prediction of 0 is "
                 "empty; give its Tolerance a scale"
             )
-        return Goal(self.alarms.share(1), 1 - self.settings.power, prediction, width)
+        return Goal(self.budget.share(1), 1 - self.settings.power, prediction, width)
 
     def plan(self, experiment: Experiment) -> None:
         """Set the first look's blocks of every cell; a cell serves its most demanding comparison."""
@@ -199,7 +199,7 @@ def every_comparison(experiment: Experiment) -> list[Comparison]:
     return [*experiment.checks, *(control.comparison for control in experiment.controls)]
 
 
-def refuse_malformed(experiment: Experiment, claim: str) -> None:
+def validate(experiment: Experiment, claim: str) -> None:
     """Refuse an experiment that could not fail, or whose names are unclear.
 
     Raises:

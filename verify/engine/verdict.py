@@ -31,7 +31,7 @@ MAX_LOOKS = 6
 
 
 @dataclass(frozen=True)
-class FalseAlarms:
+class ErrorBudget:
     """The false-alarm rate of the whole run and the share of each check at each look.
 
     Each check gets 1/PLACES of the rate (Bonferroni), and look k of it 6/(π²k²) of that; the looks'
@@ -97,7 +97,7 @@ def refuting_power(measured: Measured, within: Interval, truth: float | None = N
     return float(room > 0) if error == 0 else float(stats.norm.cdf(room / error))
 
 
-def of_claim(
+def claim_verdict(
     proof: Proof, proof_reason: str, checks: Sequence[Check], controls: Sequence[Control]
 ) -> tuple[Verdict, str]:
     """Return the verdict of a whole claim and one sentence of reason."""

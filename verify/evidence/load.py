@@ -17,7 +17,7 @@ from verify.files.reading import MEGABYTE, Kind, read_text
 from verify.files.shipped import folder
 
 LAST_RUN = Path("reports/results.json")
-"""Where a run writes its results unless told otherwise, under the present folder."""
+"""Where a run writes its results by default, under the present folder."""
 
 _Record = TypeVar("_Record", bound=Record)
 _Sealed = TypeVar("_Sealed", RunRecord, AuditRecord)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def mapping(workers: int) -> Iterator[Callable[..., Iterable[Any]]]:
+def thread_map(workers: int) -> Iterator[Callable[..., Iterable[Any]]]:
     """Yield a function like ``map`` that uses so many threads; NumPy lets go of the interpreter in them.
 
     Each thread gets one task, every ``workers``-th batch, instead of one task a batch: Ctrl-C in the midst

@@ -24,7 +24,7 @@ MARK = b"verify-1"
 _LONGEST_TEXT = 2000
 _PR_SET_PDEATHSIG = 1
 _LOOK_S = 0.4
-"""Seconds between looks for the parent where the pipe does not tell of its end."""
+"""Seconds between looks for the parent where the pipe does not show its end."""
 
 
 class Done(NamedTuple):
@@ -47,7 +47,7 @@ def main(modules: str) -> None:
     inbox: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(requests, inbox), daemon=True).start()
     with contextlib.suppress(Exception):
-        # What cannot be imported is told when a task needs it.
+        # What cannot be imported is reported when a task needs it.
         for name in filter(None, modules.split(",")):
             importlib.import_module(name)
     process = os.getpid()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 _LOOK_S = 0.2
-"""Seconds between looks at processes whose pipe does not tell of their end."""
+"""Seconds between looks at processes whose pipe does not show their end."""
 
 _GRACE_S = 1.0
 """Seconds that a process has to end after it has closed its pipe."""
@@ -90,19 +90,19 @@ class Workers:
             self._idle.append(_Worker(isolate, modules, self._events))
 
     def call(self, task: Task) -> Any:
-        """Return what one task leads to, as ``each`` would."""
-        ((_, result),) = self.each([task])
+        """Return what one task leads to, as ``run_tasks`` would."""
+        ((_, result),) = self.run_tasks([task])
         return result
 
-    def each(
+    def run_tasks(
         self,
         tasks: Sequence[Task],
         processes: int | None = None,
-        started: Callable[[int], None] = lambda _place: None,
+        on_start: Callable[[int], None] = lambda _place: None,
     ) -> Iterator[tuple[int, Any]]:
         """Yield the place of each task with its result, as they are done, by so many processes at a time.
 
-        One process means this one, but for tasks that are to be isolated. ``started`` is called with a
+        One process means this one, but for tasks that are to be isolated. ``on_start`` is called with a
         task's place when its turn comes.
 
         Raises:
@@ -115,7 +115,7 @@ class Workers:
             while waiting or at_work:
                 while waiting and len(at_work) < at_most:
                     place, task = waiting.popleft()
-                    started(place)
+                    on_start(place)
                     if task.here or (at_most == 1 and not task.isolate):
                         yield place, task.function(*task.arguments)
                         continue
@@ -179,12 +179,12 @@ def using(workers: Workers | int | None) -> AbstractContextManager[Workers]:
     return contextlib.nullcontext(workers) if isinstance(workers, Workers) else Workers(processors(workers))
 
 
-def each(
+def starmap_unordered(
     function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], processes: int
 ) -> Iterator[tuple[int, Any]]:
     """Yield the place of each tuple of arguments with what ``function`` returns for it, as ``Workers`` do."""
     with Workers(processes) as workers:
-        yield from workers.each([Task(function, one) for one in arguments])
+        yield from workers.run_tasks([Task(function, one) for one in arguments])
 
 
 class _Worker:

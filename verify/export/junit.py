@@ -16,7 +16,7 @@ def to_junit(record: RunRecord) -> bytes:
     """Return the XML of a run: a test suite for each claim; derivation, checks and controls are its cases.
 
     A failing case is one that is refuted, a failed derivation, or a control that was not refuted; an
-    undecided check is an error, for it says that the run could not tell. Properties of a suite say how
+    undecided check is an error, for it says that the run could not decide. Properties of a suite say how
     its claim is derived, and how many of its checks are measured and exact.
     """
     root = ET.Element("testsuites", name="sdpa-verify", time=f"{record.run.elapsed_s:.3f}")

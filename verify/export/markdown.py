@@ -45,8 +45,8 @@ def _lines(record: RunRecord) -> Iterator[str]:
     yield from map(_row, record.claims)
     yield ""
     outcomes = [statement.outcome for statement in record.statements]
-    told = (f"{outcomes.count(kind)} {kind.replace('-', ' ')}" for kind in Outcome if kind in outcomes)
-    yield f"Statements of the sources: {', '.join(told)}."
+    counts = (f"{outcomes.count(kind)} {kind.replace('-', ' ')}" for kind in Outcome if kind in outcomes)
+    yield f"Statements of the sources: {', '.join(counts)}."
 
 
 def _row(claim: ClaimRecord) -> str:

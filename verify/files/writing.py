@@ -51,11 +51,11 @@ def write_together(files: Mapping[Path, bytes], *, durably: bool = True) -> None
     with contextlib.ExitStack() as stack:
         waiting: dict[Path, Path] = {}
         for path, content in files.items():
-            with _told_as_output_error(path):
+            with _as_output_error(path):
                 if not _is_device(path):
                     waiting[path] = stack.enter_context(_beside(path, content, durably=durably))
         for path, content in files.items():
-            with _told_as_output_error(path):
+            with _as_output_error(path):
                 if path in waiting:
                     waiting[path].replace(_led_to(path))
                 else:
@@ -131,7 +131,7 @@ def check_writable(folder: Path, name: str = "results.json") -> None:
         OutputError: the folder cannot be made or written, or a folder is in the place of the file ``name``.
     """
     path = folder / name
-    with _told_as_output_error(path):
+    with _as_output_error(path):
         if _is_device(path):
             return
         with _beside(path, b"", durably=False):
@@ -239,7 +239,7 @@ def _remove_if_left_over(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def _told_as_output_error(path: Path) -> Iterator[None]:
+def _as_output_error(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

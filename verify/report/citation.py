@@ -134,7 +134,7 @@ def _found(finding: Finding | None) -> str:
     if isinstance(finding, Fact):
         return numbers.exact(finding.value)
     level = ""
-    # A control has no standard error of its own; its interval tells which digits are significant.
+    # A control has no standard error of its own; its interval shows which digits are significant.
     error = (finding.interval[1] - finding.interval[0]) / 10
     if isinstance(finding, Check):
         error, level = finding.standard_error, f" at level {numbers.level(finding.level)}"

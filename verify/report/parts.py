@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from verify.escapes import pieces
 from verify.evidence import Figure
-from verify.executors.workers import each
+from verify.executors.workers import starmap_unordered
 from verify.report.latex import Tex
 from verify.report.math import Formulas
 from verify.report.store import Store
@@ -91,7 +91,7 @@ def _drawn(
     missing = [request for request, drawing in found.items() if drawing is None]
     processes = min(workers or os.cpu_count() or 1, max(1, len(missing) // _WORTH_A_PROCESS))
     batches = [batch for start in range(4 * processes) if (batch := missing[start :: 4 * processes])]
-    for place, drawings in each(draw, [(batch,) for batch in batches], processes):
+    for place, drawings in starmap_unordered(draw, [(batch,) for batch in batches], processes):
         for request, drawing in zip(batches[place], drawings, strict=True):
             found[request] = drawing
             store.put(request, drawing)

@@ -222,7 +222,7 @@ def _rows(
 
 
 def _control(claim: str, control: Control, without: tuple[str, ...]) -> ControlView:
-    # A control has no standard error of its own; its interval's width tells which digits are significant.
+    # A control has no standard error of its own; its interval's width shows which digits are significant.
     error = (control.interval[1] - control.interval[0]) / 10
     found = numbers.estimate(control.estimate, error, control.interval)
     where = cell_text(control.cell, without)

@@ -1,4 +1,4 @@
-"""Whatever is mended is right, keeps the author's words, and says something of the value."""
+"""Whatever is fixed is right, keeps the author's words, and says something of the value."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.tool import ROOT
 from verify.citing.figures import numbers_in
-from verify.citing.quotes import agrees, mended
+from verify.citing.quotes import agrees, fixed
 from verify.citing.values import Value, values
 from verify.evidence.load import load
 
@@ -78,11 +78,11 @@ def test_what_is_mended(drawn: tuple[Value, list[str], list[str], str]) -> None:
     """It agrees, keeps every character that is no figure's, and is never 0 for what is not."""
     value, around, figures, after = drawn
     quoted = around[0] + "".join(figure + mark for figure, mark in zip(figures, around[1:], strict=True))
-    new = mended(quoted, value, after)
+    new = fixed(quoted, value, after)
     assume(new is not None and new != quoted)
     assert new is not None
     assert agrees(new, value, after)
-    assert mended(new, value, after) == new
+    assert fixed(new, value, after) == new
     if value.text not in new:
         assert re.fullmatch(FIGURE.join(map(re.escape, around)), new), (quoted, new)
     for now, own, figure, old in zip(
