@@ -15,16 +15,13 @@ from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.experiment import Exact, Fit, Quantity, Tolerance, route_of
 from verify.spec.controls import biased, sharper, wrong, wrong_fits
 from verify.spec.designs import (
-    Wanted,
-    fits,
     integrated,
-    linear_fits,
-    misfit,
     prediction,
     score_cell,
     threshold,
     variances,
 )
+from verify.spec.fitting import Wanted, fits, linear_fits, misfit
 from verify.symbolic.scores import d
 
 if TYPE_CHECKING:

@@ -13,22 +13,18 @@ from sympy import Rational, S, sqrt
 
 from tests.strategies import FALSE_ALARM
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, UNIT_INTERVAL, Distribution, student_t
-from verify.montecarlo.experiment import Fit, Quantity, Tolerance
+from verify.montecarlo.experiment import Allowance, Quantity, Tolerance
 from verify.montecarlo.planning import SIDES
 from verify.montecarlo.scores import ScoreMatrices
 from verify.spec.designs import (
     ScoreCell,
     cell_of,
+    computed,
     exactly,
     fact,
-    fits,
-    in_dimension,
-    linear_fits,
     means,
-    no_slope,
     prediction,
     score_cell,
-    slope_of,
     variances,
 )
 from verify.symbolic.scores import d
@@ -186,49 +182,20 @@ class TestComparisons:
         renamed = variances(CELLS, "Var", d, name="row")
         assert renamed[0].id == "row-d1"
 
-    def test_a_line(self) -> None:
-        """Every expected value is a derivative or value of the result: 3d has slope 3 and exponent 1."""
-        made = linear_fits(points(), 3 * d, "my-")
-        found = {one.id: one for one in made}
-        assert {name: one.prediction.value for name, one in found.items()} == {
-            "my-slope": 3.0,
-            "my-intercept": 0.0,
-            "my-curvature": 0.0,
-            "my-exponent": 1.0,
-            "my-lack-of-fit": 0.0,
-        }
-        assert found["my-slope"].tolerance.width(3.0, 0.01) == pytest.approx(0.03)
-        assert found["my-intercept"].tolerance.width(0.0, 0.01) == pytest.approx(3 * 0.01 * 3)
-        assert found["my-curvature"].tolerance.width(0.0, 0.01) == pytest.approx(3 * 0.01 * 3 / 8)
-        assert found["my-exponent"].tolerance.width(1.0, 0.01) == pytest.approx(0.01 / 3)
-        assert found["my-slope"].label == "slope of Var"
-
-    def test_a_law_with_an_offset_has_no_one_exponent(self) -> None:
-        """It has a slope of its own, and is refused where a line through zero is meant."""
-        assert slope_of(3 * d + 2, "my-").expected == 3
-        with pytest.raises(TypeError):
-            linear_fits(points(), 3 * d + 2)
-
-    def test_a_level_has_no_slope(self) -> None:
-        """Up to the level over the largest place, whatever it is measured against."""
-        (level,) = fits(variances(CELLS, "Var", 5), no_slope(S(5), 8, "my-", against="$d_k$"), label="all")
-        assert (level.id, level.label, level.prediction.value) == ("my-slope", "slope of all", 0.0)
-        assert level.tolerance.width(0.0, 0.01) == pytest.approx(0.01 * 5 / 8)
-
     def test_means(self) -> None:
         """They have a tolerance of their own in each dimension, for they may be 0."""
         made = means(CELLS, "E", 0, lambda n: Tolerance(2.0, n**0.5, "the root"))
         assert [one.id for one in made] == ["mean-d1", "mean-d2", "mean-d8"]
         assert all(one.estimand is cell.mean for one, cell in zip(made, CELLS, strict=True))
-        assert in_dimension(made, 8).tolerance.width(0.0, 0.01) == pytest.approx(0.02 * 8**0.5)
+        assert made[2].tolerance.width(0.0, 0.01) == pytest.approx(0.02 * 8**0.5)
 
-    def test_weights(self) -> None:
-        """Lines weigh by the inverse square of the prediction, log-log lines evenly."""
-        made = {one.id: one for one in linear_fits(points(), 3 * d)}
-        assert made["slope"].fit.weights == pytest.approx((1 / 9, 1 / 36, 1 / 576))
-        assert made["exponent"].fit.weights == (1.0, 1.0, 1.0)
-        assert made["slope"].fit.x == (1.0, 2.0, 8.0)
-        assert all(isinstance(one, Fit) for one in made.values())
+
+def test_a_computed_value_comes_from_its_code() -> None:
+    """What is computed is what the code named beside it makes of the arguments."""
+    made = computed("a-sum", "a sum", {"n": 3}, d.subs(d, 6), sum, (1, 2, 3), allowance=Allowance(0.5))
+    assert (made.computed, made.prediction, made.settings) == (6.0, prediction(6), (("n", 3),))
+    assert (made.code, made.allowance, made.relation) == (sum, Allowance(0.5), "=")
+    assert computed("bound", "a sum", {}, prediction(7), sum, (1, 2), relation="≤").prediction.value == 7.0
 
 
 def test_tolerances() -> None:

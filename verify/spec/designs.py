@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from sympy import Rational, S, diff, log, simplify, sympify
+from sympy import Rational, S, sympify
 
 from verify.evidence import PROFILES, Fact
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import Smooth, component, variance
-from verify.montecarlo.experiment import Allowance, Exact, Fit, Prediction, Quantity, Tolerance
-from verify.montecarlo.fits import WeightedFit
+from verify.montecarlo.experiment import EXACTLY, Allowance, Exact, Prediction, Quantity, Tolerance
 from verify.montecarlo.literal import distance_from_loops
 from verify.montecarlo.planning import best_side
 from verify.montecarlo.rows import AttentionRows
@@ -22,12 +21,12 @@ from verify.symbolic.printing import latex
 from verify.symbolic.scores import d
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from fractions import Fraction
 
     from verify.montecarlo.blocks import DescribedSampler, Settings
     from verify.montecarlo.distributions import Array, Distribution
-    from verify.montecarlo.fits import Model, Target
+    from verify.montecarlo.experiment import Relation
     from verify.montecarlo.rows import Statistic
 
 
@@ -145,6 +144,25 @@ def no_distance(
     return Exact(name, label, settings, prediction(S.Zero), found, allowance, code=code)
 
 
+def computed(
+    name: str,
+    label: str,
+    settings: Mapping[str, int | float | str],
+    expected: Any,
+    code: Callable[..., float],
+    *arguments: Any,
+    allowance: Allowance = EXACTLY,
+    relation: Relation = "=",
+) -> Exact:
+    """Return the comparison of what ``code`` makes of its ``arguments`` with what is ``expected``.
+
+    That is a ``Prediction``, or a number or expression as in ``prediction``.
+    """
+    right = expected if isinstance(expected, Prediction) else prediction(expected)
+    found = float(code(*arguments))
+    return Exact(name, label, tuple(settings.items()), right, found, allowance, relation, code)
+
+
 def integrated(value: float) -> Prediction:
     """Return a number that was integrated numerically as a prediction."""
     return Prediction(value, f"{value:.6g}")
@@ -213,15 +231,6 @@ def _comparison(
     return Quantity(f"{name}-d{one.d}", label, one.cell, estimand, expected, band)
 
 
-def in_dimension(members: Sequence[Quantity], n: int) -> Quantity:
-    """Return the one of ``members`` that is measured in ``n`` dimensions."""
-    return next(one for one in members if _place(one, "d_k") == n)
-
-
-def _place(member: Quantity, against: str) -> float:
-    return float(dict(member.cell.settings)[against])
-
-
 def attention_cell(keys: int, d_k: int, queries: int, scale: Any, *statistics: Statistic) -> Cell:
     """Return the cell of the ``statistics`` of attention's rows, for normal queries and keys.
 
@@ -229,95 +238,3 @@ def attention_cell(keys: int, d_k: int, queries: int, scale: Any, *statistics: S
     """
     sampler = AttentionRows(d_k, queries, keys, NORMAL, NORMAL, scaled(scale, d_k), statistics)
     return cell_of(f"{'raw' if scale == 1 else 'scaled'}-n{keys}-d{d_k}", sampler, scale=scale)
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """One coefficient of a fit against the dimension: its id, words, and the derived value."""
-
-    id: str
-    words: str
-    model: Model
-    target: Target
-    expected: Any
-    tolerance: Tolerance
-
-
-def fits(
-    members: Sequence[Quantity], *wanted: Wanted, against: str = "d_k", label: str = ""
-) -> tuple[Fit, ...]:
-    """Return weighted fits of ``members`` against one of their settings, normally the dimension.
-
-    Points are planned for relative errors in proportion to their tolerances, and weigh accordingly.
-    ``label`` says what is fitted where that is not the label of every member.
-    """
-    x = tuple(_place(member, against) for member in members)
-    logarithmic = tuple(member.tolerance.factor**-2.0 for member in members)
-    relative = tuple(
-        weight * member.prediction.value**-2.0 for weight, member in zip(logarithmic, members, strict=True)
-    )
-    return tuple(
-        Fit(
-            one.id,
-            f"{one.words} of {label or members[0].label}",
-            tuple(members),
-            WeightedFit(one.model, x, logarithmic if one.model == "power" else relative),
-            one.target,
-            prediction(one.expected),
-            one.tolerance,
-        )
-        for one in wanted
-    )
-
-
-def linear_fits(members: Sequence[Quantity], law: Any, prefix: str = "") -> tuple[Fit, ...]:
-    """Return what a straight line in d must show: slope, intercept, no curvature, exponent, no misfit.
-
-    Every expected value comes from ``law``, the derived expression in the dimension. Slope and exponent
-    have the run's tolerance and a third of it; the intercept three times it, of the value at the smallest d;
-    the curvature as often, of the slope over the largest d (so that the bend stays small against the line at
-    its far end). What the points resolve anyway is not judged more coarsely.
-    """
-    places = [round(_place(member, "d_k")) for member in members]
-    first, last = min(places), max(places)
-    slope = slope_of(law, prefix)
-    of_first = Tolerance(3.0, abs(float(law.subs(d, first))), f"the value at $d_k = {first}$")
-    bend = Tolerance(3.0, abs(float(slope.expected)) / last, "the slope over the largest $d_k$")
-    return fits(
-        members,
-        slope,
-        Wanted(f"{prefix}intercept", "intercept", "line", "constant", law.subs(d, 0), of_first),
-        Wanted(f"{prefix}curvature", "quadratic term", "parabola", "square", diff(law, d, 2) / 2, bend),
-        exponent(law, prefix),
-        misfit("line", prefix),
-    )
-
-
-def slope_of(law: Any, prefix: str = "", tolerance: Tolerance = EVEN) -> Wanted:
-    """Return the slope of the line that ``law`` is in the dimension."""
-    return Wanted(f"{prefix}slope", "slope", "line", "slope", diff(law, d), tolerance)
-
-
-def no_slope(level: Any, last: int, prefix: str = "", *, against: str = "$d_k$") -> Wanted:
-    """Return that a ``level`` has no slope, up to the level over the ``last`` place of what it is against."""
-    rise = Tolerance(1.0, float(level) / last, f"the level over the largest {against}")
-    return slope_of(level, prefix, rise)
-
-
-def exponent(law: Any, prefix: str = "") -> Wanted:
-    """Return the log-log exponent that ``law`` has in the dimension, d·(log law)'."""
-    expected = simplify(d * diff(log(law), d))
-    return Wanted(
-        f"{prefix}exponent",
-        "log–log exponent",
-        "power",
-        "slope",
-        expected,
-        Tolerance(1 / 3, 1.0, "an exponent of 1"),
-    )
-
-
-def misfit(model: Model, prefix: str = "") -> Wanted:
-    """Return the lack of fit, expected to be none: root-mean-square relative distance from the curve."""
-    tolerance = Tolerance(1.0, 1.0, "the fitted values")
-    return Wanted(f"{prefix}lack-of-fit", "relative lack of fit", model, "misfit", S.Zero, tolerance)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,7 +15,7 @@ from verify.symbolic.printing import latex
 from verify.symbolic.scores import d
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 Role = Literal["truth", "measured", "control", "other"]
 Scale = Literal["linear", "log"]
@@ -110,7 +109,7 @@ def line(
     else:
         of = y if callable(y) else lambda _: y
     if at is not None:
-        return _layer("line", role, label, at, y if isinstance(y, Sequence) else of)
+        return _layer("line", role, label, at, y if np.ndim(y) else of)
     drawn = Line(label, role, of, points)
     return drawn.over(*over) if over else drawn
 

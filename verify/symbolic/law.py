@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import integrate, special, stats
-from sympy import besselk, gamma, pi, sqrt
+from sympy import Symbol, besselk, exp, gamma, oo, pi, sqrt
+from sympy import integrate as integrate_symbolically
 
 from verify.symbolic.printing import Ordered
 from verify.symbolic.scores import d
@@ -23,6 +24,15 @@ x = Ordered("x", "x", positive=True)
 NU = (d - 1) / 2
 DENSITY = x**NU * besselk(NU, x) / (sqrt(pi) * gamma(d / 2) * 2**NU)
 """For x > 0; the law is symmetric. The claim on the law of a score derives it."""
+
+w = Symbol("w", positive=True)
+CHI_SQUARE = w ** (d / 2 - 1) * exp(-w / 2) / (2 ** (d / 2) * gamma(d / 2))
+"""The density of a query's squared length."""
+
+
+def over_both_sides(even: Any) -> Any:
+    """Return the integral over the whole line of an ``even`` function, given as it is for x > 0."""
+    return integrate_symbolically(2 * even, (x, 0, oo), meijerg=True, conds="none")
 
 
 def distribution(density: Callable[[float], float], points: Array) -> Array:

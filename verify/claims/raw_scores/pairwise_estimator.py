@@ -10,19 +10,8 @@ from itertools import combinations, product
 from typing import Any
 
 from sympy import (
-    IndexedBase,
-    Poly,
-    Rational,
-    S,
-    Sum,
-    Symbol,
-    binomial,
-    expand,
-    factor,
-    simplify,
-    sqrt,
-    together,
-)
+    IndexedBase, Poly, Rational, S, Sum, Symbol, binomial, expand, factor, simplify, sqrt, together,
+)  # fmt: skip
 
 from verify.spec import (
     EVEN, UNIT_INTERVAL, Assumption, By, Claim, Control, Derivation, E, Exact, Expansion, Experiment, Fact,

@@ -5,27 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from sympy import (
-    Abs,
-    Rational,
-    S,
-    Sum,
-    Symbol,
-    exp,
-    expand,
-    gamma,
-    gammasimp,
-    integrate,
-    oo,
-    pi,
-    simplify,
-    sqrt,
-)
+    Abs, Rational, S, Sum, Symbol, exp, expand, gamma, gammasimp, integrate, oo, pi, simplify, sqrt,
+)  # fmt: skip
 
 from verify.spec import (
-    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STANDARD, By, Claim, Control, Definition, Derivation, E, Exact,
-    Experiment, Figure, Findings, Quantity, Reference, Relation, Route, ScorePowers, Step,
-    against_dimension, biased, cell_of, component, curve, d, evaluate, function, index, measured,
-    prediction, q, score, score_law,
+    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STANDARD, Claim, Definition, Derivation, E, Exact, Experiment,
+    Figure, Findings, Quantity, Reference, Relation, Route, ScorePowers, Step, biased, by, cell_of,
+    component, d, evaluate, figure, function, in_dimension, index, line, measured, prediction, q, score,
+    score_law, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (1, 2, 8, 64, 512)
@@ -36,10 +23,10 @@ BOUNDED = 64
 LENGTH = Symbol(r"\lVert q\rVert", positive=True)
 EXACT = 2 * gamma((d + 1) / 2) / (sqrt(pi) * gamma(d / 2))
 ASYMPTOTE = sqrt(2 * d / pi)
-MEAN_SIZE = component("size", positive=True)
 
 
-def _averages_over_keys(before: Any, after: Any) -> bool:
+@by("SymPy integrates the mean size of a normal number", "general")
+def _over_keys(before: Any, after: Any) -> bool:
     """Given the query a score is normal with its length as deviation; average the size of such a number."""
     y, deviation = Symbol("y", positive=True), Symbol("s", positive=True)
     density = exp(-(y**2) / (2 * deviation**2)) / (deviation * sqrt(2 * pi))
@@ -47,29 +34,33 @@ def _averages_over_keys(before: Any, after: Any) -> bool:
     return bool(before == E(Abs(score)) and simplify(after - size * E(LENGTH)) == S.Zero)
 
 
-def _averages_over_lengths(before: Any, after: Any) -> bool:
+@by("SymPy integrates the mean root of a chi-square number", "general")
+def _over_lengths(before: Any, after: Any) -> bool:
     """The squared length is chi-square with d degrees of freedom; average its root."""
-    w = Symbol("w", positive=True)
-    chi_square = w ** (d / 2 - 1) * exp(-w / 2) / (2 ** (d / 2) * gamma(d / 2))
-    mean = integrate(sqrt(w) * chi_square, (w, 0, oo), conds="none")
+    w = score_law.w
+    mean = integrate(sqrt(w) * score_law.CHI_SQUARE, (w, 0, oo), conds="none")
     return bool(gammasimp(simplify(before.subs(E(LENGTH), mean) / after)) == S.One)
 
 
-def _is_the_mean_of_the_density(before: Any, after: Any) -> bool:
-    mean = integrate(2 * score_law.x * score_law.DENSITY, (score_law.x, 0, oo), meijerg=True, conds="none")
+@by("SymPy integrates, symbolic d", "general")
+def _mean_of_the_density(before: Any, after: Any) -> bool:
+    mean = score_law.over_both_sides(score_law.x * score_law.DENSITY)
     return before == E(Abs(score)) and bool(gammasimp(simplify(mean / after)) == S.One)
 
 
+@by("SymPy: the quotient is 1", "general")
 def _shares(before: Any, after: Any) -> bool:
     share = before / ASYMPTOTE
     return bool(gammasimp(after / (share * share.subs(d, d + 1))) == S.One)
 
 
+@by("SymPy: both squares agree", "general")
 def _product_of_neighbours(before: Any, after: Any) -> bool:
     return bool(simplify(gammasimp(before) ** 2 - after**2) == S.Zero)
 
 
-def _is_root_of_the_mean_square(before: Any, after: Any) -> bool:
+@by("SymPy: the squares differ by a mean of squares", "general")
+def _root_of_the_mean_square(before: Any, after: Any) -> bool:
     """The mean square less the squared mean is the mean of a square, and so not negative."""
     (variable,) = before.args
     mean = Symbol("m", real=True)
@@ -79,7 +70,8 @@ def _is_root_of_the_mean_square(before: Any, after: Any) -> bool:
     return before == E(variable) and after == sqrt(E(variable**2)) and bool(simplify(gap) == S.Zero)
 
 
-def _averages_squared_lengths(before: Any, after: Any) -> bool:
+@by("moment calculus, symbolic d", "general")
+def _squared_lengths(before: Any, after: Any) -> bool:
     """The squared length is a sum of d squares of mean 1, by the moment calculus."""
     square = evaluate(E(Sum(q[index] ** 2, (index, 1, d))), STANDARD)
     return bool(simplify(before.subs(E(LENGTH**2), square) - after) == S.Zero)
@@ -87,84 +79,38 @@ def _averages_squared_lengths(before: Any, after: Any) -> bool:
 
 def derive() -> Derivation:
     """Derive the mean size by averaging over keys first, and from the exact density."""
-    by_length = Route(
+    normal = "Given the query, the score is normal, with the query's length as standard deviation"
+    by_length = Route.of(
         "Keys first, then the length of the query",
         E(Abs(score)),
-        (
-            Step(
-                sqrt(2 / pi) * E(LENGTH),
-                "Given the query, the score is normal, with the query's length as standard deviation",
-                By("SymPy integrates the mean size of a normal number", _averages_over_keys, "general"),
-            ),
-            Step(
-                EXACT,
-                "The squared length is chi-square",
-                By(
-                    "SymPy integrates the mean root of a chi-square number", _averages_over_lengths, "general"
-                ),
-            ),
-        ),
+        Step(sqrt(2 / pi) * E(LENGTH), normal, _over_keys),
+        Step(EXACT, "The squared length is chi-square", _over_lengths),
     )
-    by_density = Route(
+    by_density = Route.of(
         "From the exact density",
         E(Abs(score)),
-        (
-            Step(
-                EXACT,
-                "Twice the integral of x f(x)",
-                By("SymPy integrates, symbolic d", _is_the_mean_of_the_density, "general"),
-            ),
-        ),
+        Step(EXACT, "Twice the integral of x f(x)", _mean_of_the_density),
     )
-    share = EXACT / ASYMPTOTE
-    longest = Route(
+    longest = Route.of(
         r"The length of the query, of which the mean size is $\sqrt{2/\pi}$ times the mean",
         E(LENGTH),
-        (
-            Step(
-                sqrt(E(LENGTH**2)),
-                "No variance is negative (Jensen)",
-                By("SymPy: the squares differ by a mean of squares", _is_root_of_the_mean_square, "general"),
-                relation="≤",
-            ),
-            Step(
-                sqrt(d),
-                r"so the mean size is at most $\sqrt{2d_k/\pi}$",
-                By("moment calculus, symbolic d", _averages_squared_lengths, "general"),
-            ),
-        ),
+        Step(sqrt(E(LENGTH**2)), "No variance is negative (Jensen)", _root_of_the_mean_square, "≤"),
+        Step(sqrt(d), r"so the mean size is at most $\sqrt{2d_k/\pi}$", _squared_lengths),
     )
-    squeeze = Route(
+    share = EXACT / ASYMPTOTE
+    further = r"Over $\sqrt{2d_k/\pi}$, and times the same one dimension further"
+    squeeze = Route.of(
         r"The share of $\sqrt{2d_k/\pi}$ reached, at most 1, times the next dimension's share",
         EXACT,
-        (
-            Step(
-                share * share.subs(d, d + 1),
-                r"Over $\sqrt{2d_k/\pi}$, and times the same one dimension further",
-                By("SymPy: the quotient is 1", _shares, "general"),
-                "⇒",
-            ),
-            Step(
-                sqrt(d / (d + 1)),
-                r"so the share lies between $\sqrt{d_k/(d_k+1)}$ and 1",
-                By("SymPy: both squares agree", _product_of_neighbours, "general"),
-            ),
+        Step(share * share.subs(d, d + 1), further, _shares, "⇒"),
+        Step(
+            sqrt(d / (d + 1)),
+            r"so the share lies between $\sqrt{d_k/(d_k+1)}$ and 1",
+            _product_of_neighbours,
         ),
     )
     length = Definition(E(LENGTH), "the mean length of a query")
-    return Derivation(
-        E(Abs(score)),
-        EXACT,
-        (by_length, by_density),
-        lemmas=(longest, squeeze),
-        definitions=(length,),
-    )
-
-
-def _check(n: int, name: str, expected: Any) -> Quantity:
-    side = 8 if n < 8 else 32
-    cell = cell_of(f"d{n}", ScorePowers(n, side, NORMAL, NORMAL, (1,)))
-    return Quantity(name, LABEL, cell, MEAN_SIZE, prediction(expected))
+    return Derivation.of(by_length, by_density, lemmas=(longest, squeeze), definitions=(length,))
 
 
 def _size(derivation: Derivation, n: float) -> float:
@@ -172,65 +118,52 @@ def _size(derivation: Derivation, n: float) -> float:
     return float(derivation.result.subs(d, n))
 
 
+def _measured(derivation: Derivation, n: int) -> Quantity:
+    cell = cell_of(f"d{n}", ScorePowers(n, 8 if n < 8 else 32, NORMAL, NORMAL, (1,)))
+    expected = prediction(derivation.result.subs(d, n))
+    return Quantity(f"magnitude-d{n}", LABEL, cell, component("size", positive=True), expected)
+
+
 def _bound(derivation: Derivation, name: str, relation: Relation, bound: Any) -> Exact:
-    """Return the comparison of the mean size at 64 dimensions with a bound, an expression in d."""
-    size = _size(derivation, BOUNDED)
-    expected = prediction(bound.subs(d, BOUNDED))
-    return Exact(name, LABEL, (("d_k", BOUNDED),), expected, size, relation=relation, code=_size)
+    """Return the comparison of the mean size at 64 dimensions with its bound there."""
+    size, settings = _size(derivation, BOUNDED), (("d_k", BOUNDED),)
+    return Exact(name, LABEL, settings, prediction(bound), size, relation=relation, code=_size)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the mean size over the dimensions, and hold it against its bounds at 64."""
-    result = derivation.result
-    checks = tuple(_check(n, f"magnitude-d{n}", result.subs(d, n)) for n in DIMENSIONS)
-    at64 = dict(zip(DIMENSIONS, checks, strict=True))[BOUNDED]
-    truth = at64.prediction.value
-    least = ASYMPTOTE * sqrt(d / (d + 1))
-    bounds = (
-        _bound(derivation, "upper-bound", "≤", ASYMPTOTE),
-        _bound(derivation, "lower-bound", "≥", least),
-    )
+    checks = tuple(_measured(derivation, n) for n in DIMENSIONS)
+    at64 = in_dimension(checks, BOUNDED)
+    most = ASYMPTOTE.subs(d, BOUNDED)
+    least = (ASYMPTOTE * sqrt(d / (d + 1))).subs(d, BOUNDED)
+    upper = _bound(derivation, "upper-bound", "≤", most)
+    lower = _bound(derivation, "lower-bound", "≥", least)
+    deviation = r"a typical score has the size of its standard deviation, $\sqrt{d_k}$"
+    proportional = r"sizes grow in proportion to $d_k$ from $\sqrt{2/\pi}$ on"
+    hundredth = Rational(1, 100)
     controls = (
-        Control(
-            r"a typical score has the size of its standard deviation, $\sqrt{d_k}$",
-            _check(64, "size-of-deviation", sqrt(S(64))),
-            truth,
-        ),
-        Control(
-            r"sizes grow in proportion to $d_k$ from $\sqrt{2/\pi}$ on",
-            _check(64, "proportional", 64 * sqrt(2 / pi)),
-            truth,
-        ),
+        wrong(at64, "size-of-deviation", deviation, sqrt(S(64))),
+        wrong(at64, "proportional", proportional, 64 * sqrt(2 / pi)),
         biased(at64, tolerance),
-        Control(
-            "the upper bound holds with 1% less",
-            _bound(derivation, "upper-bound-lower", "≤", ASYMPTOTE * Rational(99, 100)),
-        ),
-        Control(
-            "the lower bound holds with 1% more",
-            _bound(derivation, "lower-bound-higher", "≥", least * Rational(101, 100)),
-        ),
+        wrong(upper, "upper-bound-lower", "the upper bound holds with 1% less", most * (1 - hundredth)),
+        wrong(lower, "lower-bound-higher", "the lower bound holds with 1% more", least * (1 + hundredth)),
     )
-    return Experiment((*checks, *bounds), controls)
+    return Experiment((*checks, upper, lower), controls)
 
 
 def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw the measured sizes on the exact curve, below its asymptote."""
-    span = (DIMENSIONS[0], DIMENSIONS[-1])
-    return (
-        against_dimension(
-            "sizes",
-            "A typical raw score grows like the root of the dimension",
-            "The measured mean size of a score lies on the exact curve, which from a few dimensions on "
-            "is the root of two d over pi.",
-            r"$\mathbb{E}|q\cdot k|$",
-            (
-                curve("exact", "truth", lambda x: _size(derivation, x), span),
-                curve(r"$\sqrt{2d_k/\pi}$", "other", function((d,), ASYMPTOTE), span),
-                measured((findings.checks[f"magnitude-d{n}"] for n in DIMENSIONS), "measured"),
-            ),
-        ),
+    sizes = figure(
+        "sizes",
+        "A typical raw score grows like the root of the dimension",
+        "The measured mean size of a score lies on the exact curve, which from a few dimensions on "
+        "is the root of two d over pi.",
+        LABEL,
+        line("exact", lambda n: _size(derivation, n)),
+        line(r"$\sqrt{2d_k/\pi}$", function((d,), ASYMPTOTE), "other"),
+        measured(findings.matching("magnitude-d*")),
     )
+    return (sizes,)
 
 
 CLAIM = Claim(

@@ -9,21 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import special
 from sympy import (
-    Derivative,
-    Rational,
-    S,
-    Symbol,
-    cos,
-    diff,
-    exp,
-    integrate,
-    log,
-    oo,
-    pi,
-    series,
-    simplify,
-    sqrt,
-)
+    Derivative, Rational, S, Symbol, cos, diff, exp, integrate, log, oo, pi, series, simplify, sqrt,
+)  # fmt: skip
 
 from verify.spec import (
     INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Allowance, Axis, By, Claim, Control, Definition, Derivation,

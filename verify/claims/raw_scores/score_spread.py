@@ -9,24 +9,9 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 from sympy import (
-    Function,
-    Integral,
-    Limit,
-    Rational,
-    S,
-    Symbol,
-    cos,
-    diff,
-    erfinv,
-    exp,
-    integrate,
-    limit,
-    log,
-    oo,
-    pi,
-    simplify,
-    sqrt,
-)
+    Function, Integral, Limit, Rational, S, Symbol, cos, diff, erfinv, exp, integrate, limit, log, oo, pi,
+    simplify, sqrt,
+)  # fmt: skip
 
 from verify.spec import (
     GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Allowance, Assumption, Axis, By, Claim, Control,

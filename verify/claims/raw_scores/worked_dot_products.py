@@ -10,8 +10,8 @@ from scipy import stats
 from sympy import Idx, Poly, Rational, S, Sum, expand, factor, summation, symbols
 
 from verify.spec import (
-    Allowance, Assumption, By, Claim, Control, Derivation, Exact, Experiment, Fact, Reference, Route, Step,
-    fact, prediction,
+    Allowance, Assumption, Claim, Control, Derivation, Exact, Experiment, Fact, Reference, Route, Step, by,
+    fact, prediction, wrong,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -28,12 +28,14 @@ EVIDENCE_LEVEL = 0.05
 """The customary level at which a difference between two variances would count as evidence."""
 
 
-def _by_induction(before: Any, after: Any) -> bool:
+@by("induction: first value and next term", "general")
+def _induction(before: Any, after: Any) -> bool:
     """The formula is right at n = 1, and grows by the next term of the sum."""
     step = after.subs(n, n + 1) - after - before.function.subs(i, n + 1)
     return bool(expand(step) == S.Zero and after.subs(n, 1) == before.subs(n, 1).doit())
 
 
+@by("SymPy: the same polynomial", "general")
 def _same_polynomial(before: Any, after: Any) -> bool:
     return bool(Poly(before, n) == Poly(after, n))
 
@@ -41,23 +43,14 @@ def _same_polynomial(before: Any, after: Any) -> bool:
 def derive() -> Derivation:
     """Derive the closed form of the growing dot products."""
     closed = expand(summation(GROWING.function, (i, 1, n)))
-    result = factor(closed)
-    route = Route(
+    route = Route.of(
         "Summation",
         GROWING,
-        (
-            Step(
-                closed,
-                "Sums of squares and of integers",
-                By("induction: first value and next term", _by_induction, "general"),
-            ),
-            Step(result, "Factored", By("SymPy: the same polynomial", _same_polynomial, "general")),
-        ),
+        Step(closed, "Sums of squares and of integers", _induction),
+        Step(factor(closed), "Factored", _same_polynomial),
     )
-    return Derivation(
-        GROWING,
-        result,
-        (route,),
+    return Derivation.of(
+        route,
         beyond="that three products cannot show that a variance grows, which rests on a test of equal "
         "variances.",
     )
@@ -81,14 +74,11 @@ def _degree(values: Sequence[int]) -> int:
     return degree
 
 
-def _variances() -> tuple[Rational, Rational]:
-    """Return the exact population variances of the two sets of three worked products."""
-    spreads = []
-    for examples in (TWO_DIMENSIONAL, THREE_DIMENSIONAL):
-        values = [sum((S(a) * b for a, b in zip(*pair, strict=True)), S.Zero) for pair in examples]
-        mean = sum(values, S.Zero) / len(values)
-        spreads.append(sum(((v - mean) ** 2 for v in values), S.Zero) / len(values))
-    return spreads[0], spreads[1]
+def _exact_variance(examples: Any) -> Rational:
+    """Return the population variance of worked products in rational numbers."""
+    values = [sum((S(a) * b for a, b in zip(*pair, strict=True)), S.Zero) for pair in examples]
+    mean = sum(values, S.Zero) / len(values)
+    return sum(((value - mean) ** 2 for value in values), S.Zero) / len(values)
 
 
 def _array_variance(examples: Any) -> float:
@@ -103,121 +93,115 @@ def _order(examples: Any, others: Any) -> float:
 
 def _p_value() -> float:
     """Return the one-sided p-value of the F test for equal variances of the two sets."""
-    two, three = _variances()
     freedom = len(TWO_DIMENSIONAL) - 1
-    return float(stats.f.sf(float(three / two), freedom, freedom))
+    larger = _exact_variance(THREE_DIMENSIONAL) / _exact_variance(TWO_DIMENSIONAL)
+    return float(stats.f.sf(float(larger), freedom, freedom))
 
 
-def _spread(name: str, examples: Any, words: str, expected: Any) -> Exact:
+def _spread(name: str, examples: Any, words: str) -> Exact:
     """Return the comparison of an exact variance with what array code makes of the same examples."""
-    return Exact(
-        name,
-        f"population variance of the three {words} products",
-        (("products", len(examples)),),
-        prediction(expected),
-        _array_variance(examples),
-        Allowance(1e-9),
-        code=_array_variance,
-    )
+    expected, found = prediction(_exact_variance(examples)), _array_variance(examples)
+    label = f"population variance of the three {words} products"
+    settings, rounding = (("products", len(examples)),), Allowance(1e-9)
+    return Exact(name, label, settings, expected, found, rounding, code=_array_variance)
 
 
-def _below(name: str, examples: Any, others: Any) -> Exact:
-    """Return the comparison of which set of products scatters less with the first one."""
-    label = "sign of the two-dimensional minus the three-dimensional variance of the printed examples"
-    settings = (("products", len(examples)),)
-    return Exact(name, label, settings, prediction(S(-1)), _order(examples, others), code=_order)
-
-
-def _cubic(name: str, values: Sequence[int], expected: Any) -> Exact:
-    """Return the comparison of a sequence's degree, over the first eight lengths."""
-    label = "degree in $n$ of the dot products, by their differences"
-    return Exact(name, label, (("n", "1…8"),), prediction(expected), float(_degree(values)), code=_degree)
-
-
-def _sum(name: str, length: int, expected: Any) -> Exact:
+def _sum(derivation: Derivation, length: int) -> Exact:
     """Return the comparison of a worked product with what multiplying and adding gives."""
-    label = r"$[1,\dots,n]\cdot[3,\dots,n+2]$"
-    return Exact(name, label, (("n", length),), prediction(expected), float(_dot(length)), code=_dot)
+    label, expected = r"$[1,\dots,n]\cdot[3,\dots,n+2]$", prediction(derivation.result.subs(n, length))
+    return Exact(f"sum-n{length}", label, (("n", length),), expected, float(_dot(length)), code=_dot)
 
 
 def experiment(derivation: Derivation) -> Experiment:
     """Compare the closed form with the sums, and the examples with what they are said to show."""
-    two, three = _variances()
-    sums = tuple(_sum(f"sum-n{m}", m, derivation.result.subs(n, m)) for m in (1, 2, 4, 6, 100))
-    degree = S(Poly(derivation.result, n).degree())
-    cubic = _cubic("cubic-sum", [_dot(m) for m in range(1, 9)], degree)
-    spreads = (
-        _spread("spread-of-two", TWO_DIMENSIONAL, "two-dimensional", two),
-        _spread("spread-of-three", THREE_DIMENSIONAL, "three-dimensional", three),
+    sums = {length: _sum(derivation, length) for length in (1, 2, 4, 6, 100)}
+    degree, lengths = prediction(Poly(derivation.result, n).degree()), range(1, 9)
+    cubic = Exact(
+        "cubic-sum",
+        "degree in $n$ of the dot products, by their differences",
+        (("n", "1…8"),),
+        degree,
+        float(_degree([_dot(m) for m in lengths])),
+        code=_degree,
     )
-    wrong = (
-        Control(
+    order = Exact(
+        "two-below-three",
+        "sign of the two-dimensional minus the three-dimensional variance of the printed examples",
+        (("products", len(TWO_DIMENSIONAL)),),
+        prediction(-1),
+        _order(TWO_DIMENSIONAL, THREE_DIMENSIONAL),
+        code=_order,
+    )
+    two = _spread("spread-of-two", TWO_DIMENSIONAL, "two-dimensional")
+    three = _spread("spread-of-three", THREE_DIMENSIONAL, "three-dimensional")
+    one_grows = float(_degree([sum(range(1, m + 1)) for m in lengths]))
+    exchanged = _order(THREE_DIMENSIONAL, TWO_DIMENSIONAL)
+    controls = (
+        wrong(
+            cubic,
+            "one-vector-grows",
             "it is cubic also where one vector keeps its components",
-            _cubic("one-vector-grows", [sum(range(1, m + 1)) for m in range(1, 9)], degree),
+            computed=one_grows,
         ),
-        Control(
+        wrong(
+            three,
+            "same-spread",
             "the three-dimensional products scatter no more than the two-dimensional ones",
-            _spread("same-spread", THREE_DIMENSIONAL, "three-dimensional", two),
+            two.prediction,
         ),
-        Control(
-            "with both sets exchanged the order is the same",
-            _below("exchanged", THREE_DIMENSIONAL, TWO_DIMENSIONAL),
-        ),
-        *_controls(),
-    )
-    order = _below("two-below-three", TWO_DIMENSIONAL, THREE_DIMENSIONAL)
-    return Experiment((*sums, cubic, order, *spreads), wrong)
-
-
-def _controls() -> tuple[Control, ...]:
-    smallest, largest = (max(*a, *b) for a, b in (_growing(2), _growing(6)))
-    return (
-        Control(
+        wrong(order, "exchanged", "with both sets exchanged the order is the same", computed=exchanged),
+        wrong(
+            sums[6],
+            "linear-growth",
             "the dot products grow in proportion to the dimension, from 11 in two dimensions",
-            _sum("linear-growth", 6, S(11) * 6 / 2),
+            11 * 6 / S(2),
         ),
-        Control(
-            "the components stay as small in six dimensions as in two",
-            Exact(
-                "components-stay-small",
-                "largest component of the six-dimensional example",
-                (("n", 6),),
-                prediction(S(smallest)),
-                float(largest),
-            ),
-        ),
-        Control(
-            f"three products each are evidence that the variance grows (F test at {EVIDENCE_LEVEL:.0%})",
-            Exact(
-                "three-products-are-evidence",
-                "the F test rejects equal variances (1 = yes)",
-                (("products", 3),),
-                prediction(S.One),
-                float(_p_value() < EVIDENCE_LEVEL),
-            ),
-        ),
+        *_evidence(),
+    )
+    return Experiment((*sums.values(), cubic, order, two, three), controls)
+
+
+def _evidence() -> tuple[Control, ...]:
+    """Return what the examples would have to satisfy to say something of a variance."""
+    smallest, largest = (max(*a, *b) for a, b in (_growing(2), _growing(6)))
+    small = Exact(
+        "components-stay-small",
+        "largest component of the six-dimensional example",
+        (("n", 6),),
+        prediction(smallest),
+        float(largest),
+    )
+    significant = Exact(
+        "three-products-are-evidence",
+        "the F test rejects equal variances (1 = yes)",
+        (("products", 3),),
+        prediction(1),
+        float(_p_value() < EVIDENCE_LEVEL),
+    )
+    test = f"three products each are evidence that the variance grows (F test at {EVIDENCE_LEVEL:.0%})"
+    return (
+        Control("the components stay as small in six dimensions as in two", small),
+        Control(test, significant),
     )
 
 
 def facts(derivation: Derivation) -> tuple[Fact, ...]:
     """Return the worked dot products, their spreads, and the p-value of their comparison."""
-    two, three = _variances()
     p = _p_value()
-    dots = tuple(
+    dots = (
         fact(f"dot-{m}", f"worked product [1, …, {m}]·[3, …, {m + 2}]", derivation.result.subs(n, m))
         for m in (2, 4, 6)
     )
-    return (
-        *dots,
-        fact("two-dim-variance", "population variance of the three two-dimensional products", two),
-        fact("three-dim-variance", "population variance of the three three-dimensional products", three),
-        Fact(
-            id="f-test-p",
-            what="one-sided p-value of the F test that the second variance is larger",
-            latex=f"{p:.6g}",
-            value=p if math.isfinite(p) else 1.0,
-        ),
+    spreads = (
+        fact(f"{size}-dim-variance", f"population variance of the three {size}-dimensional products", value)
+        for size, value in (
+            ("two", _exact_variance(TWO_DIMENSIONAL)),
+            ("three", _exact_variance(THREE_DIMENSIONAL)),
+        )
     )
+    what = "one-sided p-value of the F test that the second variance is larger"
+    test = Fact(id="f-test-p", what=what, latex=f"{p:.6g}", value=p if math.isfinite(p) else 1.0)
+    return (*dots, *spreads, test)
 
 
 CLAIM = Claim(
