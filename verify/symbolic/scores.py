@@ -93,6 +93,21 @@ def variance_route(
     return Route.telling(title, Var(variable), steps)
 
 
+def moment_steps(start: Any, population: Population, result: Any = None) -> tuple[Step, Step, Step]:
+    """Return the steps from expectations of products of scores to their value, by which indices coincide.
+
+    The value is factored, or written as ``result``.
+    """
+    split = by_index(start, population)
+    known = by_moments(by_component(split, population), population)
+    moments = Expansion(population, assumed=True)
+    return (
+        Step(split, "Equal and different indices apart", Expansion(population)),
+        Step(known, "Independence, and the moments of the components", moments),
+        Step(factor(known) if result is None else result, "Collecting terms", Identity()),
+    )
+
+
 def kurtosis_route(population: Population, title: str = "Index by index") -> Route:
     """Return E[(q·k)⁴]/E[(q·k)²]² step by step, for components with mean 0 and known fourth moments."""
     check, moments = Expansion(population), Expansion(population, assumed=True)

@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from sympy import S, Sum, factor
+from sympy import S, Sum
 
 from verify.spec import (
-    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Cell, Claim, Control, Definition, Derivation, E, Expansion,
-    Experiment, Identity, Ordered, OrderedBase, Population, Quantity, Reference, Route, ScoreMatrixEntries,
-    Step, Tolerance, Var, biased, by_component, by_index, by_moments, capped, covariance, d, index, k,
-    prediction, q, score, variance_route,
+    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Cell, Claim, Definition, Derivation, E, Experiment, Ordered,
+    OrderedBase, Population, Quantity, Reference, Route, ScoreMatrixEntries, Tolerance, biased, capped,
+    covariance, d, index, k, moment_steps, prediction, q, score, variance_route, wrong,
 )  # fmt: skip
 
 D, SIDE = 16, 8
-SQUARES = "covariance of the squares of two entries of a row"
 _NORMAL = (S.One, S.Zero, S.One, S.Zero, S(3))
 other_key = OrderedBase(Ordered("kbar", "q3"))
 other_query = OrderedBase(Ordered("qbar", "q4"))
@@ -25,116 +23,68 @@ elsewhere = Sum(other_query[index] * other_key[index], (index, 1, d))
 """The scores of the same query with another key, and of another query with it."""
 
 
-def _route(title: str, start: Any) -> Route:
-    check, moments = Expansion(POPULATION), Expansion(POPULATION, assumed=True)
-    split = by_index(start, POPULATION)
-    known = by_moments(by_component(split, POPULATION), POPULATION)
-    return Route.telling(
-        title,
-        start,
-        (
-            Step(split, "Equal and different indices apart", check),
-            Step(known, "Independence, and the moments of the components", moments),
-            Step(factor(known), "Collecting terms", Identity()),
-        ),
-    )
+def _covariance(one: Any, other: Any, title: str, meaning: str) -> tuple[Route, Definition]:
+    """Return the covariance of two scores or of their squares step by step, and what it is."""
+    start = E(one * other) - E(one) * E(other)
+    return Route.telling(title, start, moment_steps(start, POPULATION)), Definition(start, meaning)
 
 
 def derive() -> Derivation:
     """Derive the variance of an entry, and how entries of a row, and their squares, go together."""
+    pairs = (
+        (score, same_row,
+         "Covariance of two entries of a row", "the covariance of two entries of a row"),
+        (score**2, same_row**2,
+         "Covariance of their squares", "the covariance of their squares"),
+        (score**2, elsewhere**2,
+         "Covariance of the squares of entries in different rows and columns",
+         "the covariance of the squares of two entries that share nothing"),
+    )  # fmt: skip
+    lemmas, definitions = zip(*(_covariance(*pair) for pair in pairs), strict=True)
     route = variance_route(score, POPULATION, "Any one entry")
-    lemmas = (
-        _route("Covariance of two entries of a row", E(score * same_row) - E(score) * E(same_row)),
-        _route("Covariance of their squares", E(score**2 * same_row**2) - E(score**2) * E(same_row**2)),
-        _route(
-            "Covariance of the squares of entries in different rows and columns",
-            E(score**2 * elsewhere**2) - E(score**2) * E(elsewhere**2),
-        ),
-    )
-    definitions = tuple(
-        Definition(E(one * other) - E(one) * E(other), meaning)
-        for one, other, meaning in (
-            (score, same_row, "the covariance of two entries of a row"),
-            (score**2, same_row**2, "the covariance of their squares"),
-            (score**2, elsewhere**2, "the covariance of the squares of two entries that share nothing"),
-        )
-    )
-    return Derivation(Var(score), route.end, (route,), lemmas=lemmas, definitions=definitions)
-
-
-def _cell() -> Cell:
-    settings = (("d_k", D), ("components", NORMAL.name), ("matrix", f"{SIDE}×{SIDE}"))
-    return Cell("entries", settings, ScoreMatrixEntries(D, SIDE, NORMAL, NORMAL))
+    return Derivation.of(route, lemmas=lemmas, definitions=definitions)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the variance in corners and over all, and how entries and their squares go together."""
-    cell = _cell()
+    settings = (("d_k", D), ("components", NORMAL.name), ("matrix", f"{SIDE}×{SIDE}"))
+    cell = Cell("entries", settings, ScoreMatrixEntries(D, SIDE, NORMAL, NORMAL))
     level = derivation.result.subs(d, D)
     row, squares, apart = (lemma.end.subs(d, D) for lemma in derivation.lemmas)
-    entries = tuple(
-        Quantity(
-            f"variance-{name}",
-            rf"$\operatorname{{Var}}(S_{{{place}}})$",
-            cell,
-            covariance(f"{name}-square", name, name),
-            prediction(level),
-            capped(3.0, tolerance),
-        )
-        for name, place in (("first", "11"), ("last", "nn"))
-    )
-    whole = Quantity(
-        "variance-all", "variance over all entries", cell, covariance("square", "mean", "mean"),
-        prediction(level), capped(2.0, tolerance),
-    )  # fmt: skip
-    in_row = covariance("row-squares", "square", "square")
     of_scores, of_squares = Tolerance(2.0, float(level), "the variance of a score"), capped(2.5, tolerance)
-    covariances = (
-        Quantity(
-            "covariance-in-row",
-            "covariance of two entries of a row",
-            cell,
-            covariance("row-product", "mean", "mean"),
-            prediction(row),
-            of_scores,
-        ),
-        Quantity(
-            "covariance-of-corners",
-            "covariance of the first and the last entry, which share neither row nor column",
-            cell,
-            covariance("corners", "first", "last"),
-            prediction(row),
-            of_scores,
-        ),
-        Quantity("squares-in-row", SQUARES, cell, in_row, prediction(squares), of_squares),
-        Quantity(
-            "squares-apart",
-            "covariance of the squares of entries that share neither row nor column",
-            cell,
-            covariance("apart-squares", "square", "square"),
-            prediction(apart),
-            replace(of_squares, scale=float(squares), of="the covariance within a row"),
-        ),
-    )
+    of_row = replace(of_squares, scale=float(squares), of="the covariance within a row")
+    rows = (
+        ("variance-first", r"$\operatorname{Var}(S_{11})$",
+         ("first-square", "first", "first"), level, capped(3.0, tolerance)),
+        ("variance-last", r"$\operatorname{Var}(S_{nn})$",
+         ("last-square", "last", "last"), level, capped(3.0, tolerance)),
+        ("variance-all", "variance over all entries",
+         ("square", "mean", "mean"), level, capped(2.0, tolerance)),
+        ("covariance-in-row", "covariance of two entries of a row",
+         ("row-product", "mean", "mean"), row, of_scores),
+        ("covariance-of-corners",
+         "covariance of the first and the last entry, which share neither row nor column",
+         ("corners", "first", "last"), row, of_scores),
+        ("squares-in-row", "covariance of the squares of two entries of a row",
+         ("row-squares", "square", "square"), squares, of_squares),
+        ("squares-apart", "covariance of the squares of entries that share neither row nor column",
+         ("apart-squares", "square", "square"), apart, of_row),
+    )  # fmt: skip
+    checks = {
+        name: Quantity(name, label, cell, covariance(*statistics), prediction(expected), band)
+        for name, label, statistics, expected, band in rows
+    }
+    whole, in_row = checks["variance-all"], checks["squares-in-row"]
+    independent = "the entries of a row are independent, so their squares are uncorrelated"
+    larger = "the entries of a matrix vary the more, the larger it is: 8×8 entries by 8 times as much"
+    same = "the two corners are one and the same entry"
     controls = (
-        Control(
-            "the entries of a row are independent, so their squares are uncorrelated",
-            replace(covariances[-1], id="row-is-independent", label=SQUARES, estimand=in_row),
-            truth=float(squares),
-        ),
-        Control(
-            "the entries of a matrix vary the more, the larger it is: 8×8 entries by 8 times as much",
-            replace(whole, id="times-the-matrix", prediction=prediction(SIDE * level)),
-            truth=float(level),
-        ),
-        Control(
-            "the two corners are one and the same entry",
-            replace(covariances[1], id="corners-are-one", prediction=prediction(level)),
-            truth=float(row),
-        ),
+        wrong(in_row, "row-is-independent", independent, apart, tolerance=of_row),
+        wrong(whole, "times-the-matrix", larger, SIDE * level),
+        wrong(checks["covariance-of-corners"], "corners-are-one", same, level),
         biased(whole, tolerance),
     )
-    return Experiment((*entries, whole, *covariances), controls)
+    return Experiment(tuple(checks.values()), controls)
 
 
 CLAIM = Claim(

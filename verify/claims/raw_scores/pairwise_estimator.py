@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import ast
 import builtins
-from dataclasses import replace
 from functools import cache
 from itertools import combinations, product
 from typing import Any
 
 from sympy import (
-    IndexedBase, Poly, Rational, S, Sum, Symbol, binomial, expand, factor, simplify, sqrt, together,
+    IndexedBase, Poly, Rational, S, Sum, Symbol, binomial, expand, simplify, sqrt, together,
 )  # fmt: skip
 
 from verify.spec import (
-    EVEN, UNIT_INTERVAL, Assumption, By, Claim, Control, Derivation, E, Exact, Expansion, Experiment, Fact,
-    Figure, Findings, Identity, Ordered, Population, Quantity, Reference, Route, SharedPairs, Smooth, Step,
-    Tolerance, Var, against_dimension, biased, by_component, by_index, by_moments, cell_of, d, degree_bound,
-    evaluate, exactly, expanded, fact, formula, index, linear_fits, measured, prediction, variance,
-    wrong_fits,
+    EVEN, UNIT_INTERVAL, Assumption, Claim, Control, Derivation, E, Exact, Experiment, Fact, Figure,
+    Findings, Ordered, Population, Quantity, Reference, Route, SharedPairs, Smooth, Step, Tolerance, Var,
+    biased, by, cell_of, d, degree_bound, evaluate, exactly, expanded, fact, figure, index, line,
+    linear_fits, measured, moment_steps, prediction, variance, wrong, wrong_fits,
 )  # fmt: skip
 
 VECTORS = 100
@@ -63,7 +61,12 @@ def _by_shared_vectors() -> Any:
     return same - (same + one_shared + none_shared) / pairs
 
 
-def _enumerates(before: Any, after: Any) -> bool:
+@by(
+    "all pairs written out for N = 2, 3, 4 and d = 1, 2, 3: both sides are at most quadratic in N, times "
+    "N(N−1)/2, and in d",
+    "general",
+)
+def _all_pairs(before: Any, after: Any) -> bool:
     """Write out all pairs of all N vectors for small N and d, and take the expectation of each monomial.
 
     Times N(N-1)/2 both sides are at most quadratic in N, for pairs of pairs share two, one or no vectors,
@@ -86,31 +89,11 @@ def _enumerates(before: Any, after: Any) -> bool:
 
 def derive() -> Derivation:
     """Derive the estimator's expectation for any N, d, mean and variance."""
-    check, moments = Expansion(SHARED), Expansion(SHARED, assumed=True)
-    sorted_by_sharing = _by_shared_vectors()
-    split = by_index(sorted_by_sharing, SHARED)
-    known = by_moments(by_component(split, SHARED), SHARED)
-    result = factor(known)
-    route = Route(
-        "Pairs of pairs",
-        E(V),
-        (
-            Step(
-                sorted_by_sharing,
-                "Each of the N(N−1)/2 pairs shares one vector with 2(N−2) others",
-                By(
-                    "all pairs written out for N = 2, 3, 4 and d = 1, 2, 3: both sides are at most "
-                    "quadratic in N, times N(N−1)/2, and in d",
-                    _enumerates,
-                    "general",
-                ),
-            ),
-            Step(split, "Equal and different indices apart", check),
-            Step(known, "Independence, and the moments of the components", moments),
-            Step(result, "Collecting terms", Identity()),
-        ),
-    )
-    return Derivation(E(V), result, (route,))
+    shares = "Each of the N(N−1)/2 pairs shares one vector with 2(N−2) others"
+    by_sharing = _by_shared_vectors()
+    first = Step(by_sharing, shares, _all_pairs)
+    route = Route.of("Pairs of pairs", E(V), first, *moment_steps(by_sharing, SHARED))
+    return Derivation.of(route)
 
 
 def _for_uniform(expression: Any) -> Any:
@@ -121,11 +104,6 @@ def _for_uniform(expression: Any) -> Any:
 def _true_variance() -> Any:
     """Return the variance of one score of U(0, 1) components, which the estimator is meant to estimate."""
     return _for_uniform(evaluate(Var(_score(a, b)), SHARED))
-
-
-def _relative_bias(derivation: Derivation) -> Any:
-    """Return the fraction by which the estimator falls short on average; the same in every dimension."""
-    return simplify(1 - _for_uniform(derivation.result) / _true_variance())
 
 
 @cache
@@ -149,51 +127,38 @@ def _mean_score_kurtosis(dimension: int) -> float:
     return float(3 + (fourth / spread**2 - 3) / dimension)
 
 
-EXPECTED = Smooth(lambda mean: mean["square"] - mean["squared-mean"], positive=True)
-"""The mean of the plain variance over all pairs; the block's statistics are mean S², (mean S)², mean S."""
+def _of_plain_variance() -> Smooth:
+    """Return the mean of the plain variance over all pairs, from a block's mean S² and (mean S)²."""
+    return Smooth(lambda mean: mean["square"] - mean["squared-mean"], positive=True)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Repeat the experiment of 100 shared vectors many times; its bias is the variance of the pairs' mean."""
     law = _for_uniform(derivation.result)
     shortfall = simplify(_true_variance() - law)
+
     cells = {n: cell_of(f"d{n}", SharedPairs(n, VECTORS, UNIT_INTERVAL)) for n in DIMENSIONS}
-    expected = tuple(
-        Quantity(
-            f"expected-d{n}",
-            LABEL,
-            cells[n],
-            EXPECTED,
-            prediction(law.subs(d, n)),
-            COARSE if n == DIMENSIONS[-1] else EVEN,
-        )
-        for n in DIMENSIONS
-    )
-    biases = tuple(
-        Quantity(
-            f"bias-d{n}",
-            BIAS,
-            cells[n],
-            variance("mean", "squared-mean", block_variance=_mean_score_kurtosis(n) - 1),
-            prediction(shortfall.subs(d, n)),
-            Tolerance(10.0),
-        )
-        for n in BIAS_DIMENSIONS
-    )
-    lines = linear_fits(expected, law)
+
+    def average(n: int) -> Quantity:
+        band = COARSE if n == DIMENSIONS[-1] else EVEN
+        right = prediction(law.subs(d, n))
+        return Quantity(f"expected-d{n}", LABEL, cells[n], _of_plain_variance(), right, band)
+
+    def bias(n: int) -> Quantity:
+        of_mean = variance("mean", "squared-mean", block_variance=_mean_score_kurtosis(n) - 1)
+        right = prediction(shortfall.subs(d, n))
+        return Quantity(f"bias-d{n}", BIAS, cells[n], of_mean, right, Tolerance(10.0))
+
+    averages, biases = tuple(map(average, DIMENSIONS)), tuple(map(bias, BIAS_DIMENSIONS))
+    lines = linear_fits(averages, law)
+    scale = Tolerance(10.0, biases[-1].prediction.value, "the derived bias")
     controls = (
-        _unbiased(biases[-1]),
-        biased(expected[0], tolerance),
+        wrong(biases[-1], "unbiased", "the estimator is unbiased", 0, tolerance=scale),
+        biased(averages[0], tolerance),
         *_printed_code(),
         *wrong_fits(lines, tolerance),
     )
-    return Experiment((*biases, *expected, *lines), controls)
-
-
-def _unbiased(bias: Quantity) -> Control:
-    scale = Tolerance(10.0, bias.prediction.value, "the derived bias")
-    wrong = replace(bias, id="unbiased", prediction=prediction(S.Zero), tolerance=scale)
-    return Control("the estimator is unbiased", wrong, truth=bias.prediction.value)
+    return Experiment((*biases, *averages, *lines), controls)
 
 
 def _undefined_names(code: ast.Module) -> set[str]:
@@ -220,53 +185,43 @@ def _first_of_ranges(code: ast.Module) -> dict[str, int]:
 def _printed_code() -> tuple[Control, ...]:
     """Return what the printed experiment would have to satisfy to run and to plot what it says."""
     code = ast.parse(PRINTED)
-    undefined, first = _undefined_names(code), _first_of_ranges(code)
+    undefined, first = sorted(_undefined_names(code)), _first_of_ranges(code)
+    none, places = prediction(0), (("first dimension", first["points"]), ("first place", first["axis"]))
+    off = float(first["points"] - first["axis"])
+    names = Exact(
+        "code-runs-as-printed",
+        "undefined names in the printed experiment",
+        (("names", ", ".join(undefined)),),
+        none,
+        float(len(undefined)),
+    )
+    axis = Exact(
+        "axis-is-dimension", "first computed dimension minus its place on the axis", places, none, off
+    )
     return (
-        Control(
-            "the experiment runs as printed",
-            Exact(
-                "code-runs-as-printed",
-                "undefined names in the printed experiment",
-                (("names", ", ".join(sorted(undefined))),),
-                prediction(S.Zero),
-                float(len(undefined)),
-            ),
-        ),
-        Control(
-            "its horizontal axis is the dimension",
-            Exact(
-                "axis-is-dimension",
-                "first computed dimension minus its place on the axis",
-                (("first dimension", first["points"]), ("first place", first["axis"])),
-                prediction(S.Zero),
-                float(first["points"] - first["axis"]),
-            ),
-        ),
+        Control("the experiment runs as printed", names),
+        Control("its horizontal axis is the dimension", axis),
     )
 
 
 def facts(derivation: Derivation) -> tuple[Fact, ...]:
-    """Return the relative bias of the experiment with 100 vectors."""
+    """Return the relative bias of the experiment with 100 vectors, the same in every dimension."""
     what = "fraction by which the variance over all pairs of 100 vectors from U(0, 1) falls short"
-    return (fact("relative-bias", what, _relative_bias(derivation)),)
+    return (fact("relative-bias", what, simplify(1 - _for_uniform(derivation.result) / _true_variance())),)
 
 
 def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw the estimator's mean against the dimension, on the derived line."""
-    span = (DIMENSIONS[0], DIMENSIONS[-1])
-    return (
-        against_dimension(
-            "pairwise-line",
-            "The popular experiment does show a straight line",
-            "The mean of the variance over all pairs of 100 shared vectors grows in proportion to the "
-            "dimension from one to 512 dimensions, without curvature.",
-            "mean variance over all pairs",
-            (
-                formula("derived", "truth", _for_uniform(derivation.result), span),
-                measured((findings.checks[f"expected-d{n}"] for n in DIMENSIONS), "measured"),
-            ),
-        ),
+    straight = figure(
+        "pairwise-line",
+        "The popular experiment does show a straight line",
+        "The mean of the variance over all pairs of 100 shared vectors grows in proportion to the "
+        "dimension from one to 512 dimensions, without curvature.",
+        "mean variance over all pairs",
+        line("derived", _for_uniform(derivation.result)),
+        measured(findings.matching("expected-d*")),
     )
+    return (straight,)
 
 
 CLAIM = Claim(

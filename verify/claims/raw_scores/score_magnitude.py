@@ -9,10 +9,9 @@ from sympy import (
 )  # fmt: skip
 
 from verify.spec import (
-    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STANDARD, Claim, Definition, Derivation, E, Exact, Experiment,
-    Figure, Findings, Quantity, Reference, Relation, Route, ScorePowers, Step, biased, by, cell_of,
-    component, d, evaluate, figure, function, in_dimension, index, line, measured, prediction, q, score,
-    score_law, wrong,
+    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STANDARD, Claim, Definition, Derivation, E, Experiment, Figure,
+    Findings, Quantity, Reference, Route, ScorePowers, Step, biased, by, cell_of, component, computed, d,
+    evaluate, figure, function, in_dimension, index, line, measured, prediction, q, score, score_law, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (1, 2, 8, 64, 512)
@@ -124,20 +123,15 @@ def _measured(derivation: Derivation, n: int) -> Quantity:
     return Quantity(f"magnitude-d{n}", LABEL, cell, component("size", positive=True), expected)
 
 
-def _bound(derivation: Derivation, name: str, relation: Relation, bound: Any) -> Exact:
-    """Return the comparison of the mean size at 64 dimensions with its bound there."""
-    size, settings = _size(derivation, BOUNDED), (("d_k", BOUNDED),)
-    return Exact(name, LABEL, settings, prediction(bound), size, relation=relation, code=_size)
-
-
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the mean size over the dimensions, and hold it against its bounds at 64."""
     checks = tuple(_measured(derivation, n) for n in DIMENSIONS)
     at64 = in_dimension(checks, BOUNDED)
     most = ASYMPTOTE.subs(d, BOUNDED)
     least = (ASYMPTOTE * sqrt(d / (d + 1))).subs(d, BOUNDED)
-    upper = _bound(derivation, "upper-bound", "≤", most)
-    lower = _bound(derivation, "lower-bound", "≥", least)
+    where, of64 = {"d_k": BOUNDED}, (derivation, BOUNDED)
+    upper = computed("upper-bound", LABEL, where, most, _size, *of64, relation="≤")
+    lower = computed("lower-bound", LABEL, where, least, _size, *of64, relation="≥")
     deviation = r"a typical score has the size of its standard deviation, $\sqrt{d_k}$"
     proportional = r"sizes grow in proportion to $d_k$ from $\sqrt{2/\pi}$ on"
     hundredth = Rational(1, 100)

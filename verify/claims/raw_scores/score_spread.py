@@ -14,10 +14,10 @@ from sympy import (
 )  # fmt: skip
 
 from verify.spec import (
-    GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Allowance, Assumption, Axis, By, Claim, Control,
-    Definition, Derivation, Distribution, Exact, Experiment, Figure, Findings, Identity, Layer, Prediction,
-    Quantile, Quantity, Route, ScorePairs, Step, Var, biased, capped, cell_of, d, exactly, function,
-    is_zero, mu_k, mu_q, prediction, score, score_law, sigma_k, sigma_q, variance_route,
+    GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Allowance, Assumption, Claim, Control, Definition,
+    Derivation, Distribution, Exact, Experiment, Figure, Findings, Identity, Prediction, Quantile, Quantity,
+    Route, ScorePairs, Step, biased, by, capped, cell_of, d, exactly, figure, function, is_zero, line, mu_k,
+    mu_q, prediction, scatter, score, score_law, sigma_k, sigma_q, variance_route, wrong,
 )  # fmt: skip
 
 NORMAL_DIMENSIONS = (2, 100)
@@ -31,17 +31,20 @@ NORMAL_POINT = sqrt(2) * erfinv(2 * Rational(95, 100) - 1)
 _CELLS = 2048
 """Intervals into which (0, 1) is cut to convolve the law of a product numerically."""
 
-u, v = Symbol("u", positive=True), Symbol("v", positive=True)
+u, v, w = (Symbol(name, positive=True) for name in "uvw")
 t = Symbol("t", real=True)
 phi = Function("phi")
 SHARE = Symbol(r"P(q_i k_i \le u)")
 PRODUCT = u - u * log(u)
 """P(xy ≤ u) for independent x and y from U(0, 1)."""
 
+IN_THE_LIMIT = Limit(d * log(phi(t / sqrt(d))), d, oo)
+"""The logarithm of the characteristic function of a standardised score, as the dimension grows."""
 
-def _averages_over_the_query(before: Any, after: Any) -> bool:
+
+@by("SymPy: the smaller of 1 and u/v", "general")
+def _over_the_query(before: Any, after: Any) -> bool:
     """Given the query v, a key from U(0, 1) is at most u/v with probability min(1, u/v)."""
-    w = Symbol("w", positive=True)
     below, above = (v, 0, u), (v, u, 1)
     over = {tuple(one.limits[0]): one.function for one in after.atoms(Integral)}
     if before != SHARE or over.keys() != {below, above}:
@@ -52,82 +55,62 @@ def _averages_over_the_query(before: Any, after: Any) -> bool:
     return bool(sure and rest and after == Integral(over[below], below) + Integral(over[above], above))
 
 
-def _is_the_area(before: Any, after: Any) -> bool:
+@by("SymPy integrates", "general")
+def _area(before: Any, after: Any) -> bool:
     """The area below the hyperbola xy = u in the unit square, by its density and its value at 1."""
     area = u + integrate(u / v, (v, u, 1))
     return bool(simplify(before.doit() - area) == S.Zero and simplify(after - area) == S.Zero)
 
 
-def _in_the_limit(before: Any, after: Any) -> bool:
+@by("SymPy takes the limit", "general")
+def _limit(before: Any, after: Any) -> bool:
     """Put in what is known of any such function, its remainder with a factor that stays bounded."""
     bounded = Symbol("r")
     known = before.args[0].replace(phi, lambda at: 1 - at**2 / 2 + bounded * at**3)
     return bool(simplify(limit(known, d, oo) - after) == S.Zero)
 
 
-def _is_the_normal_point(before: Any, after: Any) -> bool:
+@by("SymPy inverts the function and integrates the density", "general")
+def _normal_share(before: Any, after: Any) -> bool:
     """Invert the function to its density, and integrate that up to the point."""
     place = Symbol("x", real=True)
     density = integrate(exp(before) * cos(t * place), (t, 0, oo)) / pi
     return is_zero(integrate(density, (place, -oo, after)) - Rational(95, 100))
 
 
-IN_THE_LIMIT = Limit(d * log(phi(t / sqrt(d))), d, oo)
-"""The logarithm of the characteristic function of a standardised score, as the dimension grows."""
-
-
-def _in_many_dimensions() -> Route:
-    """Return where the 95% point lies in the limit, in standard deviations above the mean."""
-    return Route(
-        r"A score in many dimensions, less its mean and over its standard deviation: the logarithm of its "
-        r"characteristic function",
-        IN_THE_LIMIT,
-        (
-            Step(
-                -(t**2) / 2,
-                r"$\phi$ belongs to one product, less its mean and over its standard deviation; its third "
-                r"moment is finite, so that $\phi(u) = 1 - u^2/2 + O(u^3)$",
-                By("SymPy takes the limit", _in_the_limit, "general"),
-            ),
-            Step(
-                NORMAL_POINT,
-                "That is the normal law’s, and so the 95% point tends to that of the normal law",
-                By("SymPy inverts the function and integrates the density", _is_the_normal_point, "general"),
-                "⇒",
-            ),
-        ),
-    )
-
-
 def derive() -> Derivation:
     """Derive the variance, which sets the width, how many deviations that is, and a single product's law."""
-    route = variance_route(score, GENERAL)
-    product = Route(
-        r"One product of components from $U(0, 1)$",
+    product = Route.of(
+        "One product of components from $U(0, 1)$",
         SHARE,
-        (
-            Step(
-                Integral(1, (v, 0, u)) + Integral(u / v, (v, u, 1)),
-                r"Given the query, $v$: certain for $v \le u$, the probability $u/v$ of a key beyond",
-                By(
-                    "SymPy: the smaller of 1 and u/v",
-                    _averages_over_the_query,
-                    "general",
-                ),
-            ),
-            Step(
-                PRODUCT,
-                "The area of the unit square where the product is at most u",
-                By("SymPy integrates", _is_the_area, "general"),
-            ),
-            Step(Integral(diff(PRODUCT, u).subs(u, v), (v, 0, u)), "The integral of its density", Identity()),
+        Step(
+            Integral(1, (v, 0, u)) + Integral(u / v, (v, u, 1)),
+            r"Given the query, $v$: certain for $v \le u$, the probability $u/v$ of a key beyond",
+            _over_the_query,
+        ),
+        Step(PRODUCT, "The area of the unit square where the product is at most u", _area),
+        Step(Integral(diff(PRODUCT, u).subs(u, v), (v, 0, u)), "The integral of its density", Identity()),
+    )
+    many_dimensions = Route.of(
+        "A score in many dimensions, less its mean and over its standard deviation: the logarithm of its "
+        "characteristic function",
+        IN_THE_LIMIT,
+        Step(
+            -(t**2) / 2,
+            r"$\phi$ belongs to one product, less its mean and over its standard deviation; its third "
+            r"moment is finite, so that $\phi(u) = 1 - u^2/2 + O(u^3)$",
+            _limit,
+        ),
+        Step(
+            NORMAL_POINT,
+            "That is the normal law’s, and so the 95% point tends to that of the normal law",
+            _normal_share,
+            "⇒",
         ),
     )
-    return Derivation(
-        Var(score),
-        route.end,
-        (route,),
-        lemmas=(product, _in_many_dimensions()),
+    return Derivation.of(
+        variance_route(score, GENERAL),
+        lemmas=(product, many_dimensions),
         definitions=(
             Definition(SHARE, "the share of products that are at most u"),
             Definition(IN_THE_LIMIT, r"each of the $d_k$ products adds its own, at $t/\sqrt{d_k}$"),
@@ -158,132 +141,88 @@ def _uniform_point(dimension: int) -> float:
 @cache
 def _normal_point(dimension: int) -> float:
     """Return the 95% point of the exact law of normal components."""
-    width = dimension**0.5
-    return float(
-        optimize.brentq(lambda point: score_law.below(dimension, point) - LEVEL, 0.1 * width, 4 * width)
-    )
+    low, high = 0.1 * dimension**0.5, 4 * dimension**0.5
+    return float(optimize.brentq(lambda point: score_law.below(dimension, point) - LEVEL, low, high))
 
 
-def _deviation(derivation: Derivation, distribution: Distribution, n: int) -> float:
-    of_distribution = {
-        mu_q: distribution.mean,
-        mu_k: distribution.mean,
-        sigma_q**2: distribution.variance,
-        sigma_k**2: distribution.variance,
-    }
-    exact = {name: exactly(value) for name, value in of_distribution.items()}
-    return math.sqrt(derivation.result.subs(exact).subs(d, n))
+def _deviation(derivation: Derivation, law: Distribution, n: int) -> float:
+    """Return the derived standard deviation of a score of such components."""
+    mean, variance = exactly(law.mean), exactly(law.variance)
+    given = {mu_q: mean, mu_k: mean, sigma_q**2: variance, sigma_k**2: variance, d: n}
+    return math.sqrt(derivation.result.subs(given))
 
 
-def _quantity(
-    distribution: Distribution, n: int, name: str, expected: float, spread: float, tolerance: float
-) -> Quantity:
-    """Return the comparison of a measured 95% point; ``spread`` is the scores' deviation."""
-    mean = n * float(distribution.mean) ** 2
-    steps = np.linspace(1.0, 2.4, 141) * spread
-    sampler = ScorePairs(
-        n, 64 if n < 1000 else 16, distribution, distribution, tuple(float(mean + step) for step in steps)
-    )
-    cell = cell_of(f"{'uniform' if distribution is UNIT_INTERVAL else 'normal'}-d{n}", sampler)
+def _shown(point: float) -> Prediction:
+    return Prediction(point, f"{point:.5g}")
+
+
+def _measured(derivation: Derivation, law: Distribution, n: int, tolerance: float) -> Quantity:
+    """Return the comparison of a measured 95% point with that of the exact or the convolved law."""
+    name, point = ("normal", _normal_point) if law is NORMAL else ("uniform", _uniform_point)
+    steps = np.linspace(1.0, 2.4, 141) * _deviation(derivation, law, n)
+    grid = tuple(map(float, n * float(law.mean) ** 2 + steps))
+    cell = cell_of(f"{name}-d{n}", ScorePairs(n, 64 if n < 1000 else 16, law, law, grid))
     estimand = Quantile(tuple(map(float, steps)), level=LEVEL)
-    band = capped(3.0, tolerance)
-    return Quantity(name, LABEL, cell, estimand, Prediction(expected, f"{expected:.5g}"), band)
+    return Quantity(f"{name}-point-d{n}", LABEL, cell, estimand, _shown(point(n)), capped(3.0, tolerance))
 
 
-def _in_deviations(derivation: Derivation, distribution: Distribution, n: int, name: str) -> Exact:
+def _in_deviations(derivation: Derivation, law: Distribution, n: int, name: str) -> Exact:
     """Return the comparison with the normal law, whose point moves out exactly like the deviation."""
-    point = _uniform_point if distribution is UNIT_INTERVAL else _normal_point
-    return Exact(
-        name,
-        IN_DEVIATIONS,
-        (("d_k", n), ("components", distribution.name)),
-        prediction(derivation.lemmas[1].end),
-        point(n) / _deviation(derivation, distribution, n),
-        allowance=Allowance(0.01, "the distance from the limit of high dimension"),
-        code=point,
-    )
+    point = _normal_point if law is NORMAL else _uniform_point
+    found = point(n) / _deviation(derivation, law, n)
+    settings, limited = (("d_k", n), ("components", law.name)), prediction(derivation.lemmas[1].end)
+    far = Allowance(0.01, "the distance from the limit of high dimension")
+    return Exact(name, IN_DEVIATIONS, settings, limited, found, far, code=point)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the 95% points against the exact law and against the convolved one."""
-
-    def quantity(distribution: Distribution, n: int, name: str, expected: float) -> Quantity:
-        return _quantity(distribution, n, name, expected, _deviation(derivation, distribution, n), tolerance)
-
-    checks = [quantity(NORMAL, n, f"normal-point-d{n}", _normal_point(n)) for n in NORMAL_DIMENSIONS]
-    checks += [
-        quantity(UNIT_INTERVAL, n, f"uniform-point-d{n}", _uniform_point(n)) for n in UNIFORM_DIMENSIONS
-    ]
-    two, hundred = (_normal_point(n) for n in NORMAL_DIMENSIONS)
-    controls = (
-        Control(
-            "the histogram is as wide at 100 dimensions as at 2",
-            quantity(NORMAL, 100, "same-width", two),
-            truth=hundred,
-        ),
-        Control(
-            "its width grows in proportion to the dimension",
-            quantity(NORMAL, 100, "proportional-width", two * 50),
-            truth=hundred,
-        ),
-        Control(
-            "uniform components: it is 10 times as wide at 1000 dimensions as at 100",
-            quantity(UNIT_INTERVAL, 1000, "tenfold-width", 10 * _uniform_point(100)),
-            truth=_uniform_point(1000),
-        ),
-        Control(
-            "normal components: in standard deviations the point is at its limit already at 2 dimensions",
-            _in_deviations(derivation, NORMAL, 2, "normal-limit-at-2"),
-        ),
-        Control(
-            "uniform components: in standard deviations the point is at its limit already at 3 dimensions",
-            _in_deviations(derivation, UNIT_INTERVAL, 3, "uniform-limit-at-3"),
-        ),
-        biased(checks[1], tolerance),
-    )
+    two, hundred = (_measured(derivation, NORMAL, n, tolerance) for n in NORMAL_DIMENSIONS)
+    uniform = tuple(_measured(derivation, UNIT_INTERVAL, n, tolerance) for n in UNIFORM_DIMENSIONS)
     deviations = (
         _in_deviations(derivation, NORMAL, 100, "normal-deviations-d100"),
         _in_deviations(derivation, UNIT_INTERVAL, 1000, "uniform-deviations-d1000"),
     )
-    return Experiment((*checks, *deviations), controls)
+    as_wide, tenfold = two.prediction.value, 10 * uniform[1].prediction.value
+    wider = "uniform components: it is 10 times as wide at 1000 dimensions as at 100"
+    proportional = "its width grows in proportion to the dimension"
+    at_limit = "{} components: in standard deviations the point is at its limit already at {} dimensions"
+    controls = (
+        wrong(hundred, "same-width", "the histogram is as wide at 100 dimensions as at 2", _shown(as_wide)),
+        wrong(hundred, "proportional-width", proportional, _shown(as_wide * 50)),
+        wrong(uniform[2], "tenfold-width", wider, _shown(tenfold)),
+        *(
+            Control(at_limit.format(name, n), _in_deviations(derivation, law, n, f"{name}-limit-at-{n}"))
+            for name, law, n in (("normal", NORMAL, 2), ("uniform", UNIT_INTERVAL, 3))
+        ),
+        biased(hundred, tolerance),
+    )
+    return Experiment((two, hundred, *uniform, *deviations), controls)
 
 
 def figures(findings: Findings) -> tuple[Figure, ...]:
     """Draw the upper tails of uniform components at three dimensions, each from its mean on."""
     layers = []
     for n in UNIFORM_DIMENSIONS:
-        estimand = findings.cells[f"uniform-d{n}"].sampler.grid  # type: ignore[attr-defined]  # score pairs
-        points = np.asarray(estimand)[::10] - n / 4
-        shares = 1 - findings.samples[f"uniform-d{n}"].mean[::10]
-        layers.append(
-            Layer(
-                kind="points",
-                role="measured",
-                label=f"$d_k = {n}$",
-                x=tuple(map(float, points)),
-                y=tuple(map(float, shares)),
-            )
-        )
-        layers.append(
-            Layer(
-                kind="line",
-                role="truth",
-                label="",
-                x=(0.0, _uniform_point(n), _uniform_point(n)),
-                y=(1 - LEVEL, 1 - LEVEL, 0.0),
-            )
-        )
-    return (
-        Figure(
-            id="tails",
-            title="Five scores in a hundred lie beyond a point that moves out with the dimension",
-            alt="Share of scores beyond a distance above the mean, uniform components in 3, 100 and 1000 "
-            "dimensions; the derived points with five percent beyond them lie on the measured curves.",
-            x=Axis(label="distance above the mean"),
-            y=Axis(label="share of scores beyond"),
-            layers=tuple(layers),
-        ),
+        grid = findings.cells[f"uniform-d{n}"].sampler.grid  # type: ignore[attr-defined]  # score pairs
+        shares = 1 - findings.samples[f"uniform-d{n}"].mean
+        point = _uniform_point(n)
+        layers += [
+            scatter(f"$d_k = {n}$", np.asarray(grid)[::10] - n / 4, shares[::10]),
+            line("", (1 - LEVEL, 1 - LEVEL, 0), at=(0, point, point)),
+        ]
+    tails = figure(
+        "tails",
+        "Five scores in a hundred lie beyond a point that moves out with the dimension",
+        "Share of scores beyond a distance above the mean, uniform components in 3, 100 and 1000 "
+        "dimensions; the derived points with five percent beyond them lie on the measured curves.",
+        "share of scores beyond",
+        *layers,
+        x="distance above the mean",
+        x_scale="linear",
+        y_scale="linear",
     )
+    return (tails,)
 
 
 CLAIM = Claim(

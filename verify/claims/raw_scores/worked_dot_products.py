@@ -11,7 +11,7 @@ from sympy import Idx, Poly, Rational, S, Sum, expand, factor, summation, symbol
 
 from verify.spec import (
     Allowance, Assumption, Claim, Control, Derivation, Exact, Experiment, Fact, Reference, Route, Step, by,
-    fact, prediction, wrong,
+    computed, fact, prediction, wrong,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -100,38 +100,22 @@ def _p_value() -> float:
 
 def _spread(name: str, examples: Any, words: str) -> Exact:
     """Return the comparison of an exact variance with what array code makes of the same examples."""
-    expected, found = prediction(_exact_variance(examples)), _array_variance(examples)
-    label = f"population variance of the three {words} products"
-    settings, rounding = (("products", len(examples)),), Allowance(1e-9)
-    return Exact(name, label, settings, expected, found, rounding, code=_array_variance)
-
-
-def _sum(derivation: Derivation, length: int) -> Exact:
-    """Return the comparison of a worked product with what multiplying and adding gives."""
-    label, expected = r"$[1,\dots,n]\cdot[3,\dots,n+2]$", prediction(derivation.result.subs(n, length))
-    return Exact(f"sum-n{length}", label, (("n", length),), expected, float(_dot(length)), code=_dot)
+    label, settings = f"population variance of the three {words} products", {"products": len(examples)}
+    exact, rounding = _exact_variance(examples), Allowance(1e-9)
+    return computed(name, label, settings, exact, _array_variance, examples, allowance=rounding)
 
 
 def experiment(derivation: Derivation) -> Experiment:
     """Compare the closed form with the sums, and the examples with what they are said to show."""
-    sums = {length: _sum(derivation, length) for length in (1, 2, 4, 6, 100)}
-    degree, lengths = prediction(Poly(derivation.result, n).degree()), range(1, 9)
-    cubic = Exact(
-        "cubic-sum",
-        "degree in $n$ of the dot products, by their differences",
-        (("n", "1…8"),),
-        degree,
-        float(_degree([_dot(m) for m in lengths])),
-        code=_degree,
-    )
-    order = Exact(
-        "two-below-three",
-        "sign of the two-dimensional minus the three-dimensional variance of the printed examples",
-        (("products", len(TWO_DIMENSIONAL)),),
-        prediction(-1),
-        _order(TWO_DIMENSIONAL, THREE_DIMENSIONAL),
-        code=_order,
-    )
+    result, lengths = derivation.result, range(1, 9)
+    label = r"$[1,\dots,n]\cdot[3,\dots,n+2]$"
+    sums = {m: computed(f"sum-n{m}", label, {"n": m}, result.subs(n, m), _dot, m) for m in (1, 2, 4, 6, 100)}
+    label = "degree in $n$ of the dot products, by their differences"
+    degree, dots = Poly(result, n).degree(), [_dot(m) for m in lengths]
+    cubic = computed("cubic-sum", label, {"n": "1…8"}, degree, _degree, dots)
+    label = "sign of the two-dimensional minus the three-dimensional variance of the printed examples"
+    pair = TWO_DIMENSIONAL, THREE_DIMENSIONAL
+    order = computed("two-below-three", label, {"products": 3}, -1, _order, *pair)
     two = _spread("spread-of-two", TWO_DIMENSIONAL, "two-dimensional")
     three = _spread("spread-of-three", THREE_DIMENSIONAL, "three-dimensional")
     one_grows = float(_degree([sum(range(1, m + 1)) for m in lengths]))
@@ -164,20 +148,13 @@ def experiment(derivation: Derivation) -> Experiment:
 def _evidence() -> tuple[Control, ...]:
     """Return what the examples would have to satisfy to say something of a variance."""
     smallest, largest = (max(*a, *b) for a, b in (_growing(2), _growing(6)))
-    small = Exact(
-        "components-stay-small",
+    largest_one, rejected = (
         "largest component of the six-dimensional example",
-        (("n", 6),),
-        prediction(smallest),
-        float(largest),
-    )
-    significant = Exact(
-        "three-products-are-evidence",
-        "the F test rejects equal variances (1 = yes)",
-        (("products", 3),),
-        prediction(1),
         float(_p_value() < EVIDENCE_LEVEL),
     )
+    small = Exact("components-stay-small", largest_one, (("n", 6),), prediction(smallest), float(largest))
+    label, products = "the F test rejects equal variances (1 = yes)", (("products", 3),)
+    significant = Exact("three-products-are-evidence", label, products, prediction(1), rejected)
     test = f"three products each are evidence that the variance grows (F test at {EVIDENCE_LEVEL:.0%})"
     return (
         Control("the components stay as small in six dimensions as in two", small),
