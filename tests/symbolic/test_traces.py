@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sympy import Integer, MatrixSymbol, Symbol, Trace
+from sympy import Integer, Matrix, MatrixSymbol, Symbol, Trace
 
 from verify.claims.limits import correlated_components, dependent_query_key
 from verify.symbolic.expectation import DerivationError
-from verify.symbolic.traces import most_indices
+from verify.symbolic.traces import PRODUCT, SIGMA_K, SIGMA_Q, in_numbers, most_indices, settled_by_two
 
 D = Symbol("d", integer=True, positive=True)
 A, B = MatrixSymbol("A", D, D), MatrixSymbol("B", D, D)
@@ -55,3 +55,20 @@ def test_claims_ask_for_no_more_than_they_write_out() -> None:
         size = next(iter(step.expression.atoms(MatrixSymbol))).shape[0]
         cube = Trace(MatrixSymbol("C", size, size) ** 3)
         assert not step.check.holds(route.start, step.expression + cube)
+
+
+def test_traces_in_numbers() -> None:
+    """Products, powers and transposes of given matrices; what is not in a trace stays."""
+    left, right = Matrix([[1, 2], [3, 4]]), Matrix([[0, 1], [5, 0]])
+    given = {A: left, B: right}
+    assert in_numbers(2 * Trace(A * B.T * A) - Trace(A**2), given) == (
+        2 * (left * right.T * left).trace() - (left**2).trace()
+    )
+
+
+@pytest.mark.parametrize(("wrong_in", "expected"), [(3, True), (2, False), (1, False)])
+def test_a_gap_in_one_or_two_dimensions_is_refused(wrong_in: int, expected: bool) -> None:
+    """Both sizes count, and what needs three dimensions is not settled by them."""
+    check = settled_by_two(lambda _, __, size: Integer(size == wrong_in))
+    assert check.holds(PRODUCT, Trace(SIGMA_Q * SIGMA_K)) is expected
+    assert not check.holds(PRODUCT, Trace(SIGMA_Q * SIGMA_K * SIGMA_Q))

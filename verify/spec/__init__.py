@@ -153,6 +153,7 @@ from verify.symbolic.row_means import KEYS, RowMeans
 from verify.symbolic.scores import (
     CENTRED,
     GENERAL,
+    NORMAL_MOMENTS,
     STANDARD,
     d,
     index,
@@ -187,7 +188,7 @@ from verify.symbolic.softmax import (
     written_out,
 )
 from verify.symbolic.total import WithTotal
-from verify.symbolic.traces import most_indices
+from verify.symbolic.traces import PRODUCT, SIGMA_K, SIGMA_Q, SIZE, in_numbers, settled_by_two
 
 __all__ = [
     "CAUCHY",
@@ -206,9 +207,14 @@ __all__ = [
     "LOOPS_SCALE",
     "NORMAL",
     "NORMAL_COMPONENTS",
+    "NORMAL_MOMENTS",
+    "PRODUCT",
     "RADEMACHER",
     "ROUNDING",
     "SHAPE",
+    "SIGMA_K",
+    "SIGMA_Q",
+    "SIZE",
     "SQUARES",
     "STANDARD",
     "STANDARD_COMPONENTS",
@@ -330,6 +336,7 @@ __all__ = [
     "gradients_of_loops",
     "i",
     "in_dimension",
+    "in_numbers",
     "in_single_precision",
     "index",
     "integrated",
@@ -359,7 +366,6 @@ __all__ = [
     "measured",
     "misfit",
     "moment_steps",
-    "most_indices",
     "mu_k",
     "mu_q",
     "n",
@@ -386,6 +392,7 @@ __all__ = [
     "score_cell",
     "score_law",
     "scores",
+    "settled_by_two",
     "sharper",
     "sigma",
     "sigma_k",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Idx, Indexed, S, Sum, apart, expand, factor
+from sympy import Idx, Indexed, S, Sum, apart, expand, factor, factorial2
 
 from verify.symbolic.derivation import Identity, Route, Step
 from verify.symbolic.expansion import Expansion
@@ -28,6 +28,9 @@ GENERAL = Population({q: (S.One, mu_q, mu_q**2 + sigma_q**2), k: (S.One, mu_k, m
 
 CENTRED = Population({q: (S.One, S.Zero, sigma_q**2), k: (S.One, S.Zero, sigma_k**2)}, d)
 """Components with mean 0 and any variance."""
+
+NORMAL_MOMENTS = tuple(factorial2(order - 1) if order % 2 == 0 else S.Zero for order in range(9))
+"""Raw moments of a standard normal component up to order 8."""
 
 STANDARD = Population({q: (S.One, S.Zero, S.One), k: (S.One, S.Zero, S.One)}, d)
 """Components with mean 0 and variance 1."""

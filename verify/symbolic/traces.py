@@ -1,16 +1,59 @@
-"""How many dimensions settle an identity between traces of products of matrices."""
+"""Traces of products of covariance matrices, and how many dimensions settle an identity between them."""
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import mul
 from typing import TYPE_CHECKING, Any
 
-from sympy import Add, Integer, MatPow, Mul, Trace
+from sympy import Add, Integer, MatMul, MatPow, MatrixSymbol, Mul, Symbol, Trace, Transpose, expand
 
+from verify.symbolic.derivation import By
 from verify.symbolic.expectation import DerivationError
 from verify.symbolic.printing import plain
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from sympy.matrices.expressions.matexpr import MatrixExpr
+
+SIZE = Symbol("d", integer=True, positive=True)
+"""The dimension, as the size of a matrix."""
+
+SIGMA_Q, SIGMA_K = MatrixSymbol("Sigma_q", SIZE, SIZE), MatrixSymbol("Sigma_k", SIZE, SIZE)
+"""The covariance matrices of a query and a key."""
+
+PRODUCT = Symbol(r"q^{\mathsf T} k")
+"""The score of a query and a key of any joint distribution."""
+
+
+def in_numbers(expression: Any, given: Mapping[Any, Any]) -> Any:
+    """Return the value of an expression in traces for the ``given`` matrices."""
+    return expression.replace(
+        lambda part: isinstance(part, Trace), lambda part: _in_numbers(part.arg, given).trace()
+    ).doit()
+
+
+def _in_numbers(matrix: Any, given: Mapping[Any, Any]) -> Any:
+    if isinstance(matrix, Transpose):
+        return _in_numbers(matrix.arg, given).T
+    if isinstance(matrix, MatMul):
+        return reduce(mul, (_in_numbers(one, given) for one in matrix.args))
+    return _in_numbers(matrix.base, given) ** matrix.exp if isinstance(matrix, MatPow) else given[matrix]
+
+
+def settled_by_two(gap: Callable[[Any, Any, int], Any]) -> By:
+    """Return the check of a step to a sum of traces from the ``gap`` between its sides in so many dimensions.
+
+    The gap must be 0 in one and in two dimensions, for all entries of the matrices, which is enough for
+    terms over two indices at most; others are refused.
+    """
+
+    def holds(before: Any, after: Any) -> bool:
+        few = most_indices(after, SIZE) <= 2
+        return few and all(expand(gap(before, after, size)) == 0 for size in (1, 2))
+
+    return By("written out for 1 and 2 dimensions, which settle it: no term holds more", holds, "general")
 
 
 def most_indices(expression: Any, size: Any) -> int:

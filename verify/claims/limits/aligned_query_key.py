@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import S, Sum, factorial2, sqrt
+from sympy import S, Sum, sqrt
 
 from verify.spec import (
-    NORMAL, Assumption, Cell, Claim, Control, Definition, Derivation, Experiment, Figure, Findings,
-    LinkedPairs, Ordered, OrderedBase, Population, Quantity, Reference, Tolerance, Var, against_dimension,
-    biased, block_variances, cell_of, component, d, formula, index, mean_route, measured, prediction, scaled,
-    variance, variance_route,
+    NORMAL, NORMAL_MOMENTS, Assumption, Cell, Claim, Definition, Derivation, Experiment, Figure, Findings,
+    LinkedPairs, Ordered, OrderedBase, Population, Quantity, Reference, Tolerance, Var, biased,
+    block_variances, cell_of, component, d, figure, index, line, mean_route, measured, prediction, scaled,
+    variance, variance_route, wrong,
 )  # fmt: skip
 
 
-DIMENSIONS = (4, 16, 64)
-PAIRS = 32
-RHO = S.One / 2
-MEAN, VARIANCE = r"$\mathbb{E}[q\cdot k]$", r"$\operatorname{Var}(q\cdot k)$"
-_NORMAL = tuple(factorial2(n - 1) if n % 2 == 0 else S.Zero for n in range(9))
-
+DIMENSIONS, PAIRS, RHO = (4, 16, 64), 32, S.One / 2
+SCALES: dict[str, tuple[str, Any]] = {
+    "": ("unscaled", S.One),
+    "root-": (r"over $\sqrt{d_k}$", 1 / sqrt(d)),
+    "over-": ("over $d_k$", 1 / d),
+}
+"""Prefixes of checks, and the factors of their scores in words and as expressions."""
 rho = Ordered("rho", "r", positive=True)
 q, e = OrderedBase(Ordered("q", "q1")), OrderedBase(Ordered("e", "q2"))
-POPULATION = Population({q: _NORMAL, e: _NORMAL}, d)
+POPULATION = Population({q: NORMAL_MOMENTS, e: NORMAL_MOMENTS}, d)
 aligned = Sum(q[index] * (rho * q[index] + sqrt(1 - rho**2) * e[index]), (index, 1, d))
 """The score with the key k = ρq + √(1-ρ²)e, whose components have correlation ρ with the query's."""
 
@@ -37,85 +38,58 @@ def derive() -> Derivation:
     return Derivation.of(mean, lemmas=(spread,), definitions=(variance_of_score,))
 
 
-SCALES: tuple[tuple[str, Any], ...] = (("", S.One), ("root-", 1 / sqrt(d)), ("over-", 1 / d))
-"""Prefixes of checks and the factors of their scores."""
-
-
-def _cell(n: int, prefix: str, scale: Any) -> Cell:
+def _cell(n: int, prefix: str = "") -> Cell:
     """Return the cell with k = q/2 + √3/2·e, written out: its correlation is one half."""
-    mixing = ((1.0, 0.0), (0.5, 0.75**0.5))
+    mixing, scale = ((1.0, 0.0), (0.5, 0.75**0.5)), SCALES[prefix][1]
     sampler = LinkedPairs(n, PAIRS, NORMAL, mixing, (0.0, 0.0), scaled(scale, n))
     return cell_of(f"{prefix}d{n}", sampler, scale=scale)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
-    """Measure mean and variance, and the mean under both scales."""
+    """Measure mean and variance, and the mean under all scales."""
     mean, spread = (one.subs(rho, RHO) for one in (derivation.result, derivation.lemmas[0].end))
-    tails = block_variances.kurtosis(aligned.subs(rho, RHO), POPULATION)
-    checks: list[Quantity] = []
+    of_squares = block_variances.kurtosis(aligned.subs(rho, RHO), POPULATION) - 1
+    checks: dict[str, Quantity] = {}
     for n in DIMENSIONS:
-        block = float(spread.subs(d, n)) / PAIRS
-        cells = [(prefix, _cell(n, prefix, scale), scale.subs(d, n)) for prefix, scale in SCALES]
-        checks += [
-            Quantity(
-                f"{name}mean-d{n}",
-                MEAN if not name else r"$\mathbb{E}[c\,q\cdot k]$",
-                cell,
-                component("mean", block_variance=block * float(factor) ** 2),
-                prediction(mean.subs(d, n) * factor),
-            )
-            for name, cell, factor in cells
-        ]
-        checks.append(
-            Quantity(
-                f"variance-d{n}",
-                VARIANCE,
-                cells[0][1],
-                variance(block_variance=float(tails.subs(d, n) - 1) / PAIRS),
-                prediction(spread.subs(d, n)),
-                Tolerance(2.0),
-            )
-        )
-    last = DIMENSIONS[-1]
-    rooted = next(c for c in checks if c.id == f"root-mean-d{last}")
+        of_mean, of_variance = (float(one.subs(d, n)) / PAIRS for one in (spread, of_squares))
+        for prefix, (_, scale) in SCALES.items():
+            label = r"$\mathbb{E}[c\,q\cdot k]$" if prefix else r"$\mathbb{E}[q\cdot k]$"
+            estimand = component("mean", block_variance=of_mean * scaled(scale, n) ** 2)
+            name, expected = f"{prefix}mean-d{n}", prediction((mean * scale).subs(d, n))
+            checks[name] = Quantity(name, label, _cell(n, prefix), estimand, expected)
+        name, label = f"variance-d{n}", r"$\operatorname{Var}(q\cdot k)$"
+        estimand, expected = variance(block_variance=of_variance), prediction(spread.subs(d, n))
+        checks[name] = Quantity(name, label, _cell(n), estimand, expected, Tolerance(2.0))
     controls = (
-        Control(
+        wrong(
+            checks["root-mean-d64"],
+            "root-keeps-the-mean",
             r"divided by $\sqrt{d_k}$, aligned scores have the same mean in every dimension (that of $d_k "
             r"= 4$)",
-            _moved(rooted, "root-keeps-the-mean", mean.subs(d, 4) / 2),
-            truth=float(mean.subs(d, last) / sqrt(last)),
+            mean.subs(d, 4) / 2,
         ),
-        Control(
-            "aligned or not, the variance is $d_k$",
-            _moved(checks[-1], "variance-of-independent", S(last)),
-            truth=float(spread.subs(d, last)),
+        wrong(
+            checks["variance-d64"], "variance-of-independent", "aligned or not, the variance is $d_k$", S(64)
         ),
-        biased(_moved(checks[0], "mean", mean.subs(d, DIMENSIONS[0])), tolerance),
+        biased(checks["mean-d4"], tolerance),
     )
-    return Experiment(tuple(checks), controls)
-
-
-def _moved(check: Quantity, name: str, value: Any) -> Quantity:
-    return Quantity(name, check.label, check.cell, check.estimand, prediction(value), check.tolerance)
+    return Experiment(tuple(checks.values()), controls)
 
 
 def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw the mean under the three scales."""
-    span = (float(DIMENSIONS[0]), float(DIMENSIONS[-1]))
     mean = derivation.result.subs(rho, RHO)
-    layers = []
-    words = ("unscaled", r"over $\sqrt{d_k}$", "over $d_k$")
-    for text, (prefix, scale) in zip(words, SCALES, strict=True):
-        layers.append(formula(text, "truth", mean * scale, span))
-        layers.append(measured((findings.checks[f"{prefix}mean-d{n}"] for n in DIMENSIONS), ""))
+    layers: list[Any] = []
+    for prefix, (words, scale) in SCALES.items():
+        layers += [line(words, mean * scale), measured(findings.matching(f"{prefix}mean-d*"), "")]
     return (
-        against_dimension(
+        figure(
             "three-scales",
             "For aligned vectors it is division by the dimension itself that keeps the mean",
             "The mean score of queries and keys with correlation one half: unscaled it grows like d, over "
             "the root of d like the root, and over d it stays at one half.",
             r"mean of $c\,q\cdot k$, $\rho = 1/2$",
-            layers,
+            *layers,
         ),
     )
 

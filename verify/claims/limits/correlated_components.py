@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 
-from sympy import Matrix, MatrixSymbol, Rational, S, Sum, Symbol, Trace, expand, sqrt, symbols
+from sympy import Matrix, Rational, S, Sum, Trace, expand, sqrt, symbols
 
 from verify.spec import (
-    NORMAL, Assumption, Cell, Claim, Control, Definition, Derivation, E, Expansion, Experiment, Figure,
-    Findings, Identity, LinkedPairs, Ordered, OrderedBase, Population, Quantity, Route, ScoreMatrices, Step,
-    Var, against_dimension, biased, by, capped, cell_of, d, evaluate, formula, index, measured, most_indices,
-    prediction, unfold, variance,
+    NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, Assumption, Claim, Definition, Derivation, E, Expansion, Experiment,
+    Figure, Findings, Identity, LinkedPairs, Ordered, OrderedBase, Population, Quantity, Route, ScoreMatrices,
+    Step, Var, biased, capped, cell_of, d, evaluate, figure, in_numbers, index, line, measured, prediction,
+    settled_by_two, unfold, variance, wrong,
 )  # fmt: skip
 
 
 DIMENSIONS = (2, 8, 64)
-RHO = 0.25
+RHO = Rational(1, 4)
 LABEL = r"$\operatorname{Var}(q\cdot k)$"
 _STANDARD = (S.One, S.Zero, S.One)
 
@@ -37,34 +36,20 @@ def _component(own: Any, shared: Any) -> Any:
 equicorrelated = Sum(_component(x[index], x0) * _component(y[index], y0), (index, 1, d))
 """The score of a query and a key whose components have correlation ρ within their vector."""
 
-SIZE = Symbol("d", integer=True, positive=True)
-SIGMA_Q, SIGMA_K = MatrixSymbol("Sigma_q", SIZE, SIZE), MatrixSymbol("Sigma_k", SIZE, SIZE)
-PRODUCT = Symbol(r"q^{\mathsf T} k")
 
-
-@by("written out for 1 and 2 dimensions, which settle it: no term holds more", "general")
-def _is_the_trace(before: Any, after: Any) -> bool:
-    """Write a centred query Ax and key By out for 1 and 2 components with symbolic A and B.
+@settled_by_two
+def _is_the_trace(before: Any, after: Any, size: int) -> Any:
+    """Write a centred query Ax and key By out with symbolic A and B.
 
     The mean square of Σ(Ax)_i(By)_i sums over two rows of each, two columns of A and two of B, and the trace
     over two rows: each monomial occurs in two dimensions, all other entries being 0.
     """
-    if before != Var(PRODUCT) or most_indices(after, SIZE) > 2:
-        return False
-    for size in (1, 2):
-        mixes = [Matrix(size, size, symbols(f"{name}0:{size**2}", real=True)) for name in "ab"]
-        fresh = [Matrix(symbols(f"{name}0:{size}", real=True)) for name in "uw"]
-        population = Population(dict.fromkeys((*fresh[0], *fresh[1]), _STANDARD), d)
-        score = ((mixes[0] * fresh[0]).T * (mixes[1] * fresh[1]))[0]
-        written_out = evaluate(E(expand(score**2)), population)
-        covariances = [mix * mix.T for mix in mixes]
-        trace = after.doit().subs(SIZE, size)
-        stated = sum(covariances[0][a, b] * covariances[1][b, a] for a, b in product(range(size), repeat=2))
-        if trace != Trace(MatrixSymbol("Sigma_q", size, size) * MatrixSymbol("Sigma_k", size, size)):
-            return False
-        if expand(written_out - stated) != 0:
-            return False
-    return True
+    mixes = [Matrix(size, size, symbols(f"{name}0:{size**2}", real=True)) for name in "ab"]
+    fresh = [Matrix(symbols(f"{name}0:{size}", real=True)) for name in "uw"]
+    population = Population(dict.fromkeys((*fresh[0], *fresh[1]), _STANDARD), d)
+    score = ((mixes[0] * fresh[0]).T * (mixes[1] * fresh[1]))[0]
+    exact = evaluate(before.subs(PRODUCT, expand(score)), population)
+    return exact - in_numbers(after, {SIGMA_Q: mixes[0] * mixes[0].T, SIGMA_K: mixes[1] * mixes[1].T})
 
 
 def derive() -> Derivation:
@@ -101,90 +86,65 @@ def derive() -> Derivation:
     return Derivation.of(route, lemmas=(trace,), definitions=(of_any,))
 
 
-def _cell(n: int) -> Cell:
-    return cell_of(f"d{n}", ScoreMatrices(n, 32, NORMAL, NORMAL, correlation=RHO))
-
-
 MIXING = ((1.0, 0.0, 0.0, 0.0), (0.5, 2.0, 0.0, 0.0), (0.0, 0.0, 1.0, -1.0), (0.0, 0.0, 0.0, 2.0))
 """Queries and keys of other covariances, which share none of their four fresh numbers."""
 
-SPREAD_Q = Matrix([[1, S.Half], [S.Half, Rational(17, 4)]])
-SPREAD_K = Matrix([[2, -2], [-2, 4]])
+SPREADS = {SIGMA_Q: Matrix([[1, S.Half], [S.Half, Rational(17, 4)]]), SIGMA_K: Matrix([[2, -2], [-2, 4]])}
 """Both covariances of that, by hand; the prediction asks nothing of the sampler."""
 
 PAIRS = 4
 """Groups of two dimensions that a score adds."""
 
 
-def _of_any(name: str, expected: Any, tolerance: float) -> Quantity:
-    """Return the comparison of the variance where neither vector's components are alike."""
-    sampler = LinkedPairs(PAIRS, 32, NORMAL, MIXING, (0.0,) * 4)
-    cell = cell_of("any-covariances", sampler)
-    return Quantity(name, LABEL, cell, variance(), prediction(expected), capped(2.0, tolerance))
-
-
-def _any_covariances(derivation: Derivation, tolerance: float) -> tuple[Quantity, Control]:
-    """Return the comparison with the trace, and with the variances alone."""
-    trace = derivation.lemmas[0].end.subs({SIGMA_Q: SPREAD_Q, SIGMA_K: SPREAD_K}).doit() * PAIRS
-    own = sum(SPREAD_Q[i, i] * SPREAD_K[i, i] for i in range(2)) * PAIRS
-    wrong = Control(
-        r"covariances do not matter: the variance adds up the products of the components' variances",
-        _of_any("variances-alone", own, tolerance),
-        truth=float(trace),
-    )
-    return _of_any("any-covariances", trace, tolerance), wrong
+def _law(derivation: Derivation) -> Any:
+    """Return the derived variance over the dimension, at the correlation that is drawn."""
+    return derivation.result.subs(rho, RHO)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the variance of equicorrelated components over the dimensions, and of any one example."""
-    law = derivation.result.subs(rho, S(1) / 4)
-    checks = tuple(
-        Quantity(
-            f"variance-d{n}",
-            LABEL,
-            _cell(n),
-            variance(),
-            prediction(law.subs(d, n)),
-            capped(2.0, tolerance),
-        )
-        for n in DIMENSIONS
-    )
-    last = checks[DIMENSIONS.index(64)]
-    truth = last.prediction.value
-    trace, alone = _any_covariances(derivation, tolerance)
+    estimand, band = variance(), capped(2.0, tolerance)
+    checks = []
+    for n in DIMENSIONS:
+        cell = cell_of(f"d{n}", ScoreMatrices(n, 32, NORMAL, NORMAL, correlation=float(RHO)))
+        expected = prediction(_law(derivation).subs(d, n))
+        checks.append(Quantity(f"variance-d{n}", LABEL, cell, estimand, expected, band))
+    last = checks[-1]
+    cell = cell_of("any-covariances", LinkedPairs(PAIRS, 32, NORMAL, MIXING, (0.0,) * 4))
+    trace = prediction(in_numbers(derivation.lemmas[0].end, SPREADS) * PAIRS)
+    of_any = Quantity("any-covariances", LABEL, cell, estimand, trace, band)
+    spread_q, spread_k = SPREADS.values()
     controls = (
-        Control("correlated or not, the variance is $d_k$", _moved(last, "as-if-independent", S(64)), truth),
-        Control(
+        wrong(last, "as-if-independent", "correlated or not, the variance is $d_k$", S(64)),
+        wrong(
+            last,
+            "correlation-counted-once",
             r"the correlation adds its own size, not its square: $d_k(1 + (d_k - 1)\rho)$",
-            _moved(last, "correlation-counted-once", S(64) * (1 + S(63) / 4)),
-            truth,
+            64 * (1 + 63 * RHO),
         ),
         biased(last, tolerance),
-        alone,
+        wrong(
+            of_any,
+            "variances-alone",
+            r"covariances do not matter: the variance adds up the products of the components' variances",
+            spread_q.diagonal().dot(spread_k.diagonal()) * PAIRS,
+        ),
     )
-    return Experiment((*checks, trace), controls)
-
-
-def _moved(check: Quantity, name: str, value: Any) -> Quantity:
-    return Quantity(name, check.label, check.cell, check.estimand, prediction(value), check.tolerance)
+    return Experiment((*checks, of_any), controls)
 
 
 def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw the scaled variance leaving the level 1."""
-    span = (DIMENSIONS[0], DIMENSIONS[-1])
-    law = derivation.result.subs(rho, S(1) / 4)
     return (
-        against_dimension(
+        figure(
             "leaves-the-line",
             r"Correlated components outgrow the root",
             "The measured variance of scores whose components have correlation one quarter follows d times "
             "one plus d minus one sixteenths, and leaves the line variance = d from ten dimensions on.",
             r"variance of $q\cdot k$, $\rho = 1/4$",
-            (
-                formula("derived", "truth", law, span),
-                formula("independent", "control", d, span),
-                measured((findings.checks[f"variance-d{n}"] for n in DIMENSIONS), "measured"),
-            ),
+            line("derived", _law(derivation)),
+            line("independent", d, "control"),
+            measured(findings.matching("variance-d*")),
         ),
     )
 

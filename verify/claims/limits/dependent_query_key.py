@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from itertools import product
-from operator import mul
 from typing import Any
 
 from sympy import (
-    Add, Idx, MatMul, MatPow, Matrix, MatrixSymbol, Rational, S, Sum, Symbol, Trace, Transpose, Tuple, diff,
-    exp, expand, symbols,
+    Add, Idx, Matrix, MatrixSymbol, Rational, S, Sum, Symbol, Trace, Tuple, diff, exp, expand, symbols,
 )  # fmt: skip
 from sympy.matrices.expressions.matexpr import MatrixElement
 
 from verify.spec import (
-    NORMAL, Assumption, Claim, Control, Definition, Derivation, DerivationError, E, Experiment,
-    LinkedComponents, LinkedPairs, Population, Quantity, Reference, Route, Step, Tolerance, Var, biased, by,
-    capped, cell_of, component, covariance, d, evaluate, most_indices, prediction, variance, wrong,
+    NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, SIZE, Assumption, Claim, Definition, Derivation, DerivationError, E,
+    Experiment, LinkedComponents, LinkedPairs, Population, Quantity, Reference, Route, Step, Tolerance, Var,
+    biased, by, capped, cell_of, component, covariance, d, evaluate, in_numbers, of_deviation, prediction,
+    settled_by_two, variance, wrong,
 )  # fmt: skip
 
 LABEL, MEAN = r"$\operatorname{Var}(q\cdot k)$", r"$\mathbb{E}[q\cdot k]$"
-GROUPS = 4
-"""Two-dimensional groups of components that a score adds, so that it has 8 dimensions."""
-
-CROSS = Matrix([[S.Half, 2], [-1, S.Half]])
-"""C = Cov(q, k) of a group: far from symmetric, so that a wrong transpose shows."""
-
-MEAN_Q, MEAN_K = Matrix([1, -1]), Matrix([S.Half, 1])
-
-SIZE = Symbol("d", integer=True, positive=True)
 FIRST, SECOND = Idx("i"), Idx("j")
-SIGMA_Q, SIGMA_K, C = (MatrixSymbol(name, SIZE, SIZE) for name in ("Sigma_q", "Sigma_k", "C"))
-MU_Q, MU_K = (MatrixSymbol(name, SIZE, 1) for name in ("mu_q", "mu_k"))
-PRODUCT = Symbol(r"q^{\mathsf T} k")
+C, MU_Q, MU_K = MatrixSymbol("C", SIZE, SIZE), MatrixSymbol("mu_q", SIZE, 1), MatrixSymbol("mu_k", SIZE, 1)
 GENERAL = (
     Trace(SIGMA_Q * SIGMA_K)
     + Trace(C * C)
@@ -41,25 +28,6 @@ GENERAL = (
     + 2 * Trace(MU_Q.T * C.T * MU_K)
 )
 MEAN_OF_SCORE = Trace(C) + Trace(MU_Q.T * MU_K)
-
-
-def _in_numbers(expression: Any, sigma_q: Any, sigma_k: Any, cross: Any, mu_q: Any, mu_k: Any) -> Any:
-    """Return a matrix expression's value for given matrices."""
-    given = {SIGMA_Q: sigma_q, SIGMA_K: sigma_k, C: cross, MU_Q: mu_q, MU_K: mu_k}
-    concrete = expression.replace(lambda part: isinstance(part, Trace), lambda part: _trace(part.arg, given))
-    return concrete.doit()
-
-
-def _trace(argument: Any, given: dict[Any, Any]) -> Any:
-    def value(one: Any) -> Any:
-        if isinstance(one, Transpose):
-            return value(one.arg).T
-        if isinstance(one, MatMul):
-            first, *rest = map(value, one.args)
-            return reduce(mul, rest, first)
-        return value(one.base) ** one.exp if isinstance(one, MatPow) else given[one]
-
-    return value(argument).trace()
 
 
 def _entries(size: int) -> dict[Any, Any]:
@@ -109,11 +77,9 @@ def _of_product(a: Any, b: Any) -> Any:
 
 def _summand(expression: Any) -> Any:
     """Return what double sums over all i and j add up, as one expression in i and j."""
-    every = ((FIRST, 0, SIZE - 1), (SECOND, 0, SIZE - 1))
+    every = (Tuple(FIRST, 0, SIZE - 1), Tuple(SECOND, 0, SIZE - 1))
     parts = Add.make_args(expression)
-    if not all(
-        isinstance(part, Sum) and part.limits == tuple(Tuple(*one) for one in every) for part in parts
-    ):
+    if not all(isinstance(part, Sum) and part.limits == every for part in parts):
         raise DerivationError("not double sums over all pairs of dimensions")
     return Add(*[part.function for part in parts])
 
@@ -130,41 +96,29 @@ def _numbered(expression: Any, given: dict[Any, Any]) -> Any:
     return expression.xreplace({one: given[one.parent][int(one.i), int(one.j)] for one in entries})
 
 
-@by("written out for 1 and 2 dimensions, which settle it: no term holds more", "general")
-def _written_out(before: Any, after: Any) -> bool:
-    """Both sides for 1 and 2 dimensions with symbolic matrices: no term holds more than two."""
-    summand = _summand(before)
-    if most_indices(after, SIZE) > 2:
-        return False
-    for size in (1, 2):
-        given = _entries(size)
-        pairs = product(range(size), repeat=2)
-        summed = sum(_numbered(summand.subs({FIRST: a, SECOND: b}), given) for a, b in pairs)
-        if expand(summed - _in_numbers(after, *given.values())) != 0:
-            return False
-    return True
+@settled_by_two
+def _written_out(before: Any, after: Any, size: int) -> Any:
+    """Both sides with symbolic matrices."""
+    summand, given = _summand(before), _entries(size)
+    pairs = product(range(size), repeat=2)
+    summed = sum(_numbered(summand.subs({FIRST: a, SECOND: b}), given) for a, b in pairs)
+    return summed - in_numbers(after, given)
 
 
-@by("written out for 1 and 2 dimensions, which settle it: no term holds more", "general")
-def _has_mixed_means(before: Any, after: Any) -> bool:
-    """Write (q, k) = mean + L·z out with symbolic L for 1 and 2 dimensions; normality plays no part.
+@settled_by_two
+def _has_mixed_means(before: Any, after: Any, size: int) -> Any:
+    """Write (q, k) = mean + L·z out with symbolic L; normality plays no part.
 
     The mean sums over one index, so that one dimension would do.
     """
-    if most_indices(after, SIZE) > 2:
-        return False
-    for size in (1, 2):
-        fresh = Matrix(symbols(f"z0:{2 * size}", real=True))
-        population = Population(dict.fromkeys(fresh, (S.One, S.Zero, S.One)), d)
-        mixing = Matrix(2 * size, 2 * size, symbols(f"l0:{4 * size**2}", real=True))
-        means = Matrix(symbols(f"m0:{2 * size}", real=True))
-        both = means + mixing * fresh
-        exact = evaluate(E(expand((both[:size, :].T * both[size:, :])[0])), population)
-        cross = mixing[:size, :] * mixing[size:, :].T
-        stated = _in_numbers(after, None, None, cross, means[:size, :], means[size:, :])
-        if before != E(PRODUCT) or expand(exact - stated) != 0:
-            return False
-    return True
+    fresh = Matrix(symbols(f"z0:{2 * size}", real=True))
+    population = Population(dict.fromkeys(fresh, (S.One, S.Zero, S.One)), d)
+    mixing = Matrix(2 * size, 2 * size, symbols(f"l0:{4 * size**2}", real=True))
+    means = Matrix(symbols(f"m0:{2 * size}", real=True))
+    query, key = (means + mixing * fresh)[:size, :], (means + mixing * fresh)[size:, :]
+    exact = evaluate(before.subs(PRODUCT, expand((query.T * key)[0])), population)
+    cross = mixing[:size, :] * mixing[size:, :].T
+    return exact - in_numbers(after, {C: cross, MU_Q: means[:size, :], MU_K: means[size:, :]})
 
 
 def derive() -> Derivation:
@@ -200,88 +154,73 @@ def derive() -> Derivation:
     return Derivation.of(route, lemmas=(mean,), definitions=(of_score,))
 
 
+GROUPS = 4
+"""Two-dimensional groups of components that a score adds, so that it has 8 dimensions."""
+
+CROSS = Matrix([[S.Half, 2], [-1, S.Half]])
+"""C = Cov(q, k) of a group: far from symmetric, so that a wrong transpose shows."""
+
+EXAMPLE = {
+    SIGMA_Q: Matrix.eye(2),
+    SIGMA_K: Matrix([[Rational(9, 4), S.Half], [S.Half, Rational(21, 4)]]),
+    C: CROSS,
+    MU_Q: Matrix([1, -1]),
+    MU_K: Matrix([S.Half, 1]),
+}
+"""A group's moments, the key's covariances from CᵀC + 1 by hand: predictions ask nothing of the sampler."""
+
 MIXING = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.5, -1.0, 1.0, 0.0), (2.0, 0.5, 0.0, 1.0))
 """What the sampler multiplies fresh numbers by, q = z₁ and k = Cᵀq + z₂, written out."""
-
-SPREAD_Q, SPREAD_K = Matrix.eye(2), Matrix([[Rational(9, 4), S.Half], [S.Half, Rational(21, 4)]])
-"""Both covariances of that, from CᵀC + 1 by hand; the prediction asks nothing of the sampler."""
 
 PAIRS = LinkedPairs(GROUPS, 32, NORMAL, MIXING, (1.0, -1.0, 0.5, 1.0))
 
 
-def _expected(expression: Any, cross: Any = CROSS) -> Any:
-    return GROUPS * _in_numbers(expression, SPREAD_Q, SPREAD_K, cross, MEAN_Q, MEAN_K)
-
-
-def _covariance(name: str, row: int, column: int, expected: Any) -> Quantity:
+def _covariance(row: int, column: int) -> Quantity:
     """Return the comparison of one entry of C with the covariance of what is drawn."""
     one, other = f"q{row + 1}", f"k{column + 1}"
-    return Quantity(
-        name,
-        rf"$\operatorname{{Cov}}(q_{row + 1}, k_{column + 1})$",
-        cell_of("components", LinkedComponents(PAIRS)),
-        covariance(one + other, one, other),
-        prediction(expected),
-        Tolerance(2.0),
-    )
+    label = rf"$\operatorname{{Cov}}(q_{row + 1}, k_{column + 1})$"
+    cell, estimand = cell_of("components", LinkedComponents(PAIRS)), covariance(one + other, one, other)
+    name, entry = f"covariance-{one}-{other}", prediction(CROSS[row, column])
+    return Quantity(name, label, cell, estimand, entry, Tolerance(2.0))
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure mean and variance of a strongly asymmetric example."""
-    cell, spread = cell_of("asymmetric", PAIRS), variance()
-    truth = _expected(derivation.result)
-    mean = _expected(derivation.lemmas[0].end)
-    checks = (
-        Quantity("variance", LABEL, cell, spread, prediction(truth), capped(2.0, tolerance)),
-        Quantity(
-            "mean",
-            MEAN,
-            cell,
-            component("mean"),
-            prediction(mean),
-            Tolerance(1.0, float(truth) ** 0.5, "the standard deviation"),
+    general = derivation.result
+    spread, mean = (GROUPS * in_numbers(one, EXAMPLE) for one in (general, derivation.lemmas[0].end))
+    cell, band = cell_of("asymmetric", PAIRS), capped(2.0, tolerance)
+    of_variance = Quantity("variance", LABEL, cell, variance(), prediction(spread), band)
+    of_mean = Quantity("mean", MEAN, cell, component("mean"), prediction(mean), of_deviation(spread))
+    covariances = {place: _covariance(*place) for place in product(range(2), repeat=2)}
+    false = (
+        (
+            "as-if-independent",
+            "the dependence does not matter",
+            Trace(SIGMA_Q * SIGMA_K) + Trace(MU_Q.T * SIGMA_K * MU_Q) + Trace(MU_K.T * SIGMA_Q * MU_K),
         ),
-        *(
-            _covariance(f"covariance-q{row + 1}-k{column + 1}", row, column, CROSS[row, column])
-            for row, column in product(range(2), repeat=2)
+        (
+            "wrong-transpose",
+            r"$\operatorname{tr}(CC^{\mathsf T})$ in place of $\operatorname{tr}(CC)$",
+            general.subs(Trace(C * C), Trace(C * C.T)),
+        ),
+        (
+            "wrong-transpose-of-means",
+            r"$2\mu_q^{\mathsf T}C\mu_k$ in place of $2\mu_q^{\mathsf T}C^{\mathsf T}\mu_k$",
+            general.subs(Trace(MU_Q.T * C.T * MU_K), Trace(MU_Q.T * C * MU_K)),
         ),
     )
-    independent = Trace(SIGMA_Q * SIGMA_K) + Trace(MU_Q.T * SIGMA_K * MU_Q) + Trace(MU_K.T * SIGMA_Q * MU_K)
-    transposed = derivation.result.subs(Trace(C * C), Trace(C * C.T))
-    with_means = derivation.result.subs(Trace(MU_Q.T * C.T * MU_K), Trace(MU_Q.T * C * MU_K))
-    controls = tuple(
-        Control(
-            what, Quantity(name, LABEL, cell, spread, prediction(value), capped(2.0, tolerance)), float(truth)
-        )
-        for name, what, value in (
-            ("as-if-independent", "the dependence does not matter", _expected(independent)),
-            (
-                "wrong-transpose",
-                r"$\operatorname{tr}(CC^{\mathsf T})$ in place of $\operatorname{tr}(CC)$",
-                _expected(transposed),
-            ),
-            (
-                "wrong-transpose-of-means",
-                r"$2\mu_q^{\mathsf T}C\mu_k$ in place of $2\mu_q^{\mathsf T}C^{\mathsf T}\mu_k$",
-                _expected(with_means),
-            ),
-        )
-    )
-    others = (
+    controls = (
+        *(wrong(of_variance, name, what, GROUPS * in_numbers(one, EXAMPLE)) for name, what, one in false),
+        wrong(of_mean, "mean-as-if-independent", "the mean does not feel the dependence", mean - GROUPS),
         wrong(
-            checks[1],
-            "mean-as-if-independent",
-            "the mean does not feel the dependence",
-            mean - GROUPS,
-            truth=float(mean),
-        ),
-        Control(
+            covariances[0, 1],
+            "transposed",
             r"$C$ is the covariance of the key with the query, the other way round",
-            _covariance("transposed", 0, 1, CROSS[1, 0]),
-            truth=float(CROSS[0, 1]),
+            CROSS[1, 0],
         ),
+        biased(of_variance, tolerance),
     )
-    return Experiment(checks, (*controls, *others, biased(checks[0], tolerance)))
+    return Experiment((of_variance, of_mean, *covariances.values()), controls)
 
 
 CLAIM = Claim(

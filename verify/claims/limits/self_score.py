@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import IndexedBase, S, Sum, Symbol, factorial2, sqrt
+from sympy import IndexedBase, S, Sum, Symbol, sqrt
 
 from verify.spec import (
-    NORMAL, UNIFORM, Assumption, Cell, Claim, Control, Definition, Derivation, Distribution, E, Experiment,
-    Figure, Findings, LinkedPairs, Population, Quantity, Smooth, Tolerance, against_dimension, biased,
-    block_variances, cell_of, component, d, formula, index, mean_route, measured, prediction, variance,
-    variance_route,
+    NORMAL, NORMAL_MOMENTS, UNIFORM, Assumption, Cell, Claim, Definition, Derivation, Distribution, E,
+    Experiment, Figure, Findings, LinkedPairs, Population, Quantity, Tolerance, biased, block_variances,
+    cell_of, component, d, figure, in_dimension, index, line, mean_route, measured, of_deviation, prediction,
+    variance, variance_route, wrong,
 )  # fmt: skip
 
 
-DIMENSIONS = (1, 8, 64, 128)
-PAIRS = 32
+DIMENSIONS, PAIRS = (1, 8, 64, 128), 32
 MEAN, VARIANCE = r"$\mathbb{E}[q\cdot q]$", r"$\operatorname{Var}(q\cdot q)$"
 kappa = Symbol("kappa", positive=True)
 skew = Symbol("gamma", real=True)
@@ -27,8 +26,8 @@ COARSE = Tolerance(2.0)
 """For variances: squared lengths have heavier tails than scores."""
 
 _MOMENTS = {
-    NORMAL.name: tuple(factorial2(n - 1) if n % 2 == 0 else S.Zero for n in range(9)),
-    UNIFORM.name: tuple(S(3) ** (n // 2) / (n + 1) if n % 2 == 0 else S.Zero for n in range(9)),
+    NORMAL: NORMAL_MOMENTS,
+    UNIFORM: tuple(S(3) ** (n // 2) / (n + 1) if n % 2 == 0 else S.Zero for n in range(9)),
 }
 """Raw moments of the components up to order 8, which a squared length's kurtosis takes."""
 
@@ -48,84 +47,49 @@ def _cell(n: int, distribution: Distribution = NORMAL, prefix: str = "") -> Cell
     return cell_of(f"{prefix}d{n}", LinkedPairs(n, PAIRS, distribution, ((1.0,), (1.0,)), (0.0, 0.0)))
 
 
-def _spread(n: int, distribution: Distribution) -> Smooth:
-    """Return the variance as an estimand, with the derived variance of a block of independent scores."""
-    of_score = block_variances.kurtosis(own, Population({q: _MOMENTS[distribution.name]}, d)).subs(d, n)
-    return variance(block_variance=float(of_score - 1) / PAIRS)
+def _variance(n: int, result: Any, distribution: Distribution, prefix: str = "") -> Quantity:
+    """Return the comparison of the variance, with its own variance in a block of independent scores."""
+    moments = _MOMENTS[distribution]
+    of_score = block_variances.kurtosis(own, Population({q: moments}, d)).subs(d, n)
+    estimand = variance(block_variance=float(of_score - 1) / PAIRS)
+    expected = prediction(result.subs({kappa: moments[4], d: n}))
+    cell = _cell(n, distribution, prefix)
+    return Quantity(f"{prefix}variance-d{n}", VARIANCE, cell, estimand, expected, COARSE)
+
+
+def _mean(n: int, derivation: Derivation) -> Quantity:
+    spread = derivation.result.subs({kappa: 3, d: n})
+    estimand = component("mean", block_variance=float(spread) / PAIRS)
+    expected = prediction(derivation.lemmas[0].end.subs(d, n))
+    return Quantity(f"mean-d{n}", MEAN, _cell(n), estimand, expected, of_deviation(spread, 1.5))
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure mean and variance over the dimensions, and the variance for uniform components."""
-    mean, spread = derivation.lemmas[0].end, derivation.result.subs(kappa, 3)
-    cells = {n: _cell(n) for n in DIMENSIONS}
-    means = tuple(
-        Quantity(
-            f"mean-d{n}",
-            MEAN,
-            cells[n],
-            component("mean", block_variance=float(spread.subs(d, n)) / PAIRS),
-            prediction(mean.subs(d, n)),
-            Tolerance(1.5, float(spread.subs(d, n)) ** 0.5, "the standard deviation"),
-        )
-        for n in DIMENSIONS
-    )
-    spreads = tuple(
-        Quantity(
-            f"variance-d{n}", VARIANCE, cells[n], _spread(n, NORMAL), prediction(spread.subs(d, n)), COARSE
-        )
-        for n in DIMENSIONS
-    )
-    of_uniform = derivation.result.subs({kappa: S(9) / 5, d: 64})
-    uniform = Quantity(
-        "uniform-variance-d64",
-        VARIANCE,
-        _cell(64, UNIFORM, "uniform-"),
-        _spread(64, UNIFORM),
-        prediction(of_uniform),
-        COARSE,
-    )
-    at = DIMENSIONS.index(64)
+    result = derivation.result
+    means = [_mean(n, derivation) for n in DIMENSIONS]
+    spreads = [_variance(n, result, NORMAL) for n in DIMENSIONS]
+    mean, spread = (in_dimension(one, 64) for one in (means, spreads))
     controls = (
-        Control(
-            "a vector's score with itself is like any other: mean 0",
-            Quantity(
-                "mean-zero", MEAN, cells[64], means[at].estimand, prediction(S.Zero), means[at].tolerance
-            ),
-            truth=float(mean.subs(d, 64)),
-        ),
-        Control(
-            "its variance is $d_k$, as for an independent key",
-            Quantity(
-                "variance-of-independent",
-                VARIANCE,
-                cells[64],
-                spreads[at].estimand,
-                prediction(S(64)),
-                COARSE,
-            ),
-            truth=float(spread.subs(d, 64)),
-        ),
-        biased(means[at], tolerance),
+        wrong(mean, "mean-zero", "a vector's score with itself is like any other: mean 0", S.Zero),
+        wrong(spread, "variance-of-independent", "its variance is $d_k$, as for an independent key", S(64)),
+        biased(mean, tolerance),
     )
-    return Experiment((*means, *spreads, uniform), controls)
+    return Experiment((*means, *spreads, _variance(64, result, UNIFORM, "uniform-")), controls)
 
 
 def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw the mean of a score with itself above the spread of the others."""
-    span = (DIMENSIONS[0], DIMENSIONS[-1])
-    mean: Any = derivation.lemmas[0].end
     return (
-        against_dimension(
+        figure(
             "above-the-others",
             "A token’s score with itself grows past the spread of the others, from nine dimensions on",
             "The mean score of a vector with itself is the dimension, a straight line; three standard "
             "deviations of scores with independent keys grow only like its root and stay below from nine on.",
             r"score",
-            (
-                formula("with itself", "truth", mean, span),
-                formula("with others", "other", 3 * sqrt(d), span),
-                measured((findings.checks[f"mean-d{n}"] for n in DIMENSIONS), "measured"),
-            ),
+            line("with itself", derivation.lemmas[0].end),
+            line("with others", 3 * sqrt(d), "other"),
+            measured(findings.matching("mean-d*")),
         ),
     )
 
