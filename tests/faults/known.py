@@ -109,8 +109,8 @@ STATISTICS = {
 BOUNDS = {
     "entropy-at-two-deviations": Known(
         f"{SOFTMAX}/attention_entropy.py",
-        "prediction(bound.subs(sigma, 1))",
-        "prediction(bound.subs(sigma, 2))",
+        "for deviation in (1, WIDE)",
+        "for deviation in (2, WIDE)",
     ),
     "concentration-twice-the-bound": Known(
         f"{SOFTMAX}/attention_concentration.py",
@@ -135,8 +135,8 @@ BOUNDS = {
     ),
     "largest-weight-not-divided": Known(
         f"{SOFTMAX}/softmax_saturation.py",
-        "over_lengths(mean_largest_weight, KEYS, d_k, d_k**-0.5 if divided else 1.0)",
-        "over_lengths(mean_largest_weight, KEYS, d_k, 1.0)",
+        "over_lengths(mean, keys, d_k, factor)",
+        "over_lengths(mean, keys, d_k, 1.0)",
     ),
     "deeper-root": Known(
         f"{GRADIENTS}/gradient_through_layers.py",
@@ -147,8 +147,8 @@ BOUNDS = {
 FACTS = {
     "weights-exchanged": Known(
         f"{SOFTMAX}/softmax_worked_examples.py",
-        "first = derivation.result.subs({s[1]: a, s[2]: b})",
-        "first = derivation.result.subs({s[1]: b, s[2]: a})",
+        '("first", _of(derivation.result, a, b))',
+        '("first", _of(derivation.result, b, a))',
     ),
 }
 LABELS = {

@@ -86,7 +86,12 @@ def derive() -> Derivation:
     return Derivation.of(route, lemmas=(trace,), definitions=(of_any,))
 
 
-MIXING = ((1.0, 0.0, 0.0, 0.0), (0.5, 2.0, 0.0, 0.0), (0.0, 0.0, 1.0, -1.0), (0.0, 0.0, 0.0, 2.0))
+MIXING = (
+    (1.0, 0.0, 0.0, 0.0),
+    (0.5, 2.0, 0.0, 0.0),
+    (0.0, 0.0, 1.0, -1.0),
+    (0.0, 0.0, 0.0, 2.0),
+)
 """Queries and keys of other covariances, which share none of their four fresh numbers."""
 
 SPREADS = {SIGMA_Q: Matrix([[1, S.Half], [S.Half, Rational(17, 4)]]), SIGMA_K: Matrix([[2, -2], [-2, 4]])}

@@ -169,7 +169,12 @@ EXAMPLE = {
 }
 """A group's moments, the key's covariances from CᵀC + 1 by hand: predictions ask nothing of the sampler."""
 
-MIXING = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.5, -1.0, 1.0, 0.0), (2.0, 0.5, 0.0, 1.0))
+MIXING = (
+    (1.0, 0.0, 0.0, 0.0),
+    (0.0, 1.0, 0.0, 0.0),
+    (0.5, -1.0, 1.0, 0.0),
+    (2.0, 0.5, 0.0, 1.0),
+)
 """What the sampler multiplies fresh numbers by, q = z₁ and k = Cᵀq + z₂, written out."""
 
 PAIRS = LinkedPairs(GROUPS, 32, NORMAL, MIXING, (1.0, -1.0, 0.5, 1.0))
