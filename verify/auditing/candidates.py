@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ ROUNDING = 1e-6
 """Relative difference up to which two scales are one: they went through single precision."""
 
 _LARGEST_DIVISOR = 1e9
-_CLEAR = 0.02
+_CLEAR, _VAGUE = 0.02, 0.1
 _POWERS = 12
 
 
@@ -36,12 +36,14 @@ class Candidate:
     """A scale that has a name: how it is written, and what a program does that has it in place of another.
 
     ``divisor`` is what scores are divided by, as it reads in a sentence, empty where it says nothing.
+    ``merges`` says whether it is worth naming beside another of the same value.
     """
 
     name: str
     value: float
     does: str
     divisor: str = ""
+    merges: bool = True
 
 
 @dataclass(frozen=True)
@@ -60,29 +62,34 @@ class Diagnosis:
 def candidates(widths: Widths, intended: float) -> tuple[Candidate, ...]:
     """Return the scales that programs use by mistake in place of ``intended``, the likeliest first.
 
-    Each kind was found in a public program. Of equal values the first stays; the intended one is not among
-    them.
+    Each kind was found in a public program. Of equal values the first stays, with what the second does
+    besides; the intended one is not among them.
     """
     found: list[Candidate] = []
     for candidate in (*_of_widths(widths), *_of_intended(intended, widths.d)):
-        taken = (intended, *(other.value for other in found))
-        if not any(math.isclose(candidate.value, value, rel_tol=ROUNDING) for value in taken):
+        if math.isclose(candidate.value, intended, rel_tol=ROUNDING):
+            continue
+        same = [one for one in found if math.isclose(one.value, candidate.value, rel_tol=ROUNDING)]
+        if not same:
             found.append(candidate)
+        elif candidate.merges and " or " not in same[0].does:
+            found[found.index(same[0])] = replace(same[0], does=f"{same[0].does} or {candidate.does}")
     return tuple(found)
 
 
 def diagnose(scale: float, intended: float, widths: Widths, *, uncertainty: float = 0.0) -> Diagnosis:
     """Return what explains a ``scale``, known to ± ``uncertainty``, that is not the intended one.
 
-    A scale known to no better than 2% is given no name: too many would fit.
+    A scale known to no better than 2% has a name only if one candidate fits, and beyond 10% none.
     """
-    factor = scale / intended
     room = max(uncertainty, ROUNDING * abs(scale))
     near = sorted(
         (one for one in candidates(widths, intended) if abs(one.value - scale) <= room),
         key=lambda one: abs(one.value - scale) > ROUNDING * abs(scale),
     )
-    fitting = tuple(near) if room <= _CLEAR * abs(scale) else ()
+    clear = room <= _CLEAR * abs(scale) or (len(near) == 1 and room <= _VAGUE * abs(scale))
+    fitting = tuple(near) if clear else ()
+    factor = (fitting[0].value if fitting else scale) / intended
     should = instruction(intended, widths)
     if not fitting:
         cause = f"the scale is {scale:.6g} where {intended:.6g} is intended"
@@ -115,7 +122,7 @@ def how_far_off(factor: float) -> str:
         return "scores do not reach the output"
     if factor < 0:
         return "every score has the wrong sign" + (
-            "" if math.isclose(factor, -1) else f" and is {_off(-factor)}"
+            "" if math.isclose(factor, -1, rel_tol=0.005) else f" and is {_off(-factor)}"
         )
     return f"every score is {_off(factor)}"
 
@@ -199,4 +206,5 @@ def _of_intended(intended: float, d: int) -> Iterator[Candidate]:
                 f"{text} of the intended scale" if sign < 0 else f"{text} times the intended scale",
                 intended * 2.0 ** (sign * power),
                 f"a further factor {text} is applied, such as a scale left from elsewhere",
+                merges=False,
             )

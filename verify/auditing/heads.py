@@ -11,6 +11,7 @@ import numpy as np
 from array_api_compat import is_torch_array
 
 from verify.auditing.arrays import dtype_of
+from verify.auditing.rows import HIDING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -83,6 +84,12 @@ class Head:
         # Weights and sink together add up to 1, and the sink's score does not move.
         return output, moved @ self.value - moved.sum(axis=1, keepdims=True) * output
 
+    def thinned(self, rows: int) -> Head:
+        """Return this head with at most so many of its rows, spread evenly."""
+        kept = _evenly(len(self.places), rows)
+        names = ("query", "output", "added", "places")
+        return replace(self, **{name: getattr(self, name)[kept] for name in names})
+
     def changed(self, **changes: Any) -> Head:
         """Return this head with something else in place of what is named."""
         return replace(self, **changes)
@@ -134,7 +141,8 @@ def added_to(call: Call, sequence: int, head: int, places: NDArray[np.intp]) -> 
     keys = call.key.shape[2]
     added = np.zeros((len(places), keys))
     if call.bias is not None:
-        added += rows_of(call.bias, sequence, head, places)
+        bias = rows_of(call.bias, sequence, head, places)
+        added += np.where(bias <= HIDING, HIDDEN, bias)
     if call.mask is not None:
         added[~np.broadcast_to(rows_of(call.mask, sequence, head, places) != 0, added.shape)] = HIDDEN
     if call.causal:

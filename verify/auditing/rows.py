@@ -29,7 +29,7 @@ FEWEST_KEYS = 8
 _CACHED, _AT_ONCE = 1 << 16, 1 << 24
 """Scores of a strip: so many of NumPy's stay in the processor's cache; elsewhere launching costs more."""
 
-_HIDING = -9999.0
+HIDING = -9999.0
 """Programs without a mask add this, or something lower, to the scores of hidden keys."""
 
 _NEVER = -1e30
@@ -177,7 +177,7 @@ def _visible(
     if call.bias is None:
         return visible, None
     bias = xp.astype(_part(call.bias, *place), scores.dtype)
-    hiding = bias <= _HIDING
+    hiding = bias <= HIDING
     if xp.any(hiding):
         shown = xp.broadcast_to(xp.logical_not(hiding), scores.shape)
         visible = shown if visible is None else xp.logical_and(visible, shown)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     Model = Callable[[float], tuple[Floats, Floats]]
 
-ROUNDINGS = 1.5
-"""How many bounds of rounding a residual may have; a bound is about 2.4 standard deviations."""
+ROUNDINGS = 1.0
+"""How many times what roundings at their bounds add up to a residual may be: some 2.4 standard deviations."""
 
 _ITERATIONS = 30
 _HALVINGS = 12
@@ -41,7 +41,8 @@ class Implied:
     """The scale that explains an output best.
 
     ``standard_error`` is infinite where the output does not depend on the scale; ``df`` are its degrees of
-    freedom, infinite where it comes from the model of rounding alone. ``residual`` is ‖O - Ô‖/‖O‖, and
+    freedom, infinite where it comes from the model of rounding alone. ``bias`` is how far the rounding
+    of scores may move the scale to one side: noise of scores flattens their softmax. ``residual`` is ‖O - Ô‖/‖O‖, and
     ``rounding`` what rounding may leave of it. ``spread`` is the standard deviation of the scaled scores
     inside a row, over the keys it sees.
     """
@@ -49,6 +50,7 @@ class Implied:
     scale: float
     standard_error: float
     df: float
+    bias: float
     residual: float
     rounding: float
     spread: float
@@ -60,11 +62,19 @@ class Implied:
         return self.residual <= self.rounding
 
     def interval(self, level: float) -> tuple[float, float]:
-        """Return Student's interval of the scale at this level; infinite where nothing is known."""
-        if not math.isfinite(self.standard_error):
-            return -math.inf, math.inf
-        half = float(student.isf((1 - level) / 2, self.df)) * self.standard_error
-        return self.scale - half, self.scale + half
+        """Return the interval of the scale at this level; the whole line where nothing is known."""
+        return student_interval(self.scale, self.standard_error, self.df, level, self.bias)
+
+
+def student_interval(value: float, error: float, df: float, level: float, bias: float) -> tuple[float, float]:
+    """Return Student's interval of a value that may be off by ``bias`` besides.
+
+    It is the whole line where the standard error is infinite.
+    """
+    if not math.isfinite(error):
+        return -math.inf, math.inf
+    half = float(student.isf((1 - level) / 2, df)) * error + bias
+    return value - half, value + half
 
 
 def implied_scale(head: Head, starts: Iterable[float] = ()) -> Implied:
@@ -91,7 +101,7 @@ def _best(head: Head, starts: Iterable[float]) -> Implied | None:
     return best
 
 
-def fitted(model: Model, target: Floats, start: float) -> float:
+def fitted(model: Model, target: Floats, start: float, iterations: int = _ITERATIONS) -> float:
     """Return the scale to which Gauss-Newton with halved steps comes from ``start``.
 
     ``model`` gives the output at a scale and its derivative by it.
@@ -99,7 +109,7 @@ def fitted(model: Model, target: Floats, start: float) -> float:
     scale = start
     output, slope = model(scale)
     error = target - output
-    for _ in range(_ITERATIONS):
+    for _ in range(iterations):
         steepness = float(np.vdot(slope, slope))
         if steepness == 0 or not math.isfinite(steepness):
             return scale
@@ -129,6 +139,9 @@ def assess(head: Head, scale: float) -> Implied:
         scale=scale,
         standard_error=standard_error,
         df=df,
+        bias=rounding.bias_along(slope) / float(np.vdot(slope, slope))
+        if math.isfinite(standard_error)
+        else 0.0,
         residual=float(np.linalg.norm(error)) / size,
         rounding=ROUNDINGS * math.sqrt(rounding.total) / size,
         spread=abs(scale) * _deviation_in_rows(head),
@@ -205,6 +218,16 @@ class Rounding:
         return float(
             ((self.weights * inner) ** 2 * self.of_scores).sum() + (slope**2 * self.of_outputs).sum()
         )
+
+    def bias_along(self, slope: Floats) -> float:
+        """Return the size of the mean error's inner product with ``slope``, from the scores' noise.
+
+        Where ε_j has variance σ_j², E[O(s + ε)] - O(s) is ½Σ_j σ_j²·∂²O/∂s_j², and the derivative is
+        p_j(1 - 2p_j)(v_j - O).
+        """
+        moved = self.weights * (1 - 2 * self.weights) * self.of_scores * _MEAN_SQUARE / 2
+        mean = moved @ self.head.value - moved.sum(axis=1, keepdims=True) * self.output
+        return abs(float(np.vdot(slope, mean)))
 
     def least_along(self, slope: Floats) -> float:
         """Return the same from the rounding of the output alone: no program has less."""

@@ -1,0 +1,345 @@
+"""Faults planted in attention, each seen in a public program, and what the exact findings say of them.
+
+``python -m tests.auditing.planted`` prints the table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tests.auditing.calls import arrays
+from verify.auditing.block import Block
+from verify.auditing.findings import kinds
+from verify.auditing.intention import scale_expression
+from verify.auditing.kinds import Subject
+from verify.auditing.recording import Call, Intended, Layer
+from verify.evidence.audits import Finding, Intention, Judgement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+EXACT = ("scale-applied", "scale-implied", "reconstruction", "overflow")
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """Attention step by step, every intermediate result rounded to a dtype as an eager program rounds it."""
+
+    dtype: Any
+
+    def rounded(self, array: Any) -> Any:
+        """Return the array after a rounding to the dtype, in float64."""
+        with np.errstate(over="ignore"):
+            return np.asarray(array).astype(self.dtype).astype(np.float64)
+
+    def products(self, q: Any, k: Any, scale: float = 1.0) -> Any:
+        """Return scaled scores; keys are repeated where there are fewer heads of them."""
+        k = np.repeat(k, q.shape[1] // k.shape[1], axis=1)
+        return self.rounded(scale * self.rounded(q @ np.swapaxes(k, -1, -2)))
+
+    def softmax(self, scores: Any, axis: int = -1) -> Any:
+        """Return the weights; rows without a key give NaN, as programs do."""
+        with np.errstate(invalid="ignore"):
+            e = np.exp(scores - scores.max(axis=axis, keepdims=True))
+            return self.rounded(e / e.sum(axis=axis, keepdims=True))
+
+    def mix(self, weights: Any, v: Any) -> Any:
+        """Return the weighted sum of the values."""
+        return self.rounded(weights @ np.repeat(v, weights.shape[1] // v.shape[1], axis=1))
+
+    def attend(self, q: Any, k: Any, v: Any, scale: float, added: Any = 0.0) -> Any:
+        """Return correct attention."""
+        return self.mix(self.softmax(self.products(q, k, scale) + added), v)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault: what is wrong, the arrays' options, what the call declares, and what the program computes.
+
+    ``kind`` is the finding that must be refuted, ``named`` what its cause must say. ``compute`` takes
+    arithmetic, queries, keys and values. ``seen`` is where it was found.
+    """
+
+    what: str
+    kind: str
+    named: str
+    compute: Callable[[Arithmetic, Any, Any, Any], Any]
+    options: dict[str, Any] = field(default_factory=dict)
+    declared: dict[str, Any] = field(default_factory=dict)
+    intended: str = "1/sqrt(d)"
+    width: int | None = None
+    padded: dict[str, int] = field(default_factory=dict)
+    seen: str = ""
+
+    def layer(self, dtype: Any) -> Layer:
+        """Return the layer with the fault in it, computed in ``dtype``."""
+        arithmetic = Arithmetic(dtype)
+        q, k, v = (arithmetic.rounded(one) for one in arrays(**self.options))
+        out = self.compute(arithmetic, q, k, v)
+        query, key, value, output = (one.astype(np.float32) for one in (q, k, v, out))
+        name = np.dtype(dtype).name
+        call = Call(query, key, value, output, dtype=name, **self.declared)
+        return Layer("attention", (call,), Intended(self.intended, "given"), self.width, padded=self.padded)
+
+
+def exact_findings(layer: Layer, head: int = 1) -> dict[str, Finding]:
+    """Return the exact findings on one head of a layer, by kind, at a false-alarm rate of 1e-6 each."""
+    calls, (first, *_) = tuple(layer.calls), layer.calls
+    assert layer.intended is not None
+    expression = scale_expression(layer.intended.expression)
+    heads, d = int(first.query.shape[1]), int(first.query.shape[3])
+    value = expression.value(d=d, h=heads, D=layer.width, n=int(first.key.shape[2]))
+    intention = Intention(expression=expression.text, latex=expression.latex, value=value, origin="given")
+    subject = Subject(layer, head, heads, int(first.key.shape[1]), d, intention, 1e-6)
+    blocks = [Block(call, one, head, value) for call in calls for one in range(call.query.shape[0])]
+    exact = [kind for kind in kinds() if kind.name in EXACT]
+    found = [one for kind in exact for one in kind.find([kind.look(block) for block in blocks], subject)]
+    return {one.kind: one for one in found}
+
+
+def _scaled(factor: Callable[[int], float]) -> Callable[[Arithmetic, Any, Any, Any], Any]:
+    """Return attention whose scale is a function of the width."""
+    return lambda a, q, k, v: a.attend(q, k, v, factor(q.shape[-1]))
+
+
+def _causal(queries: int, keys: int, shift: int = 0) -> Any:
+    """Return what a causal mask adds: query i sees the keys up to i + shift."""
+    return np.where(np.arange(keys) <= np.arange(queries)[:, None] + shift, 0.0, -np.inf)
+
+
+RNG = np.random.default_rng(11)
+BIAS = RNG.standard_normal((1, 4, 24, 24))
+SINK = np.array([1.0, 2.0, 0.5, 1.5])
+SEEN = RNG.random((2, 1, 24, 24)) < 0.7
+SEEN[..., :4] = True
+HIDES = np.where(SEEN, 0.0, -np.inf)
+CAP, MSCALE = 2.0, 0.1 * np.log(40) + 1
+T = 24
+
+
+def _with_sink(a: Arithmetic, q: Any, k: Any, v: Any, sink: Any) -> Any:
+    scores = a.products(q, k, q.shape[-1] ** -0.5)
+    column = np.broadcast_to(np.reshape(sink, (1, -1, 1, 1)), (*scores.shape[:3], 1))
+    return a.mix(a.softmax(np.concatenate([scores, column], axis=-1))[..., :-1], v)
+
+
+def _capped(a: Arithmetic, scores: Any, cap: float = CAP) -> Any:
+    return a.rounded(cap * a.rounded(np.tanh(a.rounded(scores / cap))))
+
+
+def _swapped_output(a: Arithmetic, q: Any, k: Any, v: Any) -> Any:
+    out = a.attend(q, k, v, q.shape[-1] ** -0.5)
+    return np.swapaxes(out, 1, 2).reshape(out.shape)
+
+
+def _reshaped(array: Any) -> Any:
+    return np.swapaxes(array.reshape(*array.shape[:2], array.shape[3], array.shape[2]), -1, -2)
+
+
+def _unit(array: Any) -> Any:
+    return array / np.linalg.norm(array, axis=-1, keepdims=True)
+
+
+def _interleaved(array: Any, heads: int) -> Any:
+    return np.tile(array, (1, heads // array.shape[1], 1, 1))
+
+
+def _root(d: int) -> float:
+    return float(d**-0.5)
+
+
+SCALES = (
+    Fault("scaled in the projection and again", "scale-implied", "applied twice", _scaled(lambda d: 1 / d),
+          seen="transformers #38290, maxtext #3138"),
+    Fault("configured scale ignored", "scale-implied", "default 1/√d_k", _scaled(_root),
+          intended="1/(3*sqrt(d))", seen="transformers #44397"),
+    Fault("YaRN's factor missing", "scale-implied", "default 1/√d_k", _scaled(_root), {"d": 192},
+          intended="(0.1*log(40) + 1)**2/sqrt(d)", seen="transformers #47435"),
+    Fault("YaRN's factor inverted", "scale-implied", "divides where it should multiply",
+          _scaled(lambda d: _root(d) / MSCALE**2), {"d": 192}, intended="(0.1*log(40) + 1)**2/sqrt(d)",
+          seen="Megatron-LM #1429"),
+    Fault("YaRN's factor not squared", "scale-implied", "once where its square",
+          _scaled(lambda d: _root(d) * MSCALE), {"d": 192}, intended="(0.1*log(40) + 1)**2/sqrt(d)",
+          seen="maxtext #1370"),
+    Fault("no scale", "scale-implied", "no scale is applied", _scaled(lambda _: 1.0), seen="mlc-llm #3426"),
+    Fault("1/√heads", "scale-implied", "number of heads", _scaled(lambda _: 12**-0.5), {"heads": 12},
+          seen="tt-metal #56789"),
+    Fault("1/√d_model", "scale-implied", "model's width", _scaled(lambda _: 768**-0.5),
+          width=768, seen="timm #2385"),
+    Fault("width of all heads", "scale-implied", "all heads together", _scaled(lambda d: (4 * d) ** -0.5),
+          seen="set_transformer #18"),
+    Fault("1/d_k", "scale-implied", "root is missing", _scaled(lambda d: 1 / d), {"d": 80}),
+    Fault("256 for 224", "scale-implied", "default 1/√d_k", _scaled(_root), {"d": 256}, intended="224**-0.5",
+          seen="transformers #31891"),
+    Fault("absorbed width", "scale-implied", "absorbed width", _scaled(lambda _: 576**-0.5), {"d": 256},
+          padded={"absorbed width": 576}, seen="ollama #13893"),
+    Fault("padded width", "scale-implied", "padded width", _scaled(lambda _: 128**-0.5), {"d": 96},
+          padded={"padded width": 128}, seen="cudnn-frontend #493"),
+    Fault("default where none belongs", "scale-implied", "default 1/√d_k", _scaled(_root), {"deviation": 0.2},
+          intended="1", seen="burn-onnx #453"),
+    Fault("stale factor 1/16", "scale-implied", "1/16", _scaled(lambda d: _root(d) / 16), {"deviation": 4.0},
+          seen="sglang #18396"),
+    Fault("sign reversed", "scale-implied", "sign", _scaled(lambda d: -_root(d))),
+    Fault("2^x without log₂e", "scale-implied", "2^x", _scaled(lambda d: _root(d) * np.log(2))),
+    Fault("multiplied by √d_k", "scale-implied", "multiplied by √d_k", _scaled(np.sqrt), {"deviation": 0.05}),
+    Fault("one of two roots", "scale-implied", "one of queries and keys",
+          _scaled(lambda d: d**-0.25), {"d": 128}),
+    Fault("wrong factor given", "scale-applied", "root is missing", _scaled(lambda d: 1 / d),
+          declared={"scale": 1 / 64}),
+)  # fmt: skip
+
+RECONSTRUCTIONS = (
+    Fault("bias multiplied by the scale", "reconstruction", "multiplied by the scale",
+          lambda a, q, k, v: a.mix(a.softmax(_root(q.shape[-1]) * (a.products(q, k) + BIAS)), v),
+          declared={"bias": BIAS}, seen="tt-metal #42891"),
+    Fault("scale after the softmax", "reconstruction", "after the softmax",
+          lambda a, q, k, v: _root(q.shape[-1]) * a.attend(q, k, v, 1.0), {"deviation": 0.1}),
+    Fault("soft-cap lost", "reconstruction", "soft-cap is lost", _scaled(_root), declared={"softcap": CAP},
+          options={"deviation": 3.0}, seen="vllm-metal #665"),
+    Fault("soft-cap before the scale", "reconstruction", "before the scale",
+          lambda a, q, k, v: a.mix(a.softmax(_root(q.shape[-1]) * _capped(a, a.products(q, k))), v),
+          {"deviation": 3.0}, {"softcap": CAP}),
+    Fault("soft-cap after the mask", "reconstruction", "after bias and mask",
+          lambda a, q, k, v: a.mix(a.softmax(_capped(a, a.products(q, k, _root(q.shape[-1])) + HIDES)), v),
+          declared={"softcap": CAP, "mask": SEEN}),
+    Fault("foreign soft-cap", "reconstruction", "soft-cap of 20",
+          lambda a, q, k, v: a.mix(a.softmax(_capped(a, a.products(q, k, _root(q.shape[-1])), 20.0)), v),
+          {"deviation": 8.0}),
+    Fault("mask lost", "reconstruction", "mask is not applied", _scaled(_root), declared={"mask": SEEN}),
+    Fault("causal mask lost", "reconstruction", "mask is not applied", _scaled(_root),
+          declared={"causal": True}),
+    Fault("mask inverted", "reconstruction", "inverted",
+          lambda a, q, k, v: a.attend(q, k, v, _root(q.shape[-1]), np.where(~SEEN, 0.0, -np.inf)),
+          declared={"mask": SEEN}),
+    Fault("mask added as 0 and 1", "reconstruction", "numbers 0 and 1",
+          lambda a, q, k, v: a.attend(q, k, v, _root(q.shape[-1]), 1.0 * SEEN), declared={"mask": SEEN}),
+    Fault("mask transposed", "reconstruction", "transposed",
+          lambda a, q, k, v: a.attend(q, k, v, _root(q.shape[-1]), np.swapaxes(HIDES, -1, -2)),
+          declared={"mask": SEEN}),
+    Fault("mask after the softmax", "reconstruction", "after the softmax",
+          lambda a, q, k, v: a.mix(np.where(SEEN, a.softmax(a.products(q, k, _root(q.shape[-1]))), 0.0), v),
+          declared={"mask": SEEN}),
+    Fault("rectangle aligned at the first token", "reconstruction", "top left",
+          lambda a, q, k, v: a.attend(q, k, v, _root(q.shape[-1]), _causal(T, 40)), {"keys": 40},
+          {"mask": _causal(T, 40, 16) == 0}),
+    Fault("rectangle aligned at the last token", "reconstruction", "bottom right",
+          lambda a, q, k, v: a.attend(q, k, v, _root(q.shape[-1]), _causal(T, 40, 16)), {"keys": 40},
+          {"causal": True}),
+    Fault("causal mask off by one", "reconstruction", "off by one",
+          lambda a, q, k, v: a.attend(q, k, v, _root(q.shape[-1]), _causal(T, T, 1)),
+          declared={"causal": True}),
+    Fault("softmax over the queries", "reconstruction", "over the queries",
+          lambda a, q, k, v: a.mix(a.softmax(a.products(q, k, _root(q.shape[-1])), axis=-2), v)),
+    Fault("softmax over the heads", "reconstruction", "over the heads",
+          lambda a, q, k, v: a.mix(a.softmax(a.products(q, k, _root(q.shape[-1])), axis=1), v)),
+    Fault("softmax over the batch", "reconstruction", "over the sequences",
+          lambda a, q, k, v: a.mix(a.softmax(a.products(q, k, _root(q.shape[-1])), axis=0), v)),
+    Fault("softmax twice", "reconstruction", "twice",
+          lambda a, q, k, v: a.mix(a.softmax(a.softmax(a.products(q, k, _root(q.shape[-1])))), v),
+          {"deviation": 4.0}),
+    Fault("grouped heads interleaved", "reconstruction", "interleaved",
+          lambda a, q, k, v: a.attend(q, _interleaved(k, 4), _interleaved(v, 4), _root(q.shape[-1])),
+          {"key_heads": 2}),
+    Fault("bias lost", "reconstruction", "bias is lost", _scaled(_root), declared={"bias": BIAS}),
+    Fault("bias with the wrong sign", "reconstruction", "wrong sign",
+          lambda a, q, k, v: a.attend(q, k, v, _root(q.shape[-1]), -BIAS), declared={"bias": BIAS}),
+    Fault("bias of another head", "reconstruction", "bias is that of head",
+          lambda a, q, k, v: a.attend(q, k, v, _root(q.shape[-1]), np.roll(BIAS, 1, axis=1)),
+          declared={"bias": BIAS}),
+    Fault("sink lost", "reconstruction", "sink is lost", _scaled(_root), declared={"sink": SINK}),
+    Fault("sink multiplied by the scale", "reconstruction", "sink is multiplied",
+          lambda a, q, k, v: _with_sink(a, q, k, v, SINK * _root(q.shape[-1])), declared={"sink": SINK}),
+    Fault("1 added to the denominator", "reconstruction", "sink of 0",
+          lambda a, q, k, v: _with_sink(a, q, k, v, np.zeros(4))),
+    Fault("values reshaped", "reconstruction", "values are reshaped",
+          lambda a, q, k, v: a.attend(q, k, _reshaped(v), _root(q.shape[-1]))),
+    Fault("keys reshaped", "reconstruction", "keys are reshaped",
+          lambda a, q, k, v: a.attend(q, _reshaped(k), v, _root(q.shape[-1]))),
+    Fault("output reshaped", "reconstruction", "output is reshaped", _swapped_output),
+    Fault("values of the token before", "reconstruction", "one token",
+          lambda a, q, k, v: a.attend(q, k, np.roll(v, 1, axis=2), _root(q.shape[-1]))),
+    Fault("queries and keys exchanged", "reconstruction", "queries and keys are exchanged",
+          lambda a, q, k, v: a.attend(k, q, v, _root(q.shape[-1]))),
+    Fault("keys for values", "reconstruction", "keys are used as values",
+          lambda a, q, k, _: a.attend(q, k, k, _root(q.shape[-1]))),
+    Fault("vectors normalised", "reconstruction", "normalised",
+          lambda a, q, k, v: a.attend(a.rounded(_unit(q)), a.rounded(_unit(k)), v, 10.0), intended="10"),
+    Fault("scale times ln n", "reconstruction", "ln n",
+          lambda a, q, k, v: a.attend(q * np.log(np.arange(1, T + 1))[:, None], k, v, _root(q.shape[-1]),
+                                      _causal(T, T)), declared={"causal": True}),
+)  # fmt: skip
+
+
+def _broken(a: Arithmetic, q: Any, k: Any, v: Any) -> Any:
+    k[0, 0, 3, 5] = np.nan
+    return a.attend(q, k, v, _root(q.shape[-1]))
+
+
+OVERFLOWS = (
+    Fault("products beyond float16", "overflow", "beyond float16", _scaled(_root),
+          {"deviation": 6e4, "d": 128}, seen="pytorch #119131"),
+    Fault("NaN in the keys", "overflow", "keys hold NaN", _broken),
+)  # fmt: skip
+
+
+def dtypes() -> dict[str, Any]:
+    """Return the dtypes that faults are planted at; bfloat16 where there is one for NumPy."""
+    import ml_dtypes  # noqa: PLC0415 - comes with JAX, which is an extra
+
+    return {"float32": np.float32, "bfloat16": ml_dtypes.bfloat16}
+
+
+CORRECT = {
+    "plain": Fault("", "", "", _scaled(_root)),
+    "factor given": Fault("", "", "", _scaled(_root), declared={"scale": 1 / 8}),
+    "large scores": Fault("", "", "", _scaled(_root), {"deviation": 3.0, "queries": 80}),
+    "causal": Fault("", "", "", lambda a, q, k, v: a.attend(q, k, v, _root(64), _causal(T, T)),
+                    declared={"causal": True}),
+    "mask": Fault("", "", "", lambda a, q, k, v: a.attend(q, k, v, _root(64), HIDES),
+                  declared={"mask": SEEN}),
+    "mask as a bias": Fault("", "", "", lambda a, q, k, v: a.attend(q, k, v, _root(64), HIDES),
+                            declared={"bias": np.where(SEEN, 0.0, -1e9)}),
+    "bias": Fault("", "", "", lambda a, q, k, v: a.attend(q, k, v, _root(64), BIAS), declared={"bias": BIAS}),
+    "soft-cap": Fault("", "", "",
+                      lambda a, q, k, v: a.mix(a.softmax(_capped(a, a.products(q, k, _root(64)))), v),
+                      declared={"softcap": CAP}),
+    "sinks": Fault("", "", "", lambda a, q, k, v: _with_sink(a, q, k, v, SINK), declared={"sink": SINK}),
+    "grouped heads": Fault("", "", "", _scaled(_root), {"key_heads": 2}),
+    "one key head": Fault("", "", "", _scaled(_root), {"key_heads": 1}),
+    "cross attention": Fault("", "", "", _scaled(_root), {"queries": 9, "keys": 40}),
+    "no scale intended": Fault("", "", "", _scaled(lambda _: 1.0), {"deviation": 0.1}, intended="1"),
+    "YaRN": Fault("", "", "", _scaled(lambda d: MSCALE**2 * _root(d)), {"d": 192},
+                  intended="(0.1*log(40) + 1)**2/sqrt(d)"),
+    "padded": Fault("", "", "", _scaled(lambda _: 96**-0.5), {"d": 128}, intended="96**-0.5",
+                    padded={"padded width": 128}),
+    "scaled with n": Fault("", "", "", _scaled(lambda d: _root(d) * np.log(T)), intended="log(n)/sqrt(d)"),
+}  # fmt: skip
+"""Correct attention of every kind, of which nothing may be said."""
+
+
+def is_caught(fault: Fault, found: Finding) -> bool:
+    """Return whether the finding refutes and names the fault."""
+    return found.judgement is Judgement.REFUTED and fault.named in found.cause
+
+
+def main() -> None:
+    """Print what is found of each fault, and of correct attention."""
+    rows = [(fault, name, dtype) for fault in (*SCALES, *RECONSTRUCTIONS) for name, dtype in dtypes().items()]
+    rows += [(fault, "float16", np.float16) for fault in OVERFLOWS]
+    print("| fault | seen in | dtype | finding | verdict | named | fix |\n|---|---|---|---|---|---|---|")
+    for fault, name, dtype in rows:
+        found = exact_findings(fault.layer(dtype))[fault.kind]
+        verdict = str(found.judgement) if is_caught(fault, found) else f"{found.judgement} (MISSED)"
+        cells = (fault.what, fault.seen, name, fault.kind, verdict, found.cause or found.reason, found.fix)
+        print(f"| {' | '.join(cells)} |")
+    for what, correct in CORRECT.items():
+        for name, dtype in dtypes().items():
+            verdicts = {str(one.judgement) for one in exact_findings(correct.layer(dtype)).values()}
+            print(f"| none: {what} | | {name} | all | {', '.join(sorted(verdicts))} | | |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""What exact findings keep of a block: the scale that its output implies, and what reproduces it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from verify.auditing.alternatives import Place
+from verify.auditing.candidates import Widths
+from verify.auditing.heads import head_of
+from verify.auditing.reconstruction import coarser_precision, explanations
+from verify.auditing.scale import implied_scale
+
+if TYPE_CHECKING:
+    from verify.auditing.block import Block
+    from verify.auditing.heads import Head
+    from verify.auditing.kinds import Subject
+    from verify.auditing.reconstruction import Explanation
+    from verify.auditing.scale import Implied
+
+TOLERANCE = 0.01
+"""Relative difference from the intended scale that counts as none."""
+
+_ROWS, _MOST_ROWS, _EXPLAINED_ROWS = 16, 256, 8
+_CERTAIN = 6.0
+_FEWEST_FITTED = 20
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What was found of some rows of one block whose call has values and output.
+
+    ``implied`` is None where there is no row to look at: ``broken`` says that this is for NaN or infinities.
+    ``explanations`` are wrong attentions that fit where the declared one does not, ``precision`` the coarser
+    one that would. ``keys`` is the number of keys, ``left_out`` that of rows that see fewer than two.
+    """
+
+    intended: float
+    keys: int
+    d_v: int
+    implied: Implied | None
+    broken: bool = False
+    explanations: tuple[Explanation, ...] = ()
+    precision: str = ""
+
+
+def examine(block: Block) -> Examined | None:
+    """Return what is found of a block; None where its call has no output, or it is not among those looked at.
+
+    Of each call the sequences 0, 1, 2, 4, 8 … are looked at: what is wrong with a scale is so everywhere.
+    """
+    call, sequence = block.call, block.sequence
+    if call.value is None or call.output is None or sequence & (sequence - 1):
+        return None
+    found = Examined(block.intended, int(call.key.shape[2]), int(call.value.shape[3]), None)
+    rows = _ROWS
+    while True:
+        head = head_of(call, sequence, block.head, rows)
+        finite = np.isfinite(head.output).all(axis=1) & np.isfinite(head.query).all(axis=1)
+        if not finite.all() or not (np.isfinite(head.key).all() and np.isfinite(head.value).all()):
+            return replace(found, broken=True)
+        if not len(head.places) or not head.size:
+            return found
+        implied = implied_scale(head, dict.fromkeys((block.intended, block.scale)))
+        enough = len(head.places) < rows or rows >= _MOST_ROWS
+        if enough or not implied.fits or _decides(implied, block.intended):
+            break
+        rows *= 4
+    found = replace(found, implied=implied)
+    return found if implied.fits else _explained(found, block, head, implied)
+
+
+def widths_of(subject: Subject, keys: int, d_v: int | None = None) -> Widths:
+    """Return the sizes that a head's scale may have been made of."""
+    padded = dict(subject.layer.padded)
+    if d_v is not None and d_v != subject.d_k:
+        padded.setdefault("width of the values", d_v)
+    return Widths(subject.d_k, subject.heads, subject.layer.width, keys, padded)
+
+
+def _decides(implied: Implied, intended: float) -> bool:
+    """Return whether the scale is clearly inside or outside the tolerance."""
+    distance = abs(abs(implied.scale - intended) - TOLERANCE * abs(intended))
+    return _CERTAIN * implied.standard_error < distance
+
+
+def _explained(found: Examined, block: Block, head: Head, implied: Implied) -> Examined:
+    """Return the same with what explains an output that no scale does; once a call, for it takes time."""
+    if block.sequence:
+        return found
+    starts = dict.fromkeys((block.intended, block.scale, 1.0))
+    place = Place(block.call, block.sequence, block.head, head.thinned(_EXPLAINED_ROWS), block.intended)
+    if place.head.output.size < _FEWEST_FITTED:
+        return found
+    precision = coarser_precision(head, implied.scale) if math.isfinite(implied.scale) else ""
+    return replace(found, explanations=explanations(place, starts), precision=precision)

@@ -1,0 +1,169 @@
+"""The scale that the output implies, over the intended one, and by name where it is wrong."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from verify.auditing.candidates import diagnose
+from verify.auditing.exact import TOLERANCE, Examined, examine, widths_of
+from verify.auditing.kinds import OWN_RULE
+from verify.auditing.scale import student_interval
+from verify.evidence.audits import Finding, Judgement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from verify.auditing.block import Block
+    from verify.auditing.kinds import Subject
+    from verify.evidence.claims import Band
+
+_NAME = "scale-implied"
+_OPEN = (None, None)
+
+
+@dataclass(frozen=True)
+class _Ratio:
+    """The implied scale over the intended one: value, standard error, degrees of freedom, possible bias."""
+
+    value: float
+    error: float
+    df: float
+    bias: float
+
+    def interval(self, alpha: float) -> tuple[float, float]:
+        return student_interval(self.value, self.error, self.df, 1 - alpha, self.bias)
+
+
+@dataclass(frozen=True)
+class _ScaleImplied:
+    name: str = _NAME
+    names: tuple[str, ...] = (_NAME,)
+    places: int = 1
+    has_rule: bool = True
+
+    def look(self, block: Block) -> Examined | None:
+        """Keep what was found of some rows of the block."""
+        return block.once(examine)
+
+    def find(self, looks: Sequence[Examined | None], subject: Subject) -> Iterator[Finding]:
+        """Yield the finding on the scale, from all sequences that were looked at."""
+        examined = [look for look in looks if look is not None]
+        fitted = [look for look in examined if look.implied is not None and look.implied.fits]
+        yield _judged(fitted, subject) if fitted else _without(examined, subject)
+
+
+def _without(examined: Sequence[Examined], subject: Subject) -> Finding:
+    """Return the finding where no output is explained by any scale."""
+    reason = "no call was recorded with its values and output"
+    if any(look.broken for look in examined):
+        reason = "outputs with NaN or infinities tell no scale; see the finding on overflow"
+    elif any(look.implied is not None for look in examined):
+        reason = "no scale reproduces the output; see the finding on reconstruction"
+    elif examined:
+        reason = "no query sees two keys, and with one key every scale gives the same output"
+    decides = bool(examined) or _NAME in subject.gates
+    return Finding(
+        **_common(subject),
+        estimate=None,
+        band=None,
+        judgement=Judgement.UNDECIDED if decides else Judgement.REPORTED,
+        decides=decides,
+        reason=reason,
+        sequences=len(examined),
+    )
+
+
+def _judged(fitted: Sequence[Examined], subject: Subject) -> Finding:
+    gate = subject.gates.get(_NAME, OWN_RULE)
+    band = (1 - TOLERANCE, 1 + TOLERANCE) if gate == OWN_RULE else gate
+    ratios = [_ratio(look) for look in fitted]
+    # One interval for each sequence and one for all together share the place's rate.
+    alpha = subject.alpha / (len(ratios) + 1)
+    for ratio, look in zip(ratios, fitted, strict=True):
+        if _outside(ratio.interval(alpha), band):
+            return _found(ratio, look, alpha, band, len(ratios), subject)
+    return _found(_together(ratios), fitted[0], alpha, band, len(ratios), subject)
+
+
+def _found(
+    ratio: _Ratio, look: Examined, alpha: float, band: Band, sequences: int, subject: Subject
+) -> Finding:
+    interval = ratio.interval(alpha)
+    judgement, reason, cause, fix = Judgement.UNDECIDED, "", "", ""
+    if _inside(interval, band):
+        judgement = Judgement.CONFIRMED
+    elif _outside(interval, band):
+        half = (interval[1] - interval[0]) / 2 * abs(look.intended)
+        widths = widths_of(subject, look.keys, look.d_v)
+        diagnosis = diagnose(ratio.value * look.intended, look.intended, widths, uncertainty=half)
+        judgement, cause, fix = Judgement.REFUTED, diagnosis.cause, diagnosis.fix
+    else:
+        reason = _doubt(look, interval)
+    known = math.isfinite(ratio.error)
+    return Finding(
+        **_common(subject),
+        estimate=ratio.value,
+        standard_error=ratio.error if known else None,
+        interval=interval if known else _OPEN,
+        level=1 - alpha,
+        band=band,
+        judgement=judgement,
+        decides=True,
+        reason=reason,
+        cause=cause,
+        fix=fix,
+        sequences=sequences,
+    )
+
+
+def _doubt(look: Examined, interval: tuple[float, float]) -> str:
+    """Return why the scale is undecided."""
+    if look.implied is None or not math.isfinite(interval[1]):
+        return "the output does not depend on the scale: all scores of a row, or all values, are equal"
+    half, spread = (interval[1] - interval[0]) / 2, look.implied.spread
+    return (
+        f"rounding leaves the scale uncertain by {half:.1%}, where scores differ by a standard deviation of "
+        f"{spread:.2g} inside a row; record in single precision, or more tokens"
+    )
+
+
+def _ratio(look: Examined) -> _Ratio:
+    implied, intended = look.implied, look.intended
+    assert implied is not None  # noqa: S101 - those without one were left out
+    size = abs(intended)
+    return _Ratio(implied.scale / intended, implied.standard_error / size, implied.df, implied.bias / size)
+
+
+def _together(ratios: Sequence[_Ratio]) -> _Ratio:
+    """Return the mean of ratios weighted by their accuracy."""
+    weights = [ratio.error**-2 for ratio in ratios if math.isfinite(ratio.error)]
+    if not weights:
+        return ratios[0]
+    known = [ratio for ratio in ratios if math.isfinite(ratio.error)]
+    value = sum(weight * ratio.value for weight, ratio in zip(weights, known, strict=True)) / sum(weights)
+    # Weights are estimates, too: the degrees of freedom are those of the least.
+    bias = max(ratio.bias for ratio in known)
+    return _Ratio(value, sum(weights) ** -0.5, min(ratio.df for ratio in known), bias)
+
+
+def _inside(interval: tuple[float, float], band: Band) -> bool:
+    return (band[0] is None or band[0] <= interval[0]) and (band[1] is None or interval[1] <= band[1])
+
+
+def _outside(interval: tuple[float, float], band: Band) -> bool:
+    return (band[0] is not None and interval[1] < band[0]) or (band[1] is not None and band[1] < interval[0])
+
+
+def _common(subject: Subject) -> dict[str, object]:
+    return {
+        "id": subject.id_of(_NAME),
+        "kind": _NAME,
+        "head": subject.head,
+        "quantity": r"$\hat{c}$ over the intended scale",
+        "exact": True,
+    }
+
+
+KIND = _ScaleImplied()

@@ -1,0 +1,100 @@
+"""Whether a call's output is the attention that the call declares; if not, which other one it is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from verify.auditing import alternatives, rearrangements
+from verify.auditing.scale import ROUNDINGS, Rounding, fitted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from verify.auditing.alternatives import Place, Variant
+    from verify.auditing.heads import Floats, Head
+    from verify.auditing.scale import Model
+
+_STEP = 1e-5
+_SCREENED = 3
+_FAR = 0.1
+"""Relative residual after that many iterations beyond which a variant is given up."""
+_COARSER = {"11 binary digits (TF32 or float16)": 2.0**-11, "8 binary digits (bfloat16)": 2.0**-8}
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """An attention that gives the output up to rounding: what the program does, what to change.
+
+    ``scale`` is the one it does so with, or where ``is_factor`` the factor of its output.
+    """
+
+    cause: str
+    fix: str
+    scale: float
+    is_factor: bool
+    residual: float
+
+
+def explanations(place: Place, starts: Iterable[float]) -> tuple[Explanation, ...]:
+    """Return the wrong attentions that give a head's output up to rounding.
+
+    If some do so with a scale of ``starts``, those; else with any that Gauss-Newton reaches from there.
+    """
+    tried = tuple(dict.fromkeys(starts))
+    found = [
+        explanation
+        for kind in (*alternatives.KINDS, *rearrangements.KINDS)
+        for variant in kind(place)
+        if (explanation := _explained(variant, place.head.output, tried)) is not None
+    ]
+    # One that has an expected scale explains more than one that needs its own.
+    expected = [one for one in found if _is_expected(one, tried)]
+    return tuple(expected or found)
+
+
+def _is_expected(found: Explanation, starts: Iterable[float]) -> bool:
+    return any(math.isclose(found.scale, start, rel_tol=0.01) for start in starts)
+
+
+def _explained(variant: Variant, output: Floats, starts: Iterable[float]) -> Explanation | None:
+    size = float(np.linalg.norm(output))
+    model = _numerical(variant.attend)
+    for start in starts:
+        scale = fitted(model, output, start, _SCREENED)
+        residual = float(np.linalg.norm(output - variant.attend(scale)))
+        if residual > _FAR * size:
+            continue
+        scale = fitted(model, output, scale)
+        residual = float(np.linalg.norm(output - variant.attend(scale)))
+        if residual <= _allowed(variant, scale, size):
+            return Explanation(variant.cause, variant.fix, scale, variant.is_factor, residual / size)
+    return None
+
+
+def _allowed(variant: Variant, scale: float, size: float) -> float:
+    """Return the residual that rounding may leave; weights that no model covers lose two more roundings."""
+    modelled = Rounding.of(variant.head, 1.0 if variant.is_factor else scale).total
+    return ROUNDINGS * math.sqrt(modelled + (2 * variant.head.unit * size) ** 2)
+
+
+def _numerical(attend: Callable[[float], Floats]) -> Model:
+    """Return a model whose derivative is a central difference."""
+
+    def model(scale: float) -> tuple[Floats, Floats]:
+        step = _STEP * abs(scale) or _STEP
+        return attend(scale), (attend(scale + step) - attend(scale - step)) / (2 * step)
+
+    return model
+
+
+def coarser_precision(head: Head, scale: float) -> str:
+    """Return the coarser precision that would explain the residual at this scale, or nothing."""
+    residual = float(np.linalg.norm(head.output - head.attend(scale)))
+    for name, unit in _COARSER.items():
+        if residual <= ROUNDINGS * math.sqrt(Rounding.of(head.changed(unit=unit), scale).total):
+            return name
+    return ""
