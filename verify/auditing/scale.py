@@ -41,10 +41,10 @@ class Implied:
     """The scale that explains an output best.
 
     ``standard_error`` is infinite where the output does not depend on the scale; ``df`` are its degrees of
-    freedom, infinite where it comes from the model of rounding alone. ``bias`` is how far the rounding
-    of scores may move the scale to one side: noise of scores flattens their softmax. ``residual`` is ‖O - Ô‖/‖O‖, and
-    ``rounding`` what rounding may leave of it. ``spread`` is the standard deviation of the scaled scores
-    inside a row, over the keys it sees.
+    freedom, infinite where it comes from the model of rounding alone. ``bias`` is how far the rounding of
+    scores may move the scale to one side: noise of scores flattens their softmax. ``residual`` is ‖O - Ô‖
+    over ‖O‖, and ``rounding`` what rounding may leave of it. ``spread`` is the standard deviation of the
+    scaled scores inside a row, over the keys it sees.
     """
 
     scale: float
