@@ -142,7 +142,7 @@ def test_a_folder_comes_back(tmp_path: Path) -> None:
 
 def test_a_folder_without_its_index_is_no_recording(tmp_path: Path) -> None:
     """It is written at the end; what it says is checked."""
-    FolderWriter(tmp_path).add(0, "a", Call(normal(), normal()))
+    FolderWriter(tmp_path).add("a", Call(normal(), normal()))
     with pytest.raises(RecordingError, match=r"recording.json: cannot be read \(No such file"):
         load(tmp_path)
     index = {"recording_schema": 1, "source": "x", "layers": [{"name": "a", "files": ["../0.safetensors"]}]}

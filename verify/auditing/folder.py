@@ -30,9 +30,9 @@ def write(recording: Recording, folder: Path) -> None:
         RecordingError: arrays of a call do not fit each other.
     """
     writer = FolderWriter(folder)
-    for number, layer in enumerate(recording.layers):
+    for layer in recording.layers:
         for call in layer.calls:
-            writer.add(number, layer.name, call)
+            writer.add(layer.name, call)
     writer.finish(recording)
 
 
@@ -41,7 +41,7 @@ class FolderWriter:
     """Writes calls as they are made; without `finish` the folder is no recording."""
 
     folder: Path
-    _files: dict[int, list[str]] = field(default_factory=dict)
+    _files: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if os.path.lexists(self.folder / INDEX):
@@ -50,22 +50,20 @@ class FolderWriter:
             )
         check_writable(self.folder, INDEX)
 
-    def add(self, number: int, name: str, call: Call) -> None:
-        """Write one call of the layer of this number and name."""
+    def add(self, name: str, call: Call) -> None:
+        """Write one call of the layer of this name."""
         check_call(call, f"layer {name}")
-        written = self._files.setdefault(number, [])
+        written = self._files.setdefault(name, [])
+        number = list(self._files).index(name)
         file = f"{number:04d}-{len(written):04d}.safetensors"
         write_together({self.folder / file: _serialized(call)}, durably=False)
         written.append(file)
 
     def finish(self, recording: Recording) -> None:
-        """Write ``recording.json``, which makes the folder a recording; layers are ordered by number."""
+        """Write ``recording.json``, which makes the folder a recording."""
         index = Index(
             source=one_line(recording.source),
-            layers=tuple(
-                _described(layer, self._files.get(number, ()))
-                for number, layer in enumerate(recording.layers)
-            ),
+            layers=tuple(_described(layer, self._files.get(layer.name, ())) for layer in recording.layers),
             left_out=tuple(map(one_line, recording.left_out)),
         )
         text = index.model_dump_json(by_alias=True, indent=1) + "\n"

@@ -1,0 +1,1 @@
+"""Recording the attention calls of PyTorch programs as they run, unchanged."""

@@ -1,0 +1,132 @@
+"""Which module is running, and the name that it has in the outermost one."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.nn.modules import module as hooks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_TORCH = str(Path(torch.__file__).parent)
+_OURS = str(Path(__file__).parent)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an attention call is made: the module, None outside any, and a name for the layer."""
+
+    module: Any
+    name: str
+
+
+@dataclass
+class Modules:
+    """Follows which modules run in this thread, by hooks that change nothing.
+
+    ``leave_out`` takes what cannot be followed, in words; ``before_each_pass`` is called as a model begins.
+    """
+
+    leave_out: Callable[[str], None]
+    before_each_pass: Callable[[], None] = lambda: None
+    _stack: list[Any] = field(default_factory=list)
+    _names: dict[int, str] = field(default_factory=dict)
+    _roots: list[Any] = field(default_factory=list)
+    _passes: Counter[str] = field(default_factory=Counter)
+    _thread: int = field(default_factory=threading.get_ident)
+
+    @contextmanager
+    def following(self) -> Iterator[None]:
+        """Follow the modules that run inside."""
+        before = hooks.register_module_forward_pre_hook(self._enter)
+        after = hooks.register_module_forward_hook(self._leave, always_call=True)
+        try:
+            yield
+        finally:
+            before.remove()
+            after.remove()
+
+    def add_root(self, module: Any) -> None:
+        """Name a model and all its modules; its names come first where two models have the same."""
+        if any(one is module for one in self._roots):
+            return
+        taken = set(self._names.values())
+        prefix = f"{type(module).__name__}."
+        for path, one in module.named_modules():
+            if id(one) not in self._names:
+                name = path or type(module).__name__
+                self._names[id(one)] = prefix + path if name in taken else name
+            self._note_compiled(one)
+        # What has a name is kept, for another module may have its id later.
+        self._roots.append(module)
+
+    def place(self, inner: str = "") -> Place:
+        """Return where a call is made; ``inner`` is the part of the running module that makes it.
+
+        A module that runs several times within one pass of the model is a layer each time.
+        """
+        if not self._stack:
+            return Place(None, _caller())
+        module = self._stack[-1]
+        name = self._name(len(self._stack) - 1) + inner
+        self._passes[name] += 1
+        number = self._passes[name]
+        return Place(module, name if number == 1 else f"{name} ({number})")
+
+    def running(self) -> str:
+        """Return the name of the module that is running, or of the line of the program outside any."""
+        return self._name(len(self._stack) - 1) if self._stack else _caller()
+
+    @property
+    def root(self) -> Any:
+        """The outermost module that is running, None outside any."""
+        return self._stack[0] if self._stack else None
+
+    def _name(self, depth: int) -> str:
+        module = self._stack[depth]
+        if id(module) in self._names or not depth:
+            return self._names.get(id(module), type(module).__name__)
+        # It was not part of the model when the model was first seen.
+        return f"{self._name(depth - 1)}.{type(module).__name__}"
+
+    def _enter(self, module: Any, _args: Any) -> None:
+        if torch.compiler.is_compiling():
+            return
+        if threading.get_ident() != self._thread:
+            self.leave_out("modules ran in other threads, where attention calls are not seen")
+            return
+        if not self._stack:
+            self._passes.clear()
+            self.before_each_pass()
+            if id(module) not in self._names:
+                self.add_root(module)
+        self._stack.append(module)
+
+    def _leave(self, module: Any, _args: Any, _output: Any) -> None:
+        if torch.compiler.is_compiling() or threading.get_ident() != self._thread:
+            return
+        if self._stack and self._stack[-1] is module:
+            self._stack.pop()
+
+    def _note_compiled(self, module: Any) -> None:
+        compiled = getattr(module, "_compiled_call_impl", None) is not None
+        if compiled or hasattr(module, "_orig_mod") or isinstance(module, torch.jit.ScriptModule):
+            name = self._names[id(module)]
+            self.leave_out(f"{name}: is compiled; attention calls inside it are not seen")
+
+
+def _caller() -> str:
+    """Return the function and line of the program that makes a call outside any module."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith((_TORCH, _OURS)):
+        frame = frame.f_back
+    code = frame.f_code
+    return f"{code.co_name} in {Path(code.co_filename).name}, line {frame.f_lineno}"

@@ -1,0 +1,92 @@
+"""``verify.record``: a context in which PyTorch's attention calls are recorded."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from verify.auditing.files import load
+from verify.auditing.folder import FolderWriter
+from verify.auditing.pytorch.interface import Interface, replaced
+from verify.auditing.pytorch.masks import Masks
+from verify.auditing.pytorch.mode import AttentionMode
+from verify.auditing.pytorch.modules import Modules
+from verify.auditing.pytorch.multihead import has_own_function
+from verify.auditing.pytorch.recorder import Limits, Recorder
+from verify.auditing.recording import Layer, Recording
+from verify.errors import RecordingError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_NOT_SEEN = (
+    "record: no attention call was seen; seen are scaled_dot_product_attention, nn.MultiheadAttention and "
+    "transformers' models where they are not compiled and run in the thread that records"
+)
+_recording = threading.Lock()
+
+
+@contextmanager
+def recording_of(model: Any, out: Path | None, limits: Limits, source: str = "") -> Iterator[Recording]:
+    """Record into memory, or into the folder ``out``; see `verify.api.record`.
+
+    The recording that is yielded is complete at the end, also where the program ends in an exception.
+    """
+    if not _recording.acquire(blocking=False):
+        raise RecordingError("record: is recording already; end the `with` that does first")
+    try:
+        recorder = Recorder(limits, None if out is None else FolderWriter(out))
+        modules = Modules(recorder.leave_out)
+        if model is not None:
+            modules.add_root(model)
+            source = source or type(model).__name__
+        source = source or Path(sys.argv[0]).name or "a program"
+        layers: list[Layer] = []
+        left_out: list[str] = []
+        frames = _compiled_frames()
+        try:
+            with _following(recorder, modules):
+                yield Recording(source, layers, left_out)
+        finally:
+            if _compiled_frames() != frames:
+                recorder.leave_out("compiled functions ran; attention calls inside them are not seen")
+            done = recorder.finish(source)
+            layers.extend(done.layers if out is None else load(out).layers)
+            left_out.extend(done.left_out)
+        _refuse_nothing(layers, left_out)
+    finally:
+        _recording.release()
+
+
+@contextmanager
+def _following(recorder: Recorder, modules: Modules) -> Iterator[None]:
+    masks = Masks()
+    mode = AttentionMode(recorder, modules, masks)
+
+    def has_torch_function(tensors: Sequence[Any]) -> bool:
+        # By this PyTorch's modules choose their fused kernels, which a mode that only looks must not change.
+        return has_own_function(tensors) or torch._C._len_torch_function_stack() > 1
+
+    with ExitStack() as stack:
+        interface = Interface(mode, masks, recorder, stack)
+        modules.before_each_pass = interface.attach
+        stack.enter_context(replaced(torch.overrides, "has_torch_function", has_torch_function))
+        stack.enter_context(modules.following())
+        stack.enter_context(mode)
+        yield
+
+
+def _compiled_frames() -> int:
+    """Return how many functions PyTorch's compiler has taken; a mode that is new makes it take them again."""
+    utils = sys.modules.get("torch._dynamo.utils")
+    return 0 if utils is None else int(utils.counters["frames"]["total"])
+
+
+def _refuse_nothing(layers: Sequence[Layer], left_out: Sequence[str]) -> None:
+    if not layers:
+        raise RecordingError("; ".join((_NOT_SEEN, *left_out)))
