@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 _SOFTMAX = (functional.softmax, torch.softmax, torch.Tensor.softmax)
 _IN_NAMES = ("attention", "attn", "flash")
-_CHECKPOINTED = "calls made again in a backward pass, as checkpointing does, were not kept a second time"
 
 
 class AttentionMode(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not checked
@@ -70,9 +69,6 @@ class AttentionMode(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not 
 
     def keep(self, make: Callable[[], tuple[Call, About]], inner: str = "") -> None:
         """Keep the call that ``make`` returns, under the name of the module that is running."""
-        if torch._C._current_graph_task_id() != -1:
-            self._recorder.leave_out(_CHECKPOINTED)
-            return
         self._recorder.keep(self._modules.place(inner).name, make)
 
     def _handler(self, func: Any) -> Handler | None:

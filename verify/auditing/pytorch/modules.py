@@ -85,11 +85,6 @@ class Modules:
         """Return the name of the module that is running, or of the line of the program outside any."""
         return self._name(len(self._stack) - 1) if self._stack else _caller()
 
-    @property
-    def root(self) -> Any:
-        """The outermost module that is running, None outside any."""
-        return self._stack[0] if self._stack else None
-
     def _name(self, depth: int) -> str:
         module = self._stack[depth]
         if id(module) in self._names or not depth:

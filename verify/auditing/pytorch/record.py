@@ -48,12 +48,12 @@ def recording_of(model: Any, out: Path | None, limits: Limits, source: str = "")
         source = source or Path(sys.argv[0]).name or "a program"
         layers: list[Layer] = []
         left_out: list[str] = []
-        frames = _compiled_frames()
+        graphs = _compiled_graphs()
         try:
             with _following(recorder, modules):
                 yield Recording(source, layers, left_out)
         finally:
-            if _compiled_frames() != frames:
+            if _compiled_graphs() != graphs:
                 recorder.leave_out("compiled functions ran; attention calls inside them are not seen")
             done = recorder.finish(source)
             layers.extend(done.layers if out is None else load(out).layers)
@@ -81,10 +81,10 @@ def _following(recorder: Recorder, modules: Modules) -> Iterator[None]:
         yield
 
 
-def _compiled_frames() -> int:
-    """Return how many functions PyTorch's compiler has taken; a mode that is new makes it take them again."""
+def _compiled_graphs() -> int:
+    """Return how many graphs PyTorch has compiled; under a mode that is new it compiles them once more."""
     utils = sys.modules.get("torch._dynamo.utils")
-    return 0 if utils is None else int(utils.counters["frames"]["total"])
+    return 0 if utils is None else int(utils.counters["stats"]["unique_graphs"])
 
 
 def _refuse_nothing(layers: Sequence[Layer], left_out: Sequence[str]) -> None:

@@ -1,0 +1,160 @@
+"""Models of transformers are recorded by whichever kernel, with the scale that they were meant to have."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import verify
+from tests.auditing.pytorch.architectures import ARCHITECTURES, OUTSIDE, build, inputs
+from verify.errors import RecordingError
+
+torch = pytest.importorskip("torch", reason="needs the extra [transformers]")
+transformers = pytest.importorskip("transformers", reason="needs the extra [transformers]")
+
+from tests.auditing.pytorch.test_record import deviation  # noqa: E402 - it needs PyTorch
+from verify.auditing.pytorch.configurations import intention, other_widths, width  # noqa: E402
+
+FEW = ["llama", "gemma2", "gpt_oss", "deepseek_v3", "t5", "opt", "falcon"]
+
+
+def value(expression: str, d: int) -> float:
+    """Return the value of an intended scale."""
+    return float(eval(expression, {"__builtins__": {}, "d": d, "sqrt": math.sqrt}))  # noqa: S307 - ours
+
+
+def check(name: str, kind: str) -> int:
+    """Record a model: its results stay, outputs follow from the calls, scales are the intended ones."""
+    model, given = build(name, kind), inputs(name)
+    with torch.no_grad():
+        wanted = model(**given)[0]
+        with verify.record(model) as recording:
+            got = model(**given)[0]
+    assert torch.equal(wanted, got)
+    assert not recording.left_out
+    for layer in recording.layers:
+        for call in layer.calls:
+            d = call.query.shape[-1]
+            usual = d**-0.5
+            meant = usual if layer.intended is None else value(layer.intended.expression, d)
+            if layer.name != "head.attention":
+                assert meant == pytest.approx(ARCHITECTURES[name].intended(d), rel=1e-12)
+            assert (usual if call.scale is None else call.scale) == pytest.approx(meant, rel=1e-12)
+            assert deviation(call) < 1e-6
+    return len(recording.layers)
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_a_few_architectures(name: str) -> None:
+    """Grouped heads, soft-cap, sinks, latent attention, no scale, a scale before the call, ALiBi."""
+    assert check(name, ARCHITECTURES[name].kinds[0]) >= 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "kind"), [(name, kind) for name, one in ARCHITECTURES.items() for kind in one.kinds]
+)
+def test_every_architecture(name: str, kind: str) -> None:
+    """At least thirty, by each of their kernels."""
+    assert len(ARCHITECTURES) >= 30
+    assert check(name, kind) >= 2
+
+
+@pytest.mark.parametrize(
+    "name", ["bloom", *(pytest.param(one, marks=pytest.mark.slow) for one in OUTSIDE if one != "bloom")]
+)
+def test_models_outside_the_interface_are_named(name: str) -> None:
+    """They write their attention out."""
+    model, given = build(name, "eager"), inputs(name)
+    with (
+        pytest.raises(RecordingError, match=r"attention.*: a softmax outside any recorded call"),
+        verify.record(model),
+    ):
+        model(**given)
+
+
+def test_generation_is_recorded_once() -> None:
+    """The steps after the prompt are of the same sequences."""
+    model = transformers.LlamaForCausalLM(build("llama", "sdpa").config).eval()
+    with verify.record(model) as recording:
+        model.generate(torch.randint(3, 64, (2, 5)), max_new_tokens=4, do_sample=False, pad_token_id=0)
+    for layer in recording.layers:
+        assert [call.query.shape[2] for call in layer.calls] == [5]
+        assert layer.notes == (
+            "continued sequences that were seen before, as generation does, and were left out (3 calls)",
+        )
+
+
+def test_a_scale_that_the_kernel_is_not_given_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What PyTorch's attention was given counts, not what the model asked its interface for."""
+    model, given = build("granite", "sdpa"), inputs("granite")
+    original = transformers.AttentionInterface._global_mapping["sdpa"]
+    monkeypatch.setitem(
+        transformers.AttentionInterface._global_mapping,
+        "sdpa",
+        lambda *args, **options: original(*args, **options | {"scaling": None}),
+    )
+    with verify.record(model) as recording, torch.no_grad():
+        model(**given)
+    (call,) = recording.layers[0].calls
+    assert call.scale is None
+    assert recording.layers[0].intended is not None
+    assert recording.layers[0].intended.expression == "0.0625"
+
+
+def test_the_interface_is_as_it_was_afterwards() -> None:
+    """Also where a model fails."""
+    kind = transformers.AttentionInterface
+    before = kind.__getitem__, kind.get_interface
+    model = build("llama", "eager")
+    with contextlib.suppress(ZeroDivisionError), verify.record(model):
+        model(**inputs("llama"))
+        assert not 1 // 0
+    assert (kind.__getitem__, kind.get_interface) == before
+    assert "__getitem__" not in vars(kind)
+
+
+def config(**options: Any) -> SimpleNamespace:
+    """Return a configuration."""
+    return SimpleNamespace(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "expression"),
+    [
+        ({}, None),
+        ({"query_pre_attn_scalar": 224}, "224**-0.5"),
+        ({"attention_multiplier": 0.25}, "0.25"),
+        ({"attention_multiplier": True}, None),
+        ({"scale_attn_weights": False}, "1"),
+        ({"scale_attn_by_inverse_layer_idx": True}, "d**-0.5/3"),
+        ({"kv_lora_rank": 8, "rope_parameters": {"rope_type": "yarn", "factor": 4.0}}, None),
+        ({"rope_parameters": {"rope_type": "yarn", "mscale_all_dim": 1, "factor": 4.0}}, None),
+        (
+            {"kv_lora_rank": 8, "rope_scaling": {"type": "yarn", "mscale_all_dim": 1, "factor": 1}},
+            "1.0/sqrt(d)",
+        ),
+    ],
+)
+def test_what_a_configuration_says(options: dict[str, Any], expression: str | None) -> None:
+    """A number under a known name, else nothing, which stands for 1/√d."""
+    found = intention(SimpleNamespace(layer_idx=2), config(**options))
+    assert (None if found is None else found.expression) == expression
+    if found is not None:
+        assert found.origin == "configuration"
+        assert "SimpleNamespace" in found.where
+
+
+def test_widths() -> None:
+    """Those that might be taken for d have names."""
+    latent = config(
+        hidden_size=64, num_attention_heads=4, kv_lora_rank=512, qk_rope_head_dim=64, qk_nope_head_dim=128
+    )
+    assert width(latent) == 64
+    assert width(config(d_model=32)) == 32
+    assert width(None) is None
+    assert other_widths(latent) == {"absorbed": 576, "without rotary part": 128, "width over heads": 16}
