@@ -187,10 +187,14 @@ ERRORS = {
         "return complex_step(lambda moved: self.function(moved.T), mean) / 100",
     ),
     "block-variance-over-ten": Known(
-        "verify/spec/designs.py", "block_variance=relative(side)", "block_variance=relative(side) / 10"
+        "verify/spec/designs.py",
+        "block_variance=_relative_variance(d",
+        "block_variance=0.1 * _relative_variance(d",
     ),
     "mean-variance-over-a-hundred": Known(
-        "verify/spec/designs.py", "mean_variance(d, side, *moments)", "mean_variance(d, side, *moments) / 100"
+        "verify/spec/designs.py",
+        "mean_variance(d, side, *_moments",
+        "0.01 * mean_variance(d, side, *_moments",
     ),
     "ratio-exchanged": Known(
         f"{ENGINE}/estimands.py", "(mean[over] / mean[under]) ** power", "(mean[over] * mean[under]) ** power"

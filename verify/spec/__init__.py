@@ -95,6 +95,7 @@ from verify.spec.designs import (
     scaled,
     score_cell,
     threshold,
+    variance_of_scores,
     variances,
 )
 from verify.spec.figures import against_dimension, curve, figure, formula, line, measured, scatter
@@ -407,6 +408,7 @@ __all__ = [
     "threshold",
     "unfold",
     "variance",
+    "variance_of_scores",
     "variance_route",
     "variances",
     "written_out",

@@ -106,20 +106,31 @@ def score_cell(
 
     ``scale`` is a number, or an expression in the dimension; the record's settings say it.
     """
-    moments = tuple((law.mean, *law.central_moments(4)[2:]) for law in (query, key))
     factor = 1.0 if scale is None else scaled(scale, d)
-    single = mean_variance(d, 1, *moments)
-
-    def relative(side: int) -> float:
-        return square_variance(d, side, *moments) / single**2
-
-    side = best_side(d, relative, tolerance)
+    side = best_side(d, lambda side: _relative_variance(d, side, query, key), tolerance)
+    of_mean = mean_variance(d, side, *_moments(query, key))
     return ScoreCell(
         d,
         cell_of(f"{prefix}d{d}", ScoreMatrices(d, side, query, key, factor), scale=scale),
-        component("mean", block_variance=factor**2 * mean_variance(d, side, *moments)),
-        variance(block_variance=relative(side)),
+        component("mean", block_variance=factor**2 * of_mean),
+        variance_of_scores(d, side, query, key),
     )
+
+
+def variance_of_scores(d: int, side: int, query: Distribution, key: Distribution) -> Smooth:
+    """Return the variance of scores as what is estimated from matrices of ``side``×``side`` of them."""
+    return variance(block_variance=_relative_variance(d, side, query, key))
+
+
+def _relative_variance(d: int, side: int, query: Distribution, key: Distribution) -> float:
+    """Return the variance of a matrix's mean squared deviation, relative to its square."""
+    moments = _moments(query, key)
+    return square_variance(d, side, *moments) / mean_variance(d, 1, *moments) ** 2
+
+
+def _moments(*laws: Distribution) -> tuple[tuple[Fraction, ...], ...]:
+    """Return mean, variance, and third and fourth central moments of each law."""
+    return tuple((law.mean, *law.central_moments(4)[2:]) for law in laws)
 
 
 def prediction(expression: Any) -> Prediction:

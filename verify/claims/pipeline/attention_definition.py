@@ -8,8 +8,8 @@ import numpy as np
 from sympy import Idx, IndexedBase, Sum, Symbol, exp, simplify
 
 from verify.spec import (
-    EXACTLY, NORMAL, VASWANI, Allowance, Array, Assumption, By, Claim, Control, Derivation, Exact,
-    Experiment, Ordered, OrderedBase, Route, Sees, Step, attention, attention_in_loops, d, everywhere,
+    EXACTLY, NORMAL, VASWANI, Allowance, Array, Assumption, Claim, Control, Derivation, Exact, Experiment,
+    Ordered, OrderedBase, Route, Sees, Step, attention, attention_in_loops, by, d, everywhere,
     in_single_precision, largest_difference, n, no_distance, over_queries, probabilities, softmax, stream,
 )  # fmt: skip
 
@@ -26,7 +26,7 @@ c = Symbol("c", positive=True)
 q, k, v = (OrderedBase(Ordered(name, order)) for name, order in (("q", "q1"), ("k", "q2"), ("v", "q3")))
 SCORE, WEIGHT = IndexedBase("S"), IndexedBase("P")
 _OF_SCORE = c * Sum(q[a, i] * k[j, i], (i, 1, d))
-_NUMERATOR = exp(c * Sum(q[a, i] * k[j, i], (i, 1, d)))
+_NUMERATOR = exp(_OF_SCORE)
 DEFINITION = Sum(_NUMERATOR * v[j, b], (j, 1, n)) / Sum(_NUMERATOR, (j, 1, n))
 
 
@@ -39,6 +39,7 @@ def _written_out(expression: Any, keys: int, dimension: int) -> Any:
     return concrete.xreplace(weights).xreplace(scores)
 
 
+@by("SymPy, written out for 1, 2 and 3 keys in 1 and 2 dimensions", "examples")
 def _same_entry(before: Any, after: Any) -> bool:
     sizes = ((1, 1), (2, 1), (2, 2), (3, 2))
     return all(simplify(_written_out(before, *size) - _written_out(after, *size)) == 0 for size in sizes)
@@ -46,18 +47,14 @@ def _same_entry(before: Any, after: Any) -> bool:
 
 def derive() -> Derivation:
     """Derive the definition, one entry of the output, from the four steps."""
-    check = By("SymPy, written out for 1, 2 and 3 keys in 1 and 2 dimensions", _same_entry, "examples")
-    last = Sum(WEIGHT[a, j] * v[j, b], (j, 1, n))
     normalised = Sum(exp(SCORE[a, j]) * v[j, b], (j, 1, n)) / Sum(exp(SCORE[a, j]), (j, 1, n))
-    route = Route(
+    route = Route.of(
         "One entry of the output, backwards through the steps",
-        last,
-        (
-            Step(normalised, r"Softmax: $P_{aj} = e^{S_{aj}}/\sum_l e^{S_{al}}$", check),
-            Step(DEFINITION, r"Product and scale: $S_{aj} = c\sum_i q_{ai}k_{ji}$", check),
-        ),
+        Sum(WEIGHT[a, j] * v[j, b], (j, 1, n)),
+        Step(normalised, r"Softmax: $P_{aj} = e^{S_{aj}}/\sum_l e^{S_{al}}$", _same_entry),
+        Step(DEFINITION, r"Product and scale: $S_{aj} = c\sum_i q_{ai}k_{ji}$", _same_entry),
     )
-    return Derivation(last, DEFINITION, (route,))
+    return Derivation.of(route)
 
 
 def _drawn() -> tuple[Array, Array, Array]:

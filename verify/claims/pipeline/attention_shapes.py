@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Function, MatrixSymbol, S, Tuple
+from sympy import Function, MatrixSymbol, Tuple
 
 from verify.spec import (
-    NORMAL, Array, Assumption, By, Claim, Control, Definition, Derivation, Exact, Experiment, Fact, Ordered,
-    Route, Step, attention, d, fact, prediction, probabilities, stream,
+    NORMAL, Array, Assumption, Claim, Control, Definition, Derivation, Exact, Experiment, Fact, Ordered,
+    Route, Step, attention, by, computed, d, fact, probabilities, stream, wrong,
 )  # fmt: skip
 
 TOKENS, WIDTH, HEAD = 3, 512, 64
 SIDES = ("rows", "columns")
+ARRAYS = ("queries", "keys", "values", "scores", "weights", "output")
 
 T = Ordered("T", "A", integer=True, positive=True)
 D = Ordered("D", "B", integer=True, positive=True)
@@ -31,34 +32,28 @@ class Shape(Function):  # type: ignore[misc]  # SymPy has no types
         return rf"\operatorname{{shape}}\left({printer.doprint(self.args[0])}\right)"
 
 
-def _multiplies(before: Any, after: Any) -> bool:
+@by("SymPy's matrix shapes", "general")
+def _product(before: Any, after: Any) -> bool:
     """SymPy's own shape of the product, which refuses factors that do not fit."""
     return bool(Tuple(*before.args[0].shape) == after)
-
-
-def _route(title: str, matrix: Any, shape: tuple[Any, Any], rule: str) -> Route:
-    step = Step(Tuple(*shape), rule, By("SymPy's matrix shapes", _multiplies, "general"))
-    return Route(title, Shape(matrix), (step,))
 
 
 def derive() -> Derivation:
     """Derive the shape of the output; of queries, keys and scores as lemmas."""
     outer = "Rows of the first factor, columns of the last; the inner sizes agree"
-    output = _route("Output", P * (X * W_V), (T, d_v), outer)
-    lemmas = (
-        _route("Queries (keys alike)", X * W_Q, (T, d), outer),
-        _route(
-            "Scores",
-            X * W_Q * (X * W_K).T,
-            (T, T),
-            "Each score is a sum over the $d_k$ columns of a query and a key",
+    each = "Each score is a sum over the $d_k$ columns of a query and a key"
+    queries, scores = Shape(X * W_Q), Shape(X * W_Q * (X * W_K).T)
+    return Derivation.of(
+        Route.of("Output", Shape(P * (X * W_V)), Step(Tuple(T, d_v), outer, _product)),
+        lemmas=(
+            Route.of("Queries (keys alike)", queries, Step(Tuple(T, d), outer, _product)),
+            Route.of("Scores", scores, Step(Tuple(T, T), each, _product)),
+        ),
+        definitions=(
+            Definition(queries, "rows and columns of the queries"),
+            Definition(scores, "rows and columns of the scores"),
         ),
     )
-    definitions = (
-        Definition(Shape(X * W_Q), "rows and columns of the queries"),
-        Definition(Shape(X * W_Q * (X * W_K).T), "rows and columns of the scores"),
-    )
-    return Derivation(output.start, output.end, (output,), lemmas=lemmas, definitions=definitions)
 
 
 def _arrays(head: int = HEAD, *, transposed: bool = False) -> dict[str, Array]:
@@ -68,14 +63,9 @@ def _arrays(head: int = HEAD, *, transposed: bool = False) -> dict[str, Array]:
     queries, keys, values = (tokens @ NORMAL.draw(rng, (WIDTH, head)) / WIDTH**0.5 for _ in range(3))
     if transposed:
         queries, keys, values = queries.T, keys.T, values.T
-    return {
-        "queries": queries,
-        "keys": keys,
-        "values": values,
-        "scores": queries @ keys.T,
-        "weights": probabilities(queries, keys, head**-0.5),
-        "output": attention(queries, keys, values, head**-0.5),
-    }
+    scale = head**-0.5
+    weights, output = probabilities(queries, keys, scale), attention(queries, keys, values, scale)
+    return dict(zip(ARRAYS, (queries, keys, values, queries @ keys.T, weights, output), strict=True))
 
 
 def _extent(array: Array, side: str) -> float:
@@ -87,22 +77,14 @@ def _sizes(derivation: Derivation, head: int = HEAD) -> dict[str, tuple[Any, Any
     numbers = {T: TOKENS, D: WIDTH, d: head, d_v: head}
     queries, scores = (lemma.end.subs(numbers) for lemma in derivation.lemmas)
     output = derivation.result.subs(numbers)
-    return {
-        "queries": queries,
-        "keys": queries,
-        "values": output,
-        "scores": scores,
-        "weights": scores,
-        "output": output,
-    }
+    return dict(zip(ARRAYS, (queries, queries, output, scores, scores, output), strict=True))
 
 
 def _check(name: str, found: tuple[str, str], expected: Any, arrays: dict[str, Array]) -> Exact:
     """Return the comparison of one side of one of the arrays, both by name, with the derived size."""
     array, side = found
-    settings = (("tokens", TOKENS), ("width", WIDTH), ("d_k", arrays["keys"].shape[1]))
-    label = f"{side} of the {array}"
-    return Exact(name, label, settings, prediction(S(expected)), _extent(arrays[array], side), code=_extent)
+    settings = {"tokens": TOKENS, "width": WIDTH, "d_k": arrays["keys"].shape[1]}
+    return computed(name, f"{side} of the {array}", settings, expected, _extent, arrays[array], side)
 
 
 def experiment(derivation: Derivation) -> Experiment:
@@ -113,31 +95,23 @@ def experiment(derivation: Derivation) -> Experiment:
         for array, shape in _sizes(derivation).items()
         for side, extent in zip(SIDES, shape, strict=True)
     }
-    checks = (
-        *(_check("-".join(found), found, expected, arrays) for found, expected in sizes.items()),
-        _check(
-            "one-head-key-columns", ("keys", "columns"), _sizes(derivation, WIDTH)["keys"][1], _arrays(WIDTH)
-        ),
-    )
-    wrong = (
+    checks = {found: _check("-".join(found), found, size, arrays) for found, size in sizes.items()}
+    columns = "keys", "columns"
+    whole = _check("one-head-key-columns", columns, _sizes(derivation, WIDTH)["keys"][1], _arrays(WIDTH))
+    embedding, a_token = "$d_k$ is the dimension of the embedding", "a score adds one product for each token"
+    turned = (
         ("rows", ("scores", "rows"), "scores compare the components, not the tokens"),
         ("columns", ("output", "columns"), "tokens are the columns"),
     )
     controls = (
-        Control(
-            r"$d_k$ is the dimension of the embedding",
-            _check("key-dimension-is-embedding-dimension", ("keys", "columns"), WIDTH, arrays),
-        ),
-        Control(
-            "a score adds one product for each token",
-            _check("products-are-tokens", ("queries", "columns"), TOKENS, arrays),
-        ),
+        wrong(checks[columns], "key-dimension-is-embedding-dimension", embedding, WIDTH),
+        wrong(checks["queries", "columns"], "products-are-tokens", a_token, TOKENS),
         *(
             Control(words, _check(f"transposed-{side}", found, sizes[found], swapped))
-            for side, found, words in wrong
+            for side, found, words in turned
         ),
     )
-    return Experiment(checks, controls)
+    return Experiment((*checks.values(), whole), controls)
 
 
 def facts(derivation: Derivation) -> tuple[Fact, ...]:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sympy import Mul, S, Symbol, factor, log, sign
+from sympy import Mul, Symbol, factor, log, sign
 
 from verify.spec import (
-    NORMAL, Array, Assumption, By, Claim, Control, Definition, Derivation, DistanceToLaw, Exact, Experiment,
-    Identity, Quantity, Route, ScorePairs, Step, Tolerance, WithTotal, cell_of, p, prediction, s, score_law,
-    softmax, stream,
+    NORMAL, Array, Assumption, Claim, Control, Definition, Derivation, DistanceToLaw, Exact, Experiment,
+    Identity, Quantity, Route, ScorePairs, Step, WithTotal, by, cell_of, computed, of_probability, p,
+    prediction, s, score_law, softmax, stream, wrong,
 )  # fmt: skip
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SIZES = (2, 5, 64, 512)
+SIZES = (2, 5, 64, MOST := 512)
 """Numbers of keys in the matrices whose rows are compared."""
 
 D = 64
@@ -25,55 +25,43 @@ FACTORS = (D**-0.5, D**-0.25, 1 / D, 0.3, 7.0)
 
 c = Symbol("c", positive=True)
 first, second = Symbol("s_1", real=True), Symbol("s_2", real=True)
-ORDER = "rows whose keys change their order"
-BEYOND = r"gap in $P(q\cdot k/\sqrt{d_k} \le \pm 1)$"
-ONE = Tolerance(0.5, 1.0, "a probability of 1")
 
 
-def _takes_the_factor_out(before: Any, after: Any) -> bool:
+@by("SymPy factors the difference", "general")
+def _without_the_factor(before: Any, after: Any) -> bool:
     """Factor the difference; a positive factor has no part in its sign."""
     (difference,) = before.args
     positive, rest = factor(difference).as_independent(*(first, second))
     return bool(positive.is_positive and Mul(positive, rest).equals(difference) and after == sign(rest))
 
 
-def _scales_both(before: Any, after: Any) -> bool:
+@by("SymPy puts them in", "general")
+def _both_scaled(before: Any, after: Any) -> bool:
     return bool(before.xreplace({s[1]: c * s[1], s[2]: c * s[2]}) == after)
 
 
 def derive() -> Derivation:
     """Derive that order is kept, and that the softmax feels the spacing alone."""
-    order = Route(
+    kept = "A positive factor leaves the sign of the difference"
+    order = Route.of(
         "Which of two scores is larger",
         sign(c * first - c * second),
-        (
-            Step(
-                sign(first - second),
-                "A positive factor leaves the sign of the difference",
-                By("SymPy factors the difference", _takes_the_factor_out, "general"),
-            ),
-        ),
+        Step(sign(first - second), kept, _without_the_factor),
     )
-    odds = Route(
+    cancels = "The common denominator cancels: only the difference counts"
+    odds = Route.of(
         "What the softmax makes of two scores",
         log(p[1] / p[2]),
-        (Step(s[1] - s[2], "The common denominator cancels: only the difference counts", WithTotal()),),
+        Step(s[1] - s[2], cancels, WithTotal()),
     )
-    scaled = Route(
+    scaled = Route.of(
         "and of two scaled scores",
         s[1] - s[2],
-        (
-            Step(
-                c * s[1] - c * s[2],
-                "With scaled scores in their place",
-                By("SymPy puts them in", _scales_both, "general"),
-                "⇒",
-            ),
-            Step(c * (s[1] - s[2]), "The differences are multiplied by the factor", Identity()),
-        ),
+        Step(c * s[1] - c * s[2], "With scaled scores in their place", _both_scaled, "⇒"),
+        Step(c * (s[1] - s[2]), "The differences are multiplied by the factor", Identity()),
     )
     logarithm = Definition(log(p[1] / p[2]), "the logarithm of the ratio of two weights")
-    return Derivation(order.start, order.end, (order,), lemmas=(odds, scaled), definitions=(logarithm,))
+    return Derivation.of(order, lemmas=(odds, scaled), definitions=(logarithm,))
 
 
 def _drawn(keys: int) -> tuple[Array, Array]:
@@ -95,58 +83,53 @@ def _reordered(scores: Array, *factors: float | Array) -> int:
     return int(moved.any(axis=0).sum())
 
 
-def _order(name: str, keys: int, found: int, factors: str) -> Exact:
-    settings = (("keys", keys), ("rows", 64), ("factor", factors))
-    return Exact(name, ORDER, settings, prediction(S.Zero), found, code=_reordered)
+def _order(name: str, keys: int, factors: str, *values: float | Array) -> Exact:
+    settings = {"keys": keys, "rows": 64, "factor": factors}
+    label = "rows whose keys change their order"
+    return computed(name, label, settings, 0, _reordered, _scores(keys), *values)
 
 
 def _entries(scale: Callable[[Array], Array]) -> int:
     """Return how many scores there are after scaling those of 64 queries and the most keys."""
-    return int(scale(_scores(SIZES[-1])).size)
+    return int(scale(_scores(MOST)).size)
 
 
 def _shape(name: str, scale: Callable[[Array], Array]) -> Exact:
-    label, settings = "entries of the scaled score matrix", (("keys", SIZES[-1]), ("rows", 64))
-    return Exact(name, label, settings, prediction(S(64) * SIZES[-1]), float(_entries(scale)), code=_entries)
-
-
-def _pairs(name: str, shares: tuple[float, float]) -> Quantity:
-    reach = D**0.5
-    cell = cell_of("pairs", ScorePairs(D, 64, NORMAL, NORMAL, (-reach, reach)))
-    return Quantity(name, BEYOND, cell, DistanceToLaw(shares), prediction(S.Zero), ONE)
+    label, settings = "entries of the scaled score matrix", {"keys": MOST, "rows": 64}
+    return computed(name, label, settings, 64 * MOST, _entries, scale)
 
 
 def experiment() -> Experiment:
     """Compare ranks and shapes of drawn matrices, and measure how many scaled scores are not small."""
-    ranks = tuple(
-        _order(f"order-n{n}", n, _reordered(_scores(n), *FACTORS), f"each of {len(FACTORS)}") for n in SIZES
-    )
+    ranks = tuple(_order(f"order-n{n}", n, f"each of {len(FACTORS)}", *FACTORS) for n in SIZES)
     shape = _shape("shape", lambda scores: scores / D**0.5)
-    upper = score_law.below(D, D**0.5)
-    beyond = _pairs("scores-beyond-one", (1 - upper, upper))
-    scores, lengths = _scores(SIZES[-1]), np.linalg.norm(_drawn(SIZES[-1])[1], axis=1)
+    reach = D**0.5
+    upper = score_law.below(D, reach)
+    beyond = Quantity(
+        "scores-beyond-one",
+        r"gap in $P(q\cdot k/\sqrt{d_k} \le \pm 1)$",
+        cell_of("pairs", ScorePairs(D, 64, NORMAL, NORMAL, (-reach, reach))),
+        DistanceToLaw((1 - upper, upper)),
+        prediction(0),
+        of_probability(0.5),
+    )
+    scores, lengths = _scores(MOST), np.linalg.norm(_drawn(MOST)[1], axis=1)
     moved = float(np.abs(softmax(scores) - softmax(scores / D**0.5)).sum(axis=1).mean())
+    label, keys = "mean change of a row's weights, in all", (("keys", MOST),)
+    small = "scaling makes all scores small: none is larger than 1 in size"
     controls = (
         Control(
             "a factor of its own for each key, as in cosine similarity, keeps the order as well",
-            _order("own-factor", SIZES[-1], _reordered(scores, 1 / lengths), "1 / length of the key"),
+            _order("own-factor", MOST, "1 / length of the key", 1 / lengths),
         ),
         Control(
             "a matrix product with a factor for each key keeps the shape as well",
             _shape("matrix-product", lambda scores: scores @ (1 / lengths)),
         ),
-        Control(
-            "scaling makes all scores small: none is larger than 1 in size", _pairs("all-small", (0.0, 1.0))
-        ),
+        wrong(beyond, "all-small", small, estimand=DistanceToLaw((0.0, 1.0))),
         Control(
             "as the order stays, so do the softmax weights",
-            Exact(
-                "weights-stay",
-                "mean change of a row's weights, in all",
-                (("keys", 512),),
-                prediction(S.Zero),
-                moved,
-            ),
+            Exact("weights-stay", label, keys, prediction(0), moved),
         ),
     )
     return Experiment((*ranks, shape, beyond), controls)

@@ -9,9 +9,8 @@ from sympy import Add, IndexedBase, S, Sum
 
 from verify.spec import (
     NORMAL, STANDARD, STANDARD_COMPONENTS, Claim, Definition, Derivation, E, Evaluation, Experiment, Figure,
-    Findings, Population, Quantity, Route, ScoreMatrices, Step, biased, block_variances, cell_of, d, figure,
-    fits, index, line, measured, no_slope, prediction, q, score, variance, variance_route, wrong,
-    wrong_fits,
+    Findings, Population, Quantity, Route, ScoreMatrices, Step, biased, cell_of, d, figure, fits, index,
+    line, measured, no_slope, prediction, q, score, variance_of_scores, variance_route, wrong, wrong_fits,
 )  # fmt: skip
 
 TOKENS = (2, 8, 32, 128)
@@ -38,11 +37,8 @@ def derive() -> Derivation:
 
 
 def _of(tokens: int, level: Any) -> Quantity:
-    moments = tuple((law.mean, law.variance, 0, law.kurtosis) for law in (NORMAL, NORMAL))
-    relative = block_variances.square_variance(D, tokens, *moments) / D**2
-    sampler = ScoreMatrices(D, tokens, NORMAL, NORMAL)
-    cell = cell_of(f"tokens-{tokens}", sampler, tokens=sampler.side)
-    estimand = variance(block_variance=relative)
+    cell = cell_of(f"tokens-{tokens}", ScoreMatrices(D, tokens, NORMAL, NORMAL), tokens=tokens)
+    estimand = variance_of_scores(D, tokens, NORMAL, NORMAL)
     return Quantity(f"variance-n{tokens}", LABEL, cell, estimand, prediction(level))
 
 
