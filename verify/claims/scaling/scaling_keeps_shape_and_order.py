@@ -84,9 +84,9 @@ def _reordered(scores: Array, *factors: float | Array) -> int:
 
 
 def _order(name: str, keys: int, factors: str, *values: float | Array) -> Exact:
-    settings = {"keys": keys, "rows": 64, "factor": factors}
-    label = "rows whose keys change their order"
-    return computed(name, label, settings, 0, _reordered, _scores(keys), *values)
+    label, scores = "rows whose keys change their order", _scores(keys)
+    where: dict[str, int | str] = {"keys": keys, "rows": 64, "factor": factors}
+    return computed(name, label, where, 0, _reordered, scores, *values)
 
 
 def _entries(scale: Callable[[Array], Array]) -> int:
