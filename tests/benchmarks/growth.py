@@ -48,8 +48,10 @@ def peak_megabytes(scores: int) -> float:
         "import resource\n"
         "from verify.montecarlo.blocks import Cell, draw\n"
         "from verify.montecarlo.distributions import NORMAL\n"
-        "from verify.montecarlo.scores import ScoreMatrices\n"
-        "cell = Cell('peak', (), ScoreMatrices(64, 256, NORMAL, NORMAL))\n"
+        "from verify.montecarlo.inputs import Simulated\n"
+        "from verify.montecarlo.reduced import Reduced\n"
+        "from verify.montecarlo.statistics.scores import ScoreMoments\n"
+        "cell = Cell('peak', (), Reduced(Simulated(NORMAL, NORMAL, 256, 256, 64), ScoreMoments()))\n"
         f"draw(cell, 'peak', 1, {scores} // 256**2, None, map)\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
     )

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
-from tests.montecarlo.samples import groups_of
+from tests.montecarlo.samples import groups_of, score_matrices
 from verify.engine.measure import measure
 from verify.engine.verdict import MAX_LOOKS, PLACES, ErrorBudget
 from verify.evidence import Calibration, Counted, Settings, Verdict
@@ -36,7 +36,6 @@ from verify.montecarlo.experiment import Experiment, Prediction, Quantity, Toler
 from verify.montecarlo.fits import WeightedFit
 from verify.montecarlo.groups import FALSE_CONTRADICTION, Linearised
 from verify.montecarlo.intervals import least_blocks
-from verify.montecarlo.scores import ScoreMatrices
 from verify.montecarlo.streams import stream
 from verify.spec.designs import prediction, score_cell
 from verify.symbolic.blocks import mean_variance, square_variance
@@ -145,7 +144,7 @@ def _small_cell(distribution: Distribution, d: int, side: int) -> tuple[Cell, Sm
     moments = ((distribution.mean, *central),) * 2
     true_variance = mean_variance(d, 1, *moments)
     relative = square_variance(d, side, *moments) / true_variance**2
-    cell = Cell(f"{distribution.name}-d{d}-m{side}", (), ScoreMatrices(d, side, distribution, distribution))
+    cell = Cell(f"{distribution.name}-d{d}-m{side}", (), score_matrices(d, side, distribution, distribution))
     blocks = max(MIN_BLOCKS, math.ceil(relative * (7 / COARSE) ** 2))
     return cell, variance(block_variance=relative), blocks
 

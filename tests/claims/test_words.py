@@ -16,7 +16,9 @@ from verify.claims.raw_scores.score_spread import _normal_point, _uniform_point
 from verify.claims.raw_scores.worked_dot_products import _dot, _p_value
 from verify.engine import catalogue
 from verify.montecarlo.distributions import UNIT_INTERVAL
-from verify.montecarlo.scores import SharedPairs
+from verify.montecarlo.inputs import SharedVectors
+from verify.montecarlo.reduced import Reduced
+from verify.montecarlo.statistics.pairs import AllPairs
 from verify.symbolic.law import below
 
 CATALOGUE = catalogue.catalogue()
@@ -81,6 +83,8 @@ def test_rounded_words_are_right() -> None:
 @pytest.mark.parametrize(("dimension", "scatter"), [(1, 0.14), (8, 0.125)])
 def test_a_single_run_of_the_popular_experiment_scatters(dimension: int, scatter: float) -> None:
     """By 12 to 14%, of which 4950 independent pairs would leave far less."""
-    blocks = SharedPairs(dimension, 100, UNIT_INTERVAL).sample(np.random.default_rng(1), 4000)
+    blocks = Reduced(SharedVectors(UNIT_INTERVAL, 100, dimension), AllPairs()).sample(
+        np.random.default_rng(1), 4000
+    )
     found = blocks[:, 0] - blocks[:, 1]
     assert found.std() / found.mean() == pytest.approx(scatter, abs=0.01)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,9 +19,11 @@ from verify.engine.runner import settings
 from verify.engine.samples import Samples, cells_of
 from verify.engine.verdict import ErrorBudget
 from verify.evidence import PROFILES, Verdict
-from verify.montecarlo import attention, layers, rows, search
+from verify.montecarlo import attention, layers, search
 from verify.montecarlo.distributions import Distribution
 from verify.montecarlo.experiment import Exact
+from verify.montecarlo.reduced import Reduced
+from verify.montecarlo.statistics import rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -93,7 +96,7 @@ def _sum_too_large(scores: Array, right: Callable[[Array], Array] = attention.so
 
 
 def _least_for_largest(patch: pytest.MonkeyPatch) -> None:
-    right = rows.row_statistics
+    right = rows.of_rows
 
     def wrong(scores: Array, wanted: tuple[str, ...]) -> Array:
         found = right(scores, wanted)  # type: ignore[arg-type]
@@ -236,22 +239,29 @@ def _sampling(field: str, change: Callable[[Any, Any], Any]) -> Callable[[pytest
 
     def plant(patch: pytest.MonkeyPatch) -> None:
         for sampler in _samplers():
-            if field in {one.name for one in fields(sampler)}:
-                right = sampler.sample  # type: ignore[attr-defined]
+            right = sampler.sample  # type: ignore[attr-defined]
 
-                def wrong(self: Any, rng: Any, count: int, right: Any = right) -> Array:
-                    spoiled = replace(self, **{field: change(self, getattr(self, field))})
-                    result: Array = right(spoiled, rng, count)
-                    return result
+            def wrong(self: Any, rng: Any, count: int, right: Any = right) -> Array:
+                result: Array = right(changed(self, field, partial(change, self)), rng, count)
+                return result
 
-                patch.setattr(sampler, "sample", wrong)
+            patch.setattr(sampler, "sample", wrong)
 
     return plant
 
 
+def changed(part: Any, field: str, change: Callable[[Any], Any]) -> Any:
+    """Return a sampler with another value of ``field``, its own or that of its input or statistic."""
+    if isinstance(part, Reduced):
+        return Reduced(changed(part.input, field, change), changed(part.statistic, field, change))
+    if field not in {one.name for one in fields(part)}:
+        return part
+    return replace(part, **{field: change(getattr(part, field))})
+
+
 def _size(sampler: Any) -> int:
-    """Return a sampler's dimension; of linked components the number of groups, which grows with it."""
-    return int(getattr(sampler, "d", None) or sampler.groups)
+    """Return a sampler's dimension."""
+    return int(sampler.input.shape.d if isinstance(sampler, Reduced) else sampler.d)
 
 
 def _statistics(change: Callable[[Array], Array]) -> Callable[[pytest.MonkeyPatch], None]:
@@ -307,7 +317,7 @@ def _heavier(distribution: Distribution, rng: np.random.Generator, x: Array) -> 
 def _per_side(right: Any) -> Callable[[Any, np.random.Generator, int], Array]:
     def wrong(self: Any, rng: np.random.Generator, count: int) -> Array:
         found: Array = right(self, rng, count)
-        side = getattr(self, "side", 1)
+        side = self.input.shape.m if isinstance(self, Reduced) else getattr(self, "side", 1)
         return found * (side / (side - 1) if side > 1 else 1.0)
 
     return wrong

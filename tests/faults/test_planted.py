@@ -8,9 +8,10 @@ import pytest
 from tests.faults.experiments import CATALOGUE
 from tests.faults.insensitive import INSENSITIVE
 from tests.faults.planted import FAULTS, Bench, everywhere, first_faults
-from verify.montecarlo import attention, rows
+from verify.montecarlo import attention
 from verify.montecarlo.distributions import NORMAL, Distribution
-from verify.montecarlo.scores import ScoreMatrices
+from verify.montecarlo.reduced import Reduced
+from verify.montecarlo.statistics import rows
 
 QUICKEST = {"attention-definition", "softmax-identities", "sqrt-scaling-unique"}
 """Claims that take a second or less."""
@@ -39,7 +40,7 @@ def test_a_fault_is_gone_when_it_was_tried(name: str) -> None:
         attention.gradients,
         vars(rows)["softmax"],
         Distribution.draw,
-        ScoreMatrices.sample,
+        Reduced.sample,
     ]
     with pytest.MonkeyPatch.context() as patch:
         FAULTS[name].plant(patch)
@@ -48,7 +49,7 @@ def test_a_fault_is_gone_when_it_was_tried(name: str) -> None:
         attention.gradients,
         vars(rows)["softmax"],
         Distribution.draw,
-        ScoreMatrices.sample,
+        Reduced.sample,
     ]
 
 

@@ -10,21 +10,25 @@ import math
 import re
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from tests.faults.experiments import EACH, experiment
+from tests.faults.planted import changed
+from tests.montecarlo.samples import score_matrices
 from tests.strategies import FALSE_ALARM
 from verify.engine.samples import cells_of, every_comparison
 from verify.montecarlo import training
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distributions import NORMAL, UNIFORM, Distribution
 from verify.montecarlo.intervals import normal_quantile
-from verify.montecarlo.linked import LinkedComponents, LinkedPairs, ProjectedTokens
-from verify.montecarlo.scores import ScoreMatrices
+from verify.montecarlo.linked import Linked, ProjectedTokens
+from verify.montecarlo.reduced import Reduced
+from verify.montecarlo.statistics.pairs import PairMoments
+from verify.montecarlo.statistics.scores import OtherTokens
 from verify.montecarlo.streams import stream
 
 if TYPE_CHECKING:
@@ -95,16 +99,39 @@ def moments_of(label: str) -> tuple[float, float, float]:
 
 def dimension(sampler: Any) -> int:
     """Return the dimension of the sampler's queries and keys."""
-    if isinstance(sampler, LinkedComponents):
-        return dimension(sampler.pairs)
-    if isinstance(sampler, LinkedPairs):
-        return sampler.groups * len(sampler.mixing) // 2
-    return int(sampler.d)
+    return int(sampler.input.shape.d if isinstance(sampler, Reduced) else sampler.d)
+
+
+class Drawn:
+    """All that a cell draws by: the fields of its sampler, or of its input and its statistic."""
+
+    def __init__(self, cell: Cell) -> None:
+        self.sampler = Drawn(cell)
+
+    @property
+    def kind(self) -> str:
+        """The class of the sampler or statistic."""
+        return type(self.parts[-1]).__name__
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The sampler, or its input and its statistic."""
+        both = isinstance(self.sampler, Reduced)
+        return (self.sampler.input, self.sampler.statistic) if both else (self.sampler,)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a field of whichever part has it; numbers of queries and keys under one name each."""
+        names = {"queries": ("m", "queries"), "keys": ("n", "keys"), "length": ("n",), "vectors": ("m",)}
+        for one in names.get(name, (name,)):
+            for part in self.parts:
+                if hasattr(part, one):
+                    return getattr(part, one)
+        raise AttributeError(name)
 
 
 @cache
 def follows(distribution: Distribution, label: str) -> bool:
-    """Return whether draws of ``law`` have the moments that ``label`` promises, as far as they can show."""
+    """Return whether draws have the moments that ``label`` promises, as far as they can show."""
     drawn = distribution.draw(stream(5, "settings", label, 0), (DRAWS,))
     if label == "Cauchy":
         # It has no moments: half of it lies within ±1, and a half of that within ±(√2 - 1).
@@ -129,26 +156,25 @@ def _mean_is(values: Array, expected: float) -> bool:
 def _scales(cell: Cell, label: str) -> bool:
     d = dimension(cell.sampler)
     stated = [scale_of(part, d) for part in re.split(r", | and ", label)]
-    held = _held_scales(cell.sampler)
+    held = _held_scales(Drawn(cell))
     return held is None or np.allclose(stated, held, rtol=1e-12)
 
 
-def _held_scales(sampler: Any) -> list[float] | None:
+def _held_scales(sampler: Drawn) -> list[float] | None:
     """Return the scales of a sampler; None where points of a grid take its part, with their own test."""
     if hasattr(sampler, "scales"):
         return list(sampler.scales)
     if hasattr(sampler, "scale"):
         return [float(sampler.scale)]
-    kind = type(sampler).__name__
-    if kind in {"BothScales", "RowGradients"}:
+    if sampler.kind in {"BothScales", "RowGradients"}:
         return [1.0, float(sampler.d) ** -0.5]
-    assert kind == "ScorePairs", kind
+    assert sampler.kind == "PairShares", sampler.kind
     return None
 
 
 def _distribution_of(*names: str) -> Callable[[Cell, str], bool]:
     def rule(cell: Cell, label: str) -> bool:
-        distributions = [getattr(cell.sampler, name, None) for name in names]
+        distributions = [getattr(Drawn(cell), name, None) for name in names]
         # Samplers without a law of their own draw normal components.
         return all(follows(distribution or NORMAL, label) for distribution in distributions) and _correlated(
             cell, label
@@ -158,26 +184,24 @@ def _distribution_of(*names: str) -> Callable[[Cell, str], bool]:
 
 
 def _values(cell: Cell, label: str) -> bool:
-    distribution = getattr(cell.sampler, "values", None)
+    distribution = getattr(Drawn(cell), "values", None)
     return label == "the keys" if distribution is None else follows(distribution, label)
 
 
 def _components(cell: Cell, label: str) -> bool:
-    sampler: Any = cell.sampler
-    if isinstance(sampler, LinkedComponents):
-        return follows(sampler.pairs.distribution, label)
+    sampler = Drawn(cell)
     names = [name for name in ("distribution", "query", "key") if hasattr(sampler, name)]
     return _distribution_of(*(names or ["distribution"]))(cell, label)
 
 
 def _correlated(cell: Cell, label: str) -> bool:
     stated = re.search(r"ρ = ([\d.]+)", label)
-    held = getattr(cell.sampler, "correlation", 0.0)
+    held = getattr(Drawn(cell), "correlation", 0.0)
     return float(stated[1]) == held if stated else held == 0.0 or "correlation" in dict(cell.settings)
 
 
 def _key(cell: Cell, label: str) -> bool:
-    sampler: Any = cell.sampler
+    sampler = Drawn(cell)
     if label == "the query itself":
         half = len(sampler.mixing) // 2
         return bool(sampler.mixing[:half] == sampler.mixing[half:])
@@ -194,9 +218,7 @@ def _covariance(first: int, second: int) -> Callable[[Cell, str], bool]:
     """Return the rule for the covariance of queries (0) or keys (1) with queries or keys."""
 
     def rule(cell: Cell, label: str) -> bool:
-        pairs: Any = getattr(cell.sampler, "pairs", None)
-        sampler: Any = pairs if isinstance(pairs, LinkedPairs) else cell.sampler
-        drawn = sampler.components(stream(5, "settings", "covariance", 0), 4000)
+        drawn = Drawn(cell).draw(stream(5, "settings", "covariance", 0), 4000, columns=False)
         expected = _written(label)
         one, other = (drawn[place].reshape(-1, len(expected)) for place in (first, second))
         products = (one - one.mean(axis=0))[:, :, None] * (other - other.mean(axis=0))[:, None, :]
@@ -207,22 +229,21 @@ def _covariance(first: int, second: int) -> Callable[[Cell, str], bool]:
 
 
 def _means(cell: Cell, label: str) -> bool:
-    pairs: Any = getattr(cell.sampler, "pairs", None)
-    sampler: Any = pairs if isinstance(pairs, LinkedPairs) else cell.sampler
-    return bool(_written(label).ravel().tolist() == list(sampler.means))
+    return bool(_written(label).ravel().tolist() == list(Drawn(cell).means))
 
 
 def _query(cell: Cell, label: str) -> bool:
-    sampler: Any = cell.sampler
+    sampler = Drawn(cell)
     if size := re.search(r"raw scores have deviation ([\d.]+)", label):
         return math.isclose(sampler.query_size * sampler.d**0.5, float(size[1]))
     return _distribution_of("query")(cell, label) and getattr(sampler, "query_size", 1.0) == 1.0
 
 
 def _block(cell: Cell, label: str) -> bool:
-    sampler: Any = cell.sampler
+    sampler = Drawn(cell)
     if label == "one seed at all scales and rates":
-        return bool(sampler.coordinates == replace(sampler, scales=(1.0,), rates=(1.0,)).coordinates)
+        of_all: Any = cell.sampler
+        return bool(of_all.coordinates == replace(of_all, scales=(1.0,), rates=(1.0,)).coordinates)
     stated = [int(one) for one in re.findall(r"\d+", label)]
     if "×" in label and hasattr(sampler, "side"):
         return stated == [sampler.side, sampler.side]
@@ -235,46 +256,46 @@ def _block(cell: Cell, label: str) -> bool:
 
 
 def _tokens(cell: Cell, value: Any) -> bool:
-    sampler: Any = cell.sampler
+    sampler = Drawn(cell)
     if isinstance(value, str):
         return value == f"{sampler.tokens} of {sampler.width} dimensions"
     return bool(value == getattr(sampler, "length", getattr(sampler, "side", None)))
 
 
 def _weights(cell: Cell, label: str) -> bool:
-    sampler: Any = cell.sampler
+    sampler = Drawn(cell)
     times = re.search(r"of queries and keys ([\d.]+) times as large", label)
     return math.isclose(sampler.weight_size, float(times[1]) if times else 1.0, rel_tol=1e-3)
 
 
 def _row_scores(cell: Cell, label: str) -> bool:
-    sampler: Any = cell.sampler
+    sampler = Drawn(cell)
     deviation = re.search(r"deviation (\d+)", label)
     named = deviation is None or sampler.deviation == float(deviation[1])
     return bool(named and follows(sampler.distribution, "normal"))
 
 
 def _initialisation(cell: Cell, label: str) -> bool:
-    sampler: Any = cell.sampler
+    sampler = Drawn(cell)
     drawn = float(sampler.distribution.variance * sampler.variance)
     return math.isclose(drawn, INITIALISATIONS[label](sampler.width, sampler.d), rel_tol=1e-9)
 
 
 def _rates(cell: Cell, label: str) -> bool:
-    sampler: Any = cell.sampler
+    sampler = Drawn(cell)
     low, high, step = (float(one) for one in re.findall(r"[\d.]+", label))
     steps = np.array(sampler.rates[1:]) / np.array(sampler.rates[:-1])
     return bool(sampler.rates[0] == low and sampler.rates[-1] == high and np.allclose(steps, step))
 
 
 def _success(cell: Cell, label: str) -> bool:
-    sampler: Any = cell.sampler
+    sampler = Drawn(cell)
     last, goal = re.findall(r"[\d.]+", label)
     return int(last) == training.LAST and float(goal) == sampler.goal
 
 
 def _task(cell: Cell, label: str) -> bool:
-    sampler: Any = cell.sampler
+    sampler = Drawn(cell)
     keys, width, noise = re.findall(r"[\d.]+", label)
     return (int(keys), int(width), float(noise)) == (
         sampler.task.keys,
@@ -285,14 +306,14 @@ def _task(cell: Cell, label: str) -> bool:
 
 def _field(*names: str) -> Callable[[Cell, Any], bool]:
     def rule(cell: Cell, value: Any) -> bool:
-        held = [getattr(cell.sampler, name) for name in names if hasattr(cell.sampler, name)]
+        held = [getattr(Drawn(cell), name) for name in names if hasattr(Drawn(cell), name)]
         return held == [value]
 
     return rule
 
 
 def _causal(cell: Cell, label: str) -> bool:
-    return label == "causal" and type(cell.sampler).__name__ == "CausalRows"
+    return label == "causal" and Drawn(cell).kind == "CausalRows"
 
 
 RULES: dict[str, Callable[[Cell, Any], bool]] = {
@@ -307,10 +328,9 @@ RULES: dict[str, Callable[[Cell, Any], bool]] = {
     "steps": _field("steps"),
     "token width": _field("width"),
     "value dimensions": _field("value_d"),
-    "points": lambda cell, value: len(getattr(cell.sampler, "grid", ())) == value,
-    "matrix": lambda cell, value: value == "{0}×{0}".format(getattr(cell.sampler, "side", None)),
+    "points": lambda cell, value: len(getattr(Drawn(cell), "grid", ())) == value,
     "sigma": lambda cell, value: math.isclose(
-        getattr(cell.sampler, "deviation", math.nan), value, rel_tol=1e-3
+        getattr(Drawn(cell), "deviation", math.nan), value, rel_tol=1e-3
     ),
     "scale": lambda cell, value: _scales(cell, str(value)),
     "query": _query,
@@ -324,15 +344,15 @@ RULES: dict[str, Callable[[Cell, Any], bool]] = {
     "scores": _row_scores,
     "correlation": _field("correlation"),
     "means": _means,
-    "point": lambda cell, value: getattr(cell.sampler, "grid", ()) == (value,),
-    "entry variance": lambda cell, value: str(getattr(cell.sampler, "variance", "")) == value,
+    "point": lambda cell, value: getattr(Drawn(cell), "grid", ()) == (value,),
+    "entry variance": lambda cell, value: str(getattr(Drawn(cell), "variance", "")) == value,
     "Cov(q, k)": _covariance(0, 1),
     "Cov(q)": _covariance(0, 0),
     "Cov(k)": _covariance(1, 1),
     "initialisation": _initialisation,
     "mask": _causal,
     "block": _block,
-    "normalisation": lambda cell, label: getattr(cell.sampler, "normalisation", "") == label.split()[0],
+    "normalisation": lambda cell, label: getattr(Drawn(cell), "normalisation", "") == label.split()[0],
     "weights": _weights,
     "rates": _rates,
     "success": _success,
@@ -362,15 +382,15 @@ def test_grids_that_stand_for_a_scale_are_one_grid_in_scaled_scores(name: str) -
     grids = []
     for cell in cells(name):
         scale = dict(cell.settings).get("scale")
-        if scale is not None and type(cell.sampler).__name__ == "ScorePairs":
-            sampler: Any = cell.sampler
+        if scale is not None and Drawn(cell).kind == "PairShares":
+            sampler = Drawn(cell)
             grids.append(scale_of(str(scale), sampler.d) * np.asarray(sampler.grid))
     assert all(one.shape == grids[0].shape and np.allclose(one, grids[0], rtol=1e-9) for one in grids)
 
 
 def _matrices(settings: dict[str, Any], **others: Any) -> Cell:
     distribution = NORMAL.moved(-1, 2)
-    return Cell("a", tuple(settings.items()), ScoreMatrices(4, 8, distribution, UNIFORM, 0.5, **others))
+    return Cell("a", tuple(settings.items()), score_matrices(4, 8, distribution, UNIFORM, 0.5, **others))
 
 
 RIGHT = {
@@ -409,25 +429,28 @@ def test_a_wrong_label_is_seen(change: dict[str, Any]) -> None:
 def test_a_wrong_drawing_is_seen() -> None:
     """One number changed in the sampler alone."""
     cell = _matrices(RIGHT)
-    sampler: Any = cell.sampler
-    for change in (
-        {"d": 5},
-        {"side": 4},
-        {"scale": 0.25},
-        {"correlation": 0.1},
-        {"query": NORMAL},
-        {"key": NORMAL},
+    for field, value in (
+        ("d", 5),
+        ("m", 4),
+        ("scale", 0.25),
+        ("correlation", 0.1),
+        ("query", NORMAL),
+        ("key", NORMAL),
     ):
-        spoiled = Cell("a", cell.settings, replace(sampler, **change))
-        assert wrong_settings(spoiled), change
+        other = changed(cell.sampler, field, partial(_instead, value))
+        assert wrong_settings(Cell("a", cell.settings, other)), field
+
+
+def _instead(value: Any, _: Any) -> Any:
+    return value
 
 
 def test_other_labels_are_held_against_what_they_name() -> None:
     """A covariance and its transpose, and the variances of two initialisations."""
     mixing = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.5, -1.0, 1.0, 0.0), (2.0, 0.5, 0.0, 1.0))
-    linked = LinkedPairs(2, 4, NORMAL, mixing, (0.0,) * 4)
+    linked = Reduced(Linked(2, 4, NORMAL, mixing, (0.0,) * 4), PairMoments())
     for label, right in (("[0.5 2; −1 0.5]", True), ("[0.5 −1; 2 0.5]", False)):
         assert (not wrong_settings(Cell("a", (("Cov(q, k)", label),), linked))) == right
-    tokens = ProjectedTokens(128, 32, 4, NORMAL, Fraction(2, 128))
+    tokens = Reduced(ProjectedTokens(128, 32, 4, NORMAL, Fraction(2, 128)), OtherTokens())
     for label in INITIALISATIONS:
         assert (not wrong_settings(Cell("a", (("initialisation", label),), tokens))) == (label == "He")

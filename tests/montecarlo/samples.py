@@ -1,7 +1,9 @@
-"""Samples made from given values, and the bound that counts are held to."""
+"""Samplers and samples that several tests share, and the bound that counts are held to."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,10 +11,14 @@ from scipy import stats
 
 from tests.strategies import FALSE_ALARM
 from verify.montecarlo.blocks import GROUPS, Outputs, Sample
-from verify.montecarlo.distribution_free import SHARE, numbered
+from verify.montecarlo.inputs import Simulated
+from verify.montecarlo.reduced import Reduced
+from verify.montecarlo.statistics.base import SHARE, numbered
+from verify.montecarlo.statistics.pairs import PairShares
+from verify.montecarlo.statistics.scores import ScoreMoments
 
 if TYPE_CHECKING:
-    from verify.montecarlo.distributions import Array
+    from verify.montecarlo.distributions import Array, Distribution
 
 GRID = tuple(float(x) for x in np.geomspace(0.05, 20, 121))
 """Points of a grid for quantiles."""
@@ -20,6 +26,39 @@ GRID = tuple(float(x) for x in np.geomspace(0.05, 20, 121))
 
 NAMES = ("mean", "square", "fourth")
 """What the outputs of the samples made here are called, as many as they have."""
+
+
+@dataclass
+class Spy:
+    """A distribution that keeps what it draws."""
+
+    distribution: Distribution
+    drawn: list[Array] = field(default_factory=list)
+
+    def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+        """Draw from the distribution and keep a copy."""
+        values = self.distribution.draw(rng, shape)
+        self.drawn.append(values.copy())
+        return values
+
+
+def generator(seed: int = 0) -> np.random.Generator:
+    """Return a generator with a fixed seed."""
+    return np.random.default_rng([20170612, seed])
+
+
+def score_matrices(
+    d: int, side: int, query: Distribution, key: Distribution, scale: float = 1.0, correlation: float = 0.0
+) -> Reduced:
+    """Return the sampler of the moments of side×side scores."""
+    return Reduced(Simulated(query, key, side, side, d, correlation), ScoreMoments(scale))
+
+
+def score_pairs(
+    d: int, pairs: int, query: Distribution, key: Distribution, grid: tuple[float, ...]
+) -> Reduced:
+    """Return the sampler of the shares of independent scores at or below the points of a grid."""
+    return Reduced(Simulated(query, key, pairs, pairs, d), PairShares(grid))
 
 
 def named(values: Array) -> Outputs:
@@ -42,6 +81,12 @@ def groups_of(values: Array) -> Array:
     if len(values) < GROUPS:
         return np.zeros((0, 0))
     return np.array([values[first::GROUPS].mean(axis=0) for first in range(GROUPS)])
+
+
+def mean_is(values: Array, expected: float) -> bool:
+    """Return whether the mean of ``values`` is ``expected``, by the central limit bound at 1e-6."""
+    error = float(values.std()) / math.sqrt(len(values))
+    return abs(float(values.mean()) - expected) <= float(stats.norm.isf(FALSE_ALARM / 2)) * error
 
 
 def at_least(successes: int, trials: int, promised: float) -> bool:

@@ -12,11 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from tests.montecarlo.samples import groups_of
+from tests.montecarlo.samples import groups_of, score_matrices, score_pairs
 from tests.strategies import FALSE_ALARM, examples
 from verify.montecarlo.blocks import Cell, Sums, draw
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL
-from verify.montecarlo.scores import ScoreMatrices, ScorePairs, SharedPairs
+from verify.montecarlo.inputs import SharedVectors
+from verify.montecarlo.reduced import Reduced
+from verify.montecarlo.statistics.pairs import AllPairs
 from verify.montecarlo.streams import stream
 
 if TYPE_CHECKING:
@@ -26,9 +28,11 @@ if TYPE_CHECKING:
     from verify.montecarlo.distributions import Array
 
 CELLS = [
-    pytest.param(Cell("matrices", (), ScoreMatrices(40, 32, NORMAL, EXPONENTIAL)), id="matrices"),
-    pytest.param(Cell("shared", (), SharedPairs(64, 64, EXPONENTIAL)), id="shared-pairs"),
-    pytest.param(Cell("pairs", (), ScorePairs(16, 128, NORMAL, NORMAL, (-1.0, 0.0, 2.0))), id="pairs"),
+    pytest.param(Cell("matrices", (), score_matrices(40, 32, NORMAL, EXPONENTIAL)), id="matrices"),
+    pytest.param(
+        Cell("shared", (), Reduced(SharedVectors(EXPONENTIAL, 64, 64), AllPairs())), id="shared-pairs"
+    ),
+    pytest.param(Cell("pairs", (), score_pairs(16, 128, NORMAL, NORMAL, (-1.0, 0.0, 2.0))), id="pairs"),
 ]
 
 
@@ -88,7 +92,7 @@ def test_moments_for_any_shift(seed: int, count: int, shift: float, size: int) -
         np.einsum("bi,bj,bk->ijk", moved, moved, moved),
         np.zeros((0, 0)),
     )
-    sample = sums.sample(Cell("any", (), ScoreMatrices(1, 1, NORMAL, NORMAL)))
+    sample = sums.sample(Cell("any", (), score_matrices(1, 1, NORMAL, NORMAL)))
     centred = values - values.mean(axis=0)
     third = np.einsum("bi,bj,bk->ijk", centred, centred, centred) / count
     # Sums of cubes about a shift lose the digits that (1 + |shift|)³ costs.
@@ -129,7 +133,7 @@ def test_workers_and_order_do_not_matter(cell: Cell) -> None:
 
 def test_claim_cell_and_seed_change_the_sample() -> None:
     """Another claim, cell or seed draws other blocks; the same ones again draw the same."""
-    sampler = ScoreMatrices(2, 2, NORMAL, NORMAL)
+    sampler = score_matrices(2, 2, NORMAL, NORMAL)
     places = [("c", "a", 1), ("c", "a", 2), ("c", "b", 1), ("x", "a", 1)]
     found = [draw(Cell(cell, (), sampler), claim, seed, 10, None, map) for claim, cell, seed in places]
     assert all(not same(a, b) for i, a in enumerate(found) for b in found[:i])
@@ -194,7 +198,7 @@ def test_a_sampler_must_name_what_it_gives() -> None:
 
 def test_outputs_are_known_by_their_names() -> None:
     """A wrong name is refused, and the line says which there are."""
-    cell = Cell("matrices", (), ScoreMatrices(4, 8, NORMAL, EXPONENTIAL))
+    cell = Cell("matrices", (), score_matrices(4, 8, NORMAL, EXPONENTIAL))
     sample = draw(cell, "c", 1, 200, None, map).sample(cell)
     assert sample.outputs["square"] == sample.mean[sample.place("square")] == sample.mean[1]
     with pytest.raises(ValueError, match="no output is called 'fourth'; the statistic gives mean, square"):

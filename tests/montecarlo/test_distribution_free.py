@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.montecarlo.samples import GRID, at_least, sample_of, shares_of
+from tests.montecarlo.samples import GRID, at_least, sample_of, score_pairs, shares_of
 from tests.strategies import FALSE_ALARM
 from verify.montecarlo import intervals
 from verify.montecarlo.blocks import Sample
-from verify.montecarlo.distribution_free import SHARE, Bounded, DistanceToLaw, Quantile, numbered
+from verify.montecarlo.distribution_free import Bounded, DistanceToLaw, Quantile
 from verify.montecarlo.distributions import (
     NORMAL,
 )
@@ -22,7 +22,7 @@ from verify.montecarlo.estimands import (
     Goal,
     component,
 )
-from verify.montecarlo.scores import ScorePairs
+from verify.montecarlo.statistics.base import SHARE, numbered
 
 MEDIAN = math.log(2)
 """The median of the standard exponential distribution."""
@@ -31,7 +31,7 @@ MEDIAN = math.log(2)
 class TestDistanceToLaw:
     """The distance between the measured and a given distribution function."""
 
-    SAMPLER = ScorePairs(1, 50, NORMAL, NORMAL, (-1.0, 0.0, 1.0))
+    SAMPLER = score_pairs(1, 50, NORMAL, NORMAL, (-1.0, 0.0, 1.0))
 
     def pilot(self, blocks: int = 400, seed: int = 9) -> Sample:
         """Return a sample of fractions."""
@@ -50,7 +50,7 @@ class TestDistanceToLaw:
 
     def test_symmetric_scores_are_found_symmetric(self) -> None:
         """P(S ≤ 0) = ½ lies within the interval at 1e-6; it is exact at every size."""
-        middle = ScorePairs(1, 50, NORMAL, NORMAL, (0.0,))
+        middle = score_pairs(1, 50, NORMAL, NORMAL, (0.0,))
         values = middle.sample(np.random.default_rng(9), 400)
         sample = Sample(400, 1, 20_000, values.mean(axis=0), np.zeros(0), np.zeros(0))
         assert DistanceToLaw((0.5,)).measure(sample, FALSE_ALARM).interval[0] == 0.0

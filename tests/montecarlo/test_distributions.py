@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
+from tests.montecarlo.samples import score_matrices
 from tests.strategies import FALSE_ALARM, distributions, examples, fractions
 from verify.montecarlo.distributions import (
     EXPONENTIAL,
@@ -25,7 +26,6 @@ from verify.montecarlo.distributions import (
     Distribution,
     student_t,
 )
-from verify.montecarlo.scores import ScoreMatrices
 
 if TYPE_CHECKING:
     from verify.montecarlo.distributions import Array
@@ -256,7 +256,7 @@ class TestEquality:
         assert one.fill is not other.fill
         assert one == other
         assert hash(one) == hash(other)
-        assert ScoreMatrices(4, 8, one, one) == ScoreMatrices(4, 8, other, other)
+        assert score_matrices(4, 8, one, one) == score_matrices(4, 8, other, other)
         assert one.moved(1, 2) == other.moved(1, 2)
 
     def test_laws_that_draw_otherwise_are_different(self) -> None:

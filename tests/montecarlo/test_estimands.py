@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, optimize, stats
 
-from tests.montecarlo.samples import GRID, NAMES, at_least, named, sample_of
+from tests.montecarlo.samples import GRID, NAMES, at_least, named, sample_of, score_matrices
 from tests.strategies import examples, floats
 from verify.montecarlo import intervals
-from verify.montecarlo.blocks import Sample
-from verify.montecarlo.distribution_free import SHARE, Quantile, numbered
+from verify.montecarlo.blocks import Outputs, Sample
+from verify.montecarlo.distribution_free import Quantile
 from verify.montecarlo.distributions import (
     EXPONENTIAL,
     NORMAL,
@@ -30,15 +30,19 @@ from verify.montecarlo.estimands import (
     Smooth,
     component,
     covariance,
+    kurtosis,
     ratio,
     variance,
 )
-from verify.montecarlo.scores import ScoreMatrices
+from verify.montecarlo.statistics.base import SHARE, numbered
 from verify.symbolic.blocks import mean_variance, square_variance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from fractions import Fraction
+
+    from verify.montecarlo.distributions import Array
+    from verify.montecarlo.reduced import Reduced
 
 
 def moments(distribution: Distribution) -> tuple[Fraction, ...]:
@@ -46,7 +50,7 @@ def moments(distribution: Distribution) -> tuple[Fraction, ...]:
     return (distribution.mean, *distribution.moved(-distribution.mean, 1).moments(4)[2:])
 
 
-def samples(sampler: ScoreMatrices, blocks: int, repetitions: int, seed: int) -> Iterator[Sample]:
+def samples(sampler: Reduced, blocks: int, repetitions: int, seed: int) -> Iterator[Sample]:
     """Yield independent samples of ``blocks`` blocks."""
     rng = np.random.default_rng([20170612, seed])
     for _ in range(repetitions):
@@ -137,7 +141,7 @@ class TestErrors:
         """With a derived variance the interval holds both kinds, and the model's error is recorded."""
         estimand, _ = score_variance(4, 4, NORMAL)
         assert estimand.block_variance is not None
-        sample = next(samples(ScoreMatrices(4, 4, NORMAL, NORMAL), 300, 1, 3))
+        sample = next(samples(score_matrices(4, 4, NORMAL, NORMAL), 300, 1, 3))
         measured = estimand.measure(sample, 1e-4)
         t, z = intervals.student_quantile(1e-4, 300), intervals.normal_quantile(1e-4)
         plain = intervals.studentised(measured.value, measured.error, t, positive=True)
@@ -182,7 +186,7 @@ class TestCoverage:
         """The variance of scores at the smallest sample that is ever judged."""
         estimand, truth = score_variance(d, side, distribution)
         covered = 0
-        for sample in samples(ScoreMatrices(d, side, distribution, distribution), MIN_BLOCKS, 400, 10 + d):
+        for sample in samples(score_matrices(d, side, distribution, distribution), MIN_BLOCKS, 400, 10 + d):
             low, high = estimand.measure(sample, 0.05).interval
             covered += low <= truth <= high
         assert at_least(covered, 400, 0.95)
@@ -190,7 +194,7 @@ class TestCoverage:
     def test_chi_square_interval_would_not_pass(self) -> None:
         """The textbook interval for a variance fails the same bound, for scores are not normal."""
         rng = np.random.default_rng(77)
-        scores = ScoreMatrices(1, 1, EXPONENTIAL, EXPONENTIAL).sample(rng, 400 * MIN_BLOCKS)[:, 0]
+        scores = score_matrices(1, 1, EXPONENTIAL, EXPONENTIAL).sample(rng, 400 * MIN_BLOCKS)[:, 0]
         sums = ((x := scores.reshape(400, MIN_BLOCKS)) - x.mean(axis=1, keepdims=True)).__pow__(2).sum(axis=1)
         low, high = (sums / stats.chi2.isf(tail, MIN_BLOCKS - 1) for tail in (0.025, 0.975))
         assert not at_least(int(np.sum((low <= 1) & (high >= 1))), 400, 0.95)
@@ -215,7 +219,7 @@ class TestCoverage:
             distribution = RADEMACHER.moved(1, 1)
         estimand, truth = score_variance(d, 4, distribution)
         covered = 0
-        for sample in samples(ScoreMatrices(d, 4, distribution, distribution), MIN_BLOCKS, 20_000, 50 + d):
+        for sample in samples(score_matrices(d, 4, distribution, distribution), MIN_BLOCKS, 20_000, 50 + d):
             low, high = estimand.measure(sample, 1e-3).interval
             covered += low <= truth <= high
         assert at_least(covered, 20_000, 0.999)
@@ -235,7 +239,7 @@ class TestPlanning:
         assert blocks is not None
         assert blocks >= MIN_BLOCKS
         inside = 0
-        for sample in samples(ScoreMatrices(d, 4, distribution, distribution), blocks, 300, 90 + d):
+        for sample in samples(score_matrices(d, 4, distribution, distribution), blocks, 300, 90 + d):
             low, high = estimand.measure(sample, 1e-3).interval
             inside += truth - goal.width <= low and high <= truth + goal.width
         assert at_least(inside, 300, 0.95)
@@ -332,3 +336,21 @@ def _true_quotient() -> float:
 
 
 TRUE_QUOTIENT = _true_quotient()
+
+
+def powers(point: Array) -> Outputs:
+    """Return the mean square and the mean fourth power by their names."""
+    return Outputs(zip(("square", "fourth"), point, strict=True))
+
+
+def test_kurtosis_and_its_gradient() -> None:
+    """The value is m₄/m₂², the gradient that of central differences."""
+    estimand, point = kurtosis(), np.array([2.0, 14.0])
+    assert estimand.value(powers(point)) == 3.5
+    step = 1e-6
+    differences = [
+        (estimand.value(powers(point + step * unit)) - estimand.value(powers(point - step * unit)))
+        / (2 * step)
+        for unit in np.eye(2)
+    ]
+    assert estimand.gradient(powers(point)) == pytest.approx(differences, rel=1e-6)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from verify.montecarlo import gradients
-from verify.montecarlo.distribution_free import numbered
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.gradients import RowGradients
+from verify.montecarlo.statistics.base import numbered
 
 if TYPE_CHECKING:
     from verify.montecarlo.distributions import Array

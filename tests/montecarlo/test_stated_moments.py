@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from tests.montecarlo.samples import score_matrices
 from verify.engine.samples import validate
 from verify.errors import ClaimError
 from verify.montecarlo.blocks import Cell
@@ -26,7 +27,6 @@ from verify.montecarlo.distributions import (
 )
 from verify.montecarlo.estimands import variance
 from verify.montecarlo.experiment import Control, Exact, Experiment, Prediction, Quantity
-from verify.montecarlo.scores import ScoreMatrices
 from verify.montecarlo.stated_moments import contradiction
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def test_numbers_that_are_none_are_reported() -> None:
 def test_a_claim_with_a_misstated_law_is_refused() -> None:
     """One line says which claim, cell and distribution, and what to correct."""
     wrong = stating(UNIFORM, 4, Fraction(3))
-    cell = Cell("d4", (("d_k", 4),), ScoreMatrices(4, 8, NORMAL, wrong))
+    cell = Cell("d4", (("d_k", 4),), score_matrices(4, 8, NORMAL, wrong))
     check = Quantity("variance", "Var", cell, variance(), Prediction(4.0, "4"))
     control = Control("it is 5", Exact("five", "Var", (), Prediction(5.0, "5"), 4.0))
     with pytest.raises(

@@ -14,8 +14,10 @@ from sympy import Rational, S, sqrt
 from tests.strategies import FALSE_ALARM
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, UNIT_INTERVAL, Distribution, student_t
 from verify.montecarlo.experiment import Allowance, Quantity, Tolerance
+from verify.montecarlo.inputs import Simulated
 from verify.montecarlo.planning import SIDES
-from verify.montecarlo.scores import ScoreMatrices
+from verify.montecarlo.reduced import Reduced
+from verify.montecarlo.statistics.scores import ScoreMoments
 from verify.spec.designs import (
     ScoreCell,
     cell_of,
@@ -30,10 +32,13 @@ from verify.spec.designs import (
 from verify.symbolic.scores import d
 
 
-def sampler(one: ScoreCell) -> ScoreMatrices:
-    """Return the cell's sampler."""
-    assert isinstance(one.cell.sampler, ScoreMatrices)
-    return one.cell.sampler
+def parts(one: ScoreCell) -> tuple[Simulated, ScoreMoments]:
+    """Return the cell's input and statistic."""
+    sampler = one.cell.sampler
+    assert isinstance(sampler, Reduced)
+    assert isinstance(sampler.input, Simulated)
+    assert isinstance(sampler.statistic, ScoreMoments)
+    return sampler.input, sampler.statistic
 
 
 class TestScoreCells:
@@ -42,7 +47,7 @@ class TestScoreCells:
     def test_settings_and_ids(self) -> None:
         """The id holds prefix and dimension; the settings say what is drawn, in words."""
         one = score_cell(8, NORMAL, UNIT_INTERVAL, 0.05, scale=0.5, prefix="half-")
-        side = sampler(one).side
+        side = parts(one)[0].m
         assert one.cell.id == "half-d8"
         assert dict(one.cell.settings) == {
             "d_k": 8,
@@ -53,7 +58,7 @@ class TestScoreCells:
         }
         assert "scale" not in dict(score_cell(8, NORMAL, NORMAL, 0.05).cell.settings)
         assert side in SIDES
-        assert (sampler(one).d, sampler(one).scale) == (8, 0.5)
+        assert (parts(one)[0].d, parts(one)[1].scale) == (8, 0.5)
 
     @pytest.mark.parametrize(
         ("scale", "number", "recorded"),
@@ -70,13 +75,13 @@ class TestScoreCells:
     ) -> None:
         """One expression gives the factor of the sampler and the setting, so that they cannot differ."""
         one = score_cell(16, NORMAL, NORMAL, 0.05, scale=scale)
-        assert sampler(one).scale == number
+        assert parts(one)[1].scale == number
         assert dict(one.cell.settings)["scale"] == recorded
 
     def test_a_described_cell_says_what_its_sampler_says(self) -> None:
         """Settings come from the sampler; what a claim adds stands beside them."""
-        drawn = ScoreMatrices(4, 8, NORMAL, EXPONENTIAL.moved(1, 2), correlation=0.25)
-        assert dict(cell_of("a-cell", drawn, tokens=8).settings) == {
+        drawn = Simulated(NORMAL, EXPONENTIAL.moved(1, 2), 8, 8, 4, 0.25)
+        assert dict(cell_of("a-cell", drawn, ScoreMoments(), tokens=8).settings) == {
             "d_k": 4,
             "query": "normal",
             "key": "1 + 2·centred exponential",
@@ -88,7 +93,7 @@ class TestScoreCells:
     def test_gaussian_variances(self) -> None:
         """The derived variances in a cell are the closed forms for normal components."""
         one = score_cell(16, NORMAL, NORMAL, 0.05)
-        side = sampler(one).side
+        side = parts(one)[0].m
         assert one.variance.block_variance == pytest.approx(
             (4 * 16 / side + (2 * 256 + 32) / side**2) / 256, rel=1e-12
         )

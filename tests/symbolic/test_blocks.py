@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 from sympy import IndexedBase, S, Sum, Symbol, expand, simplify
 
+from tests.montecarlo.samples import score_matrices
 from tests.strategies import FALSE_ALARM
 from verify.montecarlo.distributions import (
     EXPONENTIAL,
@@ -21,8 +22,9 @@ from verify.montecarlo.distributions import (
     UNIT_INTERVAL,
     Distribution,
 )
-from verify.montecarlo.linked import RowSpread
-from verify.montecarlo.scores import ScoreMatrices
+from verify.montecarlo.inputs import Simulated
+from verify.montecarlo.reduced import Reduced
+from verify.montecarlo.statistics.rows import RowVariance
 from verify.symbolic.blocks import (
     _CENTRAL_K,
     _CENTRAL_Q,
@@ -113,7 +115,7 @@ def test_against_simulated_score_matrices(
 ) -> None:
     """Both derived variances are what sampled blocks show, for laws with and without mean and skewness."""
     rng = np.random.default_rng([dimension, side])
-    values = ScoreMatrices(dimension, side, query, key).sample(rng, 40_000)
+    values = score_matrices(dimension, side, query, key).sample(rng, 40_000)
     mu = dimension * float(query.mean * key.mean)
     moments: Sequence[tuple[Fraction, ...]] = (central(query), central(key))
     assert agrees(mean_variance(dimension, side, *moments), values[:, 0])
@@ -124,7 +126,7 @@ def test_against_simulated_score_matrices(
 def test_a_wrong_block_variance_would_be_noticed() -> None:
     """Taking the m² scores for independent is refused by the same comparison."""
     normal = central(NORMAL)
-    values = ScoreMatrices(8, 8, NORMAL, NORMAL).sample(np.random.default_rng(8), 40_000)
+    values = score_matrices(8, 8, NORMAL, NORMAL).sample(np.random.default_rng(8), 40_000)
     assert agrees(square_variance(8, 8, normal, normal), values[:, 1])
     assert not agrees(square_variance(8, 1, normal, normal) / 64, values[:, 1])
 
@@ -150,7 +152,7 @@ def test_a_mean_of_the_keys_has_no_part_in_it() -> None:
 )
 def test_against_simulated_rows(dimension: int, keys: int, query: Distribution, key: Distribution) -> None:
     """The derived variance is what sampled blocks show, for laws with and without mean and skewness."""
-    values = RowSpread(dimension, 3, keys, query, key).sample(
+    values = Reduced(Simulated(query, key, 3, keys, dimension), RowVariance()).sample(
         np.random.default_rng([dimension, keys]), 40_000
     )
     moments = central(query), central(key)
@@ -160,7 +162,9 @@ def test_against_simulated_rows(dimension: int, keys: int, query: Distribution, 
 def test_a_wrong_variance_within_rows_would_be_noticed() -> None:
     """Taking the rows of a block for independent, or its keys for fewer, is refused."""
     moments = central(UNIT_INTERVAL), central(UNIT_INTERVAL)
-    values = RowSpread(4, 8, 5, UNIT_INTERVAL, UNIT_INTERVAL).sample(np.random.default_rng(4), 40_000)[:, 0]
+    values = Reduced(Simulated(UNIT_INTERVAL, UNIT_INTERVAL, 8, 5, 4), RowVariance()).sample(
+        np.random.default_rng(4), 40_000
+    )[:, 0]
     assert agrees(row_variance(4, 8, 5, *moments), values)
     assert not agrees(row_variance(4, 1, 5, *moments) / 8, values)
     assert not agrees(row_variance(4, 8, 4, *moments), values)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import SLUG
@@ -25,7 +25,7 @@ from verify.montecarlo.experiment import (
 from verify.montecarlo.stated_moments import contradiction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from verify.engine.verdict import ErrorBudget
     from verify.evidence import Settings
@@ -253,10 +253,18 @@ def _refuse_giants(cells: Iterable[Cell], claim: str) -> None:
 def _refuse_misstated_distributions(cells: Iterable[Cell], claim: str) -> None:
     """Refuse draws that contradict their stated moments, for predictions and plans rest on them."""
     for cell in cells:
-        for distribution in getattr(cell.sampler, "__dict__", {}).values():
-            fault = contradiction(distribution) if isinstance(distribution, Distribution) else None
-            if fault:
+        for distribution in _distributions(cell.sampler):
+            if fault := contradiction(distribution):
                 raise ClaimError(
                     f"claim {claim}, cell {cell.id}: the distribution {distribution.name!r} {fault}; "
                     "correct its moments or the function that fills"
                 )
+
+
+def _distributions(value: Any) -> Iterator[Distribution]:
+    """Yield the distributions that a sampler draws from, those of its parts included."""
+    if isinstance(value, Distribution):
+        yield value
+    elif is_dataclass(value):
+        for one in fields(value):
+            yield from _distributions(getattr(value, one.name))

@@ -42,7 +42,7 @@ class Outputs(dict[str, Any]):
         return np.array([*self.values()])
 
 
-_BATCH_COORDINATES = 1 << 17
+BATCH_COORDINATES = 1 << 17
 """Coordinates drawn per batch: two arrays of 0.5 MiB stay in the processor's cache."""
 
 GROUPS = 128
@@ -95,7 +95,7 @@ class Cell:
     @property
     def batch_blocks(self) -> int:
         """Blocks drawn from one stream."""
-        return max(1, _BATCH_COORDINATES // self.sampler.coordinates)
+        return max(1, BATCH_COORDINATES // self.sampler.coordinates)
 
     @property
     def batch_bytes(self) -> int:
@@ -167,7 +167,12 @@ class Sums:
         )
 
     def sample(self, cell: Cell) -> Sample:
-        """Return the moments of the blocks summed so far."""
+        """Return the moments of a cell's blocks summed so far."""
+        sampler = cell.sampler
+        return self.moments(sampler.coordinates, sampler.scores, sampler.names)
+
+    def moments(self, coordinates: int, scores: int, names: tuple[str, ...]) -> Sample:
+        """Return the moments of the blocks summed so far, of so many coordinates and scores each."""
         n = self.count
         offset = self.first / n
         second, third = self.second, self.third
@@ -181,10 +186,8 @@ class Sums:
                 - (crossed + crossed.transpose(0, 2, 1) + crossed.transpose(2, 0, 1))
                 + 2 * np.einsum("i,j,k->ijk", offset, offset, offset)
             )
-        sampler = cell.sampler
-        counted = (n * sampler.coordinates, n * sampler.scores)
         mean, groups = self.shift + offset, self._group_means()
-        return Sample(n, *counted, mean, second, third, groups, sampler.names)
+        return Sample(n, n * coordinates, n * scores, mean, second, third, groups, names)
 
     def _group_means(self) -> Array:
         if not self.groups.size or self.count < GROUPS:
@@ -229,6 +232,21 @@ def draw(
     with threadpool_limits(limits=1):
         for sums in mapper(one, range(so_far.count // size, wanted)):
             total = total.plus(sums)
+    return total
+
+
+def summed(batches: Iterable[Array], order: int) -> Sums:
+    """Return the sums over the block vectors of ``batches``, shape (blocks, k) each, in their order.
+
+    Raises:
+        ValueError: there is no batch.
+    """
+    total: Sums | None = None
+    for values in batches:
+        before = total or _empty(values.mean(axis=0), order)
+        total = before.plus(_sums(values, before.shift, order, before.count))
+    if total is None:
+        raise ValueError("there are no blocks to sum over")
     return total
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from verify.montecarlo import intervals
 from verify.montecarlo.estimands import MIN_BLOCKS, PILOT_BLOCKS, Measured
+from verify.montecarlo.statistics.base import SHARE, numbered
 
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Sample
@@ -19,15 +20,6 @@ if TYPE_CHECKING:
 
 OFF_GRID = "the grid does not hold the interval of the quantile: widen the grid, or draw more blocks"
 """Why a quantile is in doubt."""
-
-
-SHARE = "share"
-"""What the shares at the points of a grid are called, each with its number."""
-
-
-def numbered(name: str, many: int) -> tuple[str, ...]:
-    """Return the names of so many outputs of one kind, ``name``-0 and so on."""
-    return tuple(f"{name}-{place}" for place in range(many))
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from verify.montecarlo.reduced import Reduced
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from verify.montecarlo.blocks import Cell, Settings
+    from verify.montecarlo.blocks import BlockSampler, Cell, Settings
     from verify.montecarlo.estimands import Estimand
     from verify.montecarlo.fits import Target, WeightedFit
 
@@ -147,16 +149,25 @@ Route = tuple[str, ...]
 def route_of(comparison: Comparison) -> Route:
     """Return the code that a comparison goes through: what a control of it must go through as well.
 
-    For a quantity the class of its sampler, the kind of its estimand and the relation; for a fit its model
-    and coefficient; for an exact comparison the function that computes it.
+    For a quantity the classes of its input and statistic, or of its sampler, the kind of its estimand and
+    the relation; for a fit its model and coefficient; for an exact comparison the function that computes it.
     """
     if isinstance(comparison, Fit):
         return ("fit", comparison.fit.model, comparison.target)
     if isinstance(comparison, Quantity):
-        sampler = type(comparison.cell.sampler).__name__
-        return ("quantity", sampler, comparison.estimand.kind, comparison.relation)
+        return (
+            "quantity",
+            *_drawn_by(comparison.cell.sampler),
+            comparison.estimand.kind,
+            comparison.relation,
+        )
     code = comparison.code.__qualname__ if comparison.code else comparison.label
     return ("exact", code)
+
+
+def _drawn_by(sampler: BlockSampler) -> tuple[str, ...]:
+    parts = (sampler.input, sampler.statistic) if isinstance(sampler, Reduced) else (sampler,)
+    return tuple(type(one).__name__ for one in parts)
 
 
 def band(prediction: float, width: float, relation: Relation = "=") -> tuple[float, float]:

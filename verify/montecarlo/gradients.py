@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from verify.montecarlo.attention import gradients, probabilities
-from verify.montecarlo.distribution_free import numbered
 from verify.montecarlo.distributions import NORMAL
+from verify.montecarlo.statistics.base import numbered
 
 if TYPE_CHECKING:
     from verify.montecarlo.distributions import Array

@@ -2,8 +2,8 @@
 
 from verify.evidence import Assumption, Axis, Check, Fact, Figure, Layer, Reference
 from verify.montecarlo.attention import attention, gradients, probabilities, softmax
+from verify.montecarlo.beside_values import ScoresBesideValues
 from verify.montecarlo.blocks import Cell, Outputs
-from verify.montecarlo.both_scales import BothScales
 from verify.montecarlo.differentiate import complex_step
 from verify.montecarlo.distribution_free import Bounded, DistanceToLaw, Quantile
 from verify.montecarlo.distributions import (
@@ -42,9 +42,10 @@ from verify.montecarlo.experiment import (
     Tolerance,
 )
 from verify.montecarlo.gradients import RowGradients
+from verify.montecarlo.inputs import Shape, SharedVectors, Simulated
 from verify.montecarlo.intervals import student_quantile
 from verify.montecarlo.layers import LayerStack, Normalisation
-from verify.montecarlo.linked import LinkedComponents, LinkedPairs, ProjectedTokens, RowSpread
+from verify.montecarlo.linked import Linked, ProjectedTokens
 from verify.montecarlo.literal import (
     SHAPE,
     Sees,
@@ -57,12 +58,13 @@ from verify.montecarlo.literal import (
     largest_difference,
     over_queries,
 )
-from verify.montecarlo.moments import ScorePowers
-from verify.montecarlo.pipeline import ScoreMatrixEntries, ScoresBesideValues
-from verify.montecarlo.rows import AttentionRows, CausalRows, NormalRows
-from verify.montecarlo.scores import ScoreMatrices, ScorePairs, SharedPairs
+from verify.montecarlo.normal_rows import NormalRows
 from verify.montecarlo.search import OfRows, largest_ratio, spectral_norms
 from verify.montecarlo.single_queries import SingleQueries
+from verify.montecarlo.statistics.base import Statistic
+from verify.montecarlo.statistics.pairs import AllPairs, ComponentMoments, PairMoments, PairShares
+from verify.montecarlo.statistics.rows import BothScales, CausalRows, RowVariance, SoftmaxRows
+from verify.montecarlo.statistics.scores import EntryProducts, OtherTokens, ScoreMoments, ScorePowers
 from verify.montecarlo.streams import stream
 from verify.montecarlo.training import LAST, Lookup, TrainingRuns, losses
 from verify.spec.assumptions import (
@@ -224,11 +226,11 @@ __all__ = [
     "UNIT_INTERVAL",
     "VASWANI",
     "WEIGHTED_SCORE",
+    "AllPairs",
     "Allowance",
     "Approximation",
     "Array",
     "Assumption",
-    "AttentionRows",
     "Axis",
     "BothScales",
     "Bounded",
@@ -238,6 +240,7 @@ __all__ = [
     "Check",
     "Claim",
     "Comparison",
+    "ComponentMoments",
     "Control",
     "Definition",
     "Derivation",
@@ -245,6 +248,7 @@ __all__ = [
     "DistanceToLaw",
     "Distribution",
     "E",
+    "EntryProducts",
     "Evaluation",
     "Exact",
     "Expansion",
@@ -256,15 +260,17 @@ __all__ = [
     "Identity",
     "Layer",
     "LayerStack",
-    "LinkedComponents",
-    "LinkedPairs",
+    "Linked",
     "Lookup",
     "NormalRows",
     "Normalisation",
     "OfRows",
     "Ordered",
     "OrderedBase",
+    "OtherTokens",
     "Outputs",
+    "PairMoments",
+    "PairShares",
     "Path",
     "Population",
     "Prediction",
@@ -278,17 +284,19 @@ __all__ = [
     "Route",
     "RowGradients",
     "RowMeans",
-    "RowSpread",
+    "RowVariance",
     "ScoreCell",
-    "ScoreMatrices",
-    "ScoreMatrixEntries",
-    "ScorePairs",
+    "ScoreMoments",
     "ScorePowers",
     "ScoresBesideValues",
     "Sees",
-    "SharedPairs",
+    "Shape",
+    "SharedVectors",
+    "Simulated",
     "SingleQueries",
     "Smooth",
+    "SoftmaxRows",
+    "Statistic",
     "Step",
     "Tolerance",
     "TrainingRuns",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from sympy import Rational, S, sympify
 
@@ -12,10 +12,12 @@ from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import Smooth, component, variance
 from verify.montecarlo.experiment import EXACTLY, Allowance, Exact, Prediction, Quantity, Tolerance
+from verify.montecarlo.inputs import Simulated
 from verify.montecarlo.literal import distance_from_loops
 from verify.montecarlo.planning import best_side
-from verify.montecarlo.rows import AttentionRows
-from verify.montecarlo.scores import ScoreMatrices
+from verify.montecarlo.reduced import Reduced
+from verify.montecarlo.statistics.rows import SoftmaxRows
+from verify.montecarlo.statistics.scores import ScoreMoments
 from verify.symbolic.blocks import mean_variance, square_variance
 from verify.symbolic.printing import latex
 from verify.symbolic.scores import d
@@ -27,7 +29,9 @@ if TYPE_CHECKING:
     from verify.montecarlo.blocks import DescribedSampler, Settings
     from verify.montecarlo.distributions import Array, Distribution
     from verify.montecarlo.experiment import Relation
-    from verify.montecarlo.rows import Statistic
+    from verify.montecarlo.inputs import Input
+    from verify.montecarlo.statistics.base import Statistic
+    from verify.montecarlo.statistics.rows import OfRow
 
 
 EVEN = Tolerance()
@@ -68,12 +72,26 @@ class ScoreCell:
     variance: Smooth
 
 
-def cell_of(name: str, sampler: DescribedSampler, *, scale: Any = None, **more: float | str) -> Cell:
-    """Return the cell that ``sampler`` draws, described by the sampler itself.
+@overload
+def cell_of(
+    name: str, drawn: Input, statistic: Statistic, /, *, scale: Any = None, **more: float | str
+) -> Cell: ...
 
-    ``scale`` is the expression in the dimension that the sampler's factor was made from with ``scaled``; it
-    is recorded in the place of the number. ``more`` are settings under which the claim speaks of the cell.
+
+@overload
+def cell_of(name: str, drawn: DescribedSampler, /, *, scale: Any = None, **more: float | str) -> Cell: ...
+
+
+def cell_of(
+    name: str, drawn: Any, statistic: Statistic | None = None, /, *, scale: Any = None, **more: float | str
+) -> Cell:
+    """Return the cell of a ``statistic`` of the queries and keys of an input, described by both themselves.
+
+    Without a statistic, ``drawn`` is a sampler that does both. ``scale`` is the expression in the dimension
+    that the factor on the scores was made from with ``scaled``; it is recorded in the place of the number.
+    ``more`` are settings under which the claim speaks of the cell.
     """
+    sampler = Reduced(drawn, statistic) if statistic else drawn
     settings = dict(sampler.settings) | more
     if scale is not None:
         settings["scale"] = _written(scale)
@@ -111,7 +129,7 @@ def score_cell(
     of_mean = mean_variance(d, side, *_moments(query, key))
     return ScoreCell(
         d,
-        cell_of(f"{prefix}d{d}", ScoreMatrices(d, side, query, key, factor), scale=scale),
+        cell_of(f"{prefix}d{d}", Simulated(query, key, side, side, d), ScoreMoments(factor), scale=scale),
         component("mean", block_variance=factor**2 * of_mean),
         variance_of_scores(d, side, query, key),
     )
@@ -242,10 +260,11 @@ def _comparison(
     return Quantity(f"{name}-d{one.d}", label, one.cell, estimand, expected, band)
 
 
-def attention_cell(keys: int, d_k: int, queries: int, scale: Any, *statistics: Statistic) -> Cell:
-    """Return the cell of the ``statistics`` of attention's rows, for normal queries and keys.
+def attention_cell(keys: int, d_k: int, queries: int, scale: Any, *wanted: OfRow) -> Cell:
+    """Return the cell of what is ``wanted`` of attention's rows, for normal queries and keys.
 
     Its id says whether scores are ``raw``, at scale 1, or ``scaled``.
     """
-    sampler = AttentionRows(d_k, queries, keys, NORMAL, NORMAL, scaled(scale, d_k), statistics)
-    return cell_of(f"{'raw' if scale == 1 else 'scaled'}-n{keys}-d{d_k}", sampler, scale=scale)
+    drawn = Simulated(NORMAL, NORMAL, queries, keys, d_k)
+    name = f"{'raw' if scale == 1 else 'scaled'}-n{keys}-d{d_k}"
+    return cell_of(name, drawn, SoftmaxRows(wanted, scaled(scale, d_k)), scale=scale)

@@ -9,8 +9,8 @@ from sympy import S
 
 from verify.spec import (
     INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Assumption, BothScales, Cell, Check, Claim, Control, Derivation,
-    Experiment, Fact, Figure, Findings, NormalRows, Prediction, Quantity, Reference, RowMeans, Smooth,
-    Tolerance, against_dimension, biased, capped, cell_of, component, curve, d, extremes, function,
+    Experiment, Fact, Figure, Findings, NormalRows, Prediction, Quantity, Reference, RowMeans, Simulated,
+    Smooth, Tolerance, against_dimension, biased, capped, cell_of, component, curve, d, extremes, function,
     integrated, mean_jacobian, mean_squares, measured, over_lengths, prediction, ratio, saturation, sharper,
     sigma, threshold, wrong,
 )  # fmt: skip
@@ -50,7 +50,7 @@ def _predicted(dimension: int, *, scaled: bool) -> Prediction:
 
 
 def _cell(dimension: int, keys: int, queries: int) -> Cell:
-    return cell_of(f"n{keys}-d{dimension}", BothScales(dimension, queries, keys))
+    return cell_of(f"n{keys}-d{dimension}", Simulated(NORMAL, NORMAL, queries, keys, dimension), BothScales())
 
 
 def _rows(name: str, deviation: float) -> Cell:

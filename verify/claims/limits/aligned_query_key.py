@@ -8,7 +8,7 @@ from sympy import S, Sum, sqrt
 
 from verify.spec import (
     NORMAL, NORMAL_MOMENTS, Assumption, Cell, Claim, Definition, Derivation, Experiment, Figure, Findings,
-    LinkedPairs, Ordered, OrderedBase, Population, Quantity, Reference, Tolerance, Var, biased,
+    Linked, Ordered, OrderedBase, PairMoments, Population, Quantity, Reference, Tolerance, Var, biased,
     block_variances, cell_of, component, d, figure, index, line, mean_route, measured, prediction, scaled,
     variance, variance_route, wrong,
 )  # fmt: skip
@@ -41,8 +41,8 @@ def derive() -> Derivation:
 def _cell(n: int, prefix: str = "") -> Cell:
     """Return the cell with k = q/2 + √3/2·e, written out: its correlation is one half."""
     mixing, scale = ((1.0, 0.0), (0.5, 0.75**0.5)), SCALES[prefix][1]
-    sampler = LinkedPairs(n, PAIRS, NORMAL, mixing, (0.0, 0.0), scaled(scale, n))
-    return cell_of(f"{prefix}d{n}", sampler, scale=scale)
+    drawn = Linked(n, PAIRS, NORMAL, mixing, (0.0, 0.0))
+    return cell_of(f"{prefix}d{n}", drawn, PairMoments(scaled(scale, n)), scale=scale)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:

@@ -12,8 +12,9 @@ from sympy import Rational, S, Sum, Symbol, degree, exp, log, simplify, sqrt
 from verify.spec import (
     INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STANDARD, Approximation, Axis, CausalRows, Cell, Claim, Control,
     Derivation, E, Experiment, Figure, Findings, Layer, Ordered, Prediction, Quantity, Relation, Route,
-    RowMeans, Smooth, Step, Tolerance, by, capped, cell_of, component, curve, d, evaluate, function, i, index,
-    integrated, mean_entropy, n, over_lengths, p, prediction, q, s, scaled, sharper, sigma, threshold, wrong,
+    RowMeans, Simulated, Smooth, Step, Tolerance, by, capped, cell_of, component, curve, d, evaluate,
+    function, i, index, integrated, mean_entropy, n, over_lengths, p, prediction, q, s, scaled, sharper,
+    sigma, threshold, wrong,
 )  # fmt: skip
 
 POSITIONS = (2, 8, 32, 128)
@@ -78,8 +79,9 @@ def derive() -> Derivation:
 
 @cache
 def _cell(positions: tuple[int, ...] = POSITIONS) -> Cell:
-    sampler = CausalRows(D, positions[-1], 16, NORMAL, scaled(SCALE, D), positions)
-    return cell_of(f"causal-t{positions[-1]}", sampler, scale=SCALE)
+    drawn = Simulated(NORMAL, NORMAL, 16 * len(positions), positions[-1], D)
+    rows = CausalRows(positions, scaled(SCALE, D))
+    return cell_of(f"causal-t{positions[-1]}", drawn, rows, scale=SCALE)
 
 
 def _lost(position: int, of: int) -> Smooth:

@@ -8,9 +8,9 @@ from sympy import Matrix, Rational, S, Sum, Trace, expand, sqrt, symbols
 
 from verify.spec import (
     NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, Assumption, Claim, Definition, Derivation, E, Expansion, Experiment,
-    Figure, Findings, Identity, LinkedPairs, Ordered, OrderedBase, Population, Quantity, Route, ScoreMatrices,
-    Step, Var, biased, capped, cell_of, d, evaluate, figure, in_numbers, index, line, measured, prediction,
-    settled_by_two, unfold, variance, wrong,
+    Figure, Findings, Identity, Linked, Ordered, OrderedBase, PairMoments, Population, Quantity, Route,
+    ScoreMoments, Simulated, Step, Var, biased, capped, cell_of, d, evaluate, figure, in_numbers, index, line,
+    measured, prediction, settled_by_two, unfold, variance, wrong,
 )  # fmt: skip
 
 
@@ -111,11 +111,12 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     estimand, band = variance(), capped(2.0, tolerance)
     checks = []
     for n in DIMENSIONS:
-        cell = cell_of(f"d{n}", ScoreMatrices(n, 32, NORMAL, NORMAL, correlation=float(RHO)))
+        drawn = Simulated(NORMAL, NORMAL, 32, 32, n, float(RHO))
+        cell = cell_of(f"d{n}", drawn, ScoreMoments())
         expected = prediction(_law(derivation).subs(d, n))
         checks.append(Quantity(f"variance-d{n}", LABEL, cell, estimand, expected, band))
     last = checks[-1]
-    cell = cell_of("any-covariances", LinkedPairs(PAIRS, 32, NORMAL, MIXING, (0.0,) * 4))
+    cell = cell_of("any-covariances", Linked(PAIRS, 32, NORMAL, MIXING, (0.0,) * 4), PairMoments())
     trace = prediction(in_numbers(derivation.lemmas[0].end, SPREADS) * PAIRS)
     of_any = Quantity("any-covariances", LABEL, cell, estimand, trace, band)
     spread_q, spread_k = SPREADS.values()

@@ -11,10 +11,10 @@ from sympy import (
 from sympy.matrices.expressions.matexpr import MatrixElement
 
 from verify.spec import (
-    NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, SIZE, Assumption, Claim, Definition, Derivation, DerivationError, E,
-    Experiment, LinkedComponents, LinkedPairs, Population, Quantity, Reference, Route, Step, Tolerance, Var,
-    biased, by, capped, cell_of, component, covariance, d, evaluate, in_numbers, of_deviation, prediction,
-    settled_by_two, variance, wrong,
+    NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, SIZE, Assumption, Claim, ComponentMoments, Definition, Derivation,
+    DerivationError, E, Experiment, Linked, PairMoments, Population, Quantity, Reference, Route, Step,
+    Tolerance, Var, biased, by, capped, cell_of, component, covariance, d, evaluate, in_numbers, of_deviation,
+    prediction, settled_by_two, variance, wrong,
 )  # fmt: skip
 
 LABEL, MEAN = r"$\operatorname{Var}(q\cdot k)$", r"$\mathbb{E}[q\cdot k]$"
@@ -177,14 +177,14 @@ MIXING = (
 )
 """What the sampler multiplies fresh numbers by, q = z₁ and k = Cᵀq + z₂, written out."""
 
-PAIRS = LinkedPairs(GROUPS, 32, NORMAL, MIXING, (1.0, -1.0, 0.5, 1.0))
+PAIRS = Linked(GROUPS, 32, NORMAL, MIXING, (1.0, -1.0, 0.5, 1.0))
 
 
 def _covariance(row: int, column: int) -> Quantity:
     """Return the comparison of one entry of C with the covariance of what is drawn."""
     one, other = f"q{row + 1}", f"k{column + 1}"
     label = rf"$\operatorname{{Cov}}(q_{row + 1}, k_{column + 1})$"
-    cell, estimand = cell_of("components", LinkedComponents(PAIRS)), covariance(one + other, one, other)
+    cell, estimand = cell_of("components", PAIRS, ComponentMoments(2)), covariance(one + other, one, other)
     name, entry = f"covariance-{one}-{other}", prediction(CROSS[row, column])
     return Quantity(name, label, cell, estimand, entry, Tolerance(2.0))
 
@@ -193,7 +193,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure mean and variance of a strongly asymmetric example."""
     general = derivation.result
     spread, mean = (GROUPS * in_numbers(one, EXAMPLE) for one in (general, derivation.lemmas[0].end))
-    cell, band = cell_of("asymmetric", PAIRS), capped(2.0, tolerance)
+    cell, band = cell_of("asymmetric", PAIRS, PairMoments()), capped(2.0, tolerance)
     of_variance = Quantity("variance", LABEL, cell, variance(), prediction(spread), band)
     of_mean = Quantity("mean", MEAN, cell, component("mean"), prediction(mean), of_deviation(spread))
     covariances = {place: _covariance(*place) for place in product(range(2), repeat=2)}

@@ -9,9 +9,9 @@ from sympy import Integral, Rational, Symbol, exp, gamma, integrate, log, oo, pi
 
 from verify.spec import (
     INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Allowance, Assumption, Bounded, Cell, Claim, Comparison, Control,
-    Derivation, Exact, Experiment, Fact, Figure, Findings, Ordered, Prediction, Quantity, Route, ScorePairs,
-    Step, Tolerance, against_dimension, by, cell_of, characteristic, curve, d, fact, measured, prediction,
-    runs_over, scaled, score_law, softmax, threshold,
+    Derivation, Exact, Experiment, Fact, Figure, Findings, Ordered, PairShares, Prediction, Quantity, Route,
+    Simulated, Step, Tolerance, against_dimension, by, cell_of, characteristic, curve, d, fact, measured,
+    prediction, runs_over, scaled, score_law, softmax, threshold,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _cell(dimension: int, scale: Any = None) -> Cell:
     point = float(log(LARGEST)) / (1.0 if scale is None else scaled(scale, dimension))
     name = f"{'raw' if scale is None else 'scaled'}-d{dimension}"
     # By symmetry the share below the mirrored point.
-    return cell_of(name, ScorePairs(dimension, 1, NORMAL, NORMAL, (-point,)), scale=scale)
+    return cell_of(name, Simulated(NORMAL, NORMAL, 1, 1, dimension), PairShares((-point,)), scale=scale)
 
 
 def _raw(dimension: int, name: str, expected: float) -> Quantity:

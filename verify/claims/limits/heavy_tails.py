@@ -14,8 +14,9 @@ from sympy import Integral, Rational, S, Symbol, diff, limit, log, logcombine, o
 
 from verify.spec import (
     CAUCHY, Assumption, Axis, Bounded, Cell, Claim, Control, Derivation, DistanceToLaw, Experiment, Fact,
-    Figure, Findings, Layer, Ordered, Prediction, Quantity, Reference, Relation, Route, ScorePairs, Step,
-    Tolerance, by, cell_of, d, fact, function, prediction, runs_over, scaled, score_law, threshold, wrong,
+    Figure, Findings, Layer, Ordered, PairShares, Prediction, Quantity, Reference, Relation, Route, Simulated,
+    Step, Tolerance, by, cell_of, d, fact, function, prediction, runs_over, scaled, score_law, threshold,
+    wrong,
 )  # fmt: skip
 
 
@@ -146,13 +147,13 @@ def _law(stretch: float = 1.0) -> tuple[float, ...]:
 
 def _one_product() -> Cell:
     grid = tuple(-point for point in POINTS[::-1]) + POINTS
-    return cell_of("cauchy-d1", ScorePairs(1, 64, CAUCHY, CAUCHY, grid))
+    return cell_of("cauchy-d1", Simulated(CAUCHY, CAUCHY, 64, 64, 1), PairShares(grid))
 
 
 def _scaled(name: str, expected: Prediction, relation: Relation = "=") -> Quantity:
     """Return the comparison of how many scores lie below -10 after division by the root of d."""
     point = -FAR / scaled(ROOT, D)
-    cell = cell_of("cauchy-d64", ScorePairs(D, 1, CAUCHY, CAUCHY, (point,)), scale=ROOT)
+    cell = cell_of("cauchy-d64", Simulated(CAUCHY, CAUCHY, 1, 1, D), PairShares((point,)), scale=ROOT)
     return Quantity(name, BEYOND, cell, Bounded("share-0"), expected, SHARE, relation)
 
 

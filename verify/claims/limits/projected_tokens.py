@@ -10,8 +10,8 @@ from sympy import S, Symbol, integrate, sqrt
 
 from verify.spec import (
     CENTRED, NORMAL, UNIFORM, Assumption, Cell, Claim, Control, Derivation, E, Evaluation, Experiment, Fact,
-    Ordered, Population, ProjectedTokens, Quantity, Reference, Route, Step, Var, biased, by, capped, cell_of,
-    component, d, evaluate, fact, prediction, score, sigma_k, sigma_q,
+    Ordered, OtherTokens, Population, ProjectedTokens, Quantity, Reference, Route, Step, Var, biased, by,
+    capped, cell_of, component, d, evaluate, fact, prediction, score, sigma_k, sigma_q,
 )  # fmt: skip
 
 
@@ -115,7 +115,8 @@ def _expected(derivation: Derivation, name: str) -> Any:
 def _cell(name: str) -> Cell:
     one, entry = INITIALISATIONS[name]
     distribution = NORMAL if one is HE else UNIFORM
-    return cell_of(name, ProjectedTokens(WIDTH, HEAD, 16, distribution, entry), initialisation=one.words)
+    drawn = ProjectedTokens(WIDTH, HEAD, 16, distribution, entry)
+    return cell_of(name, drawn, OtherTokens(), initialisation=one.words)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:

@@ -9,9 +9,10 @@ from sympy import Rational, S, Sum, Symbol, exp, simplify, sqrt
 from verify.spec import (
     FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Assumption, Cell, Claim, Control,
     Definition, Derivation, Distribution, E, Evaluation, Expansion, Experiment, Figure, Findings, Identity,
-    Ordered, OrderedBase, Population, Quantity, Route, RowSpread, Smooth, Step, Tolerance, Var, WithTotal,
-    against_dimension, biased, block_variances, by_component, by_index, by_moments, cell_of, component, d,
-    evaluate, formula, index, j, k, measured, mu_k, mu_q, n, p, prediction, q, s, score, sigma_k, sigma_q,
+    Ordered, OrderedBase, Population, Quantity, Route, RowVariance, Simulated, Smooth, Step, Tolerance, Var,
+    WithTotal, against_dimension, biased, block_variances, by_component, by_index, by_moments, cell_of,
+    component, d, evaluate, formula, index, j, k, measured, mu_k, mu_q, n, p, prediction, q, s, score,
+    sigma_k, sigma_q,
 )  # fmt: skip
 
 
@@ -89,7 +90,8 @@ def _at(expression: Any, moments: Moments) -> Any:
 
 
 def _cell(dimension: int, distribution: Distribution, prefix: str) -> Cell:
-    return cell_of(f"{prefix}d{dimension}", RowSpread(dimension, QUERIES, KEYS, distribution, distribution))
+    drawn = Simulated(distribution, distribution, QUERIES, KEYS, dimension)
+    return cell_of(f"{prefix}d{dimension}", drawn, RowVariance())
 
 
 def _spread(dimension: int, distribution: Distribution, expected: Any) -> Smooth:

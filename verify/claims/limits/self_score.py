@@ -8,9 +8,9 @@ from sympy import IndexedBase, S, Sum, Symbol, sqrt
 
 from verify.spec import (
     NORMAL, NORMAL_MOMENTS, UNIFORM, Assumption, Cell, Claim, Definition, Derivation, Distribution, E,
-    Experiment, Figure, Findings, LinkedPairs, Population, Quantity, Tolerance, biased, block_variances,
-    cell_of, component, d, figure, in_dimension, index, line, mean_route, measured, of_deviation, prediction,
-    variance, variance_route, wrong,
+    Experiment, Figure, Findings, Linked, PairMoments, Population, Quantity, Tolerance, biased,
+    block_variances, cell_of, component, d, figure, in_dimension, index, line, mean_route, measured,
+    of_deviation, prediction, variance, variance_route, wrong,
 )  # fmt: skip
 
 
@@ -44,7 +44,8 @@ def derive() -> Derivation:
 
 def _cell(n: int, distribution: Distribution = NORMAL, prefix: str = "") -> Cell:
     """Return the cell whose keys are the queries themselves."""
-    return cell_of(f"{prefix}d{n}", LinkedPairs(n, PAIRS, distribution, ((1.0,), (1.0,)), (0.0, 0.0)))
+    drawn = Linked(n, PAIRS, distribution, ((1.0,), (1.0,)), (0.0, 0.0))
+    return cell_of(f"{prefix}d{n}", drawn, PairMoments())
 
 
 def _variance(n: int, result: Any, distribution: Distribution, prefix: str = "") -> Quantity:

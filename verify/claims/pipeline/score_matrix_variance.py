@@ -8,9 +8,9 @@ from typing import Any
 from sympy import S, Sum
 
 from verify.spec import (
-    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Cell, Claim, Definition, Derivation, E, Experiment, Ordered,
-    OrderedBase, Population, Quantity, Reference, Route, ScoreMatrixEntries, Tolerance, biased, capped,
-    covariance, d, index, k, moment_steps, prediction, q, score, variance_route, wrong,
+    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Claim, Definition, Derivation, E, EntryProducts, Experiment,
+    Ordered, OrderedBase, Population, Quantity, Reference, Route, Simulated, Tolerance, biased, capped,
+    cell_of, covariance, d, index, k, moment_steps, prediction, q, score, variance_route, wrong,
 )  # fmt: skip
 
 D, SIDE = 16, 8
@@ -47,8 +47,7 @@ def derive() -> Derivation:
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the variance in corners and over all, and how entries and their squares go together."""
-    settings = (("d_k", D), ("components", NORMAL.name), ("matrix", f"{SIDE}×{SIDE}"))
-    cell = Cell("entries", settings, ScoreMatrixEntries(D, SIDE, NORMAL, NORMAL))
+    cell = cell_of("entries", Simulated(NORMAL, NORMAL, SIDE, SIDE, D), EntryProducts())
     level = derivation.result.subs(d, D)
     row, squares, apart = (lemma.end.subs(d, D) for lemma in derivation.lemmas)
     of_scores, of_squares = Tolerance(2.0, float(level), "the variance of a score"), capped(2.5, tolerance)

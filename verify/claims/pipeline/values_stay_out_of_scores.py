@@ -9,8 +9,8 @@ from sympy import S
 from verify.spec import (
     EXPONENTIAL, LAPLACE, NORMAL, STANDARD, STANDARD_COMPONENTS, Assumption, Cell, Claim, Definition,
     Derivation, Distribution, E, Expansion, Experiment, Ordered, Population, Quantity, Route,
-    ScoresBesideValues, Step, biased, capped, covariance, d, k, prediction, q, score, variance_of_scores,
-    variance_route, wrong,
+    ScoresBesideValues, Step, biased, capped, cell_of, covariance, d, k, prediction, q, score,
+    variance_of_scores, variance_route, wrong,
 )  # fmt: skip
 
 
@@ -38,14 +38,7 @@ def derive() -> Derivation:
 
 def _cell(name: str, width: int, law: Distribution | None) -> Cell:
     """Return the cell of scores with values of that width and law; without a law, they are the keys."""
-    settings = (
-        ("d_k", D),
-        ("d_v", width),
-        ("query, key", NORMAL.name),
-        ("values", law.name if law else "the keys"),
-        ("block", f"{SIDE}×{SIDE}"),
-    )
-    return Cell(name, settings, ScoresBesideValues(D, width, SIDE, NORMAL, law))
+    return cell_of(name, ScoresBesideValues(D, width, SIDE, NORMAL, law))
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:

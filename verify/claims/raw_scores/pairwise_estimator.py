@@ -13,10 +13,10 @@ from sympy import (
 )  # fmt: skip
 
 from verify.spec import (
-    EVEN, UNIT_INTERVAL, Assumption, Claim, Control, Derivation, E, Exact, Experiment, Fact, Figure,
-    Findings, Ordered, Population, Quantity, Reference, Route, SharedPairs, Smooth, Step, Tolerance, Var,
-    biased, by, cell_of, d, degree_bound, evaluate, exactly, expanded, fact, figure, index, line,
-    linear_fits, measured, moment_steps, prediction, variance, wrong, wrong_fits,
+    EVEN, UNIT_INTERVAL, AllPairs, Assumption, Claim, Control, Derivation, E, Exact, Experiment, Fact, Figure,
+    Findings, Ordered, Population, Quantity, Reference, Route, SharedVectors, Smooth, Step, Tolerance, Var,
+    biased, by, cell_of, d, degree_bound, evaluate, exactly, expanded, fact, figure, index, line, linear_fits,
+    measured, moment_steps, prediction, variance, wrong, wrong_fits,
 )  # fmt: skip
 
 VECTORS = 100
@@ -137,7 +137,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     law = _for_uniform(derivation.result)
     shortfall = simplify(_true_variance() - law)
 
-    cells = {n: cell_of(f"d{n}", SharedPairs(n, VECTORS, UNIT_INTERVAL)) for n in DIMENSIONS}
+    cells = {n: cell_of(f"d{n}", SharedVectors(UNIT_INTERVAL, VECTORS, n), AllPairs()) for n in DIMENSIONS}
 
     def average(n: int) -> Quantity:
         band = COARSE if n == DIMENSIONS[-1] else EVEN

@@ -10,8 +10,8 @@ from sympy import Integral, S, cos, exp, gammasimp, integrate, oo, pi, simplify,
 
 from verify.spec import (
     INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Array, Claim, Derivation, DistanceToLaw, Experiment, Figure,
-    Findings, Ordered, Quantity, Reference, Route, ScorePairs, Step, Tolerance, by, cell_of, characteristic,
-    d, figure, function, line, prediction, runs_over, scatter, score_law, wrong,
+    Findings, Ordered, PairShares, Quantity, Reference, Route, Simulated, Step, Tolerance, by, cell_of,
+    characteristic, d, figure, function, line, prediction, runs_over, scatter, score_law, wrong,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _distance(upper: Array) -> DistanceToLaw:
 
 def _check(dimension: int, points: Array, distance: DistanceToLaw) -> Quantity:
     grid = tuple(map(float, np.concatenate([-points[::-1], [0.0], points])))
-    cell = cell_of(f"pairs-d{dimension}", ScorePairs(dimension, 64, NORMAL, NORMAL, grid))
+    cell = cell_of(f"pairs-d{dimension}", Simulated(NORMAL, NORMAL, 64, 64, dimension), PairShares(grid))
     one = Tolerance(0.5, 1.0, "a probability of 1")
     return Quantity(f"distance-d{dimension}", LABEL, cell, distance, prediction(0), one)
 
@@ -135,7 +135,7 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     at = np.linspace(-3, 3, 121)
     for n in (1, 4, 64):
         cell, root = findings.cells[f"pairs-d{n}"], np.sqrt(n)
-        edges = np.asarray(cell.sampler.grid) / root  # type: ignore[attr-defined]  # these are score pairs
+        edges = np.asarray(cell.sampler.statistic.grid) / root  # type: ignore[attr-defined]  # these are score pairs
         heights = np.diff(findings.samples[f"pairs-d{n}"].mean) / np.diff(edges)
         derived = [root * density(max(abs(v), 1e-3) * root, n) for v in at]
         layers += [

@@ -10,8 +10,9 @@ from sympy import (
 
 from verify.spec import (
     INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STANDARD, Claim, Definition, Derivation, E, Experiment, Figure,
-    Findings, Quantity, Reference, Route, ScorePowers, Step, biased, by, cell_of, component, computed, d,
-    evaluate, figure, function, in_dimension, index, line, measured, prediction, q, score, score_law, wrong,
+    Findings, Quantity, Reference, Route, ScorePowers, Simulated, Step, biased, by, cell_of, component,
+    computed, d, evaluate, figure, function, in_dimension, index, line, measured, prediction, q, score,
+    score_law, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (1, 2, 8, 64, 512)
@@ -118,7 +119,8 @@ def _size(derivation: Derivation, n: float) -> float:
 
 
 def _measured(derivation: Derivation, n: int) -> Quantity:
-    cell = cell_of(f"d{n}", ScorePowers(n, 8 if n < 8 else 32, NORMAL, NORMAL, (1,)))
+    side = 8 if n < 8 else 32
+    cell = cell_of(f"d{n}", Simulated(NORMAL, NORMAL, side, side, n), ScorePowers((1,)))
     expected = prediction(derivation.result.subs(d, n))
     return Quantity(f"magnitude-d{n}", LABEL, cell, component("size", positive=True), expected)
 

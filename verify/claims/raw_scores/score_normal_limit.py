@@ -12,11 +12,11 @@ from sympy import (
 )  # fmt: skip
 
 from verify.spec import (
-    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Allowance, Claim, Control, Definition, Derivation,
-    DistanceToLaw, E, Exact, Experiment, Figure, Findings, Identity, Population, Prediction, Quantity,
-    Route, ScorePairs, ScorePowers, Step, biased, by, capped, cell_of, characteristic, computed, d,
-    exponent, figure, k, kurtosis, kurtosis_route, line, mean_route, measured, of_probability, prediction,
-    q, score, score_law, wrong,
+    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Allowance, Claim, Control, Definition, Derivation, DistanceToLaw,
+    E, Exact, Experiment, Figure, Findings, Identity, PairShares, Population, Prediction, Quantity, Route,
+    ScorePowers, Simulated, Step, biased, by, capped, cell_of, characteristic, computed, d, exponent, figure,
+    k, kurtosis, kurtosis_route, line, mean_route, measured, of_probability, prediction, q, score, score_law,
+    wrong,
 )  # fmt: skip
 
 DIMENSIONS = (1, 2, 4)
@@ -155,7 +155,8 @@ def _leading(derivation: Derivation, dimension: int, place: Any = WORST) -> Any:
 def _measured(dimension: int, tolerance: float) -> Quantity:
     """Return the comparison of the distance in a few dimensions with that of the exact law."""
     point, gap = float(WORST) * dimension**0.5, _gap(dimension)
-    cell = cell_of(f"pairs-d{dimension}", ScorePairs(dimension, 64, NORMAL, NORMAL, (-point,)))
+    drawn = Simulated(NORMAL, NORMAL, 64, 64, dimension)
+    cell = cell_of(f"pairs-d{dimension}", drawn, PairShares((-point,)))
     normal = DistanceToLaw((float(special.ndtr(-float(WORST))),))
     expected = Prediction(gap, f"{gap:.5f}")
     return Quantity(f"distance-d{dimension}", LABEL, cell, normal, expected, capped(5.0, tolerance))
@@ -194,7 +195,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the distance in few dimensions, and tell its rate from the exact law in many."""
     distances = tuple(_measured(n, tolerance) for n in DIMENSIONS)
     one = distances[0]
-    powers = cell_of(f"powers-d{MIDDLE}", ScorePowers(MIDDLE, 64, NORMAL, NORMAL, (2, 4)))
+    powers = cell_of(f"powers-d{MIDDLE}", Simulated(NORMAL, NORMAL, 64, 64, MIDDLE), ScorePowers((2, 4)))
     expected = prediction(3 + derivation.result.subs(d, MIDDLE))
     fourth = Quantity(f"kurtosis-d{MIDDLE}", KURTOSIS, powers, kurtosis(), expected, capped(1.0, tolerance))
     checks, controls = _from_exact_law(derivation)

@@ -15,9 +15,9 @@ from sympy import (
 
 from verify.spec import (
     GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Allowance, Assumption, Claim, Control, Definition,
-    Derivation, Distribution, Exact, Experiment, Figure, Findings, Identity, Prediction, Quantile, Quantity,
-    Route, ScorePairs, Step, biased, by, capped, cell_of, d, exactly, figure, function, is_zero, line, mu_k,
-    mu_q, prediction, scatter, score, score_law, sigma_k, sigma_q, variance_route, wrong,
+    Derivation, Distribution, Exact, Experiment, Figure, Findings, Identity, PairShares, Prediction, Quantile,
+    Quantity, Route, Simulated, Step, biased, by, capped, cell_of, d, exactly, figure, function, is_zero,
+    line, mu_k, mu_q, prediction, scatter, score, score_law, sigma_k, sigma_q, variance_route, wrong,
 )  # fmt: skip
 
 NORMAL_DIMENSIONS = (2, 100)
@@ -161,7 +161,8 @@ def _measured(derivation: Derivation, law: Distribution, n: int, tolerance: floa
     name, point = ("normal", _normal_point) if law is NORMAL else ("uniform", _uniform_point)
     steps = np.linspace(1.0, 2.4, 141) * _deviation(derivation, law, n)
     grid = tuple(map(float, n * float(law.mean) ** 2 + steps))
-    cell = cell_of(f"{name}-d{n}", ScorePairs(n, 64 if n < 1000 else 16, law, law, grid))
+    pairs = 64 if n < 1000 else 16
+    cell = cell_of(f"{name}-d{n}", Simulated(law, law, pairs, pairs, n), PairShares(grid))
     estimand = Quantile(tuple(map(float, steps)), level=LEVEL)
     return Quantity(f"{name}-point-d{n}", LABEL, cell, estimand, _shown(point(n)), capped(3.0, tolerance))
 
@@ -204,7 +205,7 @@ def figures(findings: Findings) -> tuple[Figure, ...]:
     """Draw the upper tails of uniform components at three dimensions, each from its mean on."""
     layers = []
     for n in UNIFORM_DIMENSIONS:
-        grid = findings.cells[f"uniform-d{n}"].sampler.grid  # type: ignore[attr-defined]  # score pairs
+        grid = findings.cells[f"uniform-d{n}"].sampler.statistic.grid  # type: ignore[attr-defined]  # score pairs
         shares = 1 - findings.samples[f"uniform-d{n}"].mean
         point = _uniform_point(n)
         layers += [

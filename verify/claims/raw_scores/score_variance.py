@@ -8,7 +8,7 @@ from sympy import O, diff, series, simplify
 
 from verify.spec import (
     NORMAL, STANDARD, STANDARD_COMPONENTS, VASWANI, Claim, Derivation, Experiment, Fact, Figure, Findings,
-    Route, ScoreMatrices, Step, Var, biased, by, cell_of, characteristic, d, evaluate, fact, figure,
+    Route, ScoreMoments, Simulated, Step, Var, biased, by, cell_of, characteristic, d, evaluate, fact, figure,
     in_dimension, line, linear_fits, measured, one_product, score, score_cell, variance, variance_route,
     variances, wrong, wrong_fits,
 )  # fmt: skip
@@ -49,7 +49,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     points = variances(cells, LABEL, derivation.result)
     lines = linear_fits(points, derivation.result)
     at8, at64 = in_dimension(points, 8), in_dimension(points, 64)
-    correlated = cell_of("correlated-d8", ScoreMatrices(8, 64, NORMAL, NORMAL, correlation=0.5))
+    correlated = cell_of("correlated-d8", Simulated(NORMAL, NORMAL, 64, 64, 8, 0.5), ScoreMoments())
     square = "the variance is $d_k^2$, as when one and the same product is added $d_k$ times"
     also = r"the variance is $d_k$ also when the components of a vector are correlated ($\rho = 0.5$)"
     controls = (

@@ -9,9 +9,9 @@ from sympy import S, symbols
 from verify.spec import (
     LAPLACE, NORMAL, RADEMACHER, STANDARD, STANDARD_COMPONENTS, STANDARD_DISTRIBUTIONS, UNIFORM, Claim,
     Comparison, Definition, Derivation, Distribution, E, Experiment, Figure, Findings, Population, Quantity,
-    ScorePowers, biased, capped, cell_of, d, exactly, exponent, figure, fits, k, kurtosis, kurtosis_route,
-    line, measured, prediction, q, score, score_cell, slope_of, variance_route, variances, wrong,
-    wrong_fits,
+    ScorePowers, Simulated, biased, capped, cell_of, d, exactly, exponent, figure, fits, k, kurtosis,
+    kurtosis_route, line, measured, prediction, q, score, score_cell, slope_of, variance_route, variances,
+    wrong, wrong_fits,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _fourth(
 ) -> Quantity:
     """Return the comparison of a kurtosis: so skewed that a coarse tolerance takes no fewer blocks."""
     slug = _slug(query) if query == key else f"{_slug(query)}-{_slug(key)}"
-    cell = cell_of(f"{slug}-powers", ScorePowers(EIGHT, 32, query, key, (2, 4)))
+    cell = cell_of(f"{slug}-powers", Simulated(query, key, 32, 32, EIGHT), ScorePowers((2, 4)))
     expected = prediction(_kurtosis(derivation, query, key))
     return Quantity(f"{name}-kurtosis", KURTOSIS, cell, kurtosis(), expected, capped(1.0, tolerance))
 

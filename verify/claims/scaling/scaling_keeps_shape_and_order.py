@@ -9,8 +9,8 @@ from sympy import Mul, Symbol, factor, log, sign
 
 from verify.spec import (
     NORMAL, Array, Assumption, Claim, Control, Definition, Derivation, DistanceToLaw, Exact, Experiment,
-    Identity, Quantity, Route, ScorePairs, Step, WithTotal, by, cell_of, computed, of_probability, p,
-    prediction, s, score_law, softmax, stream, wrong,
+    Identity, PairShares, Quantity, Route, Simulated, Step, WithTotal, by, cell_of, computed, of_probability,
+    p, prediction, s, score_law, softmax, stream, wrong,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def experiment() -> Experiment:
     beyond = Quantity(
         "scores-beyond-one",
         r"gap in $P(q\cdot k/\sqrt{d_k} \le \pm 1)$",
-        cell_of("pairs", ScorePairs(D, 64, NORMAL, NORMAL, (-reach, reach))),
+        cell_of("pairs", Simulated(NORMAL, NORMAL, 64, 64, D), PairShares((-reach, reach))),
         DistanceToLaw((1 - upper, upper)),
         prediction(0),
         of_probability(0.5),

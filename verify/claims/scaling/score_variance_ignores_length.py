@@ -9,8 +9,9 @@ from sympy import Add, IndexedBase, S, Sum
 
 from verify.spec import (
     NORMAL, STANDARD, STANDARD_COMPONENTS, Claim, Definition, Derivation, E, Evaluation, Experiment, Figure,
-    Findings, Population, Quantity, Route, ScoreMatrices, Step, biased, cell_of, d, figure, fits, index,
-    line, measured, no_slope, prediction, q, score, variance_of_scores, variance_route, wrong, wrong_fits,
+    Findings, Population, Quantity, Route, ScoreMoments, Simulated, Step, biased, cell_of, d, figure, fits,
+    index, line, measured, no_slope, prediction, q, score, variance_of_scores, variance_route, wrong,
+    wrong_fits,
 )  # fmt: skip
 
 TOKENS = (2, 8, 32, 128)
@@ -37,7 +38,8 @@ def derive() -> Derivation:
 
 
 def _of(tokens: int, level: Any) -> Quantity:
-    cell = cell_of(f"tokens-{tokens}", ScoreMatrices(D, tokens, NORMAL, NORMAL), tokens=tokens)
+    drawn = Simulated(NORMAL, NORMAL, tokens, tokens, D)
+    cell = cell_of(f"tokens-{tokens}", drawn, ScoreMoments(), tokens=tokens)
     estimand = variance_of_scores(D, tokens, NORMAL, NORMAL)
     return Quantity(f"variance-n{tokens}", LABEL, cell, estimand, prediction(level))
 

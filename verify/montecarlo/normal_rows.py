@@ -1,0 +1,66 @@
+"""Sampler of rows of normal scores, without queries and keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from verify.montecarlo.statistics.rows import of_rows
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from verify.montecarlo.blocks import Settings
+    from verify.montecarlo.distributions import Array, Distribution
+    from verify.montecarlo.statistics.rows import OfRow
+
+
+@dataclass(frozen=True)
+class NormalRows:
+    """Blocks are ``rows`` rows of independent normal scores of the given deviation; statistics: row means.
+
+    What a row of normal keys looks like once the query's length is known.
+    """
+
+    keys: int
+    rows: int
+    deviation: float
+    distribution: Distribution
+    wanted: tuple[OfRow, ...]
+
+    order = 3
+
+    @property
+    def settings(self) -> Settings:
+        """What is drawn, as a cell records it."""
+        return (
+            ("n", self.keys),
+            ("sigma", self.deviation),
+            ("scores", f"independent {self.distribution.name}"),
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each number of a block vector is."""
+        return self.wanted
+
+    @property
+    def coordinates(self) -> int:
+        """Random components drawn for one block."""
+        return self.rows * self.keys
+
+    @property
+    def scores(self) -> int:
+        """Scores that one block holds."""
+        return self.rows * self.keys
+
+    @property
+    def held(self) -> int:
+        """Numbers that are in memory at once while one block is drawn and reduced."""
+        return 5 * self.scores
+
+    def sample(self, rng: np.random.Generator, count: int) -> Array:
+        """Return the row statistics' means of ``count`` blocks, shape (count, len(wanted))."""
+        scores = self.deviation * self.distribution.draw(rng, (count, self.rows, self.keys))
+        means: Array = of_rows(scores, self.wanted).mean(axis=1)
+        return means

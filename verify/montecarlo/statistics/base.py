@@ -1,0 +1,65 @@
+"""What a statistic is: a function of queries and keys that names what it gives."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+if TYPE_CHECKING:
+    from verify.montecarlo.blocks import Settings
+    from verify.montecarlo.distributions import Array
+    from verify.montecarlo.inputs import Shape
+
+SHARE = "share"
+"""What the shares at the points of a grid are called, each with its number."""
+
+
+def numbered(name: str, many: int) -> tuple[str, ...]:
+    """Return the names of so many outputs of one kind, ``name``-0 and so on."""
+    return tuple(f"{name}-{place}" for place in range(many))
+
+
+class Statistic(ABC):
+    """Reduces the queries and keys of a batch of blocks to block vectors.
+
+    ``order`` is the highest order of the joint moments of block vectors that its estimates need;
+    ``columns`` says whether it is faster where vectors lie in memory as columns.
+    """
+
+    order: ClassVar[Literal[1, 3]] = 3
+    columns: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """What each number of a block vector is, by which estimands refer to it."""
+
+    @abstractmethod
+    def reduce(self, queries: Array, keys: Array) -> Array:
+        """Return the block vectors, shape (blocks, names).
+
+        ``queries`` have shape (blocks, m, d), ``keys`` (blocks, n, d).
+        """
+
+    def settings(self, shape: Shape) -> Settings:
+        """Return what is made of blocks of that shape, as a cell records it."""
+        return (("block", f"{shape.m}×{shape.n}"),)
+
+    def scores(self, shape: Shape) -> int:
+        """Return how many scores of a block enter."""
+        return shape.m * shape.n
+
+    def held(self, shape: Shape) -> int:
+        """Return the numbers that are in memory at once for one block, besides its queries and keys."""
+        return 3 * self.scores(shape)
+
+
+def scale_setting(scale: float) -> Settings:
+    """Return the setting of a factor on the scores; of 1 none."""
+    return (("scale", scale),) if scale != 1 else ()
+
+
+def scores_of(queries: Array, keys: Array) -> Array:
+    """Return all scores QKᵀ, shape (…, m, n)."""
+    scores: Array = queries @ keys.swapaxes(-1, -2)
+    return scores
