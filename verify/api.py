@@ -20,6 +20,7 @@ from verify.engine.plan import Planned, plan_with
 from verify.engine.sources import read_sources, refuse_unknown_claims
 from verify.errors import RecordingError, ResultsError, SettingsError
 from verify.evidence import RunRecord
+from verify.evidence.audits import AuditRecord
 from verify.executors.workers import Workers, using
 from verify.spec.claim import Claim
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from verify.auditing.gates import Gates
     from verify.auditing.recording import Array
     from verify.engine.catalogue import Entries, Named
-    from verify.evidence.audits import AuditRecord
     from verify.report.write import Written
 
 
@@ -183,21 +183,25 @@ def _call(arrays: dict[str, Array], scale: float | None, *, causal: bool) -> Cal
 
 
 def render(
-    record: RunRecord,
+    record: RunRecord | AuditRecord,
     out: Path,
     announce: Callable[[str], None] = lambda _phase: None,
     workers: int | None = None,
 ) -> Written:
     """Write ``results.json``, ``report.html`` and ``report.pdf`` of a run into the folder ``out``.
 
+    Of an audit, write ``audit.json``, ``audit.html`` and ``audit.pdf``.
+
     ``workers`` processes draw figures and formulas; None means one for each processor.
 
     Raises:
         OutputError: the folder cannot be written; what was there before is untouched.
-        ResultsError: this is not the record of a run.
+        ResultsError: this is not the record of a run or of an audit.
     """
-    if not isinstance(record, RunRecord):
-        raise ResultsError(f"{type(record).__name__}: is no record of a run; give what run or load returns")
+    if not isinstance(record, RunRecord | AuditRecord):
+        raise ResultsError(
+            f"{type(record).__name__}: is no record of a run or an audit; give what run or load returns"
+        )
     from verify.report.write import write_report  # noqa: PLC0415 - not needed for a run
 
     return write_report(record, Path(out), announce, workers)

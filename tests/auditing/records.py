@@ -28,17 +28,25 @@ LEVEL = 1 - 1e-6
 
 
 class Kind(NamedTuple):
-    """A kind of statistical finding: what it says, about where its values lie, and the catalogue's own."""
+    """A kind of statistical finding: what it says, where its values lie, and what the catalogue derives."""
 
     name: str
     quantity: str
     middle: float
     spread: float
     reference: Reference | None = None
+    claims: tuple[str, ...] = ()
 
 
 STATISTICAL = (
-    Kind("row-variance", r"variance of a row's scores, $c^2 \operatorname{Var}_j(q \cdot k_j)$", 1.02, 0.3),
+    Kind(
+        "row-variance",
+        r"variance of a row's scores, $c^2 \operatorname{Var}_j(q \cdot k_j)$",
+        1.02,
+        0.3,
+        None,
+        ("score-variance",),
+    ),
     Kind("shift-share", "share of the scores' variance that softmax cannot see", 0.12, 0.1),
     Kind("independence", "row variance over what independent queries and keys would give", 1.1, 0.2),
     Kind("entropy", r"entropy over $\ln n$", 0.86, 0.08, Reference(value=0.922, claim="attention-entropy")),
@@ -145,8 +153,8 @@ def _of_head(layer: int, head: int) -> Iterator[Finding]:
         yield Finding(
             id=f"{kind.name}-{head}", kind=kind.name, quantity=kind.quantity, estimate=value,
             standard_error=error, interval=(value - 5.5 * error, value + 5.5 * error), level=LEVEL,
-            reference=kind.reference, exact=False, judgement=Judgement.REPORTED, decides=False,
-            rows_left_out=7, **common,
+            reference=kind.reference, claims=kind.claims, exact=False,
+            judgement=Judgement.REPORTED, decides=False, rows_left_out=7, **common,
         )  # fmt: skip
     yield Finding(
         id=f"largest-score-{head}", kind="largest-score", quantity="largest score", estimate=18.4 + head,

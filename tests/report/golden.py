@@ -1,11 +1,13 @@
-"""Writes the golden cards again: ``python -m tests.report.golden``; read the difference afterwards."""
+"""Writes the golden pages again: ``python -m tests.report.golden``; read the difference afterwards."""
 
 import re
 from pathlib import Path
 
 from markupsafe import Markup
 
+from tests.auditing.records import bad, good
 from tests.report.records import CLAIMS, record
+from verify.report.audits.view import audit_view
 from verify.report.math import Formula, Formulas
 from verify.report.typeset import render
 from verify.report.view import view
@@ -43,7 +45,21 @@ def cards() -> dict[str, str]:
     }
 
 
+def audits() -> dict[str, str]:
+    """Return the page of an audit in which all is well and of one with every judgement, by a name for it."""
+    catalogue = {claim.id: claim for claim in CLAIMS}
+    pages = {}
+    for name, audit in (("audit-good", good(2, 2)), ("audit-bad", bad(3, 2))):
+        page = render("audit.html.j2", audit_view(audit, catalogue), Formulas(), Spelled(), definitions=str)
+        main = re.search(r"<main.*</main>", page, flags=re.DOTALL)
+        assert main is not None
+        # A new field of the record changes its seal, and nothing that is read.
+        text = re.sub("[0-9a-f]{32}<wbr>[0-9a-f]{32}", "⟨seal⟩", main[0])
+        pages[name] = re.sub(r"\n\s*\n+", "\n", text) + "\n"
+    return pages
+
+
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    for name, card in cards().items():
-        (FOLDER / f"{name}.html").write_text(card, encoding="utf-8")
+    for name, text in (cards() | audits()).items():
+        (FOLDER / f"{name}.html").write_text(text, encoding="utf-8")

@@ -81,7 +81,9 @@ class Panic(BaseException):
 
 
 @pytest.mark.parametrize("raised", [ZeroDivisionError, RecursionError, MemoryError, SystemExit, Panic])
-@pytest.mark.parametrize("phase", ["parts.draw_figures", "view.view", "html.render_html", "pdf.render_pdf"])
+@pytest.mark.parametrize(
+    "phase", ["parts.draw_figures", "parts.view_of", "html.render_html", "pdf.render_pdf"]
+)
 def test_whatever_is_raised_in_rendering_the_results_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, phase: str, raised: type[BaseException]
 ) -> None:

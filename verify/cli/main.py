@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from verify.evidence import RunRecord
+    from verify.evidence.audits import AuditRecord
     from verify.executors.workers import Workers
 
 PROFILES = ("quick", "standard", "deep")
@@ -154,11 +155,11 @@ def run(out: Path, junit: Path | None, summary: Path | None, **options: Any) -> 
 def render(results: Path, out: Path | None) -> None:
     """Rebuild the report from RESULTS, without deriving or drawing anything.
 
-    RESULTS is a results.json of at most 32 MB, or - for standard input.
+    RESULTS is a results.json of at most 32 MB, an audit.json of at most 128 MB, or - for standard input.
     """
-    from verify.evidence.load import load
+    from verify.evidence.load import load_either
 
-    record = load(results)
+    record = load_either(results)
     _rendered(record, out or results.parent)
     end(record.exit_status())
 
@@ -265,7 +266,10 @@ def _processes(
 
 
 def _rendered(
-    record: RunRecord, out: Path, workers: int | None = None, earlier: Mapping[str, float] | None = None
+    record: RunRecord | AuditRecord,
+    out: Path,
+    workers: int | None = None,
+    earlier: Mapping[str, float] | None = None,
 ) -> None:
     """Write the report and log the times, after those of ``earlier`` phases.
 

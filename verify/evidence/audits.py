@@ -66,8 +66,9 @@ class Finding(Record):
     ``estimate`` is None where there is nothing to estimate, and then so are error and interval; an exact
     finding has an interval only where rounding leaves one. ``interval`` is simultaneous at ``level`` over the
     whole audit; an open end is None. ``band`` is what the finding is held against, None where it is only
-    reported. ``decides`` says whether it counts for the exit status. ``cause`` names what would explain a
-    refuted finding and ``fix`` what to change, both empty where nothing is known. ``sequences`` is the number
+    reported. ``decides`` says whether it counts for the exit status. ``claims`` are those of the catalogue
+    that derive its formula. ``cause`` names what would explain a refuted finding and ``fix`` what to change,
+    both empty where nothing is known. ``sequences`` is the number
     of independent blocks; ``rows_left_out`` counts rows that were not used, and ``reason`` says why.
     """
 
@@ -83,6 +84,7 @@ class Finding(Record):
     exact: bool
     band: Band | None = None
     reference: Reference | None = None
+    claims: Many[Slug] = ()
     judgement: Judgement
     decides: bool
     reason: Text = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -87,6 +88,12 @@ def present(path: Path | None) -> RunRecord:
         ResultsError: there are none, or they cannot be read.
     """
     return load(path or (LAST_RUN if os.path.lexists(LAST_RUN) else folder("reference") / "results.json"))
+
+
+@cache
+def shipped() -> RunRecord:
+    """Return the reference results that ship with this version."""
+    return load(folder("reference") / "results.json")
 
 
 def load(path: Path) -> RunRecord:

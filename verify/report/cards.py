@@ -23,7 +23,7 @@ from verify.report.views import (
     RouteView,
     StepView,
 )
-from verify.report.words import badge, decisive_check, largest_deviation, sentence
+from verify.report.words import badge, closed, decisive_check, largest_deviation, sentence
 
 if TYPE_CHECKING:
     from verify.evidence import (
@@ -68,7 +68,7 @@ def card(record: RunRecord, claim: ClaimRecord, number: str) -> CardView:
         proof=badge(derivation.status),
         alarms=alarms,
         outcome=_outcome(claim, verdict, alarms),
-        reason=Prose(_closed(claim.reason)),
+        reason=Prose(closed(claim.reason)),
         headline=sentence(decisive, derived=derivation.status is Proof.PROVED) if decisive else None,
         headline_label=_headline_label(claim, decisive),
         result=Tex(derivation.latex) if derivation.latex else None,
@@ -116,8 +116,8 @@ def _outcome(claim: ClaimRecord, verdict: Badge, alarms: tuple[str, ...]) -> str
 def _proof_reason(derivation: DerivationRecord) -> str:
     """Return why there is no derivation, or what of the claim goes beyond it."""
     if derivation.status in _SHOWN:
-        return f"Beyond the derivation: {_closed(derivation.beyond)}" if derivation.beyond else ""
-    return _closed(derivation.reason)
+        return f"Beyond the derivation: {closed(derivation.beyond)}" if derivation.beyond else ""
+    return closed(derivation.reason)
 
 
 def _level(claim: ClaimRecord) -> str:
@@ -135,17 +135,13 @@ def _reference(reference: Reference) -> ReferenceView:
     )
 
 
-def _closed(sentence: str) -> str:
-    return sentence if not sentence or sentence.endswith((".", "!", "?")) else sentence + "."
-
-
 def _agreement(derivation: DerivationRecord, number: str) -> str:
     """Return where the routes end, as a sentence that names the displayed result by its number."""
     text = derivation.agreement
     if derivation.latex:
         text = re.sub(r"the (?:stated|same) (?:result|expression)", f"({number})", text)
     text = re.sub(r"^[2-9](?= routes)", lambda count: _COUNTS[int(count[0]) - 2], text)
-    return " ".join(filter(None, [_closed(text[:1].upper() + text[1:]), _reach(derivation)]))
+    return " ".join(filter(None, [closed(text[:1].upper() + text[1:]), _reach(derivation)]))
 
 
 def _reach(derivation: DerivationRecord) -> str:

@@ -23,7 +23,7 @@ from verify.evidence import Check, Control, Fact
 from verify.report import numbers
 from verify.report.imprint import creation
 from verify.report.latex import plain
-from verify.report.words import badge, cell_text, predicted
+from verify.report.words import badge, capitalised, cell_text, predicted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -153,7 +153,7 @@ def as_text(of: Citation) -> str:
 
 def without_address(of: Citation) -> str:
     """Return one paragraph of plain text that does not say where the report lies."""
-    measured = f" {_sentence(plain(of.what))}: {of.found}." if of.found else ""
+    measured = f" {capitalised(plain(of.what))}: {of.found}." if of.found else ""
     return (
         f"sdpa-verify {of.version}, {of.key}: {plain(of.title)}. {plain(of.statement)}{measured} "
         f"Claim {of.verdict}. {_imprint(of)}, digest {of.digest}."
@@ -162,7 +162,7 @@ def without_address(of: Citation) -> str:
 
 def as_markdown(of: Citation) -> str:
     """Return Markdown; formulas stay between dollar signs."""
-    measured = f" {_sentence(prose_for_markdown(of.what))}: {of.found}." if of.found else ""
+    measured = f" {capitalised(prose_for_markdown(of.what))}: {of.found}." if of.found else ""
     return (
         f"[sdpa-verify {for_markdown(of.version)}, `{of.key}`]({of.page}): *{prose_for_markdown(of.title)}.* "
         f"{prose_for_markdown(of.statement)}{measured} "
@@ -172,7 +172,7 @@ def as_markdown(of: Citation) -> str:
 
 def as_html(of: Citation) -> str:
     """Return a paragraph of HTML; formulas are in words."""
-    measured = f" {for_html(_sentence(plain(of.what)))}: {for_html(of.found)}." if of.found else ""
+    measured = f" {for_html(capitalised(plain(of.what)))}: {for_html(of.found)}." if of.found else ""
     return (
         f'<p class="citation"><a href="{for_html(of.page)}">sdpa-verify {for_html(of.version)}, '
         f"<code>{for_html(of.key)}</code></a>: <cite>{for_html(plain(of.title))}.</cite> "
@@ -183,7 +183,7 @@ def as_html(of: Citation) -> str:
 
 def as_rst(of: Citation) -> str:
     """Return reStructuredText; formulas are math roles."""
-    measured = f" {_sentence(prose_for_rst(of.what))}: {of.found}." if of.found else ""
+    measured = f" {capitalised(prose_for_rst(of.what))}: {of.found}." if of.found else ""
     return (
         f"`sdpa-verify {for_rst(of.version)}, {of.key} <{of.page}>`__: {prose_for_rst(of.title)}. "
         f"{prose_for_rst(of.statement)}{measured} Claim {of.verdict}. {_imprint(of)}, digest ``{of.digest}`` "
@@ -193,7 +193,7 @@ def as_rst(of: Citation) -> str:
 
 def as_latex(of: Citation) -> str:
     r"""Return LaTeX for running text; needs the package url."""
-    measured = f" {_sentence(prose_for_tex(of.what))}: {for_tex(of.found)}." if of.found else ""
+    measured = f" {capitalised(prose_for_tex(of.what))}: {for_tex(of.found)}." if of.found else ""
     return (
         f"sdpa-verify {for_tex(of.version)}, \\texttt{{{for_tex(of.key)}}}: "
         f"\\emph{{{prose_for_tex(of.title)}.}} {prose_for_tex(of.statement)}{measured} "
@@ -205,7 +205,7 @@ def as_bibtex(of: Citation) -> str:
     """Return a BibTeX entry."""
     note = f"Claim {of.verdict}. {_imprint(of)}, digest {of.digest}"
     if of.found:
-        note = f"{_sentence(prose_for_tex(of.what))}: {for_tex(of.found)}. {note}"
+        note = f"{capitalised(prose_for_tex(of.what))}: {for_tex(of.found)}. {note}"
     entries = {
         "author": f"{{{AUTHORS}}}",
         "title": f"{{sdpa-verify, claim {of.claim}: {prose_for_tex(of.title)}}}",
@@ -261,7 +261,3 @@ FORMATS: dict[str, Callable[[Citation], str]] = {
 
 def _imprint(of: Citation) -> str:
     return f"Seed {of.seed}, {of.profile} profile, {of.created:%Y-%m-%d}"
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:] if text[:1].isalpha() else text

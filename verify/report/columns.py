@@ -10,6 +10,7 @@ from verify.report.views import Cell
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from verify.report.audits.views import FoundRow
     from verify.report.views import Badge, ControlView, RowView
 
 # Advances of Source Sans in em; its figures all have the same.
@@ -22,6 +23,7 @@ _LETTER = 0.43  # em of a letter of a verdict, on average
 # What the heads of columns need; a column is as wide as its widest number if that is wider.
 _CHECK_HEADS = (4.2, 3.85, 4.15, 4.3, 4.3, 6.25, 3.1)
 _CONTROL_HEADS = (4.4, 4.2, 2.8, 4.0)
+_FOUND_HEADS = (4.15, 4.3, 4.3, 6.25, 5.6, 4.6)
 
 
 def aligned(texts: Sequence[str]) -> tuple[Cell, ...]:
@@ -46,6 +48,16 @@ def check_widths(rows: Sequence[RowView]) -> tuple[float, ...]:
     numbers_wide = [[_width(cell.text) + cell.pad for cell in column] for column in zip(*cells, strict=True)]
     others = [[_width(row.sample) for row in rows], [_badge_width(row.verdict) for row in rows]]
     return _columns(_CHECK_HEADS, [*numbers_wide, *others])
+
+
+def found_widths(rows: Sequence[FoundRow]) -> tuple[float, ...]:
+    """Return how wide (em) the columns after the first of a table of an audit are, so that none touch."""
+    if not rows:
+        return ()
+    cells = [(row.estimate, row.error, row.low, row.high) for row in rows]
+    numbers_wide = [[_width(cell.text) + cell.pad for cell in column] for column in zip(*cells, strict=True)]
+    others = [[_width(row.against) for row in rows], [_badge_width(row.badge) for row in rows]]
+    return _columns(_FOUND_HEADS, [*numbers_wide, *others])
 
 
 def control_widths(rows: Sequence[ControlView]) -> tuple[float, ...]:

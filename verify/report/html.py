@@ -1,4 +1,4 @@
-"""The report as one HTML file that needs nothing else."""
+"""A report as one HTML file that needs nothing else."""
 
 from __future__ import annotations
 
@@ -6,15 +6,20 @@ from typing import TYPE_CHECKING
 
 from verify.files import shipped
 from verify.report.fonts import rules_for_screen
+from verify.report.names import AUDIT, RUN, names
 from verify.report.parts import Parts
 from verify.report.typeset import InPage, render
 
 if TYPE_CHECKING:
     from verify.evidence import RunRecord
+    from verify.evidence.audits import AuditRecord
 
 
-def render_html(record: RunRecord, parts: Parts | None = None) -> str:
-    """Return the report as a self-contained HTML page.
+_SCRIPTS = {RUN: ("row.js", "page.js"), AUDIT: ("page.js",)}
+
+
+def render_html(record: RunRecord | AuditRecord, parts: Parts | None = None) -> str:
+    """Return the report of a run or of an audit as a self-contained HTML page.
 
     ``parts`` are the record's drawn figures and formulas, made here if not given.
 
@@ -22,15 +27,16 @@ def render_html(record: RunRecord, parts: Parts | None = None) -> str:
         RenderError: a formula or figure of the record cannot be drawn.
     """
     parts = parts or Parts.of(record)
+    called = names(record)
     medium = InPage(parts.figures)
-    body = render("report.html.j2", parts.view, parts.formulas, medium, definitions=medium.definitions)
+    body = render(f"{called.page}.j2", parts.view, parts.formulas, medium, definitions=medium.definitions)
     # The faces carry just the characters of this page; those of its markup are among them, at no cost.
     style = rules_for_screen("".join(sorted(set(body)))) + _joined("common.css", "page.css")
-    # A claim's own text may hold the place holder too; the real one comes last.
+    # A record's own text may hold the place holder too; the real one comes last.
     before, _, after = body.replace("/* style */", style, 1).rpartition("/* script */")
-    return before + _joined("row.js", "page.js") + after
+    return before + _joined(*_SCRIPTS[called]) + after
 
 
-def _joined(*names: str) -> str:
+def _joined(*files: str) -> str:
     folder = shipped.folder("templates")
-    return "".join((folder / name).read_text(encoding="utf-8") for name in names)
+    return "".join((folder / name).read_text(encoding="utf-8") for name in files)

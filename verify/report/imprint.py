@@ -6,19 +6,19 @@ import hashlib
 import shlex
 from typing import TYPE_CHECKING
 
-from verify.evidence import PROFILES, in_utc
+from verify.evidence import PROFILES, RunRecord, in_utc
 from verify.report import numbers
 from verify.report.views import BudgetView
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from verify.evidence import RunRecord
+    from verify.evidence.audits import AuditRecord
 
 
-def creation(record: RunRecord) -> datetime:
-    """Return when the run was made, in UTC; a time without a zone counts as UTC."""
-    return in_utc(record.run.created)
+def creation(record: RunRecord | AuditRecord) -> datetime:
+    """Return when a run or an audit was made, in UTC; a time without a zone counts as UTC."""
+    return in_utc(record.run.created if isinstance(record, RunRecord) else record.created)
 
 
 def origin(record: RunRecord) -> str:

@@ -105,6 +105,16 @@ def _to_digits(value: float, digits: int) -> str:
     return _significant(as_decimal(value).scaleb(-power), digits) + _times(power)
 
 
+def fixed(value: float, place: int) -> str:
+    """Return a value to the digit at a power of ten, with the zeros before it: for numbers that are compared.
+
+    Raises:
+        ValueError: the value is not finite.
+    """
+    _validate(value, 0.0, value, value)
+    return _at(as_decimal(value), place)
+
+
 def beside(value: float, error: float, digits: int = 6) -> str:
     """Return an exact value to one digit more than a measurement with this standard error carries."""
     if error == 0 or value == 0:

@@ -8,8 +8,12 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from verify.escapes import pieces
-from verify.evidence import Figure
+from verify.evidence import Figure, RunRecord
+from verify.evidence.load import shipped
 from verify.executors.workers import starmap_unordered
+from verify.report.audits.drawing import draw_map, draw_overview
+from verify.report.audits.maps import grids, overview
+from verify.report.audits.view import audit_view
 from verify.report.latex import Tex
 from verify.report.math import Formulas
 from verify.report.store import Store
@@ -19,7 +23,8 @@ from verify.report.view import formulas, view
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from verify.evidence import RunRecord
+    from verify.evidence.audits import AuditRecord
+    from verify.report.audits.views import AuditView
     from verify.report.views import ReportView
 
 _WORTH_A_PROCESS = 10
@@ -28,30 +33,41 @@ _WORTH_A_PROCESS = 10
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A record's view with its drawings; figures by ``claim.figure`` id, as SVG."""
+    """A record's view with its drawings; figures by their keys, as SVG."""
 
-    view: ReportView
+    view: ReportView | AuditView
     formulas: Formulas
     figures: Mapping[str, str]
 
     @classmethod
-    def of(cls, record: RunRecord) -> Parts:
+    def of(cls, record: RunRecord | AuditRecord) -> Parts:
         """Return the parts of a record's report.
 
         Raises:
             RenderError: a formula or figure cannot be drawn.
         """
         figures = draw_figures(record)
-        seen = view(record)
+        seen = view_of(record)
         return cls(seen, draw_formulas(seen), figures)
 
 
-def draw_figures(record: RunRecord, workers: int | None = None) -> dict[str, str]:
-    """Return every figure of a record as SVG, by ``claim.figure`` id.
+def view_of(record: RunRecord | AuditRecord) -> ReportView | AuditView:
+    """Return what the report prints about a run or an audit."""
+    if isinstance(record, RunRecord):
+        return view(record)
+    return audit_view(record, {claim.id: claim for claim in shipped().claims})
+
+
+def draw_figures(record: RunRecord | AuditRecord, workers: int | None = None) -> dict[str, str]:
+    """Return every figure of a record as SVG, by ``claim.figure`` id, an audit's maps by theirs.
 
     Raises:
         RenderError: a figure cannot be drawn.
     """
+    if not isinstance(record, RunRecord):
+        drawn = {grid.key: draw_map(grid) for grid in grids(record)}
+        whole = overview(record)
+        return drawn | ({whole.key: draw_overview(whole)} if whole else {})
     wanted = {
         f"{claim.id}.{figure.id}": f"{claim.id}.{figure.id}.\n{figure.model_dump_json()}"
         for claim in record.claims
@@ -61,7 +77,7 @@ def draw_figures(record: RunRecord, workers: int | None = None) -> dict[str, str
     return {key: drawn[request] for key, request in wanted.items()}
 
 
-def draw_formulas(seen: ReportView, workers: int | None = None) -> Formulas:
+def draw_formulas(seen: ReportView | AuditView, workers: int | None = None) -> Formulas:
     """Return a drawer that has drawn every formula of a view already.
 
     Raises:

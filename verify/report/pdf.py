@@ -16,6 +16,7 @@ from verify.files.writing import temporary_folder
 from verify.report.fonts import rules_for_print
 from verify.report.imprint import creation
 from verify.report.marks import MARKS
+from verify.report.names import names
 from verify.report.outlines import outlined, stroked
 from verify.report.parts import Parts
 from verify.report.tagging import make_accessible
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from verify.evidence import RunRecord
+    from verify.evidence.audits import AuditRecord
 
 _MISSING = (
     "the PDF needs Pango's system libraries, which are missing; HTML and JSON are written; "
@@ -32,13 +34,13 @@ _MISSING = (
 )
 
 _NO_LAYOUT = (
-    "report.pdf: WeasyPrint cannot lay out the pages, something is higher than one; report.html is complete; "
-    "shorten the longest texts of the claim files of your own, or report it"
+    "{sheet}: WeasyPrint cannot lay out the pages, something is higher than one; {page} is complete; "
+    "shorten the longest texts of your own, or report it"
 )
 
 
-def render_pdf(record: RunRecord, parts: Parts | None = None) -> bytes:
-    """Return the report as a PDF/A-3a that is PDF/UA-1 as well; the same record gives the same bytes.
+def render_pdf(record: RunRecord | AuditRecord, parts: Parts | None = None) -> bytes:
+    """Return a report as a PDF/A-3a that is PDF/UA-1 as well; the same record gives the same bytes.
 
     ``parts`` are the record's drawn figures and formulas, made here if not given.
 
@@ -48,12 +50,13 @@ def render_pdf(record: RunRecord, parts: Parts | None = None) -> bytes:
     """
     weasyprint = _weasyprint()
     parts = parts or Parts.of(record)
+    called = names(record)
     medium = OnPaper(parts.figures)
-    page = render("report.pdf.j2", parts.view, parts.formulas, medium)
+    page = render(f"{called.sheet}.j2", parts.view, parts.formulas, medium)
     evidence = record.to_json()
     created = creation(record)
     attachment = weasyprint.Attachment(
-        string=evidence, name="results.json", description="The evidence that this report prints",
+        string=evidence, name=called.evidence, description="The evidence that this report prints",
         relationship="Source", created=created, modified=created,
     )  # fmt: skip
     document = weasyprint.HTML(string=page, base_url="report:", url_fetcher=_fetcher(medium.images))
@@ -75,7 +78,7 @@ def render_pdf(record: RunRecord, parts: Parts | None = None) -> bytes:
             )
         except AssertionError as error:
             # WeasyPrint gives up so where something higher than a page must not be broken.
-            raise RenderError(_NO_LAYOUT) from error
+            raise RenderError(_NO_LAYOUT.format(sheet=called.sheet, page=called.page)) from error
     return written
 
 

@@ -11,6 +11,7 @@ from markupsafe import Markup, escape
 
 from verify.escapes import pieces
 from verify.evidence import Outcome, Proof, Verdict
+from verify.evidence.audits import Judgement
 from verify.files import shipped
 from verify.report import marks
 from verify.report.latex import Prose, Tex
@@ -21,6 +22,7 @@ from verify.report.words import badge
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from verify.report.audits.views import AuditView
     from verify.report.math import Formula, Formulas
     from verify.report.views import Badge, ReportView
 
@@ -136,7 +138,9 @@ class OnPaper:
         return Markup('<img class="drawing" src="{}" alt="{}">').format(name, words)
 
 
-def render(template: str, view: ReportView, formulas: Formulas, medium: Medium, **more: Any) -> str:
+def render(
+    template: str, view: ReportView | AuditView, formulas: Formulas, medium: Medium, **more: Any
+) -> str:
     """Return a template filled with a view.
 
     Raises:
@@ -162,6 +166,7 @@ def render(template: str, view: ReportView, formulas: Formulas, medium: Medium, 
         folds=medium.folds,
         verdicts={verdict.value: badge(verdict) for verdict in Verdict},
         outcomes={outcome.name.lower(): badge(outcome) for outcome in Outcome},
+        judgements={judgement.value: badge(judgement) for judgement in Judgement},
         proofs={proof.name.lower(): badge(proof) for proof in Proof},
         alarm=badge(Proof.FAILED),
     )

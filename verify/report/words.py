@@ -6,15 +6,17 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from verify.evidence import Check, Outcome, Proof, Verdict
+from verify.evidence.audits import Judgement
 from verify.report import numbers
 from verify.report.latex import Prose
 from verify.report.views import Badge, Tally
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from verify.evidence import Control, Setting
 
+    Judged = Verdict | Proof | Outcome | Judgement
 
 _VERDICTS = {
     Verdict.CONFIRMED: Badge("check", "good", "confirmed"),
@@ -36,6 +38,20 @@ _OUTCOMES = {
     Outcome.WRONG: Badge("cross", "bad", "wrong"),
     Outcome.OPEN: Badge("open", "idle", "open"),
 }
+_JUDGEMENTS = {
+    Judgement.CONFIRMED: Badge("check", "good", "confirmed"),
+    Judgement.REFUTED: Badge("cross", "bad", "refuted"),
+    Judgement.UNDECIDED: Badge("open", "idle", "undecided"),
+    Judgement.WARNED: Badge("alarm", "fair", "warned"),
+    Judgement.REPORTED: Badge("dash", "idle", "reported"),
+}
+# Members of different kinds may be equal as texts, so each kind has its own.
+_BADGES: dict[type, Mapping[Any, Badge]] = {
+    Verdict: _VERDICTS,
+    Proof: _PROOFS,
+    Outcome: _OUTCOMES,
+    Judgement: _JUDGEMENTS,
+}
 _IN_ADVANCE = ("the prediction", "the threshold")
 _MOST_SERIOUS_FIRST = (Verdict.REFUTED, Verdict.UNDECIDED, Verdict.APPROXIMATE, Verdict.CONFIRMED)
 _HOLDS = re.compile(r"\Aholds\b")  # the one verb among the words
@@ -43,16 +59,25 @@ _SYMBOL = re.compile(r"([A-Za-z]|alpha|beta|gamma|kappa|mu|nu|rho|sigma|tau)(?:_
 _GREEK = {"alpha", "beta", "gamma", "kappa", "mu", "nu", "rho", "sigma", "tau"}
 
 
-def badge(of: Verdict | Proof | Outcome) -> Badge:
-    """Return how a verdict, a proof's status or a statement's outcome is shown."""
-    if isinstance(of, Verdict):
-        return _VERDICTS[of]
-    return _PROOFS[of] if isinstance(of, Proof) else _OUTCOMES[of]
+def badge(of: Judged) -> Badge:
+    """Return how a verdict, a proof's status, a statement's outcome or an audit's judgement is shown."""
+    return _BADGES[type(of)][of]
 
 
-def tallies(counts: Mapping[Any, int], kinds: type[Verdict | Proof | Outcome]) -> tuple[Tally, ...]:
+def tallies(counts: Mapping[Any, int], kinds: Iterable[Judged]) -> tuple[Tally, ...]:
     """Return how often each kind of verdict occurs, leaving out what does not."""
     return tuple(_tally(badge(kind), counts[kind]) for kind in kinds if counts[kind])
+
+
+def closed(text: str) -> str:
+    """Return a sentence with its full stop."""
+    return text if not text or text.endswith((".", "!", "?")) else text + "."
+
+
+def capitalised(text: str) -> str:
+    """Return a sentence with a capital, unless it starts with a name or a sign rather than a word."""
+    first = text.partition(" ")[0].rstrip(",:;")
+    return text[:1].upper() + text[1:] if first.isalpha() else text
 
 
 def _tally(of: Badge, count: int) -> Tally:

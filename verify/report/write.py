@@ -1,4 +1,4 @@
-"""Writes a run's results and report, whole or not at all."""
+"""Writes what a run or an audit found and its report, whole or not at all."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 from verify.errors import OutputError, RenderError, VerifyError, unforeseen
 from verify.files.writing import write_together, write_whole
 from verify.report.caches import usable_caches
+from verify.report.names import names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from verify.evidence import RunRecord
+    from verify.evidence.audits import AuditRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +30,11 @@ class Written:
 
 
 def write_report(
-    record: RunRecord, out: Path, announce: Callable[[str], None], workers: int | None = None
+    record: RunRecord | AuditRecord, out: Path, announce: Callable[[str], None], workers: int | None = None
 ) -> Written:
     """Write ``results.json`` into a folder, then make and write ``report.html`` and ``report.pdf``.
+
+    Of an audit, these are ``audit.json``, ``audit.html`` and ``audit.pdf``.
 
     ``announce`` is called with each phase's name as it starts: figures, formulas, html, pdf, write.
     ``workers`` processes draw what is not kept from an earlier report, None meaning one for each processor.
@@ -51,7 +55,8 @@ def write_report(
         finally:
             phases[name] = time.perf_counter() - start
 
-    results = out / "results.json"
+    called = names(record)
+    results = out / called.evidence
     write_whole(results, record.to_json().encode())
     pages: dict[Path, bytes] = {}
     problem = None
@@ -62,19 +67,18 @@ def write_report(
 
                 figures = draw_figures(record, workers)
             with phase("formulas"):
-                from verify.report.parts import Parts, draw_formulas  # noqa: PLC0415
-                from verify.report.view import view  # noqa: PLC0415
+                from verify.report.parts import Parts, draw_formulas, view_of  # noqa: PLC0415
 
-                seen = view(record)
+                seen = view_of(record)
                 parts = Parts(seen, draw_formulas(seen, workers), figures)
             with phase("html"):
                 from verify.report.html import render_html  # noqa: PLC0415
 
-                pages[out / "report.html"] = render_html(record, parts).encode()
+                pages[out / called.page] = render_html(record, parts).encode()
             with phase("pdf"):
                 from verify.report.pdf import render_pdf  # noqa: PLC0415
 
-                pages[out / "report.pdf"] = render_pdf(record, parts)
+                pages[out / called.sheet] = render_pdf(record, parts)
     except (VerifyError, OSError) as error:
         problem = _as_render_error(error, next(reversed(phases), "caches"))
     try:
@@ -84,7 +88,7 @@ def write_report(
         problem = RenderError(f"{error}; the results are written")
         pages.clear()
     if problem is not None:
-        problem = _with_leftovers(problem, out, {path.name for path in pages})
+        problem = _with_leftovers(problem, out, {called.page, called.sheet} - {path.name for path in pages})
     return Written((results, *pages), phases, problem)
 
 
@@ -100,9 +104,9 @@ def _as_render_error(error: VerifyError | OSError, phase: str) -> RenderError:
     )
 
 
-def _with_leftovers(error: RenderError, out: Path, made: set[str]) -> RenderError:
+def _with_leftovers(error: RenderError, out: Path, missing: set[str]) -> RenderError:
     """Return the error; where an earlier run's files stay beside the new results, it says so."""
-    old = [name for name in ("report.html", "report.pdf") if name not in made and _is_there(out / name)]
+    old = [name for name in sorted(missing) if _is_there(out / name)]
     if not old:
         return error
     kept = f"{' and '.join(old)} in {out} {'is' if len(old) == 1 else 'are'} from an earlier run"

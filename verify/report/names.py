@@ -1,0 +1,40 @@
+"""What the files of a report are called."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from verify.evidence import RunRecord
+
+if TYPE_CHECKING:
+    from verify.evidence.audits import AuditRecord
+
+
+class Names(NamedTuple):
+    """The names of a record's file and of its pages; ``stem`` is that of their templates as well."""
+
+    evidence: str
+    stem: str
+
+    @property
+    def page(self) -> str:
+        """The page for the screen."""
+        return f"{self.stem}.html"
+
+    @property
+    def sheet(self) -> str:
+        """The document for print."""
+        return f"{self.stem}.pdf"
+
+    @property
+    def all(self) -> tuple[str, str, str]:
+        """All that a report consists of."""
+        return self.evidence, self.page, self.sheet
+
+
+RUN, AUDIT = Names("results.json", "report"), Names("audit.json", "audit")
+
+
+def names(record: RunRecord | AuditRecord) -> Names:
+    """Return what the files of a record's report are called."""
+    return RUN if isinstance(record, RunRecord) else AUDIT
