@@ -124,8 +124,9 @@ def _strips(block: Block) -> Iterator[_Strip]:
     query, key = floating(block.query), floating(block.key)
     xp = array_api_compat.array_namespace(query, key)
     capped = block.call.softcap is not None
-    # The softmax does not see what all keys have in common, and without it squares do not cancel.
-    common = xp.zeros_like(key[0, :]) if capped else xp.mean(key, axis=0)
+    # The softmax does not see what all keys have in common, and without it squares do not cancel. What is
+    # hidden may be anything, even NaN.
+    common = xp.zeros_like(key[0, :]) if capped else xp.mean(xp.where(xp.isfinite(key), key, 0.0), axis=0)
     shift = block.scale * on_host(xp.matmul(query, common))
     turned = (key - common).T
     query = query * block.scale

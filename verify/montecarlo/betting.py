@@ -33,9 +33,9 @@ def betting_mean(values: Array, alpha: float) -> Interval:
     Raises:
         ValueError: there is no number, or one lies outside.
     """
-    if not len(values) or not 0 <= min(values) <= max(values) <= 1:
-        raise ValueError("give numbers between 0 and 1, one at least")
     values = np.asarray(values, dtype=np.float64)
+    if not values.size or not np.all((values >= 0) & (values <= 1)):
+        raise ValueError("give numbers between 0 and 1, one at least")
     lower, upper = _lower(values, alpha / 2), 1 - _lower(1 - values, alpha / 2)
     mean = float(np.mean(values))
     return min(lower, mean), max(upper, mean)

@@ -1,0 +1,100 @@
+"""Estimates over sequences: where an interval holds, where there is none, and how many would do."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from verify.auditing.estimates import (
+    FEWEST_BLOCKS,
+    BoundedMean,
+    Estimate,
+    MeanFunction,
+    ShareOfBlocks,
+    blocks_needed,
+    sample_of,
+)
+from verify.montecarlo.betting import betting_mean
+from verify.montecarlo.estimands import component, ratio
+from verify.montecarlo.intervals import bounded_mean, student_quantile
+
+RNG = np.random.default_rng(4)
+EVEN = MeanFunction(component("x"), ("x",))
+
+
+def test_a_bounded_mean_keeps_its_interval_through_a_function() -> None:
+    """Of 1/m the ends change places; the error goes through the slope."""
+    values = RNG.uniform(0.2, 0.4, size=(50, 1))
+    plain, inverse = BoundedMean(0), BoundedMean(0, lambda mean: 1 / mean)
+    one, other = plain.estimate(values, 0.01), inverse.estimate(values, 0.01)
+    assert one.interval == betting_mean(values[:, 0], 0.01)
+    assert one.interval is not None
+    assert other.interval == (1 / one.interval[1], 1 / one.interval[0])
+    assert other.value == 1 / one.value
+    assert one.error is not None
+    assert other.error == pytest.approx(one.error / one.value**2, rel=1e-4)
+
+
+def test_a_share_has_the_interval_of_rare_events() -> None:
+    """None of 20 sequences leaves room for some of all."""
+    found = ShareOfBlocks(0).estimate(np.zeros((20, 1)), 0.01)
+    assert (found.value, found.interval) == (0.0, bounded_mean(0.0, 0.01, 20))
+    assert found.interval[1] > 0.1
+
+
+def test_student_interval_is_at_least_as_wide_as_the_plain_one() -> None:
+    """With little skewness the interval holds Student's, and is hardly wider."""
+    values = RNG.normal(3, 1, size=(200, 1))
+    found = EVEN.estimate(values, 0.01)
+    width = student_quantile(0.01, 200) * found.error
+    assert found.value == pytest.approx(values.mean())
+    assert found.interval[0] <= found.value - width
+    assert found.interval[1] >= found.value + width
+    assert found.interval[1] - found.interval[0] < 2.2 * width
+
+
+def test_few_or_skewed_blocks_have_no_interval_and_a_number_that_would_do() -> None:
+    """Seven blocks are too few for any; of a hundred exponential ones thousands are needed at 1e-6."""
+    few = EVEN.estimate(RNG.normal(size=(FEWEST_BLOCKS - 1, 1)), 0.05)
+    assert few.interval is None
+    assert few.error is None
+    assert few.needed == FEWEST_BLOCKS
+    skewed = EVEN.estimate(RNG.exponential(size=(100, 1)), 1e-6)
+    assert skewed.interval is None
+    assert "skewed" in skewed.doubt
+    assert 300 < skewed.needed < 30_000
+    alike = EVEN.estimate(np.ones((50, 1)), 0.05)
+    assert alike.interval is None
+    assert "agree" in alike.doubt
+
+
+def test_a_ratio_of_means_is_measured_by_the_catalogues_estimand() -> None:
+    """A ratio's standard error is that of its linearisation."""
+    blocks = np.column_stack([RNG.normal(4, 1, 500), RNG.normal(2, 0.1, 500)])
+    found = MeanFunction(ratio("a", "b"), ("a", "b")).estimate(blocks, 0.01)
+    linear = blocks[:, 0] / blocks[:, 1].mean() - found.value * blocks[:, 1] / blocks[:, 1].mean()
+    assert found.value == pytest.approx(blocks[:, 0].mean() / blocks[:, 1].mean())
+    assert found.error == pytest.approx(linear.std(ddof=1) / math.sqrt(500))
+
+
+def test_moments_are_those_of_the_blocks() -> None:
+    """Covariance, third moment and the means of 128 groups, to which blocks are dealt in turn."""
+    blocks = RNG.exponential(size=(300, 2))
+    sample = sample_of(blocks, ("a", "b"))
+    moved = blocks - blocks.mean(axis=0)
+    assert sample.covariance == pytest.approx(np.cov(blocks.T))
+    assert sample.third[0, 1, 1] == pytest.approx((moved[:, 0] * moved[:, 1] ** 2).mean())
+    assert sample.groups[5] == pytest.approx(blocks[[5, 133, 261]].mean(axis=0))
+    assert sample_of(blocks[:100], ("a", "b")).groups.shape == (0, 2)
+
+
+def test_blocks_needed_follow_the_distance_to_the_band() -> None:
+    """Four times as many blocks halve the interval; on the very edge no number decides."""
+    found = Estimate(1.0, 0.1, (0.5, 1.6), 50)
+    assert blocks_needed(found, (0.7, None)) == 50 * 4
+    assert blocks_needed(found, (0.1, 1.3)) == 50 * 4
+    assert blocks_needed(found, (1.0, None)) is None
+    assert blocks_needed(found, (0.0, 9.0)) == 51
+    assert blocks_needed(Estimate(1.0, None, None, 3, "too few", 8), (0.5, 2.0)) == 8
