@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -36,3 +38,24 @@ def test_a_single_vector_has_no_covariance() -> None:
     found = query_spread(Block(Call(Q[:, :, :1], K), 0, 0, SCALE))
     assert found.mean == pytest.approx(Q[0, 0, 0])
     assert np.isnan(found.covariance).all()
+
+
+def test_keys_that_no_query_sees_do_not_count() -> None:
+    """Padding may hold anything, as may what a bias hides and what lies beyond the last causal query."""
+    wanted = key_spread(Block(Call(Q, K[:, :, :20]), 0, 0, SCALE))
+    padded = K.copy()
+    padded[:, :, 20:] = np.nan
+    shown = np.arange(30) < 20
+    hiding = np.where(shown, 0.0, -np.inf).astype(np.float32)
+    options: tuple[dict[str, Any], ...] = (
+        {"mask": shown[None, None, None]},
+        {"bias": hiding},
+        {"causal": True},
+    )
+    for one in options:
+        found = key_spread(Block(Call(Q, padded, **one), 0, 0, SCALE))
+        assert found.vectors == 20
+        assert found.covariance == pytest.approx(wanted.covariance)
+    nothing = key_spread(Block(Call(Q, K, mask=np.zeros((1, 1, 1, 30), dtype=bool)), 0, 0, SCALE))
+    assert nothing.vectors == 0
+    assert np.isnan(nothing.mean).all()

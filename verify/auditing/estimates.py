@@ -37,6 +37,8 @@ _STEP = 1e-6
 class Estimate:
     """A value with its standard error and interval, and how many independent blocks it rests on.
 
+    ``value`` is NaN where there is none, and ``error`` then None.
+
     ``interval`` is None where none holds at the level wanted; then ``doubt`` says why. ``needed`` are the
     blocks from which on there would be one, None where that is not known.
     """
@@ -99,8 +101,11 @@ class MeanFunction:
     def estimate(self, blocks: Floats, alpha: float) -> Estimate:
         """Return the estimate with Student's interval, where the blocks are enough and not too skewed."""
         count = len(blocks)
-        if count < FEWEST_BLOCKS:
+        with np.errstate(all="ignore"):
             value = self.smooth.value(Outputs(zip(self.names, blocks.mean(axis=0), strict=True)))
+        if not math.isfinite(value):
+            return Estimate(math.nan, None, None, count, "it has no value, for all of it is 0")
+        if count < FEWEST_BLOCKS:
             doubt = f"{count} {'sequence is' if count == 1 else 'sequences are'} too few for an interval"
             return Estimate(value, None, None, count, doubt, FEWEST_BLOCKS)
         sample = sample_of(blocks, self.names)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from verify.auditing.references import over_rows
 from verify.auditing.rows import row_means
 from verify.auditing.statistical import Look
@@ -38,7 +40,8 @@ def of_pairs(statistics: Callable[[Block, Block], tuple[float, ...]]) -> Callabl
     def look(block: Block) -> Look:
         if block.partner is None:
             return Look(None)
-        found = statistics(block, block.partner)
+        with np.errstate(all="ignore"):
+            found = statistics(block, block.partner)
         broken = not all(map(math.isfinite, found))
         return Look(None if broken else found, broken=broken)
 

@@ -178,11 +178,35 @@ def _visible(
     if call.bias is None:
         return visible, None
     bias = xp.astype(_part(call.bias, *place), scores.dtype)
-    hiding = bias <= HIDING
-    if xp.any(hiding):
-        shown = xp.broadcast_to(xp.logical_not(hiding), scores.shape)
+    shown = bias > HIDING
+    if not xp.all(shown):
+        shown = xp.broadcast_to(shown, scores.shape)
         visible = shown if visible is None else xp.logical_and(visible, shown)
     return visible, bias
+
+
+def seen_keys(block: Block) -> Array | None:
+    """Return which keys some query sees, boolean of shape (keys,), None where all are seen."""
+    call, seen = block.call, None
+    rows, keys = call.query.shape[2], call.key.shape[2]
+    if call.causal and rows < keys:
+        xp = array_api_compat.array_namespace(call.query)
+        seen = xp.arange(keys, device=array_api_compat.device(call.query)) < rows
+    for array, shows in ((call.mask, _is_shown), (call.bias, _is_not_hidden)):
+        if array is not None:
+            xp = array_api_compat.array_namespace(array)
+            shown = xp.any(shows(_part(array, block, 0, rows, keys)), axis=0)
+            shown = xp.broadcast_to(shown, (keys,))
+            seen = shown if seen is None else xp.logical_and(seen, shown)
+    return seen
+
+
+def _is_shown(mask: Array) -> Array:
+    return mask
+
+
+def _is_not_hidden(bias: Array) -> Array:
+    return bias > HIDING
 
 
 def _part(array: Array, block: Block, start: int, rows: int, keys: int) -> Array:

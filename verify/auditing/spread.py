@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import array_api_compat
 import numpy as np
 
-from verify.auditing.rows import floating, on_host
+from verify.auditing.rows import floating, on_host, seen_keys
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class Spread:
     """Mean, shape (d,), and unbiased covariance, shape (d, d), of the vectors of one sequence.
 
-    Of a single vector the covariance is NaN.
+    Of a single vector the covariance is NaN, of none the mean as well.
     """
 
     mean: Floats
@@ -52,14 +52,18 @@ def query_spread(block: Block) -> Spread:
 
 
 def key_spread(block: Block) -> Spread:
-    """Return mean and covariance of a block's keys."""
-    return _spread(block.key)
+    """Return mean and covariance of a block's keys, of those that some query sees."""
+    key, seen = block.key, seen_keys(block)
+    return _spread(key if seen is None else key[seen, :])
 
 
 def _spread(vectors: Array) -> Spread:
     vectors = floating(vectors)
     xp = array_api_compat.array_namespace(vectors)
     count = vectors.shape[0]
+    if not count:
+        nothing = np.full(vectors.shape[1], np.nan)
+        return Spread(nothing, np.outer(nothing, nothing), 0)
     with np.errstate(all="ignore"):
         mean = xp.mean(vectors, axis=0)
         moved = vectors - mean
@@ -73,14 +77,8 @@ def crossed_variance(block: Block, partner: Block) -> float:
     The mean of tr(M_q·Σ_k) both ways round, M_q the second moment of one sequence's queries and Σ_k the
     covariance of the other one's keys: what a row varies by where its query knows nothing of the keys.
     """
-    pairs = ((block, partner), (partner, block))
-    with np.errstate(all="ignore"):
-        return float(
-            np.mean(
-                [
-                    one.scale**2
-                    * np.sum(one.once(query_spread).second_moment() * other.once(key_spread).covariance)
-                    for one, other in pairs
-                ]
-            )
-        )
+    found = 0.0
+    for one, other in ((block, partner), (partner, block)):
+        products = one.once(query_spread).second_moment() * other.once(key_spread).covariance
+        found += one.scale**2 * float(np.sum(products)) / 2
+    return found

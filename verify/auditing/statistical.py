@@ -118,7 +118,7 @@ def _finding(
     needed = blocks_needed(estimate, gate or OWN_RULE) if open_yet else None
     return Finding(
         **common,
-        estimate=estimate.value,
+        estimate=estimate.value if math.isfinite(estimate.value) else None,
         standard_error=estimate.error,
         interval=_finite(estimate.interval),
         reference=_reference(quantity, looks),
