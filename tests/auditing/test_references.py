@@ -10,7 +10,7 @@ import pytest
 
 from verify.auditing import references
 from verify.auditing.references import over_rows
-from verify.montecarlo.rows import row_statistics
+from verify.montecarlo.statistics.rows import of_rows
 
 if TYPE_CHECKING:
     from verify.auditing.references import OfKeys
@@ -27,7 +27,7 @@ BOUNDED: dict[str, OfKeys] = {
 def test_standard_normal_scores_have_the_reference_values(name: str) -> None:
     """Drawn rows over 24 keys agree within five standard errors."""
     scores = np.random.default_rng(11).standard_normal((20_000, 24))
-    drawn = row_statistics(scores, (name,))[:, 0]  # type: ignore[arg-type]
+    drawn = of_rows(scores, (name,))[:, 0]  # type: ignore[arg-type]
     drawn = drawn / math.log(24) if name == "entropy" else drawn
     assert BOUNDED[name](24) == pytest.approx(drawn.mean(), abs=5 * drawn.std() / math.sqrt(len(drawn)))
 
