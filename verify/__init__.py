@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from verify.version import __version__
 
 if TYPE_CHECKING:
-    from verify.api import audit, list_claims, plan, record, render, run
+    from verify.api import audit, list_claims, plan, render, run
+    from verify.auditing.record import record
     from verify.engine.plan import Planned, PlannedCell
     from verify.errors import VerifyError
     from verify.evidence import Check, ClaimRecord, Control, RunRecord
@@ -54,7 +55,7 @@ _HOME = {
     "load": "verify.evidence.load",
     "load_audit": "verify.evidence.load",
     "plan": "verify.api",
-    "record": "verify.api",
+    "record": "verify.auditing.record",
     "render": "verify.api",
     "run": "verify.api",
 }

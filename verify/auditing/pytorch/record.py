@@ -33,7 +33,7 @@ _recording = threading.Lock()
 
 @contextmanager
 def recording_of(model: Any, out: Path | None, limits: Limits, source: str = "") -> Iterator[Recording]:
-    """Record into memory, or into the folder ``out``; see `verify.api.record`.
+    """Record into memory, or into the folder ``out``; see `verify.auditing.record.record`.
 
     The recording that is yielded is complete at the end, also where the program ends in an exception.
     """
@@ -56,7 +56,7 @@ def recording_of(model: Any, out: Path | None, limits: Limits, source: str = "")
             if _compiled_graphs() != graphs:
                 recorder.leave_out("compiled functions ran; attention calls inside them are not seen")
             done = recorder.finish(source)
-            layers.extend(done.layers if out is None else load(out).layers)
+            layers.extend(load(out).layers if out is not None and done.layers else done.layers)
             left_out.extend(done.left_out)
         _refuse_nothing(layers, left_out)
     finally:

@@ -89,13 +89,8 @@ class Recorder:
         except Exception as error:  # noqa: BLE001 - nothing here may stop a program that we only look at
             self.leave_out(f"{name}: a call could not be recorded ({what_is_wrong(error)})")
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether no call was seen."""
-        return not self._layers
-
     def finish(self, source: str) -> Recording:
-        """Return what was recorded; in a folder, write what makes it a recording."""
+        """Return what was recorded; in a folder, write what makes it a recording, unless it is nothing."""
         layers = [
             Layer(
                 name=name,
@@ -116,7 +111,7 @@ class Recorder:
         ]
         left_out = (*_counted(self._left_out), *empty, *self._written_out())
         recording = Recording(source, layers, left_out)
-        if self.writer is not None:
+        if self.writer is not None and layers:
             self.writer.finish(recording)
         return recording
 

@@ -1,0 +1,63 @@
+"""The command that runs a Python program and records its attention calls."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from verify.cli.console import PATH, complain, end
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@click.option("-m", "is_module", is_flag=True, help="PROGRAM is the name of a module, as in python -m.")
+@click.option(
+    "--out",
+    type=PATH,
+    default=Path("recording"),
+    show_default=True,
+    metavar="DIR",
+    help="Folder to write to.",
+)
+@click.option(
+    "--max-sequences", type=int, default=64, show_default=True, help="Sequences of each layer that are kept."
+)
+@click.option(
+    "--max-bytes",
+    type=int,
+    default=2_000_000_000,
+    show_default=True,
+    help="What is kept of all layers together.",
+)
+@click.argument("program")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def record(
+    program: str, arguments: tuple[str, ...], is_module: bool, out: Path, max_sequences: int, max_bytes: int
+) -> None:
+    """Run a Python PROGRAM unchanged and keep what its attention calls are given and give back.
+
+    The exit status is the program's, unless it is 0 and nothing could be recorded. PyTorch is imported before
+    the program starts. Judge the recording with `sdpa-verify audit DIR`.
+    """
+    from verify.auditing.record import record as recording_attention
+    from verify.auditing.script import Program
+    from verify.errors import RecordingError
+
+    one = Program(program, arguments, is_module=is_module)
+    status = 0
+    context = recording_attention(out=out, max_sequences=max_sequences, max_bytes=max_bytes, source=one.title)
+    try:
+        with context as recording:
+            status = one.run()
+    except RecordingError as error:
+        if not status:
+            raise
+        complain(str(error))
+    else:
+        for missing in recording.left_out:
+            complain(f"not recorded: {missing}")
+        complain(f"{len(recording.layers)} layers recorded; judge them with `sdpa-verify audit {out}`")
+    end(status)
+
+
+COMMANDS = (record,)
