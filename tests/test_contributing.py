@@ -70,9 +70,11 @@ def test_the_claim_records_the_factor_of_its_scores(claim_file: Callable[..., Pa
 
 
 def test_the_statistic_says_what_it_draws(record: RunRecord) -> None:
-    """The settings of its cells come from its fields."""
+    """The settings of its cells are those of its input and the statistic."""
     (claim,) = (claim for claim in record.claims if claim.id == "key-lengths")
-    assert [dict(check.cell) for check in claim.checks] == [{"d_k": n, "key": "normal"} for n in (4, 64)]
+    assert [dict(check.cell) for check in claim.checks] == [
+        {"d_k": n, "query": "normal", "key": "normal", "block": "1×8"} for n in (4, 64)
+    ]
 
 
 def test_the_distribution_keeps_its_stated_moments(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ class Drawn:
     """All that a cell draws by: the fields of its sampler, or of its input and its statistic."""
 
     def __init__(self, cell: Cell) -> None:
-        self.sampler = Drawn(cell)
+        self.sampler: Any = cell.sampler
 
     @property
     def kind(self) -> str:
