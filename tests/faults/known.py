@@ -102,8 +102,8 @@ STATISTICS = {
     ),
     "length-scaling-doubled": Known(
         f"{LIMITS}/length_scaling.py",
-        '_rows(keys, float(TIMES * sqrt(2 * log(keys))), "growing")',
-        '_rows(keys, float(2 * TIMES * sqrt(2 * log(keys))), "growing")',
+        '_rows(keys, _growing(keys), "growing")',
+        '_rows(keys, 2 * _growing(keys), "growing")',
     ),
 }
 BOUNDS = {
@@ -236,12 +236,12 @@ FIGURES = {
         "verify/spec/figures.py", "lo=tuple(map(min, *ends))", "lo=tuple(map(max, *ends))"
     ),
     "prediction-for-estimate": Known(
-        "verify/spec/figures.py", "check.estimate for check", "check.prediction for check"
+        "verify/spec/figures.py", "(one.estimate, one.interval)", "(one.prediction, one.interval)"
     ),
     "dimension-off-by-one": Known(
         "verify/spec/figures.py",
-        "x = tuple(float(check.cell[against])",
-        "x = tuple(1 + float(check.cell[against])",
+        "x = [float(check.cell[against])",
+        "x = [1 + float(check.cell[against])",
     ),
     "curve-one-per-cent-high": Known(
         "verify/spec/figures.py",

@@ -100,7 +100,7 @@ from verify.spec.designs import (
     variance_of_scores,
     variances,
 )
-from verify.spec.figures import against_dimension, curve, figure, formula, line, measured, scatter
+from verify.spec.figures import against_dimension, curve, estimates, figure, formula, line, measured, scatter
 from verify.spec.fitting import Wanted, exponent, fits, in_dimension, linear_fits, misfit, no_slope, slope_of
 from verify.symbolic import (
     attention as matrices,
@@ -329,6 +329,7 @@ __all__ = [
     "descent",
     "distance_from_loops",
     "drawn",
+    "estimates",
     "evaluate",
     "everywhere",
     "exactly",

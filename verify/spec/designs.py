@@ -192,9 +192,9 @@ def computed(
     return Exact(name, label, tuple(settings.items()), right, found, allowance, relation, code)
 
 
-def integrated(value: float) -> Prediction:
-    """Return a number that was integrated numerically as a prediction."""
-    return Prediction(value, f"{value:.6g}")
+def integrated(value: float, digits: int = 6) -> Prediction:
+    """Return a number that was integrated numerically as a prediction, shown to so many ``digits``."""
+    return Prediction(value, f"{value:.{digits}g}")
 
 
 def against_loops(name: str = "array-code", softmax: Callable[[Array], Array] | None = None) -> Exact:

@@ -73,18 +73,33 @@ def measured(
     ``as_drawn`` makes of a place and a measured value there what the figure shows of it.
     """
     ordered = sorted(checks, key=lambda check: float(check.cell[against]))
-    x = tuple(float(check.cell[against]) for check in ordered)
+    x = [float(check.cell[against]) for check in ordered]
+    return estimates(label, x, ((one.estimate, one.interval) for one in ordered), as_drawn=as_drawn)
+
+
+def estimates(
+    label: str,
+    x: Iterable[float],
+    found: Iterable[tuple[float, tuple[float, float]]],
+    role: Role = "measured",
+    as_drawn: Callable[[float, float], float] = lambda _, value: value,
+) -> Layer:
+    """Return what was ``found`` at the places ``x``, each an estimate and its interval.
+
+    ``as_drawn`` makes of a place and a value there what the figure shows of it.
+    """
+    places, points = tuple(map(float, x)), tuple(found)
 
     def shown(values: Iterable[float]) -> tuple[float, ...]:
-        return tuple(as_drawn(place, value) for place, value in zip(x, values, strict=True))
+        return tuple(as_drawn(place, value) for place, value in zip(places, values, strict=True))
 
-    ends = [shown(check.interval[side] for check in ordered) for side in (0, 1)]
+    ends = [shown(interval[side] for _, interval in points) for side in (0, 1)]
     return Layer(
         kind="points",
-        role="measured",
+        role=role,
         label=label,
-        x=x,
-        y=shown(check.estimate for check in ordered),
+        x=places,
+        y=shown(value for value, _ in points),
         lo=tuple(map(min, *ends)),
         hi=tuple(map(max, *ends)),
     )

@@ -7,14 +7,14 @@ from functools import cache
 from typing import Any
 
 from scipy import optimize, special
-from sympy import Rational, S, Sum, Symbol, degree, exp, log, simplify, sqrt
+from sympy import Rational, S, Sum, Symbol, degree, log, simplify, sqrt
 
 from verify.spec import (
-    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STANDARD, Approximation, Axis, CausalRows, Cell, Claim, Control,
-    Derivation, E, Experiment, Figure, Findings, Layer, Ordered, Prediction, Quantity, Relation, Route,
-    RowMeans, Simulated, Smooth, Step, Tolerance, by, capped, cell_of, component, curve, d, evaluate,
-    function, i, index, integrated, mean_entropy, n, over_lengths, p, prediction, q, s, scaled, sharper,
-    sigma, threshold, wrong,
+    ENTROPY, INDEPENDENT, LOG_TOTAL, NORMAL, NORMAL_COMPONENTS, SQUARES, STANDARD, Approximation, CausalRows,
+    Cell, Claim, Derivation, E, Experiment, Figure, Findings, Ordered, Prediction, Quantity, Route, RowMeans,
+    Simulated, Smooth, Step, Tolerance, by, capped, cell_of, component, d, estimates, evaluate, figure,
+    function, index, integrated, line, mean_entropy, n, of_probability, over_lengths, prediction, q, scaled,
+    sharper, sigma, threshold, wrong,
 )  # fmt: skip
 
 POSITIONS = (2, 8, 32, 128)
@@ -22,9 +22,7 @@ D = 64
 BELOW = {8: Rational(9, 50), 32: Rational(29, 100), 128: Rational(37, 100)}
 """At least which share of the rows at a position there is to lose more than half a nat."""
 SCALE = 1 / sqrt(d)
-WEIGHT = Tolerance(1.0, 1.0, "a probability of 1")
-ENTROPY = -Sum(p[i] * log(p[i]), (i, 1, n))
-SQUARES = Sum(p[i] ** 2, (i, 1, n))
+
 t = Ordered("t", "t", integer=True, positive=True)
 
 
@@ -40,13 +38,13 @@ def _is_that_of_row_t(before: Any, after: Any) -> bool:
 
 def derive() -> Derivation:
     """Derive the bound for n keys, and put the position in the place of n."""
-    partition = E(log(Sum(exp(s[i]), (i, 1, n))))
-    rest = 1 - E(SQUARES)
     route = Route.of(
         "A row of n keys that the mask leaves",
         E(ENTROPY),
         Step(
-            partition - sigma**2 * rest, "As for attention without a mask: integration by parts", RowMeans()
+            E(LOG_TOTAL) - sigma**2 * (1 - E(SQUARES)),
+            "As for attention without a mask: integration by parts",
+            RowMeans(),
         ),
         Step(
             log(n) - sigma**2 / 2,
@@ -89,18 +87,17 @@ def _lost(position: int, of: int) -> Smooth:
     return Smooth(lambda mean: math.log(of) - mean[f"entropy-{position}"], positive=True)
 
 
-def _loss(position: int, name: str, expected: Prediction, band: Tolerance, relation: Relation) -> Quantity:
+def _loss(name: str, position: int, expected: Prediction, *claimed: Any) -> Quantity:
+    """Return the comparison of a row's mean loss of entropy, in a band and by a relation that are claimed."""
     label = rf"$\ln {position} - \mathbb{{E}}H$ of row {position}"
-    return Quantity(name, label, _cell(), _lost(position, position), expected, band, relation)
+    return Quantity(f"{name}-t{position}", label, _cell(), _lost(position, position), expected, *claimed)
 
 
-def _share(
-    place: int, positions: tuple[int, ...], expected: Prediction, band: Tolerance, relation: Relation
-) -> Quantity:
-    position = positions[place]
+def _share(position: int, expected: Prediction, *claimed: Any, among: tuple[int, ...]) -> Quantity:
+    """Return the comparison of the share of rows that lose more than half a nat."""
     share = component(f"sharp-{position}", positive=True)
     label = rf"share of rows {position} with $H < \ln {position} - \tfrac12$"
-    return Quantity(f"rows-below-t{position}", label, _cell(positions), share, expected, band, relation)
+    return Quantity(f"rows-below-t{position}", label, _cell(among), share, expected, *claimed)
 
 
 def _exact(position: int) -> Prediction:
@@ -121,85 +118,61 @@ def _half_a_nat_lost(_: int, deviation: float) -> Approximation:
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the mean loss of entropy at four positions, and how many rows lose more than its bound."""
-    bound = derivation.lemmas[0].end
+    two, early, _, last = POSITIONS
     near, few = capped(0.25, tolerance), capped(1.0, tolerance)
-    half = prediction(simplify(log(t) - bound))
-    bounds = [_loss(one, f"at-least-t{one}", half, near, "≤") for one in POSITIONS]
+    half = prediction(simplify(log(t) - derivation.lemmas[0].end))
+    bounds = [_loss("at-least", one, half, near, "≤") for one in POSITIONS]
     # All positions share a sample; rows of many keys vary least.
-    bands = {one: Tolerance(0.5 if one == POSITIONS[-1] else 0.75) for one in POSITIONS}
-    values = {one: _loss(one, f"value-t{one}", _exact(one), bands[one], "=") for one in POSITIONS}
-    of_two = integrated(over_lengths(_half_a_nat_lost, POSITIONS[0], D, scaled(SCALE, D)).value)
-    exact = _share(0, POSITIONS[:1], of_two, capped(10.0, tolerance), "=")
-    shares = [
-        _share(POSITIONS.index(one), POSITIONS, threshold(least), few, "≥") for one, least in BELOW.items()
-    ]
-    controls = _controls(bounds[-1], values, exact, shares[-1])
-    return Experiment((*bounds, *values.values(), exact, *shares), controls)
-
-
-def _controls(
-    bound: Quantity, values: dict[int, Quantity], exact: Quantity, share: Quantity
-) -> tuple[Control, ...]:
-    last, early = values[POSITIONS[-1]], values[8]
-    return (
-        sharper(bound, 0.95, last.prediction.value),
+    bands = {one: Tolerance(0.5 if one == last else 0.75) for one in POSITIONS}
+    values = {one: _loss("value", one, _exact(one), bands[one]) for one in POSITIONS}
+    of_two = integrated(over_lengths(_half_a_nat_lost, two, D, scaled(SCALE, D)).value)
+    exact = _share(two, of_two, capped(10.0, tolerance), among=(two,))
+    shares = [_share(one, threshold(least), few, "≥", among=POSITIONS) for one, least in BELOW.items()]
+    controls = (
+        sharper(bounds[-1], 0.95, values[last].prediction.value),
         wrong(
-            bound,
+            bounds[-1],
             "as-if-unmasked",
             "every row of a text of 128 tokens spreads over about as many keys",
-            truth=math.log(POSITIONS[-1] / 8) + early.prediction.value,
-            estimand=_lost(8, POSITIONS[-1]),
+            truth=math.log(last / early) + values[early].prediction.value,
+            estimand=_lost(early, last),
         ),
-        wrong(early, "same-loss", "row 8 loses as much as row 128", last.prediction),
+        wrong(values[early], "same-loss", "row 8 loses as much as row 128", values[last].prediction),
         wrong(
-            share,
+            shares[-1],
             "every-row",
             "every row, not only their mean, keeps all but half a nat",
             threshold(S.Zero),
-            tolerance=WEIGHT,
+            tolerance=of_probability(),
             relation="≤",
         ),
         wrong(
             exact,
             "same-share",
             "of two keys' rows as many lose half a nat as of all keys' rows",
-            share.prediction,
+            shares[-1].prediction,
         ),
-        sharper(share, 1.1),
+        sharper(shares[-1], 1.1),
     )
+    return Experiment((*bounds, *values.values(), exact, *shares), controls)
 
 
 def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw the mean entropy over the position, between its bounds."""
     lost = [findings.checks[f"value-t{one}"] for one in POSITIONS]
-    span = (2.0, float(POSITIONS[-1]))
+    found = ((check.estimate, check.interval) for check in lost)
     return (
-        Figure(
-            id="by-position",
-            title="A causal row’s mean entropy follows the logarithm of its position",
-            alt="Measured mean entropy of the rows of causal attention over their position: it rises like "
+        figure(
+            "by-position",
+            "A causal row’s mean entropy follows the logarithm of its position",
+            "Measured mean entropy of the rows of causal attention over their position: it rises like "
             "the logarithm of the position and stays within half a nat below it.",
-            x=Axis(label="position $t$", scale="log"),
-            y=Axis(label="mean entropy, in nats"),
-            layers=(
-                curve(r"$\ln t$", "other", math.log, span, 25),
-                curve(r"$\ln t - 1/2$", "truth", function((t,), derivation.lemmas[0].end), span, 25),
-                Layer(
-                    kind="points",
-                    role="measured",
-                    label="measured",
-                    x=tuple(map(float, POSITIONS)),
-                    y=tuple(
-                        math.log(one) - check.estimate for one, check in zip(POSITIONS, lost, strict=True)
-                    ),
-                    lo=tuple(
-                        math.log(one) - check.interval[1] for one, check in zip(POSITIONS, lost, strict=True)
-                    ),
-                    hi=tuple(
-                        math.log(one) - check.interval[0] for one, check in zip(POSITIONS, lost, strict=True)
-                    ),
-                ),
-            ),
+            "mean entropy, in nats",
+            line(r"$\ln t$", math.log, "other", points=25),
+            line(r"$\ln t - 1/2$", function((t,), derivation.lemmas[0].end), points=25),
+            estimates("measured", POSITIONS, found, as_drawn=lambda at, value: math.log(at) - value),
+            x="position $t$",
+            y_scale="linear",
         ),
     )
 

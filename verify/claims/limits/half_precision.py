@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sympy import Integral, Rational, Symbol, exp, gamma, integrate, log, oo, pi, simplify, sqrt
+from sympy import Integral, Rational, S, Symbol, exp, gamma, integrate, log, oo, pi, simplify, sqrt
 
 from verify.spec import (
-    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Allowance, Assumption, Bounded, Cell, Claim, Comparison, Control,
+    EVEN, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Allowance, Assumption, Bounded, Claim, Comparison, Control,
     Derivation, Exact, Experiment, Fact, Figure, Findings, Ordered, PairShares, Prediction, Quantity, Route,
-    Simulated, Step, Tolerance, against_dimension, by, cell_of, characteristic, curve, d, fact, measured,
-    prediction, runs_over, scaled, score_law, softmax, threshold,
+    Simulated, Step, Tolerance, by, cell_of, characteristic, computed, d, fact, figure, integrated, line,
+    measured, runs_over, scaled, score_law, softmax, threshold, wrong,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -68,10 +68,8 @@ def derive() -> Derivation:
         "chi-square",
         _has_the_right_law,
     )
-    return Derivation(
-        TAIL,
-        MIXTURE,
-        (Route.of("Given the query", TAIL, step),),
+    return Derivation.of(
+        Route.of("Given the query", TAIL, step),
         beyond="the shares in each dimension, which are computed numerically from the derived law and "
         "measured; of those of scaled scores a sample shows only that they are below one in a thousand.",
     )
@@ -96,43 +94,26 @@ def _tail(dimension: float, power: float) -> float:
     return score_law.below(dimension, -float(log(LARGEST)) * dimension**-power)
 
 
-def _cell(dimension: int, scale: Any = None) -> Cell:
+def _share(dimension: int, expected: Prediction, scale: Any = None, **claimed: Any) -> Quantity:
+    """Return the comparison of the share of scores that overflow."""
     point = float(log(LARGEST)) / (1.0 if scale is None else scaled(scale, dimension))
     name = f"{'raw' if scale is None else 'scaled'}-d{dimension}"
     # By symmetry the share below the mirrored point.
-    return cell_of(name, Simulated(NORMAL, NORMAL, 1, 1, dimension), PairShares((-point,)), scale=scale)
-
-
-def _raw(dimension: int, name: str, expected: float) -> Quantity:
-    """Return the comparison of a share of raw scores; few dimensions have few that overflow."""
-    band = Tolerance(10.0 if dimension == DIMENSIONS[0] else 5.0)
-    shown = Prediction(expected, f"{expected:.4g}")
-    return Quantity(name, LABEL, _cell(dimension), Bounded("share-0"), shown, band)
-
-
-def _rare(name: str, cell: Cell) -> Quantity:
-    """Return the comparison of a share with what a sample can show of one that is 0."""
-    return Quantity(name, LABEL, cell, Bounded("share-0"), threshold(RARE), relation="≤")
+    drawn = Simulated(NORMAL, NORMAL, 1, 1, dimension)
+    cell = cell_of(name, drawn, PairShares((-point,)), scale=scale)
+    return Quantity(name, LABEL, cell, Bounded("share-0"), expected, **claimed)
 
 
 def _never(name: str, dimension: int, power: float) -> Exact:
     """Return the comparison of a share by the derived law with what is said of scaled scores."""
-    label = f"{LABEL}, by the derived law"
-    settings = (("d_k", dimension), ("power of d_k", power))
-    found = _tail(dimension, power)
-    return Exact(name, label, settings, threshold(NEVER), found, relation="≤", code=_tail)
+    label, settings = f"{LABEL}, by the derived law", {"d_k": dimension, "power of d_k": power}
+    return computed(name, label, settings, threshold(NEVER), _tail, dimension, power, relation="≤")
 
 
-def _overflow_point(name: str, words: str, computed: float) -> Exact:
-    return Exact(
-        name,
-        "largest score with a finite exponential",
-        (("arithmetic", words),),
-        prediction(log(LARGEST)),
-        computed,
-        allowance=Allowance(2.0**-7, "the spacing of half-precision numbers there"),
-        code=_overflow,
-    )
+def _overflow_point(name: str, words: str, *formats: type[np.generic]) -> Exact:
+    label, near = "largest score with a finite exponential", "the spacing of half-precision numbers there"
+    settings, allowance = {"arithmetic": words}, Allowance(2.0**-7, near)
+    return computed(name, label, settings, log(LARGEST), _overflow, *formats, allowance=allowance)
 
 
 def _plainly(scores: Any) -> Any:
@@ -149,36 +130,38 @@ def _not_finite(weights: Any) -> int:
 def _spoilt(name: str, formula: Callable[[Any], Any]) -> Exact:
     """Return the comparison of how many weights a formula spoils, in half precision, with none."""
     row = np.array([200.0, 190.0, 0.0], dtype=np.float16)
-    return Exact(
-        name,
-        "weights that are not finite, in half precision",
-        (("scores", ", ".join(f"{score:g}" for score in row)),),
-        Prediction(0.0, "0"),
-        float(_not_finite(formula(row))),
-        code=_not_finite,
-    )
+    settings = {"scores": ", ".join(f"{score:g}" for score in row)}
+    label = "weights that are not finite, in half precision"
+    return computed(name, label, settings, S.Zero, _not_finite, formula(row))
 
 
 def experiment() -> Experiment:
     """Measure the share of scores whose exponential overflows, and try the arithmetic itself."""
+    few, _, many = DIMENSIONS
+    # Few dimensions have few that overflow.
+    bands = {n: Tolerance(10.0 if n == few else 5.0) for n in DIMENSIONS}
+    raw = {n: _share(n, integrated(_tail(n, 0.0), 4), tolerance=bands[n]) for n in DIMENSIONS}
     checks: tuple[Comparison, ...] = (
-        *(_raw(n, f"raw-d{n}", _tail(n, 0.0)) for n in DIMENSIONS),
-        *(_rare(f"scaled-d{n}", _cell(n, ROOT)) for n in DIMENSIONS),
+        *raw.values(),
+        *(_share(n, threshold(RARE), ROOT, relation="≤") for n in DIMENSIONS),
         *(_never(f"scaled-law-d{n}", n, -0.5) for n in DIMENSIONS),
-        _overflow_point("overflow-point", "IEEE 754 binary16", _overflow(np.uint16, np.float16)),
+        _overflow_point("overflow-point", "IEEE 754 binary16", np.uint16, np.float16),
         _spoilt("subtracting-helps", softmax),
     )
-    few, many = DIMENSIONS[0], DIMENSIONS[-1]
     controls = (
-        Control(
+        wrong(
+            raw[many],
+            "raw-as-rarely",
             f"at {many} dimensions raw scores overflow as rarely as at {few}",
-            _raw(many, "raw-as-rarely", _tail(few, 0.0)),
-            truth=_tail(many, 0.0),
+            raw[few].prediction,
         ),
-        Control(
+        wrong(
+            raw[few],
+            "raw-rare",
             f"raw scores overflow as rarely as scaled ones: under one in a thousand, at {few} dimensions",
-            _rare("raw-rare", _cell(few)),
-            truth=_tail(few, 0.0),
+            threshold(RARE),
+            tolerance=EVEN,
+            relation="≤",
         ),
         Control(
             "division by the fourth root is enough: by the derived law hardly any score overflows",
@@ -186,7 +169,7 @@ def experiment() -> Experiment:
         ),
         Control(
             "single precision overflows at the same score",
-            _overflow_point("single-precision", "IEEE 754 binary32", _overflow(np.uint32, np.float32)),
+            _overflow_point("single-precision", "IEEE 754 binary32", np.uint32, np.float32),
         ),
         Control(
             "half precision needs no care: the plain formula gives finite weights for 200, 190 and 0",
@@ -205,17 +188,15 @@ def figures(findings: Findings) -> tuple[Figure, ...]:
     """Draw the shares over the dimension."""
     span = (4.0, 1024.0)
     return (
-        against_dimension(
+        figure(
             "overflow",
             "Raw scores overflow the exponential in half precision, scaled ones do not",
             "The share of scores whose exponential leaves half precision, over the dimension: for raw "
             "scores it rises to a quarter at 256 dimensions, for scaled ones it is practically zero.",
             "share of scores that overflow",
-            (
-                curve("raw", "truth", lambda n: _tail(n, 0.0), span, points=25),
-                curve("scaled", "other", lambda n: _tail(n, -0.5), span, points=25),
-                measured((findings.checks[f"raw-d{n}"] for n in DIMENSIONS), "measured"),
-            ),
+            line("raw", lambda n: _tail(n, 0.0), over=span, points=25),
+            line("scaled", lambda n: _tail(n, -0.5), "other", over=span, points=25),
+            measured(findings.matching("raw-d*")),
             y_scale="linear",
         ),
     )

@@ -13,10 +13,9 @@ from sympy import E as EULER
 from sympy import Integral, Rational, S, Symbol, diff, limit, log, logcombine, oo, pi, simplify, sqrt
 
 from verify.spec import (
-    CAUCHY, Assumption, Axis, Bounded, Cell, Claim, Control, Derivation, DistanceToLaw, Experiment, Fact,
-    Figure, Findings, Layer, Ordered, PairShares, Prediction, Quantity, Reference, Relation, Route, Simulated,
-    Step, Tolerance, by, cell_of, d, fact, function, prediction, runs_over, scaled, score_law, threshold,
-    wrong,
+    CAUCHY, Assumption, Bounded, Claim, Derivation, DistanceToLaw, Experiment, Fact, Figure, Findings,
+    Ordered, PairShares, Quantity, Reference, Route, Simulated, Step, by, cell_of, d, fact, figure, function,
+    integrated, line, of_probability, prediction, runs_over, scaled, scatter, score_law, threshold, wrong,
 )  # fmt: skip
 
 
@@ -25,8 +24,6 @@ D, FAR = 64, 10.0
 LABEL = "largest gap between measured and exact distribution function"
 BEYOND = r"$P(q\cdot k/\sqrt{d_k} \le -10)$"
 ROOT = 1 / sqrt(d)
-ONE = Tolerance(0.5, 1.0, "a probability of 1")
-SHARE = Tolerance(1.0, 1.0, "a probability of 1")
 
 x = Ordered("x", "x", positive=True)
 u = Symbol("u", positive=True)
@@ -89,14 +86,13 @@ def derive() -> Derivation:
             Integral(2 * x**2 * DENSITY, (x, EULER, T)),
             r"Times $x^2$, on both sides of 0, from $e$ on",
             _is_moment,
-            relation="⇒",
+            "⇒",
         ),
         Step(
             4 / pi**2 * (T - EULER),
-            r"From $x = e$ on the integrand is at least $4/\pi^2$: the moment grows with $T$, without "
-            r"bound",
+            r"From $x = e$ on the integrand is at least $4/\pi^2$: the moment grows with $T$, without bound",
             _is_at_least_one,
-            relation="≥",
+            "≥",
         ),
     )
     return Derivation.of(
@@ -145,30 +141,25 @@ def _law(stretch: float = 1.0) -> tuple[float, ...]:
     return tuple(np.concatenate([1 - upper[::-1], upper]).tolist())
 
 
-def _one_product() -> Cell:
-    grid = tuple(-point for point in POINTS[::-1]) + POINTS
-    return cell_of("cauchy-d1", Simulated(CAUCHY, CAUCHY, 64, 64, 1), PairShares(grid))
-
-
-def _scaled(name: str, expected: Prediction, relation: Relation = "=") -> Quantity:
-    """Return the comparison of how many scores lie below -10 after division by the root of d."""
-    point = -FAR / scaled(ROOT, D)
-    cell = cell_of("cauchy-d64", Simulated(CAUCHY, CAUCHY, 1, 1, D), PairShares((point,)), scale=ROOT)
-    return Quantity(name, BEYOND, cell, Bounded("share-0"), expected, SHARE, relation)
-
-
 def experiment(tolerance: float) -> Experiment:
     """Measure the law of one product, and how many scaled scores lie far out; no variance is estimated."""
-    law = Quantity("law-of-a-product", LABEL, _one_product(), DistanceToLaw(_law()), prediction(S.Zero), ONE)
-    share, unscaled = _below(D, FAR * D**0.5), _below(D, FAR)
-    far = _scaled("far-out-after-scaling", Prediction(share, f"{share:.5g}"))
+    grid = (*(-point for point in POINTS[::-1]), *POINTS)
+    cell = cell_of("cauchy-d1", Simulated(CAUCHY, CAUCHY, 64, 64, 1), PairShares(grid))
+    distance = DistanceToLaw(_law())
+    law = Quantity("law-of-a-product", LABEL, cell, distance, prediction(S.Zero), of_probability(0.5))
+    below = PairShares((-FAR / scaled(ROOT, D),))
+    cell = cell_of("cauchy-d64", Simulated(CAUCHY, CAUCHY, 1, 1, D), below, scale=ROOT)
+    share, unscaled = (integrated(_below(D, point), 5) for point in (FAR * D**0.5, FAR))
+    far = Quantity("far-out-after-scaling", BEYOND, cell, Bounded("share-0"), share, of_probability())
     lower = [1 - score_law.below(1, point) for point in POINTS[::-1]]
     normal = DistanceToLaw((*lower, *(score_law.below(1, point) for point in POINTS)))
     stretch = 1 + 10 * tolerance
     controls = (
-        Control(
+        wrong(
+            law,
+            "as-if-normal",
             "a product of Cauchy components has the law of a product of normal ones",
-            Quantity("as-if-normal", LABEL, _one_product(), normal, prediction(S.Zero), ONE),
+            estimand=normal,
         ),
         wrong(
             law,
@@ -176,15 +167,18 @@ def experiment(tolerance: float) -> Experiment:
             f"products of Cauchy components are larger by {stretch - 1:.0%}",
             estimand=DistanceToLaw(_law(stretch)),
         ),
-        Control(
+        wrong(
+            far,
+            "as-without-scaling",
             "division by the root brings no score back: as many lie below −10 as without it",
-            _scaled("as-without-scaling", Prediction(unscaled, f"{unscaled:.5g}")),
-            truth=share,
+            unscaled,
         ),
-        Control(
+        wrong(
+            far,
+            "ordinary-after-scaling",
             "dividing by the root brings scores back to ordinary size: under 1% lie below −10",
-            _scaled("ordinary-after-scaling", threshold(Rational(1, 100)), "≤"),
-            truth=share,
+            threshold(Rational(1, 100)),
+            relation="≤",
         ),
     )
     return Experiment((law, far), controls)
@@ -192,41 +186,24 @@ def experiment(tolerance: float) -> Experiment:
 
 def facts() -> tuple[Fact, ...]:
     """Return the density's value where query and key components multiply to 1."""
-    return (
-        fact("density-at-one", "density of the product of two Cauchy components at 1", limit(DENSITY, x, 1)),
-    )
+    what = "density of the product of two Cauchy components at 1"
+    return (fact("density-at-one", what, limit(DENSITY, x, 1)),)
 
 
 def figures(findings: Findings) -> tuple[Figure, ...]:
     """Draw how many products lie beyond a size, for Cauchy and for normal components."""
-    shares = findings.samples["cauchy-d1"].mean
-    beyond = tuple(float(2 * share) for share in shares[: len(POINTS)][::-1])
-    near = tuple(point for point in POINTS if point <= 10)
+    shares = findings.samples["cauchy-d1"].mean[: len(POINTS)][::-1]
     return (
-        Figure(
-            id="tails",
-            title="Cauchy components: large products are so frequent that no variance exists",
-            alt="The share of products beyond a size, on logarithmic axes: for Cauchy components it falls "
+        figure(
+            "tails",
+            "Cauchy components: large products are so frequent that no variance exists",
+            "The share of products beyond a size, on logarithmic axes: for Cauchy components it falls "
             "hardly faster than one over the size, for normal ones it drops off a cliff beyond ten.",
-            x=Axis(label="size of $q_i k_i$", scale="log"),
-            y=Axis(label="share beyond", scale="log"),
-            layers=(
-                Layer(
-                    kind="line",
-                    role="truth",
-                    label="Cauchy",
-                    x=POINTS,
-                    y=tuple(2 * (1 - _upper(p)) for p in POINTS),
-                ),
-                Layer(
-                    kind="line",
-                    role="other",
-                    label="normal",
-                    x=near,
-                    y=tuple(2 * score_law.below(1, -p) for p in near),
-                ),
-                Layer(kind="points", role="measured", label="measured", x=POINTS, y=beyond),
-            ),
+            "share beyond",
+            line("Cauchy", lambda point: 2 * (1 - _upper(point)), at=POINTS),
+            line("normal", lambda point: 2 * score_law.below(1, -point), "other", at=POINTS[:6]),
+            scatter("measured", POINTS, 2 * shares),
+            x="size of $q_i k_i$",
         ),
     )
 

@@ -6,12 +6,13 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sympy import Float, Rational, S, Sum, log, simplify, sqrt
+from sympy import Float, Rational, S, log, simplify, sqrt
 
 from verify.spec import (
-    KEYS as LENGTHS, NORMAL, Assumption, Axis, Claim, Derivation, E, Experiment, Fact, Figure, Findings,
-    NormalRows, Quantity, Reference, Route, RowMeans, Step, Tolerance, by, capped, cell_of, component, curve,
-    fact, i, integrated, largest, mean_squares, measured, n, p, prediction, s, sharper, sigma, wrong,
+    KEYS as LENGTHS, NORMAL, SQUARES, WEIGHTED_SCORE, Assumption, Claim, Derivation, E, Experiment, Fact,
+    Figure, Findings, NormalRows, Quantity, Reference, Route, RowMeans, Step, Tolerance, by, capped, cell_of,
+    component, fact, figure, integrated, largest, line, mean_squares, measured, n, prediction, sharper, sigma,
+    wrong,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -20,24 +21,22 @@ if TYPE_CHECKING:
 KEYS = (4, 64, 1024)
 TIMES = 2
 """The growing spread is so many times √(2 ln n)."""
+GROWING = TIMES * sqrt(2 * log(n))
 
 LABEL = r"$\mathbb{E}\sum p_j^2$"
-MEAN = component("squares", positive=True)
-SQUARES = Sum(p[i] ** 2, (i, 1, n))
 
 
 @by("SymPy puts the spread in", "general")
 def _keeps(before: Any, after: Any) -> bool:
-    return bool(simplify(before.subs(sigma, TIMES * sqrt(2 * log(n))) - after) == S.Zero)
+    return bool(simplify(before.subs(sigma, GROWING) - after) == S.Zero)
 
 
 def derive() -> Derivation:
     """Derive that a spread of a multiple of √(2 ln n) keeps a share of the weight on few keys."""
-    subject = E(SQUARES)
     route = Route.of(
         r"Independent normal scores of standard deviation $\sigma$",
-        subject,
-        Step(1 - E(Sum(p[i] * s[i], (i, 1, n))) / sigma**2, "Integration by parts (Stein)", RowMeans()),
+        E(SQUARES),
+        Step(1 - E(WEIGHTED_SCORE) / sigma**2, "Integration by parts (Stein)", RowMeans()),
         Step(
             1 - E(largest) / sigma**2,
             "No average of scores exceeds the largest",
@@ -63,23 +62,28 @@ def derive() -> Derivation:
     )
 
 
+def _growing(keys: int) -> float:
+    """Return the spread that keeps attention concentrated."""
+    return float(GROWING.subs(n, keys))
+
+
 def _rows(keys: int, deviation: float, kind: str) -> Quantity:
     """Return the comparison of rows' concentration with its integral."""
     cell = cell_of(f"{kind}-n{keys}", NormalRows(keys, 8, deviation, NORMAL, ("squares",)))
-    exact = integrated(mean_squares(keys, deviation).value)
-    return Quantity(f"{kind}-n{keys}", LABEL, cell, MEAN, exact, Tolerance(0.75))
+    exact, mean = integrated(mean_squares(keys, deviation).value), component("squares", positive=True)
+    return Quantity(f"{kind}-n{keys}", LABEL, cell, mean, exact, Tolerance(0.75))
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure concentration over the number of keys, at one fixed and at a growing spread."""
-    kept = prediction(derivation.lemmas[0].end)
-    growing = [_rows(keys, float(TIMES * sqrt(2 * log(keys))), "growing") for keys in KEYS]
-    fixed = [_rows(keys, 1.0, "fixed") for keys in KEYS]
+    kept, near = prediction(derivation.lemmas[0].end), capped(0.5, tolerance)
+    growing = [_rows(keys, _growing(keys), "growing") for keys in KEYS]
+    dense, *_, thin = fixed = [_rows(keys, 1.0, "fixed") for keys in KEYS]
     bounds = [
-        replace(one, id=f"kept-n{keys}", prediction=kept, tolerance=capped(0.5, tolerance), relation="≥")
-        for keys, one in zip(KEYS, growing, strict=True)
+        replace(one, id=one.id.replace("growing", "kept"), prediction=kept, tolerance=near, relation="≥")
+        for one in growing
     ]
-    last, thin, dense = growing[-1], fixed[-1], fixed[0]
+    last = growing[-1]
     controls = (
         sharper(bounds[-1], 1.18, last.prediction.value),
         wrong(
@@ -97,45 +101,36 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
 def facts() -> tuple[Fact, ...]:
     """Return what the growing spread keeps of few and of many keys, beside the bound of one half."""
-    many = LENGTHS[-1]
     return tuple(
         fact(
             f"kept-by-n{keys}",
             rf"mean of $\sum p_j^2$ over {keys} keys at the growing spread, integrated",
-            Float(mean_squares(keys, float(TIMES * sqrt(2 * log(keys)))).value, 6),
+            Float(mean_squares(keys, _growing(keys)).value, 6),
         )
-        for keys in (KEYS[0], KEYS[-1], many)
+        for keys in (KEYS[0], KEYS[-1], LENGTHS[-1])
     )
 
 
 def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw both over the number of keys."""
     kept = float(derivation.lemmas[0].end)
-    span = (float(KEYS[0]), float(KEYS[-1]))
-
-    def spread(keys: float) -> float:
-        return TIMES * math.sqrt(2 * math.log(keys))
 
     def exact(deviation: Callable[[float], float]) -> Callable[[float], float]:
         return lambda keys: mean_squares(round(keys), deviation(round(keys))).value
 
     return (
-        Figure(
-            id="thinning-out",
-            title=r"A spread that grows like the root of $\ln n$ keeps attention concentrated",
-            alt="The mean sum of squared weights over the number of keys: with a spread of twice the root of "
+        figure(
+            "thinning-out",
+            r"A spread that grows like the root of $\ln n$ keeps attention concentrated",
+            "The mean sum of squared weights over the number of keys: with a spread of twice the root of "
             "two ln n it stays above one half, with a fixed spread it falls like one over n.",
-            x=Axis(label="number of keys $n$", scale="log"),
-            y=Axis(label=LABEL, scale="log"),
-            layers=(
-                curve("bound: ½", "other", lambda _: kept, span, 2),
-                curve("exact", "truth", exact(spread), span, 13),
-                curve("", "truth", exact(lambda _: 1.0), span, 13),
-                measured(
-                    (findings.checks[f"growing-n{keys}"] for keys in KEYS), r"$\sigma = 2\sqrt{2\ln n}$", "n"
-                ),
-                measured((findings.checks[f"fixed-n{keys}"] for keys in KEYS), r"$\sigma = 1$", "n"),
-            ),
+            LABEL,
+            line("bound: ½", kept, "other", points=2),
+            line("exact", exact(lambda keys: TIMES * math.sqrt(2 * math.log(keys))), points=13),
+            line("", exact(lambda _: 1.0), points=13),
+            measured(findings.matching("growing-n*"), r"$\sigma = 2\sqrt{2\ln n}$", "n"),
+            measured(findings.matching("fixed-n*"), r"$\sigma = 1$", "n"),
+            x="number of keys $n$",
         ),
     )
 

@@ -9,15 +9,14 @@ from typing import Any
 from sympy import S, Symbol, integrate, sqrt
 
 from verify.spec import (
-    CENTRED, NORMAL, UNIFORM, Assumption, Cell, Claim, Control, Derivation, E, Evaluation, Experiment, Fact,
-    Ordered, OtherTokens, Population, ProjectedTokens, Quantity, Reference, Route, Step, Var, biased, by,
-    capped, cell_of, component, d, evaluate, fact, prediction, score, sigma_k, sigma_q,
+    CENTRED, EVEN, NORMAL, UNIFORM, Assumption, Claim, Derivation, E, Evaluation, Experiment, Fact, Ordered,
+    OtherTokens, Population, ProjectedTokens, Quantity, Reference, Route, Step, Var, biased, by, capped,
+    cell_of, component, d, evaluate, fact, prediction, score, sigma_k, sigma_q, wrong,
 )  # fmt: skip
 
 
 WIDTH, HEAD = 128, 32
 LABEL = r"$\mathbb{E}[(q\cdot k)^2/d_k]$"
-SQUARE = component("square", positive=True)
 
 D = Ordered("D", "D", integer=True, positive=True)
 v = Ordered("v", "v", positive=True)
@@ -112,36 +111,30 @@ def _expected(derivation: Derivation, name: str) -> Any:
     return derivation.result.subs(v, INITIALISATIONS[name][0].variance).subs({D: WIDTH, d: HEAD})
 
 
-def _cell(name: str) -> Cell:
-    one, entry = INITIALISATIONS[name]
-    distribution = NORMAL if one is HE else UNIFORM
-    drawn = ProjectedTokens(WIDTH, HEAD, 16, distribution, entry)
-    return cell_of(name, drawn, OtherTokens(), initialisation=one.words)
+def _square(derivation: Derivation, name: str, tolerance: float) -> Quantity:
+    """Return the comparison of scaled scores' mean square under an initialisation."""
+    (one, entry), expected = INITIALISATIONS[name], prediction(_expected(derivation, name))
+    drawn = ProjectedTokens(WIDTH, HEAD, 16, NORMAL if one is HE else UNIFORM, entry)
+    cell = cell_of(name, drawn, OtherTokens(), initialisation=one.words)
+    estimand = component("square", positive=True)
+    return Quantity(f"{name}-square", LABEL, cell, estimand, expected, capped(2.0, tolerance))
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Draw projections under five initialisations and measure the scaled scores of normalised tokens."""
-    checks = tuple(
-        Quantity(
-            f"{name}-square",
-            LABEL,
-            _cell(name),
-            SQUARE,
-            prediction(_expected(derivation, name)),
-            capped(2.0, tolerance),
-        )
-        for name in INITIALISATIONS
-    )
-    default = checks[-1]
-    controls = tuple(
-        Control(
+    checks = {name: _square(derivation, name, tolerance) for name in INITIALISATIONS}
+    controls = (
+        wrong(
+            checks[name],
+            f"{name}-is-one",
             f"after scaling the variance is 1, with the initialisation {INITIALISATIONS[name][0].words}",
-            Quantity(f"{name}-is-one", LABEL, _cell(name), SQUARE, prediction(S.One)),
-            truth=float(_expected(derivation, name)),
+            S.One,
+            tolerance=EVEN,
         )
         for name in ("per-head-xavier", "packed-xavier", "he")
     )
-    return Experiment(checks, (*controls, biased(default, tolerance)))
+    default = biased(checks["linear-default"], tolerance)
+    return Experiment(tuple(checks.values()), (*controls, default))
 
 
 def facts(derivation: Derivation) -> tuple[Fact, ...]:

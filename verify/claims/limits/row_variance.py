@@ -7,21 +7,18 @@ from typing import Any
 from sympy import Rational, S, Sum, Symbol, exp, simplify, sqrt
 
 from verify.spec import (
-    FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Assumption, Cell, Claim, Control,
-    Definition, Derivation, Distribution, E, Evaluation, Expansion, Experiment, Figure, Findings, Identity,
-    Ordered, OrderedBase, Population, Quantity, Route, RowVariance, Simulated, Smooth, Step, Tolerance, Var,
-    WithTotal, against_dimension, biased, block_variances, by_component, by_index, by_moments, cell_of,
-    component, d, evaluate, formula, index, j, k, measured, mu_k, mu_q, n, p, prediction, q, s, score,
-    sigma_k, sigma_q,
+    EVEN, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Assumption, Claim, Definition,
+    Derivation, Distribution, E, Evaluation, Expansion, Experiment, Figure, Findings, Ordered, OrderedBase,
+    Population, Quantity, Route, RowVariance, Simulated, Step, Tolerance, Var, WithTotal, biased,
+    block_variances, cell_of, component, d, evaluate, figure, in_dimension, index, j, k, line, measured,
+    moment_steps, mu_k, mu_q, n, p, prediction, q, s, score, sigma_k, sigma_q, wrong,
 )  # fmt: skip
 
 
-DIMENSIONS = (1, 8, 64, 256)
+DIMENSIONS, QUERIES, KEYS = (1, 8, 64, 256), 16, 32
 LABEL = "mean variance of the scores within a row"
-QUERIES, KEYS = 16, 32
 COARSE = Tolerance(2.0)
 """The keys' mean direction decides how a block's rows vary, so that draws are dear."""
-
 other = OrderedBase(Ordered("k'", "q3"))
 _KEY = GENERAL.moments[k]
 POPULATION = Population({**GENERAL.moments, other: _KEY}, d, alike=((k, other),))
@@ -34,18 +31,9 @@ c = Symbol("c", real=True)
 
 def derive() -> Derivation:
     """Derive the expected variance of one query's scores from the product of two of them."""
-    check, moments = Expansion(POPULATION), Expansion(POPULATION, assumed=True)
     start = E(score**2) - E(score * sibling)
-    split = by_index(start, POPULATION)
-    known = by_moments(by_component(split, POPULATION), POPULATION)
     result = d * (sigma_q**2 + mu_q**2) * sigma_k**2
-    route = Route.of(
-        "The same query, two keys",
-        start,
-        Step(split, "Equal and different indices apart", check),
-        Step(known, "Independence, and the moments of the components", moments),
-        Step(result, "Collecting terms", Identity()),
-    )
+    route = Route.of("The same query, two keys", start, *moment_steps(start, POPULATION, result))
     between = E(score * sibling) - E(score) * E(sibling)
     total = Route.of(
         "The total variance: within rows, and between the rows' own means",
@@ -54,7 +42,7 @@ def derive() -> Derivation:
             start + between,
             r"Given the query, two scores of its row are independent and both have the mean "
             r"$q\cdot\mathbb{E}[k]$: their covariance is the variance of that mean",
-            check,
+            Expansion(POPULATION),
         ),
         Step(
             result + d * sigma_q**2 * mu_k**2,
@@ -62,12 +50,12 @@ def derive() -> Derivation:
             Evaluation(POPULATION, assumed=True),
         ),
     )
+    shifted = exp(s[1] + c) / Sum(exp(s[j] + c), (j, 1, n))
     shift = Route.of(
         "A softmax does not see a shift of its row",
-        exp(s[1] + c) / Sum(exp(s[j] + c), (j, 1, n)),
+        shifted,
         Step(p[1], "The factor $e^c$ cancels", WithTotal()),
     )
-    shifted = exp(s[1] + c) / Sum(exp(s[j] + c), (j, 1, n))
     definitions = (
         Definition(Var(score), "the variance over all queries and keys"),
         Definition(shifted, "the first weight of a row whose scores are all shifted"),
@@ -76,7 +64,7 @@ def derive() -> Derivation:
 
 
 Moments = tuple[Any, Any]
-"""Mean and variance of a component, written out: a prediction asks nothing of the law that is drawn."""
+"""Mean and variance of a component, written out: a prediction asks nothing of what is drawn."""
 
 OF_UNIFORM: Moments = (Rational(1, 2), Rational(1, 12))
 OF_NORMAL: Moments = (S(0), S(1))
@@ -89,74 +77,55 @@ def _at(expression: Any, moments: Moments) -> Any:
     return simplify(expression.subs(given))
 
 
-def _cell(dimension: int, distribution: Distribution, prefix: str) -> Cell:
+def _row(dimension: int, distribution: Distribution, law: Any, prefix: str) -> Quantity:
+    """Return the comparison of the mean row variance with ``law``, by its derived block variance."""
     drawn = Simulated(distribution, distribution, QUERIES, KEYS, dimension)
-    return cell_of(f"{prefix}d{dimension}", drawn, RowVariance())
-
-
-def _spread(dimension: int, distribution: Distribution, expected: Any) -> Smooth:
-    """Return the mean row variance as an estimand, with its derived block variance."""
+    cell = cell_of(f"{prefix}d{dimension}", drawn, RowVariance())
     moments = (distribution.mean, *distribution.central_moments(4)[2:])
+    expected = law.subs(d, dimension)
     absolute = block_variances.row_variance(dimension, QUERIES, KEYS, moments, moments)
-    return component("row-variance", block_variance=absolute / float(expected) ** 2, positive=True)
+    estimand = component("row-variance", block_variance=absolute / float(expected) ** 2, positive=True)
+    return Quantity(f"{prefix}row-d{dimension}", LABEL, cell, estimand, prediction(expected), COARSE)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the variance within rows for components with and without a mean."""
-    checks = []
-    for prefix, distribution, of_distribution in (
-        ("uniform-", UNIT_INTERVAL, OF_UNIFORM),
-        ("normal-", NORMAL, OF_NORMAL),
-    ):
-        expected = _at(derivation.result, of_distribution)
-        checks += [
-            Quantity(
-                f"{prefix}row-d{one}",
-                LABEL,
-                _cell(one, distribution, prefix),
-                _spread(one, distribution, expected.subs(d, one)),
-                prediction(expected.subs(d, one)),
-                COARSE,
-            )
-            for one in DIMENSIONS
-        ]
-    at64 = checks[DIMENSIONS.index(64)]
-    total = _at(evaluate(Var(score), GENERAL), OF_UNIFORM).subs(d, 64)
-    row = _at(derivation.result, OF_UNIFORM).subs(d, 64)
-    spread = OF_UNIFORM[1] ** 2 * 64
+    of_uniform, of_normal = (_at(derivation.result, moments) for moments in (OF_UNIFORM, OF_NORMAL))
+    uniform = [_row(n, UNIT_INTERVAL, of_uniform, "uniform-") for n in DIMENSIONS]
+    normal = [_row(n, NORMAL, of_normal, "normal-") for n in DIMENSIONS]
+    at64 = in_dimension(uniform, 64)
     controls = (
-        Control(
+        wrong(
+            at64,
+            "total-variance",
             r"rows vary as much as all scores together: $7d_k/144$ for $U(0, 1)$",
-            Quantity("total-variance", LABEL, at64.cell, at64.estimand, prediction(total)),
-            truth=float(row),
+            _at(evaluate(Var(score), GENERAL), OF_UNIFORM).subs(d, 64),
+            tolerance=EVEN,
         ),
-        Control(
+        wrong(
+            at64,
+            "without-means",
             r"rows vary by $d_k\sigma_q^2\sigma_k^2$, whatever the means",
-            Quantity("without-means", LABEL, at64.cell, at64.estimand, prediction(spread)),
-            truth=float(row),
+            OF_UNIFORM[1] ** 2 * 64,
+            tolerance=EVEN,
         ),
         biased(at64, tolerance),
     )
-    return Experiment(tuple(checks), controls)
+    return Experiment((*uniform, *normal), controls)
 
 
 def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw the row variance of uniform components below the total one."""
-    span = (DIMENSIONS[0], DIMENSIONS[-1])
-    row = _at(derivation.result, OF_UNIFORM)
-    total = _at(evaluate(Var(score), GENERAL), OF_UNIFORM)
     return (
-        against_dimension(
+        figure(
             "rows-and-total",
             "Rows vary less than the whole matrix",
             "For components from U(0, 1) the measured variance within rows lies on d over 36, below the "
             "total variance of 7 d over 144.",
             "variance of the scores",
-            (
-                formula("within a row", "truth", row, span),
-                formula("total", "control", total, span),
-                measured((findings.checks[f"uniform-row-d{one}"] for one in DIMENSIONS), "measured"),
-            ),
+            line("within a row", _at(derivation.result, OF_UNIFORM)),
+            line("total", _at(evaluate(Var(score), GENERAL), OF_UNIFORM), "control"),
+            measured(findings.matching("uniform-row-d*")),
         ),
     )
 
