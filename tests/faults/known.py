@@ -73,8 +73,8 @@ STATISTICS = {
     "heavy-tails-unscaled": Known(f"{LIMITS}/heavy_tails.py", "-FAR / scaled(ROOT, D)", "-FAR"),
     "causal-rows-other-power": Known(
         f"{LIMITS}/causal_rows.py",
-        "16, NORMAL, scaled(SCALE, D), positions",
-        "16, NORMAL, D**-0.6, positions",
+        "CausalRows(positions, scaled(SCALE, D))",
+        "CausalRows(positions, D**-0.6)",
     ),
     "stack-scales-exchanged": Known(
         f"{GRADIENTS}/gradient_through_layers.py",
