@@ -184,8 +184,8 @@ class TestComparisons:
         assert [one.id for one in made] == ["variance-d1", "variance-d2", "variance-d8"]
         assert [one.prediction.value for one in made] == [3.0, 6.0, 24.0]
         assert all(one.cell is cell.cell for one, cell in zip(made, CELLS, strict=True))
-        renamed = variances(CELLS, "Var", d, name="row")
-        assert renamed[0].id == "row-d1"
+        renamed = variances([score_cell(1, NORMAL, NORMAL, 0.05, prefix="my-")], "Var", d)
+        assert renamed[0].id == "my-variance-d1"
 
     def test_means(self) -> None:
         """They have a tolerance of their own in each dimension, for they may be 0."""

@@ -6,9 +6,9 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from sympy import S, Sum, expand, sqrt
+from sympy import Rational, S, Sum, expand, sqrt
 
-from verify.symbolic.derivation import Derivation
+from verify.symbolic.derivation import Derivation, Route
 from verify.symbolic.expectation import E, Population, Var
 from verify.symbolic.scores import (
     CENTRED,
@@ -18,6 +18,7 @@ from verify.symbolic.scores import (
     index,
     k,
     mean_route,
+    moment_steps,
     mu_k,
     mu_q,
     one_product,
@@ -26,6 +27,7 @@ from verify.symbolic.scores import (
     sigma_k,
     sigma_q,
     variance_route,
+    with_moments,
 )
 
 
@@ -79,3 +81,22 @@ def test_a_route_says_what_is_independent() -> None:
         assert "These two are" in rules
         assert "Query and key are independent" not in rules
         assert "Query and key are independent" in [step.rule for step in build(score, STANDARD).steps]
+
+
+def test_steps_from_products_of_scores_to_their_value() -> None:
+    """They are checked for any moments; a result of one's own takes the place of the factored one."""
+    start = E(score**2) - E(score) ** 2
+    value = d * (sigma_q**2 * sigma_k**2 + mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2)
+    for result in (None, value):
+        steps = moment_steps(start, GENERAL, result)
+        assert Derivation(start, value, (Route("r", start, steps),)).examine().holds
+        assert result is None or steps[-1].expression == value
+    wrong = moment_steps(start, GENERAL, 2 * value)
+    assert not Derivation(start, 2 * value, (Route("r", start, wrong),)).examine().holds
+
+
+def test_an_expression_with_moments_put_in() -> None:
+    """Components from U(0, 1) have scores of variance 7d/144."""
+    uniform = Rational(1, 2), Rational(1, 12)
+    assert with_moments(variance_route(score, GENERAL).end, uniform, uniform) == 7 * d / 144
+    assert with_moments(mu_q * sigma_k**2, (S(3), S(1)), (S(0), S(2))) == 6

@@ -68,7 +68,9 @@ from verify.montecarlo.statistics.scores import EntryProducts, OtherTokens, Scor
 from verify.montecarlo.streams import stream
 from verify.montecarlo.training import LAST, Lookup, TrainingRuns, losses
 from verify.spec.assumptions import (
+    ALIKE,
     FINITE_VARIANCE,
+    HOEFFDING,
     INDEPENDENT,
     NORMAL_COMPONENTS,
     STANDARD_COMPONENTS,
@@ -172,6 +174,7 @@ from verify.symbolic.scores import (
     sigma_k,
     sigma_q,
     variance_route,
+    with_moments,
 )
 from verify.symbolic.softmax import (
     ENTROPY,
@@ -194,6 +197,7 @@ from verify.symbolic.total import WithTotal
 from verify.symbolic.traces import PRODUCT, SIGMA_K, SIGMA_Q, SIZE, in_numbers, settled_by_two
 
 __all__ = [
+    "ALIKE",
     "CAUCHY",
     "CENTRED",
     "ENTROPY",
@@ -202,6 +206,7 @@ __all__ = [
     "EXPONENTIAL",
     "FINITE_VARIANCE",
     "GENERAL",
+    "HOEFFDING",
     "INDEPENDENT",
     "KEYS",
     "LAPLACE",
@@ -420,6 +425,7 @@ __all__ = [
     "variance_of_scores",
     "variance_route",
     "variances",
+    "with_moments",
     "written_out",
     "wrong",
     "wrong_fits",

@@ -12,6 +12,8 @@ UNIT_VARIANCE = Assumption(id="unit-variance", text="Every component has varianc
 NORMAL_COMPONENTS = Assumption(id="normal", text="Every component is standard normal.")
 FINITE_VARIANCE = Assumption(id="finite-variance", text="Both laws have a finite variance.")
 
+ALIKE = Assumption(id="alike", text="The components of a query have one law, those of a key another.")
+
 STANDARD_COMPONENTS = (INDEPENDENT, CENTRED, UNIT_VARIANCE)
 """What every introduction assumes of queries and keys."""
 
@@ -19,4 +21,10 @@ VASWANI = Reference(
     key="vaswani2017",
     text="A. Vaswani et al., Attention Is All You Need, NeurIPS 2017, section 3.2.1 and its footnote 4.",
     url="https://arxiv.org/abs/1706.03762",
+)
+
+HOEFFDING = Reference(
+    key="hoeffding1948",
+    text="W. Hoeffding, A Class of Statistics with Asymptotically Normal Distribution, "
+    "Ann. Math. Stat. 19 (1948), 293-325.",
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from sympy import Rational, S, sympify
 
@@ -64,8 +64,12 @@ def capped(factor: float, tolerance: float) -> Tolerance:
 
 @dataclass(frozen=True)
 class ScoreCell:
-    """A cell of score matrices c·QKᵀ and the estimands of its scores' mean and variance."""
+    """A cell of score matrices c·QKᵀ and the estimands of its scores' mean and variance.
 
+    ``prefix`` stands before the ids of the cell and of what is compared in it.
+    """
+
+    prefix: str
     d: int
     cell: Cell
     mean: Smooth
@@ -128,6 +132,7 @@ def score_cell(
     side = best_side(d, lambda side: _relative_variance(d, side, query, key), tolerance)
     of_mean = mean_variance(d, side, *_moments(query, key))
     return ScoreCell(
+        prefix,
         d,
         cell_of(f"{prefix}d{d}", Simulated(query, key, side, side, d), ScoreMoments(factor), scale=scale),
         component("mean", block_variance=factor**2 * of_mean),
@@ -221,15 +226,13 @@ def variances(
     cells: Sequence[ScoreCell],
     label: str,
     law: Any,
-    *,
-    name: str = "variance",
     tolerance: Tolerance | Callable[[int], Tolerance] = EVEN,
 ) -> tuple[Quantity, ...]:
     """Return one comparison a cell: the scores' variance with ``law``, an expression in the dimension.
 
     ``tolerance`` is one for all cells, or gives that of a dimension.
     """
-    return tuple(_comparison(one, one.variance, label, law, name, tolerance) for one in cells)
+    return tuple(_comparison(one, "variance", label, law, tolerance) for one in cells)
 
 
 def means(
@@ -237,27 +240,24 @@ def means(
     label: str,
     law: Any,
     tolerance: Callable[[int], Tolerance],
-    *,
-    name: str = "mean",
 ) -> tuple[Quantity, ...]:
     """Return one comparison a cell: the scores' mean with ``law``, an expression in the dimension.
 
     ``tolerance`` gives that of a dimension: a mean of 0 has no size of its own to take it from.
     """
-    return tuple(_comparison(one, one.mean, label, law, name, tolerance) for one in cells)
+    return tuple(_comparison(one, "mean", label, law, tolerance) for one in cells)
 
 
 def _comparison(
     one: ScoreCell,
-    estimand: Smooth,
+    what: Literal["mean", "variance"],
     label: str,
     law: Any,
-    name: str,
     tolerance: Tolerance | Callable[[int], Tolerance],
 ) -> Quantity:
-    expected = prediction(sympify(law).subs(d, one.d))
+    name, expected = f"{one.prefix}{what}-d{one.d}", prediction(sympify(law).subs(d, one.d))
     band = tolerance(one.d) if callable(tolerance) else tolerance
-    return Quantity(f"{name}-d{one.d}", label, one.cell, estimand, expected, band)
+    return Quantity(name, label, one.cell, getattr(one, what), expected, band)
 
 
 def attention_cell(keys: int, d_k: int, queries: int, scale: Any, *wanted: OfRow) -> Cell:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Idx, Indexed, S, Sum, apart, expand, factor, factorial2
+from sympy import Idx, Indexed, S, Sum, apart, expand, factor, factorial2, simplify, sqrt
 
 from verify.symbolic.derivation import Identity, Route, Step
 from verify.symbolic.expansion import Expansion
@@ -39,6 +39,13 @@ STANDARD = Population({q: (S.One, S.Zero, S.One), k: (S.One, S.Zero, S.One)}, d)
 def one_product() -> Indexed:
     """Return q_i k_i, the product that one dimension contributes."""
     return q[index] * k[index]
+
+
+def with_moments(expression: Any, query: tuple[Any, Any], key: tuple[Any, Any]) -> Any:
+    """Return ``expression`` for components with these means and variances, simplified."""
+    (mean_q, variance_q), (mean_k, variance_k) = query, key
+    given = {mu_q: mean_q, mu_k: mean_k, sigma_q: sqrt(variance_q), sigma_k: sqrt(variance_k)}
+    return simplify(expression.subs(given))
 
 
 INDEPENDENCE = "Query and key are independent"

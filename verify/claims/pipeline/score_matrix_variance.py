@@ -8,8 +8,8 @@ from typing import Any
 from sympy import S, Sum
 
 from verify.spec import (
-    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Claim, Definition, Derivation, E, EntryProducts, Experiment,
-    Ordered, OrderedBase, Population, Quantity, Reference, Route, Simulated, Tolerance, biased, capped,
+    HOEFFDING, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Claim, Definition, Derivation, E, EntryProducts,
+    Experiment, Ordered, OrderedBase, Population, Quantity, Route, Simulated, Tolerance, biased, capped,
     cell_of, covariance, d, index, k, moment_steps, prediction, q, score, variance_route, wrong,
 )  # fmt: skip
 
@@ -95,13 +95,7 @@ CLAIM = Claim(
     "dimension of queries and keys. But $n^2$ entries are not $n^2$ independent observations: treating them "
     "so makes intervals far too short, which is why this tool takes whole matrices as its units.",
     assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
-    references=(
-        Reference(
-            key="hoeffding1948",
-            text="W. Hoeffding, A Class of Statistics with Asymptotically Normal Distribution, Ann. Math. "
-            "Stat. 19 (1948), 293-325.",
-        ),
-    ),
+    references=(HOEFFDING,),
     derive=derive,
     experiment=experiment,
 )

@@ -13,10 +13,10 @@ from sympy import (
 )  # fmt: skip
 
 from verify.spec import (
-    EVEN, UNIT_INTERVAL, AllPairs, Assumption, Claim, Control, Derivation, E, Exact, Experiment, Fact, Figure,
-    Findings, Ordered, Population, Quantity, Reference, Route, SharedVectors, Smooth, Step, Tolerance, Var,
-    biased, by, cell_of, d, degree_bound, evaluate, exactly, expanded, fact, figure, index, line, linear_fits,
-    measured, moment_steps, prediction, variance, wrong, wrong_fits,
+    EVEN, HOEFFDING, UNIT_INTERVAL, AllPairs, Assumption, Claim, Control, Derivation, E, Exact, Experiment,
+    Fact, Figure, Findings, Ordered, Population, Quantity, Route, SharedVectors, Smooth, Step, Tolerance,
+    Var, biased, by, cell_of, d, degree_bound, evaluate, exactly, expanded, fact, figure, index, line,
+    linear_fits, measured, moment_steps, prediction, variance, wrong, wrong_fits,
 )  # fmt: skip
 
 VECTORS = 100
@@ -238,13 +238,7 @@ CLAIM = Claim(
         Assumption(id="independent", text="The N vectors are independent, and so are their components."),
         Assumption(id="alike", text="All components have one law with four finite moments."),
     ),
-    references=(
-        Reference(
-            key="hoeffding1948",
-            text="W. Hoeffding, A Class of Statistics with Asymptotically Normal Distribution, Ann. Math. "
-            "Stat. 19 (1948), 293-325.",
-        ),
-    ),
+    references=(HOEFFDING,),
     derive=derive,
     experiment=experiment,
     facts=facts,

@@ -12,11 +12,11 @@ from sympy import (
 )  # fmt: skip
 
 from verify.spec import (
-    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Allowance, Claim, Control, Definition, Derivation, DistanceToLaw,
-    E, Exact, Experiment, Figure, Findings, Identity, PairShares, Population, Prediction, Quantity, Route,
-    ScorePowers, Simulated, Step, biased, by, capped, cell_of, characteristic, computed, d, exponent, figure,
-    k, kurtosis, kurtosis_route, line, mean_route, measured, of_probability, prediction, q, score, score_law,
-    wrong,
+    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Allowance, Claim, Control, Definition, Derivation,
+    DistanceToLaw, E, Exact, Experiment, Figure, Findings, Identity, PairShares, Population, Prediction,
+    Quantity, Route, ScorePowers, Simulated, Step, biased, by, capped, cell_of, characteristic, computed, d,
+    exponent, figure, k, kurtosis, kurtosis_route, line, mean_route, measured, of_probability, prediction,
+    q, score, score_law, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (1, 2, 4)

@@ -15,9 +15,10 @@ from sympy import (
 
 from verify.spec import (
     GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Allowance, Assumption, Claim, Control, Definition,
-    Derivation, Distribution, Exact, Experiment, Figure, Findings, Identity, PairShares, Prediction, Quantile,
-    Quantity, Route, Simulated, Step, biased, by, capped, cell_of, d, exactly, figure, function, is_zero,
-    line, mu_k, mu_q, prediction, scatter, score, score_law, sigma_k, sigma_q, variance_route, wrong,
+    Derivation, Distribution, Exact, Experiment, Figure, Findings, Identity, PairShares, Prediction,
+    Quantile, Quantity, Route, Simulated, Step, biased, by, capped, cell_of, d, exactly, figure, function,
+    is_zero, line, mu_k, mu_q, prediction, scatter, score, score_law, sigma_k, sigma_q, variance_route,
+    wrong,
 )  # fmt: skip
 
 NORMAL_DIMENSIONS = (2, 100)

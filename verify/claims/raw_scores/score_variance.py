@@ -8,9 +8,9 @@ from sympy import O, diff, series, simplify
 
 from verify.spec import (
     NORMAL, STANDARD, STANDARD_COMPONENTS, VASWANI, Claim, Derivation, Experiment, Fact, Figure, Findings,
-    Route, ScoreMoments, Simulated, Step, Var, biased, by, cell_of, characteristic, d, evaluate, fact, figure,
-    in_dimension, line, linear_fits, measured, one_product, score, score_cell, variance, variance_route,
-    variances, wrong, wrong_fits,
+    Route, ScoreMoments, Simulated, Step, Var, biased, by, cell_of, characteristic, d, evaluate, fact,
+    figure, in_dimension, line, linear_fits, measured, one_product, score, score_cell, variance,
+    variance_route, variances, wrong, wrong_fits,
 )  # fmt: skip
 
 DIMENSIONS = (1, 2, 3, 8, 64, 100, 512, 1000, 1024)

@@ -65,7 +65,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         name: str, components: str, query: Distribution, key: Distribution, dimensions: Sequence[int]
     ) -> tuple[Quantity, ...]:
         cells = [score_cell(n, query, key, tolerance, prefix=f"{name}-") for n in dimensions]
-        return variances(cells, f"{LABEL}, {components}", result, name=f"{name}-variance")
+        return variances(cells, f"{LABEL}, {components}", result)
 
     checks: list[Comparison] = []
     for one in STANDARD_DISTRIBUTIONS:

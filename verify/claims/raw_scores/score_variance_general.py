@@ -5,18 +5,17 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from sympy import Rational, S, simplify
+from sympy import Rational, S
 
 from verify.spec import (
-    EVEN, EXPONENTIAL, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Assumption, Claim,
+    ALIKE, EVEN, EXPONENTIAL, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Claim,
     Definition, Derivation, Distribution, E, Experiment, Fact, Figure, Findings, Identity, Quantity,
     ScoreCell, Step, Tolerance, biased, d, evaluate, fact, figure, in_dimension, line, linear_fits,
-    mean_route, means, measured, mu_k, mu_q, score, score_cell, sigma_k, sigma_q, variance_route, variances,
-    wrong, wrong_fits,
+    mean_route, means, measured, mu_k, mu_q, of_deviation, score, score_cell, sigma_k, sigma_q,
+    variance_route, variances, with_moments, wrong, wrong_fits,
 )  # fmt: skip
 
 LABEL = r"$\operatorname{Var}(q\cdot k)$"
-UNIFORM_DIMENSIONS = (1, 3, 100, 1000)
 
 Drawn = tuple[Distribution, Any, Any]
 """What is drawn; its mean and variance, written out: a prediction asks nothing of what is drawn."""
@@ -39,11 +38,7 @@ def derive() -> Derivation:
 
 
 def _at(expression: Any, query: Drawn, key: Drawn) -> Any:
-    """Return ``expression`` for components of these means and variances, symbolic in d."""
-    (_, mean_q, variance_q), (_, mean_k, variance_k) = query, key
-    return simplify(
-        expression.subs({mu_q: mean_q, mu_k: mean_k, sigma_q**2: variance_q, sigma_k**2: variance_k})
-    )
+    return with_moments(expression, query[1:], key[1:])
 
 
 def _coarse(n: int) -> Tolerance:
@@ -54,25 +49,19 @@ def _coarse(n: int) -> Tolerance:
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure three pairs of laws with means; fit the line for components from U(0, 1)."""
 
-    def cells(name: str, query: Drawn, key: Drawn, *dimensions: int) -> list[ScoreCell]:
-        return [score_cell(n, query[0], key[0], tolerance, prefix=f"{name}-") for n in dimensions]
-
-    def points(name: str, query: Drawn, key: Drawn, *dimensions: int) -> tuple[Quantity, ...]:
+    def drawn(
+        name: str, query: Drawn, key: Drawn, *dimensions: int
+    ) -> tuple[list[ScoreCell], tuple[Quantity, ...]]:
+        cells = [score_cell(n, query[0], key[0], tolerance, prefix=f"{name}-") for n in dimensions]
         label = f"{LABEL}, {query[0].name} components" if query is key else LABEL
-        law = _at(derivation.result, query, key)
-        drawn = cells(name, query, key, *dimensions)
-        return variances(drawn, label, law, name=f"{name}-variance", tolerance=_coarse)
+        return cells, variances(cells, label, _at(derivation.result, query, key), _coarse)
 
-    def spread(n: int) -> Tolerance:
-        return Tolerance(2.0, float(law.subs(d, n)) ** 0.5, "the standard deviation")
-
-    pair = "uniform", UNIFORM, UNIFORM, *UNIFORM_DIMENSIONS
     law, mean = (_at(one, UNIFORM, UNIFORM) for one in (derivation.result, evaluate(E(score), GENERAL)))
-    uniform = points(*pair)
+    cells, uniform = drawn("uniform", UNIFORM, UNIFORM, 1, 3, 100, 1000)
     lines = linear_fits(uniform, law, "uniform-")
-    of_mean = means(cells(*pair), r"$\mathbb{E}[q\cdot k]$", mean, spread, name="uniform-mean")
-    normal = points("normal", SHIFTED_Q, SHIFTED_K, 1, 8, 64)
-    skewed = points("exponential", SKEWED, SHIFTED_Q, 2, 32)
+    of_mean = means(cells, r"$\mathbb{E}[q\cdot k]$", mean, lambda n: of_deviation(law.subs(d, n), 2.0))
+    _, normal = drawn("normal", SHIFTED_Q, SHIFTED_K, 1, 8, 64)
+    _, skewed = drawn("exponential", SKEWED, SHIFTED_Q, 2, 32)
     without = r"the means do not matter: the variance is $d_k \sigma_q^2 \sigma_k^2$"
     controls = (
         wrong(in_dimension(uniform, 100), "without-means", without, 100 * UNIFORM[2] ** 2),
@@ -112,11 +101,7 @@ CLAIM = Claim(
     meaning="The growth with the dimension stays linear, but means add to it: for components from U(0, 1), "
     "the habit of many demonstrations, the variance is $7d_k/144$, of which only $d_k/144$ would remain if "
     "the components were centred. Much of that surplus is common to all keys of one query.",
-    assumptions=(
-        INDEPENDENT,
-        Assumption(id="alike", text="The components of a query have one law, those of a key another."),
-        FINITE_VARIANCE,
-    ),
+    assumptions=(INDEPENDENT, ALIKE, FINITE_VARIANCE),
     derive=derive,
     experiment=experiment,
     facts=facts,

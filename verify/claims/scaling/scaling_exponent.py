@@ -44,7 +44,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         cells = [
             score_cell(n, NORMAL, NORMAL, tolerance, scale=factor, prefix=f"{name}-") for n in DIMENSIONS
         ]
-        points = variances(cells, LABEL, law, name=f"{name}-variance")
+        points = variances(cells, LABEL, law)
         (fit,) = fits(points, exponent(law, f"{name}-"), label=rf"{LABEL}, $\alpha = {power}$")
         checks += [*points, fit]
         if name == "quarter":
