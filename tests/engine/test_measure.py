@@ -59,6 +59,7 @@ class Bell:
     scores = 1
     order = 3
     names = ("mean",)
+    settings = ()
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return ``count`` numbers."""

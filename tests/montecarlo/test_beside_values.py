@@ -40,3 +40,10 @@ def _paired(queries: Array, keys: Array, values: Array) -> list[float]:
     products = [one**2 * size for row in scores for one, size in zip(row, sizes, strict=True)]
     squares = [one**2 for one in flat]
     return [float(np.mean(each)) for each in (flat, squares, sizes, products)]
+
+
+def test_settings_say_whose_values_they_are() -> None:
+    """Values of their own have a distribution, others are the keys."""
+    own = dict(ScoresBesideValues(4, 6, 3, NORMAL, LAPLACE).settings)
+    assert own == {"d_k": 4, "d_v": 6, "query, key": "normal", "values": "Laplace", "block": "3×3"}
+    assert dict(ScoresBesideValues(4, 4, 3, NORMAL).settings)["values"] == "the keys"

@@ -149,6 +149,7 @@ class Huge:
     scores = 1
     order = 3
     names = ("mean",)
+    settings = ()
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return ``count`` normal numbers."""

@@ -103,3 +103,14 @@ def test_every_statistic_has_a_name_of_its_own() -> None:
     raw, scaled = sampler.share(scaled=False), sampler.share(scaled=True)
     assert sampler.names == (*squares, *numbered(raw, len(GRID)), *numbered(scaled, len(SCALED_GRID)))
     assert len(set(sampler.names)) == len(sampler.names)
+
+
+def test_settings_say_how_large_queries_are() -> None:
+    """Of another size, by the deviation that unscaled scores then have."""
+    usual = dict(RowGradients(5, 4, 3, 2).settings)
+    assert usual["query, key, value, upstream"] == "normal"
+    assert (usual["keys"], usual["d_k"], usual["value dimensions"]) == (5, 4, 2)
+    assert usual["block"] == "3 queries, 5 keys"
+    small = dict(RowGradients(5, 4, 3, 2, query_size=0.25).settings)
+    assert str(small["query"]).endswith("raw scores have deviation 0.5")
+    assert small["key, value, upstream"] == "normal"

@@ -115,3 +115,17 @@ def test_normalising_before_loses_the_size_of_the_tokens() -> None:
     found = [LayerStack(3, 4, 2, 2, (1.0,), one).sample(np.random.default_rng(2), 4) for one in where]
     assert not np.allclose(found[0], found[1])
     assert not np.allclose(found[1], found[2])
+
+
+def test_settings_are_what_is_drawn() -> None:
+    """Layers, tokens, where they are normalised, the size of the weights and the scales."""
+    assert dict(LayerStack(3, 4, 2, 5, (1.0, 0.5), "before", 1.5).settings) == {
+        "d_k": 2,
+        "layers": 5,
+        "tokens": "3 of 4 dimensions",
+        "normalisation": "before each layer",
+        "weights": "normal, of queries and keys 1.5 times as large",
+        "scale": "1, 0.5",
+    }
+    plain = dict(LayerStack(3, 4, 2, 5, (1.0,), "none").settings)
+    assert (plain["normalisation"], plain["weights"]) == ("none", "normal")

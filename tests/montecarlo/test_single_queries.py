@@ -69,3 +69,16 @@ def test_classes_are_named_by_their_edges() -> None:
     of_classes = [name for ends in classes for name in (SAMPLER.spread(*ends), SAMPLER.length(*ends))]
     assert SAMPLER.names == ("to-values", "from-above", *of_classes)
     assert SAMPLER.length(0.0, 0.5) not in SAMPLER.names
+
+
+def test_settings_are_what_is_drawn() -> None:
+    """Dimensions, sizes, scale, and the distribution of the values."""
+    assert dict(SAMPLER.settings) == {
+        "d_k": 5,
+        "d_v": 3,
+        "keys": 4,
+        "queries": 2,
+        "query, key": "normal",
+        "values": "Laplace",
+        "scale": 0.7,
+    }

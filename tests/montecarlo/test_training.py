@@ -160,3 +160,15 @@ def test_a_scale_is_a_choice_of_weights_and_rate() -> None:
     assert np.allclose(scaled, run(math.sqrt(scale), 1.0, scale * rate), rtol=1e-9)
     assert not np.allclose(scaled, run(math.sqrt(scale), 1.0, rate), rtol=1e-2)
     assert not np.allclose(scaled, run(scale, 1.0, scale * rate), rtol=1e-2)
+
+
+def test_settings_are_what_is_trained(runs: TrainingRuns) -> None:
+    """The task, the rates and their ratio, the steps, and when a run has succeeded."""
+    assert dict(runs.settings) == {
+        "d_k": 3,
+        "task": "find the copied one of 3 tokens of 2 dimensions, noise 0.5",
+        "rates": "0.5 to 4, each 8 times the last",
+        "steps": 30,
+        "success": f"mean loss of the last {LAST} steps below 0.3",
+        "block": "one seed at all scales and rates",
+    }

@@ -15,6 +15,7 @@ from tests.strategies import FALSE_ALARM
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, UNIT_INTERVAL, Distribution, student_t
 from verify.montecarlo.experiment import Allowance, Quantity, Tolerance
 from verify.montecarlo.inputs import Simulated
+from verify.montecarlo.layers import LayerStack
 from verify.montecarlo.planning import SIDES
 from verify.montecarlo.reduced import Reduced
 from verify.montecarlo.statistics.scores import ScoreMoments
@@ -207,3 +208,10 @@ def test_tolerances() -> None:
     """A tolerance is a factor times the run's, of the prediction's size or of a stated scale."""
     assert Tolerance().width(-4.0, 0.01) == pytest.approx(0.04)
     assert Tolerance(2.0, 10.0, "ten").width(-4.0, 0.01) == pytest.approx(0.2)
+
+
+def test_several_scales_are_recorded_together() -> None:
+    """A sampler of several scales has all their expressions in the place of the numbers."""
+    drawn = LayerStack(3, 4, 16, 2, (1.0, 0.25))
+    cell = cell_of("both", drawn, scale=(S.One, 1 / sqrt(d)))
+    assert dict(cell.settings)["scale"] == r"$1$, $\frac{1}{\sqrt{d_{k}}}$"

@@ -53,6 +53,10 @@ class BlockSampler(Protocol):
     """Draws i.i.d. blocks."""
 
     @property
+    def settings(self) -> Settings:
+        """What is drawn, computed from what draws it, as a cell records it."""
+
+    @property
     def coordinates(self) -> int:
         """Random components drawn for one block."""
 
@@ -74,14 +78,6 @@ class BlockSampler(Protocol):
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return the statistics of ``count`` independent blocks, shape (count, statistics)."""
-
-
-class DescribedSampler(BlockSampler, Protocol):
-    """Draws i.i.d. blocks and says which."""
-
-    @property
-    def settings(self) -> Settings:
-        """What is drawn, computed from what draws it, as a cell records it."""
 
 
 @dataclass(frozen=True)

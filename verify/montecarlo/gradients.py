@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
@@ -13,6 +14,7 @@ from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.statistics.base import numbered
 
 if TYPE_CHECKING:
+    from verify.montecarlo.blocks import Settings
     from verify.montecarlo.distributions import Array
 
 
@@ -37,6 +39,24 @@ class RowGradients:
 
     PATHS: ClassVar[tuple[str, ...]] = ("queries", "keys", "values")
     order = 3
+
+    @property
+    def settings(self) -> Settings:
+        """What is drawn, as a cell records it."""
+        if self.query_size == 1:
+            drawn: Settings = (("query, key, value, upstream", NORMAL.name),)
+        else:
+            deviation = self.query_size * math.sqrt(self.d)
+            query = f"{NORMAL.name}, of a size at which raw scores have deviation {deviation:.4g}"
+            drawn = ("query", query), ("key, value, upstream", NORMAL.name)
+        return (
+            ("keys", self.keys),
+            ("d_k", self.d),
+            ("scale", r"1 and $1/\sqrt{d_k}$"),
+            *drawn,
+            ("value dimensions", self.value_d),
+            ("block", f"{self.rows} queries, {self.keys} keys"),
+        )
 
     @property
     def names(self) -> tuple[str, ...]:

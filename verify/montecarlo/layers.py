@@ -12,6 +12,7 @@ from verify.montecarlo.attention import gradients, probabilities
 from verify.montecarlo.distributions import NORMAL
 
 if TYPE_CHECKING:
+    from verify.montecarlo.blocks import Settings
     from verify.montecarlo.distributions import Array
 
 Normalisation = Literal["after", "before", "none"]
@@ -54,6 +55,21 @@ class LayerStack:
         """Numbers that are in memory at once while one block is drawn and reduced."""
         of_layer = self.tokens * (2 * self.d + 4 * self.width + 2 * self.tokens)
         return self.coordinates + self.layers * of_layer
+
+    @property
+    def settings(self) -> Settings:
+        """What is drawn, as a cell records it."""
+        times = (
+            f", of queries and keys {self.weight_size:.4g} times as large" if self.weight_size != 1 else ""
+        )
+        return (
+            ("d_k", self.d),
+            ("layers", self.layers),
+            ("tokens", f"{self.tokens} of {self.width} dimensions"),
+            ("normalisation", "none" if self.normalisation == "none" else f"{self.normalisation} each layer"),
+            ("weights", f"{NORMAL.name}{times}"),
+            ("scale", ", ".join(f"{scale:.4g}" for scale in self.scales)),
+        )
 
     @property
     def names(self) -> tuple[str, ...]:

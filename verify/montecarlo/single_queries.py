@@ -12,6 +12,7 @@ from verify.montecarlo.attention import gradients, probabilities
 from verify.montecarlo.distributions import NORMAL
 
 if TYPE_CHECKING:
+    from verify.montecarlo.blocks import Settings
     from verify.montecarlo.distributions import Array, Distribution
 
 
@@ -35,6 +36,19 @@ class SingleQueries:
     values: Distribution = NORMAL
 
     order = 3
+
+    @property
+    def settings(self) -> Settings:
+        """What is drawn, as a cell records it."""
+        return (
+            ("d_k", self.d),
+            ("d_v", self.value_d),
+            ("keys", self.keys),
+            ("queries", self.rows),
+            ("query, key", NORMAL.name),
+            ("values", self.values.name),
+            ("scale", self.scale),
+        )
 
     @property
     def names(self) -> tuple[str, ...]:

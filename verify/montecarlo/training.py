@@ -13,6 +13,7 @@ from verify.montecarlo.attention import gradients, probabilities
 from verify.montecarlo.distributions import NORMAL
 
 if TYPE_CHECKING:
+    from verify.montecarlo.blocks import Settings
     from verify.montecarlo.distributions import Array
 
 LAST = 20
@@ -121,6 +122,20 @@ class TrainingRuns:
     @property
     def _runs(self) -> int:
         return len(self.scales) * len(self.rates)
+
+    @property
+    def settings(self) -> Settings:
+        """What is drawn, as a cell records it."""
+        task, rates = self.task, self.rates
+        copied = f"find the copied one of {task.keys} tokens of {task.width} dimensions, noise {task.noise}"
+        return (
+            ("d_k", self.d),
+            ("task", copied),
+            ("rates", f"{rates[0]:g} to {rates[-1]:g}, each {rates[1] / rates[0]:g} times the last"),
+            ("steps", self.steps),
+            ("success", f"mean loss of the last {LAST} steps below {self.goal}"),
+            ("block", "one seed at all scales and rates"),
+        )
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from fractions import Fraction
 
-    from verify.montecarlo.blocks import DescribedSampler, Settings
+    from verify.montecarlo.blocks import BlockSampler, Settings
     from verify.montecarlo.distributions import Array, Distribution
     from verify.montecarlo.experiment import Relation
     from verify.montecarlo.inputs import Input
@@ -83,7 +83,7 @@ def cell_of(
 
 
 @overload
-def cell_of(name: str, drawn: DescribedSampler, /, *, scale: Any = None, **more: float | str) -> Cell: ...
+def cell_of(name: str, drawn: BlockSampler, /, *, scale: Any = None, **more: float | str) -> Cell: ...
 
 
 def cell_of(
@@ -92,13 +92,15 @@ def cell_of(
     """Return the cell of a ``statistic`` of the queries and keys of an input, described by both themselves.
 
     Without a statistic, ``drawn`` is a sampler that does both. ``scale`` is the expression in the dimension
-    that the factor on the scores was made from with ``scaled``; it is recorded in the place of the number.
+    that the factor on the scores was made from with ``scaled``, or several; it is recorded in the place of
+    the number.
     ``more`` are settings under which the claim speaks of the cell.
     """
     sampler = Reduced(drawn, statistic) if statistic else drawn
     settings = dict(sampler.settings) | more
     if scale is not None:
-        settings["scale"] = _written(scale)
+        several = isinstance(scale, tuple)
+        settings["scale"] = ", ".join(f"${latex(one)}$" for one in scale) if several else _written(scale)
     return Cell(name, tuple(settings.items()), sampler)
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from sympy import Rational, S
 
 from verify.spec import (
-    ROUNDING, SHAPE, VASWANI, Allowance, Array, Assumption, Cell, Claim, Control, Derivation, Exact,
-    Experiment, Figure, Findings, Prediction, Quantity, Reference, SingleQueries, against_dimension,
-    attention_in_loops, capped, complex_step, curve, drawn, gradient_rules, gradients, gradients_of_loops,
+    ROUNDING, SHAPE, VASWANI, Allowance, Array, Assumption, Claim, Control, Derivation, Exact, Experiment,
+    Figure, Findings, Prediction, Quantity, Reference, SingleQueries, against_dimension, attention_in_loops,
+    capped, cell_of, complex_step, curve, drawn, gradient_rules, gradients, gradients_of_loops,
     in_single_precision, jacobian, largest_difference, matrices, measured, no_distance, over_queries, plain,
     prediction, probabilities, ratio, softmax, threshold, wrong,
 )  # fmt: skip
@@ -180,15 +180,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
 def _to_values(name: str, dimension: int, scale: float, expected: Any, tolerance: float) -> Quantity:
     """Return the comparison of what reaches the values, in the mean square, with a bound."""
-    settings = (
-        ("d_k", dimension),
-        ("d_v", 8),
-        ("keys", KEYS),
-        ("queries", ROWS),
-        ("scale", f"{scale:g}"),
-        ("components", "normal"),
-    )
-    cell = Cell(f"scale{scale:g}-d{dimension}", settings, SingleQueries(dimension, KEYS, 8, ROWS, scale))
+    cell = cell_of(f"scale{scale:g}-d{dimension}", SingleQueries(dimension, KEYS, 8, ROWS, scale))
     estimand = ratio("to-values", "from-above")
     band = capped(1.0, tolerance)
     return Quantity(f"values-{name}", LABEL, cell, estimand, prediction(expected), band, relation="≤")

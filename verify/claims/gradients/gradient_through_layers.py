@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sympy import S, limit, oo, sqrt
+from sympy import Rational, S, limit, oo, sqrt
 
 from verify.spec import (
     Array, Assumption, Axis, Cell, Claim, Control, Derivation, Experiment, Figure, Findings, Layer,
-    LayerStack, Normalisation, Outputs, Quantity, Relation, Smooth, against_loops, biased, capped, d,
-    function, latex, n, prediction, ratio, softmax_over_queries, stack, threshold, wrong,
+    LayerStack, Normalisation, Outputs, Quantity, Relation, Smooth, against_loops, biased, capped, cell_of, d,
+    function, n, prediction, ratio, softmax_over_queries, stack, threshold, wrong,
 )  # fmt: skip
 
 
@@ -19,6 +19,9 @@ TOKENS, WIDTH, LAYERS = 8, 16, 6
 D = 64
 SCALES = {"unscaled": S.One, "scaled": 1 / sqrt(d), "over-scaled": 1 / d}
 """The scales in the order in which the sampler numbers them."""
+
+TINY = Rational(1, 10_000)
+"""A scale at which scores hardly vary."""
 
 GROWTH = "growth of the gradient’s norm per layer (geometric mean)"
 FINE, DEEP = 0.02, 0.005
@@ -59,17 +62,8 @@ class Stack:
     @property
     def cell(self) -> Cell:
         """The cell."""
-        large = self.weight_size != 1
-        weights = f"normal, of queries and keys {self.weight_size:.4g} times as large" if large else "normal"
-        settings = (
-            ("d_k", self.d),
-            ("layers", LAYERS),
-            ("tokens", f"{TOKENS} of {WIDTH} dimensions"),
-            ("normalisation", f"{self.normalisation} each layer"),
-            ("weights", weights),
-            ("scale", ", ".join(f"${latex(SCALES[name])}$" for name in self.scales)),
-        )
-        return Cell(f"{self.normalisation}-d{self.d}" + "-large" * large, settings, self.sampler)
+        name = f"{self.normalisation}-d{self.d}" + "-large" * (self.weight_size != 1)
+        return cell_of(name, self.sampler, scale=tuple(SCALES[name] for name in self.scales))
 
     def log_growth(self, scale: str, depth: int = LAYERS) -> str:
         """Return the name of the logarithmic growth over so many layers at the scale of that name."""
@@ -102,16 +96,9 @@ def _small_scores(result: Any, tolerance: float) -> tuple[Quantity, ...]:
     shapes = ((2, 8, 1), (2, 16, 2), (4, 16, 3))
     checks = []
     for tokens, width, depth in shapes[: 1 if tolerance > FINE else 2 if tolerance > DEEP else 3]:
-        settings = (
-            ("d_k", 1),
-            ("layers", depth),
-            ("tokens", f"{tokens} of {width} dimensions"),
-            ("normalisation", "none"),
-            ("weights", "normal"),
-            ("scale", "1/10000"),
-        )
         name = f"small-scores-n{tokens}-l{depth}"
-        cell = Cell(name, settings, LayerStack(tokens, width, 1, depth, (1e-4,), "none"))
+        sampler = LayerStack(tokens, width, 1, depth, (float(TINY),), "none")
+        cell = cell_of(name, sampler, scale=TINY)
         in_all, each = (one.subs({n: tokens, stack.layers: depth}) for one in (result, _per_layer(result)))
         squares = (LayerStack.input_square(0), "output-square")
         root = ratio(*squares, 1 / (2 * depth))

@@ -11,10 +11,10 @@ import numpy as np
 from sympy import Add, Idx, KroneckerDelta, Rational, S, Sum, factor, sqrt, together
 
 from verify.spec import (
-    NORMAL, RADEMACHER, ROUNDING, Array, Assumption, Axis, Cell, Claim, Control, Definition, Derivation, E,
-    Exact, Experiment, Figure, Findings, Layer, Ordered, Quantity, Route, SingleQueries, Step, Tolerance,
-    attention_in_loops, by, curve, function, gradients, i, in_single_precision, j, jacobian, latex, matrices,
-    n, p, prediction, probabilities, ratio, wrong,
+    RADEMACHER, ROUNDING, Array, Assumption, Axis, Claim, Control, Definition, Derivation, E, Exact,
+    Experiment, Figure, Findings, Layer, Ordered, Quantity, Route, SingleQueries, Step, Tolerance,
+    attention_in_loops, by, cell_of, curve, function, gradients, i, in_single_precision, j, jacobian,
+    matrices, n, p, prediction, probabilities, ratio, wrong,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -131,19 +131,10 @@ def experiment(derivation: Derivation) -> Experiment:
 def _of_class(name: str, low: float, high: float, expected: Any) -> Quantity:
     """Return the comparison of the mean gradient of keys with probabilities from ``low`` to ``high``."""
     sampler = SingleQueries(DIMENSION, KEYS, 1, ROWS, float(SCALES[name]), EDGES[name], RADEMACHER)
-    settings = (
-        ("d_k", DIMENSION),
-        ("keys", KEYS),
-        ("queries", ROWS),
-        ("scale", f"${latex(SCALES[name])}$"),
-        ("d_v", 1),
-        ("query, key", NORMAL.name),
-        ("values", RADEMACHER.name),
-    )
     return Quantity(
         f"{name}-{_slug(high)}",
         rf"mean of $\|dk_j\|$ over that of $c|q|\,p_j(1-p_j)\max|dP|$, $p_j$ from {low:g} to {high:g}",
-        Cell(name, settings, sampler),
+        cell_of(name, sampler, scale=SCALES[name]),
         ratio(sampler.length(low, high), sampler.spread(low, high)),
         prediction(expected),
     )

@@ -11,8 +11,8 @@ from sympy import Rational, S, sqrt
 from verify.spec import (
     LAST, NORMAL, Allowance, Array, Assumption, Axis, Bounded, Cell, Claim, Comparison, Control, Derivation,
     Exact, Experiment, Figure, Findings, Layer, Lookup, Quantity, Relation, Tolerance, TrainingRuns,
-    against_loops, d, descent, largest_difference, latex, losses, no_distance, softmax_over_queries, stream,
-    student_quantile, threshold,
+    against_loops, cell_of, d, descent, largest_difference, latex, losses, no_distance, softmax_over_queries,
+    stream, student_quantile, threshold,
 )  # fmt: skip
 
 
@@ -90,16 +90,7 @@ def _number(scale: str) -> int:
 
 
 def _cell(dimension: int) -> Cell:
-    task = Lookup()
-    settings = (
-        ("d_k", dimension),
-        ("task", f"find the copied one of {task.keys} tokens of {task.width} dimensions, noise {task.noise}"),
-        ("rates", f"{RATES[0]:g} to {RATES[-1]:g}, each 4 times the last"),
-        ("steps", STEPS),
-        ("success", f"mean loss of the last {LAST} steps below {GOAL}"),
-        ("block", "one seed at all scales and rates"),
-    )
-    return Cell(f"d{dimension}", settings, _runs(dimension))
+    return cell_of(f"d{dimension}", _runs(dimension))
 
 
 def _duel(dimension: int, name: str, measure: str, least: Any, other: str = UNSCALED) -> Quantity:

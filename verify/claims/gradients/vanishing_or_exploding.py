@@ -11,7 +11,7 @@ from sympy import Float, Rational, S, sqrt
 from verify.spec import (
     EVEN, INDEPENDENT, NORMAL_COMPONENTS, Assumption, Cell, Check, Claim, Control, Derivation, Experiment,
     Fact, Figure, Findings, Layer, Path, Quantile, Quantity, Ratio, Relation, RowGradients, Smooth,
-    against_dimension, against_loops, biased, capped, curve, d, fact, function, integrated, measured,
+    against_dimension, against_loops, biased, capped, cell_of, curve, d, fact, function, integrated, measured,
     prediction, ratio, row_gradients, softmax_over_queries, threshold, wrong,
 )  # fmt: skip
 
@@ -62,15 +62,7 @@ class Place:
     @property
     def cell(self) -> Cell:
         """The cell."""
-        settings = (
-            ("keys", self.keys),
-            ("d_k", self.d),
-            ("scale", r"1 and $1/\sqrt{d_k}$"),
-            ("query, key, value, upstream", "normal"),
-            ("value dimensions", VALUE_D),
-            ("block", f"{self.rows} queries, {self.keys} keys"),
-        )
-        return Cell(self.name, settings, self.sampler)
+        return cell_of(self.name, self.sampler)
 
     @property
     def median(self) -> Ratio:
@@ -137,16 +129,9 @@ def _small(result: Any) -> list[Quantity]:
     for dimension in (16, 64):
         size = 0.001 / dimension**0.5
         sampler = RowGradients(16, dimension, 64, VALUE_D, query_size=size)
-        settings = (
-            ("keys", 16),
-            ("d_k", dimension),
-            ("query", "normal, so small that raw scores have deviation 0.001"),
-            ("key, value, upstream", "normal"),
-            ("block", "64 queries, 16 keys"),
-        )
         name = f"small-scores-d{dimension}"
         expected = prediction(result.subs(d, dimension))
-        cell = Cell(name, settings, sampler)
+        cell = cell_of(name, sampler)
         checks.append(Quantity(name, RMS.format("Q"), cell, _roots("queries", sampler), expected))
     return checks
 
