@@ -221,7 +221,7 @@ def _part(array: Array, block: Block, start: int, rows: int, keys: int) -> Array
 def _sink(block: Block) -> float | None:
     if block.call.sink is None:
         return None
-    return float(on_host(block.call.sink).reshape(-1)[block.head])
+    return float(on_host(floating(block.call.sink)).reshape(-1)[block.head])
 
 
 def _with_sink(strip: _Strip, sink: float | None) -> tuple[Floats, ...]:

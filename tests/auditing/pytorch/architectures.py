@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -100,8 +101,7 @@ _WAVES = {
 class Architecture:
     """A model class of transformers by name, its small configuration, and what it is given.
 
-    ``intended`` is the scale of all its layers as d ↦ number, where it is not 1/√d. ``scaled`` gives the
-    names of layers that have another, by a part of their names.
+    ``intended`` is the scale of all its layers as d ↦ number, where it is not 1/√d.
     """
 
     model: str
@@ -310,8 +310,13 @@ def build(name: str, kind: str, seed: int = 0) -> Any:
     return model
 
 
-def inputs(name: str, sequences: int = 4, tokens: int = 12, seed: int = 0) -> dict[str, Any]:
-    """Return what the model of an architecture is called with; the last sequence of tokens is padded."""
+def inputs(
+    name: str, sequences: int = 4, tokens: int = 12, seed: int = 0, dtype: Any = None
+) -> dict[str, Any]:
+    """Return what the model of an architecture is called with; the last sequence of tokens is padded.
+
+    Images and sounds have the model's ``dtype``.
+    """
     import torch  # noqa: PLC0415
 
     torch.manual_seed(seed)
@@ -329,4 +334,33 @@ def inputs(name: str, sequences: int = 4, tokens: int = 12, seed: int = 0) -> di
             "decoder_input_ids": words[:, :7],
         },
     }
-    return made[(ARCHITECTURES | OUTSIDE)[name].inputs]()
+    given = made[(ARCHITECTURES | OUTSIDE)[name].inputs]()
+    return {key: one.to(dtype) if one.is_floating_point() else one for key, one in given.items()}
+
+
+def main() -> None:
+    """Print how each architecture's exact findings come out, in float32 and bfloat16."""
+    import torch  # noqa: PLC0415
+    import transformers  # noqa: PLC0415
+
+    import verify  # noqa: PLC0415
+
+    transformers.logging.set_verbosity_error()
+    print("| architecture | attention | kernel | dtype | layers | exact findings | intended scale |")
+    print("|---|---|---|---|---|---|---|")
+    for name, one in ARCHITECTURES.items():
+        for kind in one.kinds:
+            for dtype in (torch.float32, torch.bfloat16):
+                model = build(name, kind).to(dtype)
+                with torch.no_grad(), verify.record(model) as recording:
+                    model(**inputs(name, dtype=dtype))
+                record = verify.audit(recording, workers=1)
+                found = Counter(str(finding.judgement) for finding in record.findings if finding.exact)
+                meant = {layer.intention.expression for layer in record.layers}
+                cells = [name, one.feature, kind, str(dtype).removeprefix("torch."), str(len(record.layers))]
+                counted = ", ".join(f"{count} {judgement}" for judgement, count in found.items())
+                print(f"| {' | '.join(cells)} | {counted} | {', '.join(sorted(meant))} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -454,3 +454,17 @@ def test_no_call_is_said() -> None:
     """A program without attention has nothing to audit."""
     with pytest.raises(RecordingError, match="no attention call was seen; seen are"), verify.record():
         torch.ones(2) + 1
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_own_modules_of_pytorch_pass_their_audit(dtype: Any) -> None:
+    """Exact findings of a transformer in training are confirmed; rounding may leave a scale undecided."""
+    model = torch.nn.Transformer(32, 4, 2, 2, 48, dropout=0.0, batch_first=True, dtype=dtype)
+    x = 3 * torch.randn(4, 12, 32, dtype=dtype)
+    mask = torch.ones(12, 12, dtype=torch.bool).triu(1)
+    with verify.record(model) as recording:
+        model(x, x, tgt_mask=mask)
+    record = verify.audit(recording, workers=1)
+    assert len(record.layers) == 6
+    found = {str(one.judgement) for one in record.findings if one.exact}
+    assert found == {"confirmed"} or (dtype == torch.bfloat16 and found == {"confirmed", "undecided"})
