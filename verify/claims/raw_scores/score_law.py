@@ -10,8 +10,8 @@ from sympy import Integral, S, cos, exp, gammasimp, integrate, oo, pi, simplify,
 
 from verify.spec import (
     INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Array, Claim, Derivation, DistanceToLaw, Experiment, Figure,
-    Findings, Ordered, PairShares, Quantity, Reference, Route, Simulated, Step, Tolerance, by, cell_of,
-    characteristic, d, figure, function, line, prediction, runs_over, scatter, score_law, wrong,
+    Findings, Ordered, PairShares, Quantity, Reference, Route, Simulated, Step, by, cell_of, characteristic,
+    d, figure, function, line, of_probability, prediction, runs_over, scatter, score_law, wrong,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -73,10 +73,6 @@ def derive() -> Derivation:
     return Derivation(f, score_law.DENSITY, (by_transform, mixture), definitions=(characteristic.DEFINITION,))
 
 
-def _density(derivation: Derivation, dimension: int) -> Callable[[float], float]:
-    return function((x,), derivation.result.subs(d, dimension), "scipy")
-
-
 def _equally_probable(density: Callable[[float], float], dimension: int) -> Array:
     """Return positive points about equally probable apart, by interpolating the distribution function."""
     fine = np.geomspace(1e-4, 12.0, 400) * np.sqrt(dimension)
@@ -93,13 +89,13 @@ def _distance(upper: Array) -> DistanceToLaw:
 def _check(dimension: int, points: Array, distance: DistanceToLaw) -> Quantity:
     grid = tuple(map(float, np.concatenate([-points[::-1], [0.0], points])))
     cell = cell_of(f"pairs-d{dimension}", Simulated(NORMAL, NORMAL, 64, 64, dimension), PairShares(grid))
-    one = Tolerance(0.5, 1.0, "a probability of 1")
-    return Quantity(f"distance-d{dimension}", LABEL, cell, distance, prediction(0), one)
+    return Quantity(f"distance-d{dimension}", LABEL, cell, distance, prediction(0), of_probability(0.5))
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Compare the distribution of independent scores with the integral of the derived density."""
-    density = {n: _density(derivation, n) for n in (*DIMENSIONS, 3)}
+    of_n = {n: derivation.result.subs(d, n) for n in (*DIMENSIONS, 3)}
+    density = {n: function((x,), one, "scipy") for n, one in of_n.items()}
     points = {n: _equally_probable(density[n], n) for n in DIMENSIONS}
 
     def of(dimension: int, places: Array) -> DistanceToLaw:
@@ -108,22 +104,13 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     checks = tuple(_check(n, points[n], of(n, points[n])) for n in DIMENSIONS)
     last, stretch = DIMENSIONS[-1], 1 + 5 * tolerance
     normal = _distance(stats.norm.cdf(points[1]))
+    one = "a score of one dimension is normal, with variance 1"
+    two = "a score of two dimensions has the law of three"
+    larger = f"scores of {last} dimensions are larger by {stretch - 1:.0%}"
     controls = (
-        wrong(
-            checks[0], "normal-law", "a score of one dimension is normal, with variance 1", estimand=normal
-        ),
-        wrong(
-            checks[1],
-            "next-dimension",
-            "a score of two dimensions has the law of three",
-            estimand=of(3, points[2]),
-        ),
-        wrong(
-            checks[-1],
-            "stretched",
-            f"scores of {last} dimensions are larger by {stretch - 1:.0%}",
-            estimand=of(last, points[last] / stretch),
-        ),
+        wrong(checks[0], "normal-law", one, estimand=normal),
+        wrong(checks[1], "next-dimension", two, estimand=of(3, points[2])),
+        wrong(checks[-1], "stretched", larger, estimand=of(last, points[last] / stretch)),
     )
     return Experiment(checks, controls)
 

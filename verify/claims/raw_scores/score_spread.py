@@ -17,8 +17,7 @@ from verify.spec import (
     GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Allowance, Assumption, Claim, Control, Definition,
     Derivation, Distribution, Exact, Experiment, Figure, Findings, Identity, PairShares, Prediction,
     Quantile, Quantity, Route, Simulated, Step, biased, by, capped, cell_of, d, exactly, figure, function,
-    is_zero, line, mu_k, mu_q, prediction, scatter, score, score_law, sigma_k, sigma_q, variance_route,
-    wrong,
+    is_zero, line, prediction, scatter, score, score_law, variance_route, with_moments, wrong,
 )  # fmt: skip
 
 NORMAL_DIMENSIONS = (2, 100)
@@ -148,9 +147,8 @@ def _normal_point(dimension: int) -> float:
 
 def _deviation(derivation: Derivation, law: Distribution, n: int) -> float:
     """Return the derived standard deviation of a score of such components."""
-    mean, variance = exactly(law.mean), exactly(law.variance)
-    given = {mu_q: mean, mu_k: mean, sigma_q**2: variance, sigma_k**2: variance, d: n}
-    return math.sqrt(derivation.result.subs(given))
+    moments = exactly(law.mean), exactly(law.variance)
+    return math.sqrt(with_moments(derivation.result, moments, moments).subs(d, n))
 
 
 def _shown(point: float) -> Prediction:

@@ -49,11 +49,8 @@ def derive() -> Derivation:
         Step(closed, "Sums of squares and of integers", _induction),
         Step(factor(closed), "Factored", _same_polynomial),
     )
-    return Derivation.of(
-        route,
-        beyond="that three products cannot show that a variance grows, which rests on a test of equal "
-        "variances.",
-    )
+    test = "that three products cannot show that a variance grows, which rests on a test of equal variances."
+    return Derivation.of(route, beyond=test)
 
 
 def _growing(length: int) -> tuple[list[int], list[int]]:
@@ -118,28 +115,16 @@ def experiment(derivation: Derivation) -> Experiment:
     order = computed("two-below-three", label, {"products": 3}, -1, _order, *pair)
     two = _spread("spread-of-two", TWO_DIMENSIONAL, "two-dimensional")
     three = _spread("spread-of-three", THREE_DIMENSIONAL, "three-dimensional")
-    one_grows = float(_degree([sum(range(1, m + 1)) for m in lengths]))
-    exchanged = _order(THREE_DIMENSIONAL, TWO_DIMENSIONAL)
+    of_one = float(_degree([sum(range(1, m + 1)) for m in lengths]))
+    one_grows = "it is cubic also where one vector keeps its components"
+    no_more = "the three-dimensional products scatter no more than the two-dimensional ones"
+    in_proportion = "the dot products grow in proportion to the dimension, from 11 in two dimensions"
+    exchanged = "with both sets exchanged the order is the same"
     controls = (
-        wrong(
-            cubic,
-            "one-vector-grows",
-            "it is cubic also where one vector keeps its components",
-            computed=one_grows,
-        ),
-        wrong(
-            three,
-            "same-spread",
-            "the three-dimensional products scatter no more than the two-dimensional ones",
-            two.prediction,
-        ),
-        wrong(order, "exchanged", "with both sets exchanged the order is the same", computed=exchanged),
-        wrong(
-            sums[6],
-            "linear-growth",
-            "the dot products grow in proportion to the dimension, from 11 in two dimensions",
-            11 * 6 / S(2),
-        ),
+        wrong(cubic, "one-vector-grows", one_grows, computed=of_one),
+        wrong(three, "same-spread", no_more, two.prediction),
+        wrong(order, "exchanged", exchanged, computed=_order(THREE_DIMENSIONAL, TWO_DIMENSIONAL)),
+        wrong(sums[6], "linear-growth", in_proportion, 11 * 6 / S(2)),
         *_evidence(),
     )
     return Experiment((*sums.values(), cubic, order, two, three), controls)
@@ -148,18 +133,12 @@ def experiment(derivation: Derivation) -> Experiment:
 def _evidence() -> tuple[Control, ...]:
     """Return what the examples would have to satisfy to say something of a variance."""
     smallest, largest = (max(*a, *b) for a, b in (_growing(2), _growing(6)))
-    largest_one, rejected = (
-        "largest component of the six-dimensional example",
-        float(_p_value() < EVIDENCE_LEVEL),
-    )
-    small = Exact("components-stay-small", largest_one, (("n", 6),), prediction(smallest), float(largest))
-    label, products = "the F test rejects equal variances (1 = yes)", (("products", 3),)
-    significant = Exact("three-products-are-evidence", label, products, prediction(1), rejected)
-    test = f"three products each are evidence that the variance grows (F test at {EVIDENCE_LEVEL:.0%})"
-    return (
-        Control("the components stay as small in six dimensions as in two", small),
-        Control(test, significant),
-    )
+    label = "largest component of the six-dimensional example"
+    small = Exact("components-stay-small", label, (("n", 6),), prediction(smallest), float(largest))
+    label, rejected = "the F test rejects equal variances (1 = yes)", float(_p_value() < EVIDENCE_LEVEL)
+    test = Exact("three-products-are-evidence", label, (("products", 3),), prediction(1), rejected)
+    grows = f"three products each are evidence that the variance grows (F test at {EVIDENCE_LEVEL:.0%})"
+    return Control("the components stay as small in six dimensions as in two", small), Control(grows, test)
 
 
 def facts(derivation: Derivation) -> tuple[Fact, ...]:
@@ -169,12 +148,10 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
         fact(f"dot-{m}", f"worked product [1, …, {m}]·[3, …, {m + 2}]", derivation.result.subs(n, m))
         for m in (2, 4, 6)
     )
+    words = "population variance of the three {}-dimensional products"
     spreads = (
-        fact(f"{size}-dim-variance", f"population variance of the three {size}-dimensional products", value)
-        for size, value in (
-            ("two", _exact_variance(TWO_DIMENSIONAL)),
-            ("three", _exact_variance(THREE_DIMENSIONAL)),
-        )
+        fact(f"{size}-dim-variance", words.format(size), _exact_variance(examples))
+        for size, examples in (("two", TWO_DIMENSIONAL), ("three", THREE_DIMENSIONAL))
     )
     what = "one-sided p-value of the F test that the second variance is larger"
     test = Fact(id="f-test-p", what=what, latex=f"{p:.6g}", value=p if math.isfinite(p) else 1.0)

@@ -48,19 +48,15 @@ def derive() -> Derivation:
         sign(c * first - c * second),
         Step(sign(first - second), kept, _without_the_factor),
     )
-    cancels = "The common denominator cancels: only the difference counts"
-    odds = Route.of(
-        "What the softmax makes of two scores",
-        log(p[1] / p[2]),
-        Step(s[1] - s[2], cancels, WithTotal()),
-    )
+    ratio, cancels = log(p[1] / p[2]), "The common denominator cancels: only the difference counts"
+    odds = Route.of("What the softmax makes of two scores", ratio, Step(s[1] - s[2], cancels, WithTotal()))
     scaled = Route.of(
         "and of two scaled scores",
         s[1] - s[2],
         Step(c * s[1] - c * s[2], "With scaled scores in their place", _both_scaled, "⇒"),
         Step(c * (s[1] - s[2]), "The differences are multiplied by the factor", Identity()),
     )
-    logarithm = Definition(log(p[1] / p[2]), "the logarithm of the ratio of two weights")
+    logarithm = Definition(ratio, "the logarithm of the ratio of two weights")
     return Derivation.of(order, lemmas=(odds, scaled), definitions=(logarithm,))
 
 
@@ -115,22 +111,16 @@ def experiment() -> Experiment:
     )
     scores, lengths = _scores(MOST), np.linalg.norm(_drawn(MOST)[1], axis=1)
     moved = float(np.abs(softmax(scores) - softmax(scores / D**0.5)).sum(axis=1).mean())
-    label, keys = "mean change of a row's weights, in all", (("keys", MOST),)
+    label = "mean change of a row's weights, in all"
+    weights = Exact("weights-stay", label, (("keys", MOST),), prediction(0), moved)
+    own = "a factor of its own for each key, as in cosine similarity, keeps the order as well"
+    product = "a matrix product with a factor for each key keeps the shape as well"
     small = "scaling makes all scores small: none is larger than 1 in size"
     controls = (
-        Control(
-            "a factor of its own for each key, as in cosine similarity, keeps the order as well",
-            _order("own-factor", MOST, "1 / length of the key", 1 / lengths),
-        ),
-        Control(
-            "a matrix product with a factor for each key keeps the shape as well",
-            _shape("matrix-product", lambda scores: scores @ (1 / lengths)),
-        ),
+        Control(own, _order("own-factor", MOST, "1 / length of the key", 1 / lengths)),
+        Control(product, _shape("matrix-product", lambda scores: scores @ (1 / lengths))),
         wrong(beyond, "all-small", small, estimand=DistanceToLaw((0.0, 1.0))),
-        Control(
-            "as the order stays, so do the softmax weights",
-            Exact("weights-stay", label, keys, prediction(0), moved),
-        ),
+        Control("as the order stays, so do the softmax weights", weights),
     )
     return Experiment((*ranks, shape, beyond), controls)
 
