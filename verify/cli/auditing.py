@@ -80,11 +80,10 @@ def lines(record: AuditRecord) -> Iterator[str]:
 
 
 def _alike(findings: Iterable[Finding]) -> Iterator[Sequence[Finding]]:
-    """Yield findings that say the same of several heads together."""
+    """Yield findings of one name together, where they have one cause and fix or none."""
     groups: dict[object, list[Finding]] = {}
     for one in findings:
-        told = one.fix or one.cause or one.id
-        groups.setdefault((_name(one), told), []).append(one)
+        groups.setdefault((_name(one), one.cause, one.fix), []).append(one)
     yield from groups.values()
 
 
@@ -98,18 +97,19 @@ def _place(layer: LayerRecord, alike: Sequence[Finding]) -> str:
     if not heads:
         return layer.name
     if len(heads) == layer.heads > 1:
-        return f"{layer.name}, all {layer.heads} heads"
+        return f"{layer.name}, {'both' if layer.heads == 2 else f'all {layer.heads}'} heads"
     shown = ", ".join(map(str, heads[:_FEW])) + (f" and {len(heads) - _FEW} more" if heads[_FEW:] else "")
     return f"{layer.name}, head{'s' if len(heads) > 1 else ''} {shown}"
 
 
 def _told(alike: Sequence[Finding]) -> str:
-    """Return the line on findings alike: what is wrong and the fix, or why nothing could be decided."""
-    first = alike[0]
-    parts = [part for part in (first.cause, first.fix) if part] or [_measured(first), first.reason]
-    if first.sequences_needed is not None:
-        parts.append(f"about {first.sequences_needed:,} sequences would decide")
-    return f"{_name(first)} {first.judgement}: " + "; ".join(part for part in parts if part)
+    """Return the line on findings alike: what is wrong and the fix, else what was found of the worst head."""
+    worst = max(alike, key=lambda one: (one.sequences_needed or 0, one.estimate or 0.0))
+    parts = [part for part in (worst.cause, worst.fix) if part] or [_measured(worst), worst.reason]
+    if worst.sequences_needed is not None:
+        parts.append(f"about {worst.sequences_needed:,} sequences would decide")
+    of_one = f"head {worst.head}: " if len(alike) > 1 and not worst.cause and not worst.fix else ""
+    return f"{_name(worst)} {worst.judgement}: {of_one}" + "; ".join(part for part in parts if part)
 
 
 def _measured(finding: Finding) -> str:

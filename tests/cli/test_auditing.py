@@ -1,0 +1,118 @@
+"""The audit on the command line: what is wrong first, a whole file, the right status, one-line errors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from tests.auditing import records
+from tests.auditing.calls import arrays, attention
+from verify.cli.auditing import lines
+from verify.evidence.audits import AuditRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.tool import Ended
+
+D, HEADS = 16, 4
+
+
+def archive(folder: Path, scale: float = D**-0.5, **more: Any) -> Path:
+    """Write an archive of one layer whose attention had this scale, and return its path."""
+    q, k, v = (one.astype(np.float32) for one in arrays(1, sequences=10, heads=HEADS, d=D))
+    path = folder / "layer.npz"
+    np.savez(path, q=q, k=k, v=v, out=attention(q, k, v, scale=scale).astype(np.float32), **more)
+    return path
+
+
+def test_a_wrong_scale_comes_first_with_its_fix(tool: Callable[..., Ended], tmp_path: Path) -> None:
+    """One line for all heads alike says what to divide by; then the counts, then the file; status 1."""
+    ended = tool("audit", archive(tmp_path, (D * HEADS) ** -0.5), "--out", tmp_path / "out")
+    assert ended.status == 1
+    first, *_, counts, path = ended.out.splitlines()
+    assert first.startswith("✗ layer, all 4 heads: scale-implied refuted: ")
+    assert "divide by √16, not √64: every score is 2 times too small" in first
+    assert counts.startswith("1 layer, 4 heads: ")
+    assert " 4 refuted" in counts
+    assert path == str(tmp_path / "out" / "audit.json")
+    record = AuditRecord.model_validate_json((tmp_path / "out" / "audit.json").read_text("utf-8"))
+    assert record.seal == record.fitting_seal()
+    assert record.source == "layer.npz"
+
+
+def test_a_right_scale_passes_and_prints_only_counts(tool: Callable[..., Ended], tmp_path: Path) -> None:
+    """Nothing is wrong: two lines, nothing on standard error, status 0."""
+    ended = tool("audit", archive(tmp_path), "--out", tmp_path)
+    assert (ended.status, ended.err) == (0, "")
+    assert len(ended.out.splitlines()) == 2
+
+
+def test_an_intention_and_a_gate_are_heard(tool: Callable[..., Ended], tmp_path: Path) -> None:
+    """What was meant makes a scale right; a gate that ten sequences cannot decide ends with 3 and says so."""
+    wrong = archive(tmp_path, (D * HEADS) ** -0.5)
+    assert tool("audit", wrong, "--intended", "1/sqrt(d*h)", "--out", tmp_path).status == 0
+    ended = tool(
+        "audit", wrong, "--intended", "1/sqrt(d*h)", "--gate", "row-variance:0.5..2", "--out", tmp_path
+    )
+    assert ended.status == 3
+    assert ended.out.startswith("? layer, all 4 heads: row-variance undecided: head ")
+    assert "sequences would decide" in ended.out.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (("--gate", "entropi:0..1"), "did you mean 'entropy'"),
+        (("--gate", "entropy"), "give a band"),
+        (("--intended", "1/sqrt("), "intended scale"),
+        (("--false-alarm", "2"), "must lie between"),
+        (("--workers", "0"), "at least one is needed"),
+    ],
+)
+def test_bad_options_get_one_line(
+    tool: Callable[..., Ended], tmp_path: Path, options: tuple[str, ...], complaint: str
+) -> None:
+    """Status 2, one line, and no file."""
+    ended = tool("audit", archive(tmp_path), "--out", tmp_path / "out", *options)
+    assert ended.status == 2
+    assert complaint in ended.complaint
+    assert not (tmp_path / "out" / "audit.json").exists()
+
+
+def test_bad_files_get_one_line(tool: Callable[..., Ended], tmp_path: Path) -> None:
+    """Missing, no archive, and arrays that do not fit."""
+    text = tmp_path / "notes.npz"
+    text.write_text("no archive")
+    misfit = tmp_path / "misfit.npz"
+    np.savez(misfit, q=np.ones((2, 4, 9, 8), np.float32), k=np.ones((2, 3, 9, 8), np.float32))
+    for path in (tmp_path / "missing.npz", text, misfit):
+        ended = tool("audit", path, "--out", tmp_path)
+        assert ended.status == 2
+        assert path.name in ended.complaint
+
+
+def test_a_folder_that_cannot_be_written_is_found_before_the_work(
+    tool: Callable[..., Ended], tmp_path: Path
+) -> None:
+    """The output folder is a file: one line at once."""
+    taken = tmp_path / "taken"
+    taken.write_text("")
+    ended = tool("audit", archive(tmp_path), "--out", taken)
+    assert ended.status == 2
+    assert "taken" in ended.complaint
+
+
+def test_refuted_comes_before_undecided_and_warned() -> None:
+    """An audit with every judgement: marks in order, what was not seen, and the counts at the end."""
+    record = records.bad()
+    shown = list(lines(record))
+    marks = "".join(line[0] for line in shown[:-1])
+    assert marks == "".join(sorted(marks, key="✗?!-".index))
+    assert {"✗", "-"} <= set(marks)
+    assert sum(line.startswith("- not seen: ") for line in shown) == len(record.left_out)
+    assert f"{len(record.findings):,} findings" in shown[-1]
+    assert len(list(lines(records.good()))) == 1
