@@ -8,10 +8,13 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
 import pytest
 
 import verify
+from tests.auditing.calls import arrays, attention
 from tests.tool import ROOT, blocks, example_claim
+from verify.auditing.recording import Call, Layer, Recording
 from verify.errors import ClaimError, SettingsError, SourcesError
 
 if TYPE_CHECKING:
@@ -244,3 +247,44 @@ def test_what_is_no_record_cannot_be_rendered(tmp_path: Path) -> None:
         verify.render(None, tmp_path)  # type: ignore[arg-type]  # that is the point
     with pytest.raises(verify.VerifyError, match="None: is not a path"):
         verify.load(None)  # type: ignore[arg-type]  # that is the point
+
+
+def test_arrays_a_file_and_a_recording_are_audited_alike(tmp_path: Path) -> None:
+    """The same numbers by three ways have the same findings; a wrong scale ends with 1."""
+    q, k, v = (one.astype(np.float32) for one in arrays(1, sequences=3, d=16))
+    out = attention(q, k, v, scale=1 / 16).astype(np.float32)
+    np.savez(tmp_path / "attention.npz", q=q, k=k, v=v, out=out)
+    recording = Recording("mine", [Layer("attention", [Call(q, k, v, out)])])
+    first, *others = (
+        verify.audit(q, k, v=v, out=out),
+        verify.audit(tmp_path / "attention.npz"),
+        verify.audit(str(tmp_path / "attention.npz")),
+        verify.audit(recording),
+    )
+    assert all(one.layers[0].findings == first.layers[0].findings for one in others)
+    assert first.exit_status() == 1
+    assert verify.audit(recording, intended=1 / 16).exit_status() == 0
+    assert verify.audit(q, k, v=v, out=out, intended="1/d", gate=["entropy:0.5.."]).settings.gates
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (([[1.0]], [[1.0]]), "q: is list; give an array of NumPy, PyTorch or JAX"),
+        ((np.ones((1, 1, 9, 4)),), "k: is NoneType; give an array"),
+        (
+            (np.ones((9, 4)), np.ones((9, 4))),
+            r"q has shape \[9, 4\]; give it as \[sequence, head, token, d\]",
+        ),
+        (("none.npz",), r"none\.npz"),
+        (("none.npz", np.ones((1, 1, 9, 4))), "k: a recording has its own; leave it out"),
+    ],
+)
+def test_what_is_no_attention_is_refused_in_one_line(given: tuple[Any, ...], message: str) -> None:
+    """The error names the argument and says what is wanted."""
+    with pytest.raises(verify.VerifyError, match=message) as caught:
+        verify.audit(*given)
+    assert "\n" not in str(caught.value)
+    for scale in (float("nan"), "1", True):
+        with pytest.raises(verify.VerifyError, match="scale"):
+            verify.audit(np.ones((1, 1, 9, 4)), np.ones((1, 1, 9, 4)), scale=scale)  # type: ignore[arg-type]

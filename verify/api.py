@@ -174,7 +174,8 @@ def _call(arrays: dict[str, Array], scale: float | None, *, causal: bool) -> Cal
     for name, array in arrays.items():
         if (name in {"q", "k"} or array is not None) and not array_api_compat.is_array_api_obj(array):
             raise SettingsError(f"{name}: is {type(array).__name__}; give an array of NumPy, PyTorch or JAX")
-    if scale is not None and not (isinstance(scale, int | float) and math.isfinite(scale)):
+    is_number = isinstance(scale, int | float) and not isinstance(scale, bool)
+    if scale is not None and not (is_number and math.isfinite(scale)):
         raise SettingsError(f"scale {scale!r}: give a finite number")
     query, key, value, output, mask, bias = arrays.values()
     return Call(query, key, value, output, mask, bias, causal, scale)
