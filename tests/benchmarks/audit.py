@@ -46,7 +46,8 @@ class Drawn:
         for batch in range(0, self.sequences, _BATCH):
             rng = np.random.default_rng([self.seed, batch])
             shape = (min(_BATCH, self.sequences - batch), HEADS, TOKENS, D)
-            yield Call(*(rng.standard_normal(shape, dtype=np.float32) for _ in "qk"))
+            query, key = (rng.standard_normal(shape, dtype=np.float32) for _ in "qk")
+            yield Call(query, key)
 
 
 def seconds(work: Callable[[], object]) -> tuple[float, float]:
