@@ -98,7 +98,9 @@ STATISTICS = {
         f"{GRADIENTS}/vanishing_or_exploding.py", "sampler.share(scaled=one)", "sampler.share(scaled=False)"
     ),
     "last-corner-is-the-first": Known(
-        f"{ENGINE}/pipeline.py", "scores[:, 0, 0], scores[:, -1, -1]", "scores[:, 0, 0], scores[:, 0, 0]"
+        f"{ENGINE}/statistics/scores.py",
+        "scores[:, 0, 0], scores[:, -1, -1]",
+        "scores[:, 0, 0], scores[:, 0, 0]",
     ),
     "length-scaling-doubled": Known(
         f"{LIMITS}/length_scaling.py",
@@ -183,8 +185,8 @@ LABELS = {
 ERRORS = {
     "slope-over-a-hundred": Known(
         f"{ENGINE}/estimands.py",
-        "return complex_step(lambda moved: self.function(moved.T), mean)",
-        "return complex_step(lambda moved: self.function(moved.T), mean) / 100",
+        "self.function(Outputs(zip(mean, moved.T, strict=True))), mean.vector\n        )",
+        "self.function(Outputs(zip(mean, moved.T, strict=True))), mean.vector\n        ) / 100",
     ),
     "block-variance-over-ten": Known(
         "verify/spec/designs.py",
