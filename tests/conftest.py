@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from filelock import FileLock
+from hypothesis import HealthCheck, settings
 
 from tests.tool import EXAMPLE, Ended, example_claim
 from verify import api
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verify.evidence import RunRecord
+
+# The same examples in every run, however slow the machine is.
+settings.register_profile(
+    "tests", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("tests")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from verify import evidence
@@ -23,10 +23,8 @@ FALSE_ALARM = 1e-6
 
 
 def examples(number: int) -> settings:
-    """Return settings for ``number`` examples, the same in every run."""
-    return settings(
-        max_examples=number, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
-    )
+    """Return the settings of all tests with ``number`` examples."""
+    return settings(max_examples=number)
 
 
 def fractions(size: int = 5, denominators: int = 6) -> st.SearchStrategy[Fraction]:

@@ -80,7 +80,7 @@ RIGHT = 1 / 8
         (Widths(64, 6, n=100), 0.01, RIGHT, "averaged over the keys", "divide by √64, not 100"),
     ],
 )
-def test_wrong_scales_are_named_and_mended(
+def test_wrong_scales_are_named_and_fixed(
     widths: Widths, scale: float, intended: float, cause: str, fix: str
 ) -> None:
     """The cause and the fix say what a maintainer would."""

@@ -165,7 +165,7 @@ def test_live_quotations_need_their_keys(tmp_path: Path, run: RunRecord) -> None
         assert f"{name}:1: nothing: no value 'nothing'" in problem
 
 
-def test_stale_macros_are_found_and_mended(tmp_path: Path, run: RunRecord) -> None:
+def test_stale_macros_are_found_and_fixed(tmp_path: Path, run: RunRecord) -> None:
     """The exported file is a document, too."""
     path = written(tmp_path, macros(run, values(run)), "verify.tex")
     # Some of the made-up claims are not confirmed.

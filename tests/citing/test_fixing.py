@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 import re
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.strategies import examples
 from tests.tool import ROOT
 from verify.citing.figures import numbers_in
 from verify.citing.quotes import agrees, fixed
@@ -72,9 +73,9 @@ def quotations(draw: st.DrawFn) -> tuple[Value, list[str], list[str], str]:
     return value, around, figures, draw(st.sampled_from(AFTER))
 
 
-@settings(max_examples=600)
+@examples(200)
 @given(quotations())
-def test_what_is_mended(drawn: tuple[Value, list[str], list[str], str]) -> None:
+def test_what_is_fixed(drawn: tuple[Value, list[str], list[str], str]) -> None:
     """It agrees, keeps every character that is no figure's, and is never 0 for what is not."""
     value, around, figures, after = drawn
     quoted = around[0] + "".join(figure + mark for figure, mark in zip(figures, around[1:], strict=True))

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
+import warnings
+from contextlib import redirect_stderr
 from typing import TYPE_CHECKING
 
 import pytest
+from sphinx.cmd.build import build_main
+from sphinx.util.console import strip_colors
 
 from tests.report.records import record
 from tests.tool import ROOT, Ended
@@ -14,7 +19,7 @@ from verify.citing.values import lookup
 from verify.evidence import Outcome, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 CONF = """extensions = ["verify.citing.sphinx", "myst_parser"]
@@ -32,25 +37,41 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def build(
+def build(project: Path, *pages: tuple[str, str], strict: bool = True) -> tuple[int, str]:
+    """Write the pages, build them as HTML in this process, and return the exit status and what is said."""
+    said = io.StringIO()
+    with warnings.catch_warnings(), redirect_stderr(said):
+        # Those of Sphinx about itself.
+        warnings.simplefilter("ignore")
+        status = build_main([*arguments(project, *pages, strict=strict)])
+    return status, strip_colors(said.getvalue())
+
+
+def build_apart(
     project: Path, *pages: tuple[str, str], strict: bool = True, options: tuple[str, ...] = ()
 ) -> tuple[int, str]:
-    """Write the pages, build them as HTML, and return the exit status and what Sphinx said."""
-    for name, text in pages:
-        (project / name).write_text(text, encoding="utf-8")
-    failing = ["-W", "--keep-going"] if strict else []
-    command = [sys.executable, "-m", "sphinx", *failing, *options, "-q", "-b", "html", ".", "out"]
+    """Do the same in a process of its own, as `sphinx-build` does."""
+    command = [sys.executable, "-m", "sphinx", *options, *arguments(project, *pages, strict=strict)]
     done = subprocess.run(
         command, cwd=project, capture_output=True, text=True, check=False, env={"PYTHONPATH": str(ROOT)}
     )
     return done.returncode, done.stderr
 
 
+def arguments(project: Path, *pages: tuple[str, str], strict: bool) -> Iterator[str]:
+    """Write the pages and yield the arguments that build them."""
+    for name, text in pages:
+        (project / name).write_text(text, encoding="utf-8")
+    if strict:
+        yield from ("-W", "--keep-going")
+    yield from ("-q", "-b", "html", str(project), str(project / "out"))
+
+
 def test_values_are_shown_and_linked(project: Path) -> None:
     """In reStructuredText and in MyST Markdown alike."""
     key = "score-variance.slope:interval"
     index = f"Index\n=====\n\n:verify:`{key}`\n\n.. toctree::\n\n   more\n"
-    status, said = build(project, ("index.rst", index), ("more.md", f"# More\n\n{{verify}}`{key}`\n"))
+    status, said = build_apart(project, ("index.rst", index), ("more.md", f"# More\n\n{{verify}}`{key}`\n"))
     assert (status, said) == (0, "")
     value = lookup(record(), key)
     for name in ("index", "more"):
@@ -115,7 +136,7 @@ def test_an_unknown_key_fails_a_build_in_processes(project: Path) -> None:
     toctree = "".join(f"   page{number}\n" for number in range(9))
     pages = [(f"page{number}.rst", f"Page\n====\n\n:verify:`no{number}`\n") for number in range(9)]
     index = ("index.rst", f"Index\n=====\n\n.. toctree::\n\n{toctree}")
-    status, said = build(project, index, *pages, strict=False, options=("-j", "2"))
+    status, said = build_apart(project, index, *pages, strict=False, options=("-j", "2"))
     assert status != 0
     assert said.count("ERROR: no value 'no") == 9
 

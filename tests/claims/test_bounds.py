@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sympy import Integral, Limit, oo
 
-from tests.faults.experiments import experiment
+from tests.catalogue import experiment
 from verify.claims.softmax import effective_keys, softmax_saturation
 from verify.montecarlo.experiment import Exact, Quantity, band, excess
 from verify.symbolic.softmax import n

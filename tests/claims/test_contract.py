@@ -8,17 +8,19 @@ import sys
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
 from sympy import Contains, Eq, Expr, FiniteSet, Ne, S
 
+from tests.catalogue import CATALOGUE, EACH, EACH_QUICKLY_MADE, derivation, experiment
 from verify import api
-from verify.engine import catalogue, runner
+from verify.engine import runner
 from verify.engine.samples import every_comparison
 from verify.engine.sources import read_sources
 from verify.escapes import pieces
-from verify.evidence import Proof, Verdict, digest_of
+from verify.evidence import PROFILES, Proof, Verdict, digest_of
 from verify.montecarlo.experiment import Exact, Experiment, Fit, Prediction, Quantity, route_of
 from verify.report.latex import spoken
 from verify.report.math import Formulas
@@ -36,16 +38,6 @@ if TYPE_CHECKING:
     from verify.spec.claim import Claim
     from verify.symbolic.derivation import Derivation, Step
 
-CATALOGUE = catalogue.catalogue()
-EACH = pytest.mark.parametrize("name", CATALOGUE)
-EACH_AGAIN = pytest.mark.parametrize(
-    "name",
-    [
-        name if place % 6 == 0 else pytest.param(name, marks=pytest.mark.slow)
-        for place, name in enumerate(CATALOGUE)
-    ],
-)
-"""For tests that run every claim again: each sixth at once, the others among the longer studies."""
 NO_DRAWS = {
     "attention-definition",
     "attention-shapes",
@@ -97,8 +89,8 @@ def test_assumptions_have_names_of_their_own(name: str) -> None:
 @EACH
 def test_no_step_repeats_the_one_before(name: str) -> None:
     """A step that changes nothing on the page says nothing to its reader, and its rule is not applied."""
-    derivation = CATALOGUE[name].derive()
-    for route in (*derivation.lemmas, *derivation.routes):
+    derived = derivation(name)
+    for route in (*derived.lemmas, *derived.routes):
         printed = [latex(route.start), *(latex(step.expression) for step in route.steps)]
         idle = [
             step.rule
@@ -110,8 +102,7 @@ def test_no_step_repeats_the_one_before(name: str) -> None:
 
 def test_gradients_are_called_by_their_names() -> None:
     """A matrix in a label is printed as in the formulas, not by the rank that orders it in products."""
-    claim = CATALOGUE["attention-gradients"]
-    labels = " ".join(one.label for one in claim.experiment(claim.derive(), 0.05).checks)
+    labels = " ".join(one.label for one in experiment("attention-gradients").checks)
     for name in ("dV", "dP", "dS", "dQ", "dK"):
         assert f"${name}$" in labels
     assert not re.search(r"\bi[VPSQK]\b", labels)
@@ -305,15 +296,17 @@ def _is_well_formed(figure: Figure, layer: Layer) -> None:
 
 
 def test_all_figures_can_be_drawn(quick: RunRecord) -> None:
-    """Each figure of the catalogue becomes an SVG."""
-    drawn = draw_figures(quick)
+    """Each figure of the catalogue becomes an SVG, whose texts hold no LaTeX."""
+    drawn = draw_figures(quick, workers=1)
+    texts = {name: " ".join(ET.fromstring(svg).itertext()) for name, svg in drawn.items()}  # noqa: S314
+    assert {name: text for name, text in texts.items() if re.search(r"[\\${}]", text)} == {}
     assert set(drawn) == {f"{claim.id}.{one.id}" for claim in quick.claims for one in claim.series}
 
 
 # --- the same every time ------------------------------------------------------------------------------
 
 
-@EACH_AGAIN
+@EACH_QUICKLY_MADE
 def test_the_evidence_depends_on_nothing_but_seed_and_settings(
     records: dict[str, ClaimRecord], name: str
 ) -> None:
@@ -364,7 +357,7 @@ def _well_outside(one: Comparison, found: Check) -> float:
     return found.estimate + sign * max(off, 3 * (found.interval[1] - found.interval[0]))
 
 
-@EACH_AGAIN
+@EACH_QUICKLY_MADE
 def test_a_prediction_off_by_three_tolerances_is_refuted(records: dict[str, ClaimRecord], name: str) -> None:
     """Not a single check of any claim confirms a value that lies well outside its tolerance."""
     found = {check.id: check for check in records[name].checks}
@@ -434,8 +427,8 @@ _STEPS_ASIDE = {"≤": -S(1) / 10, "≥": S(1) / 10}
 @EACH
 def test_every_step_notices_that_its_expression_is_wrong(name: str) -> None:
     """A wrong expression in any one step of any route fails that step's own check."""
-    derivation = CATALOGUE[name].derive()
-    for route in (*derivation.lemmas, *derivation.routes):
+    derived = derivation(name)
+    for route in (*derived.lemmas, *derived.routes):
         before = route.start
         for number, step in enumerate(route.steps, 1):
             if step.relation in _STEPS_ASIDE:
@@ -456,18 +449,13 @@ def _holds(step: Step, before: Any, after: Any) -> bool:
         return False
 
 
-@pytest.mark.parametrize("name", sorted(set(CATALOGUE) - MEASURED_ONLY))
+@EACH_QUICKLY_MADE
 def test_a_wrong_last_step_is_not_confirmed(name: str) -> None:
     """However well the measurement agrees, a claim whose derivation fails is not confirmed."""
-    claim = CATALOGUE[name]
-
-    def derive() -> Derivation:
-        right = claim.derive()
-        *routes, last = right.routes
-        wrong = replace(last.steps[-1], expression=spoiled(last.steps[-1].expression))
-        return replace(right, routes=(*routes, replace(last, steps=(*last.steps[:-1], wrong))))
-
-    examined = derive().examine()
+    right = derivation(name)
+    *routes, last = right.routes
+    wrong = replace(last.steps[-1], expression=spoiled(last.steps[-1].expression))
+    examined = replace(right, routes=(*routes, replace(last, steps=(*last.steps[:-1], wrong)))).examine()
     assert not examined.holds
     assert "does not end in the stated result" in examined.reason
 
@@ -514,9 +502,7 @@ def uncovered(experiment: Experiment) -> set[str]:
 @EACH
 def test_every_check_has_a_control_through_the_same_code(name: str) -> None:
     """What could compare a value with itself is seen in a control that does so too, and is not refuted."""
-    claim = CATALOGUE[name]
-    missing = uncovered(claim.experiment(claim.derive(), 0.05))
-    assert not missing
+    assert not uncovered(experiment(name))
 
 
 @EACH
@@ -525,7 +511,7 @@ def test_an_exact_value_comes_from_the_code_that_it_names(name: str, monkeypatch
     claim = CATALOGUE[name]
     module = sys.modules[claim.derive.__module__]
     by_code: dict[Callable[..., object], list[Exact]] = {}
-    for one in _exact(claim):
+    for one in _exact(experiment(name)):
         if one.code is not None:
             by_code.setdefault(one.code, []).append(one)
     for code, ones in by_code.items():
@@ -534,14 +520,14 @@ def test_an_exact_value_comes_from_the_code_that_it_names(name: str, monkeypatch
         with monkeypatch.context() as patch:
             for key in names:
                 patch.setattr(module, key, _spoiling(code))
-            after = {one.id: one.computed for one in _exact(claim)}
+            again = claim.experiment(derivation(name), PROFILES["quick"])
+            after = {one.id: one.computed for one in _exact(again)}
         same = [one.id for one in ones if after[one.id] == one.computed]
         assert not same, f"not computed by {code.__qualname__}"
 
 
-def _exact(claim: Claim) -> list[Exact]:
-    compared = every_comparison(claim.experiment(claim.derive(), 0.05))
-    return [one for one in compared if isinstance(one, Exact)]
+def _exact(experiment: Experiment) -> list[Exact]:
+    return [one for one in every_comparison(experiment) if isinstance(one, Exact)]
 
 
 def _spoiling(code: Callable[..., Any]) -> Callable[..., Any]:
@@ -559,7 +545,7 @@ def _spoiling(code: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *args, **kwargs: moved(code(*args, **kwargs))
 
 
-@EACH_AGAIN
+@EACH_QUICKLY_MADE
 def test_a_control_that_is_true_leaves_the_claim_undecided(name: str) -> None:
     """A wrong version that cannot be refuted shows that the measurement could not decide."""
     claim = CATALOGUE[name]

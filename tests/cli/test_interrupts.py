@@ -38,10 +38,8 @@ def reports(tmp_path: Path) -> Iterator[Path]:
     assert {path.name: path.read_text() for path in folder.iterdir()} == OLD
 
 
-def interrupted(
-    process: subprocess.Popen[str], line: str, after: float = 0.0, number: int = signal.SIGINT
-) -> Ended:
-    """Send a signal some time after a line of progress, and return what the tool leaves."""
+def interrupted(process: subprocess.Popen[str], line: str, after: float = 0.0) -> Ended:
+    """Press Ctrl-C some time after a line of progress, and return what the tool leaves."""
     seen = []
     for text in iter(process.stderr.readline, ""):  # type: ignore[union-attr]  # it is a pipe
         seen.append(text)
@@ -50,7 +48,7 @@ def interrupted(
     time.sleep(after)
     assert process.poll() is None, seen
     begun = time.monotonic()
-    process.send_signal(number)
+    process.send_signal(signal.SIGINT)
     ended = finish(process)
     assert time.monotonic() - begun < PATIENCE
     return Ended(ended.status, ended.out, ended.err)
@@ -62,16 +60,15 @@ def is_interrupted(ended: Ended, number: int = signal.SIGINT) -> None:
     assert ended.complaint == "interrupted; all files are whole, unfinished ones as they were"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_while_deriving(reports: Path, claim_file: Write, number: int) -> None:
-    """SymPy may take as long as it likes; Ctrl-C, CI or a closed terminal interrupt it in the middle."""
-    endless = "[((d + n) ** 9).expand() for n in range(10**8)]"
-    path = claim_file(("    route = variance", f"    {MARK}\n    {endless}\n    route = variance"))
+def test_ctrl_c_while_deriving(reports: Path, claim_file: Write) -> None:
+    """SymPy may take as long as it likes; it is interrupted in the middle."""
+    endless = "[variance_route(n * score, STANDARD) for n in range(1, 10**8)]"
+    path = claim_file(("    return Derivation.of(", f"    {MARK}\n    {endless}\n    return Derivation.of("))
     process = begin("report", "doubled-keys", "--claims", path, "--out", reports)
-    is_interrupted(interrupted(process, "now", 0.2, number), number)
+    is_interrupted(interrupted(process, "now", 0.2))
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_ctrl_c_while_drawing(reports: Path, claim_file: Write, workers: int) -> None:
     """Threads that draw end with their batch, and those that wait do not begin."""
     path = claim_file(("    return Experiment(", f"    {MARK}\n    return Experiment("))
@@ -97,7 +94,10 @@ def test_ctrl_c_while_processes_settle_claims(reports: Path, claim_file: Write) 
     assert other not in alive(process.pid)
 
 
-@pytest.mark.parametrize(("times", "pause"), [(5, 0.05), (3, 0.05), (2, 0.02)])
+@pytest.mark.parametrize(
+    ("times", "pause"),
+    [(5, 0.05), pytest.param(3, 0.05, marks=pytest.mark.slow), pytest.param(2, 0.02, marks=pytest.mark.slow)],
+)
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes under /proc")
 def test_impatience_leaves_no_process_behind(
     reports: Path, claim_file: Write, times: int, pause: float
@@ -119,7 +119,15 @@ def test_impatience_leaves_no_process_behind(
     assert not alive(process.pid)
 
 
-@pytest.mark.parametrize("phase", ["figures", "formulas", "html", "pdf"])
+@pytest.mark.parametrize(
+    "phase",
+    [
+        "figures",
+        pytest.param("formulas", marks=pytest.mark.slow),
+        pytest.param("html", marks=pytest.mark.slow),
+        "pdf",
+    ],
+)
 def test_ctrl_c_while_rendering(reports: Path, tmp_path: Path, small: RunRecord, phase: str) -> None:
     """A report half made leaves no trace; the results were written before."""
     results = tmp_path / "results.json"
@@ -130,14 +138,16 @@ def test_ctrl_c_while_rendering(reports: Path, tmp_path: Path, small: RunRecord,
     (reports / "results.json").write_text(OLD["results.json"])
 
 
-@pytest.mark.parametrize("after", [0.15, 0.4, 0.8])
-def test_ctrl_c_while_importing(reports: Path, after: float) -> None:
-    """The first second belongs to the libraries; it can be interrupted too."""
+@pytest.mark.parametrize(
+    ("after", "number"), [(0.15, signal.SIGINT), (0.4, signal.SIGTERM), (0.8, signal.SIGHUP)]
+)
+def test_a_signal_while_importing(reports: Path, after: float, number: int) -> None:
+    """The first second belongs to the libraries; Ctrl-C, CI or a closed terminal end it too."""
     process = begin("report", "--out", reports)
     time.sleep(after)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     ended = finish(process)
-    assert ended.status == 130
+    assert ended.status == 128 + number
     assert ended.complaint.startswith("interrupted")
 
 
@@ -145,7 +155,7 @@ def _limited() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
 
 
-@pytest.mark.parametrize("command", ["run", "report"])
+@pytest.mark.parametrize("command", [pytest.param("run", marks=pytest.mark.slow), "report"])
 def test_a_full_disk(reports: Path, command: str) -> None:
     """Files that may not grow beyond 8 KiB stand for a disk that fills up while results are written."""
     process = begin(
@@ -160,7 +170,15 @@ def test_a_full_disk(reports: Path, command: str) -> None:
 def test_the_reader_of_the_results_goes_away(tmp_path: Path) -> None:
     """``| head -1`` costs the lines that nobody reads, not the results."""
     process = begin(
-        "run", "sqrt-scaling-unique", "worked-dot-products", "--profile", "quick", "--out", tmp_path
+        "run",
+        "sqrt-scaling-unique",
+        "worked-dot-products",
+        "--profile",
+        "quick",
+        "--workers",
+        1,
+        "--out",
+        tmp_path,
     )
     process.stdout.close()  # type: ignore[union-attr]  # it is a pipe
     process.stdout = None
@@ -183,7 +201,9 @@ def test_the_reader_of_the_progress_goes_away(tmp_path: Path) -> None:
     assert (tmp_path / "results.json").is_file()
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["list"], ["show", "score-mean"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["list"], pytest.param(["show", "score-mean"], marks=pytest.mark.slow)]
+)
 def test_nobody_reads_at_all(arguments: list[str]) -> None:
     """A closed pipe is no error of the tool; at most the exit status shows it."""
     process = begin(*arguments)

@@ -79,7 +79,11 @@ BROKEN_INSIDE = [
     pytest.param((END, "return Experiment((), controls)"), "at least one check", id="no-checks"),
     pytest.param((END, "return Experiment((*checks, checks[0]), controls)"), "'variance-d1' is", id="twice"),
     pytest.param((END, "return None"), "AttributeError: 'NoneType'", id="no-experiment"),
-    pytest.param(("result.subs(d, n)", "result.subs(e, n)"), "NameError: name 'e' is not", id="raises"),
+    pytest.param(
+        ("LABEL, derivation.result)", "LABEL, derivation.result.subs(e, 1))"),
+        "NameError: name 'e' is not",
+        id="raises",
+    ),
     pytest.param(("(derivation, tolerance)", "(derivation)"), "name 'tolerance' is not", id="too-few"),
     pytest.param(("route(2 * score", "route(score * q1"), "NameError: name 'q1'", id="derivation-raises"),
     pytest.param(('"only-doubled"', '"Only doubled"'), "lower-case words joined", id="check-id"),

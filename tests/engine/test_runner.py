@@ -61,7 +61,7 @@ def test_progress_is_reported(workers: int) -> None:
 
 def test_a_broken_claim_ends_the_run(claim_file: Write) -> None:
     """What a process of its own finds wrong with a claim file arrives as the same one line."""
-    path = claim_file(("    route = variance_route(2 * score, STANDARD)", "    route = 1 / 0"))
+    path = claim_file(("Derivation.of(variance_route(2 * score, STANDARD))", "1 / 0"))
     claims = choose(catalogue_with([path]), ["doubled-keys", "worked-dot-products"])
     with pytest.raises(ClaimError, match=r"doubled-keys: ZeroDivisionError: .*; correct .*doubled_keys\.py"):
         runner.run(claims, runner.settings(profile="quick"), read_sources(), workers=2)

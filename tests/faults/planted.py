@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from tests.faults.experiments import CATALOGUE, derivation
+from tests.catalogue import CATALOGUE, derivation
 from verify.engine.measure import _decide
 from verify.engine.runner import settings
 from verify.engine.samples import Samples, cells_of

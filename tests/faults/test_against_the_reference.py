@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from tests.faults.experiments import CATALOGUE, EACH, derivation, experiment
+from tests.catalogue import CATALOGUE, EACH, derivation, experiment
 from verify.engine.measure import Decided
 from verify.engine.samples import every_comparison
 from verify.evidence import Verdict

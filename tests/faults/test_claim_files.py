@@ -63,11 +63,13 @@ def test_a_file_that_misbehaves_when_loaded(workers: Workers, tmp_path: Path, mi
     ("command", "misdeed", "change"),
     [
         ("run", "exits", (DERIVE, f"{DERIVE}    %s\n")),
-        ("run", "leaves", (EXPERIMENT, f"    %s\n{EXPERIMENT}")),
-        ("run", "is-killed", (END, f"{END}    facts=lambda derivation: %s,\n")),
+        pytest.param("run", "leaves", (EXPERIMENT, f"    %s\n{EXPERIMENT}"), marks=pytest.mark.slow),
+        pytest.param(
+            "run", "is-killed", (END, f"{END}    facts=lambda derivation: %s,\n"), marks=pytest.mark.slow
+        ),
         ("run", "closes-all-files", (END, f"{END}    figures=lambda derivation, findings: %s,\n")),
         ("show", "is-interrupted", (DERIVE, f"{DERIVE}    %s\n")),
-        ("plan", "exits", (EXPERIMENT, f"    %s\n{EXPERIMENT}")),
+        pytest.param("plan", "exits", (EXPERIMENT, f"    %s\n{EXPERIMENT}"), marks=pytest.mark.slow),
     ],
 )
 def test_a_claim_that_misbehaves_when_it_is_used(
@@ -113,9 +115,8 @@ def test_what_a_claim_prints_is_no_result(tmp_path: Path, claim_file: Write) -> 
     """It goes to standard error; closing standard output keeps nobody from reading the verdict."""
     noise = "    import sys\n    print('a word')\n    sys.stdout.close()\n    sys.stdout = None\n"
     path = claim_file((DERIVE, DERIVE + noise))
-    ended = finish(
-        begin("run", "doubled-keys", "--claims", path, "--profile", "quick", "--out", tmp_path / "out")
-    )
+    options = ("--profile", "quick", "--workers", 1, "--out", tmp_path / "out")
+    ended = finish(begin("run", "doubled-keys", "--claims", path, *options))
     assert ended.status == 0
     assert ended.out.startswith("✓ doubled-keys ")
     assert "a word" not in ended.out

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.faults.experiments import EACH_SIXTH, experiment
+from tests.catalogue import EACH_QUICKLY_MADE, experiment
 from verify.engine.samples import every_comparison, quantities_of
 from verify.montecarlo.blocks import Outputs
 from verify.montecarlo.estimands import Ratio, Smooth, component, ratio
@@ -131,7 +131,7 @@ def _limit(linear: Array) -> float:
     return float(stats.norm.isf(FALSE_ALARM / 2)) * math.sqrt((kurtosis - 1) / len(linear))
 
 
-@EACH_SIXTH
+@EACH_QUICKLY_MADE
 def test_slopes_are_derivatives_and_block_variances_those_of_the_blocks(name: str) -> None:
     """The error of every estimate is that of its statistic, and a derived variance the blocks' own."""
     ones = list(drawn(name))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from tests.faults.experiments import EACH
+from tests.catalogue import EACH
 from verify.montecarlo.intervals import bounded_mean
 
 if TYPE_CHECKING:

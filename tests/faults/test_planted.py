@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.faults.experiments import CATALOGUE
+from tests.catalogue import CATALOGUE
 from tests.faults.insensitive import INSENSITIVE
 from tests.faults.planted import FAULTS, Bench, everywhere, first_faults
 from verify.montecarlo import attention

@@ -295,13 +295,14 @@ class TestRatio:
             held += low <= 3 <= high
         assert at_least(held, 1000, 0.93)
 
-    def test_quotient_of_medians(self) -> None:
+    @pytest.mark.parametrize("samples", [100, pytest.param(500, marks=pytest.mark.slow)])
+    def test_quotient_of_medians(self, samples: int) -> None:
         """The interval holds with at least the stated rate, dependent estimands or not."""
         rng = np.random.default_rng(17)
         both = Ratio(Quantile(GRID), Quantile(GRID, of="other"))
         names = numbered(SHARE, len(GRID)) + numbered("other", len(GRID))
         held = 0
-        for _ in range(500):
+        for _ in range(samples):
             one = rng.exponential(size=(200, 4))
             other = one * rng.uniform(0.5, 1.5, size=one.shape) / 2
             joined = np.concatenate(
@@ -311,7 +312,7 @@ class TestRatio:
             sample = Sample(200, 800, 800, joined.mean(axis=0), np.cov(joined.T), empty, names=names)
             low, high = both.measure(sample, 0.05).interval
             held += low <= TRUE_QUOTIENT <= high
-        assert at_least(held, 500, 0.95)
+        assert at_least(held, samples, 0.95)
 
     def test_blocks_needed_reach_the_goal(self) -> None:
         """Both parts are planned so that the quotient's interval is as narrow as wanted."""

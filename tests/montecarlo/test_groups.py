@@ -147,7 +147,7 @@ class TestUnderrating:
 class TestContradiction:
     """A derived block variance against the sampled one."""
 
-    @pytest.mark.parametrize("blocks", [GROUPS, 1000, 20_000])
+    @pytest.mark.parametrize("blocks", [GROUPS, 1000, pytest.param(20_000, marks=pytest.mark.slow)])
     @pytest.mark.parametrize("name", ["exponential", "lognormal"])
     def test_a_right_variance_stands(self, name: str, blocks: int) -> None:
         """None of 200 samples contradicts the true variance, however skewed the blocks."""

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from verify.evidence import RunRecord
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs Chromium or Chrome on the PATH")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(BROWSER is None, reason="needs Chromium or Chrome on the PATH"),
+]
 
 LISTENER = """<script>window.problems = [];
 addEventListener("error", (event) => problems.push(String(event.message)));

@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from tests.report.score_variance import SCORE_VARIANCE
 from verify.errors import RenderError
 from verify.evidence import Axis, Figure, Layer
-from verify.evidence.load import load
-from verify.files.shipped import folder
 from verify.report import figures
 from verify.report.figures import draw
 from verify.report.labels import spread
@@ -125,16 +123,6 @@ def test_a_long_label_breaks_between_words_only() -> None:
     assert _raw_latex(svg) == ""
     lines = {text.strip() for text in ET.fromstring(svg).itertext()}  # noqa: S314
     assert "bound, as the label says," in lines
-
-
-def test_no_figure_of_the_catalogue_shows_latex() -> None:
-    """What the reference run drew holds no backslash, dollar sign or brace among its drawn texts."""
-    record = load(folder("reference") / "results.json")
-    all_figures = {f"{claim.id}.{figure.id}": figure for claim in record.claims for figure in claim.series}
-    assert len(all_figures) > 20
-    assert {
-        name: raw for name, figure in all_figures.items() if (raw := _raw_latex(draw(figure, "x.")))
-    } == {}
 
 
 def _raw_latex(svg: str) -> str:

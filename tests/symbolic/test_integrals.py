@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sympy import Integral, S, exp, oo, sqrt, symbols
 
-from verify.engine.catalogue import catalogue
+from tests.catalogue import derivation
 from verify.symbolic.integrals import runs_over
 from verify.symbolic.saturation import by_ties
 
@@ -41,12 +41,17 @@ CLAIMS = (
     "softmax-two-keys",
 )
 """Claims whose derivation turns one integral into another, or into its value."""
+LONG = {
+    "By ties: the density of a tie of the two largest, times what a tie passes on",
+    "From the density of the gap",
+}
+"""Routes whose integrals take seconds; the short ones have checks of the same kinds."""
 
 
 def _routes() -> Iterator[Route]:
     for name in CLAIMS:
-        derivation = catalogue()[name].derive()
-        yield from (*derivation.lemmas, *derivation.routes)
+        derived = derivation(name)
+        yield from (*derived.lemmas, *derived.routes)
     yield by_ties()
 
 
@@ -55,7 +60,8 @@ def _steps() -> Iterator[Any]:
         before = route.start
         for number, step in enumerate(route.steps, 1):
             if step.check.reach == "general" and (before.has(Integral) or step.expression.has(Integral)):
-                yield pytest.param(before, step, id=f"{route.title}, step {number}")
+                marks = [pytest.mark.slow] if route.title in LONG else []
+                yield pytest.param(before, step, id=f"{route.title}, step {number}", marks=marks)
             before = step.expression
 
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
+from tests.strategies import examples
 from verify.montecarlo.attention import softmax
 from verify.symbolic import row_integrals
 from verify.symbolic.row_integrals import (
@@ -52,7 +53,7 @@ def test_against_drawn_rows(keys: int, deviation: float) -> None:
 
 
 @given(keys=KEYS, deviation=DEVIATIONS)
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_stein_holds_within_the_errors(keys: int, deviation: float) -> None:
     """E Σ s·p = σ²(1 - E Σp²) between two unlike integrals, no matter how many keys or how spread."""
     inner, squares = mean_product(((1, 1),), keys, deviation), mean_squares(keys, deviation)
@@ -62,7 +63,7 @@ def test_stein_holds_within_the_errors(keys: int, deviation: float) -> None:
 
 
 @given(keys=KEYS, deviation=DEVIATIONS)
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_weights_sum_to_one_and_the_logarithm_needs_no_weights(keys: int, deviation: float) -> None:
     """E Σp = 1, E (Σp)² = 1 over equal and unequal keys, and E Σ p·ln Z = E ln Z by another integral."""
     one = mean_product(((1, 0),), keys, deviation)

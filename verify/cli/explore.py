@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verify.spec.claim import Claim
+    from verify.symbolic.derivation import Derivation, Examined
 
 _WIDTH = 100
 _ENDINGS = {
@@ -80,6 +81,11 @@ def shown(claim: Claim) -> tuple[str, bool]:
     with claim_errors(claim.id):
         derivation = claim.derive()
         examined = derivation.examine()
+    return page(claim, derivation, examined), examined.status != "failed"
+
+
+def page(claim: Claim, derivation: Derivation, examined: Examined) -> str:
+    """Return one claim with its derivation as text, and with what became of each step's check."""
     blocks = [
         f"{claim.id} — {as_text(claim.title)}",
         f"Chapter: {CHAPTERS[claim.chapter].title}",
@@ -97,7 +103,7 @@ def shown(claim: Claim) -> tuple[str, bool]:
     blocks.append(f"{_ENDINGS[examined.status]}: {examined.reason}")
     if derivation.beyond:
         blocks.append(_wrapped(f"Beyond the derivation: {as_text(derivation.beyond)}"))
-    return "\n\n".join(blocks), examined.status != "failed"
+    return "\n\n".join(blocks)
 
 
 def as_text(prose: str) -> str:

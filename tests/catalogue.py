@@ -1,0 +1,45 @@
+"""The catalogue for tests: each claim's derivation and experiment, made once in a process and shared."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import pytest
+
+from verify.engine import catalogue
+from verify.evidence import PROFILES
+
+if TYPE_CHECKING:
+    from verify.montecarlo.experiment import Experiment
+    from verify.symbolic.derivation import Derivation
+
+CATALOGUE = catalogue.catalogue()
+EACH = pytest.mark.parametrize("name", CATALOGUE)
+QUICKLY_MADE = {
+    "over-scaling",
+    "scaling-exponent",
+    "softmax-identities",
+    "softmax-two-keys",
+    "sqrt-scaling-unique",
+    "variance-of-multiple",
+    "worked-dot-products",
+}
+"""Claims that take a fraction of a second: exact and drawn ones, with fits and without."""
+EACH_QUICKLY_MADE = pytest.mark.parametrize(
+    "name",
+    [name if name in QUICKLY_MADE else pytest.param(name, marks=pytest.mark.slow) for name in CATALOGUE],
+)
+"""For tests that derive or run every claim again: those at once, the others among the longer studies."""
+
+
+@cache
+def derivation(name: str) -> Derivation:
+    """Return the derivation of a claim, its steps unchecked."""
+    return CATALOGUE[name].derive()
+
+
+@cache
+def experiment(name: str, tolerance: float = PROFILES["quick"]) -> Experiment:
+    """Return what a claim measures in a run of this tolerance."""
+    return CATALOGUE[name].experiment(derivation(name), tolerance)
