@@ -12,6 +12,9 @@ from verify.spec import (
 
 DIMENSIONS = (1, 8, 64, 512, 1024)
 LABEL = r"$\mathbb{E}[q\cdot k]$"
+ANY_VARIANCE = Assumption(
+    id="centred", text=r"Every component has mean 0; any variance $\sigma_q^2$, $\sigma_k^2$."
+)
 
 
 def derive() -> Derivation:
@@ -19,14 +22,10 @@ def derive() -> Derivation:
     return Derivation.of(mean_route(score, CENTRED))
 
 
-def _of_typical_size(n: int) -> Tolerance:
-    return Tolerance(0.5, math.sqrt(n), r"$\sqrt{d_k}$")
-
-
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the mean; its scale is √d, the size of a typical score, because the mean itself is 0."""
     cells = [score_cell(n, NORMAL, NORMAL, tolerance) for n in DIMENSIONS]
-    points = means(cells, LABEL, derivation.result, _of_typical_size)
+    points = means(cells, LABEL, derivation.result, lambda n: Tolerance(0.5, math.sqrt(n), r"$\sqrt{d_k}$"))
     off_centre = NORMAL.moved(Fraction(1, 2), 1)
     shifted = score_cell(8, off_centre, off_centre, tolerance, prefix="shifted-")
     what = "the mean is 0 also for components that are not centred"
@@ -64,12 +63,7 @@ CLAIM = Claim(
     meaning="Scores balance out around zero: what grows with the dimension is their spread, not their mean. "
     "It takes only one of the two vectors to be centred. Where neither is (say, after a ReLU), the mean "
     "grows like the dimension itself.",
-    assumptions=(
-        INDEPENDENT,
-        Assumption(
-            id="centred", text=r"Every component has mean 0; any variance $\sigma_q^2$, $\sigma_k^2$."
-        ),
-    ),
+    assumptions=(INDEPENDENT, ANY_VARIANCE),
     derive=derive,
     experiment=experiment,
     figures=figures,
