@@ -80,7 +80,6 @@ from verify.spec.claim import Claim, Findings
 from verify.spec.controls import biased, sharper, softmax_over_queries, wrong, wrong_fits
 from verify.spec.designs import (
     EVEN,
-    LOOPS_SCALE,
     ROUNDING,
     ScoreCell,
     against_loops,
@@ -212,7 +211,6 @@ __all__ = [
     "LAPLACE",
     "LAST",
     "LOG_TOTAL",
-    "LOOPS_SCALE",
     "NORMAL",
     "NORMAL_COMPONENTS",
     "NORMAL_MOMENTS",
