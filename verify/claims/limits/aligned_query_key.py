@@ -96,16 +96,12 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 CLAIM = Claim(
     title="Aligned queries and keys have scores with a mean of their own",
-    statement=(
-        r"If query and key components are standard normal with correlation $\rho$, pair by pair, then "
-        r"$\mathbb{E}[q\cdot k] = \rho d_k$ and $\operatorname{Var}(q\cdot k) = (1 + \rho^2)d_k$: dividing "
-        r"by $d_k$ keeps the mean, dividing by $\sqrt{d_k}$ does not."
-    ),
-    meaning=(
-        "The root is the right scale at initialisation, when queries and keys know nothing of each other. "
-        "Where training aligns them, the mean takes over, which calls for $1/d_k$: the choice of "
-        "maximal-update parametrisation. Which scale is right depends on what it is to keep."
-    ),
+    statement=r"If query and key components are standard normal with correlation $\rho$, pair by pair, then "
+    r"$\mathbb{E}[q\cdot k] = \rho d_k$ and $\operatorname{Var}(q\cdot k) = (1 + \rho^2)d_k$: dividing by "
+    r"$d_k$ keeps the mean, dividing by $\sqrt{d_k}$ does not.",
+    meaning="The root is the right scale at initialisation, when queries and keys know nothing of each "
+    "other. Where training aligns them, the mean takes over, which calls for $1/d_k$: the choice of "
+    "maximal-update parametrisation. Which scale is right depends on what it is to keep.",
     assumptions=(
         Assumption(id="normal", text="Components are standard normal."),
         Assumption(

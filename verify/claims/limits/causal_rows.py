@@ -179,16 +179,12 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 CLAIM = Claim(
     title="Under a causal mask, the mean entropy grows with the position",
-    statement=(
-        r"Row $t$ of causal attention has $t$ keys: with scaled scores of independent standard normal "
-        r"components, its entropy is at most $\ln t$, and on average at least $\ln t - \tfrac12$."
-    ),
-    meaning=(
-        "A mask changes no score, but it decides among how many keys a row chooses. The first token attends "
-        "to itself with certainty, whatever the scale, and gets no gradient through its scores; late tokens "
-        "average. Statistics over all rows of a causal head mix these. The lower bound is one on the mean: "
-        "in 64 dimensions 4% of the rows lose more with 2 keys, 19% with 8, 31% with 32 and 38% with 128."
-    ),
+    statement="Row $t$ of causal attention has $t$ keys: with scaled scores of independent standard normal "
+    r"components, its entropy is at most $\ln t$, and on average at least $\ln t - \tfrac12$.",
+    meaning="A mask changes no score, but it decides among how many keys a row chooses. The first token "
+    "attends to itself with certainty, whatever the scale, and gets no gradient through its scores; late "
+    "tokens average. Statistics over all rows of a causal head mix these. The lower bound is one on the "
+    "mean: in 64 dimensions 4% of the rows lose more with 2 keys, 19% with 8, 31% with 32 and 38% with 128.",
     assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
     derive=derive,
     experiment=experiment,

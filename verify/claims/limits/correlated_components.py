@@ -157,17 +157,13 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 CLAIM = Claim(
     title="Correlated components make the variance outgrow the dimension",
-    statement=(
-        r"For independent, centred $q$ and $k$ with covariance matrices $\Sigma_q$ and $\Sigma_k$, "
-        r"$\operatorname{Var}(q\cdot k) = \operatorname{tr}(\Sigma_q\Sigma_k)$; with unit variances and "
-        r"correlation $\rho$ between any two components of a vector, it is $d_k(1 + (d_k - 1)\rho^2)$."
-    ),
-    meaning=(
-        "The root of the dimension is enough only while components are uncorrelated. Real activations live "
-        r"in fewer directions than they have components; with a correlation of $\tfrac14$ the scaled "
-        "variance at 64 dimensions is 5, not 1. What counts is not $d_k$ but "
-        r"$\operatorname{tr}(\Sigma_q\Sigma_k)$, which can be measured."
-    ),
+    statement=r"For independent, centred $q$ and $k$ with covariance matrices $\Sigma_q$ and $\Sigma_k$, "
+    r"$\operatorname{Var}(q\cdot k) = \operatorname{tr}(\Sigma_q\Sigma_k)$; with unit variances and "
+    r"correlation $\rho$ between any two components of a vector, it is $d_k(1 + (d_k - 1)\rho^2)$.",
+    meaning="The root of the dimension is enough only while components are uncorrelated. Real activations "
+    r"live in fewer directions than they have components; with a correlation of $\tfrac14$ the scaled "
+    "variance at 64 dimensions is 5, not 1. What counts is not $d_k$ but "
+    r"$\operatorname{tr}(\Sigma_q\Sigma_k)$, which can be measured.",
     assumptions=(
         Assumption(id="independent", text="Query and key are independent of each other and centred."),
         Assumption(id="finite-variance", text="Their components have finite variances."),

@@ -230,17 +230,13 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
 CLAIM = Claim(
     title="The general formula: a query and a key that depend on each other",
-    statement=(
-        r"For jointly normal $q$ and $k$ with $C = \operatorname{Cov}(q, k)$, the variance of $q\cdot k$ is "
-        r"$\operatorname{tr}(\Sigma_q\Sigma_k) + \operatorname{tr}(CC) + \mu_q^{\mathsf T}\Sigma_k\mu_q + "
-        r"\mu_k^{\mathsf T}\Sigma_q\mu_k + 2\mu_q^{\mathsf T}C^{\mathsf T}\mu_k$; the mean is "
-        r"$\operatorname{tr}(C) + \mu_q^{\mathsf T}\mu_k$."
-    ),
-    meaning=(
-        "This is what takes over once training has made queries and keys depend on each other. The "
-        "dependence can lower the variance as well as raise it, for the trace of $CC$ may be negative. With "
-        "$C = 0$ the formula of the earlier chapters comes back."
-    ),
+    statement=r"For jointly normal $q$ and $k$ with $C = \operatorname{Cov}(q, k)$, the variance of $q\cdot "
+    r"k$ is $\operatorname{tr}(\Sigma_q\Sigma_k) + \operatorname{tr}(CC) + \mu_q^{\mathsf T}\Sigma_k\mu_q + "
+    r"\mu_k^{\mathsf T}\Sigma_q\mu_k + 2\mu_q^{\mathsf T}C^{\mathsf T}\mu_k$; the mean is "
+    r"$\operatorname{tr}(C) + \mu_q^{\mathsf T}\mu_k$.",
+    meaning="This is what takes over once training has made queries and keys depend on each other. The "
+    "dependence can lower the variance as well as raise it, for the trace of $CC$ may be negative. With $C = "
+    "0$ the formula of the earlier chapters comes back.",
     assumptions=(
         Assumption(id="jointly-normal", text="All components of query and key together are normal."),
     ),

@@ -210,18 +210,13 @@ def figures(findings: Findings) -> tuple[Figure, ...]:
 
 CLAIM = Claim(
     title="Components without a second moment have no variance to scale",
-    statement=(
-        r"The product of two independent Cauchy components has the density $2\ln x/(\pi^2(x^2 - 1))$ at $x "
-        "> 0$ and the same at $-x$. Its second moment is infinite: no scale gives such scores a variance of "
-        r"1, and at 64 dimensions 78% of them lie beyond $\pm 10$ after division by $\sqrt{d_k}$."
-    ),
-    meaning=(
-        "The theory of scaling is a theory of second moments. Where they do not exist, an estimate of the "
-        "variance grows with the sample and never settles, so none is made here: what can be known are "
-        "shares and quantiles. Between the two worlds, Student’s t with 3 degrees has a variance, but no "
-        "fourth moment, and therefore no standard error for its estimate; this tool ends such a check "
-        "undecided."
-    ),
+    statement=r"The product of two independent Cauchy components has the density $2\ln x/(\pi^2(x^2 - 1))$ "
+    "at $x > 0$ and the same at $-x$. Its second moment is infinite: no scale gives such scores a variance "
+    r"of 1, and at 64 dimensions 78% of them lie beyond $\pm 10$ after division by $\sqrt{d_k}$.",
+    meaning="The theory of scaling is a theory of second moments. Where they do not exist, an estimate of "
+    "the variance grows with the sample and never settles, so none is made here: what can be known are "
+    "shares and quantiles. Between the two worlds, Student’s t with 3 degrees has a variance, but no fourth "
+    "moment, and therefore no standard error for its estimate; this tool ends such a check undecided.",
     assumptions=(Assumption(id="cauchy", text="All components are independent and standard Cauchy."),),
     references=(
         Reference(

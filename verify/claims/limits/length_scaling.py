@@ -137,17 +137,13 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 CLAIM = Claim(
     title="Longer texts thin attention out unless the scale grows with their logarithm",
-    statement=(
-        r"At a fixed spread $\sigma$ of the scores $\mathbb{E}\sum p_j^2$ falls towards 0 as the number of "
-        r"keys grows; with $\sigma = 2\sqrt{2\ln n}$ it stays above $\tfrac12$ for every $n$ (at 0.71 for 4 "
-        r"keys, 0.57 for 1024 and 0.54 for a million)."
-    ),
-    meaning=(
-        r"$1/\sqrt{d_k}$ makes attention independent of the dimension, not of the length: ten times as many "
-        r"keys share the same weight. A factor that grows with $\ln n$ on the scores undoes this, which is "
-        "what log-length scaling of long contexts does. (Here the root of it acts on the spread of random "
-        "scores; trained scores are not random.)"
-    ),
+    statement=r"At a fixed spread $\sigma$ of the scores $\mathbb{E}\sum p_j^2$ falls towards 0 as the "
+    r"number of keys grows; with $\sigma = 2\sqrt{2\ln n}$ it stays above $\tfrac12$ for every $n$ (at 0.71 "
+    "for 4 keys, 0.57 for 1024 and 0.54 for a million).",
+    meaning=r"$1/\sqrt{d_k}$ makes attention independent of the dimension, not of the length: ten times as "
+    r"many keys share the same weight. A factor that grows with $\ln n$ on the scores undoes this, which is "
+    "what log-length scaling of long contexts does. (Here the root of it acts on the spread of random "
+    "scores; trained scores are not random.)",
     assumptions=(
         Assumption(id="normal", text=r"Scores are independent and normal with standard deviation $\sigma$."),
     ),

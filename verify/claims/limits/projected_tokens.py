@@ -147,18 +147,14 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
 
 CLAIM = Claim(
     title="Whether scaled scores start with variance 1 is decided by the initialisation",
-    statement=(
-        r"Different tokens of squared length $D$, as layer normalisation leaves them, sent through "
-        r"independent projections "
-        r"with centred entries of variance $v$, have $\mathbb{E}[(q\cdot k)^2/d_k] = (vD)^2$: 1 for Xavier's "
-        r"initialisation of one square matrix, $4/(1 + d_k/D)^2$ head by head, $\tfrac14$ for queries, "
-        r"keys and values packed together, 4 for He's, $\tfrac19$ for a uniform law on $\pm1/\sqrt{D}$."
-    ),
-    meaning=(
-        "The assumption of unit components is a statement about the projections. Common defaults differ by "
-        "a factor of 36 in the variance of scaled scores, from a softmax that starts almost even to one "
-        "that is already sharp. Who changes an initialisation changes the temperature of attention."
-    ),
+    statement="Different tokens of squared length $D$, as layer normalisation leaves them, sent through "
+    r"independent projections with centred entries of variance $v$, have $\mathbb{E}[(q\cdot k)^2/d_k] = "
+    "(vD)^2$: 1 for Xavier's initialisation of one square matrix, $4/(1 + d_k/D)^2$ head by head, "
+    r"$\tfrac14$ for queries, keys and values packed together, 4 for He's, $\tfrac19$ for a uniform law on "
+    r"$\pm1/\sqrt{D}$.",
+    meaning="The assumption of unit components is a statement about the projections. Common defaults differ "
+    "by a factor of 36 in the variance of scaled scores, from a softmax that starts almost even to one that "
+    "is already sharp. Who changes an initialisation changes the temperature of attention.",
     assumptions=(
         Assumption(id="tokens", text="Tokens have squared length $D$ and differ from each other."),
         Assumption(
@@ -168,8 +164,8 @@ CLAIM = Claim(
     references=(
         Reference(
             key="glorot2010",
-            text="X. Glorot and Y. Bengio, Understanding the difficulty of training deep feedforward "
-            "neural networks, AISTATS 2010.",
+            text="X. Glorot and Y. Bengio, Understanding the difficulty of training deep feedforward neural "
+            "networks, AISTATS 2010.",
             url="https://proceedings.mlr.press/v9/glorot10a.html",
         ),
         Reference(

@@ -132,17 +132,13 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 CLAIM = Claim(
     title="The softmax sees the variance within a row, not the total one",
-    statement=(
-        r"The scores of one query vary by $d_k(\sigma_q^2 + \mu_q^2)\sigma_k^2$ on average; the rest of the "
-        r"total variance, $d_k\sigma_q^2\mu_k^2$, shifts whole rows, and a softmax over a row does not see "
-        r"it. For components from $U(0, 1)$: $d_k/36$ of $7d_k/144$."
-    ),
-    meaning=(
-        "Adding a number to all scores of a query changes no softmax weight, so the part of the variance "
-        "that comes from the keys' mean does nothing. For centred keys both variances agree. With positive "
-        "components, such as those of demonstrations with U(0, 1), the total variance overstates what the "
-        "softmax feels: there by three quarters."
-    ),
+    statement=r"The scores of one query vary by $d_k(\sigma_q^2 + \mu_q^2)\sigma_k^2$ on average; the rest "
+    r"of the total variance, $d_k\sigma_q^2\mu_k^2$, shifts whole rows, and a softmax over a row does not "
+    "see it. For components from $U(0, 1)$: $d_k/36$ of $7d_k/144$.",
+    meaning="Adding a number to all scores of a query changes no softmax weight, so the part of the variance "
+    "that comes from the keys' mean does nothing. For centred keys both variances agree. With positive "
+    "components, such as those of demonstrations with U(0, 1), the total variance overstates what the "
+    "softmax feels: there by three quarters.",
     assumptions=(
         INDEPENDENT,
         Assumption(id="alike", text="The components of queries have one law, those of keys another."),

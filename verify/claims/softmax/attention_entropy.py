@@ -180,19 +180,15 @@ def figures(findings: Findings) -> tuple[Figure, ...]:
 
 CLAIM = Claim(
     title="On average scaled attention keeps all but half a nat of its entropy",
-    statement=(
-        r"For independent normal scores of standard deviation $\sigma$ over $n$ keys, $\mathbb{E}H \ge \ln "
-        r"n - \tfrac{\sigma^2}{2}\left(1 - \mathbb{E}\sum p_j^2\right) \ge \ln n - \tfrac{\sigma^2}{2}$: "
-        r"with scaled scores at most half a nat is lost on average, whatever the number of keys. Single rows "
-        r"may lose more."
-    ),
-    meaning=(
-        r"Correctly scaled attention starts out balanced on average: $e^{\mathbb{E}H} \ge 0.6\,n$, for any "
-        r"dimension and length, as $e^{-1/2}$ is 0.607; with many keys no more than that is kept. It is not "
-        "true of each row: the longer its query, the sharper it is, and more than a third of those over 64 "
-        "keys in 4 dimensions lose more than half a nat. Sharpness beyond this a head has learnt; "
-        "initialisation does not give it."
-    ),
+    statement=r"For independent normal scores of standard deviation $\sigma$ over $n$ keys, $\mathbb{E}H \ge "
+    r"\ln n - \tfrac{\sigma^2}{2}\left(1 - \mathbb{E}\sum p_j^2\right) \ge \ln n - \tfrac{\sigma^2}{2}$: "
+    "with scaled scores at most half a nat is lost on average, whatever the number of keys. Single rows may "
+    "lose more.",
+    meaning=r"Correctly scaled attention starts out balanced on average: $e^{\mathbb{E}H} \ge 0.6\,n$, for "
+    "any dimension and length, as $e^{-1/2}$ is 0.607; with many keys no more than that is kept. It is not "
+    "true of each row: the longer its query, the sharper it is, and more than a third of those over 64 keys "
+    "in 4 dimensions lose more than half a nat. Sharpness beyond this a head has learnt; initialisation does "
+    "not give it.",
     assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
     references=(
         Reference(

@@ -179,16 +179,12 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 CLAIM = Claim(
     title="Scaled attention spreads over about n/e keys",
-    statement=(
-        r"For independent normal scores of standard deviation $\sigma$, $n\,\mathbb{E}\sum p_j^2 \to "
-        r"e^{\sigma^2}$ as the "
-        r"number of keys grows: at $\sigma = 1$ the effective number of keys, $1/\sum p_j^2$, is about $n/e$."
-    ),
-    meaning=(
-        "At initialisation a head does not look anything up; it averages more than a third of everything "
-        "there is, and with twice as many keys it averages over twice as many. The approach is quick: with "
-        f"64 keys the product is {times_squares(64):.2f} of {e:.2f}."
-    ),
+    statement=r"For independent normal scores of standard deviation $\sigma$, $n\,\mathbb{E}\sum p_j^2 \to "
+    r"e^{\sigma^2}$ as the number of keys grows: at $\sigma = 1$ the effective number of keys, $1/\sum "
+    "p_j^2$, is about $n/e$.",
+    meaning="At initialisation a head does not look anything up; it averages more than a third of everything "
+    "there is, and with twice as many keys it averages over twice as many. The approach is quick: with "
+    f"64 keys the product is {times_squares(64):.2f} of {e:.2f}.",
     assumptions=(
         Assumption(id="normal", text=r"Scores are independent and normal with standard deviation $\sigma$."),
     ),

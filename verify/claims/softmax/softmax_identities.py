@@ -123,15 +123,11 @@ def experiment() -> Experiment:
 
 CLAIM = Claim(
     title="What holds for every softmax",
-    statement=(
-        r"For any scores, the weights sum to one; $p_i/p_j = e^{s_i - s_j}$, so larger scores have larger "
-        r"weights; and adding the same number to all scores changes nothing."
-    ),
-    meaning=(
-        "Only differences of scores count: whether they are large or small as numbers is irrelevant. This "
-        "is why programs may subtract the largest score first, and why it is the spread of the scores, and "
-        "not their size, that saturates the softmax."
-    ),
+    statement="For any scores, the weights sum to one; $p_i/p_j = e^{s_i - s_j}$, so larger scores have "
+    "larger weights; and adding the same number to all scores changes nothing.",
+    meaning="Only differences of scores count: whether they are large or small as numbers is irrelevant. "
+    "This is why programs may subtract the largest score first, and why it is the spread of the scores, and "
+    "not their size, that saturates the softmax.",
     assumptions=(Assumption(id="finite", text="The scores are finite numbers."),),
     derive=derive,
     experiment=experiment,

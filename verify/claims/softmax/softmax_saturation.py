@@ -192,16 +192,12 @@ def figures(findings: Findings) -> tuple[Figure, ...]:
 
 CLAIM = Claim(
     title="Without scaling, the softmax saturates as the dimension grows",
-    statement=(
-        r"For two keys whose scores have standard deviation $\sigma$, $\mathbb{E}\max_j p_j \ge 1 - \ln "
-        r"2/(\sigma\sqrt{\pi})$, which tends to 1. Raw scores have $\sigma = |q| \approx \sqrt{d_k}$; for "
-        r"scaled ones $\sigma$ settles at 1, and the mean, 0.669 at $d_k = 1$, at 0.725."
-    ),
-    meaning=(
-        "Winner takes all is what raw scores lead to, and the softmax does nothing against it. With 16 keys "
-        "and 256 dimensions the largest raw weight is near 0.9 on average, the largest scaled one about a "
-        "quarter. How quickly it happens depends on the number of keys; the claim on concentration says when."
-    ),
+    statement=r"For two keys whose scores have standard deviation $\sigma$, $\mathbb{E}\max_j p_j \ge 1 - "
+    r"\ln 2/(\sigma\sqrt{\pi})$, which tends to 1. Raw scores have $\sigma = |q| \approx \sqrt{d_k}$; for "
+    r"scaled ones $\sigma$ settles at 1, and the mean, 0.669 at $d_k = 1$, at 0.725.",
+    meaning="Winner takes all is what raw scores lead to, and the softmax does nothing against it. With 16 "
+    "keys and 256 dimensions the largest raw weight is near 0.9 on average, the largest scaled one about a "
+    "quarter. How quickly it happens depends on the number of keys; the claim on concentration says when.",
     assumptions=(
         INDEPENDENT,
         NORMAL_COMPONENTS,

@@ -174,16 +174,12 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 CLAIM = Claim(
     title="With two keys, saturation is slow: the slope falls like one over the spread",
-    statement=(
-        r"For two keys with independent normal scores of standard deviation $\sigma$, "
-        r"$\mathbb{E}[p(1-p)] \le 1/(2\sigma\sqrt{\pi})$, where $p = 1/(1 + e^{-(s_1 - s_2)})$."
-    ),
-    meaning=(
-        r"$p(1-p)$ is what a gradient is multiplied with on its way through the softmax. At a given large "
-        r"gap it is exponentially small; on average over random gaps it is not, because now and then two "
-        r"scores come close. Once the spread is large, twice the spread halves the average. Talk of "
-        r"gradients that vanish exponentially describes the typical row only."
-    ),
+    statement=r"For two keys with independent normal scores of standard deviation $\sigma$, "
+    r"$\mathbb{E}[p(1-p)] \le 1/(2\sigma\sqrt{\pi})$, where $p = 1/(1 + e^{-(s_1 - s_2)})$.",
+    meaning="$p(1-p)$ is what a gradient is multiplied with on its way through the softmax. At a given large "
+    "gap it is exponentially small; on average over random gaps it is not, because now and then two scores "
+    "come close. Once the spread is large, twice the spread halves the average. Talk of gradients that "
+    "vanish exponentially describes the typical row only.",
     assumptions=(
         Assumption(id="normal", text=r"Both scores are independent and normal with deviation $\sigma$."),
     ),

@@ -114,16 +114,12 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
 
 CLAIM = Claim(
     title="The printed softmax values, recomputed",
-    statement=(
-        r"Two scores $a$ and $b$ have the weights $1/(1 + e^{b - a})$ and $1/(1 + e^{a - b})$: 0.2689 and "
-        r"0.7311 for 4 "
-        "and 5, 0.0001 and 0.9999 for 1 and 10, 0.982 and 0.018 for 14 and 10, 0.881 and 0.119 for 7 and 5."
-    ),
-    meaning=(
-        "A gap of 4 leaves one key less than a fiftieth of the weight; halving both scores halves the gap "
-        "and gives it six times as much. The examples are small enough to check with a pocket calculator, "
-        "and one of the printed figures does not survive that."
-    ),
+    statement="Two scores $a$ and $b$ have the weights $1/(1 + e^{b - a})$ and $1/(1 + e^{a - b})$: 0.2689 "
+    "and 0.7311 for 4 and 5, 0.0001 and 0.9999 for 1 and 10, 0.982 and 0.018 for 14 and 10, 0.881 and 0.119 "
+    "for 7 and 5.",
+    meaning="A gap of 4 leaves one key less than a fiftieth of the weight; halving both scores halves the "
+    "gap and gives it six times as much. The examples are small enough to check with a pocket calculator, "
+    "and one of the printed figures does not survive that.",
     assumptions=(Assumption(id="printed", text="The scores are the ones that the sources print."),),
     derive=derive,
     experiment=experiment,
