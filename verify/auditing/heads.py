@@ -86,9 +86,12 @@ class Head:
 
     def thinned(self, rows: int) -> Head:
         """Return this head with at most so many of its rows, spread evenly."""
-        kept = _evenly(len(self.places), rows)
+        return self.at(_evenly(len(self.places), rows))
+
+    def at(self, rows: NDArray[np.intp]) -> Head:
+        """Return this head with these of its rows."""
         names = ("query", "output", "added", "places")
-        return replace(self, **{name: getattr(self, name)[kept] for name in names})
+        return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
     def changed(self, **changes: Any) -> Head:
         """Return this head with something else in place of what is named."""

@@ -1,0 +1,326 @@
+"""Probing attention functions: what is said of right and of deliberately wrong ones, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from verify.auditing.probe import probe
+from verify.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def attention(
+    q: Any,
+    k: Any,
+    v: Any,
+    scale: Callable[[Any, Any], float] = lambda q, _: q.shape[-1] ** -0.5,
+    shift: Callable[[int, int], int] | None = None,
+    window: int | None = None,
+    cap: float | None = None,
+    sink: Any = None,
+    axis: int = -1,
+    groups: Callable[[int, int, int], int] = lambda head, heads, key_heads: head * key_heads // heads,
+    after: float = 1.0,
+    bias: float = 0.0,
+    norm: bool = False,
+) -> Any:
+    """Attention in NumPy with everything that a program may do to it."""
+    order = [groups(head, q.shape[1], k.shape[1]) for head in range(q.shape[1])]
+    k, v = k[:, order], v[:, order]
+    if norm:
+        q, k = (one / np.linalg.norm(one, axis=-1, keepdims=True) for one in (q, k))
+    scores = scale(q, k) * (q @ np.swapaxes(k, -1, -2))
+    if cap is not None:
+        scores = cap * np.tanh(scores / cap)
+    ahead = np.arange(k.shape[2]) - np.arange(q.shape[2])[:, None]
+    scores = scores + bias * ahead
+    if shift is not None:
+        scores = np.where(ahead <= shift(*scores.shape[-2:]), scores, -np.inf)
+        if window is not None:
+            scores = np.where(ahead > shift(*scores.shape[-2:]) - window, scores, -np.inf)
+    top = np.maximum(scores.max(axis=axis, keepdims=True), -1e30)
+    e = np.exp(scores - top)
+    total = e.sum(axis=axis, keepdims=True)
+    if sink is not None:
+        total = total + np.exp(np.reshape(sink, (1, -1, 1, 1)) - top)
+    return (after * e / np.maximum(total, 1e-30)) @ v
+
+
+def top_left(_queries: int, _keys: int) -> int:
+    """Causal, aligned at the first token."""
+    return 0
+
+
+def bottom_right(queries: int, keys: int) -> int:
+    """Causal, aligned at the last token."""
+    return keys - queries
+
+
+def test_plain_attention_passes_in_three_lines() -> None:
+    """Nothing is wrong with attention as it is written down, and its text says what it is."""
+    found = probe(attention, d_k=32)
+    found.assert_is("1/sqrt(d)", causal=False)
+    assert found.scale == pytest.approx(32**-0.5, rel=1e-5)
+    assert "scale          0.176777 = 1/sqrt(d) (measured at d = 16, 32, 64" in repr(found)
+    assert (found.fits, found.softcap, found.sink, found.bias < 1e-6) == (True, None, None, True)
+
+
+@pytest.mark.parametrize(
+    ("scale", "formula"),
+    [
+        (lambda q, _: q.shape[-1] ** -0.5, "1/sqrt(d)"),
+        (lambda *_: 1.0, "1"),
+        (lambda *_: 0.0884, "0.0884"),
+        (lambda q, _: 1 / q.shape[-1], "1/d"),
+        (lambda q, _: (q.shape[-1] * q.shape[1]) ** -0.5, "1/sqrt(d*h)"),
+        (lambda q, _: q.shape[1] ** -0.5, "1/sqrt(h)"),
+        (lambda q, _: 1.5 * q.shape[-1] ** -0.5, "1.5/sqrt(d)"),
+        (lambda q, _: q.shape[-1] ** -0.25, "d**-0.25"),
+        (lambda q, _: -(q.shape[-1] ** -0.5), "-1/sqrt(d)"),
+        (lambda q, k: math.log(k.shape[2]) * q.shape[-1] ** -0.5, "log(n)/sqrt(d)"),
+        (lambda _, k: k.shape[2] ** -0.5, "1/sqrt(n)"),
+        (lambda q, _: 0.3 if q.shape[-1] > 40 else 0.1, None),
+    ],
+)
+def test_formula_of_the_scale_is_found_by_varying_sizes(scale: Any, formula: str | None) -> None:
+    """Width, heads and tokens are varied, and only a formula that holds everywhere is given."""
+    assert probe(partial(attention, scale=scale), d_k=32).formula == formula
+
+
+def test_wrong_scale_is_named_with_its_fix() -> None:
+    """The width of all heads in place of one head's: caught where both agree on nothing."""
+    wrong = partial(attention, scale=lambda q, _: (q.shape[-1] * q.shape[1]) ** -0.5)
+    with pytest.raises(AssertionError, match="not √512: every score is 2[.]83 times too small"):
+        probe(wrong, d_k=64, heads=8).assert_is()
+
+
+def test_scale_that_is_right_at_one_width_only_is_caught() -> None:
+    """1/8 agrees with 1/√d at d = 64; at the widths beside it, it does not."""
+    found = probe(partial(attention, scale=lambda *_: 0.125), d_k=64)
+    assert found.scale == pytest.approx(0.125)
+    assert any("d = 128" in one for one in found.problems("1/sqrt(d)"))
+    assert found.problems("0.125") == ()
+
+
+@pytest.mark.parametrize(
+    ("shift", "causal", "alignment"),
+    [
+        (None, False, None),
+        (top_left, True, "top-left"),
+        (bottom_right, True, "bottom-right"),
+        (lambda *_: 1, False, None),
+        (lambda *_: -1, False, None),
+    ],
+)
+def test_mask_and_its_alignment_are_read_off_rectangles(
+    shift: Any, causal: bool, alignment: str | None
+) -> None:
+    """Square shapes tell whether it is causal, rectangles how it is aligned."""
+    found = probe(partial(attention, shift=shift), d_k=8)
+    assert (found.causal, found.alignment) == (causal, alignment)
+
+
+def test_wrong_alignment_fails_the_assertion() -> None:
+    """A decoder with a cache needs the mask at the bottom right."""
+    found = probe(partial(attention, shift=top_left), d_k=8)
+    assert found.problems(causal=True, alignment="bottom-right") == ("aligned: top-left, not bottom-right",)
+    assert found.problems(causal=False) == ("causal: True, not False",)
+
+
+def test_window_is_found() -> None:
+    """A sliding window of three keys is a mask by positions."""
+    found = probe(partial(attention, shift=top_left, window=3), d_k=8)
+    assert found.mask.window == 3
+    assert "a window of 3 keys" in repr(found)
+
+
+@pytest.mark.parametrize("cap", [10.0, 50.0])
+def test_softcap_is_measured(cap: float) -> None:
+    """The soft-cap is found with its size, and must be expected."""
+    found = probe(partial(attention, cap=cap), d_k=16)
+    assert found.softcap == pytest.approx(cap, rel=1e-3)
+    assert found.problems(softcap=cap) == ()
+    assert found.problems() == (f"soft-cap: {cap:.4g}, not none",)
+    assert found.problems(softcap=2 * cap) == (f"soft-cap: {cap:.4g}, not {2 * cap:.4g}",)
+
+
+def test_sinks_are_measured_head_by_head() -> None:
+    """Each head's own sink is found, and must be expected."""
+    wanted = (1.0, 0.0, -1.0, 2.0)
+    found = probe(partial(attention, sink=np.array(wanted)), d_k=16)
+    assert found.sink == pytest.approx(wanted, abs=1e-3)
+    assert found.problems() == ("the softmax has a sink",)
+    assert found.problems(sink=True) == ()
+    assert probe(attention, d_k=16).problems(sink=True) == ("the softmax has no sink",)
+
+
+@pytest.mark.parametrize(("axis", "name"), [(-1, "keys"), (-2, "queries"), (1, "heads"), (0, "sequences")])
+def test_axis_of_the_softmax_is_found(axis: int, name: str) -> None:
+    """Weights add up to 1 over the axis that the softmax runs over, and over no other."""
+    found = probe(partial(attention, axis=axis), d_k=16)
+    assert found.axis == name
+    assert any(f"over the {name}" in one for one in found.problems()) == (name != "keys")
+
+
+@pytest.mark.parametrize(
+    ("groups", "name"),
+    [
+        (lambda head, heads, key_heads: head * key_heads // heads, "repeated"),
+        (lambda head, _, key_heads: head % key_heads, "interleaved"),
+        (lambda head, heads, key_heads: key_heads - 1 - head * key_heads // heads, "otherwise"),
+    ],
+)
+def test_mapping_of_grouped_heads_is_found(groups: Any, name: str) -> None:
+    """Which keys and values each query head reads shows how groups are mapped."""
+    found = probe(partial(attention, groups=groups), d_k=8, key_heads=2)
+    assert found.groups == name
+    assert found.problems(groups="repeated") != () or name == "repeated"
+
+
+def test_scale_after_the_softmax_is_found() -> None:
+    """Weights that add up to 1/4 however many keys there are were multiplied afterwards."""
+    found = probe(partial(attention, scale=lambda *_: 1.0, after=0.25), d_k=16)
+    assert found.factor == pytest.approx(0.25, rel=1e-3)
+    assert "the weights are multiplied by 0.25 after the softmax" in found.problems("1")
+
+
+def test_bias_of_positions_is_found() -> None:
+    """Scores that positions change without any query show as a bias."""
+    found = probe(partial(attention, bias=0.1), d_k=16)
+    assert found.bias == pytest.approx(1.1, rel=1e-3)
+    assert any("positions change scores" in one for one in found.problems())
+
+
+def test_normalised_vectors_are_found() -> None:
+    """Attention that normalises queries and keys has its scale measured all the same."""
+    found = probe(partial(attention, norm=True, scale=lambda *_: 10.0), d_k=16)
+    assert found.normalised == ("queries", "keys")
+    assert found.scale == pytest.approx(10, rel=1e-4)
+
+
+def test_what_is_no_attention_does_not_pass() -> None:
+    """A linear map of the values, or values from elsewhere, is not explained and fails the assertion."""
+    for wrong in (lambda _q, _k, v: v, lambda q, k, v: attention(q, k, v) ** 2):
+        with pytest.raises(AssertionError):
+            probe(wrong, d_k=16).assert_is()
+
+
+@pytest.mark.parametrize("layout", ["bthd", "htd", "td", "btd"])
+def test_arrays_come_in_the_layout_that_is_asked_for(layout: str) -> None:
+    """Axes are put where the letters say, and the same is found."""
+    shapes = []
+
+    def function(q: Any, k: Any, v: Any) -> Any:
+        shapes.append(dict(zip(layout, q.shape, strict=True)))
+        missing = tuple(place for place, axis in enumerate("bhtd") if axis not in layout)
+        order = [layout.index(axis) for axis in "bhtd" if axis in layout]
+        q, k, v = (np.expand_dims(np.transpose(one, order), missing) for one in (q, k, v))
+        out = np.squeeze(attention(q, k, v, shift=top_left), missing)
+        return np.transpose(out, np.argsort(order))
+
+    found = probe(function, d_k=8, layout=layout)
+    found.assert_is(causal=True)
+    assert {one["d"] for one in shapes} == {4, 8, 16}
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda _q, _k, _v: 1 / 0, "raised ZeroDivisionError"),
+        (lambda q, _k, _v: q[..., :3], r"returned shape \[1, 4, 6, 3\] where \[1, 4, 6, 8\] is due"),
+        (lambda _q, _k, _v: "text", "returned a str, which is no array"),
+        (lambda _q, _k, _v: None, "returned None"),
+        (lambda q: q, "takes 1 positional argument"),
+        (lambda q, _k, v: q * np.nan + v, "returned NaN or infinities"),
+        ("text", "is no function"),
+    ],
+)
+def test_what_cannot_be_probed_ends_in_one_clear_line(function: Any, message: str) -> None:
+    """A function that raises or returns something else is named with what it did."""
+    with pytest.raises(SettingsError, match=message) as caught:
+        probe(function, d_k=8)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "options", [{"layout": "bhqd"}, {"layout": "bhtt"}, {"library": "cupy"}, {"d_k": 0}, {"key_heads": 3}]
+)
+def test_bad_options_are_refused(options: dict[str, Any]) -> None:
+    """Layout, library and sizes are checked before the function is called."""
+    with pytest.raises(SettingsError):
+        probe(attention, **{"d_k": 8, **options})
+
+
+def test_function_with_a_width_of_its_own_says_what_was_not_varied() -> None:
+    """Where another width is not taken, the formula is what is known, and a note says so."""
+
+    def fixed(q: Any, k: Any, v: Any) -> Any:
+        assert q.shape[-1] == 16
+        return attention(q, k, v)
+
+    found = probe(fixed, d_k=16)
+    assert "d_k could not be varied" in found.notes[0]
+    assert {one.d for one in found.measured} == {16}
+
+
+class _InHalf:
+    """Attention that rounds what it is told to round to the dtype of its arrays."""
+
+    def __init__(self, *, scores: bool = False, sums: bool = False, products: bool = False) -> None:
+        self.scores, self.sums, self.products = scores, sums, products
+
+    def __call__(self, q: Any, k: Any, v: Any) -> Any:
+        dtype, scale = q.dtype, q.shape[-1] ** -0.5
+        q, k, v = (one.astype(np.float64) for one in (q, k, v))
+        scores = q @ np.swapaxes(k, -1, -2)
+        scores = scores.astype(dtype).astype(np.float64) if self.products else scores
+        scores = scale * scores
+        scores = scores.astype(dtype).astype(np.float64) if self.scores else scores
+        e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        weights = e / e.sum(axis=-1, keepdims=True)
+        if not self.sums:
+            return (weights @ v).astype(dtype)
+        out = np.zeros((*weights.shape[:3], v.shape[3]), dtype)
+        for key in range(v.shape[2]):
+            out = out + (weights[..., key, None] * v[:, :, None, key]).astype(dtype)
+        return out
+
+
+@pytest.mark.parametrize("rounded", ["scores", "sums", "products"])
+def test_what_is_rounded_to_half_precision_is_found(rounded: str) -> None:
+    """Scores, sums or products in half precision are told from wider ones, each by its own experiment."""
+    (wide,) = probe(_InHalf(), d_k=16, heads=2).precision
+    assert (wide.sums_in_dtype, wide.scores_in_dtype, wide.overflows) == (False, False, False)
+    (found,) = probe(_InHalf(**{rounded: True}), d_k=16, heads=2).precision
+    assert found.scores_in_dtype is (rounded in ("scores", "products"))
+    assert found.sums_in_dtype is (rounded == "sums")
+    assert found.overflows is (rounded == "products")
+
+
+def test_pytorch_is_what_it_is_known_to_be() -> None:
+    """PyTorch's attention is aligned at the first token, repeats groups and keeps scores wider."""
+    torch = pytest.importorskip("torch")
+    kernel = torch.nn.functional.scaled_dot_product_attention
+    found = probe(partial(kernel, is_causal=True, enable_gqa=True), d_k=32)
+    found.assert_is(causal=True, alignment="top-left", groups="repeated")
+    assert found.library == "torch"
+    assert {one.dtype: one.scores_in_dtype for one in found.precision} == {
+        "float16": False,
+        "bfloat16": False,
+    }
+
+
+@pytest.mark.slow  # JAX compiles its attention for each shape
+def test_jax_is_given_its_own_arrays() -> None:
+    """JAX's attention takes [sequence, token, head, d], and its default scale is found."""
+    jax = pytest.importorskip("jax")
+    found = probe(jax.nn.dot_product_attention, d_k=16, layout="bthd", library="jax")
+    found.assert_is()
+    assert found.library == "jax"

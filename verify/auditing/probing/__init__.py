@@ -1,0 +1,1 @@
+"""Experiments on somebody's attention function, each of which could come out otherwise."""

@@ -1,0 +1,143 @@
+"""Somebody's attention function, called with NumPy arrays whatever it takes."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import sys
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from verify.auditing.heads import to_numpy
+from verify.errors import SettingsError, what_is_wrong
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from verify.auditing.heads import Floats
+    from verify.auditing.probing.weights import Sizes
+
+LIBRARIES = ("numpy", "torch", "jax")
+"""The libraries whose arrays can be given."""
+
+_AXES = "bhtd"
+_TRIED = 6
+
+
+class RefusedError(Exception):
+    """The function does not take some input, or does not give back what attention gives; in one line."""
+
+
+@dataclass(frozen=True)
+class Callee:
+    """An attention function of (q, k, v), and the form in which it takes arrays.
+
+    ``layout`` names the axes of its arrays by letters: b for sequences, h for heads, t for tokens, d for the
+    components; b and h may be missing. It is called without gradients.
+    """
+
+    function: Callable[..., Any]
+    layout: str
+    library: str
+    dtype: str = "float32"
+
+    def __call__(self, query: Floats, key: Floats, value: Floats) -> Floats:
+        """Return the output for arrays of shape [sequence, head, token, d], in float64.
+
+        Raises:
+            RefusedError: the function raises, or returns something of another shape.
+        """
+        if "b" not in self.layout and len(query) > 1:
+            parts = (self(*one) for one in zip(query[:, None], key[:, None], value[:, None], strict=True))
+            return np.concatenate(list(parts))
+        if "h" not in self.layout and query.shape[1] > 1:
+            raise RefusedError("its layout has no heads")
+        shape = (*query.shape[:3], value.shape[3])
+        given = [self._given(one) for one in (query, key, value)]
+        # Overflow is provoked; it shows in what comes back.
+        with _without_gradients(self.library), np.errstate(all="ignore"):
+            try:
+                returned = self.function(*given)
+            except Exception as error:
+                raise RefusedError(f"raised {what_is_wrong(error)}") from error
+        return self._taken(returned, shape)
+
+    def in_dtype(self, dtype: str) -> Callee:
+        """Return the same function, to be given arrays of this dtype."""
+        return replace(self, dtype=dtype)
+
+    def _given(self, array: Floats) -> Any:
+        places = [_AXES.index(axis) for axis in self.layout]
+        missing = tuple(place for place, axis in enumerate(_AXES) if axis not in self.layout)
+        moved = np.ascontiguousarray(np.transpose(array, (*missing, *places))[(0,) * len(missing)])
+        if self.library == "torch":
+            torch = importlib.import_module("torch")
+            return torch.tensor(moved, dtype=getattr(torch, self.dtype))
+        if self.library == "jax":
+            return importlib.import_module("jax.numpy").asarray(moved, dtype=self.dtype)
+        if self.dtype == "bfloat16":
+            raise RefusedError("NumPy has no bfloat16")
+        return moved.astype(self.dtype)
+
+    def _taken(self, returned: Any, shape: tuple[int, ...]) -> Floats:
+        first = returned[0] if isinstance(returned, tuple | list) and returned else returned
+        try:
+            output = to_numpy(first) if first is not None else None
+        except (TypeError, ValueError) as error:
+            raise RefusedError(f"returned a {type(first).__name__}, which is no array") from error
+        if output is None:
+            raise RefusedError("returned None")
+        sizes = dict(zip(_AXES, shape, strict=True))
+        wanted = tuple(sizes[axis] for axis in self.layout)
+        if output.shape != wanted:
+            raise RefusedError(f"returned shape {list(output.shape)} where {list(wanted)} is due")
+        present = [axis for axis in _AXES if axis in self.layout]
+        ordered = np.transpose(output, [self.layout.index(axis) for axis in present])
+        return ordered.reshape(shape)
+
+
+def callee_of(function: Callable[..., Any], layout: str, library: str | None, sizes: Sizes) -> Callee:
+    """Return the function with the library whose arrays it takes: NumPy, then those that are imported.
+
+    ``sizes`` are those of the arrays to try it with.
+
+    Raises:
+        SettingsError: layout or library are none, or the function takes the arrays of no library.
+    """
+    if not callable(function):
+        raise SettingsError(f"{function!r}: is no function; give one that takes q, k and v")
+    if sorted(layout) != sorted(set(layout)) or not set("td") <= set(layout) <= set(_AXES):
+        raise SettingsError(f"layout {layout!r}: name the axes by letters of 'bhtd', t and d at least")
+    if library is not None and library not in LIBRARIES:
+        raise SettingsError(f"library {library!r}: give one of {', '.join(LIBRARIES)}")
+    tried = [library] if library else [one for one in LIBRARIES if one == "numpy" or one in sys.modules]
+    arrays = (sizes.queries(_TRIED), sizes.keys(_TRIED), sizes.values(_TRIED))
+    refusals = []
+    for one in tried:
+        callee = Callee(function, layout, one)
+        try:
+            callee(*arrays)
+        except (RefusedError, ImportError) as error:
+            refusals.append(f"{error} (with arrays of {one})")
+        else:
+            return callee
+    shape = f"[1, {sizes.heads}, {_TRIED}, {sizes.width}] as {layout!r}"
+    # What a function says of the arrays of its own library is the clearest.
+    raise SettingsError(
+        f"{name_of(function)}: {refusals[-1]}; give a function of q, k and v of shape {shape}"
+    )
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """Return a function's name for messages."""
+    inner = function.func if isinstance(function, functools.partial) else function
+    return str(getattr(inner, "__qualname__", type(inner).__name__))
+
+
+def _without_gradients(library: str) -> Any:
+    if library == "torch":
+        return importlib.import_module("torch").no_grad()
+    return contextlib.nullcontext()

@@ -1,0 +1,184 @@
+"""What the weights of an attention function look like: read off with one-hot values."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from verify.auditing.probing.callee import RefusedError
+
+if TYPE_CHECKING:
+    from verify.auditing.heads import Floats
+    from verify.auditing.probing.callee import Callee
+
+AXES = ("sequences", "heads", "queries", "keys")
+"""What a softmax may run over, by the axes of the weights."""
+
+_CLOSE = 1e-3
+_HIDDEN = 1e-20
+
+
+@dataclass(frozen=True)
+class Mask:
+    """Which keys queries see: those up to ``shift`` places on, at most ``window`` of them; all where None.
+
+    ``known`` is False where no such rule gives what was seen.
+    """
+
+    shift: int | None = None
+    window: int | None = None
+    known: bool = True
+
+    def visible(self, queries: int, keys: int) -> Floats:
+        """Return whether a query sees a key, shape [queries, keys]."""
+        ahead = np.arange(keys) - np.arange(queries)[:, None]
+        seen = np.ones((queries, keys), dtype=bool)
+        if self.shift is not None:
+            seen &= ahead <= self.shift
+        if self.window is not None:
+            seen &= ahead > (self.shift or 0) - self.window
+        return seen
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The sizes of the arrays that a function is given: heads of queries and of keys, and their width."""
+
+    heads: int
+    key_heads: int
+    width: int
+
+    def queries(self, tokens: int, size: float = 1.0, sequences: int = 1) -> Floats:
+        """Return normal components with standard deviation ``size``, [sequence, head, token, d]."""
+        return size * _normal(1, sequences, self.heads, tokens, self.width)
+
+    def keys(self, tokens: int, size: float = 1.0, sequences: int = 1) -> Floats:
+        """Return the same for keys."""
+        return size * _normal(2, sequences, self.key_heads, tokens, self.width)
+
+    def values(self, tokens: int, sequences: int = 1) -> Floats:
+        """Return standard normal values."""
+        return _normal(3, sequences, self.key_heads, tokens, self.width)
+
+    def rows(self, vectors: Floats) -> tuple[Floats, Floats]:
+        """Return the same vectors, [token, d], for all heads of queries, and for all of keys."""
+        shape = vectors.shape
+        queries = np.broadcast_to(vectors, (1, self.heads, *shape))
+        return queries, np.broadcast_to(vectors, (1, self.key_heads, *shape))
+
+
+def _normal(seed: int, *shape: int) -> Floats:
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+def weights(callee: Callee, query: Floats, key: Floats) -> Floats:
+    """Return what the function weights each key's value with, [sequence, head, query, key].
+
+    Values are one-hot, as many keys at a time as values have components, which are as many as keys have.
+    """
+    width, keys = key.shape[3], key.shape[2]
+    found = []
+    for start in range(0, keys, width):
+        count = min(width, keys - start)
+        value = np.zeros(key.shape)
+        value[:, :, np.arange(start, start + count), np.arange(count)] = 1
+        found.append(callee(query, key, value)[..., :count])
+    return np.concatenate(found, axis=-1)
+
+
+def axis_of(found: Floats) -> str | None:
+    """Return what the weights add up to 1 over; None where there is no such axis, or more than one."""
+    fitting = [
+        name
+        for place, name in enumerate(AXES)
+        if found.shape[place] > 1 and np.allclose(found.sum(axis=place), 1, atol=_CLOSE)
+    ]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def mask_of(found: Floats) -> Mask:
+    """Return the rule by which keys are hidden; rows that are all NaN see none."""
+    seen = np.abs(np.nan_to_num(found)) > _HIDDEN
+    queries, keys = found.shape[2:]
+    if not (seen == seen[:1, :1]).all():
+        return Mask(known=False)
+    if seen.all():
+        return Mask()
+    ahead = (np.arange(keys) - np.arange(queries)[:, None])[seen[0, 0]]
+    if not ahead.size:
+        return Mask(known=False)
+    last, width = int(ahead.max()), int(ahead.max() - ahead.min()) + 1
+    for rule in (Mask(last), Mask(last, width)):
+        if width > 1 and np.array_equal(rule.visible(queries, keys), seen[0, 0]):
+            return rule
+    return Mask(known=False)
+
+
+def rectangle(callee: Callee, sizes: Sizes, queries: int, keys: int) -> Mask | None:
+    """Return the mask for so many queries and keys; None where the function takes no such shapes."""
+    try:
+        return mask_of(weights(callee, sizes.queries(queries, 0.1), sizes.keys(keys, 0.1)))
+    except RefusedError:
+        return None
+
+
+def sinks(callee: Callee, sizes: Sizes) -> tuple[tuple[float, ...] | None, float]:
+    """Return the sinks by head, None where there are none, and the factor of all weights.
+
+    With queries of 0 the n weights of the last row add up to a·n/(n + exp(sink)): two numbers of keys tell
+    the factor a and the sink apart.
+    """
+    inverse = []
+    for keys in (8, 16):
+        total = weights(callee, 0 * sizes.queries(keys), sizes.keys(keys))[0, :, -1].sum(axis=-1)
+        if not np.isfinite(total).all() or (total <= 0).any():
+            return None, math.nan
+        inverse.append(1 / total)
+    # 1/total = 1/a + exp(sink)/(a·n)
+    factor = 1 / (2 * inverse[1] - inverse[0])
+    share = factor * 16 * (inverse[0] - inverse[1])
+    if not np.allclose(factor, factor[0], rtol=_CLOSE):
+        return None, math.nan
+    mean = float(factor.mean())
+    factor_found = 1.0 if math.isclose(mean, 1, rel_tol=_CLOSE) else mean
+    if (np.abs(share) < _CLOSE).all():
+        return None, factor_found
+    return tuple(float(np.log(one)) if one > _CLOSE / 10 else -math.inf for one in share), factor_found
+
+
+def position_bias(callee: Callee, sizes: Sizes, tokens: int = 12) -> float:
+    """Return the largest difference of scores in the last row that is there for queries of 0."""
+    last = weights(callee, 0 * sizes.queries(tokens), sizes.keys(tokens))[0, :, -1]
+    seen = last > _HIDDEN
+    scores = np.log(np.where(seen, last, 1))
+    spread = [float(np.ptp(row[known])) for row, known in zip(scores, seen, strict=True) if known.any()]
+    return max(spread, default=0.0)
+
+
+def groups_of(callee: Callee, sizes: Sizes) -> tuple[tuple[int, int], ...] | None:
+    """Return which key head and which value head each query head reads; None where that is not taken.
+
+    Values of key head g are g + 1 everywhere; keys are 0 but for those of one head at a time.
+    """
+    tokens = 6
+    query, keys = sizes.queries(tokens), sizes.keys(tokens, 4.0)
+    try:
+        value = np.broadcast_to(np.arange(1, sizes.key_heads + 1.0)[:, None, None], keys.shape)
+        total = callee(query, np.zeros(value.shape), np.ones(value.shape))[0, :, -1, 0]
+        values = callee(query, np.zeros(value.shape), value)[0, :, -1, 0] / total
+        moved = np.zeros((sizes.heads, sizes.key_heads))
+        for group in range(sizes.key_heads):
+            key = np.zeros(keys.shape)
+            key[:, group] = keys[:, group]
+            last = weights(callee, query, key)[0, :, -1]
+            moved[:, group] = np.ptp(last, axis=-1)
+    except RefusedError:
+        return None
+    if not np.isfinite(values).all() or not np.allclose(values, values.round(), atol=_CLOSE):
+        return None
+    return tuple(
+        (int(key), round(value) - 1) for key, value in zip(moved.argmax(axis=1), values, strict=True)
+    )
