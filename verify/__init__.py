@@ -9,6 +9,8 @@ from verify.version import __version__
 
 if TYPE_CHECKING:
     from verify.api import audit, list_claims, plan, render, run
+    from verify.auditing.probe import probe
+    from verify.auditing.probing.result import Probe
     from verify.auditing.record import record
     from verify.engine.plan import Planned, PlannedCell
     from verify.errors import VerifyError
@@ -25,6 +27,7 @@ __all__ = [
     "Control",
     "Planned",
     "PlannedCell",
+    "Probe",
     "RunRecord",
     "VerifyError",
     "__version__",
@@ -34,6 +37,7 @@ __all__ = [
     "load",
     "load_audit",
     "plan",
+    "probe",
     "record",
     "render",
     "run",
@@ -55,6 +59,8 @@ _HOME = {
     "load": "verify.evidence.load",
     "load_audit": "verify.evidence.load",
     "plan": "verify.api",
+    "Probe": "verify.auditing.probing.result",
+    "probe": "verify.auditing.probe",
     "record": "verify.auditing.record",
     "render": "verify.api",
     "run": "verify.api",

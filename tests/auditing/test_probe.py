@@ -97,7 +97,7 @@ def test_formula_of_the_scale_is_found_by_varying_sizes(scale: Any, formula: str
 def test_wrong_scale_is_named_with_its_fix() -> None:
     """The width of all heads in place of one head's: caught where both agree on nothing."""
     wrong = partial(attention, scale=lambda q, _: (q.shape[-1] * q.shape[1]) ** -0.5)
-    with pytest.raises(AssertionError, match="not √512: every score is 2[.]83 times too small"):
+    with pytest.raises(AssertionError, match=r"not √512: every score is 2\.83 times too small"):
         probe(wrong, d_k=64, heads=8).assert_is()
 
 
@@ -268,6 +268,27 @@ def test_function_with_a_width_of_its_own_says_what_was_not_varied() -> None:
     found = probe(fixed, d_k=16)
     assert "d_k could not be varied" in found.notes[0]
     assert {one.d for one in found.measured} == {16}
+
+
+def test_scale_of_a_path_for_half_precision_is_measured_too() -> None:
+    """A fused path with a scale of its own is caught by its dtype."""
+
+    def wrong(q: Any, k: Any, v: Any) -> Any:
+        scale = 1 / q.shape[-1] if q.dtype == np.float16 else q.shape[-1] ** -0.5
+        wide = (one.astype(np.float64) for one in (q, k, v))
+        return attention(*wide, scale=lambda *_: scale).astype(q.dtype)
+
+    (problem,) = probe(wrong, d_k=32).problems()
+    assert "in float16; divide by √32, not 32" in problem
+
+
+def test_heads_that_are_lost_at_another_number_are_found() -> None:
+    """A function that is right for four heads only does not fit at eight, and that is said."""
+
+    def wrong(q: Any, k: Any, v: Any) -> Any:
+        return attention(q, k, v[:, [min(head, 3) for head in range(v.shape[1])]])
+
+    assert any("h = 8" in one and "not this attention" in one for one in probe(wrong, d_k=16).problems())
 
 
 class _InHalf:

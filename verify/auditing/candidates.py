@@ -154,7 +154,7 @@ def _of_widths(widths: Widths) -> Iterator[Candidate]:
         )
     if widths.D is not None:
         yield _root(widths.D, "D", "the model's width is taken for d_k")
-        if widths.D % h == 0:
+        if widths.D % h == 0 and d * h != widths.D:
             yield _root(widths.D // h, "(D/h)", "the model's width over the heads is taken for d_k")
     yield _root(d * h, "(d_k·h)", "the width of all heads together is taken for d_k")
     yield _root(h, "h", "the number of heads is taken for d_k")

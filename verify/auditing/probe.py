@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -9,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verify.auditing.alternatives import Place
-from verify.auditing.candidates import Widths, diagnose
 from verify.auditing.heads import head_of
-from verify.auditing.intention import DEFAULT, scale_expression
 from verify.auditing.probing.callee import RefusedError, callee_of, name_of
 from verify.auditing.probing.formula import formula_of
 from verify.auditing.probing.precision import Precision, precision_of
+from verify.auditing.probing.result import HALVES, WIDE, Probe
 from verify.auditing.probing.scores import (
     Measured,
     Model,
@@ -25,7 +25,6 @@ from verify.auditing.probing.scores import (
     softcap_of,
 )
 from verify.auditing.probing.weights import (
-    Mask,
     Sizes,
     axis_of,
     groups_of,
@@ -40,166 +39,13 @@ from verify.auditing.recording import Call
 from verify.errors import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from verify.auditing.heads import Floats
     from verify.auditing.probing.callee import Callee
 
-_TOKENS = 16
-_WIDE = (5, 9)
-_HALVES = ("float16", "bfloat16")
-_BIASED = 1e-4
-_EQUAL = 1e-3
+_TOKENS, _MANY_TOKENS = 16, 64
 _MOST = 4096
-
-
-@dataclass(frozen=True, repr=False)
-class Probe:
-    """What an attention function was found to do.
-
-    ``scale`` is the factor of the products q·k at ``d_k``, ``heads`` and 16 tokens, NaN where nothing gives
-    it; ``formula`` the expression in d, h and n that all of ``measured`` follow, None where none does.
-    ``axis`` is what the weights add up to 1 over. ``mask`` is that of as many queries as keys, ``wide`` and
-    ``tall`` those of 5 queries and 9 keys and the other way round, None where they are not taken.
-    ``softcap`` and ``sink`` are None where there are none, ``factor`` multiplies the weights after the
-    softmax, ``normalised`` names what is brought to unit length, ``bias`` is the largest difference of scores
-    that positions make. ``groups`` says how grouped heads are mapped: "repeated", "interleaved", "otherwise",
-    None where they are not taken. ``fits`` says that all this together gives random outputs up to rounding,
-    and ``causes`` which mistakes would where it does not.
-    """
-
-    name: str
-    d_k: int
-    heads: int
-    key_heads: int
-    library: str
-    scale: float
-    formula: str | None
-    measured: tuple[Measured, ...]
-    axis: str | None
-    mask: Mask
-    wide: Mask | None
-    tall: Mask | None
-    softcap: float | None
-    sink: tuple[float, ...] | None
-    factor: float
-    normalised: tuple[str, ...]
-    bias: float
-    groups: str | None
-    precision: tuple[Precision, ...]
-    fits: bool
-    residual: float
-    causes: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    @property
-    def causal(self) -> bool:
-        """Whether a query sees its own token and those before it, of as many queries as keys."""
-        return self.mask.known and self.mask.shift == 0
-
-    @property
-    def alignment(self) -> str | None:
-        """Where a causal mask of fewer queries than keys lies: "top-left", "bottom-right", else None."""
-        if self.wide is None or self.wide.shift is None:
-            return None
-        return {0: "top-left", _WIDE[1] - _WIDE[0]: "bottom-right"}.get(self.wide.shift)
-
-    def problems(
-        self,
-        scale: str | float = DEFAULT,
-        *,
-        causal: bool | None = None,
-        alignment: str | None = None,
-        softcap: float | None = None,
-        sink: bool = False,
-        groups: str | None = None,
-    ) -> tuple[str, ...]:
-        """Return in a line each what is otherwise than expected; see `assert_is`."""
-        expected = (
-            ("causal", causal, self.causal),
-            ("aligned", alignment, self.alignment),
-            ("mapping of grouped heads", groups, self.groups),
-        )
-        found = [*self._faults(), *self._wrong_scales(scale)]
-        found += [
-            f"{what}: {is_so}, not {wanted}"
-            for what, wanted, is_so in expected
-            if wanted not in (None, is_so)
-        ]
-        if (softcap is None) != (self.softcap is None) or not math.isclose(
-            softcap or 1, self.softcap or 1, rel_tol=0.01
-        ):
-            found.append(f"soft-cap: {_or_none(self.softcap)}, not {_or_none(softcap)}")
-        if sink != (self.sink is not None):
-            found.append("the softmax has a sink" if self.sink else "the softmax has no sink")
-        return tuple(found)
-
-    def assert_is(self, scale: str | float = DEFAULT, **expected: Any) -> None:
-        """Raise unless the function is softmax attention with this scale, and nothing else is in it.
-
-        ``scale`` is a number, or an expression in d, h, D = d·h and n that must hold wherever they were
-        varied. ``causal``, ``alignment`` and ``groups`` are compared where given. A soft-cap or sink must be
-        expected, by ``softcap=`` its value and ``sink=True``.
-
-        Raises:
-            AssertionError: something is otherwise; the text says what, and how to fix a wrong scale.
-        """
-        if found := self.problems(scale, **expected):
-            raise AssertionError(f"{self.name}: " + "; ".join(found))
-
-    def _faults(self) -> Iterator[str]:
-        if self.axis not in ("keys", None):
-            yield f"the softmax is over the {self.axis}, not the keys"
-        if not math.isclose(self.factor, 1, rel_tol=_EQUAL):
-            yield f"the weights are multiplied by {self.factor:.4g} after the softmax"
-        if self.normalised:
-            yield f"{' and '.join(self.normalised)} are normalised"
-        if self.bias > _BIASED:
-            yield f"positions change scores by up to {self.bias:.4g}"
-        if not self.mask.known:
-            yield "keys are hidden by no rule of positions"
-        yield from self.causes
-        if not self.fits and not self.causes:
-            yield f"the output is not this attention: {self.residual:.2g} of it is unexplained"
-
-    def _wrong_scales(self, wanted: str | float) -> Iterator[str]:
-        """Yield the first setting whose scale is not the wanted one, by name."""
-        expression = scale_expression(str(wanted))
-        for one in self.measured:
-            value = expression.value(d=one.d, h=one.h, D=one.d * one.h, n=one.n)
-            if not math.isclose(one.scale, value, rel_tol=0.01):
-                half = (one.interval[1] - one.interval[0]) / 2
-                widths = Widths(one.d, one.h, one.d * one.h, one.n)
-                found = diagnose(one.scale, value, widths, uncertainty=half if math.isfinite(half) else 0.0)
-                yield f"{found.cause}, with d = {one.d}, h = {one.h}, n = {one.n}; {found.fix}"
-                return
-
-    def __repr__(self) -> str:
-        sizes = f"d_k = {self.d_k}, {self.heads} heads, {self.key_heads} of keys, arrays of {self.library}"
-        lines = [f"{self.name} ({sizes})", *(f"  {what:<14} {text}" for what, text in self._lines())]
-        return "\n".join(lines)
-
-    def _lines(self) -> Iterator[tuple[str, str]]:
-        varied = ", ".join(
-            f"{axis} = {', '.join(map(str, sorted({getattr(one, axis) for one in self.measured})))}"
-            for axis in ("d", "h", "n")
-        )
-        value = f"{self.scale:.6g}"
-        formula = f" = {self.formula}" if self.formula not in (None, value) else ""
-        yield "scale", f"{value}{formula} (measured at {varied})" if self.measured else "not found"
-        yield "softmax over", self.axis or "no axis: weights do not add up to 1"
-        yield "mask", _said(self.mask, self.alignment)
-        yield "soft-cap", _or_none(self.softcap)
-        yield "sink", "none" if self.sink is None else ", ".join(f"{one:.4g}" for one in self.sink)
-        yield "grouped heads", self.groups or "not taken"
-        for one in self.precision:
-            yield one.dtype, _precise(one)
-        yield (
-            "unexplained",
-            f"{self.residual:.2g} of the output" + ("" if self.fits else ", more than rounding"),
-        )
-        yield from (("wrong", text) for text in self._faults())
-        yield from (("note", text) for text in self.notes)
 
 
 def probe(
@@ -253,6 +99,7 @@ class _Probing:
         model, bias, scale = self._model(usual)
         measured, notes = self._measured(model, scale)
         first = measured[0]
+        single = [one for one in measured if one.dtype == callee.dtype]
         known = first.fits and math.isfinite(first.interval[1])
         return Probe(
             name=name_of(callee.function),
@@ -261,19 +108,19 @@ class _Probing:
             key_heads=sizes.key_heads,
             library=callee.library,
             scale=first.scale if known else math.nan,
-            formula=formula_of(measured) if all(one.fits for one in measured) else None,
+            formula=formula_of(single) if all(one.fits for one in single) else None,
             measured=measured if known else (),
             axis="keys" if model.sink or model.factor != 1 else axis_of(usual),
             mask=model.mask,
-            wide=rectangle(callee, sizes, *_WIDE),
-            tall=rectangle(callee, sizes, *_WIDE[::-1]),
+            wide=rectangle(callee, sizes, *WIDE),
+            tall=rectangle(callee, sizes, *WIDE[::-1]),
             softcap=model.softcap,
             sink=model.sink,
             factor=model.factor,
             normalised=model.normalised,
             bias=bias,
             groups=self._groups(),
-            precision=self._precision(model, first.scale) if known else (),
+            precision=self._precision(model, measured) if known else (),
             fits=first.fits,
             residual=first.residual,
             causes=() if first.fits else self._causes(model, scale),
@@ -311,7 +158,14 @@ class _Probing:
                 except RefusedError:
                     notes.append(f"{what} could not be varied: nothing is known of how the scale follows it")
                     break
+        found += self._in_half(model, first.scale)
         return tuple(found), tuple(notes)
+
+    def _in_half(self, model: Model, scale: float) -> Iterator[Measured]:
+        """Yield the scale with arrays of half precision, where these are taken."""
+        for dtype in HALVES:
+            with contextlib.suppress(RefusedError):
+                yield measure(self.callee.in_dtype(dtype), self.sizes, model, _MANY_TOKENS, (scale,))
 
     def _varied(self, sizes: Sizes, model: Model, tokens: int, scale: float) -> Measured:
         """Return the scale with other sizes; each head beyond the known ones has the sink of one of them."""
@@ -340,8 +194,10 @@ class _Probing:
         found = [name for name, rule in rules.items() if mapping == tuple((one, one) for one in rule)]
         return found[0] if found else "otherwise"
 
-    def _precision(self, model: Model, scale: float) -> tuple[Precision, ...]:
-        found = (precision_of(self.callee, self.sizes, model, scale, dtype) for dtype in _HALVES)
+    def _precision(self, model: Model, measured: Sequence[Measured]) -> tuple[Precision, ...]:
+        """Return how half precision is handled, each at the scale that was found in it."""
+        halves = (one for one in measured if one.dtype in HALVES)
+        found = (precision_of(self.callee, self.sizes, model, one.scale, one.dtype) for one in halves)
         return tuple(one for one in found if one is not None)
 
     def _causes(self, model: Model, scale: float) -> tuple[str, ...]:
@@ -356,28 +212,3 @@ class _Probing:
             if found := explanations(Place(call, 0, number, head, scale), dict.fromkeys(starts)):
                 return tuple(one.cause for one in found[:2])
         return ()
-
-
-def _or_none(value: float | None) -> str:
-    return "none" if value is None else f"{value:.4g}"
-
-
-def _said(mask: Mask, alignment: str | None) -> str:
-    """Return in words which keys are seen."""
-    if not mask.known:
-        return "keys are hidden by no rule of positions"
-    if mask.shift is None:
-        return "none: each query sees all keys"
-    shift = "" if mask.shift == 0 else f", off by {mask.shift:+d}"
-    window = "" if mask.window is None else f", a window of {mask.window} keys"
-    return f"causal{shift}{window}" + (f", rectangles aligned {alignment}" if alignment else "")
-
-
-def _precise(found: Precision) -> str:
-    """Return in words how half precision is handled."""
-    answers = (
-        (found.sums_in_dtype, "sums lose what it loses", "sums are kept wider"),
-        (found.scores_in_dtype, "scores are rounded to it", "scores are kept wider"),
-        (found.overflows, "products overflow before they are scaled", "large products do not overflow"),
-    )
-    return ", ".join(yes if answer else no for answer, yes, no in answers if answer is not None) or "taken"

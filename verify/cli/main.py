@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verify.cli import auditing, citing, recording
+from verify.cli import auditing, citing, probing, recording
 from verify.cli.console import PATH, complain, end, say
 from verify.cli.interrupts import INTERRUPTED, insisting, status_after
 from verify.errors import OutputError, VerifyError, unforeseen
@@ -288,7 +288,7 @@ def _rendered(
         raise written.problem
 
 
-for command in (*citing.COMMANDS, *auditing.COMMANDS, *recording.COMMANDS):
+for command in (*citing.COMMANDS, *auditing.COMMANDS, *recording.COMMANDS, *probing.COMMANDS):
     cli.add_command(command)
 
 

@@ -1,0 +1,76 @@
+"""``sdpa-verify probe``: what it prints, its statuses, and what it refuses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from verify.cli.probing import probe
+from verify.errors import SettingsError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FUNCTION = """
+import numpy as np
+
+def attend(q, k, v):
+    scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1])
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True) @ v
+"""
+
+
+@pytest.fixture
+def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of a file with attention in it; imports are undone."""
+    monkeypatch.setattr("sys.path", [*__import__("sys").path])
+    monkeypatch.delitem(__import__("sys").modules, "kernel", raising=False)
+    path = tmp_path / "kernel.py"
+    path.write_text(FUNCTION)
+    return str(path)
+
+
+def test_what_a_function_does_is_printed(kernel: str) -> None:
+    """Without expectations the command describes, and ends well."""
+    done = CliRunner().invoke(probe, [f"{kernel}:attend", "--d-k", "8"])
+    assert done.exit_code == 0
+    assert "scale          0.353553 = 1/sqrt(d)" in done.output
+    assert "softmax over   keys" in done.output
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "said"),
+    [
+        (["--intended", "1/sqrt(d)", "--not-causal"], 0, "scale"),
+        (["--intended", "1/d"], 1, "✗ the scale is 1/√8 = d_k^-½: the default 1/√d_k is applied"),
+        (["--causal"], 1, "✗ causal: False, not True"),
+        (["--sink"], 1, "✗ the softmax has no sink"),
+        (["--softcap", "30"], 1, "✗ soft-cap: none, not 30"),
+    ],
+)
+def test_what_is_expected_decides_the_status(kernel: str, options: list[str], status: int, said: str) -> None:
+    """With an option that says what is expected, the status is 1 where it is otherwise."""
+    done = CliRunner().invoke(probe, [f"{kernel}:attend", "--d-k", "8", *options])
+    assert done.exit_code == status
+    assert said in done.output
+
+
+@pytest.mark.parametrize(
+    ("named", "message"),
+    [
+        ("attend", "name it as package.module:function"),
+        ("no_such_module:attend", "cannot be imported: ModuleNotFoundError"),
+        ("{kernel}:nothing", "has no attribute 'nothing'"),
+        ("{kernel}x.py:attend", "there is no such file"),
+        ("{kernel}:np", "is no function"),
+    ],
+)
+def test_what_cannot_be_found_ends_in_one_line(kernel: str, named: str, message: str) -> None:
+    """A name without a function is refused, with what to give instead."""
+    done = CliRunner().invoke(probe, [named.format(kernel=kernel)])
+    assert isinstance(done.exception, SettingsError)
+    assert message in str(done.exception)
+    assert "\n" not in str(done.exception)

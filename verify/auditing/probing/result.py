@@ -1,0 +1,220 @@
+"""What was found of an attention function, and whether that is what was expected."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from verify.auditing.candidates import Widths, diagnose
+from verify.auditing.intention import DEFAULT, scale_expression
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verify.auditing.probing.precision import Precision
+    from verify.auditing.probing.scores import Measured
+    from verify.auditing.probing.weights import Mask
+
+HALVES = ("float16", "bfloat16")
+"""The dtypes of half precision."""
+
+WIDE = (5, 9)
+"""Queries and keys of the rectangle that shows how a mask is aligned."""
+
+_BIASED = 1e-4
+_EQUAL = 1e-3
+
+
+@dataclass(frozen=True, repr=False)
+class Probe:
+    """What an attention function was found to do.
+
+    ``scale`` is the factor of the products q·k at ``d_k``, ``heads`` and 16 tokens, NaN where nothing gives
+    it; ``formula`` the expression in d, h and n that all of ``measured`` follow, None where none does.
+    ``axis`` is what the weights add up to 1 over. ``mask`` is that of as many queries as keys, ``wide`` and
+    ``tall`` those of 5 queries and 9 keys and the other way round, None where they are not taken.
+    ``softcap`` and ``sink`` are None where there are none, ``factor`` multiplies the weights after the
+    softmax, ``normalised`` names what is brought to unit length, ``bias`` is the largest difference of scores
+    that positions make. ``groups`` says how grouped heads are mapped: "repeated", "interleaved", "otherwise",
+    None where they are not taken. ``fits`` says that all this together gives random outputs up to rounding,
+    and ``causes`` which mistakes would where it does not.
+    """
+
+    name: str
+    d_k: int
+    heads: int
+    key_heads: int
+    library: str
+    scale: float
+    formula: str | None
+    measured: tuple[Measured, ...]
+    axis: str | None
+    mask: Mask
+    wide: Mask | None
+    tall: Mask | None
+    softcap: float | None
+    sink: tuple[float, ...] | None
+    factor: float
+    normalised: tuple[str, ...]
+    bias: float
+    groups: str | None
+    precision: tuple[Precision, ...]
+    fits: bool
+    residual: float
+    causes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def causal(self) -> bool:
+        """Whether a query sees its own token and those before it, of as many queries as keys."""
+        return self.mask.known and self.mask.shift == 0
+
+    @property
+    def alignment(self) -> str | None:
+        """Where a causal mask of fewer queries than keys lies: "top-left", "bottom-right", else None."""
+        if self.wide is None or self.wide.shift is None:
+            return None
+        return {0: "top-left", WIDE[1] - WIDE[0]: "bottom-right"}.get(self.wide.shift)
+
+    def _tall_is_other(self) -> bool:
+        """Return whether more queries than keys are not masked by the rule of fewer."""
+        if self.tall is None or self.wide is None or not self.tall.known:
+            return False
+        # Aligned at the last token, a mask moves by the difference of the numbers of tokens.
+        shift = WIDE[0] - WIDE[1] if self.alignment == "bottom-right" else self.wide.shift
+        return self.tall.shift != shift
+
+    def problems(
+        self,
+        scale: str | float = DEFAULT,
+        *,
+        causal: bool | None = None,
+        alignment: str | None = None,
+        softcap: float | None = None,
+        sink: bool = False,
+        groups: str | None = None,
+    ) -> tuple[str, ...]:
+        """Return in a line each what is otherwise than expected; see `assert_is`."""
+        expected = (
+            ("causal", causal, self.causal),
+            ("aligned", alignment, self.alignment),
+            ("mapping of grouped heads", groups, self.groups),
+        )
+        found = [*self._faults(), *self._wrong_scales(scale)]
+        found += [
+            f"{what}: {is_so}, not {wanted}"
+            for what, wanted, is_so in expected
+            if wanted not in (None, is_so)
+        ]
+        if (softcap is None) != (self.softcap is None) or not math.isclose(
+            softcap or 1, self.softcap or 1, rel_tol=0.01
+        ):
+            found.append(f"soft-cap: {_or_none(self.softcap)}, not {_or_none(softcap)}")
+        if sink != (self.sink is not None):
+            found.append("the softmax has a sink" if self.sink else "the softmax has no sink")
+        return tuple(found)
+
+    def assert_is(self, scale: str | float = DEFAULT, **expected: Any) -> None:
+        """Raise unless the function is softmax attention with this scale, and nothing else is in it.
+
+        ``scale`` is a number, or an expression in d, h, D = d·h and n that must hold wherever they were
+        varied. ``causal``, ``alignment`` and ``groups`` are compared where given. A soft-cap or sink must be
+        expected, by ``softcap=`` its value and ``sink=True``.
+
+        Raises:
+            AssertionError: something is otherwise; the text says what, and how to fix a wrong scale.
+        """
+        if found := self.problems(scale, **expected):
+            raise AssertionError(f"{self.name}: " + "; ".join(found))
+
+    def _faults(self) -> Iterator[str]:
+        """Yield what no attention does, or not without being asked."""
+        unexplained = [
+            f"with d = {one.d}, h = {one.h}, n = {one.n} in {one.dtype} the output is not this attention: "
+            f"{one.residual:.2g} of it is unexplained"
+            for one in self.measured
+            if not one.fits
+        ]
+        found = (
+            (self.axis not in ("keys", None), f"the softmax is over the {self.axis}, not the keys"),
+            (
+                not math.isclose(self.factor, 1, rel_tol=_EQUAL),
+                f"the weights are multiplied by {self.factor:.4g} after the softmax",
+            ),
+            (bool(self.normalised), f"{' and '.join(self.normalised)} are normalised"),
+            (self.bias > _BIASED, f"positions change scores by up to {self.bias:.4g}"),
+            (not self.mask.known, "keys are hidden by no rule of positions"),
+            (
+                not self.fits and not self.causes,
+                f"the output is not this attention: {self.residual:.2g} of it is unexplained",
+            ),
+        )
+        yield from (text for is_so, text in found if is_so)
+        yield from (*self.causes, *unexplained)
+
+    def _wrong_scales(self, wanted: str | float) -> Iterator[str]:
+        """Yield the first setting whose scale is not the wanted one, by name."""
+        expression = scale_expression(str(wanted))
+        for one in self.measured:
+            value = expression.value(d=one.d, h=one.h, D=one.d * one.h, n=one.n)
+            half = (one.interval[1] - one.interval[0]) / 2
+            if not abs(one.scale - value) <= 0.01 * abs(value) + (half if one.dtype in HALVES else 0):
+                widths = Widths(one.d, one.h, one.d * one.h, one.n)
+                found = diagnose(one.scale, value, widths, uncertainty=half if math.isfinite(half) else 0.0)
+                yield f"{found.cause}, with d = {one.d}, h = {one.h}, n = {one.n} in {one.dtype}; {found.fix}"
+                return
+
+    def __repr__(self) -> str:
+        sizes = f"d_k = {self.d_k}, {self.heads} heads, {self.key_heads} of keys, arrays of {self.library}"
+        lines = [f"{self.name} ({sizes})", *(f"  {what:<14} {text}" for what, text in self._lines())]
+        return "\n".join(lines)
+
+    def _lines(self) -> Iterator[tuple[str, str]]:
+        varied = ", ".join(
+            f"{axis} = {', '.join(map(str, sorted({getattr(one, axis) for one in self.measured})))}"
+            for axis in ("d", "h", "n", "dtype")
+        )
+        value = f"{self.scale:.6g}"
+        formula = f" = {self.formula}" if self.formula not in (None, value) else ""
+        yield "scale", f"{value}{formula} (measured at {varied})" if self.measured else "not found"
+        yield "softmax over", self.axis or "no axis: weights do not add up to 1"
+        yield "mask", _said(self.mask, self.alignment)
+        if self.tall is not None and self._tall_is_other():
+            yield "more queries", f"than keys are masked otherwise: {_said(self.tall, None)}"
+        yield "soft-cap", _or_none(self.softcap)
+        yield "sink", "none" if self.sink is None else ", ".join(f"{one:.4g}" for one in self.sink)
+        yield "grouped heads", self.groups or "not taken"
+        for one in self.precision:
+            yield one.dtype, _precise(one)
+        yield (
+            "unexplained",
+            f"{self.residual:.2g} of the output" + ("" if self.fits else ", more than rounding"),
+        )
+        yield from (("wrong", text) for text in self._faults())
+        yield from (("note", text) for text in self.notes)
+
+
+def _or_none(value: float | None) -> str:
+    return "none" if value is None else f"{value:.4g}"
+
+
+def _said(mask: Mask, alignment: str | None) -> str:
+    """Return in words which keys are seen."""
+    if not mask.known:
+        return "keys are hidden by no rule of positions"
+    if mask.shift is None:
+        return "none: each query sees all keys"
+    shift = "" if mask.shift == 0 else f", off by {mask.shift:+d}"
+    window = "" if mask.window is None else f", a window of {mask.window} keys"
+    return f"causal{shift}{window}" + (f", rectangles aligned {alignment}" if alignment else "")
+
+
+def _precise(found: Precision) -> str:
+    """Return in words how half precision is handled."""
+    answers = (
+        (found.sums_in_dtype, "sums lose what it loses", "sums are kept wider"),
+        (found.scores_in_dtype, "scores are rounded to it", "scores are kept wider"),
+        (found.overflows, "products overflow before they are scaled", "large products do not overflow"),
+    )
+    return ", ".join(yes if answer else no for answer, yes, no in answers if answer is not None) or "taken"

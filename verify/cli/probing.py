@@ -1,0 +1,93 @@
+"""The command that probes an attention function."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from verify.cli.console import end, say
+from verify.errors import SettingsError, what_is_wrong
+
+_NAMED = "name it as package.module:function or path/to/file.py:function"
+
+
+@click.command()
+@click.argument("function", metavar="MODULE:FUNCTION")
+@click.option("--d-k", type=int, default=64, show_default=True, help="Width of a head.")
+@click.option("--heads", type=int, default=4, show_default=True, help="Heads of queries.")
+@click.option("--key-heads", type=int, help="Heads of keys and values.  [default: as many]")
+@click.option(
+    "--layout",
+    default="bhtd",
+    show_default=True,
+    help="Axes of the arrays: b sequences, h heads, t tokens, d components; b and h may be missing.",
+)
+@click.option(
+    "--library",
+    metavar="numpy|torch|jax",
+    help="Whose arrays to give.  [default: the first that the function takes]",
+)
+@click.option("--intended", metavar="EXPRESSION", help="Fail unless this is the scale, such as 1/sqrt(d).")
+@click.option("--causal/--not-causal", default=None, help="Fail unless it is causal, or is not.")
+@click.option("--alignment", metavar="top-left|bottom-right", help="Fail unless rectangles are aligned so.")
+@click.option("--groups", metavar="repeated|interleaved", help="Fail unless grouped heads are mapped so.")
+@click.option("--softcap", type=float, metavar="SIZE", help="Fail unless this is the soft-cap.")
+@click.option("--sink", is_flag=True, default=None, help="Fail unless the softmax has a sink.")
+def probe(
+    function: str,
+    d_k: int,
+    heads: int,
+    key_heads: int | None,
+    layout: str,
+    library: str | None,
+    intended: str | None,
+    **expected: Any,
+) -> None:
+    """Say what an attention FUNCTION of (q, k, v) does, from what it makes of chosen arrays.
+
+    With an option that says what is expected it ends with status 1 where the function does otherwise.
+    """
+    from verify.auditing.intention import DEFAULT
+    from verify.auditing.probe import probe as probe_function
+
+    found = probe_function(
+        _imported(function), d_k, heads=heads, key_heads=key_heads, layout=layout, library=library
+    )
+    asked = {name: value for name, value in expected.items() if value is not None}
+    problems = found.problems(intended or DEFAULT, **asked) if asked or intended else ()
+    say(found)
+    for problem in problems:
+        say(f"✗ {problem}")
+    end(1 if problems else 0)
+
+
+def _imported(named: str) -> Any:
+    """Return the function of this name, from a module or a file.
+
+    Raises:
+        SettingsError: there is none, or its module cannot be imported.
+    """
+    module_name, _, name = named.rpartition(":")
+    if not module_name or not name:
+        raise SettingsError(f"{named}: {_NAMED}")
+    if module_name.endswith(".py") and not Path(module_name).is_file():
+        raise SettingsError(f"{module_name}: there is no such file; {_NAMED}")
+    sys.path.insert(0, str(Path(module_name).resolve().parent if module_name.endswith(".py") else Path.cwd()))
+    try:
+        module = importlib.import_module(
+            Path(module_name).stem if module_name.endswith(".py") else module_name
+        )
+        found = module
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (Exception, SystemExit) as error:
+        raise SettingsError(f"{named}: cannot be imported: {what_is_wrong(error)}; {_NAMED}") from error
+    return found
+
+
+COMMANDS = (probe,)
