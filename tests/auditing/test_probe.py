@@ -275,8 +275,8 @@ def test_scale_of_a_path_for_half_precision_is_measured_too() -> None:
 
     def wrong(q: Any, k: Any, v: Any) -> Any:
         scale = 1 / q.shape[-1] if q.dtype == np.float16 else q.shape[-1] ** -0.5
-        wide = (one.astype(np.float64) for one in (q, k, v))
-        return attention(*wide, scale=lambda *_: scale).astype(q.dtype)
+        dtype, (q, k, v) = q.dtype, (one.astype(np.float64) for one in (q, k, v))
+        return attention(q, k, v, scale=lambda *_: scale).astype(dtype)
 
     (problem,) = probe(wrong, d_k=32).problems()
     assert "in float16; divide by √32, not 32" in problem
