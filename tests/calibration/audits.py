@@ -98,7 +98,8 @@ def population(size: int) -> Population:
 def row_variances(call: Call) -> Floats:
     """Return the variance of each row's scores, shape [sequence, row]."""
     scores = call.query[:, 0] @ call.key[:, 0].transpose(0, 2, 1) / np.sqrt(D)
-    return scores.astype(np.float64).var(axis=2, ddof=1)
+    variances: Floats = scores.astype(np.float64).var(axis=2, ddof=1)
+    return variances
 
 
 @dataclass(frozen=True)
