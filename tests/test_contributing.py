@@ -9,10 +9,13 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 import verify
+from tests.auditing.calls import arrays
 from tests.tool import EXAMPLE, ROOT, examples, page
+from verify.auditing.findings import effective_keys
 from verify.engine.samples import cells_of
 from verify.montecarlo.stated_moments import contradiction
 from verify.report import citation
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
 
 PAGE = page("CONTRIBUTING.md")
 CLAIMS = (EXAMPLE, "key_lengths.py", "excess_kurtosis.py")
-DISTRIBUTION, FORMAT = "triangular.py", "org.py"
+DISTRIBUTION, FORMAT, FINDING = "triangular.py", "org.py", "concentration.py"
 
 
 def _names_of(folder: Path, name: str) -> dict[str, Any]:
@@ -48,7 +51,7 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> RunRecord:
 
 def test_every_example_is_tested() -> None:
     """Each of its Python blocks is one of those that the tests below run."""
-    assert set(examples()) == {*CLAIMS, DISTRIBUTION, FORMAT}
+    assert set(examples()) == {*CLAIMS, DISTRIBUTION, FORMAT, FINDING}
     assert len(examples()) == PAGE.count("```python\n")
 
 
@@ -99,6 +102,26 @@ def test_the_format_is_one_of_a_citation(
     assert ended.status == 0
     assert ended.out.startswith(f"[[report.html#{claim.id}][sdpa-verify ")
     assert ended.out.endswith(f"Digest ={claim.digest}=.\n")
+
+
+def test_the_finding_is_made_as_those_of_the_tool_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An audit makes it of every head, with interval and reference: the inverse of the effective keys."""
+    kind = _names_of(tmp_path, FINDING)["KIND"]
+    monkeypatch.setattr("verify.auditing.audit.kinds", lambda: (kind, effective_keys.KIND))
+    q, k, _ = (one.astype(np.float32) for one in arrays(sequences=5))
+    record = verify.audit(q, k)
+    assert record.budget.places == 2 * 4
+    for head in range(4):
+        own, ours = (one for one in record.findings if one.head == head)
+        assert own.id == f"concentration-head-{head}"
+        assert own.estimate is not None
+        assert ours.estimate == pytest.approx(1 / own.estimate)
+        assert own.reference is not None
+        assert ours.reference is not None
+        assert ours.reference.value == pytest.approx(1 / own.reference.value)
+        assert (own.interval[0] or 0) < own.estimate < (own.interval[1] or 0)
 
 
 @pytest.mark.parametrize(
