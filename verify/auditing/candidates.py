@@ -148,6 +148,8 @@ def _of_widths(widths: Widths) -> Iterator[Candidate]:
     yield Candidate("1", 1.0, "no scale is applied")
     yield Candidate(f"1/{d} = 1/d_k", 1 / d, "the root is missing", str(d))
     for word, size in widths.padded.items():
+        if size == d:
+            continue
         yield _root(size, f"({word})", f"the {word} is taken for d_k")
         yield Candidate(
             f"1/{size} = 1/({word})", 1 / size, f"the {word} is taken for d_k, and the root is missing"

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 MOST_SCORES = 2**22
 """Scores in all up to which alternatives that need more than the rows looked at are tried."""
 
+_LOWEST = -1e30
 _OWN_FIX = "let every query head read the keys and values of its own group"
 
 
@@ -118,7 +119,7 @@ def axes(place: Place) -> Iterator[Variant]:
         )
 
         def over_queries(scale: float) -> Floats:
-            return (softmax(whole.scores(scale).T).T)[head.places] @ head.value
+            return (softmax(_without_infinities(whole.scores(scale)).T).T)[head.places] @ head.value
 
         yield Variant("the softmax is over the queries, not the keys", fix, head, over_queries)
     for axis, (count, others) in {
@@ -131,7 +132,7 @@ def axes(place: Place) -> Iterator[Variant]:
 
             def over(scale: float, stack: Sequence[Head] = stack, own: int = own) -> Floats:
                 scores = np.stack([one.scores(scale) for one in stack], axis=-1)
-                return softmax(scores)[..., own] @ head.value
+                return softmax(_without_infinities(scores))[..., own] @ head.value
 
             yield Variant(f"the softmax is over the {axis}, not the keys", fix, head, over)
 
@@ -140,6 +141,11 @@ def _reading(place: Place, keys: int, values: int, cause: str, fix: str) -> Vari
     call, sequence = place.call, place.sequence
     key, value = to_numpy(call.key[sequence, keys]), to_numpy(call.value[sequence, values])  # type: ignore[index]  # reconstruction has values
     return changed(cause, fix, place.head, key=key, value=value)
+
+
+def _without_infinities(scores: Floats) -> Floats:
+    """Return scores as programs have them that hide keys by the lowest number: equal ones share the weight."""
+    return np.maximum(scores, _LOWEST)
 
 
 def _normed(array: Floats) -> Floats:

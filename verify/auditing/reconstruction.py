@@ -12,7 +12,7 @@ from verify.auditing import alternatives, rearrangements
 from verify.auditing.scale import ROUNDINGS, Rounding, fitted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from verify.auditing.alternatives import Place, Variant
     from verify.auditing.heads import Floats, Head
@@ -42,7 +42,7 @@ class Explanation:
 def explanations(place: Place, starts: Iterable[float]) -> tuple[Explanation, ...]:
     """Return the wrong attentions that give a head's output up to rounding.
 
-    If some do so with a scale of ``starts``, those; else with any that Gauss-Newton reaches from there.
+    ``starts`` begin with the intended scale. If some do so with a scale of ``starts``, those; else with any that Gauss-Newton reaches from there.
     """
     tried = tuple(dict.fromkeys(starts))
     found = [
@@ -56,8 +56,10 @@ def explanations(place: Place, starts: Iterable[float]) -> tuple[Explanation, ..
     return tuple(expected or found)
 
 
-def _is_expected(found: Explanation, starts: Iterable[float]) -> bool:
-    return any(math.isclose(found.scale, start, rel_tol=0.01) for start in starts)
+def _is_expected(found: Explanation, starts: Sequence[float]) -> bool:
+    """Return whether an explanation needs no number of its own; a factor may only be the intended scale."""
+    known = starts[:1] if found.is_factor else starts
+    return any(math.isclose(found.scale, start, rel_tol=0.01) for start in known)
 
 
 def _explained(variant: Variant, output: Floats, starts: Iterable[float]) -> Explanation | None:
