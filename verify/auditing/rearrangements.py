@@ -144,7 +144,7 @@ def _reading(place: Place, keys: int, values: int, cause: str, fix: str) -> Vari
 
 
 def _without_infinities(scores: Floats) -> Floats:
-    """Return scores as programs have them that hide keys by the lowest number: equal ones share the weight."""
+    """Return scores as where the lowest number hides keys: equal ones share the weight."""
     return np.maximum(scores, _LOWEST)
 
 

@@ -42,7 +42,8 @@ class Explanation:
 def explanations(place: Place, starts: Iterable[float]) -> tuple[Explanation, ...]:
     """Return the wrong attentions that give a head's output up to rounding.
 
-    ``starts`` begin with the intended scale. If some do so with a scale of ``starts``, those; else with any that Gauss-Newton reaches from there.
+    ``starts`` are likely scales, the intended one first. If some explain the output with one of these,
+    those are returned; else those that do so with any scale that Gauss-Newton reaches from there.
     """
     tried = tuple(dict.fromkeys(starts))
     found = [
