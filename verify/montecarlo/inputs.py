@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,25 +24,30 @@ class Shape(NamedTuple):
     d: int
 
 
-class Input(Protocol):
+class Input(ABC):
     """Draws the queries and keys of i.i.d. blocks."""
 
     @property
+    @abstractmethod
     def shape(self) -> Shape:
         """Numbers of queries, of keys, and of their components, in one block."""
 
     @property
+    @abstractmethod
     def settings(self) -> Settings:
         """What is drawn, as a cell records it."""
 
     @property
+    @abstractmethod
     def coordinates(self) -> int:
         """Random components drawn for one block."""
 
     @property
     def held(self) -> int:
         """Numbers that are in memory at once while the queries and keys of one block are drawn."""
+        return self.coordinates
 
+    @abstractmethod
     def draw(self, rng: np.random.Generator, count: int, *, columns: bool) -> tuple[Array, Array]:
         """Return the queries of ``count`` blocks, shape (count, m, d), and their keys, shape (count, n, d).
 
@@ -51,7 +57,7 @@ class Input(Protocol):
 
 
 @dataclass(frozen=True)
-class Simulated:
+class Simulated(Input):
     """m queries and n keys of d independent components each.
 
     ``correlation`` ρ makes the components of one vector equicorrelated: √(1-ρ)·x + √ρ·x₀.
@@ -84,11 +90,6 @@ class Simulated:
         """Random components drawn for one block."""
         return (self.m + self.n) * (self.d + bool(self.correlation))
 
-    @property
-    def held(self) -> int:
-        """Numbers that are in memory at once while the queries and keys of one block are drawn."""
-        return self.coordinates
-
     def draw(self, rng: np.random.Generator, count: int, *, columns: bool) -> tuple[Array, Array]:
         """Return the queries, shape (count, m, d), and the keys, shape (count, n, d), of ``count`` blocks."""
         queries = self._vectors(rng, self.query, (count, self.m, self.d), columns=columns)
@@ -106,7 +107,7 @@ class Simulated:
 
 
 @dataclass(frozen=True)
-class SharedVectors:
+class SharedVectors(Input):
     """m vectors of d independent components, which are queries and keys at once."""
 
     distribution: Distribution
@@ -127,11 +128,6 @@ class SharedVectors:
     def coordinates(self) -> int:
         """Random components drawn for one block."""
         return self.m * self.d
-
-    @property
-    def held(self) -> int:
-        """Numbers that are in memory at once while the queries and keys of one block are drawn."""
-        return self.coordinates
 
     def draw(self, rng: np.random.Generator, count: int, *, columns: bool) -> tuple[Array, Array]:
         """Return the vectors of ``count`` blocks twice, shape (count, m, d)."""
@@ -193,11 +189,6 @@ class Recorded:
         """Recorded components of one block."""
         m, n, d = self.shape
         return (m + n) * d
-
-    @property
-    def held(self) -> int:
-        """Numbers that are in memory at once while one block is read."""
-        return self.coordinates
 
     def take(self, first: int, last: int) -> tuple[Array, Array]:
         """Return the queries and keys of the sequences from ``first`` up to, but without, ``last``."""

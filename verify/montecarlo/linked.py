@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from verify.montecarlo.inputs import Shape, vectors
+from verify.montecarlo.inputs import Input, Shape, vectors
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -20,7 +20,7 @@ Matrix = tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True)
-class Linked:
+class Linked(Input):
     """m queries, each with a key of its own that depends on it.
 
     Components come in groups: the r query and r key components of a group are mean + mixing·z for fresh
@@ -91,7 +91,7 @@ class Linked:
 
 
 @dataclass(frozen=True)
-class ProjectedTokens:
+class ProjectedTokens(Input):
     """m normalised tokens, from which fresh matrices in every block make queries and keys.
 
     Tokens have ``width`` components and squared length ``width``, as after layer normalisation; entries of

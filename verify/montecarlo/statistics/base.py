@@ -23,11 +23,13 @@ class Statistic(ABC):
     """Reduces the queries and keys of a batch of blocks to block vectors.
 
     ``order`` is the highest order of the joint moments of block vectors that its estimates need;
-    ``columns`` says whether it is faster where vectors lie in memory as columns.
+    ``columns`` says whether it is faster where vectors lie in memory as columns; ``copies`` is how many
+    arrays of the size of QKᵀ are in memory at once.
     """
 
     order: ClassVar[Literal[1, 3]] = 3
     columns: ClassVar[bool] = False
+    copies: ClassVar[int] = 3
 
     @property
     @abstractmethod
@@ -51,7 +53,7 @@ class Statistic(ABC):
 
     def held(self, shape: Shape) -> int:
         """Return the numbers that are in memory at once for one block, besides its queries and keys."""
-        return 3 * self.scores(shape)
+        return self.copies * shape.m * shape.n
 
 
 def scale_setting(scale: float) -> Settings:

@@ -62,20 +62,14 @@ _OF_ROW: dict[OfRow, Callable[[Array, Array], Array]] = {
 }
 
 
-class _Rows(Statistic):
-    """A statistic of the softmax of whole rows."""
-
-    def held(self, shape: Shape) -> int:
-        """Return the numbers that are in memory at once for one block, besides its queries and keys."""
-        return 4 * self.scores(shape)
-
-
 @dataclass(frozen=True)
-class SoftmaxRows(_Rows):
+class SoftmaxRows(Statistic):
     """The mean over the rows of what is ``wanted`` of the softmax of c·QKᵀ, where c is ``scale``."""
 
     wanted: tuple[OfRow, ...]
     scale: float = 1.0
+
+    copies = 4
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -93,10 +87,11 @@ class SoftmaxRows(_Rows):
 
 
 @dataclass(frozen=True)
-class BothScales(_Rows):
+class BothScales(Statistic):
     """The mean squared Frobenius norm of the rows' softmax Jacobians, unscaled and at 1/√d."""
 
     names = ("unscaled", "scaled")
+    copies = 4
 
     def settings(self, shape: Shape) -> Settings:
         """Return the numbers of keys and queries, and both scales."""
@@ -112,7 +107,7 @@ class BothScales(_Rows):
 
 
 @dataclass(frozen=True)
-class CausalRows(_Rows):
+class CausalRows(Statistic):
     """Causal rows at some positions: the mean entropy at each, then at each the share of sharp rows.
 
     Row t attends to the first t keys; ``positions`` count from 1, and queries come in rounds of one for each
@@ -121,6 +116,8 @@ class CausalRows(_Rows):
 
     positions: tuple[int, ...]
     scale: float = 1.0
+
+    copies = 4
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -134,10 +131,6 @@ class CausalRows(_Rows):
     def scores(self, shape: Shape) -> int:
         """Return how many scores of a block enter."""
         return shape.m // len(self.positions) * sum(self.positions)
-
-    def held(self, shape: Shape) -> int:
-        """Return the numbers that are in memory at once for one block, besides its queries and keys."""
-        return 4 * shape.m * shape.n
 
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return entropies and shares, shape (blocks, 2·positions)."""
@@ -159,10 +152,7 @@ class RowVariance(Statistic):
     """The mean unbiased variance of the scores within a row, over which its softmax is taken."""
 
     names = ("row-variance",)
-
-    def held(self, shape: Shape) -> int:
-        """Return the numbers that are in memory at once for one block, besides its queries and keys."""
-        return 2 * self.scores(shape)
+    copies = 2
 
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return the mean row variance, shape (blocks, 1)."""

@@ -120,6 +120,7 @@ class OtherTokens(Statistic):
     """The mean of (q·k)²/d over queries and keys of different tokens, of as many queries as keys."""
 
     names = ("square",)
+    copies = 2
 
     def settings(self, shape: Shape) -> Settings:  # noqa: ARG002  # the input says it all
         """Return nothing more than the input says."""
@@ -128,10 +129,6 @@ class OtherTokens(Statistic):
     def scores(self, shape: Shape) -> int:
         """Return how many scores of a block enter."""
         return shape.m * (shape.m - 1)
-
-    def held(self, shape: Shape) -> int:
-        """Return the numbers that are in memory at once for one block, besides its queries and keys."""
-        return 2 * shape.m**2
 
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return the mean squared scaled score, shape (blocks, 1)."""
