@@ -9,6 +9,7 @@ from verify.version import __version__
 
 if TYPE_CHECKING:
     from verify.api import audit, list_claims, plan, render, run
+    from verify.auditing.monitor import AttentionMonitor
     from verify.auditing.probe import probe
     from verify.auditing.probing.result import Probe
     from verify.auditing.record import record
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from verify.spec.claim import Claim
 
 __all__ = [
+    "AttentionMonitor",
     "AuditRecord",
     "Check",
     "Claim",
@@ -44,6 +46,7 @@ __all__ = [
 ]
 
 _HOME = {
+    "AttentionMonitor": "verify.auditing.monitor",
     "AuditRecord": "verify.evidence.audits",
     "Check": "verify.evidence",
     "Claim": "verify.spec.claim",

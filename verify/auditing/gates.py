@@ -22,7 +22,7 @@ FALSE_ALARM = 1e-3
 """The false-alarm rate of an audit where none is given."""
 
 _USAGE = "write FINDING or FINDING:LOW..HIGH, such as row-variance:0.5..2"
-_LEAST = 1e-30
+LEAST_FALSE_ALARM = 1e-30
 
 
 def audit_settings(
@@ -38,8 +38,8 @@ def audit_settings(
         intended = scale_expression(str(intended)).text
     if isinstance(false_alarm, bool) or not isinstance(false_alarm, int | float):
         raise SettingsError(f"false-alarm {false_alarm!r}: give a number")
-    if not _LEAST <= false_alarm < 1:
-        raise SettingsError(f"--false-alarm {false_alarm:g}: must lie between {_LEAST:g} and 1")
+    if not LEAST_FALSE_ALARM <= false_alarm < 1:
+        raise SettingsError(f"--false-alarm {false_alarm:g}: must lie between {LEAST_FALSE_ALARM:g} and 1")
     return AuditSettings(false_alarm=false_alarm, intended=intended, gates=_gates(gate))
 
 

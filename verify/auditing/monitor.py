@@ -1,0 +1,142 @@
+"""Watches attention while a model is trained: an audit of a few sequences, now and then, kept as numbers."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from verify.auditing.audit import audit
+from verify.auditing.gates import FALSE_ALARM, LEAST_FALSE_ALARM, audit_settings
+from verify.auditing.record import record
+from verify.errors import SettingsError, unknown
+from verify.evidence.audits import Judgement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+    from verify.auditing.gates import Gates
+    from verify.auditing.recording import Recording
+    from verify.evidence.audits import AuditRecord, Finding
+
+_COLUMNS = 4
+
+
+class Alarm(NamedTuple):
+    """A finding that was refuted or warned of, and the pass in which it was."""
+
+    step: int
+    layer: str
+    finding: str
+    judgement: Judgement
+    cause: str
+    fix: str
+
+
+class AttentionMonitor:
+    """Audits every so many passes of a training loop, and keeps the estimates with their intervals.
+
+    ``with monitor:`` goes around each pass, the forward pass at least. Of a pass that is looked at the first
+    ``max_sequences`` sequences are audited as ``verify.audit`` does and then dropped: what stays are four
+    numbers a finding, ``last``, the record of the latest look, and ``alarms``. All other passes run as if
+    nothing were there. Look k has 6/(π²k²) of the false-alarm rate, which so holds for all looks together,
+    however many there will be.
+
+    Args:
+        model: gives layers their names; None takes those in the outermost module that runs.
+        every: how many passes from one look to the next; the first pass is looked at.
+        max_sequences: how many sequences a look takes; intervals need several.
+        max_bytes: how much memory a look may take for them.
+        intended: the scale that was meant; None leaves it to the model's configuration, else to 1/√d.
+        gate: as in ``verify.audit``; a finding that it names can give an alarm.
+        false_alarm: the rate of all looks together.
+
+    Raises:
+        SettingsError: a setting is outside what it may be.
+    """
+
+    def __init__(
+        self,
+        model: Any = None,
+        *,
+        every: int = 100,
+        max_sequences: int = 16,
+        max_bytes: int = 2_000_000_000,
+        intended: str | float | None = None,
+        gate: Gates = (),
+        false_alarm: float = FALSE_ALARM,
+    ) -> None:
+        if not isinstance(every, int) or isinstance(every, bool) or every < 1:
+            raise SettingsError(f"every {every!r}: give a whole number of at least 1")
+        self._settings = audit_settings(intended, gate, false_alarm)
+        self._every = every
+        self._record = partial(record, model, max_sequences=max_sequences, max_bytes=max_bytes)
+        self._passes, self._looks = 0, 0
+        self._watched: tuple[Any, Recording] | None = None
+        self._series: dict[tuple[str, str], array[float]] = {}
+        self.last: AuditRecord | None = None
+        self.alarms: list[Alarm] = []
+
+    def __enter__(self) -> Self:
+        if self._passes % self._every == 0:
+            context = self._record()
+            self._watched = context, context.__enter__()
+        self._passes += 1
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._watched is None:
+            return
+        (context, recording), self._watched = self._watched, None
+        context.__exit__(kind, error, trace)
+        if error is None:
+            self._look(recording)
+
+    def series(self, layer: str, finding: str) -> NDArray[np.float64]:
+        """Return what was found over time, shape [looks, 4]: pass, estimate, lower and upper end.
+
+        An end that is open, or an estimate that could not be had, is NaN.
+
+        Raises:
+            SettingsError: no look has found this; the nearest is suggested.
+        """
+        if (layer, finding) not in self._series:
+            known = [f"{one} {other}" for one, other in self._series]
+            what = unknown("series", f"{layer} {finding}", known, "run a pass `with monitor:` first")
+            raise SettingsError(f"monitor: {what}")
+        return np.array(self._series[layer, finding]).reshape(-1, _COLUMNS)
+
+    def __repr__(self) -> str:
+        return f"AttentionMonitor(passes={self._passes}, looks={self._looks}, alarms={len(self.alarms)})"
+
+    def _look(self, recording: Recording) -> None:
+        self._looks += 1
+        share = 6 / (math.pi * self._looks) ** 2
+        rate = max(self._settings.false_alarm * share, LEAST_FALSE_ALARM)
+        self.last = audit(recording, self._settings.model_copy(update={"false_alarm": rate}))
+        step = self._passes - 1
+        for layer, finding in _findings(self.last):
+            low, high = finding.interval
+            numbers = (finding.estimate, low, high)
+            kept = self._series.setdefault((layer, finding.id), array("d"))
+            kept.extend([step, *(math.nan if one is None else one for one in numbers)])
+            if finding.judgement in {Judgement.REFUTED, Judgement.WARNED}:
+                self.alarms.append(
+                    Alarm(step, layer, finding.id, finding.judgement, finding.cause, finding.fix)
+                )
+
+
+def _findings(audited: AuditRecord) -> Iterator[tuple[str, Finding]]:
+    return ((layer.id, finding) for layer in audited.layers for finding in layer.findings)
