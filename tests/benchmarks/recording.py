@@ -28,8 +28,8 @@ def models() -> Iterator[tuple[str, Any, Callable[[], Any]]]:
     layer = torch.nn.TransformerEncoderLayer(_WIDTH, _HEADS, 4 * _WIDTH, dropout=0.0, batch_first=True)
     encoder = torch.nn.TransformerEncoder(layer, _LAYERS, enable_nested_tensor=False)
     x = torch.randn(_SEQUENCES, _TOKENS, _WIDTH)
-    yield "TransformerEncoder, training", encoder.train(), lambda: encoder(x)
-    yield "TransformerEncoder, fused", encoder.eval(), lambda: _without_gradients(encoder, x)
+    yield "TransformerEncoder, training", encoder.train(), partial(encoder, x)
+    yield "TransformerEncoder, fused", encoder.eval(), partial(_without_gradients, encoder, x)
     try:
         import transformers  # noqa: PLC0415 - an extra
     except ImportError:
@@ -46,7 +46,7 @@ def models() -> Iterator[tuple[str, Any, Callable[[], Any]]]:
         config._attn_implementation = kind
         model = transformers.LlamaModel(config).eval()
         words = torch.randint(0, 512, (_SEQUENCES, _TOKENS))
-        yield f"Llama, {kind}", model, lambda model=model, words=words: _without_gradients(model, words)
+        yield f"Llama, {kind}", model, partial(_without_gradients, model, words)
 
 
 def _without_gradients(model: Any, given: Any) -> Any:
