@@ -9,12 +9,18 @@ fault has to be planted where its code went.
 
 from __future__ import annotations
 
+import argparse
+import difflib
 import sys
 import tempfile
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tests.faults.mutations import ROOT, attempt, fresh_reference, load_what_all_need
 from tests.faults.plants import Mutant
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 CLAIMS = "verify/claims"
 ENGINE = "verify/montecarlo"
@@ -296,10 +302,19 @@ def uncaught(names: list[str]) -> list[str]:
     return left
 
 
-def main() -> None:
-    """Plant the faults named, or all; end with status 1 where one survives."""
-    sys.exit(1 if uncaught(sys.argv[1:] or list(KNOWN)) else 0)
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Plant the faults named, or all; return 1 where one survives."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="faults to plant; all of them by default")
+    names = parser.parse_args(arguments).names
+    for name in names:
+        if name not in KNOWN:
+            near = difflib.get_close_matches(name, KNOWN, n=1, cutoff=0.0)[0]
+            parser.error(f"no fault {name!r}; did you mean {near!r}?")
+    return bool(uncaught(names or list(KNOWN)))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults import mutations
+from tests.faults import known, mutations
 from tests.faults.equivalents import EQUIVALENT
 from tests.faults.known import KNOWN
 from tests.faults.plants import mutants
@@ -37,6 +37,14 @@ def test_a_known_fault_is_planted_where_its_code_is(name: str) -> None:
     source = (mutations.ROOT / fault.path).read_bytes()
     compile(fault.applied(source), fault.path, "exec")
     assert fault.applied(source) != source
+
+
+def test_a_misspelt_fault_is_refused_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    """One line on standard error, and nothing is planted."""
+    with pytest.raises(SystemExit) as ended:
+        known.main(["triu-as-casual"])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.endswith("no fault 'triu-as-casual'; did you mean 'triu-as-causal'?\n")
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from verify.auditing.stored import WANTED, Archive, Stored, open_archive
 from verify.errors import RecordingError, unknown, what_is_wrong
 from verify.escapes import one_line
 from verify.evidence.audits import Origin
-from verify.evidence.claims import Record
+from verify.evidence.records import Record
 from verify.evidence.texts import Code, Count, Line, Many, Named
 from verify.files.reading import MEGABYTE, Kind, read_text
 

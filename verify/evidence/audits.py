@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from verify.evidence.claims import Band, Record, Shown, by_id, fingerprint
+from verify.evidence.findings import Band
+from verify.evidence.records import Record, Shown, by_id, fingerprint
 from verify.evidence.runs import Tool
 from verify.evidence.texts import (
     Code,

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, model_validator
 
-from verify.evidence.claims import (
-    ClaimRecord,
-    Outcome,
-    Proof,
-    Record,
-    Shown,
-    Verdict,
-    by_id,
-    fingerprint,
-    shown,
-    table,
-)
+from verify.evidence.claims import ClaimRecord, Proof
+from verify.evidence.findings import Verdict
+from verify.evidence.records import Record, Shown, by_id, fingerprint, shown, table
 from verify.evidence.texts import (
     Address,
     Count,
@@ -43,6 +35,16 @@ from verify.evidence.texts import (
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
     from typing import Self
+
+
+class Outcome(StrEnum):
+    """What the run says of a statement of a source document."""
+
+    HOLDS = "holds"
+    WITH_CONDITIONS = "holds-with-conditions"
+    MISPRINTED = "misprinted"
+    WRONG = "wrong"
+    OPEN = "open"
 
 
 class Part(Record):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from verify.evidence import ClaimRecord
     from verify.evidence.audits import AuditRecord, Intention, LayerRecord
-    from verify.evidence.claims import Band
+    from verify.evidence.findings import Band
 
 _ORIGINS = {
     "given": "as the user said",
