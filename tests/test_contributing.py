@@ -18,7 +18,7 @@ from tests.tool import EXAMPLE, ROOT, examples, page
 from verify.auditing.findings import effective_keys
 from verify.engine.samples import cells_of
 from verify.montecarlo.stated_moments import contradiction
-from verify.report import citation
+from verify.report import citations
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,8 +93,9 @@ def test_the_format_is_one_of_a_citation(
     tool: Callable[..., Ended], tmp_path: Path, small: RunRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The command takes its name, and prints the claim with its digest."""
-    monkeypatch.setattr(citation, "FORMATS", dict(citation.FORMATS))
-    _names_of(tmp_path, FORMAT)
+    (tmp_path / FORMAT).write_text(examples()[FORMAT], encoding="utf-8")
+    monkeypatch.setattr(citations, "__path__", [*citations.__path__, str(tmp_path)])
+    assert "org" in citations.names()
     (claim,) = small.claims
     results = tmp_path / "results.json"
     results.write_text(small.to_json(), encoding="utf-8")

@@ -10,10 +10,10 @@ import pytest
 
 from tests.report.records import record
 from verify.citing.documents import check, fix
-from verify.citing.latex import macros
 from verify.citing.values import lookup, values
 from verify.errors import CitationError, OutputError
 from verify.escapes import for_terminal
+from verify.export.values.latex import export
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -167,7 +167,7 @@ def test_live_quotations_need_their_keys(tmp_path: Path, run: RunRecord) -> None
 
 def test_stale_macros_are_found_and_fixed(tmp_path: Path, run: RunRecord) -> None:
     """The exported file is a document, too."""
-    path = written(tmp_path, macros(run, values(run)), "verify.tex")
+    path = written(tmp_path, export(run, values(run)), "verify.tex")
     # Some of the made-up claims are not confirmed.
     assert all("no longer confirmed" in line for line in problems(path, run))
     text = path.read_text(encoding="utf-8")
@@ -253,7 +253,7 @@ def test_a_role_s_own_text_is_checked(tmp_path: Path, run: RunRecord, name: str)
 @pytest.mark.parametrize("command", [r"\input{verify}", r"\include{verify}", r"\input{ verify.tex }"])
 def test_exported_macros_are_checked_with_the_paper(tmp_path: Path, run: RunRecord, command: str) -> None:
     """The paper's figures are theirs."""
-    exported = written(tmp_path, macros(run, [lookup(run, "run:seed")]).replace("$2", "$3"), "verify.tex")
+    exported = written(tmp_path, export(run, [lookup(run, "run:seed")]).replace("$2", "$3"), "verify.tex")
     written(tmp_path, r"\verifyvalue{run:seed}{$1$}%", "other.tex")
     others = "".join(rf"\input{{{name}}}" for name in ("other", "nothing", "x" * 999))
     text = f"{command} {others} % \\input{{verify}}\n\\verify{{run:seed}}"

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.report.records import record
-from verify.citing.latex import macro_text, macros
+from verify.citing.latex import macro_text
 from verify.citing.values import lookup, values
+from verify.export.values.latex import export
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,9 +37,9 @@ def test_figures_are_set_as_mathematics() -> None:
 def test_every_value_is_there_once() -> None:
     """One line each, under a head that says where they come from."""
     run = record()
-    text = macros(run, values(run))
+    text = export(run, values(run))
     lines = [line for line in text.splitlines() if line.startswith(r"\verifyvalue{")]
-    assert len(lines) == len(list(values(run)))
+    assert len(lines) == sum(1 for _ in values(run))
     assert f"seed {run.run.settings.seed}" in text
 
 
@@ -47,7 +48,7 @@ def test_every_value_is_there_once() -> None:
 def test_a_paper_compiles_unless_a_key_is_unknown(tmp_path: Path, known: bool) -> None:
     """All values of a run are set; a key that does not exist stops TeX with its name."""
     run = record()
-    (tmp_path / "verify.tex").write_text(macros(run, values(run)), encoding="utf-8")
+    (tmp_path / "verify.tex").write_text(export(run, values(run)), encoding="utf-8")
     keys = [value.key for value in values(run)] if known else ["score-variance.nothing"]
     body = "\n\n".join(rf"\verify{{{key}}}" for key in keys)
     (tmp_path / "paper.tex").write_text(PAPER % body, encoding="utf-8")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.report.records import record
-from verify.cli import citing
 from verify.evidence.load import load
+from verify.export import values as exports
 from verify.files.shipped import folder
-from verify.report.citation import FORMATS
+from verify.report import citations
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +41,7 @@ def test_values_of_everything_or_of_one(tool: Tool, results: Path) -> None:
     assert len(every.out.splitlines()) > len(one.out.splitlines()) > 20
 
 
-@pytest.mark.parametrize("form", citing.FORMATS)
+@pytest.mark.parametrize("form", citations.names())
 def test_every_format_is_printed(tool: Tool, results: Path, form: str) -> None:
     """With what was measured."""
     ended = tool("cite", "score-variance.slope", "--format", form, "--results", results)
@@ -50,9 +50,20 @@ def test_every_format_is_printed(tool: Tool, results: Path, form: str) -> None:
     assert "slope" in ended.out
 
 
-def test_the_formats_are_those_there_are() -> None:
-    """The command's help names all of them without loading them."""
-    assert tuple(FORMATS) == citing.FORMATS
+@pytest.mark.parametrize("form", exports.names())
+def test_every_export_is_written(tool: Tool, results: Path, form: str, tmp_path: Path) -> None:
+    """With a line for each value chosen, into a file that its form names."""
+    ended = tool("export", "score-variance", "--format", form, "--results", results, "--out", tmp_path / "it")
+    assert (ended.status, ended.out) == (0, f"{tmp_path / 'it'}\n")
+    text = (tmp_path / "it").read_text(encoding="utf-8")
+    assert "score-variance.slope:estimate" in text
+    assert "over-scaling" not in text
+
+
+def test_help_names_every_format(tool: Tool) -> None:
+    """Those of citations and of exports."""
+    assert "|".join(citations.names()) in tool("cite", "--help").out
+    assert "|".join(exports.names()) in tool("export", "--help").out
 
 
 def test_without_results_the_last_run_counts_then_the_reference(
@@ -75,7 +86,7 @@ def test_without_results_the_last_run_counts_then_the_reference(
             ("cite", "score-varianc"),
             "no value 'score-varianc' in these results; did you mean 'score-variance",
         ),
-        (("cite", "score-variance", "--format", "docx"), "no format 'docx'; choose text, markdown"),
+        (("cite", "score-variance", "--format", "docx"), "no format 'docx'; choose bibtex, csl-json"),
         (("cite", "run:seed"), "'run:seed' is a value of the run or of a source"),
         (("cite", "run:claims"), "cite a claim or a check, CLAIM or CLAIM.CHECK, as `sdpa-verify list`"),
         (("cite", "score-variance.slope:estimate"), "cite 'score-variance.slope'"),
@@ -88,7 +99,7 @@ def test_without_results_the_last_run_counts_then_the_reference(
         (("export", "score-variance.slop"), "did you mean 'score-variance.slope"),
         (("values", "nothing-like-it"), "no value 'nothing-like-it' in these results"),
         (("badge", "score-variance.slope"), "'score-variance.slope' is no claim"),
-        (("export", "--format", "word"), "no format 'word' to export; choose latex"),
+        (("export", "--format", "word"), "no format 'word'; choose csv, latex"),
         (("check-docs",), "Missing argument 'FILE...'"),
         (("check-docs", "nowhere.md"), "nowhere.md: cannot be read"),
     ],

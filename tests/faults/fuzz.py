@@ -25,13 +25,13 @@ from tests.faults.poison import sample
 from tests.tool import EXAMPLE, ROOT, example_claim
 from verify.citing.markers import quotes_in
 from verify.citing.values import values
-from verify.cli.citing import FORMATS
 from verify.engine.catalogue import load as load_claim
 from verify.engine.sources import read_sources
 from verify.errors import CitationError
 from verify.evidence.load import load, read_calibration
 from verify.export.junit import to_junit
 from verify.export.markdown import to_markdown
+from verify.report import citations
 from verify.report.html import render_html
 from verify.report.view import view
 
@@ -116,7 +116,7 @@ class Campaigns:
             ("values",),
             ("export", "--out", str(self.folder / "verify.tex")),
             ("badge", key, "--out", str(self.folder)),
-            ("cite", key, "--format", random.choice(FORMATS)),
+            ("cite", key, "--format", random.choice(citations.names())),
             *(("cite", f"{one.id}.{check.id}") for one in claims[:1] for check in one.checks[:1]),
         )  # fmt: skip
         return call(*random.choice(commands), "--results", str(path)).wrong()

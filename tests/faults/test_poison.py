@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 from html.parser import HTMLParser
@@ -16,16 +18,17 @@ from pybtex.database import parse_string
 from tests.faults import mistakes
 from tests.faults.poison import POISONS, places, poisoned, sample, text_fields
 from verify.citing.badge import as_endpoint, as_svg
-from verify.citing.latex import macros
 from verify.citing.values import values
 from verify.cli.progress import verdict_line
 from verify.errors import ResultsError
 from verify.escapes import CONTROLS, for_terminal
 from verify.evidence.load import load
+from verify.export import values as exports
 from verify.export.junit import to_junit
 from verify.export.markdown import to_markdown
-from verify.report import html
-from verify.report.citation import FORMATS, citation
+from verify.export.values import latex
+from verify.report import citations, html
+from verify.report.citation import cite
 from verify.report.html import render_html
 
 if TYPE_CHECKING:
@@ -38,7 +41,7 @@ CONTENT = json.loads(SAMPLE.to_json())
 PLACES = dict(reversed(list(places(SAMPLE))))
 """One place of each text field: the first in the record."""
 LIVE_TEX = re.compile(r"(?<!\\)(?:\\\\)*\\(?:input|write|href|def|csname|immediate|catcode)(?![a-z])|\^\^")
-OWN_HEAD = macros(SAMPLE, ())
+OWN_HEAD = latex.export(SAMPLE, ())
 ADDRESS = "https://example.org/report/"
 
 
@@ -76,7 +79,9 @@ def read(path: Path, content: dict[str, Any]) -> RunRecord | None:
 
 def check_outputs(run: RunRecord) -> None:
     """Read every output but the page as the program would that it is for."""
-    check_macros(macros(run, values(run)))
+    check_macros(latex.export(run, values(run)))
+    rows = list(csv.reader(io.StringIO(exports.form("csv").export(run, values(run)))))
+    assert rows[1:] == [[value.key, value.text] for value in values(run)]
     check_markdown(to_markdown(run).decode(), set())
     junit = ET.fromstring(to_junit(run))  # noqa: S314 - our own
     assert {node.tag for node in junit.iter()} <= {
@@ -98,10 +103,10 @@ def check_outputs(run: RunRecord) -> None:
     lines = [verdict_line(claim), *(f"{value.key} {value.text}" for value in values(run))]
     assert not any(CONTROLS.search(for_terminal(line).replace("\n", "")) for line in lines)
     for finding in (None, *claim.checks[:1], *claim.controls[:1], *claim.facts[:1]):
-        of = citation(run, claim, finding, ADDRESS)
-        texts = {name: form(of) for name, form in FORMATS.items()}
+        cited = cite(run, claim, finding, ADDRESS)
+        texts = {name: citations.form(name)(cited) for name in citations.names()}
         assert not any(CONTROLS.search(text.replace("\n", "")) for text in texts.values())
-        links = {of.page, of.sheet}
+        links = {cited.page, cited.sheet}
         check_citation(texts, links)
 
 

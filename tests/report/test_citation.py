@@ -15,16 +15,8 @@ from pybtex.database import parse_string
 
 from tests.report.records import record
 from verify.escapes import for_tex
-from verify.report.citation import (
-    FORMATS,
-    as_bibtex,
-    as_csl,
-    as_html,
-    as_json,
-    as_rst,
-    as_text,
-    citation,
-)
+from verify.report import citations
+from verify.report.citation import cite
 
 if TYPE_CHECKING:
     from verify.report.citation import Citation
@@ -42,21 +34,21 @@ STYLE = """<?xml version="1.0" encoding="utf-8"?>
 def whole() -> Citation:
     """Return the citation of a claim."""
     run = record()
-    return citation(run, run.claims[0], address="https://example.org/report")
+    return cite(run, run.claims[0], address="https://example.org/report")
 
 
 @pytest.fixture(scope="module")
 def one() -> Citation:
     """Return the citation of a check."""
     run = record()
-    return citation(run, run.claims[0], run.claims[0].checks[0], "https://example.org/report/")
+    return cite(run, run.claims[0], run.claims[0].checks[0], "https://example.org/report/")
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", citations.names())
 def test_every_form_is_complete(one: Citation, whole: Citation, name: str) -> None:
     """Claim, verdict, digest, seed, profile, version, date and where to find it are in all of them."""
     for of in (one, whole):
-        text = FORMATS[name](of)
+        text = citations.form(name)(of)
         assert of.claim in text
         assert of.verdict in text
         assert of.digest[:16] in text
@@ -74,7 +66,7 @@ def test_where_to_find_it(one: Citation) -> None:
     assert one.page == f"https://example.org/report/report.html#{one.key}"
     assert one.sheet == f"https://example.org/report/report.pdf#nameddest={one.key}"
     run = record()
-    assert citation(run, run.claims[0]).page == f"report.html#{run.claims[0].id}"
+    assert cite(run, run.claims[0]).page == f"report.html#{run.claims[0].id}"
 
 
 def test_every_finding_of_every_claim_can_be_cited() -> None:
@@ -82,13 +74,13 @@ def test_every_finding_of_every_claim_can_be_cited() -> None:
     run = record()
     for claim in run.claims:
         for finding in (None, *claim.checks, *claim.controls, *claim.facts):
-            for form in FORMATS.values():
-                assert claim.digest[:16] in form(citation(run, claim, finding))
+            for form in map(citations.form, citations.names()):
+                assert claim.digest[:16] in form(cite(run, claim, finding))
 
 
 def test_bibtex_is_read_by_pybtex(one: Citation) -> None:
     """One entry with the fields that styles use."""
-    ((key, entry),) = parse_string(as_bibtex(one), "bibtex").entries.items()
+    ((key, entry),) = parse_string(citations.form("bibtex")(one), "bibtex").entries.items()
     assert key == f"sdpa-verify:{one.key}"
     assert entry.type == "misc"
     assert str(entry.persons["author"][0]) == "{The sdpa-verify authors}"
@@ -101,7 +93,7 @@ def test_csl_json_is_read_by_citeproc(one: Citation, tmp_path_factory: pytest.Te
     """A reference manager sets it; the date and the corporate author survive."""
     path = tmp_path_factory.mktemp("style") / "plain.csl"
     path.write_text(STYLE, encoding="utf-8")
-    source = CiteProcJSON(json.loads(as_csl(one)))
+    source = CiteProcJSON(json.loads(citations.form("csl-json")(one)))
     bibliography = CitationStylesBibliography(
         CitationStylesStyle(str(path), validate=False), source, formatter.plain
     )
@@ -115,7 +107,9 @@ def test_csl_json_is_read_by_citeproc(one: Citation, tmp_path_factory: pytest.Te
 
 def test_restructured_text_is_clean(one: Citation) -> None:
     """Docutils finds nothing to complain about, two links and some mathematics."""
-    tree = publish_doctree(as_rst(one), settings_overrides={"halt_level": 2, "report_level": 2})
+    tree = publish_doctree(
+        citations.form("rst")(one), settings_overrides={"halt_level": 2, "report_level": 2}
+    )
     assert [node["refuri"] for node in tree.findall() if node.tagname == "reference"] == [one.page, one.sheet]
     assert any(node.tagname == "math" for node in tree.findall())
 
@@ -124,7 +118,7 @@ def test_html_is_for_tex() -> None:
     """What a claim says is text, not markup."""
     run = record()
     claim = run.claims[0].model_copy(update={"title": "a < b & <script>"})
-    text = as_html(citation(run, claim))
+    text = citations.form("html")(cite(run, claim))
     assert "a &lt; b &amp; &lt;script&gt;" in text
     assert "<script" not in text
 
@@ -140,7 +134,7 @@ def test_latex_signs_mean_themselves() -> None:
 
 def test_json_holds_it_all(one: Citation) -> None:
     """Programs get the parts, not the prose."""
-    content = json.loads(as_json(one))
+    content = json.loads(citations.form("json")(one))
     assert content["key"] == one.key
     assert content["pdf"] == one.sheet
     assert content["statement"] == one.statement
@@ -148,4 +142,4 @@ def test_json_holds_it_all(one: Citation) -> None:
 
 def test_text_has_no_latex(one: Citation) -> None:
     """Plain text is plain."""
-    assert not re.search(r"[\\$]", as_text(one))
+    assert not re.search(r"[\\$]", citations.form("text")(one))

@@ -9,13 +9,13 @@ import click
 
 from verify.cli.console import PATH, end, say
 from verify.errors import CitationError
+from verify.export import values as exports
+from verify.report import citations
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from verify.citing.documents import Document
-
-FORMATS = ("text", "markdown", "html", "rst", "latex", "bibtex", "csl-json", "json")
 
 
 def _results(command: Callable[..., None]) -> Callable[..., None]:
@@ -46,27 +46,26 @@ def values(names: tuple[str, ...], results: Path | None) -> None:
     end(0)
 
 
-@click.command()
+@click.command("cite")
 @click.argument("key", metavar="CLAIM[.CHECK]")
 @click.option(
     "--format",
     "form",
     default="text",
     show_default=True,
-    metavar="|".join(FORMATS),
+    metavar="|".join(citations.names()),
     help="Form of the citation.",
 )
 @click.option("--url", default="", metavar="URL", help="The folder where the report is published.")
 @_results
-def cite(key: str, form: str, url: str, results: Path | None) -> None:
+def cite_(key: str, form: str, url: str, results: Path | None) -> None:
     """Print a citation of a claim, or of one of its findings."""
     from verify.citing.values import lookup
     from verify.evidence.load import present
-    from verify.report import citation
+    from verify.report.citation import check_address, cite
 
-    if form not in citation.FORMATS:
-        raise CitationError(f"no format {form!r}; choose {', '.join(FORMATS)}")
-    citation.check_address(url)
+    render = citations.form(_known(form, citations.names()))
+    check_address(url)
     record = present(results)
     value = lookup(record, key)
     if value.claim is None:
@@ -77,7 +76,7 @@ def cite(key: str, form: str, url: str, results: Path | None) -> None:
     whole, _, part = key.partition(":")
     if part:
         raise CitationError(f"{key!r} is a part of what is cited as a whole; cite {whole!r}")
-    say(citation.FORMATS[form](citation.citation(record, value.claim, value.finding, url)))
+    say(render(cite(record, value.claim, value.finding, url)))
     end(0)
 
 
@@ -114,24 +113,34 @@ def check_docs(documents: tuple[Path, ...], results: Path | None, *, write: bool
 @click.command()
 @click.argument("names", nargs=-1, metavar="[CLAIM|KEY]...")
 @click.option(
-    "--format", "form", default="latex", show_default=True, metavar="latex", help="Form of the values."
+    "--format",
+    "form",
+    default="latex",
+    show_default=True,
+    metavar="|".join(exports.names()),
+    help="Form of the values.",
 )
 @click.option(
-    "--out", type=PATH, default=Path("verify.tex"), show_default=True, metavar="FILE", help="File to write."
+    "--out",
+    type=PATH,
+    metavar="FILE",
+    help="File to write.  [default: verify, and what the form's files end in, such as .tex]",
 )
 @_results
-def export(names: tuple[str, ...], form: str, out: Path, results: Path | None) -> None:
-    r"""Write the values as LaTeX macros: \input the file, then quote with \verify{KEY}."""
-    from verify.citing.latex import macros
+def export(names: tuple[str, ...], form: str, out: Path | None, results: Path | None) -> None:
+    r"""Write the values for other programs.
+
+    As LaTeX macros: \input the file, then quote with \verify{KEY}.
+    """
     from verify.citing.values import chosen
     from verify.evidence.load import present
     from verify.files.writing import write_whole
 
-    if form != "latex":
-        raise CitationError(f"no format {form!r} to export; choose latex")
+    wanted = exports.form(_known(form, exports.names()))
     record = present(results)
-    write_whole(out, macros(record, chosen(record, names)).encode())
-    say(out)
+    path = out or Path(f"verify{wanted.SUFFIX}")
+    write_whole(path, wanted.export(record, chosen(record, names)).encode())
+    say(path)
     end(0)
 
 
@@ -156,6 +165,12 @@ def badge(claim: str, out: Path, results: Path | None) -> None:
     end(0)
 
 
+def _known(form: str, names: tuple[str, ...]) -> str:
+    if form not in names:
+        raise CitationError(f"no format {form!r}; choose {', '.join(names)}")
+    return form
+
+
 def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
@@ -174,4 +189,4 @@ def _summary(document: Document, *, write: bool) -> str:
     )
 
 
-COMMANDS = (values, cite, check_docs, export, badge)
+COMMANDS = (values, cite_, check_docs, export, badge)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from verify.evidence import Check, Proof, Verdict
 from verify.report import numbers
-from verify.report.citation import citation, without_address
+from verify.report.citation import cite, without_address
 from verify.report.latex import Prose, Tex, plain, spoken
 from verify.report.speech import prose_in_words
 from verify.report.tables import check_table, control_table
@@ -89,7 +89,7 @@ def card(record: RunRecord, claim: ClaimRecord, number: str) -> CardView:
         facts=tuple(_fact(claim.id, fact) for fact in claim.facts),
         references=tuple(_reference(one) for one in claim.references),
         digest=claim.digest,
-        citation=without_address(citation(record, claim, decisive or next(iter(claim.checks), None))),
+        citation=without_address(cite(record, claim, decisive or next(iter(claim.checks), None))),
     )
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from verify.escapes import pieces
 from verify.evidence import ClaimRecord, Outcome, Proof, Verdict
-from verify.report import imprint, numbers
+from verify.report import citations, imprint, numbers
 from verify.report.calibration import calibration
 from verify.report.cards import card
-from verify.report.citation import FORMATS, Citation, citation
+from verify.report.citation import Citation, cite
 from verify.report.latex import Prose, Tex
 from verify.report.statements import corrections, sources
 from verify.report.views import ChapterView, ReportView
@@ -49,8 +49,8 @@ def view(record: RunRecord) -> ReportView:
         decided=sum(statement.outcome is not Outcome.OPEN for statement in record.statements),
         figure=_leading_figure(cards),
         example=example.key if example else "",
-        entries=tuple((name, FORMATS[form](example)) for name, form in _ENTRIES) if example else (),
-        formats=", ".join(FORMATS),
+        entries=tuple((name, citations.form(form)(example)) for name, form in _ENTRIES) if example else (),
+        formats=", ".join(citations.names()),
         chapters=chapters,
         sources=stated,
         concerns=tuple(one for one in cards if one.verdict.tone != "good" or one.alarms),
@@ -93,7 +93,7 @@ def _example(record: RunRecord) -> Citation | None:
         return None
     claim = next((one for one in claims if one.id == _EXAMPLE), claims[0])
     check = next((one for one in claim.checks if one.method == "fit"), claim.checks[0])
-    return citation(record, claim, check)
+    return cite(record, claim, check)
 
 
 def _checks(record: RunRecord) -> str:

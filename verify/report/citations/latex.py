@@ -1,0 +1,23 @@
+"""Citations in LaTeX."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verify.escapes import for_tex, prose_for_tex
+from verify.report.citation import imprint
+from verify.report.words import capitalised
+
+if TYPE_CHECKING:
+    from verify.report.citation import Citation
+
+
+def render(cited: Citation) -> str:
+    r"""Return LaTeX for running text; needs the package url."""
+    measured = f" {capitalised(prose_for_tex(cited.what))}: {for_tex(cited.found)}." if cited.found else ""
+    return (
+        f"sdpa-verify {for_tex(cited.version)}, \\texttt{{{for_tex(cited.key)}}}: "
+        f"\\emph{{{prose_for_tex(cited.title)}.}} {prose_for_tex(cited.statement)}{measured} "
+        f"Claim {cited.verdict}. {imprint(cited)}, digest "
+        f"\\texttt{{{cited.digest[:16]}}}. \\url{{{cited.page}}}"
+    )
