@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from array_api_compat import array_namespace
 
 from verify.auditing.arrays import dtype_of
 from verify.auditing.heads import HIDDEN, added_to, to_numpy
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from verify.auditing.block import Block
     from verify.auditing.heads import Floats
+    from verify.auditing.recording import Array
 
 LARGEST = {
     "float16": 65504.0,
@@ -51,32 +53,42 @@ class Margin:
 def margin(block: Block) -> Margin:
     """Return the margin of a block.
 
-    |q·k| ≤ |q||k| (Cauchy and Schwarz) settles all but half precision; only near its limit all pairs are
-    computed, strip by strip.
+    |q·k| is at most d times the largest components of both, and at most |q||k|: this settles all but half
+    precision. Only near its limit all pairs are computed, strip by strip.
     """
     call = block.call
     dtype = dtype_of(call)
-    query, key = to_numpy(block.query), to_numpy(block.key)
-    broken = [(name, int(np.sum(~np.isfinite(array)))) for name, array in (("queries", query), ("keys", key))]
+    limit = LARGEST.get(dtype, LARGEST["float64"])
     shared = call.query.shape[1] // call.key.shape[1]
+    arrays = {"queries": block.query, "keys": block.key}
     if call.value is not None:
-        value = to_numpy(call.value[block.sequence, block.head // shared])
-        broken.append(("values", int(np.sum(~np.isfinite(value)))))
+        arrays["values"] = call.value[block.sequence, block.head // shared]
+    sizes = {name: _largest(array) for name, array in arrays.items()}
+    broken = [
+        (name, int(np.sum(~np.isfinite(to_numpy(arrays[name])))))
+        for name, size in sizes.items()
+        if not math.isfinite(size)
+    ]
     blind = 0
     if call.output is not None:
-        lost, blind = _lost(block, to_numpy(call.output[block.sequence, block.head]))
-        broken.append(("the output", lost))
-    limit = LARGEST.get(dtype, LARGEST["float64"])
-    query, key = np.nan_to_num(query, posinf=0, neginf=0), np.nan_to_num(key, posinf=0, neginf=0)
-    lengths = [np.sqrt(np.einsum("td,td->t", one, one)) for one in (query, key)]
-    bound = float(lengths[0].max()) * float(lengths[1].max()) / limit
+        lost, blind = _lost(block, call.output[block.sequence, block.head])
+        broken += [("the output", lost)] if lost else []
+    bound = int(call.query.shape[3]) * sizes["queries"] * sizes["keys"] / limit
+    share, bound = _largest_products(block, limit, bound)
+    return Margin(share, bound, dtype, call.output is not None, tuple(broken), blind)
+
+
+def _largest_products(block: Block, limit: float, bound: float) -> tuple[float, float]:
+    """Return the largest |q·k| seen, and what none exceeds, over ``limit``; one ``bound`` is known."""
+    if bound <= NEAR:
+        one = to_numpy(block.query[:1]) @ to_numpy(block.key[:1]).T
+        return abs(float(one[0, 0])) / limit, bound
+    query, key = (np.nan_to_num(to_numpy(one), posinf=0, neginf=0) for one in (block.query, block.key))
+    bound = math.prod(float(np.linalg.norm(one, axis=1).max()) for one in (query, key)) / limit
     if bound > NEAR:
-        share = bound = _largest_product(query, key) / limit
-    else:
-        at = [int(one.argmax()) for one in lengths]
-        share = abs(float(query[at[0]] @ key[at[1]])) / limit
-    present = tuple((name, count) for name, count in broken if count)
-    return Margin(share, bound, dtype, call.output is not None, present, blind)
+        bound = _largest_product(query, key) / limit
+        return bound, bound
+    return abs(float(query[0] @ key[0])) / limit, bound
 
 
 def combined(margins: Sequence[Margin]) -> Margin:
@@ -96,14 +108,20 @@ def combined(margins: Sequence[Margin]) -> Margin:
     )
 
 
-def _lost(block: Block, output: Floats) -> tuple[int, int]:
+def _lost(block: Block, output: Array) -> tuple[int, int]:
     """Return how many numbers of an output are none, and in how many rows besides that see no key."""
-    wrong = ~np.isfinite(output)
-    rows = np.flatnonzero(wrong.any(axis=1))
-    if not len(rows):
+    if math.isfinite(_largest(output)):
         return 0, 0
+    wrong = ~np.isfinite(to_numpy(output))
+    rows = np.flatnonzero(wrong.any(axis=1))
     sees = (added_to(block.call, block.sequence, block.head, rows) > HIDDEN).any(axis=1)
     return int(wrong[rows[sees]].sum()), int((~sees).sum())
+
+
+def _largest(array: Array) -> float:
+    """Return the largest size of an array's numbers, where the array is; NaN or infinite if one is."""
+    xp = array_namespace(array)
+    return float(xp.max(xp.abs(array)))
 
 
 def _largest_product(query: Floats, key: Floats) -> float:
