@@ -16,86 +16,22 @@ import click
 from verify.cli import auditing, citing, probing, recording
 from verify.cli.console import PATH, complain, end, say
 from verify.cli.interrupts import INTERRUPTED, insisting, status_after
+from verify.cli.options import plan_options, run_options
 from verify.errors import OutputError, VerifyError, unforeseen
 from verify.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from verify.evidence import RunRecord
     from verify.evidence.audits import AuditRecord
     from verify.executors.workers import Workers
 
-PROFILES = ("quick", "standard", "deep")
 NAMES = ("results.json", "report.html", "report.pdf")
 """What a report consists of."""
 
 _NEEDED = "verify.engine.evaluate"
 """What a worker imports ahead of its first task."""
-
-
-def _plan_options(command: Callable[..., None]) -> Callable[..., None]:
-    options = (
-        click.argument("claims", nargs=-1, metavar="[CLAIM]..."),
-        click.option("--seed", type=int, default=20170612, show_default=True, help="Root seed of all draws."),
-        click.option(
-            "--profile",
-            default="standard",
-            show_default=True,
-            metavar="|".join(PROFILES),
-            help="Tolerance 5%, 1% or 0.2%.",
-        ),
-        click.option("--tolerance", type=float, help="Relative tolerance, in place of the profile's."),
-        click.option(
-            "--false-alarm",
-            type=float,
-            default=1e-3,
-            show_default=True,
-            help="False-alarm rate of the whole run.",
-        ),
-        click.option(
-            "--power",
-            type=float,
-            default=0.95,
-            show_default=True,
-            help="Chance that a check decides at its planned sample.",
-        ),
-        click.option(
-            "--claims",
-            "claim_files",
-            type=PATH,
-            multiple=True,
-            metavar="FILE",
-            help="The claim in this file of your own, of at most 1 MB; may be given several times.",
-        ),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def _run_options(command: Callable[..., None]) -> Callable[..., None]:
-    options = (
-        _plan_options,
-        click.option("--workers", type=int, help="Processors to use; changes no result.  [default: all]"),
-        click.option(
-            "--sources",
-            type=PATH,
-            metavar="FILE",
-            help="Statements to decide, in place of those shipped; at most 1 MB, or - for standard input.",
-        ),
-        click.option(
-            "--out",
-            type=PATH,
-            default=Path("reports"),
-            show_default=True,
-            metavar="DIR",
-            help="Folder to write to.",
-        ),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
 
 
 @click.group(
@@ -108,7 +44,7 @@ def cli() -> None:
 
 
 @cli.command()
-@_run_options
+@run_options
 def report(out: Path, **options: Any) -> None:
     """Verify claims and write report.html, report.pdf and results.json."""
     record = _verified(out, options, NAMES)
@@ -117,7 +53,7 @@ def report(out: Path, **options: Any) -> None:
 
 
 @cli.command()
-@_run_options
+@run_options
 @click.option("--junit", type=PATH, metavar="FILE", help="Write the outcome as JUnit XML as well.")
 @click.option(
     "--summary", type=PATH, metavar="FILE", help="Write it as Markdown as well, for a CI job's page."
@@ -165,7 +101,7 @@ def render(results: Path, out: Path | None) -> None:
 
 
 @cli.command()
-@_plan_options
+@plan_options
 def plan(claims: tuple[str, ...], claim_files: tuple[Path, ...], **options: Any) -> None:
     """Say what verifying the claims would take: blocks, draws, memory and time."""
     with _processes(claim_files=claim_files) as workers:

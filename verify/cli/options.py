@@ -1,0 +1,81 @@
+"""The options that commands share: which claims to verify, how well, and where the results go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from verify.cli.console import PATH
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PROFILES = ("quick", "standard", "deep")
+
+
+def plan_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command what says which claims to verify, and how well."""
+    options = (
+        click.argument("claims", nargs=-1, metavar="[CLAIM]..."),
+        click.option("--seed", type=int, default=20170612, show_default=True, help="Root seed of all draws."),
+        click.option(
+            "--profile",
+            default="standard",
+            show_default=True,
+            metavar="|".join(PROFILES),
+            help="Tolerance 5%, 1% or 0.2%.",
+        ),
+        click.option("--tolerance", type=float, help="Relative tolerance, in place of the profile's."),
+        click.option(
+            "--false-alarm",
+            type=float,
+            default=1e-3,
+            show_default=True,
+            help="False-alarm rate of the whole run.",
+        ),
+        click.option(
+            "--power",
+            type=float,
+            default=0.95,
+            show_default=True,
+            help="Chance that a check decides at its planned sample.",
+        ),
+        click.option(
+            "--claims",
+            "claim_files",
+            type=PATH,
+            multiple=True,
+            metavar="FILE",
+            help="The claim in this file of your own, of at most 1 MB; may be given several times.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def run_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command that, and what says by how many processors, for which statements and where to."""
+    options = (
+        plan_options,
+        click.option("--workers", type=int, help="Processors to use; changes no result.  [default: all]"),
+        click.option(
+            "--sources",
+            type=PATH,
+            metavar="FILE",
+            help="Statements to decide, in place of those shipped; at most 1 MB, or - for standard input.",
+        ),
+        click.option(
+            "--out",
+            type=PATH,
+            default=Path("reports"),
+            show_default=True,
+            metavar="DIR",
+            help="Folder to write to.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command

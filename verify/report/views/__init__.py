@@ -1,0 +1,54 @@
+"""All that the templates print, as frozen records: the builders make each once, the templates only read."""
+
+from verify.report.views.calibration import Blind, CalibrationView, EventRow, LevelRow
+from verify.report.views.cards import (
+    Badge,
+    CardView,
+    Cell,
+    ChapterView,
+    CheckTable,
+    ControlTable,
+    ControlView,
+    FactView,
+    FigureView,
+    FitView,
+    GroupView,
+    ReferenceView,
+    RouteView,
+    RowView,
+    StepView,
+    Tally,
+    Title,
+)
+from verify.report.views.run import BudgetView, ReportView
+from verify.report.views.sources import OpenView, PartView, SourceView, StatementView
+
+__all__ = [
+    "Badge",
+    "Blind",
+    "BudgetView",
+    "CalibrationView",
+    "CardView",
+    "Cell",
+    "ChapterView",
+    "CheckTable",
+    "ControlTable",
+    "ControlView",
+    "EventRow",
+    "FactView",
+    "FigureView",
+    "FitView",
+    "GroupView",
+    "LevelRow",
+    "OpenView",
+    "PartView",
+    "ReferenceView",
+    "ReportView",
+    "RouteView",
+    "RowView",
+    "SourceView",
+    "StatementView",
+    "StepView",
+    "Tally",
+    "Title",
+]
