@@ -35,7 +35,7 @@ class Kind(NamedTuple):
     middle: float
     spread: float
     reference: Reference | None = None
-    claims: tuple[str, ...] = ()
+    claim: str | None = None
 
 
 STATISTICAL = (
@@ -45,7 +45,7 @@ STATISTICAL = (
         1.02,
         0.3,
         None,
-        ("score-variance",),
+        "score-variance",
     ),
     Kind("shift-share", "share of the scores' variance that softmax cannot see", 0.12, 0.1),
     Kind("independence", "row variance over what independent queries and keys would give", 1.1, 0.2),
@@ -135,29 +135,29 @@ def _of_head(layer: int, head: int) -> Iterator[Finding]:
     common: dict[str, Any] = {"head": head, "sequences": SEQUENCES}
     exact: dict[str, Any] = {**common, "exact": True, "judgement": Judgement.CONFIRMED, "decides": True}
     yield Finding(
-        id=f"scale-implied-{head}", kind="scale-implied", quantity="implied scale over the intended one",
+        id=f"scale-implied-head-{head}", kind="scale-implied", quantity="implied scale over the intended one",
         estimate=1 + 2e-6 * _wave(layer, head), standard_error=1e-6, interval=(1 - 8e-6, 1 + 8e-6),
         level=LEVEL, band=(0.99, 1.01), **exact,
     )  # fmt: skip
     yield Finding(
-        id=f"reconstruction-{head}", kind="reconstruction", quantity="distance from the rebuilt output",
+        id=f"reconstruction-head-{head}", kind="reconstruction", quantity="distance from the rebuilt output",
         estimate=3e-7, band=(None, 1e-5), **exact,
     )  # fmt: skip
     yield Finding(
-        id=f"overflow-{head}", kind="overflow", quantity="largest product over the largest number of float32",
+        id=f"overflow-head-{head}", kind="overflow", quantity="largest product over the largest number of float32",
         estimate=2.1e-37, band=(None, 1.0), **exact,
     )  # fmt: skip
     for place, kind in enumerate(STATISTICAL):
         value = kind.middle + kind.spread * _wave(layer + place, head)
         error = kind.spread / 20
         yield Finding(
-            id=f"{kind.name}-{head}", kind=kind.name, quantity=kind.quantity, estimate=value,
+            id=f"{kind.name}-head-{head}", kind=kind.name, quantity=kind.quantity, estimate=value,
             standard_error=error, interval=(value - 5.5 * error, value + 5.5 * error), level=LEVEL,
-            reference=kind.reference, claims=kind.claims, exact=False,
+            reference=kind.reference, claim=kind.claim, exact=False,
             judgement=Judgement.REPORTED, decides=False, rows_left_out=7, **common,
         )  # fmt: skip
     yield Finding(
-        id=f"largest-score-{head}", kind="largest-score", quantity="largest score", estimate=18.4 + head,
+        id=f"largest-score-head-{head}", kind="largest-score", quantity="largest score", estimate=18.4 + head,
         exact=False, interval=(18.4 + head, None), level=LEVEL, judgement=Judgement.REPORTED, decides=False,
         **common,
     )  # fmt: skip

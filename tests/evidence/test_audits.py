@@ -97,7 +97,7 @@ DAMAGES = [
     ),
     pytest.param(first_finding(fix="a\x1b[2J"), r"holds the control character", id="control"),
     pytest.param(first_finding(cause=r"$\input{x}$"), r"cause: .*; run", id="formula"),
-    pytest.param(first_finding(id="scale-implied-0"), r"the name of two findings", id="finding-twice"),
+    pytest.param(first_finding(id="scale-implied-head-0"), r"the name of two findings", id="finding-twice"),
     pytest.param(
         edited(lambda c: c["layers"].append(c["layers"][0])), r"the name of two layers", id="layer-twice"
     ),

@@ -83,13 +83,8 @@ def _alike(findings: Iterable[Finding]) -> Iterator[Sequence[Finding]]:
     """Yield findings of one name together, where they have one cause and fix or none."""
     groups: dict[object, list[Finding]] = {}
     for one in findings:
-        groups.setdefault((_name(one), one.cause, one.fix), []).append(one)
+        groups.setdefault((one.name, one.cause, one.fix), []).append(one)
     yield from groups.values()
-
-
-def _name(finding: Finding) -> str:
-    """Return the finding's name without its head."""
-    return finding.id.removesuffix(f"-head-{finding.head}")
 
 
 def _place(layer: LayerRecord, alike: Sequence[Finding]) -> str:
@@ -109,7 +104,7 @@ def _told(alike: Sequence[Finding]) -> str:
     if worst.sequences_needed is not None:
         parts.append(f"about {worst.sequences_needed:,} sequences would decide")
     of_one = f"head {worst.head}: " if len(alike) > 1 and not worst.cause and not worst.fix else ""
-    return f"{_name(worst)} {worst.judgement}: {of_one}" + "; ".join(part for part in parts if part)
+    return f"{worst.name} {worst.judgement}: {of_one}" + "; ".join(part for part in parts if part)
 
 
 def _measured(finding: Finding) -> str:

@@ -67,9 +67,8 @@ class Finding(Record):
     ``estimate`` is None where there is nothing to estimate, and then so are error and interval; an exact
     finding has an interval only where rounding leaves one. ``interval`` is simultaneous at ``level`` over the
     whole audit; an open end is None. ``band`` is what the finding is held against, None where it is only
-    reported. ``decides`` says whether it counts for the exit status. ``claims`` are those of the catalogue
-    that derive its formula. ``cause`` names what would explain a refuted finding and ``fix`` what to change,
-    both empty where nothing is known. ``sequences`` is the number
+    reported. ``decides`` says whether it counts for the exit status. ``cause`` names what would explain a
+    refuted finding and ``fix`` what to change, both empty where nothing is known. ``sequences`` is the number
     of independent blocks; ``rows_left_out`` counts rows that were not used, and ``reason`` says why.
     """
 
@@ -85,7 +84,6 @@ class Finding(Record):
     exact: bool
     band: Band | None = None
     reference: Reference | None = None
-    claims: Many[Slug] = ()
     judgement: Judgement
     decides: bool
     reason: Text = ""
@@ -94,6 +92,11 @@ class Finding(Record):
     sequences: Count
     sequences_needed: Count | None = None
     rows_left_out: Count = 0
+
+    @property
+    def name(self) -> str:
+        """The id without the head: what the same finding on other heads shares with it."""
+        return self.id if self.head is None else self.id.removesuffix(f"-head-{self.head}")
 
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Self:

@@ -17,12 +17,12 @@ BAD = bad()
 
 def grid(kind: str, audit: AuditRecord = BAD) -> Grid:
     """Return the grid of a kind of finding."""
-    return next(one for one in grids(audit) if one.kind == kind)
+    return next(one for one in grids(audit) if one.name == kind)
 
 
 def test_each_statistical_kind_has_a_map() -> None:
     """And no exact one; one head alone needs none."""
-    assert [one.kind for one in grids(BAD)] == [*(kind.name for kind in STATISTICAL), "largest-score"]
+    assert [one.name for one in grids(BAD)] == [*(kind.name for kind in STATISTICAL), "largest-score"]
     assert not grids(good(1, 1))
 
 

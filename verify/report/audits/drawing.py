@@ -24,9 +24,9 @@ _LEGEND = 76.0  # of the column with the colours and their values
 _LETTER = 4.5  # of a letter of 9 points, on average
 _LONGEST = 24  # letters of a layer's name
 _TOP, _BOTTOM = 24.0, 4.0
-_CELL = (32.0, 17.0)  # at most
+_CELL, _NARROW = (34.0, 17.0), 24.0  # at most
 _TALLEST, _FIRST_PAGE = 540.0, 190.0  # a map must fit on a page, the overview beneath what is wrong
-_LABELLED = (29.0, 11.0)  # a cell that has room for its value
+_LABELLED = (24.0, 11.0)  # a cell that has room for its value
 _BETWEEN = 14.0  # at least, from one label on an axis to the next
 _SWATCH = (13.0, 12.0)
 
@@ -84,14 +84,19 @@ def draw_overview(grid: Grid) -> str:
 
 def is_narrow(grid: Grid) -> bool:
     """Return whether two such maps stand side by side."""
-    return len(grid.layers) <= _FEW_ROWS and _frame(grid).left + grid.heads * _CELL[0] + _LEGEND <= _HALF
+    return len(grid.layers) <= _FEW_ROWS and _left(grid) + grid.heads * _NARROW + _LEGEND <= _HALF
 
 
 def _frame(grid: Grid, tallest: float = _TALLEST) -> _Frame:
+    left, width = _left(grid), _HALF if is_narrow(grid) else _WIDTH
+    wide = min(_CELL[0], (width - _LEGEND - left) / max(grid.heads, 1))
+    return _Frame(left, wide, min(_CELL[1], max(wide, 4.0), tallest / max(len(grid.layers), 1)))
+
+
+def _left(grid: Grid) -> float:
+    """Return the room that the layers' names need."""
     names = [_shortened(name) for name in row_names(grid.layers)]
-    left = max([len("layer"), *map(len, names)]) * _LETTER + 8
-    wide = min(_CELL[0], (_WIDTH - _LEGEND - left) / max(grid.heads, 1))
-    return _Frame(left, wide, min(_CELL[1], max(wide, 4.0), tallest / max(len(names), 1)))
+    return max([len("layer"), *map(len, names)]) * _LETTER + 8
 
 
 def _svg(grid: Grid, frame: _Frame, lines: int, body: Sequence[str]) -> str:
@@ -153,7 +158,7 @@ def _values(grid: Grid, ramp: Ramp, frame: _Frame) -> Iterator[str]:
         x, y = frame.corner(*place)
         shade = ramp.shade_of(value)
         text = ramp.value(value)
-        if len(text) * _LETTER < frame.wide:
+        if len(text) * _LETTER < frame.wide + 2:
             ink = f'class="ink-{shade}" fill="{SHADES[shade].ink}"'
             yield _text(x + frame.wide / 2, y + frame.high / 2 + 3, text, "middle", ink)
 

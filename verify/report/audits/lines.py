@@ -21,7 +21,7 @@ _LINES = 24
 
 @dataclass(slots=True)
 class Shared:
-    """Findings with one judgement and one cause, or where none is known of one kind."""
+    """Findings with one judgement and one cause, or where none is known of one name."""
 
     link: str
     findings: list[tuple[str, Finding]] = field(default_factory=list)
@@ -43,9 +43,9 @@ def shared(record: AuditRecord, judgement: Judgement) -> tuple[Shared, ...]:
     for layer in record.layers:
         for one in layer.findings:
             if one.judgement is judgement:
-                kind = () if one.cause else (one.kind, one.quantity)
-                key = (one.cause, one.fix, *kind)
-                link = f"{layer.id}.{one.kind}"
+                name = () if one.cause else (one.name,)
+                key = (one.cause, one.fix, *name)
+                link = f"{layer.id}.{one.name}"
                 found.setdefault(key, Shared(link)).findings.append((layer.id, one))
     decisive = sorted(
         found.values(),

@@ -34,10 +34,10 @@ _MARKED = (Judgement.UNDECIDED, Judgement.REFUTED, Judgement.WARNED)
 
 @dataclass(frozen=True)
 class Grid:
-    """The findings of one kind and quantity, by layer and head; layers by their place in the audit."""
+    """The findings of one name, by layer and head; layers by their place in the audit."""
 
     key: str
-    kind: str
+    name: str
     quantity: str
     layers: tuple[str, ...]
     heads: int
@@ -50,18 +50,18 @@ class Grid:
 
 
 def grids(record: AuditRecord) -> tuple[Grid, ...]:
-    """Return a grid for each statistical quantity with values of more than one head in all."""
-    found: dict[tuple[str, str], dict[tuple[int, int], Finding]] = {}
+    """Return a grid for each statistical finding whose values differ from head to head."""
+    found: dict[str, dict[tuple[int, int], Finding]] = {}
     for number, layer in enumerate(record.layers):
         for one in layer.findings:
             if not one.exact and one.head is not None and one.estimate is not None:
-                found.setdefault((one.kind, one.quantity), {})[number, one.head] = one
+                found.setdefault(one.name, {})[number, one.head] = one
     names = tuple(layer.name for layer in record.layers)
     heads = max((layer.heads for layer in record.layers), default=0)
     return tuple(
-        Grid(f"map-{place}", kind, quantity, names, heads, cells)
-        for place, ((kind, quantity), cells) in enumerate(found.items(), 1)
-        if len(cells) > 1
+        Grid(f"map-{place}", name, next(iter(cells.values())).quantity, names, heads, cells)
+        for place, (name, cells) in enumerate(found.items(), 1)
+        if len({one.estimate for one in cells.values()}) > 1
     )
 
 
@@ -97,8 +97,9 @@ def _rank(one: Finding) -> int:
 
 def map_view(grid: Grid, *, narrow: bool) -> MapView:
     """Return a grid's map as it is printed, its drawing aside."""
-    claims = dict.fromkeys(claim for one in grid.cells.values() for claim in one.claims)
+    claims = dict.fromkeys(one.claim for one in grid.cells.values() if one.claim)
     return MapView(
+        name=grid.name,
         figure=FigureView(grid.key, Prose(_title(grid)), _alt(grid)),
         narrow=narrow,
         note=Prose(_note(grid)),

@@ -35,14 +35,10 @@ def merged(layers: Sequence[LayerRecord]) -> bool:
 
 def layer_view(layer: LayerRecord, counts: Counter[Judgement], *, merge: bool) -> LayerView:
     """Return a layer with its findings, in their order; ``counts`` are those of its judgements."""
-    by_quantity: dict[tuple[str, str], list[Finding]] = {}
+    by_name: dict[str, list[Finding]] = {}
     for one in layer.findings:
-        by_quantity.setdefault((one.kind, one.quantity), []).append(one)
-    seen: set[str] = set()
-    groups = []
-    for (kind, _), found in by_quantity.items():
-        groups.append(_group(layer, found, "" if kind in seen else f"{layer.id}.{kind}", merge=merge))
-        seen.add(kind)
+        by_name.setdefault(one.name, []).append(one)
+    groups = [_group(layer, found, merge=merge) for found in by_name.values()]
     return LayerView(
         id=layer.id,
         name=layer.name,
@@ -77,7 +73,7 @@ def tokens_of(layer: LayerRecord) -> str:
     return numbers.count(low) if low == high else f"{numbers.count(low)} to {numbers.count(high)}"
 
 
-def _group(layer: LayerRecord, found: Sequence[Finding], anchor: str, *, merge: bool) -> FoundGroup:
+def _group(layer: LayerRecord, found: Sequence[Finding], *, merge: bool) -> FoundGroup:
     rows = _alike(found) if merge else [[one] for one in found]
     texts = [_texts(row) for row in rows]
     remarks = [_remark(row) for row in rows]
@@ -85,7 +81,8 @@ def _group(layer: LayerRecord, found: Sequence[Finding], anchor: str, *, merge: 
     columns = [aligned(column) for column in zip(*texts, strict=True)]
     cells = list(zip(*columns, strict=True))
     return FoundGroup(
-        anchor=anchor,
+        anchor=f"{layer.id}.{found[0].name}",
+        name=found[0].name,
         quantity=Prose(capitalised(found[0].quantity)),
         note=Prose("; ".join(filter(None, [common, _reference(found)]))),
         claims=tuple(dict.fromkeys(_claims(found))),
@@ -105,7 +102,8 @@ def _alike(found: Sequence[Finding]) -> list[list[Finding]]:
 
 def _claims(found: Sequence[Finding]) -> Iterable[str]:
     for one in found:
-        yield from one.claims
+        if one.claim:
+            yield one.claim
         if one.reference:
             yield one.reference.claim
 

@@ -173,9 +173,7 @@ def _shapes(layers: Sequence[LayerRecord]) -> tuple[ShapeView, ...]:
 def _claim_ids(record: AuditRecord) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for one in record.findings:
-        found |= dict.fromkeys(one.claims)
-        if one.reference:
-            found[one.reference.claim] = None
+        found |= dict.fromkeys(filter(None, (one.claim, one.reference.claim if one.reference else None)))
     return tuple(sorted(found))
 
 

@@ -73,6 +73,7 @@ class MapView:
     Of ``narrow`` ones two stand side by side.
     """
 
+    name: str
     figure: FigureView
     narrow: bool
     note: Prose
@@ -96,12 +97,10 @@ class FoundRow:
 
 @dataclass(frozen=True, slots=True)
 class FoundGroup:
-    """The findings of one kind in a layer; ``anchor`` is empty where the kind has one further up.
-
-    ``note`` says what all its rows have in common.
-    """
+    """The findings of one name in a layer; ``note`` says what all its rows have in common."""
 
     anchor: str
+    name: str
     quantity: Prose
     note: Prose
     claims: tuple[str, ...]
