@@ -55,6 +55,11 @@ def pieces(prose: str) -> tuple[Piece, ...]:
     return tuple(piece for piece in found if piece.text)
 
 
+def as_prose(text: str) -> str:
+    r"""Return plain text as prose, in which no dollar sign begins a formula."""
+    return text.replace("$", r"\$")
+
+
 def for_terminal(text: str) -> str:
     r"""Return text that a terminal only shows: control characters as ``\x1b``, line ends as they are."""
     return CONTROLS.sub(lambda sign: sign[0] if sign[0] in _LINE_ENDS else _named(sign[0]), text)

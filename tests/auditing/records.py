@@ -144,8 +144,8 @@ def _of_head(layer: int, head: int) -> Iterator[Finding]:
         estimate=3e-7, band=(None, 1e-5), **exact,
     )  # fmt: skip
     yield Finding(
-        id=f"overflow-head-{head}", kind="overflow", quantity="largest product over the largest number of float32",
-        estimate=2.1e-37, band=(None, 1.0), **exact,
+        id=f"overflow-head-{head}", kind="overflow", estimate=2.1e-37, band=(None, 1.0),
+        quantity="largest product over the largest number of float32", **exact,
     )  # fmt: skip
     for place, kind in enumerate(STATISTICAL):
         value = kind.middle + kind.spread * _wave(layer + place, head)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from typing import TYPE_CHECKING
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -12,12 +13,15 @@ from tests.strategies import examples
 from tests.tool import ROOT
 from verify.citing.figures import numbers_in
 from verify.citing.quotes import agrees, fixed
-from verify.citing.values import Value, values
+from verify.citing.values import values
 from verify.evidence.load import load
+
+if TYPE_CHECKING:
+    from verify.citing.value import Value
 
 # Without the claims, which Hypothesis would write out at every draw.
 QUOTABLE = [
-    dataclasses.replace(value, claim=None, finding=None)
+    dataclasses.replace(value, subject=None, part=None)
     for value in values(load(ROOT / "reports/reference/results.json"))
     if value.figures
 ]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from verify.citing.figures import numbers_in
 from verify.citing.quotes import agrees, fixed
-from verify.citing.values import Figure, Value
+from verify.citing.value import Figure, Value
 
 
 def value(text: str, *figures: tuple[str, str] | str, kind: str = "") -> Value:

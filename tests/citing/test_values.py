@@ -96,9 +96,9 @@ def test_only_what_is_confirmed_holds(run: RunRecord) -> None:
     for claim in run.claims:
         for check in claim.checks:
             first = lookup(run, f"{claim.id}.{check.id}")
-            assert first.holds is (claim.verdict is Verdict.CONFIRMED)
-        assert lookup(run, f"{claim.id}:verdict").holds
-    assert lookup(run, "run:claims").holds
+            assert bool(first.doubt) is (claim.verdict is not Verdict.CONFIRMED)
+        assert not lookup(run, f"{claim.id}:verdict").doubt
+    assert not lookup(run, "run:claims").doubt
 
 
 def test_how_close_a_bound_is_and_the_kinds_of_checks_have_keys(run: RunRecord) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.auditing.records import bad
 from tests.report.records import record
 from verify.evidence.load import load
 from verify.export import values as exports
@@ -28,6 +29,45 @@ def results(tmp_path: Path) -> Path:
     path = tmp_path / "results.json"
     path.write_text(record().to_json(), encoding="utf-8")
     return path
+
+
+@pytest.fixture
+def audit(tmp_path: Path) -> Path:
+    """Return the file of an audit with a finding of every judgement."""
+    path = tmp_path / "audit.json"
+    path.write_text(bad(2, 2).to_json(), encoding="utf-8")
+    return path
+
+
+def test_an_audit_is_quoted_as_a_run_is(tool: Tool, audit: Path, tmp_path: Path) -> None:
+    """Values, citations, documents, macros and badges of audit.json."""
+    key = "decoder-layers-1-self-attn.entropy-head-0"
+    given = ("--results", audit)
+    listed = tool("values", key, *given)
+    assert (listed.status, listed.out.split()[0]) == (0, key)
+    assert "audit:refuted" in tool("values", "audit", *given).out
+    assert f"sdpa-verify 0.1.0, {key}" in tool("cite", key, *given).out
+    assert tool("cite", "audit", "--format", "bibtex", *given).out.startswith("@misc{sdpa-verify:audit,")
+    assert tool("badge", "audit", "--out", tmp_path, *given).status == 0
+    assert "refuted" in (tmp_path / "attention-audit.svg").read_text(encoding="utf-8")
+    assert tool("export", "--out", tmp_path / "audit.tex", *given).status == 0
+    page = tmp_path / "page.md"
+    page.write_text(f"Entropy <!-- verify: {key}:estimate -->0.5<!-- /verify -->.", encoding="utf-8")
+    assert "printed '0.5', now '0." in tool("check-docs", page, *given).out
+    assert tool("check-docs", "--write", page, *given).status == 0
+    assert tool("check-docs", page, *given).status == 0
+
+
+def test_a_quoted_finding_that_is_refuted_is_reported(tool: Tool, audit: Path, tmp_path: Path) -> None:
+    """Its figures rest on what is wrong; that it is refuted may be said."""
+    key = "decoder-layers-0-self-attn.scale-implied-head-1"
+    page = tmp_path / "page.md"
+    page.write_text(f"<!-- verify: {key}:estimate -->0.3535534<!-- /verify -->", encoding="utf-8")
+    ended = tool("check-docs", page, "--results", audit)
+    assert ended.status == 1
+    assert "its finding is refuted; rewrite what rests on it" in ended.out
+    page.write_text(f"It is <!-- verify: {key}:judgement -->refuted<!-- /verify -->.", encoding="utf-8")
+    assert tool("check-docs", page, "--results", audit).status == 0
 
 
 def test_values_of_everything_or_of_one(tool: Tool, results: Path) -> None:
@@ -98,7 +138,7 @@ def test_without_results_the_last_run_counts_then_the_reference(
         (("cite", "score-variance", "--url", "https://"), "--url 'https://': give"),
         (("export", "score-variance.slop"), "did you mean 'score-variance.slope"),
         (("values", "nothing-like-it"), "no value 'nothing-like-it' in these results"),
-        (("badge", "score-variance.slope"), "'score-variance.slope' is no claim"),
+        (("badge", "score-variance.slope"), "'score-variance.slope' has no badge; give a claim"),
         (("export", "--format", "word"), "no format 'word'; choose csv, latex"),
         (("check-docs",), "Missing argument 'FILE...'"),
         (("check-docs", "nowhere.md"), "nowhere.md: cannot be read"),

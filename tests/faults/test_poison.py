@@ -17,7 +17,7 @@ from pybtex.database import parse_string
 
 from tests.faults import mistakes
 from tests.faults.poison import POISONS, places, poisoned, sample, text_fields
-from verify.citing.badge import as_endpoint, as_svg
+from verify.citing.badge import as_endpoint, as_svg, badge_of
 from verify.citing.values import values
 from verify.cli.progress import verdict_line
 from verify.errors import ResultsError
@@ -90,7 +90,7 @@ def check_outputs(run: RunRecord) -> None:
         "property", "testsuite", "testcase", "failure", "error",
     }  # fmt: skip
     claim = run.claims[0]
-    svg = ET.fromstring(as_svg(claim))  # noqa: S314 - our own
+    svg = ET.fromstring(as_svg(badge_of(run, claim)))  # noqa: S314 - our own
     assert {node.tag.rpartition("}")[2] for node in svg.iter()} == {
         "svg",
         "title",
@@ -99,7 +99,7 @@ def check_outputs(run: RunRecord) -> None:
         "g",
         "text",
     }
-    assert json.loads(as_endpoint(claim))["label"] == claim.id
+    assert json.loads(as_endpoint(badge_of(run, claim)))["label"] == claim.id
     lines = [verdict_line(claim), *(f"{value.key} {value.text}" for value in values(run))]
     assert not any(CONTROLS.search(for_terminal(line).replace("\n", "")) for line in lines)
     for finding in (None, *claim.checks[:1], *claim.controls[:1], *claim.facts[:1]):

@@ -13,6 +13,7 @@ from citeproc.source.json import CiteProcJSON
 from docutils.core import publish_doctree
 from pybtex.database import parse_string
 
+from tests.auditing.records import bad
 from tests.report.records import record
 from verify.escapes import for_tex
 from verify.report import citations
@@ -49,11 +50,11 @@ def test_every_form_is_complete(one: Citation, whole: Citation, name: str) -> No
     """Claim, verdict, digest, seed, profile, version, date and where to find it are in all of them."""
     for of in (one, whole):
         text = citations.form(name)(of)
-        assert of.claim in text
-        assert of.verdict in text
+        assert of.label.removeprefix("claim ") in text
+        assert of.judged.lower() in text.lower()
         assert of.digest[:16] in text
-        assert str(of.seed) in text
-        assert of.profile in text
+        assert str(of.settings["seed"]) in text
+        assert str(of.settings["profile"]) in text
         assert of.version in text
         assert f"{of.created:%Y-%m-%d}" in text
         assert of.page in text
@@ -76,6 +77,33 @@ def test_every_finding_of_every_claim_can_be_cited() -> None:
         for finding in (None, *claim.checks, *claim.controls, *claim.facts):
             for form in map(citations.form, citations.names()):
                 assert claim.digest[:16] in form(cite(run, claim, finding))
+
+
+def test_an_audit_its_layers_and_findings_can_be_cited() -> None:
+    """In every form, with the seal and where to find it."""
+    audit = bad(2, 2)
+    layer = audit.layers[0]
+    address = "https://example.org/audit"
+    for of in (
+        cite(audit, audit, None, address),
+        cite(audit, layer, None, address),
+        *(cite(audit, layer, one, address) for one in layer.findings),
+    ):
+        for form in map(citations.form, citations.names()):
+            text = form(of)
+            assert audit.seal[:16] in text
+            assert of.page in text
+            assert "0.1%" in text.replace("\\", "")
+    refuted = cite(audit, layer, layer.finding("scale-implied-head-1"))
+    assert refuted.key == "decoder-layers-0-self-attn.scale-implied-head-1"
+    assert refuted.page == "audit.html#decoder-layers-0-self-attn.scale-implied"
+    assert refuted.judged == "Finding refuted"
+    assert refuted.found.replace("\N{NO-BREAK SPACE}", " ") == (
+        "0.3535534; simultaneous interval from 0.3535453 to 0.3535614 at level 1 − 1×10⁻⁶; "
+        "held against 0.99 to 1.01; refuted"
+    )
+    with pytest.raises(TypeError, match="no part of"):
+        cite(audit, record().claims[0])
 
 
 def test_bibtex_is_read_by_pybtex(one: Citation) -> None:

@@ -1,15 +1,18 @@
-"""A claim's verdict as a badge: an SVG, and the JSON of a shields endpoint."""
+"""A verdict as a badge: an SVG, and the JSON of a shields endpoint."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from verify.escapes import for_html
-from verify.evidence import Proof, Verdict
+from verify.evidence import ClaimRecord, Proof, Verdict
+from verify.evidence.audits import AuditRecord, Judgement
+from verify.report.audits.tables import most_serious
 
 if TYPE_CHECKING:
-    from verify.evidence import ClaimRecord
+    from verify.evidence import RunRecord
+    from verify.report.citation import Subject
 
 # White text on each has a contrast of at least 4.5.
 _PROOFS = {
@@ -22,6 +25,13 @@ _COLOURS = {
     Verdict.APPROXIMATE: "#7a5c00",
     Verdict.REFUTED: "#b3261e",
     Verdict.UNDECIDED: "#5c5f66",
+}
+_JUDGED = {
+    Judgement.CONFIRMED: "#12744f",
+    Judgement.WARNED: "#7a5c00",
+    Judgement.REFUTED: "#b3261e",
+    Judgement.UNDECIDED: "#5c5f66",
+    Judgement.REPORTED: "#5c5f66",
 }
 _ADVANCE, _SPACE, _HEIGHT = 6.6, 12, 20
 _SVG = """<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"
@@ -37,10 +47,37 @@ _SVG = """<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{heigh
 """
 
 
-def as_svg(claim: ClaimRecord) -> str:
+class Badge(NamedTuple):
+    """What a badge says: a name, a message, a colour, and whether that is a failure."""
+
+    label: str
+    message: str
+    colour: str
+    digest: str
+    is_error: bool
+
+
+def badge_of(record: RunRecord | AuditRecord, subject: Subject) -> Badge:
+    """Return the badge of a claim, of a layer or of a whole audit."""
+    if isinstance(subject, ClaimRecord):
+        return _of_claim(subject)
+    digest = record.seal
+    worst = most_serious(subject.findings)
+    label = "attention audit" if isinstance(subject, AuditRecord) else subject.id
+    return Badge(label, worst.value, _JUDGED[worst], digest, worst is Judgement.REFUTED)
+
+
+def _of_claim(claim: ClaimRecord) -> Badge:
+    failed = claim.derivation.status is Proof.FAILED
+    verdict = Verdict.REFUTED if failed else claim.verdict
+    proof = _PROOFS.get(claim.derivation.status, "")
+    message = "derivation failed" if failed else proof + verdict.value
+    return Badge(claim.id, message, _COLOURS[verdict], claim.digest, verdict is Verdict.REFUTED)
+
+
+def as_svg(badge: Badge) -> str:
     """Return the badge as SVG text; what it says does not rest on its colour."""
-    message = _message(claim)
-    label_width, message_width = (round(len(text) * _ADVANCE) for text in (claim.id, message))
+    label_width, message_width = (round(len(text) * _ADVANCE) for text in (badge.label, badge.message))
     split = label_width + _SPACE
     width = split + message_width + _SPACE
     return _SVG.format(
@@ -48,10 +85,10 @@ def as_svg(claim: ClaimRecord) -> str:
         height=_HEIGHT,
         split=split,
         rest=width - split - 3,
-        colour=_colour(claim),
-        label=for_html(claim.id),
-        message=for_html(message),
-        digest=claim.digest[:16],
+        colour=badge.colour,
+        label=for_html(badge.label),
+        message=for_html(badge.message),
+        digest=badge.digest[:16],
         label_at=split / 2,
         label_width=label_width,
         message_at=split + (width - split) / 2,
@@ -59,24 +96,13 @@ def as_svg(claim: ClaimRecord) -> str:
     )
 
 
-def as_endpoint(claim: ClaimRecord) -> str:
+def as_endpoint(badge: Badge) -> str:
     """Return the JSON that badge services fetch: schema, label, message and colour."""
     content = {
         "schemaVersion": 1,
-        "label": claim.id,
-        "message": _message(claim),
-        "color": _colour(claim).removeprefix("#"),
-        "isError": claim.verdict is Verdict.REFUTED or claim.derivation.status is Proof.FAILED,
+        "label": badge.label,
+        "message": badge.message,
+        "color": badge.colour.removeprefix("#"),
+        "isError": badge.is_error,
     }
     return json.dumps(content) + "\n"
-
-
-def _message(claim: ClaimRecord) -> str:
-    if claim.derivation.status is Proof.FAILED:
-        return "derivation failed"
-    return _PROOFS.get(claim.derivation.status, "") + claim.verdict.value
-
-
-def _colour(claim: ClaimRecord) -> str:
-    failed = claim.derivation.status is Proof.FAILED
-    return _COLOURS[Verdict.REFUTED if failed else claim.verdict]

@@ -21,8 +21,8 @@ from verify.files.writing import clear_leftovers, is_read_only, write_together
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from verify.citing.values import Value
-    from verify.evidence import RunRecord
+    from verify.citing.value import Value
+    from verify.citing.values import Evidence
 
 _INPUT = re.compile(r"\\(?:input|include)\s*+\{(?P<name>[^{}]*)\}")
 _FORMS = "give Markdown, HTML, reStructuredText or LaTeX of at most 16 MB"
@@ -83,7 +83,7 @@ class Document:
         return "".join([*parts, self.text[end:]])
 
 
-def check(paths: Sequence[Path], record: RunRecord) -> list[Document]:
+def check(paths: Sequence[Path], record: Evidence) -> list[Document]:
     r"""Return the documents, each once, with all that is wrong in them.
 
     Exported macros that a LaTeX document reads with ``\input`` or ``\include`` are checked as well.
@@ -131,7 +131,7 @@ def fix(documents: Sequence[Document]) -> list[Path]:
 class _Values:
     """A run's values; what an unknown key may have meant is looked for once."""
 
-    def __init__(self, record: RunRecord) -> None:
+    def __init__(self, record: Evidence) -> None:
         self._known = by_key(record)
         self._unknown: dict[str, str] = {}
 
@@ -180,8 +180,8 @@ def _problems(document: Document, quote: Quote, values: _Values) -> Iterator[Pro
     if isinstance(value, str):
         yield Problem(document.path, quote, value)
         return
-    if not value.holds and value.claim:
-        message = f"its claim is no longer confirmed but {value.claim.verdict}; rewrite what rests on it"
+    if value.doubt:
+        message = f"{value.doubt}; rewrite what rests on it"
         yield Problem(document.path, quote, message)
     if quote.quoted is None or _says(document, quote, value):
         return

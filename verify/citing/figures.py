@@ -18,7 +18,7 @@ from verify.escapes import LOWERED
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verify.citing.values import Rounding
+    from verify.citing.value import Rounding
 
 _GROUPS = r"(?:,|\{,\}|\\,|[\u202f\u2009\u00a0'’]|&nbsp;|&thinsp;)"
 _POWER = r"""\s*(?:×|x|\*|·|\\times|\\cdot)\s*10(?:\^?\{?(?P<power>[-−]?\d{1,4})(?!\d)\}?

@@ -10,7 +10,7 @@ from verify.citing.figures import numbers_in
 from verify.escapes import LOWERED, RAISED, for_tex
 
 if TYPE_CHECKING:
-    from verify.citing.values import Value
+    from verify.citing.value import Value
 
 VALUE_LINE = re.compile(r"^\\verifyvalue\{(?P<key>[^{}]+)\}\{(?P<text>.*)\}%$", re.MULTILINE)
 EXPORTED = "% Values of sdpa-verify "

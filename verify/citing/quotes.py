@@ -13,7 +13,7 @@ from verify.report import numbers
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verify.citing.values import Figure, Value
+    from verify.citing.value import Figure, Value
 
 _MARKS = r"[`*_$]"
 _BETWEEN = r"[\s`*$%‰\\]*"

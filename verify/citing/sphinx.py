@@ -29,14 +29,14 @@ from verify.citing.markers import AFTER
 from verify.citing.quotes import agrees
 from verify.citing.values import by_key, lookup_in
 from verify.errors import VerifyError
-from verify.evidence.load import load, present
+from verify.evidence.load import load_either, present
 from verify.version import __version__
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.environment import BuildEnvironment
 
-    from verify.citing.values import Value
+    from verify.citing.value import Value
 
 _LOGGER = logging.getLogger(__name__)
 _QUOTED = "verify_quoted"
@@ -56,8 +56,8 @@ class VerifyRole(ReferenceRole):
             _failed(self.env).add(self.env.docname)
             shown = nodes.problematic(self.rawtext, self.rawtext)
             return [shown], []
-        if not value.holds and value.claim:
-            self._report(WARNING, f"{value.key}: its claim is no longer confirmed but {value.claim.verdict}")
+        if value.doubt:
+            self._report(WARNING, f"{value.key}: {value.doubt}")
         text = self.title if self.has_explicit_title else value.text
         report = self.config.verify_report
         link = {"refuri": f"{report}#{quote(value.anchor)}", "reftitle": value.key} if report else {}
@@ -122,7 +122,7 @@ def _read(app: Sphinx) -> None:
             raise ConfigError(f"{name} in conf.py is {setting!r}; give a text, such as {_EXAMPLES[name]!r}")
     chosen = app.config.verify_results
     try:
-        record = load(Path(app.confdir) / chosen) if chosen else present(None)
+        record = load_either(Path(app.confdir) / chosen) if chosen else present(None)
     except VerifyError as error:
         raise ConfigError(f"verify_results: {error}") from error
     app.verify_values = by_key(record)  # type: ignore[attr-defined]
@@ -131,7 +131,7 @@ def _read(app: Sphinx) -> None:
 def _outdated(app: Sphinx, env: BuildEnvironment, *_: object) -> list[str]:
     """Return all pages where the values are others than at the last build: any may quote them."""
     known: dict[str, Value] = app.verify_values  # type: ignore[attr-defined]
-    quotable = [(one.key, one.text, one.figures, one.anchor, one.holds) for one in known.values()]
+    quotable = [(one.key, one.text, one.figures, one.anchor, one.doubt) for one in known.values()]
     now = sha256(repr(quotable).encode()).hexdigest()
     changed = getattr(env, "verify_digest", "") != now
     env.verify_digest = now  # type: ignore[attr-defined]

@@ -23,19 +23,19 @@ def _results(command: Callable[..., None]) -> Callable[..., None]:
         "--results",
         type=PATH,
         metavar="FILE",
-        help="A results.json of at most 32 MB, or - for standard input."
+        help="A results.json of at most 32 MB, an audit.json of at most 128 MB, or - for standard input."
         "  [default: reports/results.json, else the reference that comes with the tool]",
     )(command)
 
 
 @click.command()
-@click.argument("names", nargs=-1, metavar="[CLAIM|KEY]...")
+@click.argument("names", nargs=-1, metavar="[CLAIM|LAYER|KEY]...")
 @_results
 def values(names: tuple[str, ...], results: Path | None) -> None:
     """List what can be quoted: keys and their present text.
 
     Besides claims, ’run’ stands for the run’s own values and ’source’ for the documents’ statements; a key
-    for its value and its parts.
+    for its value and its parts. Of an audit, give layers, ’audit’ for its own values, or keys.
     """
     from verify.citing.values import chosen
     from verify.evidence.load import present
@@ -47,7 +47,7 @@ def values(names: tuple[str, ...], results: Path | None) -> None:
 
 
 @click.command("cite")
-@click.argument("key", metavar="CLAIM[.CHECK]")
+@click.argument("key", metavar="CLAIM[.CHECK]|LAYER[.FINDING]")
 @click.option(
     "--format",
     "form",
@@ -59,7 +59,7 @@ def values(names: tuple[str, ...], results: Path | None) -> None:
 @click.option("--url", default="", metavar="URL", help="The folder where the report is published.")
 @_results
 def cite_(key: str, form: str, url: str, results: Path | None) -> None:
-    """Print a citation of a claim, or of one of its findings."""
+    """Print a citation of a claim or of one of its findings; of an audit, of a layer or a finding."""
     from verify.citing.values import lookup
     from verify.evidence.load import present
     from verify.report.citation import check_address, cite
@@ -68,7 +68,7 @@ def cite_(key: str, form: str, url: str, results: Path | None) -> None:
     check_address(url)
     record = present(results)
     value = lookup(record, key)
-    if value.claim is None:
+    if value.subject is None:
         raise CitationError(
             f"{key!r} is a value of the run or of a source, of which there are no citations; "
             "cite a claim or a check, CLAIM or CLAIM.CHECK, as `sdpa-verify list` shows them"
@@ -76,7 +76,7 @@ def cite_(key: str, form: str, url: str, results: Path | None) -> None:
     whole, _, part = key.partition(":")
     if part:
         raise CitationError(f"{key!r} is a part of what is cited as a whole; cite {whole!r}")
-    say(render(cite(record, value.claim, value.finding, url)))
+    say(render(cite(record, value.subject, value.part, url)))
     end(0)
 
 
@@ -111,7 +111,7 @@ def check_docs(documents: tuple[Path, ...], results: Path | None, *, write: bool
 
 
 @click.command()
-@click.argument("names", nargs=-1, metavar="[CLAIM|KEY]...")
+@click.argument("names", nargs=-1, metavar="[CLAIM|LAYER|KEY]...")
 @click.option(
     "--format",
     "form",
@@ -145,20 +145,28 @@ def export(names: tuple[str, ...], form: str, out: Path | None, results: Path | 
 
 
 @click.command()
-@click.argument("claim")
+@click.argument("name", metavar="CLAIM|LAYER|audit")
 @click.option("--out", type=PATH, default=Path(), metavar="DIR", help="Folder to write to.  [default: here]")
 @_results
-def badge(claim: str, out: Path, results: Path | None) -> None:
-    """Write a claim’s verdict as a badge: CLAIM.svg, and CLAIM.json for shields endpoints."""
-    from verify.citing.badge import as_endpoint, as_svg
+def badge(name: str, out: Path, results: Path | None) -> None:
+    """Write a verdict as a badge: NAME.svg, and NAME.json for shields endpoints.
+
+    Of an audit, ’audit’ stands for the whole, whose files are called attention-audit; a badge shows the
+    most serious judgement that decides.
+    """
+    from verify.citing.badge import as_endpoint, as_svg, badge_of
     from verify.citing.values import lookup
     from verify.evidence.load import present
     from verify.files.writing import write_together
 
-    found = lookup(present(results), claim).claim
-    if found is None or found.id != claim:
-        raise CitationError(f"{claim!r} is no claim; `sdpa-verify list` shows them all")
-    files = {out / f"{claim}.svg": as_svg(found).encode(), out / f"{claim}.json": as_endpoint(found).encode()}
+    record = present(results)
+    value = lookup(record, name)
+    if value.subject is None or value.part is not None or ":" in name:
+        raise CitationError(f"{name!r} has no badge; give a claim, or of an audit a layer or audit")
+    shown = badge_of(record, value.subject)
+    # Not audit.json, which is the evidence.
+    stem = shown.label.replace(" ", "-")
+    files = {out / f"{stem}.svg": as_svg(shown).encode(), out / f"{stem}.json": as_endpoint(shown).encode()}
     write_together(files)
     for path in files:
         say(path)

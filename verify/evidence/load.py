@@ -81,13 +81,15 @@ def read_calibration(path: Path) -> Calibration:
     return _validated(Calibration, _content(path, _RESULTS.kind, _RESULTS.again), path, _RESULTS.again)
 
 
-def present(path: Path | None) -> RunRecord:
-    """Read the results in ``path``; None means the last run's, else the reference that ships with the tool.
+def present(path: Path | None) -> RunRecord | AuditRecord:
+    """Read the results or the audit in ``path``; None means the last run's results, else the reference.
 
     Raises:
         ResultsError: there are none, or they cannot be read.
     """
-    return load(path or (LAST_RUN if os.path.lexists(LAST_RUN) else folder("reference") / "results.json"))
+    if path is not None:
+        return load_either(path)
+    return load(LAST_RUN) if os.path.lexists(LAST_RUN) else shipped()
 
 
 @cache
@@ -124,9 +126,12 @@ def load_either(path: Path) -> RunRecord | AuditRecord:
     """
     path = _as_path(path, _EITHER)
     content = _content(path, _EITHER, "write it again")
-    if isinstance(content, dict) and _AUDIT.schema in content:
+    keys = content.keys() if isinstance(content, dict) else ()
+    if _AUDIT.schema in keys:
         return _read(content, _AUDIT, path)
-    return _read(content, _RESULTS, path)
+    if _RESULTS.schema in keys:
+        return _read(content, _RESULTS, path)
+    raise ResultsError(f'{path}: has no "{_RESULTS.schema}"; {_EITHER.wanted}')
 
 
 def _as_path(path: Path, kind: Kind) -> Path:

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from verify.errors import CitationError
-from verify.evidence import Check, Control, Fact
+from verify.escapes import as_prose
+from verify.evidence import Check, ClaimRecord, Control, Fact, RunRecord
+from verify.evidence.audits import AuditRecord, Finding, LayerRecord
 from verify.report import numbers
-from verify.report.imprint import creation
+from verify.report.audits.tables import figures, held_against, most_serious, summary
+from verify.report.imprint import creation, origin
 from verify.report.latex import plain
+from verify.report.names import names
 from verify.report.words import badge, capitalised, cell_text, predicted
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from verify.evidence import ClaimRecord, RunRecord
+AUDIT = "audit"
+"""The key of an audit as a whole."""
 
 AUTHORS = "The sdpa-verify authors"
 
@@ -25,70 +30,112 @@ AUTHORS = "The sdpa-verify authors"
 _PATH = r"(?:[\w.~/@+,=-]|%[0-9A-Fa-f]{2})"
 _ADDRESS = re.compile(rf"(?:https?://[A-Za-z0-9](?:{_PATH}|:\d)*|(?!//){_PATH}+)", re.ASCII)
 
-Finding = Check | Control | Fact
+Subject = ClaimRecord | LayerRecord | AuditRecord
+Part = Check | Control | Fact | Finding
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
     """What a reader needs to check a result.
 
-    ``found`` says in one sentence what was measured, or nothing for a whole claim; ``verdict`` is the
-    claim's. ``statement`` and ``what`` may hold LaTeX between dollar signs. ``anchor`` is the place in
-    ``report.html`` and the named destination in ``report.pdf``, which lie at ``address``.
+    ``label`` says what is cited, by its id; ``found`` in one sentence what was measured, or nothing where the
+    whole is cited; ``judged`` what became of it. ``title``, ``statement`` and ``what`` may hold LaTeX between
+    dollar signs. ``origin`` says which run or audit it is, and ``settings`` the same for programs.
+    ``anchor`` is the place in the page and the named destination in the document of this ``stem``, which lie
+    at ``address``.
     """
 
     key: str
-    claim: str
+    label: str
     title: str
     statement: str
     what: str
     found: str
-    verdict: str
+    judged: str
     digest: str
-    seed: int
-    profile: str
+    origin: str
+    settings: dict[str, int | float | str]
     version: str
     created: datetime
     anchor: str
+    stem: str
     address: str
 
     @property
     def page(self) -> str:
         """The place in the HTML report."""
-        return f"{self.address}report.html#{quote(self.anchor)}"
+        return f"{self.address}{self.stem}.html#{quote(self.anchor)}"
 
     @property
     def sheet(self) -> str:
         """The place in the PDF report."""
-        return f"{self.address}report.pdf#nameddest={quote(self.anchor)}"
+        return f"{self.address}{self.stem}.pdf#nameddest={quote(self.anchor)}"
 
 
 def cite(
-    record: RunRecord, claim: ClaimRecord, finding: Finding | None = None, address: str = ""
+    record: RunRecord | AuditRecord, subject: Subject, part: Part | None = None, address: str = ""
 ) -> Citation:
-    """Return the citation of a claim, or of one of its findings.
+    """Return the citation of a run's claim or of an audit or its layer, or of one of their findings.
 
     ``address`` is where the report is published, a folder's URL; nothing means beside the document.
     """
-    key = f"{claim.id}.{finding.id}" if finding else claim.id
     if address and not address.endswith("/"):
         address += "/"
+    if isinstance(record, RunRecord) and isinstance(subject, ClaimRecord):
+        said = _of_claim(record, subject, part)
+    elif isinstance(record, AuditRecord) and not isinstance(subject, ClaimRecord):
+        said = _of_audit(record, subject, part)
+    else:
+        raise TypeError(f"a {type(subject).__name__} is no part of a {type(record).__name__}")
     return Citation(
-        key=key,
-        claim=claim.id,
-        title=claim.title,
-        statement=claim.statement,
-        what=_what(finding),
-        found=_found(finding),
-        verdict=badge(claim.verdict).word,
-        digest=claim.digest,
-        seed=record.run.settings.seed,
-        profile=record.run.settings.profile,
+        what=_what(part),
+        found=_found(part),
+        origin=capitalised(origin(record)),
         version=record.tool.version,
         created=creation(record),
-        anchor=key,
+        stem=names(record).stem,
         address=address,
+        **said,
     )
+
+
+def _of_claim(record: RunRecord, claim: ClaimRecord, part: Part | None) -> dict[str, Any]:
+    key = f"{claim.id}.{part.id}" if part else claim.id
+    return {
+        "key": key,
+        "anchor": key,
+        "label": f"claim {claim.id}",
+        "title": claim.title,
+        "statement": claim.statement,
+        "judged": f"Claim {badge(claim.verdict).word}",
+        "digest": claim.digest,
+        "settings": {"seed": record.run.settings.seed, "profile": record.run.settings.profile},
+    }
+
+
+def _of_audit(record: AuditRecord, subject: LayerRecord | AuditRecord, part: Part | None) -> dict[str, Any]:
+    source = as_prose(record.source)
+    said = {"digest": record.seal, "settings": {"false_alarm": record.settings.false_alarm}}
+    if isinstance(subject, AuditRecord):
+        judged = badge(most_serious(subject.findings)).word
+        return said | {
+            "key": AUDIT,
+            "anchor": "summary",
+            "label": "attention audit",
+            "title": f"Attention audit of {source}",
+            "statement": f"{numbers.count(len(subject.layers))} of its layers audited.",
+            "judged": f"Most serious judgement {judged}",
+        }
+    finding = part if isinstance(part, Finding) else None
+    judged = badge(finding.judgement if finding else most_serious(subject.findings)).word
+    return said | {
+        "key": f"{subject.id}.{finding.id}" if finding else subject.id,
+        "anchor": f"{subject.id}.{finding.name}" if finding else subject.id,
+        "label": f"layer {subject.id}",
+        "title": f"Attention audit of {source}, {as_prose(subject.name)}",
+        "statement": capitalised(summary(subject)),
+        "judged": f"Finding {judged}" if finding else f"Most serious judgement {judged}",
+    }
 
 
 def check_address(address: str) -> None:
@@ -104,7 +151,7 @@ def check_address(address: str) -> None:
         )
 
 
-def _what(finding: Finding | None) -> str:
+def _what(finding: Part | None) -> str:
     if isinstance(finding, Check):
         where = cell_text(finding.cell)
         if finding.method == "fit" and {"points", "from", "to"} <= finding.cell.keys():
@@ -113,14 +160,18 @@ def _what(finding: Finding | None) -> str:
         return f"{finding.quantity} at {where}" if where else finding.quantity
     if isinstance(finding, Control):
         return f"wrong version, {finding.what}"
+    if isinstance(finding, Finding):
+        return finding.quantity if finding.head is None else f"{finding.quantity}, head {finding.head}"
     return finding.what if finding else ""
 
 
-def _found(finding: Finding | None) -> str:
+def _found(finding: Part | None) -> str:
     if finding is None:
         return ""
     if isinstance(finding, Fact):
         return numbers.exact(finding.value)
+    if isinstance(finding, Finding):
+        return _measured(finding)
     level = ""
     # A control has no standard error of its own; its interval shows which digits are significant.
     error = (finding.interval[1] - finding.interval[0]) / 10
@@ -134,15 +185,20 @@ def _found(finding: Finding | None) -> str:
     )
 
 
+def _measured(finding: Finding) -> str:
+    estimate, _, low, high = figures(finding)
+    interval = ""
+    if low or high:
+        interval = f"simultaneous interval from {low} to {high} at level {numbers.level(finding.level)}"
+    against = held_against(finding)
+    told = (estimate, interval, f"held against {against}" if against else "", finding.judgement.value)
+    return "; ".join(filter(None, told))
+
+
 def without_address(cited: Citation) -> str:
     """Return one paragraph of plain text that does not say where the report lies."""
     measured = f" {capitalised(plain(cited.what))}: {cited.found}." if cited.found else ""
     return (
         f"sdpa-verify {cited.version}, {cited.key}: {plain(cited.title)}. {plain(cited.statement)}{measured} "
-        f"Claim {cited.verdict}. {imprint(cited)}, digest {cited.digest}."
+        f"{cited.judged}. {cited.origin}, digest {cited.digest}."
     )
-
-
-def imprint(cited: Citation) -> str:
-    """Return seed, profile and date of the run."""
-    return f"Seed {cited.seed}, {cited.profile} profile, {cited.created:%Y-%m-%d}"

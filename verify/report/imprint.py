@@ -21,8 +21,11 @@ def creation(record: RunRecord | AuditRecord) -> datetime:
     return in_utc(record.run.created if isinstance(record, RunRecord) else record.created)
 
 
-def origin(record: RunRecord) -> str:
-    """Return which run this is: seed, profile and date."""
+def origin(record: RunRecord | AuditRecord) -> str:
+    """Return which run this is, by seed, profile and date, or which audit, by its rate and date."""
+    if not isinstance(record, RunRecord):
+        rate = numbers.percent(record.settings.false_alarm)
+        return f"false-alarm rate {rate}, {creation(record):%Y-%m-%d}"
     chosen = record.run.settings
     return f"seed {chosen.seed}, {chosen.profile} profile, {creation(record):%Y-%m-%d}"
 

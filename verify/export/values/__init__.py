@@ -1,6 +1,7 @@
 """The forms in which ``export`` writes values: one module each, named as ``--format`` takes it.
 
-A form has ``SUFFIX``, that of its files, and ``export``, from a run and the values chosen to a file's text.
+A form has ``SUFFIX``, that of its files, and ``export``, from a run or an audit and the
+values chosen to a file's text.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from verify.files import modules
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from verify.citing.values import Value
-    from verify.evidence import RunRecord
+    from verify.citing.value import Value
+    from verify.citing.values import Evidence
 
 
 class Form(Protocol):
@@ -21,7 +22,7 @@ class Form(Protocol):
 
     SUFFIX: str
 
-    def export(self, record: RunRecord, chosen: Iterable[Value]) -> str:
+    def export(self, record: Evidence, chosen: Iterable[Value]) -> str:
         """Return the text of a file with the values chosen."""
 
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from verify.citing.values import Value
-    from verify.evidence import RunRecord
+    from verify.citing.value import Value
+    from verify.citing.values import Evidence
 
 SUFFIX = ".csv"
 
 
-def export(_record: RunRecord, chosen: Iterable[Value]) -> str:
+def export(_record: Evidence, chosen: Iterable[Value]) -> str:
     """Return a head and a row for each value; texts are as they are shown, and quoted where they need it."""
     table = io.StringIO()
     rows = csv.writer(table, lineterminator="\n")

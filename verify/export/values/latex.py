@@ -6,20 +6,21 @@ from typing import TYPE_CHECKING
 
 from verify.citing.latex import EXPORTED, macro_text
 from verify.escapes import one_line
-from verify.report.imprint import command, creation
+from verify.evidence import RunRecord
+from verify.report.imprint import command, origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from verify.citing.values import Value
-    from verify.evidence import RunRecord
+    from verify.citing.value import Value
+    from verify.citing.values import Evidence
 
 SUFFIX = ".tex"
 _HEAD = (
     EXPORTED
-    + r"""{version}, seed {seed}, {profile} profile, {date}. Written by
+    + r"""{version}, {origin}. Written by
 %   sdpa-verify export --format latex
-% from the results of: {command}
+% from the results of: {made_by}
 % Quote one with \verify{{KEY}}; an unknown key is an error. `sdpa-verify values` lists the keys.
 \providecommand\verifyvalue[2]{{\expandafter\gdef\csname verify/#1\endcsname{{#2}}}}
 \providecommand\verify[1]{{%
@@ -30,14 +31,12 @@ _HEAD = (
 )
 
 
-def export(record: RunRecord, chosen: Iterable[Value]) -> str:
+def export(record: Evidence, chosen: Iterable[Value]) -> str:
     r"""Return the text of a file for ``\input`` that defines ``\verify`` for the values chosen."""
     head = _HEAD.format(
         version=record.tool.version,
-        seed=record.run.settings.seed,
-        profile=record.run.settings.profile,
-        date=f"{creation(record):%Y-%m-%d}",
-        command=one_line(command(record)),
+        origin=origin(record),
+        made_by=one_line(command(record) if isinstance(record, RunRecord) else "sdpa-verify audit"),
     )
     lines = (rf"\verifyvalue{{{value.key}}}{{{macro_text(value)}}}%" for value in chosen)
     return head + "\n".join(lines) + "\n"

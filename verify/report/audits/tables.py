@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from verify.escapes import as_prose
 from verify.evidence.audits import Judgement
 from verify.report import numbers
-from verify.report.audits.maps import spread
+from verify.report.audits.maps import SERIOUS, spread
 from verify.report.audits.places import runs
 from verify.report.audits.views import FoundGroup, FoundRow, LayerView
 from verify.report.columns import aligned, found_widths
@@ -28,6 +29,13 @@ Texts = tuple[str, str, str, str]
 """Estimate, standard error, and the interval's ends."""
 
 
+def most_serious(findings: Iterable[Finding]) -> Judgement:
+    """Return the most serious judgement of those that decide; if none does, they are only reported."""
+    return min(
+        (one.judgement for one in findings if one.decides), key=SERIOUS.index, default=Judgement.REPORTED
+    )
+
+
 def merged(layers: Sequence[LayerRecord]) -> bool:
     """Return whether heads that are judged alike share a row."""
     return sum(len(layer.findings) for layer in layers) > _ROWS
@@ -42,7 +50,7 @@ def layer_view(layer: LayerRecord, counts: Counter[Judgement], *, merge: bool) -
     return LayerView(
         id=layer.id,
         name=layer.name,
-        summary=Prose(_summary(layer)),
+        summary=Prose(summary(layer)),
         tallies=tallies(counts, Judgement),
         notes=tuple(Prose(closed(note)) for note in layer.notes),
         groups=tuple(groups),
@@ -50,11 +58,13 @@ def layer_view(layer: LayerRecord, counts: Counter[Judgement], *, merge: bool) -
     )
 
 
-def _summary(layer: LayerRecord) -> str:
+def summary(layer: LayerRecord) -> str:
+    """Return a layer's shape, what was seen of it, and the scale that was intended, as prose."""
     intention = layer.intention
+    computed = ", ".join(filter(None, [layer.dtype, layer.backend]))
     return (
         f"{shape_of(layer)}; {numbers.count(layer.sequences)} sequences of {tokens_of(layer)} tokens; "
-        f"{layer.dtype}{', ' + layer.backend if layer.backend else ''}; intended scale "
+        f"{as_prose(computed)}; intended scale "
         f"${intention.latex}$ = {numbers.exact(intention.value, 6)}."
     )
 
@@ -122,7 +132,7 @@ def _row(layer: LayerRecord, row: Sequence[Finding], cells: tuple[Cell, ...], re
         error=error,
         low=low,
         high=high,
-        against=_against(row[0]),
+        against=held_against(row[0]),
         badge=badge(row[0].judgement),
     )
 
@@ -191,7 +201,7 @@ def figures(one: Finding) -> Texts:
     )
 
 
-def _against(one: Finding) -> str:
+def held_against(one: Finding) -> str:
     """Return the band that a finding is held against."""
     low, high = one.band or (None, None)
     if low is None and high is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verify.escapes import for_tex, prose_for_tex
-from verify.report.citation import AUTHORS, imprint
+from verify.report.citation import AUTHORS
 from verify.report.words import capitalised
 
 if TYPE_CHECKING:
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 def render(cited: Citation) -> str:
     """Return a BibTeX entry."""
-    note = f"Claim {cited.verdict}. {imprint(cited)}, digest {cited.digest}"
+    note = f"{cited.judged}. {cited.origin}, digest {cited.digest}"
     if cited.found:
         note = f"{capitalised(prose_for_tex(cited.what))}: {for_tex(cited.found)}. {note}"
     entries = {
         "author": f"{{{AUTHORS}}}",
-        "title": f"{{sdpa-verify, claim {cited.claim}: {prose_for_tex(cited.title)}}}",
+        "title": f"{{sdpa-verify, {cited.label}: {prose_for_tex(cited.title)}}}",
         "year": f"{cited.created:%Y}",
         "month": f"{cited.created:%b}".lower(),
         "howpublished": f"Software, version {for_tex(cited.version)}",

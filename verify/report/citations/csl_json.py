@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from verify.report.citation import AUTHORS, imprint
+from verify.report.citation import AUTHORS
 from verify.report.latex import plain
 
 if TYPE_CHECKING:
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 def render(cited: Citation) -> str:
     """Return a list of one item in CSL-JSON, which reference managers and Pandoc read."""
-    note = f"claim {cited.verdict}; {imprint(cited).lower()}; digest {cited.digest}"
+    note = f"{cited.judged.lower()}; {cited.origin.lower()}; digest {cited.digest}"
     item: dict[str, Any] = {
         "id": f"sdpa-verify:{cited.key}",
         "type": "software",
-        "title": f"sdpa-verify, claim {cited.claim}: {plain(cited.title)}",
+        "title": f"sdpa-verify, {cited.label}: {plain(cited.title)}",
         "author": [{"literal": AUTHORS}],
         "issued": {"date-parts": [[cited.created.year, cited.created.month, cited.created.day]]},
         "version": cited.version,

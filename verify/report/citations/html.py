@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verify.escapes import for_html
-from verify.report.citation import imprint
 from verify.report.latex import plain
 from verify.report.words import capitalised
 
@@ -19,6 +18,6 @@ def render(cited: Citation) -> str:
     return (
         f'<p class="citation"><a href="{for_html(cited.page)}">sdpa-verify {for_html(cited.version)}, '
         f"<code>{for_html(cited.key)}</code></a>: <cite>{for_html(plain(cited.title))}.</cite> "
-        f"{for_html(plain(cited.statement))}{measured} Claim {cited.verdict}. {imprint(cited)}, "
+        f"{for_html(plain(cited.statement))}{measured} {cited.judged}. {cited.origin}, "
         f'digest <code>{cited.digest}</code> (<a href="{for_html(cited.sheet)}">PDF</a>).</p>'
     )

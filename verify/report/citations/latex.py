@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verify.escapes import for_tex, prose_for_tex
-from verify.report.citation import imprint
 from verify.report.words import capitalised
 
 if TYPE_CHECKING:
@@ -18,6 +17,6 @@ def render(cited: Citation) -> str:
     return (
         f"sdpa-verify {for_tex(cited.version)}, \\texttt{{{for_tex(cited.key)}}}: "
         f"\\emph{{{prose_for_tex(cited.title)}.}} {prose_for_tex(cited.statement)}{measured} "
-        f"Claim {cited.verdict}. {imprint(cited)}, digest "
+        f"{cited.judged}. {cited.origin}, digest "
         f"\\texttt{{{cited.digest[:16]}}}. \\url{{{cited.page}}}"
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verify.escapes import for_markdown, prose_for_markdown
-from verify.report.citation import imprint
 from verify.report.words import capitalised
 
 if TYPE_CHECKING:
@@ -19,5 +18,5 @@ def render(cited: Citation) -> str:
         f"[sdpa-verify {for_markdown(cited.version)}, `{cited.key}`]({cited.page}): "
         f"*{prose_for_markdown(cited.title)}.* "
         f"{prose_for_markdown(cited.statement)}{measured} "
-        f"Claim {cited.verdict}. {imprint(cited)}, digest `{cited.digest}` ([PDF]({cited.sheet}))."
+        f"{cited.judged}. {cited.origin}, digest `{cited.digest}` ([PDF]({cited.sheet}))."
     )

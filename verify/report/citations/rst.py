@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verify.escapes import for_rst, prose_for_rst
-from verify.report.citation import imprint
 from verify.report.words import capitalised
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ def render(cited: Citation) -> str:
     return (
         f"`sdpa-verify {for_rst(cited.version)}, {cited.key} <{cited.page}>`__: "
         f"{prose_for_rst(cited.title)}. "
-        f"{prose_for_rst(cited.statement)}{measured} Claim {cited.verdict}. {imprint(cited)}, "
+        f"{prose_for_rst(cited.statement)}{measured} {cited.judged}. {cited.origin}, "
         f"digest ``{cited.digest}`` "
         f"(`PDF <{cited.sheet}>`__)."
     )
