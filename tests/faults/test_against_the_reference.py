@@ -23,6 +23,7 @@ from verify.files.shipped import folder
 from verify.montecarlo.distribution_free import DistanceToLaw
 from verify.montecarlo.estimands import Measured
 from verify.montecarlo.experiment import Exact, Fit, Quantity, band
+from verify.spec.claim import several
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -113,7 +114,7 @@ def test_predictions_bands_settings_and_facts_are_those_of_the_reference(
     controls = [stated(one.comparison, tolerance).control(one) for one in now.controls]
     assert other_statements(checks, known.checks) == []
     assert other_statements(controls, known.controls) == []
-    assert other_statements(CATALOGUE[name].facts(derivation(name)), known.facts) == []
+    assert other_statements(several(CATALOGUE[name].facts(derivation(name))), known.facts) == []
     estimates = {one.id: one.estimate for group in (known.checks, known.controls) for one in group}
     moved = {
         one.id: (one.computed, estimates[one.id])

@@ -10,7 +10,7 @@ from sympy import S
 
 from tests.report.builders import check
 from verify.errors import ClaimError
-from verify.spec.claim import Findings
+from verify.spec.claim import Findings, several
 from verify.spec.figures import figure, line, measured, scatter
 from verify.symbolic.scores import d
 
@@ -28,6 +28,13 @@ class TestFindings:
         assert FOUND.matching("variance-d*") == tuple(CHECKS.values())
         with pytest.raises(ClaimError, match=r"no check's id matches 'var'; the checks are variance-d64"):
             FOUND.matching("var")
+
+
+def test_a_single_figure_stands_for_itself() -> None:
+    """What a claim returns is several also where it is one, and stays what it is otherwise."""
+    one = figure("f", "title", "alt", "y", scatter("", (1, 4), (5, 6)))
+    assert several(one) == several((one,)) == (one,)
+    assert several(()) == ()
 
 
 class TestMeasured:

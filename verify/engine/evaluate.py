@@ -30,7 +30,7 @@ from verify.executors.threads import thread_map
 from verify.executors.workers import Task
 from verify.montecarlo.experiment import Exact, Experiment, Fit
 from verify.montecarlo.fits import ordinary
-from verify.spec.claim import USER, Claim
+from verify.spec.claim import USER, Claim, several
 from verify.symbolic.printing import latex, plain
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _planned(
     """Return the claim's experiment and facts, refusing what could only fail after drawing."""
     experiment = claim.experiment(derivation, settings.tolerance)
     validate(experiment, claim.id)
-    facts = claim.facts(derivation)
+    facts = several(claim.facts(derivation))
     comparisons = tuple(control.comparison for control in experiment.controls)
     _refuse_double_names(claim.id, [one.id for one in (*every_comparison(experiment), *facts)])
     refuse_absent_evidence(wanted, claim.id, experiment.checks, comparisons, facts)
@@ -177,7 +177,7 @@ def _measured(
         controls=controls,
         fits=tuple(_ordinary_fits(experiment, findings)),
         facts=facts,
-        series=claim.figures(derivation, findings),
+        series=several(claim.figures(derivation, findings)),
     )
 
 

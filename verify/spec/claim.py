@@ -6,18 +6,20 @@ import inspect
 import re
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from verify.errors import ClaimError
-from verify.evidence import SLUG
+from verify.evidence import SLUG, Fact, Figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from verify.evidence import Assumption, Check, Fact, Figure, Reference
+    from verify.evidence import Assumption, Check, Reference
     from verify.montecarlo.blocks import Cell, Sample
     from verify.montecarlo.experiment import Experiment
     from verify.symbolic.derivation import Derivation
+
+_One = TypeVar("_One", Fact, Figure)
 
 USER = "user"
 """The chapter of claims that do not come with the tool."""
@@ -25,6 +27,11 @@ USER = "user"
 
 def _nothing() -> tuple[Any, ...]:
     return ()
+
+
+def several(found: _One | tuple[_One, ...]) -> tuple[_One, ...]:
+    """Return what a claim's ``facts`` or ``figures`` returned as several, also where it is a single one."""
+    return (found,) if isinstance(found, Fact | Figure) else found
 
 
 @dataclass(frozen=True)
@@ -53,10 +60,10 @@ class Claim:
 
     ``title``, ``statement`` and ``meaning`` may hold LaTeX between dollar signs. ``derive`` returns the
     derivation, ``experiment`` what to measure, ``facts`` exact values that a document may have printed, and
-    ``figures`` what to draw. The last three name the parameters that they use: ``derivation``, what
-    ``derive`` returned; ``experiment`` also ``tolerance``, the run's relative tolerance; ``figures`` also
-    ``findings``, what was found. ``id`` is permanent: that of a claim file follows from the file's name, with
-    hyphens for underscores; ``chapter`` is its folder.
+    ``figures`` what to draw; one fact or figure may stand for itself. The last three name the parameters
+    that they use: ``derivation``, what ``derive`` returned; ``experiment`` also ``tolerance``, the run's
+    relative tolerance; ``figures`` also ``findings``, what was found. ``id`` is permanent: that of a claim
+    file follows from the file's name, with hyphens for underscores; ``chapter`` is its folder.
 
     Raises:
         ClaimError: the id is not a lower-case slug, a text is empty, or a function wants something else.
@@ -71,8 +78,8 @@ class Claim:
     references: tuple[Reference, ...] = ()
     derive: Callable[[], Derivation]
     experiment: Callable[..., Experiment]
-    facts: Callable[..., tuple[Fact, ...]] = _nothing
-    figures: Callable[..., tuple[Figure, ...]] = _nothing
+    facts: Callable[..., Fact | tuple[Fact, ...]] = _nothing
+    figures: Callable[..., Figure | tuple[Figure, ...]] = _nothing
 
     def __post_init__(self) -> None:
         if self.id and not re.fullmatch(SLUG, self.id):

@@ -76,21 +76,19 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     return Experiment(tuple(checks.values()), controls)
 
 
-def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
+def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the mean under the three scales."""
     mean = derivation.result.subs(rho, RHO)
     layers: list[Any] = []
     for prefix, (words, scale) in SCALES.items():
         layers += [line(words, mean * scale), measured(findings.matching(f"{prefix}mean-d*"), "")]
-    return (
-        figure(
-            "three-scales",
-            "For aligned vectors it is division by the dimension itself that keeps the mean",
-            "The mean score of queries and keys with correlation one half: unscaled it grows like d, over "
-            "the root of d like the root, and over d it stays at one half.",
-            r"mean of $c\,q\cdot k$, $\rho = 1/2$",
-            *layers,
-        ),
+    return figure(
+        "three-scales",
+        "For aligned vectors it is division by the dimension itself that keeps the mean",
+        "The mean score of queries and keys with correlation one half: unscaled it grows like d, over "
+        "the root of d like the root, and over d it stays at one half.",
+        r"mean of $c\,q\cdot k$, $\rho = 1/2$",
+        *layers,
     )
 
 

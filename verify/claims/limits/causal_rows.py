@@ -157,23 +157,21 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     return Experiment((*bounds, *values.values(), exact, *shares), controls)
 
 
-def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
+def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the mean entropy over the position, between its bounds."""
     lost = [findings.checks[f"value-t{one}"] for one in POSITIONS]
     found = ((check.estimate, check.interval) for check in lost)
-    return (
-        figure(
-            "by-position",
-            "A causal row’s mean entropy follows the logarithm of its position",
-            "Measured mean entropy of the rows of causal attention over their position: it rises like "
-            "the logarithm of the position and stays within half a nat below it.",
-            "mean entropy, in nats",
-            line(r"$\ln t$", math.log, "other", points=25),
-            line(r"$\ln t - 1/2$", function((t,), derivation.lemmas[0].end), points=25),
-            estimates("measured", POSITIONS, found, as_drawn=lambda at, value: math.log(at) - value),
-            x="position $t$",
-            y_scale="linear",
-        ),
+    return figure(
+        "by-position",
+        "A causal row’s mean entropy follows the logarithm of its position",
+        "Measured mean entropy of the rows of causal attention over their position: it rises like "
+        "the logarithm of the position and stays within half a nat below it.",
+        "mean entropy, in nats",
+        line(r"$\ln t$", math.log, "other", points=25),
+        line(r"$\ln t - 1/2$", function((t,), derivation.lemmas[0].end), points=25),
+        estimates("measured", POSITIONS, found, as_drawn=lambda at, value: math.log(at) - value),
+        x="position $t$",
+        y_scale="linear",
     )
 
 

@@ -139,19 +139,17 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     return Experiment((*checks, of_any), controls)
 
 
-def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
+def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the scaled variance leaving the level 1."""
-    return (
-        figure(
-            "leaves-the-line",
-            r"Correlated components outgrow the root",
-            "The measured variance of scores whose components have correlation one quarter follows d times "
-            "one plus d minus one sixteenths, and leaves the line variance = d from ten dimensions on.",
-            r"variance of $q\cdot k$, $\rho = 1/4$",
-            line("derived", _law(derivation)),
-            line("independent", d, "control"),
-            measured(findings.matching("variance-d*")),
-        ),
+    return figure(
+        "leaves-the-line",
+        r"Correlated components outgrow the root",
+        "The measured variance of scores whose components have correlation one quarter follows d times "
+        "one plus d minus one sixteenths, and leaves the line variance = d from ten dimensions on.",
+        r"variance of $q\cdot k$, $\rho = 1/4$",
+        line("derived", _law(derivation)),
+        line("independent", d, "control"),
+        measured(findings.matching("variance-d*")),
     )
 
 

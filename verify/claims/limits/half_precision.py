@@ -179,26 +179,24 @@ def experiment() -> Experiment:
     return Experiment(checks, controls)
 
 
-def facts() -> tuple[Fact, ...]:
+def facts() -> Fact:
     """Return the overflow point and shares at 64 dimensions."""
-    return (fact("overflow-score", "score whose exponential leaves half precision", log(LARGEST)),)
+    return fact("overflow-score", "score whose exponential leaves half precision", log(LARGEST))
 
 
-def figures(findings: Findings) -> tuple[Figure, ...]:
+def figures(findings: Findings) -> Figure:
     """Draw the shares over the dimension."""
     span = (4.0, 1024.0)
-    return (
-        figure(
-            "overflow",
-            "Raw scores overflow the exponential in half precision, scaled ones do not",
-            "The share of scores whose exponential leaves half precision, over the dimension: for raw "
-            "scores it rises to a quarter at 256 dimensions, for scaled ones it is practically zero.",
-            "share of scores that overflow",
-            line("raw", lambda n: _tail(n, 0.0), over=span, points=25),
-            line("scaled", lambda n: _tail(n, -0.5), "other", over=span, points=25),
-            measured(findings.matching("raw-d*")),
-            y_scale="linear",
-        ),
+    return figure(
+        "overflow",
+        "Raw scores overflow the exponential in half precision, scaled ones do not",
+        "The share of scores whose exponential leaves half precision, over the dimension: for raw "
+        "scores it rises to a quarter at 256 dimensions, for scaled ones it is practically zero.",
+        "share of scores that overflow",
+        line("raw", lambda n: _tail(n, 0.0), over=span, points=25),
+        line("scaled", lambda n: _tail(n, -0.5), "other", over=span, points=25),
+        measured(findings.matching("raw-d*")),
+        y_scale="linear",
     )
 
 

@@ -184,27 +184,25 @@ def experiment(tolerance: float) -> Experiment:
     return Experiment((law, far), controls)
 
 
-def facts() -> tuple[Fact, ...]:
+def facts() -> Fact:
     """Return the density's value where query and key components multiply to 1."""
     what = "density of the product of two Cauchy components at 1"
-    return (fact("density-at-one", what, limit(DENSITY, x, 1)),)
+    return fact("density-at-one", what, limit(DENSITY, x, 1))
 
 
-def figures(findings: Findings) -> tuple[Figure, ...]:
+def figures(findings: Findings) -> Figure:
     """Draw how many products lie beyond a size, for Cauchy and for normal components."""
     shares = findings.samples["cauchy-d1"].mean[: len(POINTS)][::-1]
-    return (
-        figure(
-            "tails",
-            "Cauchy components: large products are so frequent that no variance exists",
-            "The share of products beyond a size, on logarithmic axes: for Cauchy components it falls "
-            "hardly faster than one over the size, for normal ones it drops off a cliff beyond ten.",
-            "share beyond",
-            line("Cauchy", lambda point: 2 * (1 - _upper(point)), at=POINTS),
-            line("normal", lambda point: 2 * score_law.below(1, -point), "other", at=POINTS[:6]),
-            scatter("measured", POINTS, 2 * shares),
-            x="size of $q_i k_i$",
-        ),
+    return figure(
+        "tails",
+        "Cauchy components: large products are so frequent that no variance exists",
+        "The share of products beyond a size, on logarithmic axes: for Cauchy components it falls "
+        "hardly faster than one over the size, for normal ones it drops off a cliff beyond ten.",
+        "share beyond",
+        line("Cauchy", lambda point: 2 * (1 - _upper(point)), at=POINTS),
+        line("normal", lambda point: 2 * score_law.below(1, -point), "other", at=POINTS[:6]),
+        scatter("measured", POINTS, 2 * shares),
+        x="size of $q_i k_i$",
     )
 
 

@@ -111,27 +111,25 @@ def facts() -> tuple[Fact, ...]:
     )
 
 
-def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
+def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw both over the number of keys."""
     kept = float(derivation.lemmas[0].end)
 
     def exact(deviation: Callable[[float], float]) -> Callable[[float], float]:
         return lambda keys: mean_squares(round(keys), deviation(round(keys))).value
 
-    return (
-        figure(
-            "thinning-out",
-            r"A spread that grows like the root of $\ln n$ keeps attention concentrated",
-            "The mean sum of squared weights over the number of keys: with a spread of twice the root of "
-            "two ln n it stays above one half, with a fixed spread it falls like one over n.",
-            LABEL,
-            line("bound: ½", kept, "other", points=2),
-            line("exact", exact(lambda keys: TIMES * math.sqrt(2 * math.log(keys))), points=13),
-            line("", exact(lambda _: 1.0), points=13),
-            measured(findings.matching("growing-n*"), r"$\sigma = 2\sqrt{2\ln n}$", "n"),
-            measured(findings.matching("fixed-n*"), r"$\sigma = 1$", "n"),
-            x="number of keys $n$",
-        ),
+    return figure(
+        "thinning-out",
+        r"A spread that grows like the root of $\ln n$ keeps attention concentrated",
+        "The mean sum of squared weights over the number of keys: with a spread of twice the root of "
+        "two ln n it stays above one half, with a fixed spread it falls like one over n.",
+        LABEL,
+        line("bound: ½", kept, "other", points=2),
+        line("exact", exact(lambda keys: TIMES * math.sqrt(2 * math.log(keys))), points=13),
+        line("", exact(lambda _: 1.0), points=13),
+        measured(findings.matching("growing-n*"), r"$\sigma = 2\sqrt{2\ln n}$", "n"),
+        measured(findings.matching("fixed-n*"), r"$\sigma = 1$", "n"),
+        x="number of keys $n$",
     )
 
 

@@ -114,19 +114,17 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     return Experiment((*uniform, *normal), controls)
 
 
-def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
+def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the row variance of uniform components below the total one."""
-    return (
-        figure(
-            "rows-and-total",
-            "Rows vary less than the whole matrix",
-            "For components from U(0, 1) the measured variance within rows lies on d over 36, below the "
-            "total variance of 7 d over 144.",
-            "variance of the scores",
-            line("within a row", _at(derivation.result, OF_UNIFORM)),
-            line("total", _at(evaluate(Var(score), GENERAL), OF_UNIFORM), "control"),
-            measured(findings.matching("uniform-row-d*")),
-        ),
+    return figure(
+        "rows-and-total",
+        "Rows vary less than the whole matrix",
+        "For components from U(0, 1) the measured variance within rows lies on d over 36, below the "
+        "total variance of 7 d over 144.",
+        "variance of the scores",
+        line("within a row", _at(derivation.result, OF_UNIFORM)),
+        line("total", _at(evaluate(Var(score), GENERAL), OF_UNIFORM), "control"),
+        measured(findings.matching("uniform-row-d*")),
     )
 
 

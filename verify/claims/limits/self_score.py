@@ -79,19 +79,17 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     return Experiment((*means, *spreads, _variance(64, result, UNIFORM, "uniform-")), controls)
 
 
-def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
+def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the mean of a score with itself above the spread of the others."""
-    return (
-        figure(
-            "above-the-others",
-            "A token’s score with itself grows past the spread of the others, from nine dimensions on",
-            "The mean score of a vector with itself is the dimension, a straight line; three standard "
-            "deviations of scores with independent keys grow only like its root and stay below from nine on.",
-            r"score",
-            line("with itself", derivation.lemmas[0].end),
-            line("with others", 3 * sqrt(d), "other"),
-            measured(findings.matching("mean-d*")),
-        ),
+    return figure(
+        "above-the-others",
+        "A token’s score with itself grows past the spread of the others, from nine dimensions on",
+        "The mean score of a vector with itself is the dimension, a straight line; three standard "
+        "deviations of scores with independent keys grow only like its root and stay below from nine on.",
+        r"score",
+        line("with itself", derivation.lemmas[0].end),
+        line("with others", 3 * sqrt(d), "other"),
+        measured(findings.matching("mean-d*")),
     )
 
 

@@ -204,15 +204,15 @@ def _printed_code() -> tuple[Control, ...]:
     )
 
 
-def facts(derivation: Derivation) -> tuple[Fact, ...]:
+def facts(derivation: Derivation) -> Fact:
     """Return the relative bias of the experiment with 100 vectors, the same in every dimension."""
     what = "fraction by which the variance over all pairs of 100 vectors from U(0, 1) falls short"
-    return (fact("relative-bias", what, simplify(1 - _for_uniform(derivation.result) / _true_variance())),)
+    return fact("relative-bias", what, simplify(1 - _for_uniform(derivation.result) / _true_variance()))
 
 
-def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
+def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the estimator's mean against the dimension, on the derived line."""
-    straight = figure(
+    return figure(
         "pairwise-line",
         "The popular experiment does show a straight line",
         "The mean of the variance over all pairs of 100 shared vectors grows in proportion to the "
@@ -221,7 +221,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
         line("derived", _for_uniform(derivation.result)),
         measured(findings.matching("expected-d*")),
     )
-    return (straight,)
 
 
 CLAIM = Claim(

@@ -115,7 +115,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     return Experiment(checks, controls)
 
 
-def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
+def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the measured densities of q·k/√d at three dimensions and the derived ones through them."""
     density = function((x, d), derivation.result, "scipy")
     layers = []
@@ -129,7 +129,7 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
             scatter("", ((edges[1:] + edges[:-1]) / 2)[::8], heights[::8]),
             line(f"$d_k = {n}$", derived, at=at),
         ]
-    densities = figure(
+    return figure(
         "densities",
         "Scores of few dimensions are sharply peaked, those of many nearly normal",
         "Measured densities of q·k over the square root of d at 1, 4 and 64 dimensions, on the "
@@ -140,7 +140,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
         x_scale="linear",
         y_scale="linear",
     )
-    return (densities,)
 
 
 CLAIM = Claim(

@@ -147,9 +147,9 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     return Experiment((*checks, upper, lower), controls)
 
 
-def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
+def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the measured sizes on the exact curve, below its asymptote."""
-    sizes = figure(
+    return figure(
         "sizes",
         "A typical raw score grows like the root of the dimension",
         "The measured mean size of a score lies on the exact curve, which from a few dimensions on "
@@ -159,7 +159,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
         line(r"$\sqrt{2d_k/\pi}$", function((d,), ASYMPTOTE), "other"),
         measured(findings.matching("magnitude-d*")),
     )
-    return (sizes,)
 
 
 CLAIM = Claim(

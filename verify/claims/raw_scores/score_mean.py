@@ -39,10 +39,10 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     return Experiment(points, controls)
 
 
-def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
+def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the mean as a fraction of √d with its interval and the tolerance."""
     width = findings.checks["mean-d1"].tolerance
-    over_root = figure(
+    return figure(
         "mean-over-root",
         "Scores average to zero in every dimension",
         "The measured mean of q·k divided by the square root of d stays at zero, inside the tolerance, "
@@ -54,7 +54,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
         measured(findings.matching("mean-d*"), as_drawn=lambda n, mean: mean / math.sqrt(n)),
         y_scale="linear",
     )
-    return (over_root,)
 
 
 CLAIM = Claim(

@@ -211,11 +211,11 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     return Experiment((*distances, fourth, *checks), controls)
 
 
-def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
+def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the distance over the dimension on the line of its first-order term."""
     drawn = (1, 2, 4, 8, 16, 32, 64, 128, 256)
     ends = drawn[0], drawn[-1]
-    distance = figure(
+    return figure(
         "distance",
         "Scores approach the normal law like $1/d_k$",
         "The exact distance of a score's law from the normal law, at 0.742 standard deviations, "
@@ -226,7 +226,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
         line("first order", [_leading(derivation, n) for n in ends], "other", at=ends),
         measured(findings.matching("distance-d*")),
     )
-    return (distance,)
 
 
 CLAIM = Claim(

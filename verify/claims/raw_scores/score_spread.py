@@ -200,7 +200,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     return Experiment((two, hundred, *uniform, *deviations), controls)
 
 
-def figures(findings: Findings) -> tuple[Figure, ...]:
+def figures(findings: Findings) -> Figure:
     """Draw the upper tails of uniform components at three dimensions, each from its mean on."""
     layers = []
     for n in UNIFORM_DIMENSIONS:
@@ -211,7 +211,7 @@ def figures(findings: Findings) -> tuple[Figure, ...]:
             scatter(f"$d_k = {n}$", np.asarray(grid)[::10] - n / 4, shares[::10]),
             line("", (1 - LEVEL, 1 - LEVEL, 0), at=(0, point, point)),
         ]
-    tails = figure(
+    return figure(
         "tails",
         "Five scores in a hundred lie beyond a point that moves out with the dimension",
         "Share of scores beyond a distance above the mean, uniform components in 3, 100 and 1000 "
@@ -222,7 +222,6 @@ def figures(findings: Findings) -> tuple[Figure, ...]:
         x_scale="linear",
         y_scale="linear",
     )
-    return (tails,)
 
 
 CLAIM = Claim(

@@ -71,9 +71,9 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
     return (fact("product-variance", "variance of one product $q_i k_i$", of_product), *printed)
 
 
-def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
+def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the measured variances on the derived line, and the square that they are not."""
-    on_a_line = figure(
+    return figure(
         "variance-line",
         "The variance of a score is the dimension",
         "Measured variances of q·k from one to 1024 dimensions lie on the line variance = d; "
@@ -83,7 +83,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
         line("wrong", d**2, "control", over=(1, 100)),
         measured(findings.matching("variance-d*")),
     )
-    return (on_a_line,)
 
 
 CLAIM = Claim(

@@ -98,11 +98,11 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     return Experiment((*checks, uniform, signs, *mixed, of_both), controls)
 
 
-def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
+def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the variances under all laws over the dimension, relative to the derived line."""
     # The points lie on one another: one label names them all.
     names = [f"measured, {len(STANDARD_DISTRIBUTIONS)} laws", *[""] * (len(STANDARD_DISTRIBUTIONS) - 1)]
-    laws = figure(
+    return figure(
         "six-laws",
         "Six laws of the components, one line",
         "Measured variances of q·k for normal, uniform, sign, Laplace, Student t and exponential components "
@@ -115,7 +115,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
         ),
         x="dimension $d_k$, six component laws",
     )
-    return (laws,)
 
 
 CLAIM = Claim(

@@ -72,15 +72,15 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     return Experiment((*uniform, *lines, *of_mean, *normal, *skewed), controls)
 
 
-def facts(derivation: Derivation) -> tuple[Fact, ...]:
+def facts(derivation: Derivation) -> Fact:
     """Return what one dimension of U(0, 1) components contributes."""
     what = "variance per dimension, components from U(0, 1)"
-    return (fact("uniform-variance-per-dimension", what, _at(derivation.result, UNIFORM, UNIFORM) / d),)
+    return fact("uniform-variance-per-dimension", what, _at(derivation.result, UNIFORM, UNIFORM) / d)
 
 
-def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
+def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the variance for U(0, 1) components beside what it would be without their means."""
-    uniform = figure(
+    return figure(
         "uniform-line",
         "Components from U(0, 1): their means add six sevenths of the variance",
         "Measured variances of q·k for components from U(0, 1) lie on 7d/144, seven times above the line "
@@ -90,7 +90,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
         line("wrong, without means", UNIFORM[2] ** 2 * d, "control"),
         measured(findings.matching("uniform-variance-d*")),
     )
-    return (uniform,)
 
 
 CLAIM = Claim(

@@ -33,9 +33,9 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     return Experiment((*points, *lines), controls)
 
 
-def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
+def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the falling variance beside the level line that the root would give."""
-    falling = figure(
+    return figure(
         "falling-variance",
         "Divided by the dimension itself, scores shrink away",
         "Divided by d, the measured variance of the score falls like 1/d, a thousandfold at 1024 "
@@ -45,7 +45,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
         line("wrong", S.One, "control"),
         measured(findings.matching("variance-d*")),
     )
-    return (falling,)
 
 
 CLAIM = Claim(

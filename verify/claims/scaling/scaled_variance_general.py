@@ -64,7 +64,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     return Experiment(tuple(checks), controls)
 
 
-def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
+def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw both levels over the dimension."""
     layers = []
     for name, (query, key) in CASES.items():
@@ -72,7 +72,7 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
             line(f"{query[0].name} and {key[0].name}", _level(derivation, query, key)),
             measured(findings.matching(f"{name}-variance-d*"), ""),
         ]
-    levels = figure(
+    return figure(
         "levels",
         "Scaling brings back the variance of one product, which need not be 1",
         "Scaled variances stay level over the dimension: at 36 for centred components with deviations 2 "
@@ -81,7 +81,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
         *layers,
         line("wrong", S.One, "control"),
     )
-    return (levels,)
 
 
 CLAIM = Claim(

@@ -53,7 +53,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     return Experiment(tuple(checks), tuple(controls))
 
 
-def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
+def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the five lines on logarithmic axes."""
     layers = []
     for name, (power, _) in POWERS.items():
@@ -62,7 +62,7 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
             line(rf"$\alpha = {power}$", law),
             measured(findings.matching(f"{name}-variance-d*"), ""),
         ]
-    fan = figure(
+    return figure(
         "fan",
         "Only the exponent one half keeps the variance level",
         "Variances of the score over d to the power alpha, for five powers from 0 to 1: straight lines "
@@ -70,7 +70,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
         r"variance of $q\cdot k/d_k^{\alpha}$",
         *layers,
     )
-    return (fan,)
 
 
 CLAIM = Claim(

@@ -61,10 +61,10 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     return Experiment((*checks, *lines), controls)
 
 
-def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
+def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the level line over the number of tokens."""
     ends = TOKENS[0], TOKENS[-1]
-    level = figure(
+    return figure(
         "level",
         "Longer texts have no larger scores",
         "Measured variances of scores in 64 dimensions, for 2 to 128 tokens, lie on the level 64; "
@@ -75,7 +75,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
         measured(findings.matching("variance-n*"), against="tokens"),
         x="number of tokens",
     )
-    return (level,)
 
 
 CLAIM = Claim(

@@ -45,14 +45,14 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     return Experiment((*points, *lines), controls)
 
 
-def facts(derivation: Derivation) -> tuple[Fact, ...]:
+def facts(derivation: Derivation) -> Fact:
     """Return the variance of a scaled score."""
-    return (fact("scaled-variance", r"variance of $q\cdot k/\sqrt{d_k}$", derivation.result),)
+    return fact("scaled-variance", r"variance of $q\cdot k/\sqrt{d_k}$", derivation.result)
 
 
-def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
+def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the scaled variances beside the raw ones and those over d."""
-    scales = figure(
+    return figure(
         "three-scales",
         "Only the square root keeps the variance level",
         "Divided by the square root of d, the measured variance of the score stays at 1 from one "
@@ -63,7 +63,6 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
         line("over $d_k$", 1 / d, "control"),
         measured(findings.matching("variance-d*")),
     )
-    return (scales,)
 
 
 CLAIM = Claim(

@@ -129,7 +129,7 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
     return (*dimensions, *reached)
 
 
-def figures(findings: Findings) -> tuple[Figure, ...]:
+def figures(findings: Findings) -> Figure:
     """Draw the concentration of raw attention over the dimension, with 2 ln n of each length."""
     layers: list[Any] = []
     for keys, dimensions in RAW.items():
@@ -143,17 +143,15 @@ def figures(findings: Findings) -> tuple[Figure, ...]:
             measured(findings.matching(f"raw-n{keys}-d*"), f"$n = {keys}$"),
             line(rf"$2\ln {keys}$", (0.0, 1.0), "other", at=(freezing, freezing + 1e-6)),
         ]
-    return (
-        figure(
-            "freezing",
-            "Unscaled attention concentrates as the dimension passes twice the logarithm of the length",
-            "The mean sum of squared weights of unscaled attention over the dimension, for 16 and 256 "
-            "keys: it rises steadily, is a quarter to a third where the dimension is twice the logarithm of "
-            "the number of keys, about a half at two to three times that, and nears one far beyond.",
-            r"mean of $\sum p_j^2$",
-            *layers,
-            y_scale="linear",
-        ),
+    return figure(
+        "freezing",
+        "Unscaled attention concentrates as the dimension passes twice the logarithm of the length",
+        "The mean sum of squared weights of unscaled attention over the dimension, for 16 and 256 "
+        "keys: it rises steadily, is a quarter to a third where the dimension is twice the logarithm of "
+        "the number of keys, about a half at two to three times that, and nears one far beyond.",
+        r"mean of $\sum p_j^2$",
+        *layers,
+        y_scale="linear",
     )
 
 

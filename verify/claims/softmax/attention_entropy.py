@@ -160,21 +160,19 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
     )
 
 
-def figures(findings: Findings) -> tuple[Figure, ...]:
+def figures(findings: Findings) -> Figure:
     """Draw the losses over the number of keys, below the bound."""
     bound = findings.checks["loss-n64-d64"].prediction
-    return (
-        figure(
-            "losses",
-            "On average scaled attention loses at most half a nat against an even spread",
-            "Measured mean loss of entropy of scaled attention over the number of keys, in 4 and 64 "
-            "dimensions: it rises with the number of keys and stays below the bound of one half.",
-            "mean entropy lost, in nats",
-            line("bound: ½", bound, points=2),
-            *(measured(findings.matching(f"loss-n*-d{d_k}"), f"$d_k = {d_k}$", "n") for d_k in (64, 4)),
-            x="number of keys $n$",
-            y_scale="linear",
-        ),
+    return figure(
+        "losses",
+        "On average scaled attention loses at most half a nat against an even spread",
+        "Measured mean loss of entropy of scaled attention over the number of keys, in 4 and 64 "
+        "dimensions: it rises with the number of keys and stays below the bound of one half.",
+        "mean entropy lost, in nats",
+        line("bound: ½", bound, points=2),
+        *(measured(findings.matching(f"loss-n*-d{d_k}"), f"$d_k = {d_k}$", "n") for d_k in (64, 4)),
+        x="number of keys $n$",
+        y_scale="linear",
     )
 
 

@@ -158,22 +158,20 @@ def experiment(derivation: Derivation) -> Experiment:
     return Experiment((few, some, many, _limit("limit", derivation, MANY)), controls)
 
 
-def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
+def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the approach to e."""
     limit, span = float(derivation.result.subs(sigma, 1)), (2.0, 4096.0)
-    return (
-        figure(
-            "towards-e",
-            r"Scaled attention uses about a share of $1/e$ of its keys",
-            "The number of keys times the mean sum of squared weights rises with the number of keys "
-            "along the exact curve towards e, 2.718; measured values lie on the curve.",
-            LABEL,
-            line("exact", lambda keys: times_squares(round(keys)), over=span, points=12),
-            line("$e$", limit, "other", over=span, points=2),
-            measured(findings.matching("squares-n*"), against="n"),
-            x="number of keys $n$",
-            y_scale="linear",
-        ),
+    return figure(
+        "towards-e",
+        r"Scaled attention uses about a share of $1/e$ of its keys",
+        "The number of keys times the mean sum of squared weights rises with the number of keys "
+        "along the exact curve towards e, 2.718; measured values lie on the curve.",
+        LABEL,
+        line("exact", lambda keys: times_squares(round(keys)), over=span, points=12),
+        line("$e$", limit, "other", over=span, points=2),
+        measured(findings.matching("squares-n*"), against="n"),
+        x="number of keys $n$",
+        y_scale="linear",
     )
 
 

@@ -172,21 +172,19 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
     return tuple(fact(name, what, Float(value, 6)) for name, what, value in found)
 
 
-def figures(findings: Findings) -> tuple[Figure, ...]:
+def figures(findings: Findings) -> Figure:
     """Draw the largest of two weights with and without scaling."""
-    return (
-        figure(
-            "largest-weight",
-            "Unscaled, the largest of two weights goes to 1; scaled, it settles",
-            "The mean of the larger of two softmax weights over the dimension: unscaled it rises from "
-            "two thirds towards one, scaled it settles below three quarters.",
-            "mean of the larger weight of two keys",
-            line("unscaled", lambda n: _two_keys(n, 1.0), points=25),
-            measured(findings.matching("raw-two-keys-d*")),
-            line(r"over $\sqrt{d_k}$", lambda n: _two_keys(n, n**-0.5), points=25),
-            measured(findings.matching("scaled-two-keys-d*"), ""),
-            y_scale="linear",
-        ),
+    return figure(
+        "largest-weight",
+        "Unscaled, the largest of two weights goes to 1; scaled, it settles",
+        "The mean of the larger of two softmax weights over the dimension: unscaled it rises from "
+        "two thirds towards one, scaled it settles below three quarters.",
+        "mean of the larger weight of two keys",
+        line("unscaled", lambda n: _two_keys(n, 1.0), points=25),
+        measured(findings.matching("raw-two-keys-d*")),
+        line(r"over $\sqrt{d_k}$", lambda n: _two_keys(n, n**-0.5), points=25),
+        measured(findings.matching("scaled-two-keys-d*"), ""),
+        y_scale="linear",
     )
 
 

@@ -151,24 +151,22 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
     return (fact("bound-at-one", r"bound on $\mathbb{E}[p(1-p)]$ at $\sigma = 1$", at_one), *reached)
 
 
-def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
+def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the measured values on the integral, below the bound, far above the slope at a typical gap."""
     at = (0.5, 0.7, 1, 1.4, 2, 2.8, 4, 5.6, 8, 11, 16, 22, 32)
     bound, slope = function((sigma,), derivation.result), function((x,), SLOPE)
-    return (
-        figure(
-            "slow-decay",
-            "The softmax of two keys loses its slope like one over the spread, not exponentially",
-            "The mean of p times one minus p over the standard deviation of the scores: measured values "
-            "on the exact curve, which falls like one over sigma just below its bound, while the slope at a "
-            "typical gap falls off a cliff.",
-            r"mean of $p(1-p)$",
-            line("exact", lambda deviation: _exact(derivation, deviation), at=at),
-            line(r"bound $1/(2\sigma\sqrt{\pi})$", bound, "other", at=at),
-            line("at a typical gap", lambda deviation: slope(math.sqrt(2) * deviation), "control", at=at[:9]),
-            measured(findings.matching("product-sigma-*"), against="sigma"),
-            x=r"standard deviation $\sigma$ of the scores",
-        ),
+    return figure(
+        "slow-decay",
+        "The softmax of two keys loses its slope like one over the spread, not exponentially",
+        "The mean of p times one minus p over the standard deviation of the scores: measured values "
+        "on the exact curve, which falls like one over sigma just below its bound, while the slope at a "
+        "typical gap falls off a cliff.",
+        r"mean of $p(1-p)$",
+        line("exact", lambda deviation: _exact(derivation, deviation), at=at),
+        line(r"bound $1/(2\sigma\sqrt{\pi})$", bound, "other", at=at),
+        line("at a typical gap", lambda deviation: slope(math.sqrt(2) * deviation), "control", at=at[:9]),
+        measured(findings.matching("product-sigma-*"), against="sigma"),
+        x=r"standard deviation $\sigma$ of the scores",
     )
 
 
