@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+import verify
 from verify.auditing.arrays import dtype_of, narrowed, packed, widened
 from verify.auditing.files import load
 from verify.auditing.folder import FolderWriter, write
@@ -305,3 +306,57 @@ def test_what_is_no_regular_file(tmp_path: Path, name: str, reason: str) -> None
         load(tmp_path / name)
     with pytest.raises(RecordingError, match="is not a path; give a NumPy archive"):
         load(None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", [r"a$\frac{$", "a\nb", "\x1b[1m", "$x$", "é"])
+def test_odd_names_are_only_shown(tmp_path: Path, name: str) -> None:
+    """A name of a file or layer is no formula and no command for a terminal, wherever it comes from."""
+    pair = {"q": normal(), "k": normal()}
+    path = tmp_path / f"{name}.npz"
+    savez(path, {**pair, "intended": "1/sqrt(d)"} | {f"{name}/{key}": one for key, one in pair.items()})
+    made = Recording(name, [Layer(name, [Call(query=normal(), key=normal())], notes=(name,))], (name,))
+    for given in (path, made):
+        layer = verify.audit(given, workers=1).layers[-1]
+        assert layer.name == name.replace("\n", " ").replace("\x1b", r"\x1b")
+
+
+def test_files_with_random_damage(tmp_path: Path) -> None:
+    """Whatever bytes are changed, there is a recording or one clear line."""
+    path = tmp_path / "a.npz"
+    small = {key: array[:1, :2, :2, :2].copy() for key, array in arrays().items()}
+    np.savez(path, **small, intended="1/d")
+    archive = path.read_bytes()
+    safetensors(path, {key: (array, "float32") for key, array in small.items()}, intended="1")
+    tensors = path.read_bytes()
+    refused = []
+    for _ in range(300):
+        damaged = bytearray(RNG.choice([archive, tensors]))
+        for _ in range(RNG.integers(1, 5)):
+            damaged[RNG.integers(len(damaged))] = RNG.integers(256)
+        path.write_bytes(damaged)
+        try:
+            for layer in load(path).layers:
+                assert all(call.query.ndim == 4 for call in layer.calls)
+        except RecordingError as error:
+            refused.append(str(error))
+    assert len(refused) > 100
+    assert not any("\n" in line for line in refused)
+
+
+def test_arrays_of_jax_are_written(tmp_path: Path) -> None:
+    """bfloat16 too, to the bit."""
+    jax = pytest.importorskip("jax", reason="needs the extra [jax]")
+    for dtype in ("float32", "bfloat16"):
+        given = jax.numpy.asarray(normal(), dtype=dtype)
+        write(Recording("jax", [Layer("a", [Call(given, given)])]), tmp_path / dtype)
+        (call,) = load(tmp_path / dtype).layers[0].calls
+        assert dtype_of(call) == dtype
+        np.testing.assert_array_equal(call.query, np.asarray(given).astype(np.float32))
+
+
+def test_layers_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    """A recording that is written has a name for each layer."""
+    calls = [Call(normal(), normal())]
+    with pytest.raises(RecordingError, match="layer a: is the name of two layers; give each its own"):
+        write(Recording("x", [Layer("a", calls), Layer("a", calls)]), tmp_path / "rec")
+    assert not (tmp_path / "rec").exists()

@@ -18,6 +18,7 @@ from verify.auditing.kinds import Subject
 from verify.auditing.recording import Intended
 from verify.auditing.shapes import check_call
 from verify.errors import RecordingError
+from verify.escapes import as_prose, one_line
 from verify.evidence.audits import RESERVED, AuditBudget, AuditRecord, Intention, LayerRecord
 from verify.evidence.runs import Tool
 from verify.executors.environment import environment
@@ -63,9 +64,9 @@ def audit(recording: Recording, settings: AuditSettings, *, workers: int | None 
         tool=Tool(version=__version__),
         settings=settings,
         budget=budget,
-        source=recording.source,
+        source=one_line(recording.source),
         layers=tuple(records),
-        left_out=tuple(recording.left_out),
+        left_out=tuple(map(_plain, recording.left_out)),
         environment=environment(threads, _PACKAGES),
         created=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         elapsed_s=round(time.perf_counter() - begun, 3),
@@ -75,6 +76,11 @@ def audit(recording: Recording, settings: AuditSettings, *, workers: int | None 
 def _budget(layers: Sequence[_Audited], settings: AuditSettings) -> AuditBudget:
     places = sum(one.heads for one in layers) * sum(kind.places for kind in kinds())
     return AuditBudget(false_alarm=settings.false_alarm, places=places, rule=RULE)
+
+
+def _plain(text: str) -> str:
+    """Return somebody's plain text as one line of prose."""
+    return as_prose(one_line(text))
 
 
 def _slug(name: str, taken: set[str]) -> str:
@@ -142,7 +148,7 @@ class _Audited:
         intention = self._intention()
         return LayerRecord(
             id=name,
-            name=self.layer.name,
+            name=one_line(self.layer.name),
             heads=self.heads,
             key_heads=int(self.first.key.shape[1]),
             d_k=self.d_k,
@@ -150,10 +156,10 @@ class _Audited:
             sequences=self.sequences,
             tokens=(min(self.tokens), max(self.tokens)),
             dtype=self.first.dtype or str(self.first.query.dtype).rsplit(".", 1)[-1],
-            backend=self.layer.backend,
+            backend=one_line(self.layer.backend),
             intention=intention,
             findings=tuple(self._findings(intention, settings, budget)),
-            notes=tuple(self.layer.notes),
+            notes=tuple(map(_plain, self.layer.notes)),
         )
 
     def _run_through(self, mapper: Callable[..., Any]) -> None:
@@ -200,7 +206,7 @@ class _Audited:
             latex=self.expression.latex,
             value=self._value(max(self.keys)),
             origin=self.intended.origin,
-            where=self.intended.where,
+            where=_plain(self.intended.where),
         )
 
     def _findings(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ import numpy as np
 from verify.auditing.arrays import as_stored, packed
 from verify.auditing.files import INDEX, Index, StoredIntention, StoredLayer
 from verify.auditing.shapes import ARRAYS, check_call
-from verify.errors import OutputError
+from verify.errors import OutputError, RecordingError
 from verify.escapes import one_line
 from verify.files.writing import check_writable, write_together, write_whole
 
@@ -27,8 +28,11 @@ def write(recording: Recording, folder: Path) -> None:
 
     Raises:
         OutputError: the folder holds a recording already, or cannot be written.
-        RecordingError: arrays of a call do not fit each other.
+        RecordingError: arrays of a call do not fit each other, or two layers have one name.
     """
+    for name, count in Counter(layer.name for layer in recording.layers).items():
+        if count > 1:
+            raise RecordingError(f"layer {name}: is the name of two layers; give each its own")
     writer = FolderWriter(folder)
     for layer in recording.layers:
         for call in layer.calls:
