@@ -25,6 +25,8 @@ PROSE = {
     "order",
 }
 """Keyword arguments whose content is words for readers, and the claim's place in the report."""
+PLANNED = {"held"}
+"""Functions on which no result depends: the memory that a block takes, which a plan prints."""
 _OPERATORS = {"Add": "-", "Sub": "+", "Mult": "/", "Div": "*", "Pow": "*"}
 _COMPARISONS = {"Lt": "<=", "LtE": "<", "Gt": ">=", "GtE": ">", "Eq": "!=", "NotEq": "=="}
 _NAMES = {
@@ -85,6 +87,8 @@ class _Finder:
 
     def _visit(self, node: ast.AST, names: frozenset[str]) -> Iterator[Mutant]:
         for child in _code_in(node):
+            if isinstance(child, ast.FunctionDef) and child.name in PLANNED:
+                continue
             inner = names
             if isinstance(child, ast.FunctionDef | ast.Lambda):
                 inner = names | {one.arg for one in child.args.args if one.arg not in {"self", "cls"}}

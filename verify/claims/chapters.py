@@ -102,6 +102,15 @@ _IN_ORDER = (
             "half-precision",
         ),
     ),
+    Chapter(
+        "modern",
+        "What today’s models do to scores",
+        (
+            "width-and-heads",
+            "variance-split",
+            "scale-from-output",
+        ),
+    ),
     Chapter("user", "Claims of your own"),
 )
 

@@ -34,6 +34,7 @@ _ENDINGS = {
 _WORDS = {
     "cdot": "·", "mu": "μ", "sigma": "σ", "rho": "ρ", "Gamma": "Γ", "delta": "δ", "eta": "η", "alpha": "α",
     "kappa": "κ", "varphi": "φ", "tau": "τ", "pi": "π", "psi": "ψ", "dots": "…", "ldots": "…", "infty": "∞",
+    "partial": "∂",
     "le": " ≤ ", "ge": " ≥ ", "ne": " ≠ ", "to": " → ", "approx": " ≈ ", "pm": "±", "times": "×", "sum": "Σ",
     "int": "∫", "lVert": "‖", "rVert": "‖", "|": "‖", "lvert": "|", "rvert": "|",
     "left": "", "right": "", "big": "", "Big": "", ",": " ", ";": " ", "ln": "ln ", "max": "max ",

@@ -293,3 +293,8 @@ def kurtosis(second: str = "square", fourth: str = "fourth") -> Smooth:
 def covariance(product: str, first: str, second: str) -> Smooth:
     """Return E XY - E X·E Y from the names of the means of XY, X and Y; of either sign."""
     return Smooth(lambda mean: mean[product] - mean[first] * mean[second], positive=False)
+
+
+def difference(minuend: str, subtrahend: str) -> Smooth:
+    """Return the mean of one output less that of another; of either sign."""
+    return Smooth(lambda mean: mean[minuend] - mean[subtrahend], positive=False)

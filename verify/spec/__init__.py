@@ -24,6 +24,7 @@ from verify.montecarlo.estimands import (
     complement,
     component,
     covariance,
+    difference,
     kurtosis,
     ratio,
     variance,
@@ -59,10 +60,12 @@ from verify.montecarlo.literal import (
     over_queries,
 )
 from verify.montecarlo.normal_rows import NormalRows
+from verify.montecarlo.recovery import RecoveredScales, fitted_scale, response
 from verify.montecarlo.search import OfRows, largest_ratio, spectral_norms
 from verify.montecarlo.single_queries import SingleQueries
 from verify.montecarlo.statistics.base import Statistic
 from verify.montecarlo.statistics.pairs import AllPairs, ComponentMoments, PairMoments, PairShares
+from verify.montecarlo.statistics.products import ScoreProducts
 from verify.montecarlo.statistics.rows import BothScales, CausalRows, RowVariance, SoftmaxRows
 from verify.montecarlo.statistics.scores import EntryProducts, OtherTokens, ScoreMoments, ScorePowers
 from verify.montecarlo.streams import stream
@@ -282,6 +285,7 @@ __all__ = [
     "Quantile",
     "Quantity",
     "Ratio",
+    "RecoveredScales",
     "Reference",
     "Relation",
     "Route",
@@ -291,6 +295,7 @@ __all__ = [
     "ScoreCell",
     "ScoreMoments",
     "ScorePowers",
+    "ScoreProducts",
     "ScoresBesideValues",
     "Sees",
     "Shape",
@@ -330,6 +335,7 @@ __all__ = [
     "d",
     "degree_bound",
     "descent",
+    "difference",
     "distance_from_loops",
     "drawn",
     "estimates",
@@ -342,6 +348,7 @@ __all__ = [
     "fact",
     "figure",
     "fits",
+    "fitted_scale",
     "formula",
     "function",
     "gradient_rules",
@@ -395,6 +402,7 @@ __all__ = [
     "probabilities",
     "q",
     "ratio",
+    "response",
     "row_gradients",
     "runs_over",
     "s",

@@ -1,0 +1,1 @@
+"""What today's models do to scores."""

@@ -1,0 +1,170 @@
+"""The scale can be read off the output of attention, with an error that scores and values decide."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sympy import Derivative, Idx, Rational, S, Sum, exp, expand, log, simplify, sqrt, symbols
+
+from verify.spec import (
+    NORMAL, ROUNDING, Array, Assumption, Claim, Definition, Derivation, E, Exact, Experiment, Ordered,
+    OrderedBase, Population, Quantity, RecoveredScales, Route, Step, Tolerance, Var, biased, by, capped,
+    cell_of, complex_step, component, d, evaluate, fitted_scale, j, largest_difference, n, no_distance, p,
+    prediction, response, s, softmax, stream, wrong,
+)  # fmt: skip
+
+KEYS, VALUES, ERROR, PLANTED = 8, 4, Rational(1, 10**5), Rational(17, 100)
+"""Keys and value dimensions of a row, the errors' standard deviation, and a scale to be found again."""
+DIMENSIONS = (4, 64)
+BIAS = r"$\mathbb{E}(\hat c - c)$ over its standard error"
+SQUARE = r"$\mathbb{E}(\hat c - c)^2$ over the squared standard error"
+
+c, tau = Ordered("c", "a0", positive=True), Ordered("tau", "a1", positive=True)
+count, at = Ordered("N", "a2", integer=True, positive=True), Idx("a")
+v, g, error = (OrderedBase(Ordered(name, rank)) for name, rank in (("v", "t"), ("g", "g"), ("epsilon", "u")))
+TOTAL = Sum(exp(c * s[j]), (j, 1, n))
+OUTPUT = Sum(v[j] * exp(c * s[j]), (j, 1, n)) / TOTAL
+RATIO = log(p[1] / p[2]) / (s[1] - s[2])
+SQUARES = Sum(g[at] ** 2, (at, 1, count))
+FITTED = Sum(g[at] * error[at], (at, 1, count)) / SQUARES
+"""One entry of the output, what two weights of a row say of its scale, and the error of a fitted scale."""
+
+
+def _mean(expression: Any) -> Any:
+    return Sum(p[j] * expression, (j, 1, n))
+
+
+@by("SymPy, any number of keys: sums differentiated term by term, weights put in", "general")
+def _term_by_term(before: Any, after: Any) -> bool:
+    weight = exp(c * s[j])
+    in_scores = after.replace(Sum, lambda term, limits: Sum(term.subs(p[j], weight), limits) / TOTAL)
+    return bool(simplify(expand(before.doit() - in_scores)) == S.Zero)
+
+
+@by("SymPy: the logarithm of a quotient of exponentials", "general")
+def _quotient(before: Any, after: Any) -> bool:
+    first, second = symbols("s_1 s_2", real=True)
+    in_scores = before.subs({p[place]: exp(c * s[place]) / TOTAL for place in (1, 2)})
+    return bool(simplify((in_scores - after).subs({s[1]: first, s[2]: second})) == S.Zero)
+
+
+@by("written out for 1 and 2 entries, which settle it: no term holds more", "general")
+def _of_errors(before: Any, after: Any) -> bool:
+    (fitted,) = before.args
+    for size in (1, 2):
+        slopes, errors = symbols(f"g1:{size + 1}", real=True), symbols(f"e1:{size + 1}", real=True)
+        plain = {g[place + 1]: one for place, one in enumerate(slopes)}
+        plain |= {error[place + 1]: one for place, one in enumerate(errors)}
+        sum_of_errors, squares, stated = (
+            one.subs(count, size).doit().xreplace(plain) for one in (fitted * SQUARES, SQUARES, after)
+        )
+        population = Population(dict.fromkeys(errors, (S.One, S.Zero, tau**2)), d)
+        square, mean = (evaluate(E(expand(sum_of_errors**power)), population) for power in (2, 1))
+        if before != Var(fitted) or simplify((square - mean**2) / squares**2 - stated) != 0:
+            return False
+    return True
+
+
+def derive() -> Derivation:
+    """Derive how the output follows the scale, the scale from two weights, and a fitted scale's variance."""
+    slope = _mean(s[j] * v[j]) - _mean(s[j]) * _mean(v[j])
+    following = Route.of(
+        "How the output follows the scale",
+        Derivative(OUTPUT, c),
+        Step(slope, "The covariance of scores and values under the weights", _term_by_term),
+    )
+    inverse = Route.of(
+        "The scale from two weights whose scores differ",
+        RATIO,
+        Step(c, "The sum of all exponentials cancels", _quotient),
+    )
+    variance = Route.of(
+        "Least squares, to first order in the errors",
+        Var(FITTED),
+        Step(tau**2 / SQUARES, r"The errors are independent, with variance $\tau^2$", _of_errors),
+    )
+    definitions = (
+        Definition(RATIO, "what two weights of a row say of its scale"),
+        Definition(Var(FITTED), r"the variance of the fitted scale, $g_a$ being the slope of entry $a$"),
+    )
+    beyond = "that errors as small as those measured have effects of first order only: that is measured."
+    return Derivation.of(following, lemmas=(inverse, variance), definitions=definitions, beyond=beyond)
+
+
+def _row() -> tuple[Array, Array]:
+    """Return the scores and values of one row, always the same."""
+    rng = stream(0, "scale-from-output", "row", 0)
+    return 4 * NORMAL.draw(rng, (KEYS,)), NORMAL.draw(rng, (KEYS, VALUES))
+
+
+def fitted_to_row(scale: float) -> float:
+    """Return the scale that is fitted to the output of that row under ``scale``, from a start 30% off."""
+    scores, values = _row()
+    output, _ = response(scores, values, scale)
+    return float(fitted_scale(scores, values, output, 1.3 * float(PLANTED)))
+
+
+def distance_of_slopes(scale: float) -> float:
+    """Return how far the derived slope under ``scale`` is from that of the array code, differentiated."""
+    scores, values = _row()
+    followed = complex_step(lambda x: softmax(x * scores) @ values, np.full(1, float(PLANTED)))
+    return largest_difference(followed[0], response(scores, values, scale)[1])
+
+
+def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+    """Fit scales to outputs with errors; compare slopes and fitted scales without any."""
+    variance = derivation.lemmas[1]
+    relative = prediction(simplify(variance.end * SQUARES / tau**2))
+    fits = []
+    for one in DIMENSIONS:
+        drawn = RecoveredScales(one, KEYS, VALUES, one**-0.5, float(ERROR))
+        cell = cell_of(f"rows-d{one}", drawn, scale=1 / sqrt(d))
+        one_error = Tolerance(2.0, 1.0, "the standard error")
+        fits += [
+            Quantity(f"bias-d{one}", BIAS, cell, component("deviation"), prediction(0), one_error),
+            Quantity(f"error-d{one}", SQUARE, cell, component("square"), relative, capped(2.0, tolerance)),
+        ]
+    settings = (("keys", KEYS), ("d_v", VALUES), ("row", "normal scores and values, one fixed row"))
+    planted, larger = float(PLANTED), 1.01 * float(PLANTED)
+    label = "the scale fitted to an output without errors"
+    again = Exact(
+        "found-again",
+        label,
+        settings,
+        prediction(PLANTED),
+        fitted_to_row(planted),
+        ROUNDING,
+        code=fitted_to_row,
+    )
+    label = "largest distance of the derived slope from that of the array code, by a complex step"
+    slope = no_distance("slope", label, settings, distance_of_slopes(planted), distance_of_slopes)
+    controls = (
+        wrong(fits[0], "half-an-error-off", "fitted scales are off by half a standard error on average", 0.5),
+        biased(fits[1], tolerance),
+        wrong(again, "larger-scale", "a scale that is larger by 1% leaves the same output",
+              computed=fitted_to_row(larger)),
+        wrong(slope, "larger-slope", "the slope is the same under a scale that is larger by 1%",
+              computed=distance_of_slopes(larger)),
+    )  # fmt: skip
+    return Experiment((*fits, again, slope), controls)
+
+
+CLAIM = Claim(
+    title="The scale of attention can be read off its output",
+    statement=r"The output $o$ of a row follows its scale $c$ at the slope $\partial o/\partial c = "
+    r"\operatorname{Cov}_p(s, v)$, the covariance of scores and values under the weights. Two weights whose "
+    r"scores differ give $c = \ln(p_1/p_2)/(s_1 - s_2)$; with errors of standard deviation $\tau$ in the "
+    r"output’s entries, least squares gives it with the standard error $\tau/\sqrt{\sum g_a^2}$ to first "
+    r"order, over the slopes $g_a$ of all entries.",
+    meaning="One need not look into a kernel to know what it divides by: queries, keys, values and output "
+    "say it, wherever scores differ and so do the values of these keys. They say it the better the more the "
+    "entries of the output move with the scale. Where all scores or all values of a row are alike, or its "
+    "weights have frozen, nothing can be read off, and the standard error says so.",
+    assumptions=(
+        Assumption(id="independent-errors", text=r"The output’s errors are independent, variance $\tau^2$."),
+        Assumption(id="known-inputs", text="Queries, keys, values and mask are those that were used."),
+    ),
+    derive=derive,
+    experiment=experiment,
+)

@@ -1,0 +1,130 @@
+"""The variance of scores has a part within rows, which softmax sees, and one between, which it cannot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sympy import Matrix, MatrixSymbol, Rational, S, Symbol, Trace, expand, symbols
+
+from verify.spec import (
+    NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, SIZE, Assumption, Claim, Definition, Derivation, E, Experiment, Linked,
+    Population, Quantity, Route, ScoreProducts, Step, Var, biased, capped, cell_of, d, difference, evaluate,
+    in_numbers, of_deviation, prediction, settled_by_two, wrong,
+)  # fmt: skip
+
+MU_Q, MU_K = MatrixSymbol("mu_q", SIZE, 1), MatrixSymbol("mu_k", SIZE, 1)
+OTHER = Symbol(r"q^{\mathsf T} k'")
+OF_KEYS, OF_MEAN = Symbol(r"q^{\mathsf T} \Sigma_k\, q"), Symbol(r"q^{\mathsf T} \mu_k")
+"""The score of the same query with another key, and variance and mean of such scores given the query."""
+BY_QUERY, BY_KEY = Trace(MU_Q.T * SIGMA_K * MU_Q), Trace(MU_K.T * SIGMA_Q * MU_K)
+SEEN = Trace(SIGMA_Q * SIGMA_K) + BY_QUERY
+
+
+def _gap(before: Any, after: Any, size: int) -> Any:
+    """Write both sides out for q = μ_q + A·u and k = μ_k + B·w, k' alike, with any A, B and means."""
+    a, b = (Matrix(size, size, symbols(f"{name}0:{size**2}", real=True)) for name in "ab")
+    mu_q, mu_k, u, w, x = (Matrix(symbols(f"{name}0:{size}", real=True)) for name in "ghuwx")
+    q, k, other = mu_q + a * u, mu_k + b * w, mu_k + b * x
+    given = {SIGMA_Q: a * a.T, SIGMA_K: b * b.T, MU_Q: mu_q, MU_K: mu_k}
+    products = {PRODUCT: q.dot(k), OTHER: q.dot(other), OF_KEYS: q.dot(b * b.T * q), OF_MEAN: q.dot(mu_k)}
+    population = Population(dict.fromkeys((*u, *w, *x), (S.One, S.Zero, S.One)), d)
+    one, two = (
+        evaluate(expand(in_numbers(side, given).subs(products)), population) for side in (before, after)
+    )
+    return one - two
+
+
+WRITTEN_OUT = settled_by_two(_gap)
+
+
+def derive() -> Derivation:
+    """Derive both parts from the products of two scores of one query, and their sum."""
+    within = Route.of(
+        "Within rows",
+        E(PRODUCT**2) - E(PRODUCT * OTHER),
+        Step(E(OF_KEYS), "Given the query, its scores are independent and vary like this", WRITTEN_OUT),
+        Step(SEEN, "The mean of a quadratic form", WRITTEN_OUT),
+    )
+    between = Route.of(
+        "Between rows",
+        E(PRODUCT * OTHER) - E(PRODUCT) * E(OTHER),
+        Step(Var(OF_MEAN), "Given the query, both scores have this mean", WRITTEN_OUT),
+        Step(BY_KEY, "The variance of a linear form", WRITTEN_OUT),
+    )
+    total = Route.of(
+        "Both together",
+        Var(PRODUCT),
+        Step(within.start + between.start, "Both scores have the same mean", WRITTEN_OUT),
+        Step(SEEN + BY_KEY, "The two parts", WRITTEN_OUT),
+    )
+    definitions = (
+        Definition(within.start, "the mean variance of the scores of one query"),
+        Definition(between.start, "the variance of the mean score of a query, which shifts its whole row"),
+    )
+    return Derivation.of(total, lemmas=(within, between), definitions=definitions)
+
+
+MIXING = (
+    (1.0, 0.0, 0.0, 0.0),
+    (0.5, 2.0, 0.0, 0.0),
+    (0.0, 0.0, 1.0, -1.0),
+    (0.0, 0.0, 0.0, 2.0),
+)
+MEANS = (1.0, -0.5, 0.5, 1.5)
+GROUPS, SIDE = 4, 16
+"""What is drawn: two-dimensional groups of components, and queries and keys of a block."""
+SPREAD_Q, SPREAD_K = Matrix([[1, S.Half], [S.Half, Rational(17, 4)]]), Matrix([[2, -2], [-2, 4]])
+MEAN_Q, MEAN_K = Matrix([1, -S.Half]), Matrix([S.Half, Rational(3, 2)])
+DRAWN = {SIGMA_Q: SPREAD_Q, SIGMA_K: SPREAD_K, MU_Q: MEAN_Q, MU_K: MEAN_K}
+"""Covariances and means of a group, by hand; the prediction asks nothing of the sampler."""
+PARTS = {
+    "within": ("mean variance of the scores within a row", "same", "query"),
+    "between": ("variance of the rows’ mean scores", "query", "apart"),
+    "total": (r"$\operatorname{Var}(q\cdot k)$", "same", "apart"),
+}
+
+
+def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+    """Measure both parts and the total for means and covariances without any symmetry."""
+    cell = cell_of("linked", Linked(GROUPS, SIDE, NORMAL, MIXING, MEANS), ScoreProducts())
+    ends = (*(one.end for one in derivation.lemmas), derivation.result)
+
+    def drawn(expression: Any) -> Any:
+        return GROUPS * in_numbers(expression, DRAWN)
+
+    within, between, total = (
+        Quantity(name, label, cell, difference(*names), prediction(drawn(end)), capped(2.0, tolerance))
+        for (name, (label, *names)), end in zip(PARTS.items(), ends, strict=True)
+    )
+    controls = (
+        wrong(within, "exchanged", "the keys’ mean makes rows vary, and the queries’ mean shifts them",
+              drawn(derivation.result - BY_QUERY)),
+        wrong(between, "nothing-shifts", "rows are not shifted, whatever the means", 0,
+              tolerance=of_deviation(total.prediction.value)),
+        wrong(between, "exchanged-shift", "it is the queries’ mean that shifts rows",
+              drawn(BY_QUERY)),
+        wrong(total, "all-is-seen", "the scores of a row vary as much as all scores do",
+              within.prediction),
+        *(biased(one, tolerance, f"biased-{one.id}") for one in (within, between, total)),
+    )  # fmt: skip
+    return Experiment((within, between, total), controls)
+
+
+CLAIM = Claim(
+    title="The variance of scores has a part that softmax sees and a part that it cannot",
+    statement=r"For independent $q$ and $k$ with means $\mu_q, \mu_k$ and covariances $\Sigma_q, \Sigma_k$, "
+    r"$\operatorname{Var}(q\cdot k)$ is the sum of the scores’ mean variance within a row, "
+    r"$\operatorname{tr}(\Sigma_q\Sigma_k) + \mu_q^{\mathsf T}\Sigma_k\mu_q$, and the variance of the rows’ "
+    r"means, $\mu_k^{\mathsf T}\Sigma_q\mu_k$, by which whole rows are shifted.",
+    meaning="Softmax gives the same weights when all scores of a row are moved alike, so only the first part "
+    "acts. Keys with a large common component make scores look widely spread, and a scale chosen by the "
+    "total variance would be too small. An audit of real attention reports both parts.",
+    assumptions=(
+        Assumption(
+            id="independent-vectors", text="Query and key are independent; their components need not be."
+        ),
+        Assumption(id="second-moments", text="All components have a finite variance."),
+    ),
+    derive=derive,
+    experiment=experiment,
+)

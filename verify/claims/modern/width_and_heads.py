@@ -1,0 +1,101 @@
+"""With several heads it is the width of one head that sets the scale, not the model's nor a padded one."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from sympy import sqrt
+
+from verify.spec import (
+    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STANDARD, Claim, Definition, Derivation, Experiment, Figure,
+    Findings, Ordered, Quantity, Simulated, Smooth, SoftmaxRows, biased, cell_of, d, figure, integrated,
+    line, mean_entropy, measured, over_lengths, prediction, scaled, score, score_cell, variance_route, wrong,
+)  # fmt: skip
+
+WIDTH, HEADS, PADDING, KEYS = 16, 4, 16, 64
+"""A head's width, heads, dimensions of zeros that a kernel adds to each, and keys of a row."""
+h, e = Ordered("h", "b", positive=True), Ordered("e", "c", positive=True)
+ROOTS = {
+    "head": (d, "of the head’s width"),
+    "model": (h * d, "of the model’s width, that of $h$ heads together"),
+    "heads": (h, "of the number of heads"),
+    "padded": (d + e, "of a width in which $e$ dimensions of padding are counted"),
+}
+"""What a program may take the root of to divide scores by it."""
+VARIANCE, LOST = r"$\operatorname{Var}(c\,q\cdot k)$", r"$\ln n - \mathbb{E}H$"
+
+
+def derive() -> Derivation:
+    """Derive the variance that dividing by each of these roots leaves."""
+    first, *others = (
+        variance_route(score / sqrt(root), STANDARD, f"Divided by the root {words}")
+        for root, words in ROOTS.values()
+    )
+    left = [Definition(one.start, f"the variance of scores d{one.title[1:]}") for one in others]
+    return Derivation.of(first, lemmas=tuple(others), definitions=tuple(left))
+
+
+def _here(expression: Any) -> Any:
+    return expression.subs({h: HEADS, e: PADDING})
+
+
+def _lost(scale: float) -> float:
+    """Return the mean entropy that rows of one head lose under this scale, integrated."""
+    return math.log(KEYS) - over_lengths(mean_entropy, KEYS, WIDTH, scale).value
+
+
+def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+    """Measure variance and entropy of one head's rows under each of these scales."""
+    lost = Smooth(lambda mean: math.log(KEYS) - mean["entropy"], positive=True)
+    ends = (derivation.result, *(one.end for one in derivation.lemmas))
+    checks, controls = [], []
+    for (name, (root, words)), end in zip(ROOTS.items(), ends, strict=True):
+        scale, left = _here(1 / sqrt(root)), _here(end).subs(d, WIDTH)
+        of_scores = score_cell(WIDTH, NORMAL, NORMAL, tolerance, scale=scale, prefix=f"{name}-")
+        factor = scaled(scale, WIDTH)
+        rows = Simulated(NORMAL, NORMAL, 16, KEYS, WIDTH), SoftmaxRows(("entropy",), factor)
+        cell = cell_of(f"rows-{name}", *rows, scale=scale, variance=float(left))
+        checks += [
+            Quantity(f"variance-{name}", VARIANCE, of_scores.cell, of_scores.variance, prediction(left)),
+            Quantity(f"entropy-{name}", LOST, cell, lost, integrated(_lost(factor))),
+        ]
+        if name != "head":
+            variance, entropy = checks[-2:]
+            controls += [
+                wrong(variance, f"one-{name}", f"the root {words} keeps the variance at 1", 1),
+                wrong(entropy, f"same-{name}", f"the root {words} costs rows as little entropy as the head’s",
+                      checks[1].prediction),
+            ]  # fmt: skip
+    return Experiment(tuple(checks), (*controls, biased(checks[2], tolerance)))
+
+
+def figures(findings: Findings) -> tuple[Figure, ...]:
+    """Draw the entropy lost under each scale on the curve of all."""
+    over_variance = figure(
+        "entropy-of-mix-ups",
+        "The wrong width costs rows their balance, or never lets them choose",
+        "Mean entropy lost by rows of 64 keys over the variance that a scale leaves: a quarter for the "
+        "model’s width, a half for the padded one, 1 for the head’s, 4 for the number of heads. All four "
+        "measured points lie on the integrated curve, which rises from a tenth of a nat to one and a half.",
+        "mean entropy lost, in nats",
+        line("integrated", lambda variance: _lost(math.sqrt(variance / WIDTH)), points=13),
+        measured(findings.matching("entropy-*"), against="variance"),
+        x="variance of the scores that the scale leaves",
+    )
+    return (over_variance,)
+
+
+CLAIM = Claim(
+    title="With several heads the scale follows the width of one head",
+    statement=r"With $h$ heads of $d_k$ dimensions, and so $h\,d_k$ in all, dividing a head’s scores by "
+    r"$\sqrt{d_k}$ leaves their variance at 1, by $\sqrt{h\,d_k}$ at $1/h$, by $\sqrt{h}$ at $d_k/h$, and by "
+    r"$\sqrt{d_k + e}$, $e$ zeros of padding counted in, at $d_k/(d_k + e)$.",
+    meaning="A score adds one product for each dimension of its own head, so the head’s width sets the "
+    "scale, however wide the model is and however a kernel pads it. Nothing fails when the widths are mixed "
+    "up: by the model’s width attention starts out nearly even, by the number of heads it starts out sharp.",
+    assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
+    derive=derive,
+    experiment=experiment,
+    figures=figures,
+)
