@@ -32,4 +32,5 @@ class ScoreProducts(Statistic):
         rows, columns = (np.einsum("bi,bi->b", one, one) for one in (of_rows, of_columns))
         apart = of_rows.sum(axis=1) ** 2 - rows - columns + squares
         pairs = (m * n, m * n * (n - 1), m * n * (m - 1) * (n - 1))
-        return np.stack([squares, rows - squares, apart], axis=1) / np.asarray(pairs)
+        means: Array = np.stack([squares, rows - squares, apart], axis=1) / np.asarray(pairs)
+        return means
