@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+import verify
+from tests.tool import blocks
 from verify.auditing.probe import probe
 from verify.errors import SettingsError
 
@@ -70,6 +72,17 @@ def test_plain_attention_passes_in_three_lines() -> None:
     assert found.scale == pytest.approx(32**-0.5, rel=1e-5)
     assert "scale          0.176777 = 1/sqrt(d) (measured at d = 16, 32, 64" in repr(found)
     assert (found.fits, found.softcap, found.sink, found.bias < 1e-6) == (True, None, None, True)
+
+
+def test_the_three_lines_of_the_readme_pass_and_can_fail() -> None:
+    """The README's test is right for causal attention, and fails for attention without the mask."""
+    (example,) = [block for block in blocks("python") if "verify.probe(" in block]
+    names: dict[str, Any] = {"verify": verify, "my_attention": partial(attention, shift=top_left)}
+    exec(example, names)  # noqa: S102 - as pytest would
+    names["test_attention"]()
+    names["my_attention"] = attention
+    with pytest.raises(AssertionError, match="causal: False, not True"):
+        names["test_attention"]()
 
 
 @pytest.mark.parametrize(
