@@ -82,11 +82,13 @@ def estimates(
     x: Iterable[float],
     found: Iterable[tuple[float, tuple[float, float]]],
     role: Role = "measured",
+    *,
     as_drawn: Callable[[float, float], float] = lambda _, value: value,
+    kind: Literal["points", "band"] = "points",
 ) -> Layer:
     """Return what was ``found`` at the places ``x``, each an estimate and its interval.
 
-    ``as_drawn`` makes of a place and a value there what the figure shows of it.
+    ``as_drawn`` makes of a place and a value there what the figure shows of it; a ``kind`` "band" joins them.
     """
     places, points = tuple(map(float, x)), tuple(found)
 
@@ -95,7 +97,7 @@ def estimates(
 
     ends = [shown(interval[side] for _, interval in points) for side in (0, 1)]
     return Layer(
-        kind="points",
+        kind=kind,
         role=role,
         label=label,
         x=places,

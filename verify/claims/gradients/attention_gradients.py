@@ -9,11 +9,11 @@ import numpy as np
 from sympy import Rational, S
 
 from verify.spec import (
-    ROUNDING, SHAPE, VASWANI, Allowance, Array, Assumption, Claim, Control, Derivation, Exact, Experiment,
-    Figure, Findings, Prediction, Quantity, Reference, SingleQueries, against_dimension, attention_in_loops,
-    capped, cell_of, complex_step, curve, drawn, gradient_rules, gradients, gradients_of_loops,
-    in_single_precision, jacobian, largest_difference, matrices, measured, no_distance, over_queries, plain,
-    prediction, probabilities, ratio, softmax, threshold, wrong,
+    ROUNDING, SHAPE, VASWANI, Allowance, Array, Assumption, Claim, Comparison, Control, Derivation, Exact,
+    Experiment, Figure, Findings, Prediction, Quantity, Reference, SingleQueries, Tolerance,
+    attention_in_loops, capped, cell_of, complex_step, computed, drawn, figure, gradient_rules, gradients,
+    gradients_of_loops, in_single_precision, jacobian, largest_difference, line, matrices, measured,
+    no_distance, over_queries, plain, prediction, probabilities, ratio, softmax, threshold, wrong,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -21,11 +21,15 @@ if TYPE_CHECKING:
 
 
 SCALE, FACTOR = 0.6, 100
-DIMENSIONS = (8, 16, 64)
+DIMENSIONS, KEYS, ROWS = (8, 16, 64), 16, 32
 SHARP = 8.0
 """A scale, in the highest dimension, at which hardly more than one key of a row counts."""
-KEYS, ROWS = 16, 32
 LABEL = r"mean $\|dV\|^2$ over mean $\|g\|^2$"
+GRADIENTS = {
+    matrices.DV: "values", matrices.DP: "probabilities", matrices.DS: "scores", matrices.DQ: "queries",
+    matrices.DK: "keys",
+}  # fmt: skip
+"""What the loss is differentiated by, as the array code calls it."""
 
 
 def derive() -> Derivation:
@@ -47,13 +51,7 @@ def _stepped() -> dict[Any, Array]:
     # Scores are queries whose keys are the unit vectors.
     of_scores, _, _ = gradients_of_loops(SCALE * queries @ keys.T, np.eye(len(keys)), values, upstream, 1.0)
     of_weights = complex_step(lambda one: np.sum(upstream * (one @ values), axis=(-2, -1)), _weights())
-    return {
-        matrices.DV: of_values,
-        matrices.DP: of_weights,
-        matrices.DS: of_scores,
-        matrices.DQ: of_queries,
-        matrices.DK: of_keys,
-    }
+    return dict(zip(GRADIENTS, (of_values, of_weights, of_scores, of_queries, of_keys), strict=True))
 
 
 def _weights() -> Array:
@@ -64,15 +62,18 @@ def _weights() -> Array:
 
 def _derived(derivation: Derivation) -> dict[Any, Array]:
     """Return the derived expressions' values, each from those before it."""
+    known = dict(zip((matrices.Q, matrices.K, matrices.V, matrices.G), drawn(), strict=True))
+    known[matrices.P] = _weights()
     probability, score, key, values = (route.end for route in derivation.lemmas[:4])
-    known = dict(zip((matrices.Q, matrices.K, matrices.V, matrices.G), drawn(), strict=True)) | {
-        matrices.P: _weights()
-    }
-    known[matrices.DP] = matrices.value(probability, (matrices.a, matrices.j), known, SCALE)
-    known[matrices.DS] = matrices.value(score, (matrices.a, matrices.j), known, SCALE)
-    known[matrices.DV] = matrices.value(values, (matrices.j, matrices.b), known, SCALE)
-    known[matrices.DK] = matrices.value(key, (matrices.j, matrices.h), known, SCALE)
-    known[matrices.DQ] = matrices.value(derivation.result, (matrices.a, matrices.h), known, SCALE)
+    a, b, h, j = matrices.a, matrices.b, matrices.h, matrices.j
+    for base, expression, places in (
+        (matrices.DP, probability, (a, j)),
+        (matrices.DS, score, (a, j)),
+        (matrices.DV, values, (j, b)),
+        (matrices.DK, key, (j, h)),
+        (matrices.DQ, derivation.result, (a, h)),
+    ):
+        known[base] = matrices.value(expression, places, known, SCALE)
     return known
 
 
@@ -80,45 +81,26 @@ def _coded(weights: Array, factor: float = SCALE) -> dict[Any, Array]:
     """Return the gradients that the array code's own formulas give, from these weights and this factor."""
     queries, keys, values, upstream = drawn()
     found = gradients(queries, keys, values, weights, upstream, factor)
-    return {
-        matrices.DV: found.values,
-        matrices.DP: found.probabilities,
-        matrices.DS: found.scores,
-        matrices.DQ: found.queries,
-        matrices.DK: found.keys,
-    }
+    return {base: getattr(found, name) for base, name in GRADIENTS.items()}
 
 
 def _difference(name: str, label: str, one: Array, other: Array, code: Callable[..., object]) -> Exact:
-    queries, keys, dimension, values = SHAPE
-    settings = (("queries", queries), ("keys", keys), ("d_k", dimension), ("d_v", values), ("scale", SCALE))
-    return no_distance(name, label, settings, largest_difference(one, other), code)
+    sizes = zip(("queries", "keys", "d_k", "d_v"), SHAPE, strict=True)
+    return no_distance(name, label, (*sizes, ("scale", SCALE)), largest_difference(one, other), code)
 
 
-def _growth(base: Any, by: tuple[float, float]) -> float:
+def _growth(base: Any, by: tuple[Any, Any]) -> float:
     """Return the norm of a gradient with queries and keys multiplied ``by`` factors, over what it was."""
     queries, keys, values, upstream = drawn()
-    moved = (by[0] * queries, by[1] * keys)
+    moved = (float(by[0]) * queries, float(by[1]) * keys)
     found = gradients(*moved, values, probabilities(*moved, SCALE), upstream, SCALE)
-    after = {matrices.DQ: found.queries, matrices.DV: found.values}[base]
-    return float(np.linalg.norm(after) / np.linalg.norm(_stepped()[base]))
-
-
-def _of_values(derivation: Derivation) -> Any:
-    """Return the derived ‖dV‖² over |g|² of one query, a sum over its probabilities."""
-    return derivation.lemmas[4].steps[0].expression / gradient_rules.g**2
+    return float(np.linalg.norm(getattr(found, GRADIENTS[base])) / np.linalg.norm(_stepped()[base]))
 
 
 def _grown(name: str, base: Any, expected: Any, by: tuple[Any, Any]) -> Exact:
-    return Exact(
-        name,
-        rf"$\|{plain(base)}\|$ with queries times ${by[0]}$ and keys times ${by[1]}$, over what it was",
-        (("scale", SCALE),),
-        prediction(expected),
-        _growth(base, (float(by[0]), float(by[1]))),
-        Allowance(FACTOR * ROUNDING.size),
-        code=_growth,
-    )
+    label = rf"$\|{plain(base)}\|$ with queries times ${by[0]}$ and keys times ${by[1]}$, over what it was"
+    rounding = Allowance(FACTOR * ROUNDING.size)
+    return computed(name, label, {"scale": SCALE}, expected, _growth, base, by, allowance=rounding)
 
 
 def _share(weights: Array) -> float:
@@ -130,16 +112,22 @@ def _share(weights: Array) -> float:
 
 def _shared(derivation: Derivation, name: str, weights: Array) -> Exact:
     """Return the comparison of that with what is derived, at the weights of the loops."""
-    expected = jacobian.value(_of_values(derivation), _weights()[0])
-    return Exact(
-        name,
-        r"$\|dV\|^2$ of one query of the array code over $|g|^2$",
-        (("keys", SHAPE[1]), ("scale", SCALE)),
-        Prediction(expected, rf"\sum p_j^2 = {expected:.6g}"),
-        _share(weights),
-        ROUNDING,
-        code=_share,
-    )
+    of_values = derivation.lemmas[4].steps[0].expression / gradient_rules.g**2
+    expected = jacobian.value(of_values, _weights()[0])
+    label, settings = r"$\|dV\|^2$ of one query of the array code over $|g|^2$", {"keys": SHAPE[1]}
+    shown = Prediction(expected, rf"\sum p_j^2 = {expected:.6g}")
+    return computed(name, label, settings | {"scale": SCALE}, shown, _share, weights, allowance=ROUNDING)
+
+
+def _bound(derivation: Derivation) -> Any:
+    """Return the derived bound on what reaches the values, ‖dV‖² over |g|²."""
+    return derivation.lemmas[4].end / gradient_rules.g**2
+
+
+def _to_values(name: str, dimension: int, scale: float, most: Prediction, band: Tolerance) -> Quantity:
+    """Return the comparison of what reaches the values, in the mean square, with a bound."""
+    cell = cell_of(f"scale{scale:g}-d{dimension}", SingleQueries(dimension, KEYS, 8, ROWS, scale))
+    return Quantity(f"values-{name}", LABEL, cell, ratio("to-values", "from-above"), most, band, "≤")
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
@@ -147,137 +135,92 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     derived, stepped = _derived(derivation), _stepped()
     weights = probabilities(*drawn()[:2], SCALE)
     coded = _coded(weights)
-    names = {
-        matrices.DV: "values",
-        matrices.DP: "probabilities",
-        matrices.DS: "scores",
-        matrices.DQ: "queries",
-        matrices.DK: "keys",
-    }
-    checks: list[Exact] = []
-    for base, name in names.items():
+    checks: list[Comparison] = []
+    for base, name in GRADIENTS.items():
         label = f"largest difference of an entry of ${plain(base)}$: {{}} against complex steps of loops"
+        formula, code = label.format("the derived formula"), label.format("the array code")
         checks += [
-            _difference(f"derived-{name}", label.format("the derived formula"), derived[base], stepped[base],
-                        _derived),
-            _difference(f"code-{name}", label.format("the array code"), coded[base], stepped[base], _coded),
-        ]  # fmt: skip
+            _difference(f"derived-{name}", formula, derived[base], stepped[base], _derived),
+            _difference(f"code-{name}", code, coded[base], stepped[base], _coded),
+        ]
     times = (derivation.lemmas[-1].end / gradient_rules.OF_QUERIES).subs(gradient_rules.t, FACTOR)
-    grown = (
+    most, band = prediction(_bound(derivation)), capped(1.0, tolerance)
+    few, some, many = (_to_values(f"d{one}", one, 1.0, most, band) for one in DIMENSIONS)
+    tightest = _to_values("tightest", DIMENSIONS[-1], SHARP, most, band)
+    checks += [
         _grown("queries-times-t", matrices.DQ, times, (S.One / FACTOR, FACTOR)),
         _grown("values-times-t", matrices.DV, S.One, (S.One / FACTOR, FACTOR)),
-    )
-    bound = derivation.lemmas[4].end / gradient_rules.g**2
-    bounds = tuple(_to_values(f"d{one}", one, 1.0, bound, tolerance) for one in DIMENSIONS)
-    tightest = _to_values("tightest", DIMENSIONS[-1], SHARP, bound, tolerance)
-    half, most = threshold(S.Half), threshold(Rational(3, 4))
-    spread = replace(bounds[0], id="values-little-when-spread", prediction=half)
-    sharp = replace(bounds[2], id="values-most-when-sharp", prediction=most, relation="≥")
-    controls = (*_wrong_code(derivation, derived, stepped, weights), *_wrong_bounds(tightest, bounds[-1]))
-    of_one = _shared(derivation, "values-of-one-query", weights)
-    return Experiment((*checks, *grown, of_one, *bounds, tightest, spread, sharp), controls)
-
-
-def _to_values(name: str, dimension: int, scale: float, expected: Any, tolerance: float) -> Quantity:
-    """Return the comparison of what reaches the values, in the mean square, with a bound."""
-    cell = cell_of(f"scale{scale:g}-d{dimension}", SingleQueries(dimension, KEYS, 8, ROWS, scale))
-    estimand = ratio("to-values", "from-above")
-    band = capped(1.0, tolerance)
-    return Quantity(f"values-{name}", LABEL, cell, estimand, prediction(expected), band, relation="≤")
-
-
-def _wrong_code(
-    derivation: Derivation, derived: dict[Any, Array], stepped: dict[Any, Array], weights: Array
-) -> tuple[Control, ...]:
-    queries, keys, _, _ = drawn()
-    logistic = derived[matrices.P] * (1 - derived[matrices.P]) * derived[matrices.DP]
-    scores = SCALE * queries @ keys.T
-    single = in_single_precision(softmax)(scores)
-    of_scores, of_queries, of_keys = (f"largest difference of an entry of $d{name}$" for name in "SQK")
-    return (
-        Control(
-            "each score changes its own probability only, by $p(1-p)$",
-            _difference("own-probability-only", of_scores, logistic, stepped[matrices.DS], _derived),
-        ),
-        Control(
-            "the scale acts forwards only, and the gradient of the queries is $dS\\cdot K$ without it",
-            _difference(
-                "scale-forwards-only",
-                of_queries,
-                _coded(weights, 1.0)[matrices.DQ],
-                stepped[matrices.DQ],
-                _coded,
-            ),
-        ),
-        Control(
-            "the softmax may run over the queries instead of the keys",
-            _difference(
-                "over-queries",
-                of_keys,
-                _coded(over_queries(scores))[matrices.DK],
-                stepped[matrices.DK],
-                _coded,
-            ),
-        ),
-        Control(
-            "weights of single precision give the same gradients",
-            _difference(
-                "single-precision", of_queries, _coded(single)[matrices.DQ], stepped[matrices.DQ], _coded
-            ),
-        ),
-        Control(
-            "one query's values get the sum of squares of any weights",
-            _shared(derivation, "any-weights", single),
-        ),
-        Control(
-            "the gradient of the queries grows with the keys, whatever becomes of the scores",
-            _grown("queries-by-keys-alone", matrices.DQ, S(FACTOR), (S.One, FACTOR)),
-        ),
-        Control(
-            "the gradient of the values is the same whatever becomes of the scores",
-            _grown("values-by-keys-alone", matrices.DV, S.One, (S.One, FACTOR)),
-        ),
-    )
-
-
-def _wrong_bounds(tightest: Quantity, high: Quantity) -> tuple[Control, ...]:
-    less = prediction(Rational(95, 100) * S(tightest.prediction.value))
-    variance = prediction(S(DIMENSIONS[-1]))
-    return (
+        _shared(derivation, "values-of-one-query", weights),
+        *(few, some, many, tightest),
+        replace(few, id="values-little-when-spread", prediction=threshold(S.Half)),
+        replace(many, id="values-most-when-sharp", prediction=threshold(Rational(3, 4)), relation="≥"),
+    ]
+    controls = (
+        *_wrong_code(derivation, derived, stepped),
         wrong(
-            high,
+            many,
             "value-gradient-unbounded",
             "the gradient of the values grows with the scores without bound: in the mean square it is what "
             "comes from above times the scores' variance, here 64",
-            variance,
+            S(DIMENSIONS[-1]),
             relation="≥",
         ),
         wrong(
             tightest,
             "five-per-cent-less",
             "what reaches the values stays 5% below what comes from above",
-            less,
+            Rational(95, 100) * S(most.value),
         ),
+    )
+    return Experiment(tuple(checks), controls)
+
+
+def _wrong_code(
+    derivation: Derivation, derived: dict[Any, Array], stepped: dict[Any, Array]
+) -> tuple[Control, ...]:
+    query, key, _, _ = drawn()
+    logistic = derived[matrices.P] * (1 - derived[matrices.P]) * derived[matrices.DP]
+    scores = SCALE * query @ key.T
+    single = in_single_precision(softmax)(scores)
+    unscaled = _coded(probabilities(query, key, SCALE), 1.0)[matrices.DQ]
+    arrays = (
+        ("own-probability-only", matrices.DS, logistic, _derived,
+         "each score changes its own probability only, by $p(1-p)$"),
+        ("scale-forwards-only", matrices.DQ, unscaled, _coded,
+         "the scale acts forwards only, and the gradient of the queries is $dS\\cdot K$ without it"),
+        ("over-queries", matrices.DK, _coded(over_queries(scores))[matrices.DK], _coded,
+         "the softmax may run over the queries instead of the keys"),
+        ("single-precision", matrices.DQ, _coded(single)[matrices.DQ], _coded,
+         "weights of single precision give the same gradients"),
+    )  # fmt: skip
+    label = "largest difference of an entry of ${}$"
+    of_one = _shared(derivation, "any-weights", single)
+    queries = _grown("queries-by-keys-alone", matrices.DQ, S(FACTOR), (S.One, FACTOR))
+    values = _grown("values-by-keys-alone", matrices.DV, S.One, (S.One, FACTOR))
+    return (
+        *(
+            Control(words, _difference(name, label.format(plain(base)), one, stepped[base], code))
+            for name, base, one, code, words in arrays
+        ),
+        Control("one query's values get the sum of squares of any weights", of_one),
+        Control("the gradient of the queries grows with the keys, whatever becomes of the scores", queries),
+        Control("the gradient of the values is the same whatever becomes of the scores", values),
     )
 
 
 def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw what reaches the values, against the dimension, below its bound."""
-    span = (DIMENSIONS[0], DIMENSIONS[-1])
-    bound = float(derivation.lemmas[4].end / gradient_rules.g**2)
     return (
-        against_dimension(
+        figure(
             "values",
             "The gradient of the values never exceeds what comes from above",
             "Mean squared gradient of the values over that of the output, without scaling, at 8, 16 and 64 "
             "dimensions: it rises as the scores grow, but stays below its bound of one, while the variance "
             "of the scores grows to 64.",
             r"$\|dV\|^2$ over $\|g\|^2$",
-            (
-                curve("bound: 1", "truth", lambda _: bound, span),
-                curve("variance of the scores", "control", lambda x: x, span),
-                measured((findings.checks[f"values-d{one}"] for one in DIMENSIONS), "measured"),
-            ),
+            line("bound: 1", float(_bound(derivation))),
+            line("variance of the scores", lambda n: n, "control"),
+            measured(findings.matching("values-d*")),
         ),
     )
 

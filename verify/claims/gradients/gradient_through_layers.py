@@ -9,11 +9,10 @@ import numpy as np
 from sympy import Rational, S, limit, oo, sqrt
 
 from verify.spec import (
-    Array, Assumption, Axis, Cell, Claim, Control, Derivation, Experiment, Figure, Findings, Layer,
-    LayerStack, Normalisation, Outputs, Quantity, Relation, Smooth, against_loops, biased, capped, cell_of, d,
-    function, n, prediction, ratio, softmax_over_queries, stack, threshold, wrong,
+    Array, Assumption, Cell, Claim, Control, Derivation, Experiment, Figure, Findings, Layer, LayerStack,
+    Normalisation, Outputs, Quantity, Relation, Smooth, against_loops, biased, capped, cell_of, d, estimates,
+    figure, function, line, n, prediction, ratio, softmax_over_queries, stack, threshold, wrong,
 )  # fmt: skip
-
 
 TOKENS, WIDTH, LAYERS = 8, 16, 6
 D = 64
@@ -92,9 +91,8 @@ def _even(result: Any) -> tuple[Any, Any]:
     return per_layer.subs(stack.layers, LAYERS), limit(per_layer, stack.layers, oo)
 
 
-def _small_scores(result: Any, tolerance: float) -> tuple[Quantity, ...]:
-    shapes = ((2, 8, 1), (2, 16, 2), (4, 16, 3))
-    checks = []
+def _small_scores(result: Any, tolerance: float) -> list[Quantity]:
+    shapes, checks = ((2, 8, 1), (2, 16, 2), (4, 16, 3)), []
     for tokens, width, depth in shapes[: 1 if tolerance > FINE else 2 if tolerance > DEEP else 3]:
         name = f"small-scores-n{tokens}-l{depth}"
         sampler = LayerStack(tokens, width, 1, depth, (float(TINY),), "none")
@@ -106,22 +104,18 @@ def _small_scores(result: Any, tolerance: float) -> tuple[Quantity, ...]:
             Quantity(name, MEAN_SQUARE, cell, ratio(*squares), prediction(in_all)),
             Quantity(f"{name}-per-layer", PER_LAYER, cell, root, prediction(each)),
         ]
-    return tuple(checks)
+    return checks
 
 
-def _rate(
-    name: str, stack: Stack, scale: str, relation: Relation, bound: Any, tolerance: float, over: str = ""
-) -> Quantity:
+def _rate(tolerance: float, name: str, stack: Stack, scale: str, relation: Relation, bound: Any) -> Quantity:
     """Return the comparison of the growth at a scale, or of its quotient with that at another, with a bound.
 
     Even attention's growth is derived, but not that full scores keep to it: as a bound it is a yardstick.
     """
-    under = stack.log_growth(over) if over else None
-    label = f"{GROWTH}, {scale} over {over}" if over else f"{GROWTH}, {scale}"
-    estimand = growth(stack.log_growth(scale), LAYERS, under)
-    return Quantity(
-        name, label, stack.cell, estimand, threshold(bound), capped(1.0, tolerance), relation=relation
-    )
+    of, _, over = scale.partition(" over ")
+    estimand = growth(stack.log_growth(of), LAYERS, stack.log_growth(over) if over else None)
+    band = capped(1.0, tolerance)
+    return Quantity(name, f"{GROWTH}, {scale}", stack.cell, estimand, threshold(bound), band, relation)
 
 
 def _full_scores(result: Any, tolerance: float) -> list[Quantity]:
@@ -142,14 +136,8 @@ def _full_scores(result: Any, tolerance: float) -> list[Quantity]:
             ("unscaled-growth-d8", 8, "unscaled", "≤", deep),
             ("unscaled-growth-d32", 32, "unscaled", "≥", deep),
         ]
-    checks = [
-        _rate(name, Stack(dimension), scale, relation, bound, tolerance)
-        for name, dimension, scale, relation, bound in wanted
-    ]
-    return checks + [
-        _rate(f"grows-more-unscaled-d{one}", Stack(one), "unscaled", "≥", S.One, tolerance, over="scaled")
-        for one in (WIDTH, D)
-    ]
+    wanted += [(f"grows-more-unscaled-d{n}", n, "unscaled over scaled", "≥", S.One) for n in (WIDTH, D)]
+    return [_rate(tolerance, name, Stack(n), *claimed) for name, n, *claimed in wanted]
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
@@ -160,8 +148,8 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     if tolerance < DEEP:
         before, (here, deep) = Stack(D, "before"), _even(result)
         checks += [
-            _rate("unscaled-growth-normalised-before", before, "unscaled", "≥", deep, tolerance),
-            _rate("scaled-growth-normalised-before", before, "scaled", "≤", here, tolerance),
+            _rate(tolerance, "unscaled-growth-normalised-before", before, "unscaled", "≥", deep),
+            _rate(tolerance, "scaled-growth-normalised-before", before, "scaled", "≤", here),
         ]
     return Experiment((*checks, against_loops()), _controls(result, small[0], tolerance))
 
@@ -181,10 +169,7 @@ def _controls(result: Any, small: Quantity, tolerance: float) -> tuple[Control, 
          "at $1/d_k$ the norm grows half as much as by even attention"),
     )  # fmt: skip
     return (
-        *(
-            Control(words, _rate(name, stack, scale, relation, bound, tolerance))
-            for name, stack, scale, relation, bound, words in false
-        ),
+        *(Control(words, _rate(tolerance, *claimed)) for *claimed, words in false),
         wrong(
             small,
             "doubles-in-every-layer",
@@ -198,48 +183,31 @@ def _controls(result: Any, small: Quantity, tolerance: float) -> tuple[Control, 
 
 def _path(findings: Findings, scale: str, label: str) -> Layer:
     """Return the measured growth after each layer, with intervals at the level of the checks."""
-    stack = Stack(D)
-    sample = findings.samples[stack.cell.id]
+    sample = findings.samples[Stack(D).cell.id]
     alpha = 1 - findings.checks["unscaled-growth"].level
     depths = range(1, LAYERS + 1)
-    points = [growth(stack.log_growth(scale, depth), 1).measure(sample, alpha) for depth in depths]
-    return Layer(
-        kind="points",
-        role="measured" if scale == "scaled" else "other",
-        label=label,
-        x=tuple(float(depth) for depth in depths),
-        y=tuple(one.value for one in points),
-        lo=tuple(one.interval[0] for one in points),
-        hi=tuple(one.interval[1] for one in points),
-    )
+    found = [growth(Stack(D).log_growth(scale, depth), 1).measure(sample, alpha) for depth in depths]
+    points = ((one.value, one.interval) for one in found)
+    return estimates(label, depths, points, "measured" if scale == "scaled" else "other")
 
 
 def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw the gradient's growth over the layers at each scale, and that of even attention."""
     law = function((stack.layers,), (derivation.result.subs(n, TOKENS)) ** S.Half)
-    depths = tuple(float(depth) for depth in range(1, LAYERS + 1))
-    even = Layer(
-        kind="line",
-        role="truth",
-        label="even attention, not normalised (derived)",
-        x=depths,
-        y=tuple(law(depth) for depth in depths),
-    )
     return (
-        Figure(
-            id="growth-by-layer",
-            title="Without scaling the gradient grows from layer to layer",
-            alt="Growth of the gradient's norm over one to six layers on its way back, for 64-dimensional "
+        figure(
+            "growth-by-layer",
+            "Without scaling the gradient grows from layer to layer",
+            "Growth of the gradient's norm over one to six layers on its way back, for 64-dimensional "
             "queries and keys, four times the width of the tokens. Unscaled it rises by more than half in "
             "every layer; scaled by the root, or by the dimension itself, it stays near one.",
-            x=Axis(label="layers passed on the way back"),
-            y=Axis(label="norm of the gradient, in units of that at the output", scale="log"),
-            layers=(
-                even,
-                _path(findings, "unscaled", "unscaled"),
-                _path(findings, "scaled", r"over $\sqrt{d_k}$"),
-                _path(findings, "over-scaled", "over $d_k$"),
-            ),
+            "norm of the gradient, in units of that at the output",
+            line("even attention, not normalised (derived)", law, at=range(1, LAYERS + 1)),
+            _path(findings, "unscaled", "unscaled"),
+            _path(findings, "scaled", r"over $\sqrt{d_k}$"),
+            _path(findings, "over-scaled", "over $d_k$"),
+            x="layers passed on the way back",
+            x_scale="linear",
         ),
     )
 

@@ -9,15 +9,12 @@ import numpy as np
 from sympy import Rational, S, sqrt
 
 from verify.spec import (
-    LAST, NORMAL, Allowance, Array, Assumption, Axis, Bounded, Cell, Claim, Comparison, Control, Derivation,
-    Exact, Experiment, Figure, Findings, Layer, Lookup, Quantity, Relation, Tolerance, TrainingRuns,
-    against_loops, cell_of, d, descent, largest_difference, latex, losses, no_distance, softmax_over_queries,
-    stream, student_quantile, threshold,
+    LAST, NORMAL, Allowance, Array, Assumption, Bounded, Claim, Comparison, Control, Derivation, Exact,
+    Experiment, Figure, Findings, Layer, Lookup, Quantity, Relation, Tolerance, TrainingRuns, against_loops,
+    cell_of, computed, d, descent, estimates, figure, largest_difference, latex, line, losses,
+    softmax_over_queries, stream, student_quantile, threshold,
 )  # fmt: skip
 
-
-NAME = "training-stability"
-SMALL = 24
 UNSCALED, ROOT, WHOLE = "unscaled", r"over $\sqrt{d_k}$", "over $d_k$"
 SCALES = {UNSCALED: S.One, ROOT: 1 / sqrt(d), WHOLE: 1 / d}
 """The scales by name, in the order in which the sampler numbers them."""
@@ -25,14 +22,13 @@ SCALES = {UNSCALED: S.One, ROOT: 1 / sqrt(d), WHOLE: 1 / d}
 MORE = "succeeds at more rates"
 FEWER = "takes fewer steps to the goal, averaged over the rates,"
 TUNED = "takes fewer steps to the goal, each at its best rate,"
-MEASURES = (MORE, FEWER, TUNED)
-"""In what scales are compared, in the order in which the sampler numbers them."""
+MEASURES = {MORE: "success-rate", FEWER: "steps-to-loss", TUNED: "steps-at-best-rate"}
+"""In what scales are compared, with the checks' names, in the order in which the sampler numbers them."""
 
 RATES = tuple(4.0**power for power in range(-2, 5))
-STEPS = 120
-GOAL = 0.2
+STEPS, GOAL = 120, 0.2
 MARKS = (0, 1, 2, 3, 5, 7, 10, 14, 19, 26, 36, 49, 67, 91, STEPS - 1)
-D, HIGH = 64, 512
+D, HIGH, SMALL = 64, 512, 24
 HALF, MOST, NEARLY_ALL = S.Half, Rational(3, 4), Rational(7, 8)
 OWN_RATE = {UNSCALED: 1.0, ROOT: 4.0, WHOLE: 16.0}
 """A rate for each scale, set in advance."""
@@ -57,7 +53,7 @@ def _rescaled_gap(of_rates: float) -> float:
     rounding could be amplified.
     """
     task, seeds, steps, rates = Lookup(), 5, 30, np.array([0.25, 1.0, 4.0])
-    rng = stream(0, NAME, "rescaled", 0)
+    rng = stream(0, "training-stability", "rescaled", 0)
     shape, many = (seeds, 1, task.width, SMALL), (seeds, 3, task.width, SMALL)
     start = [np.broadcast_to(NORMAL.draw(rng, shape) / task.width**0.5, many) for _ in range(2)]
     tokens, queries = task.draw(rng, (seeds, steps))
@@ -72,11 +68,10 @@ def _rescaled_gap(of_rates: float) -> float:
 
 
 def _rescaled(name: str, of_rates: Any) -> Exact:
-    factor = latex(of_rates)
+    factor, times, near = latex(of_rates), float(of_rates.subs(d, SMALL)), Allowance(1e-9)
     label = f"largest difference of loss from the unscaled run of smaller weights, rates times ${factor}$"
-    settings = (("d_k", SMALL), ("seeds", 5), ("steps", 30), ("rates", "1/4, 1, 4"))
-    found = _rescaled_gap(float(of_rates.subs(d, SMALL)))
-    return no_distance(name, label, settings, found, _rescaled_gap, Allowance(1e-9))
+    settings: dict[str, Any] = {"d_k": SMALL, "seeds": 5, "steps": 30, "rates": "1/4, 1, 4"}
+    return computed(name, label, settings, S.Zero, _rescaled_gap, times, allowance=near)
 
 
 def _runs(dimension: int) -> TrainingRuns:
@@ -89,45 +84,44 @@ def _number(scale: str) -> int:
     return list(SCALES).index(scale)
 
 
-def _cell(dimension: int) -> Cell:
-    return cell_of(f"d{dimension}", _runs(dimension))
+def _share(name: str, dimension: int, output: str, label: str, bound: Any, relation: Relation) -> Quantity:
+    """Return the check of a share of seeds, one of what the training runs in a dimension put out."""
+    cell, words = cell_of(f"d{dimension}", _runs(dimension)), f"share of seeds {label}"
+    return Quantity(name, words, cell, Bounded(output), threshold(bound), relation=relation)
 
 
 def _duel(dimension: int, name: str, measure: str, least: Any, other: str = UNSCALED) -> Quantity:
     """Return the check that the root's scale fares better than another in at least that share of seeds."""
-    label = f"share of seeds in which the scale {ROOT} {measure} than {other}, equal ones half"
-    better = TrainingRuns.better(_number(ROOT), _number(other), MEASURES.index(measure))
-    return Quantity(name, label, _cell(dimension), Bounded(better), threshold(least), relation="≥")
+    label = f"in which the scale {ROOT} {measure} than {other}, equal ones half"
+    better = TrainingRuns.better(_number(ROOT), _number(other), list(MEASURES).index(measure))
+    return _share(name, dimension, better, label, least, "≥")
 
 
 def _gap(name: str, measure: str, what: str) -> Quantity:
     """Return the check that the root's scale is better than none on average over the seeds."""
-    difference = TrainingRuns.difference(_number(ROOT), _number(UNSCALED), MEASURES.index(measure))
-    whole = Tolerance(1.0, 1.0, "the whole range")
-    estimand = Bounded(difference, signed=True)
-    return Quantity(name, what, _cell(D), estimand, threshold(S.Zero), whole, relation="≥")
+    difference = TrainingRuns.difference(_number(ROOT), _number(UNSCALED), list(MEASURES).index(measure))
+    whole, estimand = Tolerance(1.0, 1.0, "the whole range"), Bounded(difference, signed=True)
+    check = _share(name, D, difference, "", S.Zero, "≥")
+    return replace(check, label=what, estimand=estimand, tolerance=whole)
 
 
-def _any_rate(name: str, scale: str, bound: Any, relation: Relation) -> Quantity:
-    label = f"share of seeds that succeed at some rate, {scale}"
-    estimand = Bounded(TrainingRuns.any_success(_number(scale)))
-    return Quantity(name, label, _cell(D), estimand, threshold(bound), relation=relation)
+def _never(name: str, scale: str) -> Quantity:
+    """Return the check that most seeds succeed at no rate."""
+    succeeds, label = TrainingRuns.any_success(_number(scale)), f"that succeed at some rate, {scale}"
+    return _share(f"{name}-never-succeeds", D, succeeds, label, HALF, "≤")
 
 
 def _at_rate(name: str, scale: str, rate: float, relation: Relation) -> Quantity:
     """Return the check that nearly all seeds succeed at a rate, or that hardly any does."""
-    label = f"share of seeds that succeed at the rate {rate:g}, {scale}"
-    estimand = Bounded(TrainingRuns.success(_number(scale), RATES.index(rate)))
-    bound = threshold(NEARLY_ALL if relation == "≥" else 1 - NEARLY_ALL)
-    return Quantity(name, label, _cell(D), estimand, bound, relation=relation)
+    succeeds, label = TrainingRuns.success(_number(scale), RATES.index(rate)), f"the rate {rate:g}, {scale}"
+    bound = NEARLY_ALL if relation == "≥" else 1 - NEARLY_ALL
+    return _share(name, D, succeeds, f"that succeed at {label}", bound, relation)
 
 
 def experiment(tolerance: float) -> Experiment:
     """Train at all scales, rates and seeds; compare the scales within each seed."""
     checks: list[Comparison] = [
-        _duel(D, "success-rate", MORE, MOST),
-        _duel(D, "steps-to-loss", FEWER, MOST),
-        _duel(D, "steps-at-best-rate", TUNED, MOST),
+        *(_duel(D, name, measure, MOST) for measure, name in MEASURES.items()),
         _at_rate("unscaled-succeeds-when-tuned", UNSCALED, OWN_RATE[UNSCALED], "≥"),
         _at_rate("unscaled-fails-at-others-rate", UNSCALED, OWN_RATE[WHOLE], "≤"),
         _at_rate("root-succeeds", ROOT, OWN_RATE[ROOT], "≥"),
@@ -140,8 +134,8 @@ def experiment(tolerance: float) -> Experiment:
         checks += [
             _duel(D, "success-rate-over-scaled", MORE, MOST, WHOLE),
             _duel(D, "steps-to-loss-over-scaled", FEWER, MOST, WHOLE),
-            *_in(HIGH, MOST),
-            *_in(16, HALF),
+            *(_duel(HIGH, f"{name}-d{HIGH}", measure, MOST) for measure, name in MEASURES.items()),
+            *(_duel(16, f"{name}-d16", measure, HALF) for measure, name in MEASURES.items()),
             replace(_duel(4, "success-rate-reversed-d4", MORE, HALF), relation="≤"),
             _duel(4, "steps-to-loss-d4", FEWER, HALF),
         ]
@@ -152,37 +146,24 @@ def experiment(tolerance: float) -> Experiment:
     return Experiment(tuple(checks), _controls())
 
 
-def _in(dimension: int, least: Any) -> tuple[Quantity, ...]:
-    """Return all three comparisons with unscaled training in one dimension."""
-    names = zip(("success-rate", "steps-to-loss", "steps-at-best-rate"), MEASURES, strict=True)
-    return tuple(_duel(dimension, f"{name}-d{dimension}", measure, least) for name, measure in names)
-
-
 def _controls() -> tuple[Control, ...]:
+    others_rate = (
+        ("unscaled", "unscaled training succeeds at that of division by $d_k$", UNSCALED, WHOLE),
+        ("over-scaled", "division by $d_k$ succeeds at that of unscaled training", WHOLE, UNSCALED),
+    )
+    low, same_rate = _duel(4, "helps-in-every-dimension", MORE, HALF), _rescaled("same-rate", S.One)
     return (
-        Control(
-            "without scaling, training fails at every rate",
-            _any_rate("unscaled-never-succeeds", UNSCALED, HALF, "≤"),
+        Control("without scaling, training fails at every rate", _never("unscaled", UNSCALED)),
+        Control("division by $d_k$ makes training impossible", _never("over-scaled", WHOLE)),
+        Control("training succeeds at more rates with scaling in every dimension, such as 4", low),
+        *(
+            Control(
+                f"one rate serves all scales: {words}",
+                _at_rate(f"{name}-at-others-rate", scale, OWN_RATE[other], "≥"),
+            )
+            for name, words, scale, other in others_rate
         ),
-        Control(
-            "division by $d_k$ makes training impossible",
-            _any_rate("over-scaled-never-succeeds", WHOLE, HALF, "≤"),
-        ),
-        Control(
-            "training succeeds at more rates with scaling in every dimension, such as 4",
-            _duel(4, "helps-in-every-dimension", MORE, HALF),
-        ),
-        Control(
-            "one rate serves all scales: unscaled training succeeds at that of division by $d_k$",
-            _at_rate("unscaled-at-others-rate", UNSCALED, OWN_RATE[WHOLE], "≥"),
-        ),
-        Control(
-            "one rate serves all scales: division by $d_k$ succeeds at that of unscaled training",
-            _at_rate("over-scaled-at-others-rate", WHOLE, OWN_RATE[UNSCALED], "≥"),
-        ),
-        Control(
-            "a scale is a choice of initial weights alone, at the same rate", _rescaled("same-rate", S.One)
-        ),
+        Control("a scale is a choice of initial weights alone, at the same rate", same_rate),
         softmax_over_queries(),
     )
 
@@ -190,19 +171,10 @@ def _controls() -> tuple[Control, ...]:
 def _success_by_rate(findings: Findings, scale: str) -> Layer:
     """Return the share of seeds that succeed at each rate, with intervals at the level of the checks."""
     sample, alpha = findings.samples[f"d{D}"], 1 - findings.checks["success-rate"].level
-    runs = _runs(D)
-    shares = [
-        Bounded(runs.success(_number(scale), rate)).measure(sample, alpha) for rate in range(len(RATES))
-    ]
-    return Layer(
-        kind="points",
-        role="measured" if scale == ROOT else "other",
-        label=scale,
-        x=RATES,
-        y=tuple(one.value for one in shares),
-        lo=tuple(one.interval[0] for one in shares),
-        hi=tuple(one.interval[1] for one in shares),
-    )
+    outputs = (TrainingRuns.success(_number(scale), rate) for rate in range(len(RATES)))
+    shares = [Bounded(output).measure(sample, alpha) for output in outputs]
+    found = ((one.value, one.interval) for one in shares)
+    return estimates(scale, RATES, found, "measured" if scale == ROOT else "other")
 
 
 def _loss_at_best_rate(findings: Findings, scale: str) -> Layer:
@@ -214,53 +186,46 @@ def _loss_at_best_rate(findings: Findings, scale: str) -> Layer:
     losses_ = np.array([mean[runs.loss(number, best, mark)] for mark in marks])
     squares = np.array([mean[runs.squared_loss(number, best, mark)] for mark in marks])
     half = student_quantile(alpha, sample.blocks) * np.sqrt((squares - losses_**2) / sample.blocks)
-    return Layer(
-        kind="band",
-        role="measured" if scale == ROOT else "other",
-        label=f"{scale}, rate {RATES[best]:g}",
-        x=tuple(float(mark + 1) for mark in MARKS),
-        y=tuple(losses_.tolist()),
-        lo=tuple((losses_ - half).tolist()),
-        hi=tuple((losses_ + half).tolist()),
-    )
+    found = zip(losses_, zip(losses_ - half, losses_ + half, strict=True), strict=True)
+    steps, label = [mark + 1 for mark in MARKS], f"{scale}, rate {RATES[best]:g}"
+    return estimates(label, steps, found, "measured" if scale == ROOT else "other", kind="band")
 
 
 def figures(findings: Findings) -> tuple[Figure, ...]:
     """Draw success against the learning rate, and the loss of each scale at its best rate."""
     keys = Lookup().keys
     even = ((1 - 1 / keys) ** 2 + (keys - 1) / keys**2) / 2
-    everyone = Layer(kind="line", role="truth", label="every seed", x=(RATES[0], RATES[-1]), y=(1.0, 1.0))
-    level = Layer(
-        kind="line", role="truth", label="attention spread evenly", x=(1.0, float(STEPS)), y=(even, even)
-    )
     scales = (ROOT, UNSCALED, WHOLE)
     return (
-        Figure(
-            id="success-by-rate",
-            title="Each scale has its own range of learning rates, and the root’s is the widest",
-            alt="Share of seeds that succeed, over the learning rate, in 64 dimensions; a run succeeds if "
+        figure(
+            "success-by-rate",
+            "Each scale has its own range of learning rates, and the root’s is the widest",
+            "Share of seeds that succeed, over the learning rate, in 64 dimensions; a run succeeds if "
             f"its mean loss over the last {LAST} steps is below {GOAL}. All three scales reach every seed at "
             "some rate. Unscaled training does so at low rates only, scaling by the root over a wider range, "
             "division by the dimension at high rates only.",
-            x=Axis(label="learning rate (at one rate, side by side)", scale="log"),
-            y=Axis(label=f"share of seeds with a mean loss below {GOAL} over the last {LAST} steps"),
-            layers=(everyone, *(_success_by_rate(findings, scale) for scale in scales)),
+            f"share of seeds with a mean loss below {GOAL} over the last {LAST} steps",
+            line("every seed", 1.0, at=(RATES[0], RATES[-1])),
+            *(_success_by_rate(findings, scale) for scale in scales),
+            x="learning rate (at one rate, side by side)",
+            y_scale="linear",
         ),
-        Figure(
-            id="training-curves",
-            title="At its best learning rate unscaled training arrives, but later",
-            alt="Mean loss over the training steps, each scale at its best learning rate, in 64 dimensions. "
+        figure(
+            "training-curves",
+            "At its best learning rate unscaled training arrives, but later",
+            "Mean loss over the training steps, each scale at its best learning rate, in 64 dimensions. "
             "Unscaled training starts higher than even attention and falls later than the two scaled ones, "
             "which are nearly alike.",
-            x=Axis(label="training step", scale="log"),
-            y=Axis(label="mean loss over the seeds"),
-            layers=(level, *(_loss_at_best_rate(findings, scale) for scale in scales)),
+            "mean loss over the seeds",
+            line("attention spread evenly", even, at=(1.0, STEPS)),
+            *(_loss_at_best_rate(findings, scale) for scale in scales),
+            x="training step",
+            y_scale="linear",
         ),
     )
 
 
 CLAIM = Claim(
-    id=NAME,
     title="Scaling widens the range of learning rates that work, and speeds training up, in high dimension",
     statement=(
         r"Gradient descent at scale $c$ and rate $\eta$ is unscaled gradient descent from weights $\sqrt{c}$ "

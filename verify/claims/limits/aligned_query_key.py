@@ -13,7 +13,6 @@ from verify.spec import (
     variance, variance_route, wrong,
 )  # fmt: skip
 
-
 DIMENSIONS, PAIRS, RHO = (4, 16, 64), 32, S.One / 2
 SCALES: dict[str, tuple[str, Any]] = {
     "": ("unscaled", S.One),

@@ -13,7 +13,6 @@ from verify.spec import (
     measured, prediction, settled_by_two, unfold, variance, wrong,
 )  # fmt: skip
 
-
 DIMENSIONS = (2, 8, 64)
 RHO = Rational(1, 4)
 LABEL = r"$\operatorname{Var}(q\cdot k)$"

@@ -18,7 +18,6 @@ from verify.spec import (
     integrated, line, of_probability, prediction, runs_over, scaled, scatter, score_law, threshold, wrong,
 )  # fmt: skip
 
-
 POINTS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0)
 D, FAR = 64, 10.0
 LABEL = "largest gap between measured and exact distribution function"

@@ -14,7 +14,6 @@ from verify.spec import (
     cell_of, component, d, evaluate, fact, prediction, score, sigma_k, sigma_q, wrong,
 )  # fmt: skip
 
-
 WIDTH, HEAD = 128, 32
 LABEL = r"$\mathbb{E}[(q\cdot k)^2/d_k]$"
 

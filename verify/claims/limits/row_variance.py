@@ -14,7 +14,6 @@ from verify.spec import (
     moment_steps, mu_k, mu_q, n, p, prediction, q, s, score, sigma_k, sigma_q, wrong,
 )  # fmt: skip
 
-
 DIMENSIONS, QUERIES, KEYS = (1, 8, 64, 256), 16, 32
 LABEL = "mean variance of the scores within a row"
 COARSE = Tolerance(2.0)

@@ -13,7 +13,6 @@ from verify.spec import (
     of_deviation, prediction, variance, variance_route, wrong,
 )  # fmt: skip
 
-
 DIMENSIONS, PAIRS = (1, 8, 64, 128), 32
 MEAN, VARIANCE = r"$\mathbb{E}[q\cdot q]$", r"$\operatorname{Var}(q\cdot q)$"
 kappa = Symbol("kappa", positive=True)
