@@ -258,8 +258,8 @@ FIGURES = {
     ),
     "growth-path-of-another-scale": Known(
         f"{GRADIENTS}/gradient_through_layers.py",
-        "growth(stack.log_growth(scale, depth), 1)",
-        'growth(stack.log_growth("scaled", depth), 1)',
+        "growth(Stack(D).log_growth(scale, depth), 1)",
+        'growth(Stack(D).log_growth("scaled", depth), 1)',
     ),
 }
 GUARDS = {

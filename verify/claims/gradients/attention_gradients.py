@@ -19,16 +19,13 @@ from verify.spec import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-
 SCALE, FACTOR = 0.6, 100
 DIMENSIONS, KEYS, ROWS = (8, 16, 64), 16, 32
 SHARP = 8.0
 """A scale, in the highest dimension, at which hardly more than one key of a row counts."""
 LABEL = r"mean $\|dV\|^2$ over mean $\|g\|^2$"
-GRADIENTS = {
-    matrices.DV: "values", matrices.DP: "probabilities", matrices.DS: "scores", matrices.DQ: "queries",
-    matrices.DK: "keys",
-}  # fmt: skip
+BASES = (matrices.DV, matrices.DP, matrices.DS, matrices.DQ, matrices.DK)
+GRADIENTS = dict(zip(BASES, ("values", "probabilities", "scores", "queries", "keys"), strict=True))
 """What the loss is differentiated by, as the array code calls it."""
 
 
@@ -155,6 +152,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         replace(few, id="values-little-when-spread", prediction=threshold(S.Half)),
         replace(many, id="values-most-when-sharp", prediction=threshold(Rational(3, 4)), relation="≥"),
     ]
+    less = "what reaches the values stays 5% below what comes from above"
     controls = (
         *_wrong_code(derivation, derived, stepped),
         wrong(
@@ -165,12 +163,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             S(DIMENSIONS[-1]),
             relation="≥",
         ),
-        wrong(
-            tightest,
-            "five-per-cent-less",
-            "what reaches the values stays 5% below what comes from above",
-            Rational(95, 100) * S(most.value),
-        ),
+        wrong(tightest, "five-per-cent-less", less, Rational(95, 100) * S(most.value)),
     )
     return Experiment(tuple(checks), controls)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
 
@@ -11,23 +11,26 @@ import numpy as np
 from sympy import Add, Idx, KroneckerDelta, Rational, S, Sum, factor, sqrt, together
 
 from verify.spec import (
-    RADEMACHER, ROUNDING, Array, Assumption, Axis, Claim, Control, Definition, Derivation, E, Exact,
-    Experiment, Figure, Findings, Layer, Ordered, Quantity, Route, SingleQueries, Step, Tolerance,
-    attention_in_loops, by, cell_of, curve, function, gradients, i, in_single_precision, j, jacobian,
-    matrices, n, p, prediction, probabilities, ratio, wrong,
+    RADEMACHER, ROUNDING, Array, Assumption, Claim, Control, Definition, Derivation, E, Exact, Experiment,
+    Figure, Findings, Ordered, Prediction, Quantity, Relation, Route, SingleQueries, Step, Tolerance,
+    attention_in_loops, by, cell_of, computed, estimates, figure, function, gradients, i, in_single_precision,
+    j, jacobian, line, matrices, n, p, prediction, probabilities, ratio, wrong,
 )  # fmt: skip
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-k = Idx("k")
+k, x, M = Idx("k"), jacobian.x, jacobian.M
 q = Ordered("|q|", "b", positive=True)
 """The length of the query."""
 
 FACTOR = (matrices.c * q * p[j]) ** 2
-OF_KEY = FACTOR * (jacobian.x[j] - Sum(p[i] * jacobian.x[i], (i, 1, n))) ** 2
+OF_KEY = FACTOR * (x[j] - Sum(p[i] * x[i], (i, 1, n))) ** 2
 """The squared gradient of key j from one query, where x is the gradient at the probabilities."""
+
+UNIT = matrices.c * q * M
+"""What the length of a key's gradient is in proportion to, besides its probability."""
 
 DIMENSION, KEYS, ROWS = 16, 16, 8
 EDGES = {"unscaled": (1e-4, 1e-3, 1e-2, 0.1, 0.5), "scaled": (1e-3, 1e-2, 0.1, 0.5)}
@@ -38,19 +41,11 @@ def derive() -> Derivation:
     """Bound the squared gradient of one key, for any gradient at the probabilities within ±M."""
     # Not the first key, so that a sum that begins one too late is seen.
     at = ((j, 2),)
-    differences = Sum(p[i] * (jacobian.x[j] - jacobian.x[i]), (i, 1, n))
-    spread = Sum(p[i] * (jacobian.x[j] - jacobian.x[i]) ** 2, (i, 1, n))
-    others = (1 - KroneckerDelta(i, j)) * (1 - KroneckerDelta(k, j))
-    pairs = Sum(others * p[i] * p[k] * (jacobian.x[i] - jacobian.x[k]) ** 2, (i, 1, n), (k, 1, n)) / 2
-    room = Sum(
-        (1 - KroneckerDelta(i, j))
-        * p[i]
-        * (2 * jacobian.M - jacobian.x[j] + jacobian.x[i])
-        * (2 * jacobian.M + jacobian.x[j] - jacobian.x[i]),
-        (i, 1, n),
-    )
-    bound = 2 * matrices.c * q * jacobian.M * p[j] * (1 - p[j])
-    result = bound**2
+    not_i, not_k = (1 - KroneckerDelta(one, j) for one in (i, k))
+    differences, spread = (Sum(p[i] * (x[j] - x[i]) ** power, (i, 1, n)) for power in (1, 2))
+    pairs = Sum(not_i * not_k * p[i] * p[k] * (x[i] - x[k]) ** 2, (i, 1, n), (k, 1, n)) / 2
+    room = Sum(not_i * p[i] * (2 * M - x[j] + x[i]) * (2 * M + x[j] - x[i]), (i, 1, n))
+    bound = 2 * UNIT * p[j] * (1 - p[j])
     route = Route.of(
         "The key's row of the Jacobian",
         OF_KEY,
@@ -61,83 +56,68 @@ def derive() -> Derivation:
             jacobian.Surplus(FACTOR * pairs, at=at),
         ),
         Step(
-            result,
+            bound**2,
             "No two of the $x_i$ are further apart than 2M",
             jacobian.Surplus(FACTOR * (1 - p[j]) * room, at=at, bounded=True),
         ),
     )
-    mean = Definition(E(sqrt(OF_KEY)), "the mean length of the gradient of one key")
-    lemmas = (_attained(result), _on_average(bound))
-    return Derivation.of(route, lemmas=lemmas, relation="≤", definitions=(mean,))
-
-
-def _attained(result: Any) -> Route:
-    return Route.of(
+    attained = Route.of(
         "No smaller bound holds: $x_j = M$ and $-M$ for all others",
         OF_KEY,
-        Step(result, "Both inequalities are then equations", _is_attained, "⇒"),
+        Step(bound**2, "Both inequalities are then equations", _is_attained, "⇒"),
     )
+    half = "Every other key differs from key j, by 2M, with chance one half"
+    on_average = Route.of(
+        "On average over random signs $x_i=\\pm M$: half of it",
+        E(sqrt(OF_KEY)),
+        Step(bound / 2, half, _is_mean_over_signs),
+    )
+    mean = Definition(E(sqrt(OF_KEY)), "the mean length of the gradient of one key")
+    return Derivation.of(route, lemmas=(attained, on_average), relation="≤", definitions=(mean,))
 
 
 @by("SymPy, put in for n = 2…5 keys", "examples")
 def _is_attained(before: Any, after: Any) -> bool:
-    for keys in (2, 3, 4, 5):
+    def gap(keys: int) -> Any:
         one, other = (jacobian.weighted_out(side.subs(j, 1), keys) for side in (before, after))
-        chosen = {
-            jacobian.weighted_out(jacobian.x[key], keys): jacobian.M if key == 1 else -jacobian.M
-            for key in range(1, keys + 1)
-        }
-        if not jacobian.is_rational_zero(one.xreplace(chosen) - other):
-            return False
-    return True
+        entries = [jacobian.weighted_out(x[key], keys) for key in range(1, keys + 1)]
+        return one.xreplace(dict.fromkeys(entries, -M) | {entries[0]: M}) - other
 
-
-def _on_average(bound: Any) -> Route:
-    return Route.of(
-        "On average over random signs $x_i=\\pm M$: half of it",
-        E(sqrt(OF_KEY)),
-        Step(
-            bound / 2, "Every other key differs from key j, by 2M, with chance one half", _is_mean_over_signs
-        ),
-    )
+    return all(jacobian.is_rational_zero(gap(keys)) for keys in (2, 3, 4, 5))
 
 
 @by("SymPy, over all signs of n = 2…5 keys", "examples")
 def _is_mean_over_signs(before: Any, after: Any) -> bool:
     """Average the root of the square over all signs; what a sign makes of it is positive times that sign."""
     inside = before.args[0].subs(j, 1)
-    for keys in (2, 3, 4, 5):
-        entries = [jacobian.weighted_out(jacobian.x[key], keys) for key in range(1, keys + 1)]
+
+    def gap(keys: int) -> Any:
+        entries = [jacobian.weighted_out(x[key], keys) for key in range(1, keys + 1)]
         square = jacobian.weighted_out(inside**2, keys)
         roots = [
             sqrt(factor(together(square.xreplace(dict(zip(entries, signs, strict=True))))))
-            for signs in product((jacobian.M, -jacobian.M), repeat=keys)
+            for signs in product((M, -M), repeat=keys)
         ]
-        if not jacobian.is_rational_zero(
-            Add(*roots) / 2**keys - jacobian.weighted_out(after.subs(j, 1), keys)
-        ):
-            return False
-    return True
+        return Add(*roots) / 2**keys - jacobian.weighted_out(after.subs(j, 1), keys)
+
+    return all(jacobian.is_rational_zero(gap(keys)) for keys in (2, 3, 4, 5))
 
 
 def experiment(derivation: Derivation) -> Experiment:
     """Measure what reaches keys of each order of probability, scaled and unscaled, and the worst case."""
-    mean = derivation.lemmas[1].end / (matrices.c * q * jacobian.M * p[j] * (1 - p[j]))
+    mean = prediction(derivation.lemmas[1].end / (UNIT * p[j] * (1 - p[j])))
     classes = [_of_class(name, *ends, mean) for name, edges in EDGES.items() for ends in pairwise(edges)]
-    worst = tuple(_worst(f"attained-n{keys}", keys, derivation.result) for keys in (2, 5, 64))
+    worst = (_worst(f"attained-n{keys}", keys, derivation.result) for keys in (2, 5, 64))
     return Experiment((*classes, *worst), _controls(derivation, classes))
 
 
-def _of_class(name: str, low: float, high: float, expected: Any) -> Quantity:
+def _of_class(name: str, low: float, high: float, expected: Prediction) -> Quantity:
     """Return the comparison of the mean gradient of keys with probabilities from ``low`` to ``high``."""
     sampler = SingleQueries(DIMENSION, KEYS, 1, ROWS, float(SCALES[name]), EDGES[name], RADEMACHER)
-    return Quantity(
-        f"{name}-{_slug(high)}",
-        rf"mean of $\|dk_j\|$ over that of $c|q|\,p_j(1-p_j)\max|dP|$, $p_j$ from {low:g} to {high:g}",
-        cell_of(name, sampler, scale=SCALES[name]),
-        ratio(sampler.length(low, high), sampler.spread(low, high)),
-        prediction(expected),
-    )
+    cell = cell_of(name, sampler, scale=SCALES[name])
+    label = rf"mean of $\|dk_j\|$ over that of $c|q|\,p_j(1-p_j)\max|dP|$, $p_j$ from {low:g} to {high:g}"
+    estimand = ratio(sampler.length(low, high), sampler.spread(low, high))
+    return Quantity(f"{name}-{_slug(high)}", label, cell, estimand, expected)
 
 
 def _slug(edge: float) -> str:
@@ -159,28 +139,24 @@ def _largest_share(code: Callable[..., Array], keys: int, bound: Any) -> float:
     return float(np.max(np.linalg.norm(found.keys, axis=1) / at_most))
 
 
-def _worst(name: str, keys: int, bound: Any, code: Callable[..., Array] = probabilities) -> Exact:
-    return Exact(
-        name,
-        r"largest $\|dk_j\|$ of the array code over its bound, where $dP_1 = 1$ and all other $dP_i = -1$",
-        (("keys", keys),),
-        prediction(S.One),
-        _largest_share(code, keys, bound),
-        ROUNDING,
-        code=_largest_share,
-    )
+def _worst(
+    name: str, keys: int, bound: Any, code: Callable[..., Array] = probabilities, relation: Relation = "="
+) -> Exact:
+    label = r"largest $\|dk_j\|$ of the array code over its bound, where $dP_1 = 1$ and all other $dP_i = -1$"
+    found, allowance = (_largest_share, code, keys, bound), ROUNDING
+    return computed(name, label, {"keys": keys}, S.One, *found, allowance=allowance, relation=relation)
 
 
 def _controls(derivation: Derivation, classes: list[Quantity]) -> tuple[Control, ...]:
     rare = next(one for one in classes if one.id == f"unscaled-{_slug(1e-2)}")
-    bound = sqrt(derivation.result / (matrices.c * q * jacobian.M * p[j] * (1 - p[j])) ** 2)
+    bound = sqrt(derivation.result / (UNIT * p[j] * (1 - p[j])) ** 2)
 
     def single(*arrays: Any) -> Array:
         found: Array = in_single_precision(probabilities)(*arrays)
         return found
 
     def of_five(name: str, times: Any) -> Exact:
-        return replace(_worst(name, 5, derivation.result * times**2), relation="≤")
+        return _worst(name, 5, derivation.result * times**2, relation="≤")
 
     return (
         wrong(
@@ -203,42 +179,33 @@ def _controls(derivation: Derivation, classes: list[Quantity]) -> tuple[Control,
 def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw what reaches keys on average, and the bound, against their probability."""
     probability = Ordered("p_j", "p", positive=True)
-
-    def per_probability(square: Any) -> Any:
-        of_one = sqrt(square / (matrices.c * q * jacobian.M) ** 2).subs(p[j], probability)
-        return function((probability,), of_one)
-
     span = (EDGES["unscaled"][0], EDGES["unscaled"][-1])
+
+    def curve(label: str, square: Any) -> Any:
+        of_one = sqrt(square / UNIT**2).subs(p[j], probability)
+        return line(label, function((probability,), of_one), over=span)
+
     layers = [
-        curve("bound: $2p_j(1-p_j)$", "truth", per_probability(derivation.result), span),
-        curve("mean, derived: half of it", "truth", per_probability(derivation.lemmas[1].end ** 2), span),
+        curve("bound: $2p_j(1-p_j)$", derivation.result),
+        curve("mean, derived: half of it", derivation.lemmas[1].end ** 2),
     ]
     for name, edges in EDGES.items():
-        pairs = list(pairwise(edges))
-        middles = [math.sqrt(low * high) for low, high in pairs]
-        found = [findings.checks[f"{name}-{_slug(high)}"] for _, high in pairs]
-        unit = [middle * (1 - middle) for middle in middles]
+        checks = [findings.checks[f"{name}-{_slug(high)}"] for high in edges[1:]]
+        found = ((one.estimate, one.interval) for one in checks)
+        middles = [math.sqrt(low * high) for low, high in pairwise(edges)]
         layers.append(
-            Layer(
-                kind="points",
-                role="measured",
-                label=name,
-                x=tuple(middles),
-                y=tuple(one.estimate * size for one, size in zip(found, unit, strict=True)),
-                lo=tuple(one.interval[0] * size for one, size in zip(found, unit, strict=True)),
-                hi=tuple(one.interval[1] * size for one, size in zip(found, unit, strict=True)),
-            )
+            estimates(name, middles, found, as_drawn=lambda middle, value: value * (middle * (1 - middle)))
         )
     return (
-        Figure(
-            id="by-probability",
-            title="What reaches a key through the scores is in proportion to its probability",
-            alt="Mean gradient of a key against its probability, both on log axes, with scaling and without, "
+        figure(
+            "by-probability",
+            "What reaches a key through the scores is in proportion to its probability",
+            "Mean gradient of a key against its probability, both on log axes, with scaling and without, "
             "at 16 dimensions and random signs as values: on the derived line, half of the bound, from one "
             "in ten thousand up to one half, and nowhere zero.",
-            x=Axis(label="probability $p_j$ (classes, drawn at their middle)", scale="log"),
-            y=Axis(label=r"$\|dk_j\|$, in units of $c|q|\max|dP|$", scale="log"),
-            layers=tuple(layers),
+            r"$\|dk_j\|$, in units of $c|q|\max|dP|$",
+            *layers,
+            x="probability $p_j$ (classes, drawn at their middle)",
         ),
     )
 

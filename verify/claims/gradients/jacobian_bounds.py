@@ -10,9 +10,9 @@ import numpy as np
 from sympy import Rational, S, log
 
 from verify.spec import (
-    Allowance, Array, Assumption, Axis, Claim, Control, Definition, Derivation, Exact, Experiment, Fact,
-    Figure, Layer, OfRows, Reference, complex_step, fact, function, in_single_precision, jacobian,
-    jacobian_bounds, largest_ratio, n, p, prediction, softmax, spectral_norms,
+    Allowance, Array, Assumption, Claim, Control, Definition, Derivation, Exact, Experiment, Fact, Figure,
+    OfRows, Reference, complex_step, computed, fact, figure, function, in_single_precision, jacobian,
+    jacobian_bounds, largest_ratio, line, n, p, scatter, softmax, spectral_norms,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -106,9 +106,10 @@ def experiment(derivation: Derivation) -> Experiment:
 
 
 def _search(name: str, label: str, keys: int, sides: tuple[OfRows, OfRows], most: Any = S.One) -> Exact:
-    settings = (("keys", keys), ("rows", "searched by differential evolution"))
-    found = largest_ratio(*sides, keys)
-    return Exact(name, label, settings, prediction(most), found, ROUNDING, "≤", code=largest_ratio)
+    settings: dict[str, Any] = {"keys": keys, "rows": "searched by differential evolution"}
+    return computed(
+        name, label, settings, most, largest_ratio, *sides, keys, allowance=ROUNDING, relation="≤"
+    )
 
 
 def _ratio_at(row: Array, sides: tuple[OfRows, OfRows]) -> float:
@@ -118,10 +119,9 @@ def _ratio_at(row: Array, sides: tuple[OfRows, OfRows]) -> float:
 
 
 def _attained(name: str, bound: Bound, keys: int, row: Array) -> Exact:
-    found = _ratio_at(row, bound.sides(keys))
-    settings = (("keys", keys), ("p_1", round(float(row[0]), 4)), ("p_2", round(float(row[1]), 4)))
-    label = f"at one row: {bound.words}"
-    return Exact(name, label, settings, prediction(S.One), found, ROUNDING, code=_ratio_at)
+    settings = {"keys": keys, "p_1": round(float(row[0]), 4), "p_2": round(float(row[1]), 4)}
+    label, sides = f"at one row: {bound.words}", bound.sides(keys)
+    return computed(name, label, settings, S.One, _ratio_at, row, sides, allowance=ROUNDING)
 
 
 def _ahead(derivation: Derivation) -> Any:
@@ -137,33 +137,21 @@ def _norm_ahead(code: Callable[[Array], Array], keys: int, lead: float) -> float
 
 
 def _one_ahead(name: str, code: Callable[[Array], Array], expected: Any, keys: int, lead: Any) -> Exact:
-    return Exact(
-        name,
-        r"$\|J\|_2$ of the array code, one key ahead by $\ln t$",
-        (("keys", keys), ("t", int(lead))),
-        prediction(expected.subs({n: keys, jacobian_bounds.t: lead})),
-        _norm_ahead(code, keys, float(log(lead))),
-        ROUNDING,
-        code=_norm_ahead,
-    )
+    label, settings = r"$\|J\|_2$ of the array code, one key ahead by $\ln t$", {"keys": keys, "t": int(lead)}
+    norm, first = expected.subs({n: keys, jacobian_bounds.t: lead}), float(log(lead))
+    return computed(name, label, settings, norm, _norm_ahead, code, keys, first, allowance=ROUNDING)
 
 
 def _wrong_bounds(bounds: dict[str, Bound]) -> tuple[Control, ...]:
     """Return every bound with one per cent less room, and one held to be attained where it is not."""
-    tighter = (
-        Control(
-            f"a bound holds with one per cent less room: {bound.words}",
-            _search(
-                f"{name}-one-per-cent-less",
-                f"largest found, one per cent less room: {bound.words}",
-                3,
-                bound.sides(3, Rational(99, 100) if bound.upper else Rational(101, 100)),
-            ),
-        )
-        for name, bound in bounds.items()
-    )
+    controls, less = [], "one per cent less room"
+    for name, bound in bounds.items():
+        tighter = bound.sides(3, Rational(99 if bound.upper else 101, 100))
+        check = _search(f"{name}-one-per-cent-less", f"largest found, {less}: {bound.words}", 3, tighter)
+        controls.append(Control(f"a bound holds with {less}: {bound.words}", check))
     even = _attained("attained-by-even-rows", bounds["rows"], 8, _even(8))
-    return (*tighter, Control("spread evenly, a row passes all that the bound by sums of rows allows", even))
+    spread = Control("spread evenly, a row passes all that the bound by sums of rows allows", even)
+    return (*controls, spread)
 
 
 def _wrong_norms(bounds: dict[str, Bound], ahead: Any) -> tuple[Control, ...]:
@@ -186,56 +174,37 @@ def _wrong_norms(bounds: dict[str, Bound], ahead: Any) -> tuple[Control, ...]:
 
 def facts(derivation: Derivation) -> tuple[Fact, ...]:
     """Return the counterexample's three norms, and what 128 keys pass at most with one ahead."""
-    ahead = _ahead(derivation)
-    times = ((1, "equal scores"), (2, r"scores $(\ln 2, 0, 0)$"), (4, r"scores $(2\ln 2, 0, 0)$"))
-    return (
-        *(
-            fact(f"norm-t{lead}", rf"$\|J\|_2$ for {words}", ahead.subs({n: 3, jacobian_bounds.t: lead}))
-            for lead, words in times
-        ),
-        fact(
-            "norm-n128",
-            "the same for 128 keys, one ahead by ln 127",
-            ahead.subs({n: 128, jacobian_bounds.t: 127}),
-        ),
+    scores = {1: "equal scores", 2: r"scores $(\ln 2, 0, 0)$", 4: r"scores $(2\ln 2, 0, 0)$"}
+    named = [(f"norm-t{lead}", rf"$\|J\|_2$ for {words}", 3, lead) for lead, words in scores.items()]
+    named.append(("norm-n128", "the same for 128 keys, one ahead by ln 127", 128, 127))
+    return tuple(
+        fact(name, what, _ahead(derivation).subs({n: keys, jacobian_bounds.t: lead}))
+        for name, what, keys, lead in named
     )
 
 
 def figures(derivation: Derivation) -> tuple[Figure, ...]:
     """Draw the norm against the lead of one key, for few and for many keys."""
     leads, points = np.linspace(0, 10, 101), np.linspace(0, 10, 11)
-    layers = []
+    layers: list[Any] = []
     for keys in (2, 16, 128):
         of_lead = function((jacobian_bounds.t,), _ahead(derivation).subs(n, keys), "numpy")
-        values = np.asarray(of_lead(np.exp(leads)))
-        layers.append(
-            Layer(
-                kind="line",
-                role="truth",
-                label=f"{keys} keys",
-                x=tuple(leads.tolist()),
-                y=tuple(values.tolist()),
-            )
-        )
-        layers.append(
-            Layer(
-                kind="points",
-                role="measured",
-                label="",
-                x=tuple(points.tolist()),
-                y=tuple(_norm_ahead(softmax, keys, float(lead)) for lead in points),
-            )
-        )
+        layers += [
+            line(f"{keys} keys", np.asarray(of_lead(np.exp(leads))), at=leads),
+            scatter("", points, [_norm_ahead(softmax, keys, float(lead)) for lead in points]),
+        ]
     return (
-        Figure(
-            id="lead",
-            title="With many keys, larger scores first open the softmax and only then close it",
-            alt="Norm of the softmax Jacobian against the lead of one key over all others, for 2, 16 and "
+        figure(
+            "lead",
+            "With many keys, larger scores first open the softmax and only then close it",
+            "Norm of the softmax Jacobian against the lead of one key over all others, for 2, 16 and "
             "128 keys: with two keys it only falls; with more it starts near zero, rises to just above a "
             "quarter where the lead is the logarithm of the number of keys, and falls again.",
-            x=Axis(label="lead of one score over all others"),
-            y=Axis(label=r"$\|J\|_2$"),
-            layers=tuple(layers),
+            r"$\|J\|_2$",
+            *layers,
+            x="lead of one score over all others",
+            x_scale="linear",
+            y_scale="linear",
         ),
     )
 

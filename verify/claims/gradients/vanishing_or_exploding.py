@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 from sympy import Float, Rational, S, sqrt
 
 from verify.spec import (
-    EVEN, INDEPENDENT, NORMAL_COMPONENTS, Assumption, Cell, Check, Claim, Control, Derivation, Experiment,
-    Fact, Figure, Findings, Layer, Path, Quantile, Quantity, Ratio, Relation, RowGradients, Smooth,
-    against_dimension, against_loops, biased, capped, cell_of, curve, d, fact, function, integrated, measured,
-    prediction, ratio, row_gradients, softmax_over_queries, threshold, wrong,
+    EVEN, INDEPENDENT, NORMAL_COMPONENTS, Assumption, Cell, Claim, Control, Derivation, Experiment, Fact,
+    Figure, Findings, Path, Quantile, Quantity, Ratio, Relation, RowGradients, Smooth, against_loops, biased,
+    capped, cell_of, d, fact, figure, function, integrated, line, measured, prediction, ratio, row_gradients,
+    softmax_over_queries, threshold, wrong,
 )  # fmt: skip
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Any
 
 
@@ -76,14 +76,9 @@ FEW = (Place(16, 4, 64, 1.65), Place(16, 16, 64, 2.6), Place(16, 64, 64, 1.65), 
        Place(16, 256, 32, 0.19))  # fmt: skip
 MANY = (Place(128, 64, 16, 10.0), Place(128, 256, 32, 3.35), Place(128, 768, 16, 0.26),
         Place(1024, 64, 8, 40.0))  # fmt: skip
-DEAR = (
-    Place(128, 512, 32, 0.82),
-    Place(128, 1024, 16, 0.087),
-    Place(1024, 256, 16, 20.0),
-    Place(1024, 2048, 16, 0.12),
-)
+DEAR = (Place(128, 512, 32, 0.82), Place(128, 1024, 16, 0.087), Place(1024, 256, 16, 20.0),
+        Place(1024, 2048, 16, 0.12))  # fmt: skip
 """Only for the deep profile."""
-
 HIGH = FEW[-1]
 
 
@@ -124,37 +119,31 @@ def _typical(name: str, place: Place, relation: Relation, bound: Any = S.One) ->
     return Quantity(name, TYPICAL, place.cell, place.median, threshold(bound), relation=relation)
 
 
-def _small(result: Any) -> list[Quantity]:
-    checks = []
-    for dimension in (16, 64):
-        size = 0.001 / dimension**0.5
-        sampler = RowGradients(16, dimension, 64, VALUE_D, query_size=size)
-        name = f"small-scores-d{dimension}"
-        expected = prediction(result.subs(d, dimension))
-        cell = cell_of(name, sampler)
-        checks.append(Quantity(name, RMS.format("Q"), cell, _roots("queries", sampler), expected))
-    return checks
+def _small(dimension: int, result: Any) -> Quantity:
+    """Return the comparison of the ratio of root mean squares with its limit, where scores hardly vary."""
+    sampler = RowGradients(16, dimension, 64, VALUE_D, query_size=0.001 / dimension**0.5)
+    name, expected = f"small-scores-d{dimension}", prediction(result.subs(d, dimension))
+    return Quantity(name, RMS.format("Q"), cell_of(name, sampler), _roots("queries", sampler), expected)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure medians and root mean squares on both sides of the crossing, and the limit of small scores."""
     places = {place.name: place for place in _places(tolerance)}
-    checks = [
-        _typical("median-vanishes", HIGH, "≤"),
-        *(_rms("rms-grows" + f"-{path}" * (path != "queries"), path, HIGH, tolerance) for path in LETTERS),
-    ]
-    for place in places.values():
+    checks = {
+        path: _rms("rms-grows" + f"-{path}" * (path != "queries"), path, HIGH, tolerance) for path in LETTERS
+    }
+    others: dict[str, Quantity] = {}
+    for name, place in places.items():
         if place == HIGH:
             continue
-        if _crossed(place):
-            checks.append(_typical(f"median-below-1-{place.name}", place, "≤"))
-        else:
-            checks.append(_typical(f"median-above-1-{place.name}", place, "≥"))
+        side: tuple[str, Relation] = ("below", "≤") if _crossed(place) else ("above", "≥")
+        others[name] = _typical(f"median-{side[0]}-1-{name}", place, side[1])
         if place.keys == HIGH.keys and place.d in {16, 64}:
-            checks += [_rms(f"rms-{path}-d{place.d}", path, place, tolerance) for path in LETTERS]
-    checks += _small(derivation.result)
-    few, values = places["n16-d16"], next(one for one in checks if one.id == "rms-values-d16")
-    return Experiment((*checks, against_loops()), _controls(few, checks[1], values, tolerance))
+            of_place = {path: f"rms-{path}-d{place.d}" for path in LETTERS}
+            others |= {one: _rms(one, path, place, tolerance) for path, one in of_place.items()}
+    high, small = _typical("median-vanishes", HIGH, "≤"), (_small(n, derivation.result) for n in (16, 64))
+    controls = _controls(places["n16-d16"], checks["queries"], others["rms-values-d16"], tolerance)
+    return Experiment((high, *checks.values(), *others.values(), *small, against_loops()), controls)
 
 
 def _controls(few: Place, grows: Quantity, values: Quantity, tolerance: float) -> tuple[Control, ...]:
@@ -168,26 +157,12 @@ def _controls(few: Place, grows: Quantity, values: Quantity, tolerance: float) -
         ("less-than-a-tenth", HIGH, "≤", Rational(1, 10),
          "in 256 dimensions less than a tenth of the typical gradient is left"),
     )  # fmt: skip
+    vanish = "gradients vanish in the root mean square, too: without scaling it is smaller"
+    at_limit = "at full size, too, the ratio of root mean squares is the root of the dimension"
     return (
-        wrong(
-            grows,
-            "rms-vanishes",
-            "gradients vanish in the root mean square, too: without scaling it is smaller",
-            threshold(S.One),
-            truth=None,
-            relation="≤",
-        ),
-        wrong(
-            grows,
-            "keeps-to-the-limit",
-            "at full size, too, the ratio of root mean squares is the root of the dimension",
-            sqrt(S(HIGH.d)),
-            truth=None,
-        ),
-        *(
-            Control(words, _typical(name, place, relation, bound))
-            for name, place, relation, bound, words in false
-        ),
+        wrong(grows, "rms-vanishes", vanish, threshold(S.One), truth=None, relation="≤"),
+        wrong(grows, "keeps-to-the-limit", at_limit, sqrt(S(HIGH.d)), truth=None),
+        *(Control(words, _typical(*claimed)) for *claimed, words in false),
         softmax_over_queries(),
         biased(values, tolerance),
     )
@@ -198,10 +173,6 @@ def _crossed(place: Place) -> bool:
     return place.d >= {16: 128, 128: 512, 1024: 2048}[place.keys]
 
 
-def _of_keys(checks: Iterable[Check], keys: int) -> list[Check]:
-    return [one for one in checks if one.quantity == TYPICAL and one.cell["keys"] == keys]
-
-
 def facts() -> tuple[Fact, ...]:
     """Return the ratios of root mean squares in 16, 64 and 256 dimensions."""
     return tuple(
@@ -210,38 +181,32 @@ def facts() -> tuple[Fact, ...]:
             rf"{RMS.format(LETTERS[path])}: 16 keys, $d_k = {dimension}$",
             Float(row_gradients.ratio_of_roots(path, 16, dimension), 6),
         )
-        for path in LETTERS
-        for dimension in (16, 64, 256)
+        for path, dimension in product(LETTERS, (16, 64, 256))
     )
 
 
 def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
     """Draw both ratios over the dimension: the root mean square rises where the median falls below 1."""
-    layers = []
-    dimensions = (4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0)
+    dimensions, ends = [4 * 2**power for power in range(9)], (4, 1024)
+    checks, layers = findings.checks.values(), []
     for keys in (16, 128):
-        medians = _of_keys(findings.checks.values(), keys)
-        if medians:
-            roots = tuple(row_gradients.ratio_of_roots("queries", keys, int(one)) for one in dimensions)
-            label = f"root mean square, {keys} keys (derived)"
-            layers.append(Layer(kind="line", role="truth", label=label, x=dimensions, y=roots))
+        if medians := [one for one in checks if one.quantity == TYPICAL and one.cell["keys"] == keys]:
+            roots = [row_gradients.ratio_of_roots("queries", keys, one) for one in dimensions]
+            layers.append(line(f"root mean square, {keys} keys (derived)", roots, at=dimensions))
             layers.append(measured(medians, f"median, {keys} keys"))
-    rms = [one for name, one in findings.checks.items() if one.quantity == RMS.format("Q")]
-    full = [one for one in rms if "small" not in one.id]
-    layers.append(measured(full, "root mean square, 16 keys"))
-    level = Layer(kind="line", role="control", label="no difference", x=(4.0, 1024.0), y=(1.0, 1.0))
-    limit_of_small = curve(
-        r"small scores: $\sqrt{d_k}$", "truth", function((d,), derivation.result), (4, 1024)
-    )
+    full = [one for one in checks if one.quantity == RMS.format("Q") and "small" not in one.id]
     return (
-        against_dimension(
+        figure(
             "two-answers",
             "Without scaling the typical gradient dies while the root mean square grows",
             "Ratio of the query gradient's norm without scaling to that with it. The root mean square rises "
             "steadily with the dimension, as derived; the median rises first, then falls below one, for 16 "
             "keys between 64 and 128 dimensions.",
             "norm of a query’s gradient, unscaled over scaled",
-            (limit_of_small, level, *layers),
+            line(r"small scores: $\sqrt{d_k}$", function((d,), derivation.result), over=ends),
+            line("no difference", 1.0, "control", at=ends),
+            *layers,
+            measured(full, "root mean square, 16 keys"),
         ),
     )
 
