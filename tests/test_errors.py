@@ -1,0 +1,71 @@
+"""Errors: one family, one line, and whose mistake it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from verify import errors
+from verify.errors import (
+    ClaimError,
+    OutputError,
+    RenderError,
+    VerifyError,
+    claim_errors,
+    correction,
+    unforeseen,
+    unknown,
+    what_is_wrong,
+)
+
+
+def test_every_error_is_of_one_family() -> None:
+    """Whoever catches ``VerifyError`` catches them all; each ends the tool with a status of its own kind."""
+    kinds = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, Exception)]
+    assert len(kinds) > 5
+    assert all(issubclass(one, VerifyError) for one in kinds)
+    assert {one.__name__: one.exit_status for one in kinds if one.exit_status != 2} == {"RenderError": 4}
+
+
+def test_what_a_claims_code_raises_is_a_mistake_in_the_claim() -> None:
+    """It is named with its file, in one line, however many the error has."""
+    with pytest.raises(ClaimError) as caught, claim_errors("mine", "mine.py"):
+        raise ValueError("this\nand that")
+    assert str(caught.value) == "claim mine: ValueError: this and that; correct the claim file mine.py"
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
+@pytest.mark.parametrize("error", [OutputError("a: is full"), ClaimError("claim mine: is wrong")])
+def test_bad_input_passes_a_claims_code(error: VerifyError) -> None:
+    """It says already what is wrong."""
+    with pytest.raises(type(error)) as caught, claim_errors("mine"):
+        raise error
+    assert caught.value is error
+
+
+def test_a_claim_cannot_say_that_rendering_failed() -> None:
+    """The status for that is for reports."""
+    with pytest.raises(ClaimError, match=r"RenderError: no ink; correct the claim$"), claim_errors("mine"):
+        raise RenderError("no ink")
+
+
+def test_what_nobody_foresaw_while_rendering_has_its_own_status() -> None:
+    """Even an exit; errors of the system and of ours pass."""
+    with (
+        pytest.raises(RenderError, match="not foreseen: SystemExit: 3; the results are written"),
+        unforeseen(),
+    ):
+        raise SystemExit(3)
+    with pytest.raises(PermissionError), unforeseen():
+        raise PermissionError
+    with pytest.raises(OutputError), unforeseen():
+        raise OutputError("a: is full")
+
+
+def test_the_nearest_name_is_suggested() -> None:
+    """Where none is near, what to do instead."""
+    assert (
+        unknown("claim", "scoer", ["score", "law"], "list them") == "no claim 'scoer'; did you mean 'score'?"
+    )
+    assert unknown("claim", "zzz", ["score", "law"], "list them") == "no claim 'zzz'; list them"
+    assert correction() == "correct the claim"
+    assert "\n" not in what_is_wrong(ValueError("a\nb"))
