@@ -45,7 +45,7 @@ def test_what_was_written_comes_back(tmp_path: Path, audit: AuditRecord) -> None
 
 
 def test_results_are_read_where_either_is_wanted(tmp_path: Path) -> None:
-    """A run is told from an audit by what its file says."""
+    """A run is distinguished from an audit by what its file says."""
     path = tmp_path / "results.json"
     path.write_text(record().to_json(), encoding="utf-8")
     assert load_either(path) == record()
@@ -120,10 +120,10 @@ def test_damage_is_one_line(tmp_path: Path, text: str, message: str) -> None:
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ResultsError, match=message) as caught:
         load_audit(path)
-    told = str(caught.value)
-    assert told.startswith(f"{path}: ")
-    assert "\n" not in told
-    assert ";" in told
+    message = str(caught.value)
+    assert message.startswith(f"{path}: ")
+    assert "\n" not in message
+    assert ";" in message
 
 
 def test_files_of_other_kinds_are_refused(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ class Quantity:
 
     ``label`` is its LaTeX, ``claim`` the claim of the catalogue that derives its formula, and that of
     ``reference`` where there is one: a function of the mean of the looks' references. ``rule`` judges where
-    there is no band, and hears whether it decides; ``remark`` says more about an estimate.
+    there is no band, and is given whether it decides; ``remark`` says more about an estimate.
     """
 
     name: str

@@ -67,7 +67,7 @@ def open_archive(path: Path) -> Archive:
     Raises:
         RecordingError: it is neither, cannot be read, is cut short, or holds objects.
     """
-    with _told(path), open_regular(path) as stream:
+    with _reading(path), open_regular(path) as stream:
         start = stream.read(4) or b""
     if start[:2] == b"PK":
         return _open_zip(path)
@@ -79,7 +79,7 @@ def open_archive(path: Path) -> Archive:
 
 
 @contextmanager
-def _told(path: Path, name: str = "") -> Iterator[None]:
+def _reading(path: Path, name: str = "") -> Iterator[None]:
     """Report in one line whatever is wrong with a file, or with the array ``name`` in it."""
     place = f"{path}: {name}" if name else str(path)
     try:
@@ -105,14 +105,14 @@ def _checked(described: Described, path: Path, name: str, itemsize: int) -> Desc
 
 
 def _open_zip(path: Path) -> Archive:
-    with _told(path), open_regular(path) as stream, zipfile.ZipFile(stream) as archive:
+    with _reading(path), open_regular(path) as stream, zipfile.ZipFile(stream) as archive:
         names = archive.namelist()
         if len(names) > _MEMBERS_AT_MOST:
             raise RecordingError(f"{path}: has more than {_MEMBERS_AT_MOST} arrays; give fewer layers")
         arrays = {}
         for name in names:
             key = name.removesuffix(".npy")
-            with _told(path, key), archive.open(name) as member:
+            with _reading(path, key), archive.open(name) as member:
                 dtype, shape = _npy_header(member, path, key)
             described = _checked(Described(shape, dtype.newbyteorder("=").name), path, key, dtype.itemsize)
             arrays[key] = Stored(described, _reader_of_member(path, name, key))
@@ -133,7 +133,7 @@ def _npy_header(member: IO[bytes], path: Path, name: str) -> tuple[np.dtype, tup
 
 def _reader_of_member(path: Path, name: str, key: str) -> Callable[[], np.ndarray]:
     def read() -> np.ndarray:
-        with _told(path, key), open_regular(path) as stream, zipfile.ZipFile(stream) as archive:
+        with _reading(path, key), open_regular(path) as stream, zipfile.ZipFile(stream) as archive:
             with archive.open(name) as member:
                 array: np.ndarray = npy.read_array(member, allow_pickle=False)
             return array.astype(array.dtype.newbyteorder("="), copy=False)
@@ -142,7 +142,7 @@ def _reader_of_member(path: Path, name: str, key: str) -> Callable[[], np.ndarra
 
 
 def _open_safetensors(path: Path) -> Archive:
-    with _told(path):
+    with _reading(path):
         header, start = _safetensors_header(path)
         # The library refuses offsets that overlap, leave holes, do not fit a shape or lie beyond the end.
         with safe_open(path, framework="numpy"):
@@ -177,7 +177,7 @@ def _reader_of_tensor(
     def read() -> np.ndarray:
         first, size = extent
         bits = described.dtype == HALF
-        with _told(path, name), open_regular(path) as stream:
+        with _reading(path, name), open_regular(path) as stream:
             stream.seek(first)
             array = np.fromfile(stream, np.uint16 if bits else described.dtype, math.prod(described.shape))
             if array.nbytes != size:

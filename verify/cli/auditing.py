@@ -73,7 +73,7 @@ def lines(record: AuditRecord) -> Iterator[str]:
         for layer in record.layers:
             wanted = [one for one in layer.findings if one.judgement == judgement]
             for alike in _alike(wanted):
-                yield f"{mark} {_place(layer, alike)}: {_told(alike)}"
+                yield f"{mark} {_place(layer, alike)}: {_said(alike)}"
     for text in record.left_out:
         yield f"- not seen: {text}"
     yield _counts(record)
@@ -97,7 +97,7 @@ def _place(layer: LayerRecord, alike: Sequence[Finding]) -> str:
     return f"{layer.name}, head{'s' if len(heads) > 1 else ''} {shown}"
 
 
-def _told(alike: Sequence[Finding]) -> str:
+def _said(alike: Sequence[Finding]) -> str:
     """Return the line on findings alike: what is wrong and the fix, else what was found of the worst head."""
     worst = max(alike, key=lambda one: (one.sequences_needed or 0, one.estimate or 0.0))
     parts = [part for part in (worst.cause, worst.fix) if part] or [_measured(worst), worst.reason]
@@ -125,11 +125,11 @@ def _counts(record: AuditRecord) -> str:
     heads = sum(layer.heads for layer in record.layers)
     counted = Counter(str(one.judgement) for one in record.findings)
     deciding = sum(one.decides for one in record.findings)
-    told = ", ".join(f"{number:,} {judgement}" for judgement, number in sorted(counted.items()))
+    counts = ", ".join(f"{number:,} {judgement}" for judgement, number in sorted(counted.items()))
     layers = f"{len(record.layers)} layer{'' if len(record.layers) == 1 else 's'}"
     return (
         f"{layers}, {heads} head{'' if heads == 1 else 's'}: {len(record.findings):,} findings, of which "
-        f"{deciding:,} decide: {told}"
+        f"{deciding:,} decide: {counts}"
     )
 
 

@@ -191,8 +191,8 @@ def _measured(finding: Finding) -> str:
     if low or high:
         interval = f"simultaneous interval from {low} to {high} at level {numbers.level(finding.level)}"
     against = held_against(finding)
-    told = (estimate, interval, f"held against {against}" if against else "", finding.judgement.value)
-    return "; ".join(filter(None, told))
+    parts = (estimate, interval, f"held against {against}" if against else "", finding.judgement.value)
+    return "; ".join(filter(None, parts))
 
 
 def without_address(cited: Citation) -> str:

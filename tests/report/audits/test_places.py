@@ -52,8 +52,8 @@ def test_many_different_layers_stay_short() -> None:
     assert together(["encoder", "decoder", "cross"]) == "encoder, decoder, cross"
     assert together([f"{name}.attn" for name in "abcdefg"]) == "a.attn, b.attn, c.attn and 4 more layers"
     layers = good(8, 8).layers
-    told = where({layer.id: frozenset([number]) for number, layer in enumerate(layers)}, layers)
-    assert told.endswith("and 5 more groups of heads")
+    text = where({layer.id: frozenset([number]) for number, layer in enumerate(layers)}, layers)
+    assert text.endswith("and 5 more groups of heads")
 
 
 def test_names_have_a_pattern_if_one_number_differs() -> None:

@@ -80,13 +80,13 @@ def _what(some: Shared) -> str:
     values: dict[str, list[float]] = {}
     for _, one in some.findings:
         values.setdefault(one.quantity, []).extend([] if one.estimate is None else [one.estimate])
-    told = [
+    parts = [
         f"{quantity}{numbers.NO_BREAK}{spread(sorted(found))}" if found else quantity
         for quantity, found in values.items()
     ]
     reasons = {one.reason for _, one in some.findings if one.reason}
     reason = reasons.pop() if len(reasons) == 1 else ""
-    return f"{reason} ({'; '.join(told)})" if reason else "; ".join(told)
+    return f"{reason} ({'; '.join(parts)})" if reason else "; ".join(parts)
 
 
 def _needed(some: Shared) -> str:

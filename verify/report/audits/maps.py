@@ -83,11 +83,11 @@ def overview(record: AuditRecord) -> Grid | None:
 def overview_figure(grid: Grid) -> FigureView:
     """Return the overview as it is printed, its drawing aside."""
     counts = Counter(one.judgement for one in grid.cells.values())
-    told = ", ".join(f"{counts[one]} {badge(one).word}" for one in SERIOUS if counts[one])
+    counted = ", ".join(f"{counts[one]} {badge(one).word}" for one in SERIOUS if counts[one])
     return FigureView(
         grid.key,
         Prose("The most serious judgement of each head, among the findings that decide."),
-        f"Map of {len(grid.layers)} layers by {grid.heads} heads by their most serious judgement: {told}.",
+        f"Map of {len(grid.layers)} layers by {grid.heads} heads by their most serious judgement: {counted}.",
     )
 
 
@@ -119,8 +119,8 @@ def row_names(layers: Sequence[str]) -> tuple[str, ...]:
 
 def _title(grid: Grid) -> str:
     marks = _marks(grid)
-    told = f" Cells are {' and '.join(marks)}." if marks else ""
-    return f"{capitalised(grid.quantity)}, by layer and head.{told}"
+    cells = f" Cells are {' and '.join(marks)}." if marks else ""
+    return f"{capitalised(grid.quantity)}, by layer and head.{cells}"
 
 
 def _marks(grid: Grid) -> list[str]:
@@ -157,13 +157,13 @@ def _alt(grid: Grid) -> str:
         for one in _MARKED
         if (count := sum(found.judgement is one for found in grid.cells.values()))
     ]
-    told = (
+    counted = (
         f"Map of {prose_in_words(grid.quantity)}, {len(grid.layers)} layers by {grid.heads} heads: "
         f"smallest {numbers.exact(estimates[low], 4)} in {_place(grid, low)}, "
         f"median {numbers.exact(middle, 4)}, "
         f"largest {numbers.exact(estimates[high], 4)} in {_place(grid, high)}"
     )
-    return "; ".join([told, *counts]) + "."
+    return "; ".join([counted, *counts]) + "."
 
 
 def _place(grid: Grid, place: tuple[int, int]) -> str:

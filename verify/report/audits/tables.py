@@ -150,10 +150,10 @@ def _remark(row: Sequence[Finding]) -> str:
     """Return the reason if all give the same, and how many rows were not used."""
     reasons = {one.reason for one in row}
     left_out = sum(one.rows_left_out for one in row)
-    told = [reasons.pop() if len(reasons) == 1 else ""]
+    parts = [reasons.pop() if len(reasons) == 1 else ""]
     if left_out:
-        told.append(f"{numbers.count(left_out)} rows left out")
-    return "; ".join(filter(None, told))
+        parts.append(f"{numbers.count(left_out)} rows left out")
+    return "; ".join(filter(None, parts))
 
 
 def _texts(row: Sequence[Finding]) -> Texts:
