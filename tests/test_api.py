@@ -47,6 +47,7 @@ def test_importing_the_package_is_cheap() -> None:
     assert done.stdout.strip() == "set()"
 
 
+@pytest.mark.slow  # the example of the README does so by default
 def test_a_run_can_be_rendered_and_read_again(tmp_path: Path) -> None:
     """run, render, load: what comes back is what was written."""
     record = verify.run(["worked-dot-products"], profile="quick", workers=1)

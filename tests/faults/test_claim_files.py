@@ -48,7 +48,14 @@ def workers() -> Iterator[Workers]:
         yield one
 
 
-@pytest.mark.parametrize("misdeed", MISDEEDS)
+USUAL = {"exits", "is-killed", "closes-all-files"}
+"""Of each kind one: raised in the process, its end, and its silence."""
+
+
+@pytest.mark.parametrize(
+    "misdeed",
+    [one if one in USUAL else pytest.param(one, marks=pytest.mark.slow) for one in MISDEEDS],
+)
 def test_a_file_that_misbehaves_when_loaded(workers: Workers, tmp_path: Path, misdeed: str) -> None:
     """It is named, and nothing of it reaches this process."""
     code, message = MISDEEDS[misdeed]
