@@ -55,9 +55,9 @@ def audit(recording: Recording, settings: AuditSettings, *, workers: int | None 
         )
     budget = _budget(layers, settings)
     names: set[str] = set()
-    with threadpool_limits(limits=1), thread_map(threads) as mapper:
+    with threadpool_limits(limits=1, user_api="blas"), thread_map(threads) as mapper:
         records = [
-            one.record(_slug(one.layer.name, names), settings, budget, mapper if one.is_numpy else map)
+            one.record(_slug(one.layer.name, names), settings, budget, mapper if one.shape.is_numpy else map)
             for one in layers
         ]
     return AuditRecord(
@@ -74,7 +74,7 @@ def audit(recording: Recording, settings: AuditSettings, *, workers: int | None 
 
 
 def _budget(layers: Sequence[_Audited], settings: AuditSettings) -> AuditBudget:
-    places = sum(one.heads for one in layers) * sum(kind.places for kind in kinds())
+    places = sum(one.shape.heads for one in layers) * sum(kind.places for kind in kinds())
     return AuditBudget(false_alarm=settings.false_alarm, places=places, rule=RULE)
 
 
@@ -95,18 +95,48 @@ def _slug(name: str, taken: set[str]) -> str:
     return slug
 
 
+@dataclass(frozen=True)
+class _Shape:
+    """What all calls of a layer have in common."""
+
+    heads: int
+    key_heads: int
+    d_k: int
+    d_v: int | None
+    dtype: str
+    is_numpy: bool
+
+    @classmethod
+    def of(cls, call: Call) -> _Shape:
+        """Return the shape of a call whose arrays fit each other."""
+        return cls(
+            heads=int(call.query.shape[1]),
+            key_heads=int(call.key.shape[1]),
+            d_k=int(call.query.shape[3]),
+            d_v=None if call.value is None else int(call.value.shape[3]),
+            dtype=call.dtype or str(call.query.dtype).rsplit(".", 1)[-1],
+            is_numpy=bool(array_api_compat.is_numpy_array(call.query)),
+        )
+
+
 @dataclass
+class _Seen:
+    """What was kept of a layer's calls: looks by head and kind, and how many sequences of which lengths."""
+
+    looks: list[list[list[Any]]]
+    sequences: int = 0
+    tokens: set[int] = field(default_factory=set)
+    keys: set[int] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
 class _Audited:
-    """A layer that is being run through: its shape, known from its first call, and what was kept so far."""
+    """A layer that is to be run through: its shape and its intended scale. No array is kept."""
 
     layer: Layer
     intended: Intended
     expression: ScaleExpression
-    first: Call
-    looks: list[list[list[Any]]] = field(default_factory=list)
-    sequences: int = 0
-    tokens: set[int] = field(default_factory=set)
-    keys: set[int] = field(default_factory=set)
+    shape: _Shape
 
     @classmethod
     def of(cls, layer: Layer, settings: AuditSettings) -> _Audited:
@@ -122,49 +152,34 @@ class _Audited:
         intended = layer.intended or Intended(DEFAULT, "default")
         if settings.intended is not None:
             intended = Intended(settings.intended, "given")
-        return cls(layer, intended, scale_expression(intended.expression), first)
-
-    @property
-    def heads(self) -> int:
-        """Heads of queries."""
-        return int(self.first.query.shape[1])
-
-    @property
-    def d_k(self) -> int:
-        """Width of a head."""
-        return int(self.first.query.shape[3])
-
-    @property
-    def is_numpy(self) -> bool:
-        """Whether threads of ours pay: other libraries have their own."""
-        return bool(array_api_compat.is_numpy_array(self.first.query))
+        return cls(layer, intended, scale_expression(intended.expression), _Shape.of(first))
 
     def record(
         self, name: str, settings: AuditSettings, budget: AuditBudget, mapper: Callable[..., Any]
     ) -> LayerRecord:
         """Run through the calls and return the record of the layer."""
-        self._run_through(mapper)
-        values = self.first.value
-        intention = self._intention()
+        seen = self._run_through(mapper)
+        intention = self._intention(seen)
         return LayerRecord(
             id=name,
             name=one_line(self.layer.name),
-            heads=self.heads,
-            key_heads=int(self.first.key.shape[1]),
-            d_k=self.d_k,
-            d_v=None if values is None else int(values.shape[3]),
-            sequences=self.sequences,
-            tokens=(min(self.tokens), max(self.tokens)),
-            dtype=self.first.dtype or str(self.first.query.dtype).rsplit(".", 1)[-1],
+            heads=self.shape.heads,
+            key_heads=self.shape.key_heads,
+            d_k=self.shape.d_k,
+            d_v=self.shape.d_v,
+            sequences=seen.sequences,
+            tokens=(min(seen.tokens), max(seen.tokens)),
+            dtype=self.shape.dtype,
             backend=one_line(self.layer.backend),
             intention=intention,
-            findings=tuple(self._findings(intention, settings, budget)),
+            findings=tuple(self._findings(seen, intention, settings, budget)),
             notes=tuple(map(_plain, self.layer.notes)),
         )
 
-    def _run_through(self, mapper: Callable[..., Any]) -> None:
-        self.looks = [[[] for _ in kinds()] for _ in range(self.heads)]
-        pending: list[Block | None] = [None] * self.heads
+    def _run_through(self, mapper: Callable[..., Any]) -> _Seen:
+        heads = range(self.shape.heads)
+        seen = _Seen([[[] for _ in kinds()] for _ in heads])
+        pending: list[Block | None] = [None for _ in heads]
         for call in self.layer.calls:
             self._check(call)
             intended = self._value(int(call.key.shape[2]))
@@ -173,13 +188,14 @@ class _Audited:
                 for sequence in range(call.query.shape[0]):
                     block = Block(call, sequence, head, intended, pending[head])
                     pending[head] = block if block.partner is None else None
-                    for kept, kind in zip(self.looks[head], kinds(), strict=True):
+                    for kept, kind in zip(seen.looks[head], kinds(), strict=True):
                         kept.append(kind.look(block))
 
-            list(mapper(look, range(self.heads)))
-            self.sequences += int(call.query.shape[0])
-            self.tokens.add(int(call.query.shape[2]))
-            self.keys.add(int(call.key.shape[2]))
+            list(mapper(look, heads))
+            seen.sequences += int(call.query.shape[0])
+            seen.tokens.add(int(call.query.shape[2]))
+            seen.keys.add(int(call.key.shape[2]))
+        return seen
 
     def _check(self, call: Call) -> None:
         """Refuse a call that does not fit the first one.
@@ -189,39 +205,43 @@ class _Audited:
         """
         place = f"layer {self.layer.name}"
         check_call(call, place)
-        for name, one, other in (("q", call.query, self.first.query), ("k", call.key, self.first.key)):
-            if (one.shape[1], one.shape[3]) != (other.shape[1], other.shape[3]):
+        one, other = _Shape.of(call), self.shape
+        for name, got, wanted in (
+            ("q", (one.heads, one.d_k), (other.heads, other.d_k)),
+            ("k", (one.key_heads, one.d_k), (other.key_heads, other.d_k)),
+        ):
+            if got != wanted:
                 raise RecordingError(
-                    f"{place}: {name} has {one.shape[1]} heads of {one.shape[3]} dimensions after "
-                    f"{other.shape[1]} of {other.shape[3]}; record different shapes under different names"
+                    f"{place}: {name} has {got[0]} heads of {got[1]} dimensions after {wanted[0]} of "
+                    f"{wanted[1]}; record different shapes under different names"
                 )
 
     def _value(self, keys: int) -> float:
         """Return the intended scale for so many keys."""
-        return self.expression.value(d=self.d_k, h=self.heads, D=self.layer.width, n=keys)
+        return self.expression.value(d=self.shape.d_k, h=self.shape.heads, D=self.layer.width, n=keys)
 
-    def _intention(self) -> Intention:
+    def _intention(self, seen: _Seen) -> Intention:
         return Intention(
             expression=self.expression.text,
             latex=self.expression.latex,
-            value=self._value(max(self.keys)),
+            value=self._value(max(seen.keys)),
             origin=self.intended.origin,
             where=_plain(self.intended.where),
         )
 
     def _findings(
-        self, intention: Intention, settings: AuditSettings, budget: AuditBudget
+        self, seen: _Seen, intention: Intention, settings: AuditSettings, budget: AuditBudget
     ) -> Iterator[Finding]:
-        for head in range(self.heads):
+        for head, looks in enumerate(seen.looks):
             subject = Subject(
                 layer=self.layer,
                 head=head,
-                heads=self.heads,
-                key_heads=int(self.first.key.shape[1]),
-                d_k=self.d_k,
+                heads=self.shape.heads,
+                key_heads=self.shape.key_heads,
+                d_k=self.shape.d_k,
                 intention=intention,
                 alpha=budget.false_alarm / budget.places,
                 gates=settings.gates,
             )
-            for kept, kind in zip(self.looks[head], kinds(), strict=True):
+            for kept, kind in zip(looks, kinds(), strict=True):
                 yield from kind.find(kept, subject)
