@@ -31,7 +31,7 @@ def archive(folder: Path, scale: float = D**-0.5, **more: Any) -> Path:
 
 def test_a_wrong_scale_comes_first_with_its_fix(tool: Callable[..., Ended], tmp_path: Path) -> None:
     """One line for all heads alike says what to divide by; then the counts, then the file; status 1."""
-    ended = tool("audit", archive(tmp_path, (D * HEADS) ** -0.5), "--out", tmp_path / "out")
+    ended = tool("audit", archive(tmp_path, (D * HEADS) ** -0.5), "--no-pages", "--out", tmp_path / "out")
     assert ended.status == 1
     first, *_, counts, path = ended.out.splitlines()
     assert first.startswith("✗ layer, all 4 heads: scale-implied refuted: ")
@@ -46,18 +46,31 @@ def test_a_wrong_scale_comes_first_with_its_fix(tool: Callable[..., Ended], tmp_
 
 def test_a_right_scale_passes_and_prints_only_counts(tool: Callable[..., Ended], tmp_path: Path) -> None:
     """Nothing is wrong: two lines, nothing on standard error, status 0."""
-    ended = tool("audit", archive(tmp_path), "--out", tmp_path)
+    ended = tool("audit", archive(tmp_path), "--no-pages", "--out", tmp_path)
     assert (ended.status, ended.err) == (0, "")
     assert len(ended.out.splitlines()) == 2
+
+
+def test_pages_and_the_form_of_ci_systems_are_written(tool: Callable[..., Ended], tmp_path: Path) -> None:
+    """Beside the evidence, and none of them where another is."""
+    out, junit = tmp_path / "out", tmp_path / "junit.xml"
+    wrong = archive(tmp_path, (D * HEADS) ** -0.5)
+    ended = tool("audit", wrong, "--out", out, "--junit", junit)
+    assert ended.status == 1
+    names = ["audit.json", "audit.html", "audit.pdf"]
+    assert ended.out.splitlines()[-4:] == [str(junit), *(str(out / name) for name in names)]
+    assert b"divide by" in (out / "audit.html").read_bytes()
+    assert junit.read_text("utf-8").count("<failure") == HEADS
+    taken = tool("audit", wrong, "--out", out, "--junit", out / "audit.html")
+    assert (taken.status, "is where the audit goes" in taken.complaint) == (2, True)
 
 
 def test_an_intention_and_a_gate_are_heard(tool: Callable[..., Ended], tmp_path: Path) -> None:
     """What was meant makes a scale right; a gate that ten sequences cannot decide ends with 3 and says so."""
     wrong = archive(tmp_path, (D * HEADS) ** -0.5)
-    assert tool("audit", wrong, "--intended", "1/sqrt(d*h)", "--out", tmp_path).status == 0
-    ended = tool(
-        "audit", wrong, "--intended", "1/sqrt(d*h)", "--gate", "row-variance:0.5..2", "--out", tmp_path
-    )
+    meant = ("--intended", "1/sqrt(d*h)", "--no-pages")
+    assert tool("audit", wrong, *meant, "--out", tmp_path).status == 0
+    ended = tool("audit", wrong, *meant, "--gate", "row-variance:0.5..2", "--out", tmp_path)
     assert ended.status == 3
     assert ended.out.startswith("? layer, all 4 heads: row-variance undecided: head ")
     assert "sequences would decide" in ended.out.splitlines()[0]

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
+from tests.auditing.records import bad
 from verify.evidence import Proof, Verdict
 from verify.export.junit import to_junit
 
 if TYPE_CHECKING:
     from verify.evidence import ClaimRecord, RunRecord
+    from verify.evidence.audits import AuditRecord
 
 
-def _suites(record: RunRecord) -> dict[str, ET.Element]:
+def _suites(record: RunRecord | AuditRecord) -> dict[str, ET.Element]:
     root = ET.fromstring(to_junit(record))  # noqa: S314 - our own
     assert root.tag == "testsuites"
     return {suite.attrib["name"]: suite for suite in root}
@@ -82,3 +84,20 @@ def test_approximate_is_no_failure(small: RunRecord) -> None:
     near = good.checks[0].model_copy(update={"verdict": Verdict.APPROXIMATE})
     (suite,) = _suites(_with(small, good.model_copy(update={"checks": (near, *good.checks[1:])}))).values()
     assert _problems(suite) == {}
+
+
+def test_an_audit_has_a_suite_for_each_layer() -> None:
+    """The findings that decide are its cases: refuted ones fail, undecided ones are errors, others pass."""
+    audit = bad(2, 2)
+    suites = _suites(audit)
+    assert list(suites) == [layer.id for layer in audit.layers]
+    for layer in audit.layers:
+        suite = suites[layer.id]
+        deciding = [one for one in layer.findings if one.decides]
+        assert [case.attrib["name"] for case in suite.iter("testcase")] == [one.id for one in deciding]
+        kinds = {"refuted": "failure", "undecided": "error"}
+        wanted = {one.id: kinds[one.judgement] for one in deciding if one.judgement in kinds}
+        assert _problems(suite) == wanted
+        assert suite.attrib["failures"] == str(sum(kind == "failure" for kind in wanted.values()))
+    messages = [one.attrib["message"] for one in suites[audit.layers[0].id].iter("failure")]
+    assert all("fix: divide by" in message for message in messages)

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from verify.evidence import RunRecord
+from verify.evidence.audits import AuditRecord
 
 if TYPE_CHECKING:
     from random import Random
@@ -134,12 +135,14 @@ def _like(random: Random, old: Any) -> tuple[Any, ...]:
 
 
 def sealed(content: Any) -> bytes:
-    """Return a results file with this content, its digests and seal made to fit if it can be read at all."""
+    """Return a results file or an audit with this content, its seals made to fit if it can be read at all."""
     try:
+        if "audit_schema" in content:
+            return AuditRecord.model_validate(content).sealed().to_json().encode()
         record = RunRecord.model_validate(content)
         claims = tuple(claim.sealed() for claim in record.claims)
         return record.model_copy(update={"claims": claims}).sealed().to_json().encode()
-    except (ValueError, RecursionError):
+    except (TypeError, ValueError, RecursionError):
         return json.dumps(content).encode(errors="surrogatepass")
 
 

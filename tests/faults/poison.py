@@ -7,6 +7,7 @@ import json
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
+from tests.auditing.records import bad
 from tests.report.records import record
 from tests.tool import ROOT
 from verify.evidence import Record, RunRecord
@@ -14,6 +15,8 @@ from verify.evidence.load import read_calibration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from verify.evidence.audits import AuditRecord
 
 Path = tuple[str | int, ...]
 
@@ -67,6 +70,14 @@ def sample() -> RunRecord:
                 update={"rows": calibration.cells(one), "together": (one,)}
             ),
         }
+    ).sealed()
+
+
+def audit_sample() -> AuditRecord:
+    """Return an audit in which every text field has a value."""
+    audit = bad(2, 2)
+    return audit.model_copy(
+        update={"settings": audit.settings.model_copy(update={"intended": "1/sqrt(d)"})}
     ).sealed()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,13 +10,17 @@ from typing import TYPE_CHECKING
 import click
 
 from verify.cli.console import PATH, end, say
+from verify.cli.rendering import rendered
+from verify.errors import OutputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from verify.evidence.audits import AuditRecord, Finding, LayerRecord
 
-NAME = "audit.json"
+NAMES = ("audit.json", "audit.html", "audit.pdf")
+"""What an audit writes, its evidence first."""
+
 _MARKS = {"refuted": "✗", "undecided": "?", "warned": "!"}
 _FEW = 4
 
@@ -42,6 +47,8 @@ _FEW = 4
 @click.option(
     "--out", type=PATH, default=Path("audit"), show_default=True, metavar="DIR", help="Folder to write to."
 )
+@click.option("--no-pages", is_flag=True, help="Write audit.json only, without audit.html and audit.pdf.")
+@click.option("--junit", type=PATH, metavar="FILE", help="Write the outcome as JUnit XML as well.")
 def audit(
     recording: Path,
     intended: str | None,
@@ -49,22 +56,46 @@ def audit(
     false_alarm: float,
     workers: int | None,
     out: Path,
+    junit: Path | None,
+    *,
+    no_pages: bool,
 ) -> None:
-    """Judge the attention in RECORDING and write audit.json.
+    """Judge the attention in RECORDING and write audit.json, audit.html and audit.pdf.
 
     RECORDING is a folder that was recorded, or a NumPy archive or safetensors file with q, k and, where there
     are any, v, out, mask, bias, scale and intended.
     """
     from verify import api
+    from verify.export.junit import to_junit
     from verify.files.writing import check_writable, write_whole
 
-    check_writable(out, NAME)
+    for name in NAMES[:1] if no_pages else NAMES:
+        check_writable(out, name)
+    if junit is not None:
+        _refuse_taken(junit, out)
+        check_writable(junit.parent, junit.name)
     found = api.audit(recording, intended=intended, gate=gate, false_alarm=false_alarm, workers=workers)
-    write_whole(out / NAME, found.to_json().encode())
+    write_whole(out / NAMES[0], found.to_json().encode())
     for line in lines(found):
         say(line)
-    say(out / NAME)
+    if junit is not None:
+        write_whole(junit, to_junit(found))
+        say(junit)
+    if no_pages:
+        say(out / NAMES[0])
+    else:
+        rendered(found, out, workers)
     end(found.exit_status())
+
+
+def _refuse_taken(junit: Path, out: Path) -> None:
+    """Refuse a place for the outcome where a file of the audit goes.
+
+    Raises:
+        OutputError: it is one.
+    """
+    if any(os.path.realpath(junit) == os.path.realpath(out / name) for name in NAMES):
+        raise OutputError(f"{junit}: is where the audit goes; give --junit another name")
 
 
 def lines(record: AuditRecord) -> Iterator[str]:

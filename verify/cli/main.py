@@ -17,14 +17,14 @@ from verify.cli import auditing, citing, probing, recording
 from verify.cli.console import PATH, complain, end, say
 from verify.cli.interrupts import INTERRUPTED, insisting, status_after
 from verify.cli.options import plan_options, run_options
+from verify.cli.rendering import rendered
 from verify.errors import OutputError, VerifyError, unforeseen
 from verify.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from verify.evidence import RunRecord
-    from verify.evidence.audits import AuditRecord
     from verify.executors.workers import Workers
 
 NAMES = ("results.json", "report.html", "report.pdf")
@@ -48,7 +48,7 @@ def cli() -> None:
 def report(out: Path, **options: Any) -> None:
     """Verify claims and write report.html, report.pdf and results.json."""
     record = _verified(out, options, NAMES)
-    _rendered(record, out, options["workers"], record.run.phases_s)
+    rendered(record, out, options["workers"], record.run.phases_s)
     end(record.exit_status())
 
 
@@ -96,7 +96,7 @@ def render(results: Path, out: Path | None) -> None:
     from verify.evidence.load import load_either
 
     record = load_either(results)
-    _rendered(record, out or results.parent)
+    rendered(record, out or results.parent)
     end(record.exit_status())
 
 
@@ -199,29 +199,6 @@ def _processes(
             for _place in range(tasks):
                 some.prepare("", _NEEDED)
         yield some
-
-
-def _rendered(
-    record: RunRecord | AuditRecord,
-    out: Path,
-    workers: int | None = None,
-    earlier: Mapping[str, float] | None = None,
-) -> None:
-    """Write the report and log the times, after those of ``earlier`` phases.
-
-    If a rendering step could not be done, say so and end with its exit status.
-    """
-    from verify import api
-    from verify.cli.progress import log, phases_line, rendering
-    from verify.files.writing import temporary_files_together
-
-    with temporary_files_together(), rendering() as announce:
-        written = api.render(record, out, announce, workers)
-    for path in written.paths:
-        say(path)
-    log(phases_line({**(earlier or {}), **written.phases_s}))
-    if written.problem is not None:
-        raise written.problem
 
 
 for command in (*citing.COMMANDS, *auditing.COMMANDS, *recording.COMMANDS, *probing.COMMANDS):

@@ -1,4 +1,4 @@
-"""A run as a JUnit XML file, the form that CI systems read."""
+"""A run or an audit as a JUnit XML file, the form that CI systems read."""
 
 from __future__ import annotations
 
@@ -7,36 +7,66 @@ from xml.etree import ElementTree as ET
 
 from verify.escapes import for_xml
 from verify.evidence import ClaimRecord, Proof, RunRecord, Verdict
+from verify.evidence.audits import Judgement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+    from verify.evidence.audits import AuditRecord, LayerRecord
 
 
-def to_junit(record: RunRecord) -> bytes:
-    """Return the XML of a run: a test suite for each claim; derivation, checks and controls are its cases.
+Case = tuple[str, str, str]
+"""A case's name, "" or "failure" or "error", and the message of one that does not pass."""
 
-    A failing case is one that is refuted, a failed derivation, or a control that was not refuted; an
-    undecided check is an error, for it says that the run could not decide. Properties of a suite say how
-    its claim is derived, and how many of its checks are measured and exact.
+
+def to_junit(record: RunRecord | AuditRecord) -> bytes:
+    """Return the XML of a run or an audit, whose failing cases are refuted and whose errors are undecided.
+
+    Of a run, each claim is a test suite; derivation, checks and controls are its cases, and a failed
+    derivation or a control that was not refuted fails as well. Properties of a suite say how its claim is
+    derived, and how many of its checks are measured and exact. Of an audit, each layer is a suite, and the
+    findings that decide are its cases.
     """
-    root = ET.Element("testsuites", name="sdpa-verify", time=f"{record.run.elapsed_s:.3f}")
-    for claim in record.claims:
-        cases = list(_cases(claim))
-        suite = ET.SubElement(root, "testsuite", name=claim.id, tests=str(len(cases)))
-        for kind in ("failure", "error"):
-            suite.set(f"{kind}s", str(sum(problem == kind for _, problem, _ in cases)))
-        _add_properties(suite, claim)
-        for name, problem, message in cases:
-            case = ET.SubElement(suite, "testcase", classname=f"{claim.chapter}.{claim.id}", name=name)
-            if problem:
-                ET.SubElement(case, problem, message=for_xml(message))
+    elapsed = record.run.elapsed_s if isinstance(record, RunRecord) else record.elapsed_s
+    root = ET.Element("testsuites", name="sdpa-verify", time=f"{elapsed:.3f}")
+    if isinstance(record, RunRecord):
+        for claim in record.claims:
+            suite = _suite(root, claim.id, f"{claim.chapter}.{claim.id}", _cases(claim))
+            _add_properties(suite, claim)
+    else:
+        for layer in record.layers:
+            _suite(root, layer.id, f"audit.{layer.id}", _audit_cases(layer))
     ET.indent(root)
     body: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
     return body + b"\n"
 
 
+def _suite(root: ET.Element, name: str, class_name: str, cases: Iterable[Case]) -> ET.Element:
+    cases = list(cases)
+    suite = ET.SubElement(root, "testsuite", name=name, tests=str(len(cases)))
+    for kind in ("failure", "error"):
+        suite.set(f"{kind}s", str(sum(problem == kind for _, problem, _ in cases)))
+    for case_name, problem, message in cases:
+        case = ET.SubElement(suite, "testcase", classname=class_name, name=case_name)
+        if problem:
+            ET.SubElement(case, problem, message=for_xml(message))
+    return suite
+
+
+def _audit_cases(layer: LayerRecord) -> Iterator[Case]:
+    for one in layer.findings:
+        if one.decides:
+            problem = {Judgement.REFUTED: "failure", Judgement.UNDECIDED: "error"}.get(one.judgement, "")
+            value = (
+                "" if one.estimate is None else f"estimate {one.estimate:g}, interval {list(one.interval)}"
+            )
+            fix = f"fix: {one.fix}" if one.fix else ""
+            yield one.id, problem, "; ".join(filter(None, [value, one.reason, one.cause, fix]))
+
+
 def _add_properties(suite: ET.Element, claim: ClaimRecord) -> None:
-    properties = ET.SubElement(suite, "properties")
+    properties = ET.Element("properties")
+    suite.insert(0, properties)
     said = {
         "derivation": claim.derivation.status.value,
         "measured-checks": str(claim.measured_checks),
@@ -46,8 +76,7 @@ def _add_properties(suite: ET.Element, claim: ClaimRecord) -> None:
         ET.SubElement(properties, "property", name=name, value=value)
 
 
-def _cases(claim: ClaimRecord) -> Iterator[tuple[str, str, str]]:
-    """Yield (name, "" or "failure" or "error", message) of every case of a claim."""
+def _cases(claim: ClaimRecord) -> Iterator[Case]:
     derivation = claim.derivation
     yield "derivation", "failure" if derivation.status is Proof.FAILED else "", derivation.reason
     for check in claim.checks:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def render(cited: Citation) -> str:
     """Return a BibTeX entry."""
-    note = f"{cited.judged}. {cited.origin}, digest {cited.digest}"
+    note = f"{cited.judged}. {for_tex(cited.origin)}, digest {cited.digest}"
     if cited.found:
         note = f"{capitalised(prose_for_tex(cited.what))}: {for_tex(cited.found)}. {note}"
     entries = {

@@ -17,6 +17,6 @@ def render(cited: Citation) -> str:
     return (
         f"sdpa-verify {for_tex(cited.version)}, \\texttt{{{for_tex(cited.key)}}}: "
         f"\\emph{{{prose_for_tex(cited.title)}.}} {prose_for_tex(cited.statement)}{measured} "
-        f"{cited.judged}. {cited.origin}, digest "
+        f"{cited.judged}. {for_tex(cited.origin)}, digest "
         f"\\texttt{{{cited.digest[:16]}}}. \\url{{{cited.page}}}"
     )

@@ -1,0 +1,37 @@
+"""How the commands that make pages write them, and say what they wrote and how long it took."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verify.cli.console import say
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from verify.evidence import RunRecord
+    from verify.evidence.audits import AuditRecord
+
+
+def rendered(
+    record: RunRecord | AuditRecord,
+    out: Path,
+    workers: int | None = None,
+    earlier: Mapping[str, float] | None = None,
+) -> None:
+    """Write the report and log the times, after those of ``earlier`` phases.
+
+    If a rendering step could not be done, say so and end with its exit status.
+    """
+    from verify import api
+    from verify.cli.progress import log, phases_line, rendering
+    from verify.files.writing import temporary_files_together
+
+    with temporary_files_together(), rendering() as announce:
+        written = api.render(record, out, announce, workers)
+    for path in written.paths:
+        say(path)
+    log(phases_line({**(earlier or {}), **written.phases_s}))
+    if written.problem is not None:
+        raise written.problem
