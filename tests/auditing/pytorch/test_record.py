@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import math
 import threading
 import warnings
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -259,6 +261,39 @@ def test_every_place_of_a_pass_is_a_layer() -> None:
         ("0.inner", 3),
         ("0.inner (2)", 3),
     ]
+
+
+def test_models_of_one_name_are_told_apart() -> None:
+    """The second has its class before the names that the first has, the third a number as well."""
+    models = [torch.nn.Sequential(torch.nn.MultiheadAttention(8, 2), torch.nn.Identity()) for _ in range(3)]
+    with verify.record() as recording:
+        for model in models:
+            model[0](torch.randn(5, 2, 8), *[torch.randn(5, 2, 8)] * 2)
+            model.forward = lambda x, model=model: model[0](x, x, x)
+            model(torch.randn(5, 2, 8))
+    assert [one.name for one in recording.layers] == [
+        "MultiheadAttention",
+        "MultiheadAttention (2)",
+        "MultiheadAttention (3)",
+    ]
+    with verify.record() as recording:
+        for model in models:
+            model(torch.randn(5, 2, 8))
+    assert [one.name for one in recording.layers] == ["0", "Sequential (2).0", "Sequential (3).0"]
+
+
+def test_modules_that_a_program_makes_in_every_step_are_not_kept() -> None:
+    """What it lets go of goes, while it is recorded."""
+    with verify.record() as recording:
+        attention()()
+        modules = [torch.nn.ReLU() for _ in range(3)]
+        for one in modules:
+            one(torch.ones(2))
+        gone = [weakref.ref(one) for one in modules]
+        del modules, one
+        gc.collect()
+        assert [one() for one in gone] == [None] * 3
+    assert len(recording.layers) == 1
 
 
 def test_outside_any_module_a_layer_has_the_name_of_its_line() -> None:

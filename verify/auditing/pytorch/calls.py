@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 DROPPED = "dropout was on, so that outputs are not those of the scores alone; they were left out"
 
 
+Given = tuple[tuple[Any, ...], dict[str, Any]]
+"""Arguments by position and by name."""
+
+
 class Arguments(NamedTuple):
     """What ``scaled_dot_product_attention`` was given, under the names of its parameters."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from verify.auditing.pytorch.calls import DROPPED, Arguments, refuse_other
+from verify.auditing.pytorch.calls import DROPPED, Arguments, Given, refuse_other
 from verify.auditing.pytorch.configurations import intention, other_widths, width
 from verify.auditing.pytorch.masks import added, upto
 from verify.auditing.pytorch.recorder import About
@@ -96,15 +96,15 @@ class Interface:
             if any(word in backend for word in _MASKED_ELSEWHERE):
                 self._recorder.leave_out(f"calls of {backend}, whose masks cannot be read, were not recorded")
             elif not torch.compiler.is_compiling():
-                given = _Given(module, query, key, value, attention_mask, kwargs, inner, backend)
-                self._mode.keep(lambda: (given.call(result[0], self._masks), given.about()))
+                given = (module, query, key, value, attention_mask, kwargs, inner, backend)
+                self._mode.keep(lambda: _InterfaceCall(*given).seen(result[0], self._masks))
             return result
 
         setattr(recorded, _MARK, True)
         return recorded
 
 
-class _Given:
+class _InterfaceCall:
     """What an attention function of transformers was given."""
 
     def __init__(
@@ -115,16 +115,21 @@ class _Given:
         value: Any,
         mask: Any,
         options: dict[str, Any],
-        inner: list[Arguments],
+        inner: list[Given],
         backend: str,
     ) -> None:
         self._module, self._options, self._backend = module, options, backend
         self._query, self._key, self._value, self._mask = query, key, value, mask
-        fits = len(inner) == 1 and inner[0].query.shape == query.shape
-        self._inner = inner[0] if fits else None
+        arguments = [Arguments(*args, **kwargs) for args, kwargs in inner]
+        fits = len(arguments) == 1 and arguments[0].query.shape == query.shape
+        self._inner = arguments[0] if fits else None
         """What PyTorch's attention was given by it in turn, whose scale and mask are the ones that count."""
 
-    def call(self, output: Any, masks: Masks) -> Call:
+    def seen(self, output: Any, masks: Masks) -> tuple[Call, About]:
+        """Return the call with this output, and what the module's configuration says."""
+        return self._call(output, masks), self._about()
+
+    def _call(self, output: Any, masks: Masks) -> Call:
         """Return the call; its output comes as [sequence, token, head, d], or with the last two as one."""
         query, key, value = self._query, self._key, self._value
         refuse_other(query, key, value, output)
@@ -150,8 +155,7 @@ class _Given:
             sink=None if sinks is None else sinks.reshape(-1),
         )
 
-    def about(self) -> About:
-        """Return what the module's configuration says."""
+    def _about(self) -> About:
         config = getattr(self._module, "config", None)
         notes = (DROPPED,) if self._is_dropping else ()
         return About(

@@ -9,7 +9,7 @@ import torch
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from verify.auditing.pytorch.calls import DROPPED, Arguments, attention_call
+from verify.auditing.pytorch.calls import DROPPED, Arguments, Given, attention_call
 from verify.auditing.pytorch.fast_path import encoder_layer_call, native_call
 from verify.auditing.pytorch.multihead import Inside, transparent
 from verify.auditing.pytorch.recorder import About
@@ -37,7 +37,7 @@ class AttentionMode(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not 
     def __init__(self, recorder: Recorder, modules: Modules, masks: Masks) -> None:
         super().__init__()
         self._recorder, self._modules, self._masks = recorder, modules, masks
-        self._inner: list[Arguments] | None = None
+        self._inner: list[Given] | None = None
         self._handlers: dict[Any, Handler | None] = {
             functional.scaled_dot_product_attention: self._attention,
             functional.multi_head_attention_forward: self._multihead,
@@ -59,7 +59,7 @@ class AttentionMode(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not 
         return func(*args, **kwargs) if handler is None else handler(func, args, kwargs)
 
     @contextmanager
-    def within_interface(self) -> Iterator[list[Arguments]]:
+    def within_interface(self) -> Iterator[list[Given]]:
         """Record nothing inside, where somebody else does; yield what PyTorch's attention was given there."""
         before, self._inner = self._inner, []
         try:
@@ -77,14 +77,16 @@ class AttentionMode(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not 
 
     def _attention(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         output = func(*args, **kwargs)
-        given = Arguments(*args, **kwargs)
-        if self._inner is not None:
-            self._inner.append(given)
-            return output
+        if self._inner is None:
+            self.keep(lambda: self._seen(Arguments(*args, **kwargs), output))
+        else:
+            self._inner.append((args, kwargs))
+        return output
+
+    def _seen(self, given: Arguments, output: Any) -> tuple[Call, About]:
         notes = (DROPPED,) if given.dropout_p > 0 else ()
         about = About(backend="scaled_dot_product_attention", notes=notes)
-        self.keep(lambda: (attention_call(given, output, self._masks), about))
-        return output
+        return attention_call(given, output, self._masks), about
 
     def _multihead(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         inside = Inside(self._masks, width=int(args[3]))

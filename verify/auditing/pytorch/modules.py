@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary, WeakSet
 
 import torch
 from torch.nn.modules import module as hooks
@@ -33,13 +34,16 @@ class Modules:
     """Follows which modules run in this thread, by hooks that change nothing.
 
     ``leave_out`` takes what cannot be followed, in words; ``before_each_pass`` is called as a model begins.
+    Modules are held weakly: a program may make new ones in every step.
     """
 
     leave_out: Callable[[str], None]
     before_each_pass: Callable[[], None] = lambda: None
     _stack: list[Any] = field(default_factory=list)
-    _names: dict[int, str] = field(default_factory=dict)
-    _roots: list[Any] = field(default_factory=list)
+    _names: WeakKeyDictionary[Any, str] = field(default_factory=WeakKeyDictionary)
+    _taken: set[str] = field(default_factory=set)
+    _roots: Counter[str] = field(default_factory=Counter)
+    _begun: WeakSet[Any] = field(default_factory=WeakSet)
     _passes: Counter[str] = field(default_factory=Counter)
     _thread: int = field(default_factory=threading.get_ident)
 
@@ -55,18 +59,15 @@ class Modules:
             after.remove()
 
     def add_root(self, module: Any) -> None:
-        """Name a model and all its modules; its names come first where two models have the same."""
-        if any(one is module for one in self._roots):
-            return
-        taken = set(self._names.values())
-        prefix = f"{type(module).__name__}."
+        """Name a model and all its modules; the second model with a name puts its class before it."""
+        kind = type(module).__name__
+        self._roots[kind] += 1
+        title = kind if self._roots[kind] == 1 else f"{kind} ({self._roots[kind]})"
         for path, one in module.named_modules():
-            if id(one) not in self._names:
-                name = path or type(module).__name__
-                self._names[id(one)] = prefix + path if name in taken else name
-            self._note_compiled(one)
-        # What has a name is kept, for another module may have its id later.
-        self._roots.append(module)
+            if one not in self._names:
+                name = path or title
+                self._names[one] = name if name not in self._taken else f"{title}.{name}"
+        self._taken.update(self._names.values())
 
     def place(self, inner: str = "") -> Place:
         """Return where a call is made; ``inner`` is the part of the running module that makes it.
@@ -87,8 +88,10 @@ class Modules:
 
     def _name(self, depth: int) -> str:
         module = self._stack[depth]
-        if id(module) in self._names or not depth:
-            return self._names.get(id(module), type(module).__name__)
+        if self._stack[0] not in self._names:
+            self.add_root(self._stack[0])
+        if module in self._names:
+            return self._names[module]
         # It was not part of the model when the model was first seen.
         return f"{self._name(depth - 1)}.{type(module).__name__}"
 
@@ -101,8 +104,7 @@ class Modules:
         if not self._stack:
             self._passes.clear()
             self.before_each_pass()
-            if id(module) not in self._names:
-                self.add_root(module)
+            self._note_compiled(module)
         self._stack.append(module)
 
     def _leave(self, module: Any, _args: Any, _output: Any) -> None:
@@ -111,11 +113,15 @@ class Modules:
         if self._stack and self._stack[-1] is module:
             self._stack.pop()
 
-    def _note_compiled(self, module: Any) -> None:
-        compiled = getattr(module, "_compiled_call_impl", None) is not None
-        if compiled or hasattr(module, "_orig_mod") or isinstance(module, torch.jit.ScriptModule):
-            name = self._names[id(module)]
-            self.leave_out(f"{name}: is compiled; attention calls inside it are not seen")
+    def _note_compiled(self, root: Any) -> None:
+        if root in self._begun:
+            return
+        self._begun.add(root)
+        for path, one in root.named_modules():
+            compiled = getattr(one, "_compiled_call_impl", None) is not None
+            if compiled or hasattr(one, "_orig_mod") or isinstance(one, torch.jit.ScriptModule):
+                name = path or type(one).__name__
+                self.leave_out(f"{name}: is compiled; attention calls inside it are not seen")
 
 
 def _caller() -> str:

@@ -10,7 +10,7 @@ import torch
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from verify.auditing.pytorch.calls import DROPPED, Arguments, attention_call, refuse_other
+from verify.auditing.pytorch.calls import DROPPED, Arguments, Given, attention_call, refuse_other
 from verify.auditing.pytorch.recorder import About
 from verify.auditing.recording import Call
 
@@ -50,7 +50,7 @@ class Inside(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not checked
     def __init__(self, masks: Masks, width: int) -> None:
         super().__init__()
         self._masks, self._width = masks, width
-        self._given: tuple[Arguments, Any] | None = None
+        self._given: tuple[Given, Any] | None = None
         self._scaled: dict[int, tuple[Any, Any, float]] = {}
         self._products: list[tuple[tuple[Any, ...], Any]] = []
         self._scores_shape: tuple[int, ...] = ()
@@ -63,8 +63,8 @@ class Inside(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not checked
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
         if func is functional.scaled_dot_product_attention:
-            self._given = (Arguments(*args, **kwargs), result)
-        elif func in _TIMES and isinstance(args[1], float):
+            self._given = ((args, kwargs), result)
+        elif func in _TIMES and len(args) == 2 and isinstance(args[1], float):
             self._scaled[id(result)] = (result, args[0], args[1])
         elif func in _PRODUCTS:
             self._products.append((args, result))
@@ -77,7 +77,8 @@ class Inside(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not checked
     def call(self) -> tuple[Call, About]:
         """Return the call that was made."""
         if self._given is not None:
-            given, output = self._given
+            (args, kwargs), output = self._given
+            given = Arguments(*args, **kwargs)
             notes = (DROPPED,) if given.dropout_p > 0 else ()
             return attention_call(given, output, self._masks), self._about(
                 "scaled_dot_product_attention", notes
