@@ -10,7 +10,7 @@ import pytest
 from verify.auditing.estimates import BoundedMean, Estimate
 from verify.auditing.kinds import OWN_RULE, Subject
 from verify.auditing.recording import Layer
-from verify.auditing.statistical import Look, Quantity, Statistical, judge
+from verify.auditing.statistical import AtUnitVariance, Look, Quantity, Statistical, judge
 from verify.evidence.audits import Finding, Intention, Judgement
 
 INTENTION = Intention(expression="1/sqrt(d)", latex="1", value=0.125, origin="default")
@@ -20,7 +20,12 @@ VALUES = np.random.default_rng(6).uniform(0.4, 0.6, size=200)
 def found(looks: list[Look], gate: Any = None, **more: Any) -> Finding:
     """Return the finding of head 2 on a share, held against the band ``gate``."""
     quantity = Quantity(
-        "share", "$x$", "attention-entropy", BoundedMean(0), reference=lambda known: float(known[0]), **more
+        "share",
+        "$x$",
+        "attention-entropy",
+        BoundedMean(0),
+        reference=AtUnitVariance("effective-keys", lambda known: float(known[0])),
+        **more,
     )
     kind = Statistical("shares", (quantity,), lambda _: looks[0])
     gates = {} if gate is None else {"share": gate}
@@ -42,7 +47,7 @@ def test_without_a_gate_a_finding_is_reported_with_all_that_is_known() -> None:
     assert one.reference is not None
     assert (one.reference.value, one.reference.claim, one.claim) == (
         0.25,
-        "attention-entropy",
+        "effective-keys",
         "attention-entropy",
     )
     assert (one.judgement, one.decides, one.band) == (Judgement.REPORTED, False, None)

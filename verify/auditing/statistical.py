@@ -42,19 +42,27 @@ class Look:
 
 
 @dataclass(frozen=True)
+class AtUnitVariance:
+    """What a claim says of rows of unit variance, a function of the means of the looks' references."""
+
+    claim: str
+    value: Callable[[Floats], float]
+
+
+@dataclass(frozen=True)
 class Quantity:
     """One thing that a statistical kind estimates of a head.
 
-    ``label`` is its LaTeX, ``claim`` the claim of the catalogue that derives its formula, and that of
-    ``reference`` where there is one: a function of the mean of the looks' references. ``rule`` judges where
-    there is no band, and is given whether it decides; ``remark`` says more about an estimate.
+    ``label`` is its LaTeX, and ``claim`` the claim of the catalogue that derives its formula, None where
+    something is only counted. ``rule`` judges where there is no band, and is given whether it decides;
+    ``remark`` says more about an estimate.
     """
 
     name: str
     label: str
-    claim: str
+    claim: str | None
     estimand: Estimand
-    reference: Callable[[Floats], float] | None = None
+    reference: AtUnitVariance | None = None
     rule: Callable[[Estimate, bool], tuple[Judgement, str]] | None = None
     remark: Callable[[Estimate, Floats], str] | None = None
 
@@ -184,5 +192,5 @@ def _reference(quantity: Quantity, looks: Sequence[Look]) -> Reference | None:
     if quantity.reference is None:
         return None
     known = np.array([look.references for look in looks if look.statistics is not None])
-    value = quantity.reference(known.mean(axis=0))
-    return Reference(value=value, claim=quantity.claim) if math.isfinite(value) else None
+    value = quantity.reference.value(known.mean(axis=0))
+    return Reference(value=value, claim=quantity.reference.claim) if math.isfinite(value) else None

@@ -7,7 +7,7 @@ import math
 from verify.auditing.estimates import BoundedMean
 from verify.auditing.looks import of_rows
 from verify.auditing.references import squares
-from verify.auditing.statistical import Quantity, Statistical
+from verify.auditing.statistical import AtUnitVariance, Quantity, Statistical
 
 
 def _keys(mean_square: float) -> float:
@@ -22,7 +22,7 @@ KIND = Statistical(
             r"$1/\mathbb{E}\sum p_j^2$",
             "effective-keys",
             BoundedMean(0, _keys),
-            reference=lambda known: _keys(float(known[0])),
+            reference=AtUnitVariance("effective-keys", lambda known: _keys(float(known[0]))),
         ),
     ),
     of_rows(lambda rows: (rows.squares,), squares),

@@ -7,7 +7,7 @@ import math
 from verify.auditing.estimates import BoundedMean
 from verify.auditing.looks import of_rows
 from verify.auditing.references import jacobian, squares
-from verify.auditing.statistical import Quantity, Statistical
+from verify.auditing.statistical import AtUnitVariance, Quantity, Statistical
 
 KIND = Statistical(
     "gradient-pass",
@@ -17,14 +17,14 @@ KIND = Statistical(
             r"$\operatorname{tr}J = 1 - \mathbb{E}\sum p_j^2$",
             "softmax-jacobian",
             BoundedMean(0),
-            reference=lambda known: 1 - float(known[0]),
+            reference=AtUnitVariance("attention-concentration", lambda known: 1 - float(known[0])),
         ),
         Quantity(
             "gradient-pass-norm",
             r"$\sqrt{\mathbb{E}\|J\|_F^2}$",
             "softmax-jacobian",
             BoundedMean(1, math.sqrt),
-            reference=lambda known: math.sqrt(float(known[1])),
+            reference=AtUnitVariance("jacobian-saturation", lambda known: math.sqrt(float(known[1]))),
         ),
     ),
     of_rows(lambda rows: (1 - rows.squares, rows.jacobian), squares, jacobian),

@@ -27,7 +27,7 @@ KIND = Statistical(
             "independence",
             r"$c^2\,\mathbb{E}\operatorname{Var}_j(q\cdot k_j)$ over "
             r"$c^2(\operatorname{tr}\Sigma_q\Sigma_k + \mu_q^{\mathsf T}\Sigma_k\mu_q)$",
-            "row-variance",
+            "variance-split",
             MeanFunction(ratio("own", "crossed"), ("own", "crossed")),
         ),
     ),

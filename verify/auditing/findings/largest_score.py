@@ -52,7 +52,7 @@ KIND = Statistical(
         Quantity(
             f"largest-score-{limit}",
             rf"share of sequences with a score beyond {limit:,}",
-            "half-precision",
+            None,
             ShareOfBlocks(place),
             rule=partial(_rule, limit),
             remark=_largest,

@@ -26,7 +26,7 @@ KIND = Statistical(
         Quantity(
             "row-variance",
             r"$c^2\,\mathbb{E}\operatorname{Var}_j(q\cdot k_j)$",
-            "row-variance",
+            "variance-split",
             MeanFunction(component("scaled", positive=True), ("scaled", "unscaled")),
             remark=_unit_scale,
         ),

@@ -23,7 +23,7 @@ KIND = Statistical(
         Quantity(
             "shift-share",
             r"share of $\operatorname{Var}(q\cdot k)$ between rows: $\mu_k^{\mathsf T}\Sigma_q\mu_k$",
-            "row-variance",
+            "variance-split",
             BoundedMean(0),
         ),
     ),
