@@ -274,7 +274,7 @@ RECONSTRUCTIONS = (
 
 
 def _broken(a: Arithmetic, q: Any, k: Any, v: Any) -> Any:
-    k[0, 0, 3, 5] = np.nan
+    k[0, :, 3, 5] = np.nan
     return a.attend(q, k, v, _root(q.shape[-1]))
 
 

@@ -351,6 +351,28 @@ def test_pytorch_is_what_it_is_known_to_be() -> None:
     }
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_function_that_computes_in_half_precision_throughout_is_understood(dtype: str) -> None:
+    """Rounding on the way is no soft-cap, no sink and no fault."""
+    torch = pytest.importorskip("torch")
+    kernel, kind = torch.nn.functional.scaled_dot_product_attention, getattr(torch, dtype)
+
+    def half(q: Any, k: Any, v: Any) -> Any:
+        return kernel(q.to(kind), k.to(kind), v.to(kind), is_causal=True).float()
+
+    found = probe(half, d_k=32, library="torch", device="cpu")
+    found.assert_is("1/sqrt(d)", causal=True)
+    assert found.axis == "keys"
+
+
+def test_a_device_that_is_none_is_refused_in_one_line() -> None:
+    """What PyTorch says of it is passed on."""
+    pytest.importorskip("torch")
+    with pytest.raises(SettingsError, match="raised RuntimeError") as caught:
+        probe(attention, d_k=8, library="torch", device="nowhere")
+    assert "\n" not in str(caught.value)
+
+
 @pytest.mark.slow  # JAX compiles its attention for each shape
 def test_jax_is_given_its_own_arrays() -> None:
     """JAX's attention takes [sequence, token, head, d], and its default scale is found."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verify.auditing.alternatives import Place
-from verify.auditing.heads import head_of
+from verify.auditing.heads import head_of, unit_roundoff
 from verify.auditing.probing.callee import RefusedError, callee_of, name_of
 from verify.auditing.probing.formula import formula_of
 from verify.auditing.probing.precision import Precision, precision_of
@@ -56,13 +56,14 @@ def probe(
     key_heads: int | None = None,
     layout: str = "bhtd",
     library: str | None = None,
+    device: str | None = None,
 ) -> Probe:
     """Return what a function of (q, k, v) does, found by giving it chosen arrays.
 
     Arrays have the axes that ``layout`` names: b for sequences, h for heads, t for tokens, d for components;
     b and h may be missing. ``library`` is "numpy", "torch" or "jax", by default the first whose arrays the
-    function takes. Values have as many components as keys. The function must give the same for the same
-    arrays: switch dropout off.
+    function takes; ``device`` is where PyTorch's are put. Values have as many components as keys. The
+    function must give the same for the same arrays: switch dropout off.
 
     Raises:
         SettingsError: the function raises, or returns something else than an output; one line says what.
@@ -74,7 +75,7 @@ def probe(
             f"d_k = {d_k}, heads = {heads}, key_heads = {key_heads}: give whole groups of heads"
         )
     sizes = Sizes(heads, key_heads, d_k)
-    callee = callee_of(attention, layout, library, sizes)
+    callee = callee_of(attention, layout, library, device, sizes)
     try:
         return _Probing(callee, sizes).found()
     except RefusedError as error:
@@ -130,8 +131,8 @@ class _Probing:
     def _model(self, usual: Floats) -> tuple[Model, float, float]:
         """Return what is found beside the scale, the bias of positions, and a first estimate of the scale."""
         callee, sizes = self.callee, self.sizes
-        axis = axis_of(usual)
-        sink, factor = (None, 1.0) if axis else sinks(callee, sizes)
+        is_over_keys = axis_of(usual) in (None, "keys")
+        sink, factor = sinks(callee, sizes, unit_roundoff(usual)) if is_over_keys else (None, 1.0)
         norms = normalised(callee, sizes)
         scale = 0.0 if norms else small_scale(callee, sizes)
         cap = softcap_of(callee, sizes, scale)[0] if scale else None

@@ -32,6 +32,7 @@ _NAMED = "name it as package.module:function or path/to/file.py:function"
     metavar="numpy|torch|jax",
     help="Whose arrays to give.  [default: the first that the function takes]",
 )
+@click.option("--device", metavar="NAME", help="Where PyTorch's arrays are put, such as cuda.")
 @click.option("--intended", metavar="EXPRESSION", help="Fail unless this is the scale, such as 1/sqrt(d).")
 @click.option("--causal/--not-causal", default=None, help="Fail unless it is causal, or is not.")
 @click.option("--alignment", metavar="top-left|bottom-right", help="Fail unless rectangles are aligned so.")
@@ -45,6 +46,7 @@ def probe(
     key_heads: int | None,
     layout: str,
     library: str | None,
+    device: str | None,
     intended: str | None,
     **expected: Any,
 ) -> None:
@@ -56,7 +58,13 @@ def probe(
     from verify.auditing.probe import probe as probe_function
 
     found = probe_function(
-        _imported(function), d_k, heads=heads, key_heads=key_heads, layout=layout, library=library
+        _imported(function),
+        d_k,
+        heads=heads,
+        key_heads=key_heads,
+        layout=layout,
+        library=library,
+        device=device,
     )
     asked = {name: value for name, value in expected.items() if value is not None}
     problems = found.problems(intended or DEFAULT, **asked) if asked or intended else ()

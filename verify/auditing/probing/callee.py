@@ -36,12 +36,13 @@ class Callee:
     """An attention function of (q, k, v), and the form in which it takes arrays.
 
     ``layout`` names the axes of its arrays by letters: b for sequences, h for heads, t for tokens, d for the
-    components; b and h may be missing. It is called without gradients.
+    components; b and h may be missing. ``device`` is where PyTorch puts them. It is called without gradients.
     """
 
     function: Callable[..., Any]
     layout: str
     library: str
+    device: str | None = None
     dtype: str = "float32"
 
     def __call__(self, query: Floats, key: Floats, value: Floats) -> Floats:
@@ -56,11 +57,12 @@ class Callee:
         if "h" not in self.layout and query.shape[1] > 1:
             raise RefusedError("its layout has no heads")
         shape = (*query.shape[:3], value.shape[3])
-        given = [self._given(one) for one in (query, key, value)]
         # Overflow is provoked; it shows in what comes back.
         with _without_gradients(self.library), np.errstate(all="ignore"):
             try:
-                returned = self.function(*given)
+                returned = self.function(*(self._given(one) for one in (query, key, value)))
+            except RefusedError:
+                raise
             except Exception as error:
                 raise RefusedError(f"raised {what_is_wrong(error)}") from error
         return self._taken(returned, shape)
@@ -75,7 +77,7 @@ class Callee:
         moved = np.ascontiguousarray(np.transpose(array, (*missing, *places))[(0,) * len(missing)])
         if self.library == "torch":
             torch = importlib.import_module("torch")
-            return torch.tensor(moved, dtype=getattr(torch, self.dtype))
+            return torch.tensor(moved, dtype=getattr(torch, self.dtype), device=self.device)
         if self.library == "jax":
             return importlib.import_module("jax.numpy").asarray(moved, dtype=self.dtype)
         if self.dtype == "bfloat16":
@@ -99,7 +101,9 @@ class Callee:
         return ordered.reshape(shape)
 
 
-def callee_of(function: Callable[..., Any], layout: str, library: str | None, sizes: Sizes) -> Callee:
+def callee_of(
+    function: Callable[..., Any], layout: str, library: str | None, device: str | None, sizes: Sizes
+) -> Callee:
     """Return the function with the library whose arrays it takes: NumPy, then those that are imported.
 
     ``sizes`` are those of the arrays to try it with.
@@ -117,7 +121,7 @@ def callee_of(function: Callable[..., Any], layout: str, library: str | None, si
     arrays = (sizes.queries(_TRIED), sizes.keys(_TRIED), sizes.values(_TRIED))
     refusals = []
     for one in tried:
-        callee = Callee(function, layout, one)
+        callee = Callee(function, layout, one, device)
         try:
             callee(*arrays)
         except (RefusedError, ImportError) as error:

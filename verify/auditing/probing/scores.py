@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.optimize import least_squares
 
-from verify.auditing.heads import HIDDEN, Head
+from verify.auditing.heads import HIDDEN, Head, unit_roundoff
 from verify.auditing.probing.weights import weights
 from verify.auditing.scale import implied_scale
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _CLOSE = 1e-3
 _FAR, _POINTS = 60.0, 25
+_FARTHEST = 10
 _TRIALS = 12
 _UNITS = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24}
 _LEVEL = 1 - 1e-6
@@ -105,7 +106,9 @@ def softcap_of(callee: Callee, sizes: Sizes, scale: float) -> tuple[float | None
 
     fit = least_squares(residuals, [math.log(_FAR / 2), 0.0])
     is_capped = bool(np.allclose(capped(fit.x), scores, atol=_CLOSE, rtol=10 * _CLOSE))
-    return (float(np.exp(fit.x[0])) if is_capped else None), is_capped
+    cap = float(np.exp(fit.x[0]))
+    # A cap far beyond the scores is the rounding of a function that has none.
+    return (cap if is_capped and cap < _FARTHEST * _FAR else None), is_capped
 
 
 def _along(callee: Callee, sizes: Sizes, products: Floats) -> Floats:
@@ -166,7 +169,8 @@ def heads_of(callee: Callee, sizes: Sizes, model: Model, tokens: int, scale: flo
                 output=output[sequence, head] / model.factor,
                 added=added,
                 places=np.arange(tokens),
-                unit=_UNITS[callee.dtype],
+                # A function may go through a coarser type than it is given.
+                unit=max(_UNITS[callee.dtype], unit_roundoff(output)),
                 softcap=model.softcap,
                 sink=None if model.sink is None else model.sink[head],
             ).at(telling)

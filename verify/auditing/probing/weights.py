@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 AXES = ("sequences", "heads", "queries", "keys")
 """What a softmax may run over, by the axes of the weights."""
 
-_CLOSE = 1e-3
+_CLOSE, _ADDED_UP = 1e-3, 0.01
+_ROUNDINGS = 32
 _HIDDEN = 1e-20
 
 
@@ -94,7 +95,7 @@ def axis_of(found: Floats) -> str | None:
     fitting = [
         name
         for place, name in enumerate(AXES)
-        if found.shape[place] > 1 and np.allclose(found.sum(axis=place), 1, atol=_CLOSE)
+        if found.shape[place] > 1 and np.allclose(found.sum(axis=place), 1, atol=_ADDED_UP)
     ]
     return fitting[0] if len(fitting) == 1 else None
 
@@ -125,11 +126,11 @@ def rectangle(callee: Callee, sizes: Sizes, queries: int, keys: int) -> Mask | N
         return None
 
 
-def sinks(callee: Callee, sizes: Sizes) -> tuple[tuple[float, ...] | None, float]:
+def sinks(callee: Callee, sizes: Sizes, unit: float) -> tuple[tuple[float, ...] | None, float]:
     """Return the sinks by head, None where there are none, and the factor of all weights.
 
     With queries of 0 the n weights of the last row add up to a·n/(n + exp(sink)): two numbers of keys tell
-    the factor a and the sink apart.
+    the factor a and the sink apart, as well as weights with the relative rounding error ``unit`` can.
     """
     inverse = []
     for keys in (8, 16):
@@ -140,11 +141,12 @@ def sinks(callee: Callee, sizes: Sizes) -> tuple[tuple[float, ...] | None, float
     # 1/total = 1/a + exp(sink)/(a·n)
     factor = 1 / (2 * inverse[1] - inverse[0])
     share = factor * 16 * (inverse[0] - inverse[1])
-    if not np.allclose(factor, factor[0], rtol=_CLOSE):
+    if not np.allclose(factor, factor[0], rtol=max(_CLOSE, _ROUNDINGS * unit)):
         return None, math.nan
     mean = float(factor.mean())
-    factor_found = 1.0 if math.isclose(mean, 1, rel_tol=_CLOSE) else mean
-    if (np.abs(share) < _CLOSE).all():
+    room = max(_CLOSE, _ROUNDINGS * unit)
+    factor_found = 1.0 if math.isclose(mean, 1, rel_tol=room) else mean
+    if (np.abs(share) < room).all():
         return None, factor_found
     return tuple(float(np.log(one)) if one > _CLOSE / 10 else -math.inf for one in share), factor_found
 
