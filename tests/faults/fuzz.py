@@ -21,24 +21,27 @@ from typing import TYPE_CHECKING
 
 from tests.faults import mistakes
 from tests.faults.answers import REFUSALS, attempt, call, reading
-from tests.faults.poison import sample
+from tests.faults.poison import audit_sample, sample
 from tests.tool import EXAMPLE, ROOT, example_claim
 from verify.citing.markers import quotes_in
 from verify.citing.values import values
+from verify.cli.auditing import lines
 from verify.engine.catalogue import load as load_claim
 from verify.engine.sources import read_sources
 from verify.errors import CitationError
-from verify.evidence.load import load, read_calibration
+from verify.evidence.load import load, load_audit, read_calibration
 from verify.export.junit import to_junit
 from verify.export.markdown import to_markdown
 from verify.report import citations
 from verify.report.html import render_html
+from verify.report.parts import draw_figures, view_of
 from verify.report.view import view
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from verify.evidence import RunRecord
+    from verify.evidence.audits import AuditRecord
 
 _WORDS = (
     "values", "cite", "check-docs", "export", "badge", "list", "show", "plan", "render", "run", "report",
@@ -69,6 +72,8 @@ class Campaigns:
         self.run = sample()
         self.content = json.loads(self.run.to_json())
         self.places = mistakes.places(self.content)
+        self.audit = json.loads(audit_sample().to_json())
+        self.audit_places = mistakes.places(self.audit)
         self.keys = [value.key for value in values(self.run)]
         self.texts = [value.text for value in values(self.run)]
         self.good = folder / "good.json"
@@ -81,6 +86,7 @@ class Campaigns:
         self.claim = example_claim()
         self.all: dict[str, tuple[Callable[[Random], bytes], Callable[[bytes], str]]] = {
             "results": (self.edits, self.try_edits),
+            "audits": (self.audit_edits, self.try_audit_edits),
             "result-bytes": (self.result_bytes, self.try_result_bytes),
             "sources": (self.source_text, self.try_sources),
             "claims": (self.claim_text, self.try_claim),
@@ -119,6 +125,36 @@ class Campaigns:
             ("cite", key, "--format", random.choice(citations.names())),
             *(("cite", f"{one.id}.{check.id}") for one in claims[:1] for check in one.checks[:1]),
         )  # fmt: skip
+        return call(*random.choice(commands), "--results", str(path)).wrong()
+
+    def audit_edits(self, random: Random) -> bytes:
+        """Return edits of the audit, as JSON."""
+        return json.dumps(mistakes.edits(random, self.audit, self.audit_places)).encode()
+
+    def try_audit_edits(self, chosen: bytes) -> str:
+        """Read the audit with these edits, sealed again, and print it in every form, seldom as a page."""
+        path, random = self.folder / "audit.json", Random(chosen)  # noqa: S311 - seeded
+        path.write_bytes(mistakes.sealed(mistakes.edited(self.audit, json.loads(chosen))))
+        audits: list[AuditRecord] = []
+        wrong = reading(lambda: audits.append(load_audit(path))).wrong()
+        if wrong or not audits:
+            return wrong or call("values", "--results", str(path)).wrong()
+        (audit,) = audits
+        to_junit(audit)
+        draw_figures(audit)
+        view_of(audit)
+        list(lines(audit))
+        if random.random() < 0.02:
+            return reading(lambda: render_html(audit)).wrong()
+        layers = audit.layers
+        key = random.choice(("audit", *(layer.id for layer in layers[:1])))
+        commands = (
+            ("values",),
+            ("export", "--out", str(self.folder / "verify.tex")),
+            ("badge", key, "--out", str(self.folder)),
+            ("cite", key, "--format", random.choice(citations.names())),
+            *(("cite", f"{one.id}.{finding.id}") for one in layers[:1] for finding in one.findings[:3]),
+        )
         return call(*random.choice(commands), "--results", str(path)).wrong()
 
     def result_bytes(self, random: Random) -> bytes:

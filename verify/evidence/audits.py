@@ -36,6 +36,9 @@ Origin = Literal["given", "recorded", "configuration", "default"]
 """Where the intended scale comes from: the user, the recording, the model's configuration, or 1/√d_k."""
 
 
+Heads = Annotated[int, Field(ge=0, le=10_000)]
+"""A number of heads; maps have a cell for each, so there is an end to them."""
+
 RESERVED = frozenset(["audit"])
 """What keys of citations start with that are no layer's."""
 
@@ -148,8 +151,8 @@ class LayerRecord(Record):
 
     id: Slug
     name: Line
-    heads: Count
-    key_heads: Count
+    heads: Heads
+    key_heads: Heads
     d_k: Count
     d_v: Count | None
     sequences: Count
