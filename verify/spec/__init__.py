@@ -104,7 +104,7 @@ from verify.spec.designs import (
     variance_of_scores,
     variances,
 )
-from verify.spec.figures import against_dimension, curve, estimates, figure, formula, line, measured, scatter
+from verify.spec.figures import estimates, figure, line, measured, scatter
 from verify.spec.fitting import Wanted, exponent, fits, in_dimension, linear_fits, misfit, no_slope, slope_of
 from verify.symbolic import (
     attention as matrices,
@@ -312,7 +312,6 @@ __all__ = [
     "Wanted",
     "WithTotal",
     "WrittenOut",
-    "against_dimension",
     "against_loops",
     "attention",
     "attention_cell",
@@ -331,7 +330,6 @@ __all__ = [
     "component",
     "computed",
     "covariance",
-    "curve",
     "d",
     "degree_bound",
     "descent",
@@ -349,7 +347,6 @@ __all__ = [
     "figure",
     "fits",
     "fitted_scale",
-    "formula",
     "function",
     "gradient_rules",
     "gradients",

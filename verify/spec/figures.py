@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from sympy import Basic, sympify
+from sympy import Basic
 
 from verify.errors import ClaimError
 from verify.evidence import Axis, Check, Figure, Layer
@@ -15,7 +15,7 @@ from verify.symbolic.printing import latex
 from verify.symbolic.scores import d
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
 Role = Literal["truth", "measured", "control", "other"]
 Scale = Literal["linear", "log"]
@@ -140,35 +140,3 @@ def _layer(kind: Literal["line", "points"], role: Role, label: str, x: Iterable[
     places = tuple(map(float, x))
     values = map(y, places) if callable(y) else y
     return Layer(kind=kind, role=role, label=label, x=places, y=tuple(map(float, values)))
-
-
-def curve(
-    label: str, role: Role, function: Callable[[float], float], span: tuple[float, float], points: int = 61
-) -> Layer:
-    """Return ``function`` drawn over ``span``, evenly spaced on the log axis of the dimension."""
-    x = np.geomspace(*span, points)
-    return Layer(
-        kind="line",
-        role=role,
-        label=label,
-        x=tuple(float(v) for v in x),
-        y=tuple(float(function(float(v))) for v in x),
-    )
-
-
-def formula(words: str, role: Role, expression: Any, span: tuple[float, float], points: int = 61) -> Layer:
-    """Return an expression in the dimension drawn over ``span``, named by the words and by itself."""
-    return curve(f"{words}: ${latex(expression)}$", role, function((d,), sympify(expression)), span, points)
-
-
-def against_dimension(
-    name: str,
-    title: str,
-    alt: str,
-    y_label: str,
-    layers: Sequence[Layer],
-    *,
-    y_scale: Scale = "log",
-) -> Figure:
-    """Return a figure of something against the dimension on a log axis."""
-    return figure(name, title, alt, y_label, *layers, y_scale=y_scale)
