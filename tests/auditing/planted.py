@@ -94,7 +94,8 @@ def exact_findings(layer: Layer, head: int = 1) -> dict[str, Finding]:
     value = expression.value(d=d, h=heads, D=layer.width, n=int(first.key.shape[2]))
     intention = Intention(expression=expression.text, latex=expression.latex, value=value, origin="given")
     subject = Subject(layer, head, heads, int(first.key.shape[1]), d, intention, 1e-6)
-    blocks = [Block(call, one, head, value) for call in calls for one in range(call.query.shape[0])]
+    sequences = [(call, one) for call in calls for one in range(call.query.shape[0])]
+    blocks = [Block(call, one, head, value, place=place) for place, (call, one) in enumerate(sequences)]
     exact = [kind for kind in kinds() if kind.name in EXACT]
     found = [one for kind in exact for one in kind.find([kind.look(block) for block in blocks], subject)]
     return {one.kind: one for one in found}

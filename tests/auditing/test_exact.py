@@ -16,9 +16,9 @@ from verify.evidence.audits import Intention
 
 
 def test_sequences_are_looked_at_more_and_more_rarely() -> None:
-    """Of each call the first, and those whose place is a power of two."""
-    one = call(sequences=10, heads=1)
-    looked_at = [place for place in range(10) if examine(Block(one, place, 0, SCALE)) is not None]
+    """Of a layer the first, and those whose place is a power of two."""
+    one = call(sequences=1, heads=1)
+    looked_at = [place for place in range(10) if examine(Block(one, 0, 0, SCALE, place=place)) is not None]
     assert looked_at == [0, 1, 2, 4, 8]
 
 

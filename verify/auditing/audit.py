@@ -186,7 +186,7 @@ class _Audited:
 
             def look(head: int, call: Call = call, intended: float = intended) -> None:
                 for sequence in range(call.query.shape[0]):
-                    block = Block(call, sequence, head, intended, pending[head])
+                    block = Block(call, sequence, head, intended, pending[head], seen.sequences + sequence)
                     pending[head] = block if block.partner is None else None
                     for kept, kind in zip(seen.looks[head], kinds(), strict=True):
                         kept.append(kind.look(block))

@@ -19,6 +19,7 @@ class Block:
 
     ``intended`` is the scale that was meant for so many keys. ``partner`` is the block of the same head
     before this one, on every second sequence, so that pairs of independent sequences can be looked at.
+    ``place`` counts the sequences of the layer before this one, of all its calls.
     """
 
     call: Call
@@ -26,6 +27,7 @@ class Block:
     head: int
     intended: float
     partner: Block | None = None
+    place: int = 0
     _found: dict[Any, Any] = field(default_factory=dict)
 
     @property
@@ -46,7 +48,7 @@ class Block:
 
     def alone(self) -> Block:
         """Return this block without its partner, which need not be kept any longer."""
-        return Block(self.call, self.sequence, self.head, self.intended, None, self._found)
+        return Block(self.call, self.sequence, self.head, self.intended, None, self.place, self._found)
 
     def once(self, compute: Callable[[Block], T]) -> T:
         """Return ``compute`` of this block, computed when it is first asked for, whoever asks."""

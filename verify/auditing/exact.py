@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -50,10 +49,10 @@ class Examined:
 def examine(block: Block) -> Examined | None:
     """Return what is found of a block; None where its call has no output, or it is not among those looked at.
 
-    Of each call the sequences 0, 1, 2, 4, 8 … are looked at: what is wrong with a scale is so everywhere.
+    Of a layer the sequences 0, 1, 2, 4, 8 … are looked at: a wrong scale is seldom wrong in one of them only.
     """
     call, sequence = block.call, block.sequence
-    if call.value is None or call.output is None or sequence & (sequence - 1):
+    if call.value is None or call.output is None or block.place & (block.place - 1):
         return None
     found = Examined(block.intended, int(call.key.shape[2]), int(call.value.shape[3]), None)
     rows = _ROWS
@@ -88,12 +87,11 @@ def _decides(implied: Implied, intended: float) -> bool:
 
 
 def _explained(found: Examined, block: Block, head: Head, implied: Implied) -> Examined:
-    """Return the same with what explains an output that no scale does; once a call, for it takes time."""
-    if block.sequence:
-        return found
+    """Return the same with what explains an output that no scale does."""
     starts = dict.fromkeys((block.intended, block.scale, 1.0))
     place = Place(block.call, block.sequence, block.head, head.thinned(_EXPLAINED_ROWS), block.intended)
     if place.head.output.size < _FEWEST_FITTED:
         return found
-    precision = coarser_precision(head, implied.scale) if math.isfinite(implied.scale) else ""
-    return replace(found, explanations=explanations(place, starts), precision=precision)
+    return replace(
+        found, explanations=explanations(place, starts), precision=coarser_precision(head, implied.scale)
+    )

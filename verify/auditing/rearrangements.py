@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 MOST_SCORES = 2**22
 """Scores in all up to which alternatives that need more than the rows looked at are tried."""
 
+_MOST_HEADS = 16
+"""The other heads that a head is compared with are the first so many, for each takes time."""
+
 _LOWEST = -1e30
 _OWN_FIX = "let every query head read the keys and values of its own group"
 
@@ -32,13 +35,13 @@ def groups(place: Place) -> Iterator[Variant]:
         cause = "grouped heads are mapped interleaved (query head i reads key head i mod h_k)"
         fix = f"repeat each key head {shared} times in a row: query head i reads key head i // {shared}"
         yield _reading(place, interleaved, interleaved, cause if shared > 1 else "heads are permuted", fix)
-    for other in range(key_heads):
+    for other in range(min(key_heads, _MOST_HEADS)):
         if other not in (own, interleaved):
             yield _reading(place, other, other, f"keys and values are those of head {other}", _OWN_FIX)
         if other != own:
             yield _reading(place, own, other, f"values are those of head {other}", _OWN_FIX)
             yield _reading(place, other, own, f"keys are those of head {other}", _OWN_FIX)
-    for other in range(call.query.shape[1]):
+    for other in range(min(call.query.shape[1], _MOST_HEADS)):
         if other != place.number:
             fix = "give each query head its own output"
             theirs = head_of(call, place.sequence, other, head.places)
