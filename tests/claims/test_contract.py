@@ -26,6 +26,7 @@ from verify.report.latex import spoken
 from verify.report.math import Formulas
 from verify.report.numbers import exact
 from verify.report.parts import draw_figures
+from verify.spec import designs
 from verify.symbolic.expectation import Var
 from verify.symbolic.printing import latex
 from verify.symbolic.scores import d, score
@@ -509,16 +510,16 @@ def test_every_check_has_a_control_through_the_same_code(name: str) -> None:
 def test_an_exact_value_comes_from_the_code_that_it_names(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a check or control names a function, replacing that function changes what is compared."""
     claim = CATALOGUE[name]
-    module = sys.modules[claim.derive.__module__]
+    modules = (sys.modules[claim.derive.__module__], designs)
     by_code: dict[Callable[..., object], list[Exact]] = {}
     for one in _exact(experiment(name)):
         if one.code is not None:
             by_code.setdefault(one.code, []).append(one)
     for code, ones in by_code.items():
-        names = [key for key, value in vars(module).items() if value is code]
-        assert names, f"{code.__qualname__} is no name of {module.__name__}"
+        names = [(module, key) for module in modules for key, value in vars(module).items() if value is code]
+        assert names, f"{code.__qualname__} is no name of {modules[0].__name__}, nor of what claims share"
         with monkeypatch.context() as patch:
-            for key in names:
+            for module, key in names:
                 patch.setattr(module, key, _spoiling(code))
             # Derived afresh too, for what a claim keeps of a derivation would hide the change.
             again = claim.experiment(claim.derive(), PROFILES["quick"])

@@ -105,8 +105,8 @@ class Exact:
     """A comparison of two computed values; nothing is drawn.
 
     By ``relation`` the prediction is the value or a bound of it; ``allowance`` is how far beyond the value
-    may lie. ``code`` is the function that the computed value comes from, a name of the claim's module;
-    without it, the label stands for what is computed.
+    may lie. ``code`` is the function that the computed value comes from, a name of the claim's module or of
+    ``verify.spec.designs``; without it, the label stands for what is computed.
     """
 
     id: str
