@@ -23,7 +23,7 @@ _LETTER = 0.43  # em of a letter of a verdict, on average
 # What the heads of columns need; a column is as wide as its widest number if that is wider.
 _CHECK_HEADS = (4.2, 3.85, 4.15, 4.3, 4.3, 6.25, 3.1)
 _CONTROL_HEADS = (4.4, 4.2, 2.8, 4.0)
-_FOUND_HEADS = (4.15, 4.3, 4.3, 6.25, 5.6, 4.6)
+_FOUND_HEADS = (4.15, 4.3, 3.0, 3.0, 5.6, 4.6)
 
 
 def aligned(texts: Sequence[str]) -> tuple[Cell, ...]:

@@ -14,7 +14,7 @@ from verify.report.audits.views import MapView, MatrixView
 from verify.report.latex import Prose
 from verify.report.speech import prose_in_words
 from verify.report.views import FigureView
-from verify.report.words import badge, capitalised
+from verify.report.words import badge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -120,7 +120,7 @@ def row_names(layers: Sequence[str]) -> tuple[str, ...]:
 def _title(grid: Grid) -> str:
     marks = _marks(grid)
     cells = f" Cells are {' and '.join(marks)}." if marks else ""
-    return f"{capitalised(grid.quantity)}, by layer and head.{cells}"
+    return f"{grid.quantity}, by layer and head.{cells}"
 
 
 def _marks(grid: Grid) -> list[str]:

@@ -209,5 +209,7 @@ def held_against(one: Finding) -> str:
     if low is None or high is None:
         sign, end = ("≤", high) if low is None else ("≥", low)
         return f"{sign}{numbers.GAP}{numbers.exact(end or 0.0, 4)}"
-    digits = 7 if abs(high - low) < 1e-3 * abs(high) else 4
-    return f"{numbers.exact(low, digits)} to {numbers.exact(high, digits)}"
+    half = high / 2 - low / 2
+    if half < 1e-3 * abs(high):
+        return f"{numbers.exact(low + half)} ± {numbers.small(half)}"
+    return f"{numbers.exact(low, 4)} to {numbers.exact(high, 4)}"

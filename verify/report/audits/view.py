@@ -158,9 +158,9 @@ def _shapes(layers: Sequence[LayerRecord]) -> tuple[ShapeView, ...]:
         ShapeView(
             where=names,
             heads=numbers.count(layer.heads)
-            + (f" / {numbers.count(layer.key_heads)}" if layer.key_heads != layer.heads else ""),
+            + (f" ({numbers.count(layer.key_heads)})" if layer.key_heads != layer.heads else ""),
             widths=numbers.count(layer.d_k)
-            + (f" / {numbers.count(layer.d_v)}" if layer.d_v not in {None, layer.d_k} else ""),
+            + (f" ({numbers.count(layer.d_v)})" if layer.d_v not in {None, layer.d_k} else ""),
             sequences=numbers.count(layer.sequences),
             tokens=tokens_of(layer),
             dtype=layer.dtype,
