@@ -232,6 +232,8 @@ RECONSTRUCTIONS = (
     Fault("causal mask off by one", "reconstruction", "off by one",
           lambda a, q, k, v: a.attend(q, k, v, _root(q.shape[-1]), _causal(T, T, 1)),
           declared={"causal": True}),
+    Fault("causal mask where none is declared", "reconstruction", "the mask is causal",
+          lambda a, q, k, v: a.attend(q, k, v, _root(q.shape[-1]), _causal(T, T))),
     Fault("softmax over the queries", "reconstruction", "over the queries",
           lambda a, q, k, v: a.mix(a.softmax(a.products(q, k, _root(q.shape[-1])), axis=-2), v)),
     Fault("softmax over the heads", "reconstruction", "over the heads",

@@ -99,14 +99,16 @@ def alignments(place: Place) -> Iterator[Variant]:
     shown = np.where(head.added == HIDDEN, 0.0, head.added)
     behind = head.places[:, None] - np.arange(keys)
     names = {
-        0: "aligned at the first token (top left)",
-        keys - queries: "aligned at the last token (bottom right)",
+        0: " and aligned at the first token (top left)",
+        keys - queries: " and aligned at the last token (bottom right)",
     }
+    if keys == queries:
+        names = {0: ""}
     for shift in sorted({0, keys - queries, -1, 1, keys - queries - 1, keys - queries + 1}):
-        off = f"off by one: query i sees the keys up to i{shift:+d}"
+        off = f" and off by one: query i sees the keys up to i{shift:+d}"
         added = np.where(behind + shift >= 0, shown, HIDDEN)
         if not np.array_equal(added, head.added):
-            cause = f"the mask is causal and {names.get(shift, off)}"
+            cause = f"the mask is causal{names.get(shift, off)}"
             yield changed(cause, "let each query see the keys that the call declares", head, added=added)
 
 
