@@ -159,9 +159,12 @@ def test_an_intention_that_has_no_value_is_refused() -> None:
         audit(recorded(Layer("a", [call()])), audit_settings("1/sqrt(D)"))
 
 
-def test_one_in_float16_and_one_of_pytorch_are_audited_alike() -> None:
-    """Tensors of PyTorch are audited where they are, and give what NumPy's arrays give."""
+@pytest.mark.parametrize("is_near", [True, False])
+def test_tensors_of_pytorch_are_audited_alike(is_near: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Viewed as NumPy's arrays in memory, or computed where they are, they give what NumPy's give."""
     torch = pytest.importorskip("torch")
+    if not is_near:
+        monkeypatch.setattr("verify.auditing.arrays._is_near", lambda array: isinstance(array, np.ndarray))
     one = call()
     there = Call(torch.from_numpy(one.query), torch.from_numpy(one.key))
     here, elsewhere = (

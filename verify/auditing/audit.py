@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import array_api_compat
 from threadpoolctl import threadpool_limits
 
+from verify.auditing.arrays import dtype_of, in_memory
 from verify.auditing.block import Block
 from verify.auditing.findings import kinds
 from verify.auditing.intention import DEFAULT, ScaleExpression, scale_expression
@@ -114,7 +115,7 @@ class _Shape:
             key_heads=int(call.key.shape[1]),
             d_k=int(call.query.shape[3]),
             d_v=None if call.value is None else int(call.value.shape[3]),
-            dtype=call.dtype or str(call.query.dtype).rsplit(".", 1)[-1],
+            dtype=dtype_of(call),
             is_numpy=bool(array_api_compat.is_numpy_array(call.query)),
         )
 
@@ -149,6 +150,7 @@ class _Audited:
         if first is None:
             raise RecordingError(f"layer {layer.name}: has no calls; record again")
         check_call(first, f"layer {layer.name}")
+        first = in_memory(first)
         intended = layer.intended or Intended(DEFAULT, "default")
         if settings.intended is not None:
             intended = Intended(settings.intended, "given")
@@ -180,7 +182,7 @@ class _Audited:
         heads = range(self.shape.heads)
         seen = _Seen([[[] for _ in kinds()] for _ in heads])
         pending: list[Block | None] = [None for _ in heads]
-        for call in self.layer.calls:
+        for call in map(in_memory, self.layer.calls):
             self._check(call)
             intended = self._value(int(call.key.shape[2]))
 
