@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from verify.auditing.folder import FolderWriter
 
+_LEARNING = (
+    "gradients were wanted, so that weights may have changed between the calls, as they do in training"
+)
 _BY_SEQUENCE = ("query", "key", "value", "output", "mask", "bias")
 
 
@@ -50,11 +53,18 @@ class _Seen:
     shape: tuple[int, int, int]
     calls: list[Call] = field(default_factory=list)
     kept: int = 0
+    passes: int = 0
+    is_learning: bool = False
     first: tuple[int, int, int] = (0, 0, 0)
     last: tuple[int, int, int] = (0, 0, 0)
     last_key: Any = None
     notes: dict[str, None] = field(default_factory=dict)
     skipped: Counter[str] = field(default_factory=Counter)
+
+    def said(self) -> tuple[str, ...]:
+        """Return what there is to say of the layer."""
+        learning = (_LEARNING,) if self.is_learning and self.passes > 1 else ()
+        return (*self.notes, *learning, *_counted(self.skipped))
 
 
 @dataclass
@@ -99,7 +109,7 @@ class Recorder:
                 width=seen.about.width,
                 backend=seen.about.backend,
                 padded=seen.about.padded,
-                notes=(*seen.notes, *_counted(seen.skipped)),
+                notes=seen.said(),
             )
             for name, seen in self._layers.items()
             if seen.kept
@@ -129,6 +139,8 @@ class Recorder:
         if reason:
             seen.skipped[reason] += 1
             return
+        seen.is_learning |= bool(call.query.requires_grad)
+        seen.passes += 1
         call = _copied(call)
         self._size += _size(call)
         seen.kept += int(call.query.shape[0])
