@@ -14,7 +14,7 @@ from verify.report.audits.maps import grids, map_view, overview, overview_figure
 from verify.report.audits.places import where
 from verify.report.audits.tables import layer_view, merged, shape_of, tokens_of
 from verify.report.audits.views import AuditView, ClaimView, IntentionView, ShapeView
-from verify.report.latex import Prose, Tex
+from verify.report.latex import Prose
 from verify.report.words import badge, capitalised, closed, tallies
 
 if TYPE_CHECKING:
@@ -179,14 +179,12 @@ def _claim_ids(record: AuditRecord) -> tuple[str, ...]:
 
 def _claim(name: str, known: ClaimRecord | None) -> ClaimView:
     if known is None:
-        return ClaimView(name, Prose(), Prose(), None, "")
-    derivation = known.derivation
+        return ClaimView(name, Prose(), Prose(), "")
     return ClaimView(
         id=name,
         title=Prose(known.title),
         statement=Prose(known.statement),
-        result=Tex(derivation.latex) if derivation.latex else None,
-        standing=f"derivation {badge(derivation.status).word}, measurement {badge(known.verdict).word}",
+        standing=f"derivation {badge(known.derivation.status).word}, measurement {badge(known.verdict).word}",
     )
 
 

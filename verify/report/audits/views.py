@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from verify.report.latex import Prose, Tex
+    from verify.report.latex import Prose
     from verify.report.views import Badge, Cell, FigureView, Tally
 
 
@@ -127,7 +127,6 @@ class ClaimView:
     id: str
     title: Prose
     statement: Prose
-    result: Tex | None
     standing: str
 
 
