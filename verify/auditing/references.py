@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,7 +49,7 @@ def largest_weight(keys: int) -> float:
     return _known(mean_largest_weight(keys, 1.0))
 
 
-@cache
+@lru_cache(maxsize=1024)
 def over_rows(of_keys: OfKeys, keys: tuple[int, ...], rows: tuple[int, ...]) -> float:
     """Return the mean of ``of_keys`` over so many ``rows`` that see so many ``keys``."""
     if len(keys) < _SEVERAL:
