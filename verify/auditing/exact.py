@@ -24,7 +24,7 @@ TOLERANCE = 0.01
 """Relative difference from the intended scale that counts as none."""
 
 _ROWS, _MOST_ROWS, _EXPLAINED_ROWS = 16, 256, 8
-_CERTAIN = 6.0
+_LEVEL = 1 - 1e-8
 _FEWEST_FITTED = 20
 
 
@@ -81,9 +81,10 @@ def widths_of(subject: Subject, keys: int, d_v: int | None = None) -> Widths:
 
 
 def _decides(implied: Implied, intended: float) -> bool:
-    """Return whether the scale is clearly inside or outside the tolerance."""
-    distance = abs(abs(implied.scale - intended) - TOLERANCE * abs(intended))
-    return _CERTAIN * implied.standard_error < distance
+    """Return whether the scale is inside or outside the tolerance at the level of a large audit."""
+    low, high = sorted(end / intended for end in implied.interval(_LEVEL))
+    is_inside = low >= 1 - TOLERANCE and high <= 1 + TOLERANCE
+    return is_inside or high < 1 - TOLERANCE or low > 1 + TOLERANCE
 
 
 def _explained(found: Examined, block: Block, head: Head, implied: Implied) -> Examined:

@@ -30,7 +30,7 @@ _HALVINGS = 12
 _CONVERGED = 1e-8
 _BEST = 4
 _GRID = np.geomspace(0.003, 300, 24)
-_FEWEST_ROWS = 8
+_FEWEST_DF = 5.0
 _MEAN_SQUARE = 0.18
 """Mean square of a relative rounding error over its bound, for mantissas uniform in the logarithm."""
 _SINGLE = 2.0**-24
@@ -152,19 +152,23 @@ def assess(head: Head, scale: float) -> Implied:
 def _standard_error(rounding: Rounding, slope: Floats, error: Floats, scale: float) -> tuple[float, float]:
     """Return the standard error of a scale and its degrees of freedom.
 
-    An error of one score moves a whole row of the output, so rows are what is independent: with enough of
-    them their own errors say how far the scale may be off, at least by the rounding of the output. With few,
-    the model of rounding says it.
+    An error of one score moves a whole row of the output, so rows are what is independent. Where no few of
+    them settle the scale, their own errors say how far it may be off, at least by the rounding of the output:
+    the jackknife's variance, with as many degrees of freedom as there are rows of equal weight (R. M. Bell
+    and D. F. McCaffrey, Bias reduction in standard errors for linear regression with multi-stage samples,
+    Survey Methodology 28, 2002). Else the model of rounding says it.
     """
-    steepness = float(np.vdot(slope, slope))
+    by_row = (slope**2).sum(axis=1)
+    steepness = float(by_row.sum())
     if scale**2 * steepness <= (np.finfo(float).eps * rounding.size) ** 2:
         return math.inf, math.inf
-    rows = len(slope)
-    if rows < _FEWEST_ROWS:
+    leverage = by_row / steepness
+    df = 1 / float(leverage @ leverage) - 1
+    if df < _FEWEST_DF:
         return math.sqrt(rounding.along(slope)) / steepness, math.inf
-    by_row = (slope * error).sum(axis=1)
-    variance = max(float(by_row @ by_row) * rows / (rows - 1), rounding.least_along(slope))
-    return math.sqrt(variance) / steepness, rows - 1
+    left = (slope * error).sum(axis=1) / (1 - leverage)
+    variance = max(float(left @ left), rounding.least_along(slope))
+    return math.sqrt(variance) / steepness, df
 
 
 @dataclass(frozen=True)
