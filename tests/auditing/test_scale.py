@@ -82,8 +82,8 @@ def test_intervals_hold_as_often_as_their_level_says(*, eager: bool) -> None:
     for seed in range(100):
         one = call(np.float16, seed=seed, queries=12, keys=12)
         if eager:
-            exact = (np.array(array, dtype=np.float64) for array in (one.query, one.key, one.value))
-            one = replace(one, output=arithmetic.attend(*exact, SCALE).astype(np.float16))
+            q, k, v = (np.array(array, dtype=np.float64) for array in (one.query, one.key, one.value))
+            one = replace(one, output=arithmetic.attend(q, k, v, SCALE).astype(np.float16))
         for head in range(4):
             low, high = implied_scale(head_of(one, 0, head, 12), [SCALE]).interval(0.9)
             held += low <= SCALE <= high
