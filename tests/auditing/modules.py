@@ -151,7 +151,7 @@ def model_of(kernel: Kernel, name: str, dtype: Any, **options: Any) -> Any:
 def audited(kernel: Kernel, name: str, dtype: Any, **options: Any) -> AuditRecord:
     """Return the audit of one forward pass of a model with this kernel."""
     model = model_of(kernel, name, dtype, **options)
-    tokens = torch.randint(0, 99, (2, 24), generator=torch.Generator().manual_seed(1))
+    tokens = torch.randint(0, 99, (2, 64), generator=torch.Generator().manual_seed(1))
     with torch.no_grad(), verify.record(model) as recording:
         model(input_ids=tokens)
     return verify.audit(recording, workers=1)
