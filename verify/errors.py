@@ -65,16 +65,40 @@ class WorkerError(VerifyError):
 
 @contextmanager
 def claim_errors(claim: str, origin: object = "") -> Iterator[None]:
-    """Report whatever a claim's own code raises as a mistake in that claim, and in the file ``origin``.
+    """Report whatever a claim's own code raises as a mistake in that claim, with its place in ``origin``.
 
-    Errors of ours that mean bad input pass; no claim can say that a report could not be rendered.
+    ``origin`` is the claim's file. Errors of ours that mean bad input pass, of which a ClaimError on a call
+    from the file gets its place as well; no claim can say that a report could not be rendered.
     """
     try:
         yield
     except Exception as error:
+        place = place_in(str(origin), error)
+        what = what_is_wrong(error)
         if isinstance(error, VerifyError) and error.exit_status == VerifyError.exit_status:
-            raise
-        raise ClaimError(f"claim {claim}: {what_is_wrong(error)}; {correction(origin)}") from error
+            if not place or type(error) is not ClaimError:
+                raise
+            raise ClaimError(f"claim {claim}: {place}: {error}; {correction(origin)}") from error
+        raise ClaimError(
+            f"claim {claim}: {place}{': ' if place else ''}{what}; {correction(origin)}"
+        ) from error
+
+
+def place_in(path: str, error: BaseException) -> str:
+    """Return the innermost line of a file that an error came through, as ``line 47, in figures``.
+
+    Without the function where the file's own top is meant, and nothing where the error passed no line of it.
+    """
+    lines: list[str] = []
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename == path:
+            # A lambda or a comprehension is part of the function that it stands in.
+            name = code.co_qualname.partition(".<")[0]
+            lines.append(f"line {trace.tb_lineno}" + ("" if name.startswith("<") else f", in {name}"))
+        trace = trace.tb_next
+    return lines[-1] if lines else ""
 
 
 def what_is_wrong(error: BaseException) -> str:
@@ -103,8 +127,13 @@ def unforeseen() -> Iterator[None]:
 
 def unknown(what: str, name: str, known: Iterable[str], otherwise: str) -> str:
     """Return in one line that there is no ``what`` of this name, with the nearest, else what to do."""
+    return f"no {what} {name!r}; " + (nearest(name, known) or otherwise)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the question whether the known name that is nearest was meant; nothing if none is near."""
     near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.4)
-    return f"no {what} {name!r}; " + (f"did you mean {near[0]!r}?" if near else otherwise)
+    return f"did you mean {near[0]!r}?" if near else ""
 
 
 def correction(origin: object = "") -> str:

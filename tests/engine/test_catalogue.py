@@ -37,10 +37,21 @@ BROKEN = [
     pytest.param(
         ("=STANDARD_COMPONENTS", MALFORMED), "In de", "Assumption id: String should match", id="slug"
     ),
-    pytest.param(("title=", "titel="), "CLAIM", "unexpected keyword argument 'titel'", id="field"),
+    pytest.param(("title=", "titel="), "CLAIM", "no field 'titel'; did you mean 'title'?", id="field"),
     pytest.param(("    derive=derive,\n", ""), "CLAIM", "argument: 'derive'", id="field-missing"),
     pytest.param(('meaning="', 'meaning=" ",  # '), "CLAIM", "its meaning is empty; write one", id="empty"),
-    pytest.param(("    NORMAL,", "    NOTHING,"), "verify.spec", "ImportError: cannot", id="import"),
+    pytest.param(
+        ("    NORMAL,", "    NORMALL,"),
+        "verify.spec",
+        "ImportError: verify.spec has no name 'NORMALL'; did you mean 'NORMAL'?; correct",
+        id="import",
+    ),
+    pytest.param(
+        ("def figures(derivation, findings)", "def figures(derivation, finding)"),
+        "CLAIM",
+        "Claim: figures takes 'finding'; did you mean 'findings'? It may take derivation and findings",
+        id="parameter",
+    ),
     pytest.param(("LABEL = ", "LABEL = 1 / 0  # "), "LABEL", "ZeroDivisionError: division", id="raises"),
     pytest.param(("LABEL = ", "raise SystemExit(3)  # "), "SystemExit", "SystemExit: 3", id="exits"),
     pytest.param(("LABEL", "LABEL\0"), "", "null bytes; correct the claim file", id="null-byte"),
@@ -102,6 +113,37 @@ def test_a_claim_that_fails_while_it_runs_is_reported_by_its_id(
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("change", "function", "message"),
+    [
+        (
+            ("LABEL, derivation.result)\n", "LABEL, derivation.result.subs(e, 1))\n"),
+            "experiment",
+            "NameError: name 'e'",
+        ),
+        (
+            ("LABEL, derivation.result)\n", "LABEL, d * n)\n"),
+            "experiment",
+            "n is no number: n is left in it",
+        ),
+        (("route(2 * score", "route(score * q1"), "derive", "NameError: name 'q1'"),
+        (('matching("variance-d*")', 'matching("d*")'), "figures", "no check's id matches 'd*'"),
+    ],
+    ids=["raises", "refused", "derive", "figures"],
+)
+def test_what_a_claims_function_does_wrong_is_reported_by_line(
+    claim_file: Write, change: tuple[str, str], function: str, message: str
+) -> None:
+    """The line of the file and the function, whether Python complains or a call of ours."""
+    path = claim_file(change, ("    NORMAL, STANDARD,", "    NORMAL, n, STANDARD,"))
+    line = next(n for n, text in enumerate(path.read_text().splitlines(), 1) if change[1].strip() in text)
+    wanted = task(read(path), settings(profile="quick"), 1, ())
+    with pytest.raises(ClaimError) as caught:
+        wanted.function(*wanted.arguments)
+    assert str(caught.value).startswith(f"claim doubled-keys: line {line}, in {function}: {message}")
+    assert str(caught.value).endswith(f"; correct the claim file {path}")
+
+
 @pytest.mark.parametrize("command", ["show", "plan"])
 def test_a_derivation_that_raises_is_reported_without_a_run(
     tool: Callable[..., Ended], claim_file: Write, command: str
@@ -110,7 +152,8 @@ def test_a_derivation_that_raises_is_reported_without_a_run(
     path = claim_file(("variance_route(2 * score", "variance_route(score * q1"))
     ended = tool(command, "doubled-keys", "--claims", path)
     assert ended.status == 2
-    assert ended.complaint.startswith("claim doubled-keys: NameError: name 'q1' is not defined")
+    assert ended.complaint.startswith("claim doubled-keys: line ")
+    assert ", in derive: NameError: name 'q1' is not defined" in ended.complaint
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,25 @@ class TestRefuseMalformed:
 class TestPlan:
     """A plan out of reach, or without a scale, ends at once."""
 
+    @pytest.mark.parametrize(
+        ("claimed", "relation", "error", "said"),
+        [
+            (1.0 + 1e-15, "=", ClaimError, "it is not wrong: it claims 1, and 1 is derived, so"),
+            (1.5, "≤", ClaimError, "it claims ≤ 1.5, and 1 is derived"),
+            (1.0 + 1e-6, "=", SettingsError, "lower --tolerance"),
+        ],
+    )
+    def test_wrong_versions_that_agree(
+        self, claimed: float, relation: Any, error: type[Exception], said: str
+    ) -> None:
+        """No tolerance makes false what holds; a smaller one does where it only lies within."""
+        control = Control(
+            "x", replace(WRONG.comparison, prediction=Prediction(claimed, ""), relation=relation), 1.0
+        )
+        samples = Samples("a-claim", SETTINGS, BUDGET, map)
+        with pytest.raises(error, match=said):
+            samples.plan(Experiment((RIGHT,), (control,)))
+
     def test_endless(self) -> None:
         """A tolerance that would take weeks names the claim, the cell and the fix."""
         samples = Samples("a-claim", replace_tolerance(1e-9), BUDGET, map)

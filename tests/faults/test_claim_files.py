@@ -74,7 +74,7 @@ def test_a_file_that_misbehaves_when_loaded(workers: Workers, tmp_path: Path, mi
         pytest.param(
             "run", "is-killed", (END, f"{END}    facts=lambda derivation: %s,\n"), marks=pytest.mark.slow
         ),
-        ("run", "closes-all-files", (END, f"{END}    figures=lambda derivation, findings: %s,\n")),
+        ("run", "closes-all-files", ("=figures,", "=lambda derivation, findings: %s,")),
         ("show", "is-interrupted", (DERIVE, f"{DERIVE}    %s\n")),
         pytest.param("plan", "exits", (EXPERIMENT, f"    %s\n{EXPERIMENT}"), marks=pytest.mark.slow),
     ],

@@ -12,6 +12,7 @@ from scipy import stats
 from sympy import Rational, S, sqrt
 
 from tests.strategies import FALSE_ALARM
+from verify.errors import ClaimError
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, UNIT_INTERVAL, Distribution, student_t
 from verify.montecarlo.experiment import Allowance, Quantity, Tolerance
 from verify.montecarlo.inputs import Simulated
@@ -30,7 +31,7 @@ from verify.spec.designs import (
     score_cell,
     variances,
 )
-from verify.symbolic.scores import d
+from verify.symbolic.scores import d, sigma_q
 
 
 def parts(one: ScoreCell) -> tuple[Simulated, ScoreMoments]:
@@ -162,11 +163,6 @@ class TestPredictions:
         """A fraction becomes the same rational number."""
         assert exactly(Fraction(-7, 144)) == Rational(-7, 144)
 
-    def test_an_expression_with_a_free_symbol_is_no_prediction(self) -> None:
-        """Only numbers predict."""
-        with pytest.raises(TypeError):
-            prediction(d)
-
 
 CELLS = [score_cell(n, NORMAL, NORMAL, 0.05) for n in (1, 2, 8)]
 
@@ -194,6 +190,13 @@ class TestComparisons:
         assert [one.id for one in made] == ["mean-d1", "mean-d2", "mean-d8"]
         assert all(one.estimand is cell.mean for one, cell in zip(made, CELLS, strict=True))
         assert made[2].tolerance.width(0.0, 0.01) == pytest.approx(0.02 * 8**0.5)
+
+
+def test_a_prediction_is_a_number() -> None:
+    """What symbols are left in is refused with their names, for facts as well."""
+    for refusing in (lambda: prediction(d * sigma_q), lambda: fact("f", "what", d * sigma_q)):
+        with pytest.raises(ClaimError, match=r"is no number: d_k, .*sigma_q are left in it; put numbers"):
+            refusing()
 
 
 def test_a_computed_value_comes_from_its_code() -> None:

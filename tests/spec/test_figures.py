@@ -40,6 +40,20 @@ def test_a_single_figure_stands_for_itself() -> None:
 class TestMeasured:
     """Points with intervals."""
 
+    @pytest.mark.parametrize(
+        ("against", "message"),
+        [
+            ("dk", r"^check variance-d64 has no setting 'dk'; did you mean 'd_k'\?$"),
+            ("T", "no setting 'T'; its settings are d_k, law$"),
+            ("law", "check variance-d64: its setting 'law' is 'normal'; draw it against a number"),
+        ],
+    )
+    def test_against_a_setting_that_there_is(self, against: str, message: str) -> None:
+        """Another is refused with those that there are."""
+        checks = [check("variance-d64", 64.5, 64.0, cell={"d_k": 64, "law": "normal"})]
+        with pytest.raises(ClaimError, match=message):
+            measured(checks, against=against)
+
     def test_in_the_order_of_the_setting_that_they_stand_against(self) -> None:
         """Whatever the order of the checks."""
         drawn = measured(FOUND.matching("variance-d*"))

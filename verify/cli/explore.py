@@ -70,16 +70,18 @@ def show_with(workers: Workers, claim: Claim | ClaimFile) -> tuple[str, bool]:
 
 def _show_file(path: Path, name: str) -> tuple[str, bool]:
     with claim_errors(name, path):
-        return shown(load(path))
+        return shown(load(path), origin=path)
 
 
-def shown(claim: Claim) -> tuple[str, bool]:
+def shown(claim: Claim, origin: object = "") -> tuple[str, bool]:
     """Return one claim with its derivation as text, and whether the derivation stands (no step fails).
+
+    ``origin`` is the claim's file, for messages.
 
     Raises:
         ClaimError: the claim's own code fails.
     """
-    with claim_errors(claim.id):
+    with claim_errors(claim.id, origin):
         derivation = claim.derive()
         examined = derivation.examine()
     return page(claim, derivation, examined), examined.status != "failed"

@@ -8,7 +8,7 @@ import importlib.util
 import pkgutil
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 import verify.claims
 from verify.claims.chapters import CHAPTERS
-from verify.errors import ClaimError, VerifyError, WorkerError, correction, unknown
+from verify.errors import ClaimError, VerifyError, WorkerError, correction, place_in, unknown, what_is_wrong
 from verify.evidence import RESERVED, SLUG
 from verify.executors.workers import Task, Workers, using
 from verify.files.reading import MEGABYTE, Kind, read_bytes
@@ -230,19 +230,27 @@ def _claim_of(module: ModuleType, origin: str, path: Path, chapter: str) -> Clai
 
 def _mistake(path: Path, error: BaseException) -> str:
     """Return what went wrong and in which line of the file, the innermost one."""
-    line: int | None = None
-    trace = error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == str(path):
-            line = trace.tb_lineno
-        trace = trace.tb_next
+    place = place_in(str(path), error)
     what = f"{type(error).__name__}: {error}"
     if isinstance(error, SyntaxError) and error.filename == str(path):
-        line, what = error.lineno, error.msg
+        place, what = f"line {error.lineno}", error.msg
     elif isinstance(error, ValidationError):
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        what = f"{error.title} {place}: {first['msg']}"
+        what = f"{error.title} {what_is_wrong(error)}"
     elif isinstance(error, VerifyError):
         what = str(error)
-    return f" line {line}: {what}" if line else f" {what}"
+    elif isinstance(error, ImportError | TypeError):
+        what = _with_nearest(what)
+    return f" {place}: {what}" if place else f" {what}"
+
+
+def _with_nearest(what: str) -> str:
+    """Return a complaint of Python's; where no such name can be imported or given, with the nearest."""
+    if found := re.search(r"cannot import name '(\w+)' from '([\w.]+)'", what):
+        # What Python says in brackets is a path of this machine.
+        name, module = found.groups()
+        otherwise = f"`help({module})` lists them"
+        return f"ImportError: {module} has {unknown('name', name, dir(sys.modules.get(module)), otherwise)}"
+    if found := re.search(r"Claim\.__init__\(\) got an unexpected keyword argument '(\w+)'", what):
+        names = [one.name for one in fields(Claim)]
+        return f"TypeError: Claim has {unknown('field', found[1], names, 'it has ' + ', '.join(names))}"
+    return what

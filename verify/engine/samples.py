@@ -36,6 +36,9 @@ MAX_DRAWS = 10**12
 MAX_BATCH_BYTES = 4 * 2**30
 """More memory than this is not asked for."""
 
+_SAME = 1e-12
+"""So near, relative to itself, a value is the same but for rounding."""
+
 
 @dataclass
 class Samples:
@@ -90,6 +93,7 @@ class Samples:
             goal = self.goal(wrong)
             gap = excess(control.truth, band(goal.prediction, goal.width, wrong.relation))
             if gap <= 0:
+                self._refuse_true(wrong, control.truth)
                 raise SettingsError(
                     f"claim {self.claim}, control {wrong.id}: at tolerance {self.settings.tolerance:g} the "
                     "wrong version counts as agreeing, so nothing could be refuted; lower --tolerance"
@@ -99,6 +103,16 @@ class Samples:
         for one in quantities_of([wrong]):
             if one.cell.id not in self.planned:
                 self._plan_quantity(one, control=True)
+
+    def _refuse_true(self, wrong: Quantity, truth: float) -> None:
+        """Refuse a wrong version that holds at every tolerance."""
+        claimed = wrong.prediction.value
+        if excess(truth, band(claimed, _SAME * abs(truth), wrong.relation)) <= 0:
+            claims = f"{'' if wrong.relation == '=' else f'{wrong.relation} '}{claimed:.6g}"
+            raise ClaimError(
+                f"claim {self.claim}, control {wrong.id}: it is not wrong: it claims {claims}, and "
+                f"{truth:.6g} is derived, so nothing could be refuted; claim something that is false"
+            )
 
     def _needed(self, one: Quantity, goal: Goal) -> int:
         """Return the blocks that reach ``goal``, by a pilot sample where nothing is derived of a block."""

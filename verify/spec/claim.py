@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from verify.errors import ClaimError
+from verify.errors import ClaimError, nearest
 from verify.evidence import SLUG, Fact, Figure
 
 if TYPE_CHECKING:
@@ -86,9 +86,14 @@ class Claim:
             raise ClaimError(f"claim id {self.id!r}: use lower-case words joined by hyphens")
         for name in ("title", "statement", "meaning"):
             if not getattr(self, name).strip():
-                raise ClaimError(f"claim {self.id or self.title}: its {name} is empty; write one")
+                raise ClaimError(f"{self._named}its {name} is empty; write one")
         for name, parameters in _PARAMETERS.items():
             object.__setattr__(self, name, self._accepting(name, parameters))
+
+    @property
+    def _named(self) -> str:
+        """What a message begins with; one on a claim file begins with the file, from which the id follows."""
+        return f"claim {self.id}: " if self.id else "Claim: "
 
     def _accepting(self, name: str, parameters: tuple[str, ...]) -> Callable[..., Any]:
         """Return one of the functions so that it takes all ``parameters`` and gets those that it names."""
@@ -99,8 +104,8 @@ class Claim:
         unknown = [one for one in wanted if one not in parameters]
         if unknown:
             raise ClaimError(
-                f"claim {self.id or self.title}: {name} takes {unknown[0]!r}; it may take "
-                f"{' and '.join(parameters)}"
+                f"{self._named}{name} takes {unknown[0]!r}; {nearest(unknown[0], parameters)} "
+                f"It may take {' and '.join(parameters)}"
             )
         places = [parameters.index(one) for one in wanted]
 

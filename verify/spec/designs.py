@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from sympy import Rational, S, sympify
 
+from verify.errors import ClaimError
 from verify.evidence import PROFILES, Fact
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distributions import NORMAL
@@ -159,8 +160,23 @@ def _moments(*laws: Distribution) -> tuple[tuple[Fraction, ...], ...]:
 
 
 def prediction(expression: Any) -> Prediction:
-    """Return a number of SymPy's as a prediction, printed exactly."""
+    """Return a number of SymPy's as a prediction, printed exactly.
+
+    Raises:
+        ClaimError: symbols are left in it.
+    """
+    _refuse_symbols(expression)
     return Prediction(float(expression), latex(expression))
+
+
+def _refuse_symbols(expression: Any) -> None:
+    """Refuse an expression that is no number yet."""
+    left = sorted(str(one) for one in sympify(expression).free_symbols)
+    if left:
+        raise ClaimError(
+            f"{expression} is no number: {', '.join(left)} {'is' if len(left) == 1 else 'are'} left in it; "
+            "put numbers in their place with subs"
+        )
 
 
 def threshold(value: Any) -> Prediction:
@@ -220,7 +236,12 @@ def exactly(value: Fraction) -> Rational:
 
 
 def fact(name: str, what: str, expression: Any) -> Fact:
-    """Return an exact value as a fact of a claim."""
+    """Return an exact value as a fact of a claim.
+
+    Raises:
+        ClaimError: symbols are left in it.
+    """
+    _refuse_symbols(expression)
     return Fact(id=name, what=what, latex=latex(expression), value=float(expression))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from sympy import Basic
 
-from verify.errors import ClaimError
+from verify.errors import ClaimError, unknown
 from verify.evidence import Axis, Check, Figure, Layer
 from verify.symbolic.predict import function
 from verify.symbolic.printing import latex
@@ -71,10 +71,26 @@ def measured(
     """Return the estimates of ``checks`` with intervals, against their dimension or another setting.
 
     ``as_drawn`` makes of a place and a measured value there what the figure shows of it.
+
+    Raises:
+        ClaimError: a check's cell has no such setting, or one that is no number.
     """
-    ordered = sorted(checks, key=lambda check: float(check.cell[against]))
-    x = [float(check.cell[against]) for check in ordered]
+    ordered = sorted(checks, key=lambda check: _place(check, against))
+    x = [_place(check, against) for check in ordered]
     return estimates(label, x, ((one.estimate, one.interval) for one in ordered), as_drawn=as_drawn)
+
+
+def _place(check: Check, against: str) -> float:
+    """Return the setting of a check's cell that a figure shows it against."""
+    if against not in check.cell:
+        otherwise = f"its settings are {', '.join(check.cell)}"
+        raise ClaimError(f"check {check.id} has {unknown('setting', against, check.cell, otherwise)}")
+    try:
+        return float(check.cell[against])
+    except ValueError:
+        raise ClaimError(
+            f"check {check.id}: its setting {against!r} is {check.cell[against]!r}; draw it against a number"
+        ) from None
 
 
 def estimates(
