@@ -69,8 +69,10 @@ def number(text: str) -> float:
 
 def denominator(text: str, d: int) -> float:
     """Return what a formula divides by, in ``d`` dimensions: a number, or a power of the dimension."""
-    if root := re.fullmatch(r"\\sqrt(?:\[(\d+)\])?\{d_k\}", text):
-        return float(d ** (1 / int(root[1] or 2)))
+    if times := re.fullmatch(r"(\d+) (\\sqrt.+)", text):
+        return number(times[1]) * denominator(times[2], d)
+    if root := re.fullmatch(r"\\sqrt(?:\[(\d+)\])?\{d_k(?: \+ (\d+))?\}", text):
+        return float((d + int(root[2] or 0)) ** (1 / int(root[1] or 2)))
     if power := re.fullmatch(r"d_k\^\{\\frac\{(\d+)\}\{(\d+)\}\}", text):
         return float(d ** (int(power[1]) / int(power[2])))
     return float(d) if text == "d_k" else number(text)
@@ -121,7 +123,7 @@ class Drawn:
 
     def __getattr__(self, name: str) -> Any:
         """Return a field of whichever part has it; numbers of queries and keys under one name each."""
-        names = {"queries": ("m", "queries"), "keys": ("n", "keys"), "length": ("n",), "vectors": ("m",)}
+        names = {"queries": ("m", "queries"), "keys": ("n", "keys", "m"), "length": ("n",), "vectors": ("m",)}
         for one in names.get(name, (name,)):
             for part in self.parts:
                 if hasattr(part, one):
@@ -312,6 +314,11 @@ def _field(*names: str) -> Callable[[Cell, Any], bool]:
     return rule
 
 
+def _variance(cell: Cell, value: float) -> bool:
+    """The variance that a scale leaves of standard components."""
+    return math.isclose(float(Drawn(cell).scale) ** 2 * dimension(cell.sampler), value, rel_tol=1e-12)
+
+
 def _causal(cell: Cell, label: str) -> bool:
     return label == "causal" and Drawn(cell).kind == "CausalRows"
 
@@ -343,6 +350,8 @@ RULES: dict[str, Callable[[Cell, Any], bool]] = {
     "entries": _distribution_of("distribution"),
     "scores": _row_scores,
     "correlation": _field("correlation"),
+    "error of an entry": _field("error"),
+    "variance": _variance,
     "means": _means,
     "point": lambda cell, value: getattr(Drawn(cell), "grid", ()) == (value,),
     "entry variance": lambda cell, value: str(getattr(Drawn(cell), "variance", "")) == value,

@@ -24,8 +24,8 @@ from verify.auditing.probing.scores import (
     small_scale,
     softcap_of,
 )
+from verify.auditing.probing.sizes import Sizes
 from verify.auditing.probing.weights import (
-    Sizes,
     axis_of,
     groups_of,
     mask_of,

@@ -7,6 +7,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from verify.escapes import one_line
+
 Place = tuple[str | int, ...]
 """The keys and list positions that lead to a value, from the outermost on."""
 
@@ -36,7 +38,7 @@ class Origin:
 
     def at(self, place: Place) -> str:
         """Return file, line and place in words, such as ``FILE: line 9: [[statement]] v4, key "claim"``."""
-        return f"{self.name}: line {self.line(place)}: {_in_words(place, self.data)}"
+        return f"{self.name}: line {self.line(place)}: {one_line(_in_words(place, self.data))}"
 
 
 def _lines(text: str) -> dict[Place, int]:

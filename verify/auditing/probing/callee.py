@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from verify.auditing.heads import Floats
-    from verify.auditing.probing.weights import Sizes
+    from verify.auditing.probing.sizes import Sizes
 
 LIBRARIES = ("numpy", "torch", "jax")
 """The libraries whose arrays can be given."""

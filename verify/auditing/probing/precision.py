@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from verify.auditing.probing.callee import Callee
     from verify.auditing.probing.scores import Model
-    from verify.auditing.probing.weights import Sizes
+    from verify.auditing.probing.sizes import Sizes
 
 _MANY = 4096
 _LOSS = 0.01

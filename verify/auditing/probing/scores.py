@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from verify.auditing.heads import Floats
     from verify.auditing.probing.callee import Callee
-    from verify.auditing.probing.weights import Mask, Sizes
+    from verify.auditing.probing.sizes import Sizes
+    from verify.auditing.probing.weights import Mask
 
 _CLOSE = 1e-3
 _FAR, _POINTS = 60.0, 25

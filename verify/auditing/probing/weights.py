@@ -13,6 +13,7 @@ from verify.auditing.probing.callee import RefusedError
 if TYPE_CHECKING:
     from verify.auditing.heads import Floats
     from verify.auditing.probing.callee import Callee
+    from verify.auditing.probing.sizes import Sizes
 
 AXES = ("sequences", "heads", "queries", "keys")
 """What a softmax may run over, by the axes of the weights."""
@@ -42,37 +43,6 @@ class Mask:
         if self.window is not None:
             seen &= ahead > (self.shift or 0) - self.window
         return seen
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """The sizes of the arrays that a function is given: heads of queries and of keys, and their width."""
-
-    heads: int
-    key_heads: int
-    width: int
-
-    def queries(self, tokens: int, size: float = 1.0, sequences: int = 1) -> Floats:
-        """Return normal components with standard deviation ``size``, [sequence, head, token, d]."""
-        return size * _normal(1, sequences, self.heads, tokens, self.width)
-
-    def keys(self, tokens: int, size: float = 1.0, sequences: int = 1) -> Floats:
-        """Return the same for keys."""
-        return size * _normal(2, sequences, self.key_heads, tokens, self.width)
-
-    def values(self, tokens: int, sequences: int = 1) -> Floats:
-        """Return standard normal values."""
-        return _normal(3, sequences, self.key_heads, tokens, self.width)
-
-    def rows(self, vectors: Floats) -> tuple[Floats, Floats]:
-        """Return the same vectors, [token, d], for all heads of queries, and for all of keys."""
-        shape = vectors.shape
-        queries = np.broadcast_to(vectors, (1, self.heads, *shape))
-        return queries, np.broadcast_to(vectors, (1, self.key_heads, *shape))
-
-
-def _normal(seed: int, *shape: int) -> Floats:
-    return np.random.default_rng(seed).standard_normal(shape)
 
 
 def weights(callee: Callee, query: Floats, key: Floats) -> Floats:
