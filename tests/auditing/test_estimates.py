@@ -14,7 +14,6 @@ from verify.auditing.estimates import (
     MeanFunction,
     ShareOfBlocks,
     blocks_needed,
-    sample_of,
 )
 from verify.montecarlo.betting import betting_mean
 from verify.montecarlo.estimands import component, ratio
@@ -83,17 +82,6 @@ def test_a_ratio_of_means_is_measured_by_the_catalogues_estimand() -> None:
     linear = blocks[:, 0] / blocks[:, 1].mean() - found.value * blocks[:, 1] / blocks[:, 1].mean()
     assert found.value == pytest.approx(blocks[:, 0].mean() / blocks[:, 1].mean())
     assert found.error == pytest.approx(linear.std(ddof=1) / math.sqrt(500))
-
-
-def test_moments_are_those_of_the_blocks() -> None:
-    """Covariance, third moment and the means of 128 groups, to which blocks are dealt in turn."""
-    blocks = RNG.exponential(size=(300, 2))
-    sample = sample_of(blocks, ("a", "b"))
-    moved = blocks - blocks.mean(axis=0)
-    assert sample.covariance == pytest.approx(np.cov(blocks.T))
-    assert sample.third[0, 1, 1] == pytest.approx((moved[:, 0] * moved[:, 1] ** 2).mean())
-    assert sample.groups[5] == pytest.approx(blocks[[5, 133, 261]].mean(axis=0))
-    assert sample_of(blocks[:100], ("a", "b")).groups.shape == (0, 2)
 
 
 def test_blocks_needed_follow_the_distance_to_the_band() -> None:

@@ -14,7 +14,7 @@ from scipy import stats
 
 from tests.montecarlo.samples import groups_of, score_matrices, score_pairs
 from tests.strategies import FALSE_ALARM, examples
-from verify.montecarlo.blocks import Cell, Sums, draw
+from verify.montecarlo.blocks import Cell, Sums, draw, sample_of
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL
 from verify.montecarlo.inputs import SharedVectors
 from verify.montecarlo.reduced import Reduced
@@ -204,3 +204,15 @@ def test_outputs_are_known_by_their_names() -> None:
     assert sample.outputs["square"] == sample.mean[sample.place("square")] == sample.mean[1]
     with pytest.raises(ValueError, match="no output is called 'fourth'; the statistic gives mean, square"):
         sample.place("fourth")
+
+
+def test_moments_of_blocks_at_hand_are_those_of_the_blocks() -> None:
+    """Mean, covariance, third moment and the means of 128 groups, to which blocks are dealt in turn."""
+    blocks = np.random.default_rng(8).exponential(size=(300, 2))
+    sample = sample_of(blocks, ("a", "b"))
+    moved = blocks - blocks.mean(axis=0)
+    assert sample.outputs["b"] == pytest.approx(blocks[:, 1].mean())
+    assert sample.covariance == pytest.approx(np.cov(blocks.T))
+    assert sample.third[0, 1, 1] == pytest.approx((moved[:, 0] * moved[:, 1] ** 2).mean())
+    assert sample.groups[5] == pytest.approx(blocks[[5, 133, 261]].mean(axis=0))
+    assert sample_of(blocks[:100], ("a", "b")).groups.shape == (0, 0)

@@ -9,7 +9,7 @@ from scipy import stats
 from tests.montecarlo.samples import Spy, generator
 from tests.strategies import FALSE_ALARM
 from verify.montecarlo.distributions import NORMAL, UNIFORM, UNIT_INTERVAL
-from verify.montecarlo.inputs import Recorded, SharedVectors, Simulated, vectors
+from verify.montecarlo.inputs import SharedVectors, Simulated, vectors
 
 
 def test_inputs_say_what_they_draw() -> None:
@@ -64,44 +64,3 @@ def test_components_are_equicorrelated(rho: float, columns: bool) -> None:  # a 
     expected = np.kron(np.eye(side), within)
     z = stats.norm.isf(FALSE_ALARM / 2 / covariance.size)
     assert np.all(np.abs(covariance - expected) <= z * np.sqrt((1 + expected**2) / count))
-
-
-class TestRecorded:
-    """Recorded sequences."""
-
-    QUERIES = np.arange(24, dtype=np.float32).reshape(4, 3, 2)
-    KEYS = np.arange(40, dtype=np.float32).reshape(4, 5, 2)
-
-    def test_every_sequence_is_one_block(self) -> None:
-        """Sequences come in their order, in double precision; the shape is theirs."""
-        recorded = Recorded(self.QUERIES, self.KEYS)
-        queries, keys = recorded.take(1, 3)
-        assert (recorded.blocks, recorded.shape, recorded.coordinates) == (4, (3, 5, 2), 16)
-        assert np.array_equal(queries, self.QUERIES[1:3])
-        assert np.array_equal(keys, self.KEYS[1:3])
-        assert queries.dtype == np.float64
-
-    def test_it_says_what_was_recorded(self) -> None:
-        """Dimension, sequences and tokens."""
-        assert dict(Recorded(self.QUERIES, self.KEYS).settings) == {
-            "d_k": 2,
-            "sequences": 4,
-            "tokens": "3 queries, 5 keys",
-        }
-        assert dict(Recorded(self.KEYS, self.KEYS).settings)["tokens"] == "5"
-
-    @pytest.mark.parametrize(
-        ("queries", "keys", "said"),
-        [
-            (QUERIES[0], KEYS, r"recorded queries have shape \(3, 2\); give three axes"),
-            (QUERIES, KEYS[None], r"recorded keys have shape .*; give three axes"),
-            (QUERIES[:3], KEYS, "differ in sequences or components"),
-            (QUERIES[..., :1], KEYS, "differ in sequences or components"),
-        ],
-    )
-    def test_arrays_that_do_not_fit_are_refused(
-        self, queries: np.ndarray, keys: np.ndarray, said: str
-    ) -> None:
-        """One line says what the shapes are and what they should be."""
-        with pytest.raises(ValueError, match=said):
-            Recorded(queries, keys)

@@ -10,7 +10,7 @@ import numpy as np
 
 from verify.montecarlo import groups, intervals
 from verify.montecarlo.betting import betting_mean
-from verify.montecarlo.blocks import GROUPS, Outputs, Sample
+from verify.montecarlo.blocks import Outputs, sample_of
 from verify.montecarlo.groups import Linearised
 
 if TYPE_CHECKING:
@@ -122,17 +122,6 @@ class MeanFunction:
         linear = Linearised(sample, self.smooth.gradient(sample.outputs))
         needed = min(intervals.least_blocks(linear.skewness, alpha), groups.blocks_needed(linear, alpha))
         return Estimate(measured.value, measured.error, None, count, _SKEWED, max(needed, count + 1))
-
-
-def sample_of(blocks: Floats, names: tuple[str, ...]) -> Sample:
-    """Return the moments of block vectors, shape (blocks, names), two blocks at least."""
-    count, mean = len(blocks), blocks.mean(axis=0)
-    moved = blocks - mean
-    covariance = moved.T @ moved / (count - 1)
-    third = np.einsum("bi,bj,bk->ijk", moved, moved, moved) / count
-    dealt = [blocks[first::GROUPS].mean(axis=0) for first in range(GROUPS)] if count >= GROUPS else []
-    groups_of = np.array(dealt).reshape(len(dealt), len(mean))
-    return Sample(count, 0, 0, mean, covariance, third, groups_of, names)
 
 
 def blocks_needed(estimate: Estimate, band: Band) -> int | None:

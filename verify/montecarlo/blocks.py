@@ -42,7 +42,7 @@ class Outputs(dict[str, Any]):
         return np.array([*self.values()])
 
 
-BATCH_COORDINATES = 1 << 17
+_BATCH_COORDINATES = 1 << 17
 """Coordinates drawn per batch: two arrays of 0.5 MiB stay in the processor's cache."""
 
 GROUPS = 128
@@ -91,7 +91,7 @@ class Cell:
     @property
     def batch_blocks(self) -> int:
         """Blocks drawn from one stream."""
-        return max(1, BATCH_COORDINATES // self.sampler.coordinates)
+        return max(1, _BATCH_COORDINATES // self.sampler.coordinates)
 
     @property
     def batch_bytes(self) -> int:
@@ -231,19 +231,10 @@ def draw(
     return total
 
 
-def summed(batches: Iterable[Array], order: int) -> Sums:
-    """Return the sums over the block vectors of ``batches``, shape (blocks, k) each, in their order.
-
-    Raises:
-        ValueError: there is no batch.
-    """
-    total: Sums | None = None
-    for values in batches:
-        before = total or _empty(values.mean(axis=0), order)
-        total = before.plus(_sums(values, before.shift, order, before.count))
-    if total is None:
-        raise ValueError("there are no blocks to sum over")
-    return total
+def sample_of(values: Array, names: tuple[str, ...]) -> Sample:
+    """Return the moments of block vectors at hand, shape (blocks, names); two blocks at least."""
+    sums = _sums(values, values.mean(axis=0), 3, 0)
+    return sums.moments(0, 0, names)
 
 
 def _empty(shift: Array, order: int) -> Sums:

@@ -1,4 +1,4 @@
-"""Where the queries and keys of blocks come from: drawn from distributions, or recorded."""
+"""Where the queries and keys of blocks come from: distributions of components, and how vectors share them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    import numpy as np
 
     from verify.montecarlo.blocks import Settings
     from verify.montecarlo.distributions import Array, Distribution
@@ -143,54 +141,3 @@ def vectors(
     if columns:
         return distribution.draw(rng, (count, d, many)).swapaxes(1, 2)
     return distribution.draw(rng, shape)
-
-
-@dataclass(frozen=True, eq=False)
-class Recorded:
-    """The queries and keys of one head in recorded sequences; every sequence is one block.
-
-    Both arrays have shape (sequence, token, d), the same in all axes but that of the tokens.
-
-    Raises:
-        ValueError: an array has other axes, or they do not fit.
-    """
-
-    queries: NDArray[np.floating]
-    keys: NDArray[np.floating]
-
-    def __post_init__(self) -> None:
-        for name, array in (("queries", self.queries), ("keys", self.keys)):
-            if array.ndim != 3:
-                axes = "give three axes: sequence, token, component"
-                raise ValueError(f"recorded {name} have shape {array.shape}; {axes}")
-        if self.queries.shape[0] != self.keys.shape[0] or self.queries.shape[2] != self.keys.shape[2]:
-            both = f"{self.queries.shape} and {self.keys.shape}"
-            raise ValueError(f"recorded queries and keys of shapes {both} differ in sequences or components")
-
-    @property
-    def blocks(self) -> int:
-        """How many sequences there are."""
-        return len(self.queries)
-
-    @property
-    def shape(self) -> Shape:
-        """Numbers of queries, of keys, and of their components, in one block."""
-        return Shape(self.queries.shape[1], self.keys.shape[1], self.queries.shape[2])
-
-    @property
-    def settings(self) -> Settings:
-        """What was recorded, as a cell records it."""
-        m, n, d = self.shape
-        tokens = f"{m}" if m == n else f"{m} queries, {n} keys"
-        return ("d_k", d), ("sequences", self.blocks), ("tokens", tokens)
-
-    @property
-    def coordinates(self) -> int:
-        """Recorded components of one block."""
-        m, n, d = self.shape
-        return (m + n) * d
-
-    def take(self, first: int, last: int) -> tuple[Array, Array]:
-        """Return the queries and keys of the sequences from ``first`` up to, but without, ``last``."""
-        queries, keys = (np.asarray(one[first:last], np.float64) for one in (self.queries, self.keys))
-        return queries, keys

@@ -1,18 +1,16 @@
-"""An input and a statistic together: blocks that are drawn and reduced, or recorded and reduced."""
+"""An input and a statistic together: blocks that are drawn and reduced."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from verify.montecarlo.blocks import BATCH_COORDINATES, summed
-
 if TYPE_CHECKING:
     import numpy as np
 
-    from verify.montecarlo.blocks import Sample, Settings
+    from verify.montecarlo.blocks import Settings
     from verify.montecarlo.distributions import Array
-    from verify.montecarlo.inputs import Input, Recorded
+    from verify.montecarlo.inputs import Input
     from verify.montecarlo.statistics.base import Statistic
 
 
@@ -56,19 +54,3 @@ class Reduced:
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return the block vectors of ``count`` independent blocks, shape (count, names)."""
         return self.statistic.reduce(*self.input.draw(rng, count, columns=self.statistic.columns))
-
-
-def sample_of(recorded: Recorded, statistic: Statistic) -> Sample:
-    """Return the moments of a statistic over all recorded sequences, each of them one block.
-
-    Raises:
-        ValueError: there are fewer than two sequences, so that nothing is known of their scatter.
-    """
-    if recorded.blocks < 2:
-        raise ValueError(f"{recorded.blocks} recorded sequences have no scatter; record two or more")
-    size = max(1, BATCH_COORDINATES // recorded.coordinates)
-    batches = (
-        statistic.reduce(*recorded.take(first, first + size)) for first in range(0, recorded.blocks, size)
-    )
-    scores = statistic.scores(recorded.shape)
-    return summed(batches, statistic.order).moments(recorded.coordinates, scores, statistic.names)
