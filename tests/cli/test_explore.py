@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from tests.catalogue import CATALOGUE, EACH, EACH_QUICKLY_MADE, derivation
 from verify.claims.chapters import CHAPTERS
-from verify.cli.explore import as_text, listing, page, shown
+from verify.cli.explore import listing, page, shown
+from verify.report.latex import plain
 from verify.symbolic.derivation import CheckedStep, Examined
 
 if TYPE_CHECKING:
@@ -41,8 +40,8 @@ def test_a_claim_is_shown_with_every_step(name: str) -> None:
     assert not set("\\$") & set(text)
     assert all(line == line.rstrip() for line in text.splitlines())
     for route in routes:
-        assert f"Derivation: {as_text(route.title)}" in text
-        assert all(f"✓ {as_text(step.check.label)}" in text for step in route.steps)
+        assert f"Derivation: {plain(route.title)}" in text
+        assert all(f"✓ {plain(step.check.label)}" in text for step in route.steps)
     assert "\nProved: every step holds" in text
     assert ("Beyond the derivation: " in text) == bool(derived.beyond)
 
@@ -67,22 +66,3 @@ def test_a_wrong_step_is_marked(tool: Callable[..., Ended], claim_file: Callable
     ended = tool("show", "doubled-keys", "--claims", path)
     assert ended.status == 1
     assert "FAILED: “Index by index” does not end in the stated result" in ended.out
-
-
-@pytest.mark.parametrize(
-    ("prose", "text"),
-    [
-        (r"It is $\operatorname{Var}(q\cdot k) = d_k$.", "It is Var(q·k) = d_k."),
-        (r"$\sigma_q^2\mu_k$", "σ_q²μ_k"),
-        (r"$c\,q\cdot k/\sqrt{d_k}$", "c q·k/√d_k"),
-        (r"$\sqrt{a + b}$", "√(a + b)"),
-        (r"$\tfrac{2}{N(N-1)}\left[1 + \frac{a}{b}\right]$", "2/(N(N-1))[1 + a/b]"),
-        (r"$|x|^{(d_k-1)/2} K_{(d_k-1)/2}(x)$", "|x|^((d_k-1)/2) K_((d_k-1)/2)(x)"),
-        (r"$\hat V$ and $\hat{V}$", "V\u0302 and V\u0302"),
-        (r"$\mathbb{E}[x^3] \le \infty$", "E[x³] ≤ ∞"),
-        ("no formula, 3 $ and 4", "no formula, 3 $ and 4"),
-    ],
-)
-def test_latex_becomes_text(prose: str, text: str) -> None:
-    """What a terminal shows means the same as what the report prints."""
-    assert as_text(prose) == text

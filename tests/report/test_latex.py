@@ -37,10 +37,19 @@ def test_splitting_never_fails(prose: str) -> None:
     ("latex", "words"),
     [
         (r"\operatorname{Var}\left(q \cdot k\right) = d_{k}", "Var(q·k) = d_k"),
-        (r"\frac{1}{\sqrt{d_k}}", "1/(√d_k)"),
-        (r"\left(1 + t^{2}\right)^{- \frac{d}{2}}", "(1 + t^2)^(− d/2)"),
+        (r"\frac{1}{\sqrt{d_k}}", "1/√d_k"),
+        (r"\frac{1}{2 \sqrt{d_{k}}}", "1/(2 √d_k)"),
+        (r"\frac{1 + \frac{a}{\sqrt{2 \sqrt{b_{1}}}}}{c}", "(1 + a/(√(2 √b_1)))/c"),
+        (r"\le \tfrac12 + \frac1{2\sigma}", "≤ 1/2 + 1/(2σ)"),
+        (r"\tfrac{2}{N(N-1)}\left[1 + \frac{a}{b}\right]", "2/(N(N−1))[1 + a/b]"),
+        (r"\sqrt{a + b} \ln n", "√(a + b) ln n"),
+        (r"\sigma_q^2\mu_k", "σ_q²μ_k"),
+        (r"|x|^{(d_k-1)/2} K_{(d_k-1)/2}(x)", "|x|^((d_k−1)/2) K_((d_k−1)/2)(x)"),
+        (r"\hat V, \hat{V}", "V\u0302, V\u0302"),
+        (r"\mathbb{E}\max_j p_j \times \|P^{\mathsf{T}}\|", "E max_j p_j×‖Pᵀ‖"),
+        (r"\left(1 + t^{2}\right)^{- \frac{d}{2}}", "(1 + t²)^(− d/2)"),
         (r"\begin{aligned} a &= b \\ c &= d \end{aligned}", "a = b; c = d"),
-        (r"\sigma^2 \leq \kappa_q", "σ^2 ≤ κ_q"),
+        (r"\sigma^2 \leq \kappa_q", "σ² ≤ κ_q"),
     ],
 )
 def test_formulas_can_be_read_out(latex: str, words: str) -> None:

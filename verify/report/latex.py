@@ -117,10 +117,12 @@ _NAMES = {
     r"\cdot": "·", r"\times": "×", r"\pm": "±", r"\le": "≤", r"\leq": "≤", r"\ge": "≥", r"\geq": "≥",
     r"\neq": "≠", r"\approx": "≈", r"\to": "→", r"\Rightarrow": "⇒", r"\infty": "∞", r"\sum": "sum",
     r"\prod": "product", r"\int": "integral", r"\sqrt": "√", r"\partial": "∂", r"\ldots": "…", r"\dots": "…",
-    r"\cdots": "…", r"\iff": "⇔", r"\Leftrightarrow": "⇔",
+    r"\cdots": "…", r"\circ": "∘", r"\|": "‖", r"\lVert": "‖", r"\rVert": "‖", r"\lvert": "|",
+    r"\rvert": "|", r"\iff": "⇔", r"\Leftrightarrow": "⇔",
     r"\quad": " ", r"\qquad": " ", r"\,": " ", r"\;": " ", r"\:": " ", r"\!": "", r"\ ": " ", r"\\": "; ",
     r"\left": "", r"\right": "", r"\{": "{", r"\}": "}", r"\mid": "|", r"\top": "T", r"\in": "in",
     r"\alpha": "α", r"\beta": "β", r"\gamma": "γ", r"\delta": "δ", r"\epsilon": "ε", r"\varepsilon": "ε",
+    r"\eta": "η",
     r"\kappa": "κ", r"\lambda": "λ", r"\mu": "μ", r"\nu": "ν", r"\pi": "π", r"\rho": "ρ", r"\sigma": "σ",
     r"\tau": "τ", r"\phi": "φ", r"\varphi": "φ", r"\chi": "χ", r"\psi": "ψ", r"\omega": "ω",
     r"\theta": "θ", r"\Gamma": "Γ", r"\Delta": "Δ", r"\Sigma": "Σ", r"\Phi": "Φ", r"\Omega": "Ω",
@@ -129,19 +131,46 @@ _STYLES = re.compile(
     r"\\(?:operatorname|mathrm|mathbf|mathbb|mathcal|mathit|mathsf|text|textrm|boldsymbol|bm|big|Big|bigl|bigr|"
     r"displaystyle|textstyle|limits|nolimits)(?![A-Za-z])\*?|\\(?:begin|end)\{[^}]*\}"
 )
-_FRACTION = re.compile(r"\\[dt]?frac\s*\{((?:[^{}]|\{[^{}]*\})*)\}\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
+_FRACTION = re.compile(r"\\[dt]?frac(?![A-Za-z])\s*")
+_ONE_THING = re.compile(r"√?(?:\d+|\w(?:_\w)?[²³]?)|\([^()]*\)")
+_OPERATOR = re.compile(r"(?<=[\w})])\\(max|min|ln|log|exp|sup|sum|prod)(?![A-Za-z])")
+_TRANSPOSED = re.compile(r"\^\s*\{?\s*\\(?:top|mathsf\s*\{?\s*T\s*\}?)\s*\}?")
+_POWER = re.compile(r"\^(?:\{\s*([23])\s*\}|([23]))")
 
 
 def spoken(latex: str) -> str:
     """Return a formula in words and signs, such as ``Var(q·k) = d_k``, to stand in for its picture."""
-    text = _STYLES.sub("", latex)
-    while (shorter := _FRACTION.sub(_fraction, text)) != text:
-        text = shorter
+    text = _STYLES.sub("", _TRANSPOSED.sub("ᵀ", latex))
+    text = _on_one_line(_OPERATOR.sub(r" \\\1", text))
+    text = _POWER.sub(lambda power: "²³"[int(power[1] or power[2]) - 2], text)
+    text = re.sub(r"\\hat\s*(?:\{\s*(\w)\s*\}|(\w))", lambda hat: f"{hat[1] or hat[2]}\u0302", text)
     text = re.sub(r"\\(?:[A-Za-z]+|.)", lambda name: _NAMES.get(name[0], name[0][1:]), text)
-    text = re.sub(r"\{([^{}]{0,1}|[A-Za-z]+|\d+|[A-Za-z]_[A-Za-z0-9])\}", r"\1", text)
+    while (plainer := re.sub(r"\{\s*([^{}]?|[A-Za-z]+|\d+|\w_\w|\{[^{}]*\})\s*\}", r"\1", text)) != text:
+        text = plainer
     text = text.replace("{", "(").replace("}", ")").replace("&", "")
-    text = re.sub(r"\s*·\s*", "·", re.sub(r"\s+", " ", text)).replace("-", "−").strip()
+    text = re.sub(r"\s*([·×∘])\s*", r"\1", re.sub(r"\s+", " ", text)).replace("-", "−").strip()
+    text = re.sub(r"([±∂]) ", r"\1", text)
     return re.sub(r" ([)\],.;])", r"\1", re.sub(r"([(\[]) ", r"\1", text))
+
+
+def _on_one_line(latex: str) -> str:
+    """Return a formula with every fraction, also one within another, written with a slash."""
+    found = _FRACTION.search(latex)
+    if found is None:
+        return latex
+    above, at = _argument(latex, found.end())
+    below, end = _argument(latex, at)
+    parts = (part if _ONE_THING.fullmatch(spoken(part)) else f"({part})" for part in (above, below))
+    return latex[: found.start()] + "/".join(parts) + _on_one_line(latex[end:])
+
+
+def _argument(latex: str, start: int) -> tuple[str, int]:
+    """Return the argument of a command that begins at ``start``, its fractions on one line, and its end."""
+    if latex[start : start + 1] == "{":
+        end = _end_of_braces(latex, start)
+        return _on_one_line(latex[start + 1 : end - 1].strip()), end
+    token = _TOKEN.match(latex, start)
+    return (token[0], token.end()) if token else ("", start)
 
 
 _ROOT = re.compile(r"\\sqrt\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
@@ -152,8 +181,7 @@ _KEPT = frozenset([r"\mathrm", r"\,", r"\;", r"\:", r"\ ", r"\quad", r"\qquad"])
 def simple(latex: str) -> str:
     """Return a formula that a text face can set: fractions on one line, signs as characters."""
     text = re.sub(r"\\(?:operatorname|mathbb|text)\b\*?", lambda _name: r"\mathrm", latex)
-    while (shorter := _FRACTION.sub(_fraction, text)) != text:
-        text = shorter
+    text = _on_one_line(text)
     text = _ROOT.sub(lambda root: f"√{{{root[1] if len(spoken(root[1])) < 4 else f'({root[1]})'}}}", text)
     return re.sub(r"\\(?:[A-Za-z]+|.)\s*", _character, text)
 
@@ -166,8 +194,3 @@ def _character(name: re.Match[str]) -> str:
     if sign is None:
         return name[0]
     return rf"\mathrm{{{sign}}}" if len(sign) == 1 and sign.isalpha() else sign
-
-
-def _fraction(match: re.Match[str]) -> str:
-    above, below = match[1].strip(), match[2].strip()
-    return "/".join(part if len(part) < 2 or part.isalnum() else f"({part})" for part in (above, below))
