@@ -36,6 +36,24 @@ def recorded(*layers: Layer) -> Recording:
     return Recording("a program", layers, ("one call was compiled",))
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (({},), ["the scale, which could not be judged: give v and out, or the scale that calls were given"]),
+        (({}, {}), ["the scale of all 2 layers, which could not"]),
+        (({"scale": 0.3}, {}), ["the scale of 1 of 2 layers, such as layer 1, which"]),
+        (({"scale": 0.3},), []),
+    ],
+)
+def test_a_scale_that_could_not_be_judged_is_named(
+    options: tuple[dict[str, Any], ...], said: list[str]
+) -> None:
+    """Without outputs and without a given scale nothing speaks of it, and the audit says so."""
+    layers = [Layer(f"layer {number}", [call(tokens=5, **one)]) for number, one in enumerate(options)]
+    found = audit(Recording("a program", layers), SETTINGS).left_out
+    assert [text[: len(start)] for text, start in zip(found, said, strict=True)] == said
+
+
 def test_the_record_says_what_was_seen_and_asked() -> None:
     """Shapes, dtype, sequences, tokens of two calls, intention, what was left out; it reads back sealed."""
     layer = Layer(
@@ -53,7 +71,7 @@ def test_the_record_says_what_was_seen_and_asked() -> None:
     )
     assert (one.sequences, one.tokens, one.dtype, one.backend) == (24, (20, 30), "float32", "sdpa")
     assert (one.intention.value, one.intention.origin, one.intention.where) == (0.125, "recorded", "config")
-    assert record.left_out == ("one call was compiled",)
+    assert record.left_out[0] == "one call was compiled"
     assert record.environment["workers"]
     assert AuditRecord.model_validate_json(record.to_json()) == record
     assert record.seal == record.fitting_seal()

@@ -172,6 +172,8 @@ def test_batches_of_a_layer_have_the_same_heads(tmp_path: Path) -> None:
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"q": normal()}, "has no k; give q and k at least"),
     (arrays(query=normal()), "no key 'query'; the keys are q, k, v, out"),
+    ({"a": normal(), "b": normal()}, "has no q and no k, but a key 'a'; the keys are q, k, v, out, mask"),
+    ({"q": normal(), "keys": normal()}, "has no k, but a key 'keys'; the keys are q, k, v"),
     (arrays(q=normal(5, 8)), r"q has shape \[5, 8\]; give it as \[sequence, head, token, d\]"),
     (arrays(q=normal(3, 0, 5, 8)), r"q has no heads, its shape is \[3, 0, 5, 8\]"),
     (arrays(k=normal(3, 4, 0, 8)), "k has no tokens"),

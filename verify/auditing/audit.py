@@ -20,7 +20,7 @@ from verify.auditing.recording import Intended
 from verify.auditing.shapes import check_call
 from verify.errors import RecordingError
 from verify.escapes import as_prose, one_line
-from verify.evidence.audits import RESERVED, AuditBudget, AuditRecord, Intention, LayerRecord
+from verify.evidence.audits import RESERVED, AuditBudget, AuditRecord, Intention, Judgement, LayerRecord
 from verify.evidence.runs import Tool
 from verify.executors.environment import environment
 from verify.executors.threads import thread_map
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from verify.evidence.audits import AuditSettings, Finding
 
 RULE = "split evenly over the statistical findings of all heads, before the data are seen; one look"
+_ON_SCALE = ("scale-applied", "scale-implied")
 _PACKAGES = ("numpy", "scipy", "array-api-compat")
 
 
@@ -67,7 +68,7 @@ def audit(recording: Recording, settings: AuditSettings, *, workers: int | None 
         budget=budget,
         source=one_line(recording.source),
         layers=tuple(records),
-        left_out=tuple(map(_plain, recording.left_out)),
+        left_out=(*map(_plain, recording.left_out), *_without_scale(records)),
         environment=environment(threads, _PACKAGES),
         created=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         elapsed_s=round(time.perf_counter() - begun, 3),
@@ -77,6 +78,20 @@ def audit(recording: Recording, settings: AuditSettings, *, workers: int | None 
 def _budget(layers: Sequence[_Audited], settings: AuditSettings) -> AuditBudget:
     places = sum(one.shape.heads for one in layers) * sum(kind.places for kind in kinds())
     return AuditBudget(false_alarm=settings.false_alarm, places=places, rule=RULE)
+
+
+def _without_scale(layers: Sequence[LayerRecord]) -> Iterator[str]:
+    """Yield in a line that layers had nothing to judge the scale by, if any had."""
+    names = [layer.name for layer in layers if not any(map(_judges_scale, layer.findings))]
+    if names:
+        some = f"{len(names)} of {len(layers)} layers, such as {_plain(names[0])}"
+        of = "" if len(layers) == 1 else f" of all {len(layers)} layers"
+        of = of if len(names) == len(layers) else f" of {some}"
+        yield f"the scale{of}, which could not be judged: give v and out, or the scale that calls were given"
+
+
+def _judges_scale(finding: Finding) -> bool:
+    return finding.kind in _ON_SCALE and finding.judgement is not Judgement.REPORTED
 
 
 def _plain(text: str) -> str:

@@ -187,8 +187,7 @@ def _bundles(archive: Archive) -> list[_Bundle]:
     for key, array in archive.arrays.items():
         name, _, last = key.rpartition("/")
         if last not in _KEYS:
-            known = ", ".join(_KEYS)
-            raise RecordingError(f"{archive.path}: {unknown('key', key, _KEYS, f'the keys are {known}')}")
+            raise RecordingError(f"{archive.path}: {_unknown_key(key, archive)}")
         stored.setdefault(name, {})[last] = array
     bundles = []
     for name in sorted(stored, key=_natural):
@@ -202,6 +201,16 @@ def _bundles(archive: Archive) -> list[_Bundle]:
         check_shapes(bundle.described, place)
         bundles.append(bundle)
     return bundles
+
+
+def _unknown_key(key: str, archive: Archive) -> str:
+    """Return what is wrong with a file that has such a key; where q or k is missing, that comes first."""
+    known = ", ".join(_KEYS)
+    missing = {"q", "k"} - {one.rpartition("/")[2] for one in archive.arrays}
+    if missing:
+        has = " and no ".join(one for one in ("q", "k") if one in missing)
+        return f"has no {has}, but a key {key!r}; the keys are {known}"
+    return unknown("key", key, _KEYS, f"the keys are {known}")
 
 
 def _only_bundle(folder: Path, name: str) -> _Bundle:
