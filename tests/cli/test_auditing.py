@@ -9,7 +9,6 @@ import pytest
 
 from tests.auditing import records
 from tests.auditing.calls import arrays, attention
-from verify.cli.auditing import lines
 from verify.evidence.audits import AuditRecord
 
 if TYPE_CHECKING:
@@ -122,10 +121,10 @@ def test_a_folder_that_cannot_be_written_is_found_before_the_work(
 def test_refuted_comes_before_undecided_and_warned() -> None:
     """An audit with every judgement: marks in order, what was not seen, and the counts at the end."""
     record = records.bad()
-    shown = list(lines(record))
+    shown = str(record).splitlines()
     marks = "".join(line[0] for line in shown[:-1])
     assert marks == "".join(sorted(marks, key="✗?!-".index))
     assert {"✗", "-"} <= set(marks)
     assert sum(line.startswith("- not seen: ") for line in shown) == len(record.left_out)
     assert f"{len(record.findings):,} findings" in shown[-1]
-    assert len(list(lines(records.good()))) == 1
+    assert len(str(records.good()).splitlines()) == 1

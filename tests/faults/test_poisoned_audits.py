@@ -13,7 +13,6 @@ from tests.faults.harmless import ADDRESS, Page, check_citation, check_macros
 from tests.faults.poison import POISONS, audit_sample, places, poisoned, text_fields
 from verify.citing.badge import as_endpoint, as_svg, badge_of
 from verify.citing.values import values
-from verify.cli.auditing import lines
 from verify.errors import ResultsError
 from verify.escapes import CONTROLS, for_terminal
 from verify.evidence.audits import AuditRecord
@@ -55,7 +54,7 @@ def check_outputs(audit: AuditRecord) -> None:
     for grid in grids(audit)[:1]:
         drawn = ET.fromstring(draw_map(grid))  # noqa: S314 - our own
         assert {node.tag.rpartition("}")[2] for node in drawn.iter()} == {"svg", "path", "text"}
-    shown = [*lines(audit), *(f"{value.key} {value.text}" for value in values(audit))]
+    shown = [*str(audit).splitlines(), *(f"{value.key} {value.text}" for value in values(audit))]
     assert not any(CONTROLS.search(for_terminal(line).replace("\n", "")) for line in shown)
     layer = audit.layers[0]
     for subject in (audit, layer):

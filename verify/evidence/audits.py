@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from verify.evidence.causes import lines
 from verify.evidence.findings import Band
 from verify.evidence.records import Record, Shown, by_id, fingerprint
 from verify.evidence.runs import Tool
@@ -264,3 +265,7 @@ class AuditRecord(Record):
         yield "layers", len(self.layers)
         counts = Counter(str(one.judgement) for one in self.findings)
         yield from ((str(one), counts[one]) for one in Judgement if counts[one])
+
+    def __str__(self) -> str:
+        """Return one line a cause of what is wrong, undecided or near a limit, and at last the counts."""
+        return "\n".join(lines(self))

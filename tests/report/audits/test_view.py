@@ -38,7 +38,7 @@ def group(view: AuditView, layer: int, quantity: str) -> FoundGroup:
 def test_one_cause_is_one_line() -> None:
     """Layers, heads and kinds that share it are named together, with the fix."""
     first, second = seen(bad()).wrong.lines
-    assert first.where == "decoder.layers.0–2.self_attn, all heads"
+    assert first.where == "decoder.layers.0–2.self_attn, all 4 heads"
     assert plain(first.what) == (
         "Every score is 2.83 times too small "
         "(applied scale over the intended one 0.3536; implied scale over the intended one 0.3536)."
@@ -54,7 +54,7 @@ def test_undecided_lines_say_what_it_would_take() -> None:
     view = seen(bad())
     by_place = {one.where: one for one in view.undecided.lines}
     assert by_place["all 4 layers, head 0"].needed == "It would take about 210 sequences; there are 48."
-    assert by_place["decoder.layers.3.self_attn, all heads"].needed == ""
+    assert by_place["decoder.layers.3.self_attn, all 4 heads"].needed == ""
     assert [one.badge.word for one in view.warned.lines] == ["warned", "warned"]
     assert not seen(good()).wrong.lines + seen(good()).undecided.lines + seen(good()).warned.lines
 

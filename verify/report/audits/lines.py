@@ -2,56 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from verify.evidence.causes import shared
+from verify.evidence.places import where
 from verify.report import numbers
 from verify.report.audits.maps import spread
-from verify.report.audits.places import where
 from verify.report.audits.views import LinesView, LineView
 from verify.report.latex import Prose
 from verify.report.words import badge, capitalised, closed
 
 if TYPE_CHECKING:
-    from verify.evidence.audits import AuditRecord, Finding, Judgement, LayerRecord
+    from verify.evidence.audits import AuditRecord, Judgement, LayerRecord
+    from verify.evidence.causes import Shared
 
 _LINES = 24
 """So many lines at most; what shares neither cause nor kind beyond them is counted."""
-
-
-@dataclass(slots=True)
-class Shared:
-    """Findings with one judgement and one cause, or where none is known of one name."""
-
-    link: str
-    findings: list[tuple[str, Finding]] = field(default_factory=list)
-
-    def heads(self) -> dict[str, frozenset[int]]:
-        """Return the heads by layer; a finding on the layer as a whole counts as one on all its heads."""
-        found: dict[str, set[int]] = {}
-        for layer, one in self.findings:
-            found.setdefault(layer, set()).update(() if one.head is None else (one.head,))
-        return {layer: frozenset(heads) for layer, heads in found.items()}
-
-
-def shared(record: AuditRecord, judgement: Judgement) -> tuple[Shared, ...]:
-    """Return an audit's findings of one judgement, those with the same cause and fix together.
-
-    Those that decide the exit status come first, then those on most layers and heads.
-    """
-    found: dict[tuple[str, ...], Shared] = {}
-    for layer in record.layers:
-        for one in layer.findings:
-            if one.judgement is judgement:
-                name = () if one.cause else (one.name,)
-                key = (one.cause, one.fix, *name)
-                link = f"{layer.id}.{one.name}"
-                found.setdefault(key, Shared(link)).findings.append((layer.id, one))
-    decisive = sorted(
-        found.values(),
-        key=lambda some: (not any(one.decides for _, one in some.findings), -len(some.findings)),
-    )
-    return tuple(decisive)
 
 
 def lines(record: AuditRecord, judgement: Judgement) -> LinesView:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from verify.escapes import as_prose
 from verify.evidence.audits import Judgement
+from verify.evidence.places import runs
 from verify.report import numbers
 from verify.report.audits.maps import SERIOUS, spread
-from verify.report.audits.places import runs
 from verify.report.audits.views import FoundGroup, FoundRow, LayerView
 from verify.report.columns import aligned, found_widths
 from verify.report.latex import Prose

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from verify.evidence import in_utc
 from verify.evidence.audits import Judgement
+from verify.evidence.places import where
 from verify.report import numbers
 from verify.report.audits.drawing import is_narrow
 from verify.report.audits.lines import lines
 from verify.report.audits.maps import grids, map_view, overview, overview_figure
-from verify.report.audits.places import where
 from verify.report.audits.tables import layer_view, merged, shape_of, tokens_of
 from verify.report.audits.views import AuditView, ClaimView, IntentionView, ShapeView
 from verify.report.latex import Prose

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.auditing.records import good
 from tests.strategies import examples
-from verify.report.audits.places import common, runs, together, where
+from verify.evidence.places import common, runs, together, where
 
 LAYERS = good(4, 4).layers
 ALL = frozenset(range(4))
@@ -24,14 +24,14 @@ def ids(*numbers: int) -> list[str]:
 @pytest.mark.parametrize(
     ("heads", "words"),
     [
-        (dict.fromkeys(ids(0, 1, 2, 3), ALL), "all 4 layers, all heads"),
-        (dict.fromkeys(ids(0, 1, 2), ALL), "decoder.layers.0–2.self_attn, all heads"),
+        (dict.fromkeys(ids(0, 1, 2, 3), ALL), "all 4 layers, all 4 heads"),
+        (dict.fromkeys(ids(0, 1, 2), ALL), "decoder.layers.0–2.self_attn, all 4 heads"),
         ({ids(3)[0]: frozenset([1])}, "decoder.layers.3.self_attn, head 1"),
         ({ids(3)[0]: frozenset([0, 1, 3])}, "decoder.layers.3.self_attn, heads 0–1, 3"),
         (dict.fromkeys(ids(0, 2), frozenset[int]()), "decoder.layers.0, 2.self_attn"),
         (
             {ids(0)[0]: ALL, ids(1)[0]: frozenset([2])},
-            "decoder.layers.0.self_attn, all heads; decoder.layers.1.self_attn, head 2",
+            "decoder.layers.0.self_attn, all 4 heads; decoder.layers.1.self_attn, head 2",
         ),
         ({}, ""),
     ],

@@ -1,11 +1,9 @@
-"""Layers and heads in few words: ``decoder.layers.0–11.self_attn, all heads``."""
+"""Layers and heads in few words: ``decoder.layers.0–11.self_attn, all 8 heads``."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
-
-from verify.report import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -63,14 +61,14 @@ def runs(found: Iterable[int]) -> str:
             parts.append([one])
     texts = [str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in parts[:_RUNS]]
     left = sum(map(len, parts[_RUNS:]))
-    return ", ".join(texts) + (f" and {numbers.count(left)} more" if left else "")
+    return ", ".join(texts) + (f" and {left} more" if left else "")
 
 
 def _heads(some: Heads, count: int) -> str:
     if not some:
         return ""
     if len(some) == count:
-        return "all heads" if count > 1 else ""
+        return "" if count == 1 else "both heads" if count == 2 else f"all {count} heads"
     return f"{'head' if len(some) == 1 else 'heads'} {runs(some)}"
 
 
@@ -84,4 +82,4 @@ def _listed(parts: list[str], rest: str, between: str) -> str:
     left = len(parts) - _NAMED
     if left < 2:
         return between.join(parts)
-    return f"{between.join(parts[:_NAMED])} and {numbers.count(left)} {rest}"
+    return f"{between.join(parts[:_NAMED])} and {left} {rest}"

@@ -1,0 +1,110 @@
+"""What is wrong in an audit, by its cause: layers and heads that share one are named together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from verify.evidence.places import where
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verify.evidence.audits import AuditRecord, Finding
+
+_MARKS = {"refuted": "✗", "undecided": "?", "warned": "!"}
+
+
+@dataclass(slots=True)
+class Shared:
+    """Findings with one judgement and one cause, or where none is known of one name."""
+
+    findings: list[tuple[str, Finding]] = field(default_factory=list)
+
+    @property
+    def link(self) -> str:
+        """The key of the first of them, without its head."""
+        layer, first = self.findings[0]
+        return f"{layer}.{first.name}"
+
+    def heads(self) -> dict[str, frozenset[int]]:
+        """Return the heads by layer; a finding on the layer as a whole counts as one on all its heads."""
+        found: dict[str, set[int]] = {}
+        for layer, one in self.findings:
+            found.setdefault(layer, set()).update(() if one.head is None else (one.head,))
+        return {layer: frozenset(heads) for layer, heads in found.items()}
+
+
+def shared(record: AuditRecord, judgement: str) -> tuple[Shared, ...]:
+    """Return an audit's findings of one judgement, those with the same cause and fix together.
+
+    Those that decide the exit status come first, then those on most layers and heads.
+    """
+    found: dict[tuple[str, ...], Shared] = {}
+    for layer in record.layers:
+        for one in layer.findings:
+            if one.judgement == judgement:
+                name = () if one.cause else (one.name,)
+                key = (one.cause, one.fix, *name)
+                found.setdefault(key, Shared()).findings.append((layer.id, one))
+    decisive = sorted(
+        found.values(),
+        key=lambda some: (not any(one.decides for _, one in some.findings), -len(some.findings)),
+    )
+    return tuple(decisive)
+
+
+def lines(record: AuditRecord) -> Iterator[str]:
+    """Yield what an audit found, a line for each cause: what is wrong first, and at last the counts."""
+    for judgement, mark in _MARKS.items():
+        for some in shared(record, judgement):
+            names = ", ".join(dict.fromkeys(one.name for _, one in some.findings))
+            yield f"{mark} {where(some.heads(), record.layers)}: {names} {judgement}: {_said(some, record)}"
+    for text in record.left_out:
+        yield f"- not seen: {text}"
+    yield _counts(record)
+
+
+def _said(some: Shared, record: AuditRecord) -> str:
+    """Return the cause and the fix, else what was found of the worst head."""
+    layer, worst = max(some.findings, key=lambda found: _size(found[1]))
+    parts = [part for part in (worst.cause, worst.fix) if part] or [_measured(worst), worst.reason]
+    if worst.sequences_needed is not None:
+        parts.append(f"about {worst.sequences_needed:,} sequences would decide")
+    of_one = ""
+    if len(some.findings) > 1 and not worst.cause and not worst.fix:
+        several = len(some.heads()) > 1
+        head = frozenset(() if worst.head is None else (worst.head,))
+        of_one = f"{where({layer: head}, record.layers) if several else f'head {worst.head}'}: "
+    return of_one + "; ".join(part for part in parts if part)
+
+
+def _size(finding: Finding) -> tuple[int, float]:
+    return finding.sequences_needed or 0, finding.estimate or 0.0
+
+
+def _measured(finding: Finding) -> str:
+    if finding.estimate is None:
+        return ""
+    text = f"{finding.estimate:.4g}"
+    low, high = finding.interval
+    if (low, high) != (None, None):
+        text += f", interval {_ends(low, high)}"
+    return text + (f", asked for {_ends(*finding.band)}" if finding.band else "")
+
+
+def _ends(low: float | None, high: float | None) -> str:
+    return f"{'' if low is None else format(low, '.4g')}..{'' if high is None else format(high, '.4g')}"
+
+
+def _counts(record: AuditRecord) -> str:
+    heads = sum(layer.heads for layer in record.layers)
+    counted = Counter(str(one.judgement) for one in record.findings)
+    deciding = sum(one.decides for one in record.findings)
+    counts = ", ".join(f"{number:,} {judgement}" for judgement, number in sorted(counted.items()))
+    layers = f"{len(record.layers)} layer{'' if len(record.layers) == 1 else 's'}"
+    return (
+        f"{layers}, {heads} head{'' if heads == 1 else 's'}: {len(record.findings):,} findings, of which "
+        f"{deciding:,} decide: {counts}"
+    )
