@@ -15,10 +15,12 @@ import pytest
 import verify
 from tests.auditing.calls import arrays
 from tests.tool import EXAMPLE, ROOT, examples, page
+from verify import spec
 from verify.auditing.findings import effective_keys
 from verify.engine.samples import cells_of
 from verify.montecarlo.stated_moments import contradiction
 from verify.report import citations
+from verify.spec.claim import _PARAMETERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -149,3 +151,17 @@ def test_every_layer_is_named_in_order() -> None:
     rooms = [room for layer in layers for room in layer.split(" | ")]
     said = PAGE.partition("From the top:")[2].partition(". ")[0]
     assert re.findall(r"`(\w+)`", said) == [room for room in rooms if room != "__main__"]
+
+
+def test_every_call_of_a_claim_is_there() -> None:
+    """The table of calls, and the paragraph below it, name what `verify.spec` has."""
+    part = PAGE[PAGE.index("`help(verify.spec)`") : PAGE.index("To make it part of the catalogue")]
+    called = set(re.findall(r"\b(?<!\.)([A-Za-z_]+)\(", part)) - {"help"}
+    assert len(called) > 15
+    assert not called - set(spec.__all__)
+
+
+def test_the_functions_of_a_claim_take_what_the_table_says() -> None:
+    """Under the names of the parameters, in the order of the table."""
+    rows = dict(re.findall(r"^\| `(experiment|facts|figures)`.*? \| (.*?) \|", PAGE, re.MULTILINE))
+    assert {name: tuple(re.findall(r"`(\w+)`", taken)) for name, taken in rows.items()} == _PARAMETERS

@@ -68,5 +68,6 @@ def test_the_nearest_name_is_suggested() -> None:
         unknown("claim", "scoer", ["score", "law"], "list them") == "no claim 'scoer'; did you mean 'score'?"
     )
     assert unknown("claim", "zzz", ["score", "law"], "list them") == "no claim 'zzz'; list them"
+    assert unknown("setting", "t", ["d_k", "T"], "") == "no setting 't'; did you mean 'T'?"
     assert correction() == "correct the claim"
     assert "\n" not in what_is_wrong(ValueError("a\nb"))

@@ -132,7 +132,11 @@ def unknown(what: str, name: str, known: Iterable[str], otherwise: str) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return the question whether the known name that is nearest was meant; nothing if none is near."""
-    near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.4)
+    names = list(known)
+    folded = {one.lower(): one for one in names}
+    near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.4) or [
+        folded[one] for one in difflib.get_close_matches(str(name).lower(), folded, n=1, cutoff=0.4)
+    ]
     return f"did you mean {near[0]!r}?" if near else ""
 
 

@@ -7,12 +7,13 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.figure import Figure as Canvas
 
 from tests.report.score_variance import SCORE_VARIANCE
 from verify.errors import RenderError
 from verify.evidence import Axis, Figure, Layer
 from verify.report import figures
-from verify.report.figures import draw
+from verify.report.figures import _log_locator, _tick, draw
 from verify.report.labels import spread
 
 FIGURE = SCORE_VARIANCE.series[0]
@@ -160,3 +161,26 @@ def test_points_that_would_hide_one_another_stand_side_by_side() -> None:
     apart = layer("three", (1.0, 2.0), (4.0, 5.0))
     assert figures._asides((*both, apart)) == [-figures._ASIDE / 2, figures._ASIDE / 2, 0.0]
     assert figures._asides((both[0], apart)) == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("ends", "named"),
+    [
+        ((1.0, 8.0), {"1", "2", "5"}),
+        ((1.1, 1.5), {"1.2", "1.4"}),
+        ((1.0, 1000.0), {"1", "10", "100", "1000"}),
+        ((2e-6, 9e-6), {"2 × 10⁻⁶", "4 × 10⁻⁶", "6 × 10⁻⁶", "8 × 10⁻⁶"}),
+    ],
+)
+def test_a_short_log_axis_has_several_ticks(ends: tuple[float, float], named: set[str]) -> None:
+    """Within a decade the powers of ten name too little."""
+    record = Axis(label="x", scale="log")
+    axes = Canvas(figsize=(1, 1)).add_subplot()
+    axes.set_xscale("log")
+    axes.plot(ends, ends)
+    low, high = axes.xaxis.get_view_interval()
+    places = _log_locator(low, high).tick_values(low, high)
+    texts = {_tick(record)(place, 0) for place in places if low <= place <= high}
+    powers = {re.sub(r"\$(.*) .times 10\^\{-6\}\$", r"\1 × 10⁻⁶", text) for text in texts}
+    assert named <= powers
+    assert 2 < len(powers) < 8

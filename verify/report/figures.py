@@ -12,7 +12,7 @@ import matplotlib as mpl
 from matplotlib import font_manager
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure as Canvas
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, Locator, LogLocator, MaxNLocator, NullLocator
 from matplotlib.transforms import Affine2D
 
 from verify.errors import RenderError
@@ -153,7 +153,7 @@ def _dress(axes: Axes, figure: Figure) -> None:
     for axis, record in ((axes.xaxis, figure.x), (axes.yaxis, figure.y)):
         if record.scale == "log":
             getattr(axes, f"set_{axis.axis_name}scale")("log")
-            axis.set_major_locator(LogLocator(numticks=7))
+            axis.set_major_locator(_log_locator(*axis.get_view_interval()))
         else:
             axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
         axis.set_minor_locator(NullLocator())
@@ -161,6 +161,19 @@ def _dress(axes: Axes, figure: Figure) -> None:
     axes.grid(visible=True, which="major", color=INK, alpha=0.13, lw=0.6)
     axes.tick_params(which="major", length=3.5, width=0.7, pad=3)
     axes.set_axisbelow(True)
+
+
+def _log_locator(low: float, high: float) -> Locator:
+    """Return where a log axis has its ticks: at powers of ten, within two of which there is more to name."""
+    if _powers(low, high) > 1:
+        return LogLocator(numticks=7)
+    named = sum(_powers(low / digit, high / digit) for digit in (1, 2, 5))
+    return LogLocator(subs=(1, 2, 5), numticks=7) if named > 2 else MaxNLocator(5, steps=[1, 2, 2.5, 5, 10])
+
+
+def _powers(low: float, high: float) -> int:
+    """Return how many powers of ten lie between two numbers."""
+    return math.floor(math.log10(high)) - math.ceil(math.log10(low)) + 1
 
 
 def _make_room(canvas: Canvas, axes: Axes, right: float) -> None:
@@ -179,7 +192,10 @@ def _tick(axis: Axis) -> Callable[[float, int], str]:
     def power(value: float, _position: int) -> str:
         if 1e-4 < value < 1e6:
             return numbers.exact(value, 6)
-        return rf"$10^{{{round(math.log10(value))}}}$"
+        exponent = math.floor(math.log10(value) + 1e-9)
+        digits = numbers.exact(value / 10.0**exponent, 3)
+        factor = "" if digits == "1" else rf"{digits} \times "
+        return rf"${factor}10^{{{exponent}}}$"
 
     return power if axis.scale == "log" else plain
 
