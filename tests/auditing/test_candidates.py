@@ -22,7 +22,7 @@ RIGHT = 1 / 8
             "model's width",
             "divide by √64, not √512: every score is 2.83 times too small",
         ),
-        (GPT, 1.0, RIGHT, "no scale", "divide by √64; no scale is applied: every score is 8 times too large"),
+        (GPT, 1.0, RIGHT, "no scale", "divide by √64: every score is 8 times too large"),
         (
             GPT,
             1 / 64,
@@ -40,7 +40,13 @@ RIGHT = 1 / 8
         (Widths(64, 12, 768), 768**-0.5, RIGHT, "model's width", "divide by √64, not √768"),
         (Widths(64, 12), 768**-0.5, RIGHT, "all heads together", "divide by √64, not √768"),
         (Widths(80, 8), 1 / 80, 80**-0.5, "root is missing", "divide by √80, not 80"),
-        (Widths(80, 8), 0.0089**1, 0.0089**0.5, "applied twice", "applied twice"),
+        (
+            Widths(80, 8),
+            0.0089**1,
+            0.0089**0.5,
+            "applied twice",
+            "multiply by 0.0943398: every score is 10.6 times",
+        ),
         (
             Widths(256, 16, 3584),
             1 / 16,

@@ -96,7 +96,7 @@ def diagnose(scale: float, intended: float, widths: Widths, *, uncertainty: floa
         return Diagnosis((), factor, cause, f"{should}: {how_far_off(factor)}")
     first = fitting[0]
     others = "".join(f", or {one.name}: {one.does}" for one in fitting[1:3])
-    fix = f"{should}, not {first.divisor}" if _divide(should, first) else f"{should}; {first.does}"
+    fix = f"{should}, not {first.divisor}" if _divide(should, first) else should
     return Diagnosis(
         fitting, factor, f"the scale is {first.name}: {first.does}{others}", f"{fix}: {how_far_off(factor)}"
     )
