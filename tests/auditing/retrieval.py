@@ -1,4 +1,4 @@
-"""A small model that learns to look up values by their keys; also a program: ``retrieval.py WEIGHTS [SCALE]``.
+"""A small model that learns to look up values by keys; also a program: ``retrieval.py WEIGHTS [SCALE]``.
 
 Half of a sequence's tokens are pairs of a key and a value, in any order; the other half are keys alone, whose
 values are asked for.
@@ -12,7 +12,6 @@ from pathlib import Path
 
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 WIDTH, HEADS, KEYS, VALUES = 64, 4, 24, 8
 D = WIDTH // HEADS
@@ -37,7 +36,7 @@ class Attention(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return one vector for each token of [sequence, token, width]."""
         q, k, v = (one(x).unflatten(-1, (HEADS, D)).transpose(1, 2) for one in self.projections)
-        attended = F.scaled_dot_product_attention(q, k, v, scale=self.scale)
+        attended = nn.functional.scaled_dot_product_attention(q, k, v, scale=self.scale)
         return self.out(attended.transpose(1, 2).flatten(2))
 
 
@@ -80,7 +79,7 @@ def batch(sequences: int, seed: int) -> tuple[torch.Tensor, torch.Tensor, torch.
 def loss_of(model: Lookup, sequences: int, seed: int) -> torch.Tensor:
     """Return the cross-entropy of the values asked for, in nats."""
     keys, shown, values = batch(sequences, seed)
-    return F.cross_entropy(model(keys, shown)[:, KEYS:].flatten(0, 1), values[:, KEYS:].flatten())
+    return nn.functional.cross_entropy(model(keys, shown)[:, KEYS:].flatten(0, 1), values[:, KEYS:].flatten())
 
 
 def trained(model: Lookup, steps: int) -> float:

@@ -37,12 +37,11 @@ class Spread:
     @property
     def mean_square(self) -> float:
         """The mean of the squared components."""
-        scatter = (self.vectors - 1) / self.vectors * np.trace(self.covariance)
-        return float(scatter + self.mean @ self.mean) / len(self.mean)
+        return float(np.trace(self.second_moment())) / len(self.mean)
 
     def second_moment(self) -> Floats:
         """Return the mean of x·xᵀ, shape (d, d)."""
-        scatter: Floats = (self.vectors - 1) / self.vectors * self.covariance
+        scatter: Floats = (self.vectors - 1) / max(self.vectors, 1) * self.covariance
         return scatter + np.outer(self.mean, self.mean)
 
 
