@@ -222,6 +222,10 @@ def test_objects_are_not_unpickled(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     np.savez(tmp_path / "a.npz", q=np.array([Trap()], dtype=object), k=normal())
     with pytest.raises(RecordingError, match=r"a.npz: q holds Python objects, which are not unpickled"):
         load(tmp_path / "a.npz")
+    with zipfile.ZipFile(tmp_path / "weights.pt", "w") as archive:
+        archive.writestr("weights/data.pkl", pickle.dumps(Trap()))
+    with pytest.raises(RecordingError, match=r"weights.pt: weights/data.pkl is no array, and is not unp"):
+        load(tmp_path / "weights.pt")
     (tmp_path / "b.npz").write_bytes(pickle.dumps(Trap()))
     with pytest.raises(RecordingError, match=r"b.npz: is cut short or malformed"):
         load(tmp_path / "b.npz")
@@ -242,7 +246,7 @@ def test_files_that_are_cut_short(tmp_path: Path, name: str) -> None:
     whole = path.read_bytes()
     for size in range(0, len(whole), max(1, len(whole) // 60)):
         path.write_bytes(whole[:size])
-        with pytest.raises(RecordingError, match=r"is cut short or malformed|cannot be read"):
+        with pytest.raises(RecordingError, match=r"is empty|is cut short or malformed|cannot be read"):
             load(path)
 
 

@@ -71,7 +71,7 @@ def test_numbers_that_are_none_are_named_with_their_array(name: str, wrong: floa
     given = {"query": one.query, "key": one.key, "value": one.value, "output": one.output, name: spoiled}
     found = _finding(Call(**given))
     assert found.judgement is Judgement.REFUTED
-    assert {"query": "queries", "key": "keys", "value": "values", "output": "the output"}[name] in found.cause
+    assert {"query": "queries", "key": "keys", "value": "values", "output": "outputs"}[name] in found.cause
 
 
 def test_rows_that_see_no_key_may_be_no_numbers() -> None:

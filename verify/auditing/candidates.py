@@ -91,6 +91,11 @@ def diagnose(scale: float, intended: float, widths: Widths, *, uncertainty: floa
     fitting = tuple(near) if clear else ()
     factor = (fitting[0].value if fitting else scale) / intended
     should = instruction(intended, widths)
+    if 0 < uncertainty >= abs(scale):
+        most = abs(scale) + uncertainty
+        cause = f"the scale is at most {most:.2g} in size where {intended:.6g} is intended"
+        least = abs(intended) / most
+        return Diagnosis((), factor, cause, f"{should}: every score is at least {least:.2g} times too small")
     if not fitting:
         cause = f"the scale is {scale:.6g} where {intended:.6g} is intended"
         return Diagnosis((), factor, cause, f"{should}: {how_far_off(factor)}")

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 TOLERANCE = 0.01
 """Relative difference from the intended scale that counts as none."""
 
+ALL_ZERO = "the output is 0 throughout, as it should be, and tells no scale"
+"""Why nothing is found of attention to values that are 0."""
+
 _ROWS, _MOST_ROWS, _EXPLAINED_ROWS = 16, 256, 8
 _LEVEL = 1 - 1e-8
 _FEWEST_FITTED = 20
@@ -32,7 +35,8 @@ _FEWEST_FITTED = 20
 class Examined:
     """What was found of some rows of one block whose call has values and output.
 
-    ``implied`` is None where there is no row to look at: ``broken`` says that this is for NaN or infinities.
+    ``implied`` is None where nothing tells the scale: ``broken`` says that this is for NaN or infinities,
+    ``lost`` that the output is 0 throughout where attention is not, ``zero`` that it is so rightly.
     ``explanations`` are wrong attentions that fit where the declared one does not, ``precision`` the coarser
     one that would. ``keys`` is the number of keys, ``left_out`` that of rows that see fewer than two.
     """
@@ -42,6 +46,8 @@ class Examined:
     d_v: int
     implied: Implied | None
     broken: bool = False
+    lost: bool = False
+    zero: bool = False
     explanations: tuple[Explanation, ...] = ()
     precision: str = ""
 
@@ -61,8 +67,11 @@ def examine(block: Block) -> Examined | None:
         finite = np.isfinite(head.output).all(axis=1) & np.isfinite(head.query).all(axis=1)
         if not finite.all() or not (np.isfinite(head.key).all() and np.isfinite(head.value).all()):
             return replace(found, broken=True)
-        if not len(head.places) or not head.size:
+        if not len(head.places):
             return found
+        if not head.size:
+            is_zero = not head.attend(block.intended).any()
+            return replace(found, lost=not is_zero, zero=is_zero)
         implied = implied_scale(head, dict.fromkeys((block.intended, block.scale)))
         enough = len(head.places) < rows or rows >= _MOST_ROWS
         if enough or not implied.fits or _decides(implied, block.intended):

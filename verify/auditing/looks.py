@@ -42,7 +42,9 @@ def of_pairs(statistics: Callable[[Block, Block], tuple[float, ...]]) -> Callabl
             return Look(None)
         with np.errstate(all="ignore"):
             found = statistics(block, block.partner)
-        broken = not all(map(math.isfinite, found))
-        return Look(None if broken else found, broken=broken)
+        if all(map(math.isfinite, found)):
+            return Look(found)
+        # Of a single vector, or of none, there are no such numbers either.
+        return Look(None, broken=not all(one.once(row_means).finite for one in (block, block.partner)))
 
     return look

@@ -72,7 +72,7 @@ def margin(block: Block) -> Margin:
     blind = 0
     if call.output is not None:
         lost, blind = _lost(block, call.output[block.sequence, block.head])
-        broken += [("the output", lost)] if lost else []
+        broken += [("outputs", lost)] if lost else []
     bound = int(call.query.shape[3]) * sizes["queries"] * sizes["keys"] / limit
     share, bound = _largest_products(block, limit, bound)
     return Margin(share, bound, dtype, call.output is not None, tuple(broken), blind)

@@ -69,6 +69,8 @@ def open_archive(path: Path) -> Archive:
     """
     with _reading(path), open_regular(path) as stream:
         start = stream.read(4) or b""
+    if not start:
+        raise RecordingError(f"{path}: is empty; {WANTED}")
     if start[:2] == b"PK":
         return _open_zip(path)
     if start.startswith(b"\x93NUM"):
@@ -111,6 +113,8 @@ def _open_zip(path: Path) -> Archive:
             raise RecordingError(f"{path}: has more than {_MEMBERS_AT_MOST} arrays; give fewer layers")
         arrays = {}
         for name in names:
+            if not name.endswith(".npy"):
+                raise RecordingError(f"{path}: {name} is no array, and is not unpickled; {WANTED}")
             key = name.removesuffix(".npy")
             with _reading(path, key), archive.open(name) as member:
                 dtype, shape = _npy_header(member, path, key)

@@ -109,3 +109,39 @@ def test_a_single_key_leaves_the_scale_undecided() -> None:
     found = _findings(call(keys=1))["scale-implied"]
     assert found.judgement is Judgement.UNDECIDED
     assert "with one key every scale gives the same output" in found.reason
+
+
+def test_zeros_where_attention_has_none_are_refuted() -> None:
+    """An output that was never written is wrong whatever the scale; one of zeros from zeros tells nothing."""
+    one = call()
+    found = _findings(replace(one, output=np.zeros_like(one.output)))
+    assert found["reconstruction"].judgement is Judgement.REFUTED
+    assert "the output is 0 throughout" in found["reconstruction"].cause
+    assert (
+        found["scale-implied"].reason == "no scale reproduces the output; see the finding on reconstruction"
+    )
+    nothing = _findings(replace(one, value=np.zeros_like(one.value), output=np.zeros_like(one.output)))
+    for kind in ("scale-implied", "reconstruction"):
+        assert nothing[kind].judgement is Judgement.UNDECIDED
+        assert nothing[kind].reason == "the output is 0 throughout, as it should be, and tells no scale"
+
+
+def test_a_scale_lost_in_rounding_has_neither_sign_nor_size() -> None:
+    """Of scores that do not reach the output only a bound of the scale is known, of either sign."""
+    found = _findings(call(applied=1e-30))["scale-implied"]
+    assert found.judgement is Judgement.REFUTED
+    assert found.cause.startswith("the scale is at most ")
+    assert "sign" not in found.fix
+
+
+def test_sequences_in_which_nothing_is_seen_have_no_numbers() -> None:
+    """Where a mask hides all keys, all is undecided or reported, and no number is called NaN or infinite."""
+    one = call()
+    hidden = replace(one, mask=np.zeros((1, 1, 1, 1), bool), output=np.zeros_like(one.output))
+    found = _findings(hidden, gate=("row-variance:0.5..2",))
+    assert {one.judgement for one in found.values() if one.estimate is None} == {
+        Judgement.REPORTED,
+        Judgement.UNDECIDED,
+    }
+    assert found["row-variance"].judgement is Judgement.UNDECIDED
+    assert not [one.reason for one in found.values() if "infinit" in one.reason]

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from verify.auditing.exact import Examined, examine
+from verify.auditing.exact import ALL_ZERO, Examined, examine
 from verify.auditing.kinds import OWN_RULE
 from verify.evidence.audits import Finding, Judgement
 
@@ -35,6 +35,9 @@ class _Reconstruction:
     def find(self, looks: Sequence[Examined | None], subject: Subject) -> Iterator[Finding]:
         """Yield the finding on the residual, of the sequence where it most exceeds what rounding leaves."""
         examined = [look for look in looks if look is not None]
+        if any(look.lost for look in examined):
+            yield _lost(len(examined), subject)
+            return
         tried = [look for look in examined if look.implied is not None]
         if tried:
             yield _judged(max(tried, key=_excess), tried, subject)
@@ -44,7 +47,7 @@ class _Reconstruction:
         if any(look.broken for look in examined):
             reason = "NaN or infinities leave nothing to compare; see the finding on overflow"
         elif examined:
-            reason = "no query sees two keys, and no output differs from 0"
+            reason = ALL_ZERO if any(look.zero for look in examined) else "no query sees two keys"
         yield Finding(
             **_common(subject, len(examined)),
             estimate=None,
@@ -52,6 +55,18 @@ class _Reconstruction:
             decides=decides,
             reason=reason,
         )
+
+
+def _lost(sequences: int, subject: Subject) -> Finding:
+    """Return the finding where the output is 0 and attention is not; there is no norm to divide by."""
+    return Finding(
+        **_common(subject, sequences),
+        estimate=None,
+        judgement=Judgement.REFUTED,
+        decides=True,
+        cause="the output is 0 throughout, and the attention of what was recorded is not",
+        fix="look whether the output is written, and recorded after it is",
+    )
 
 
 def _excess(look: Examined) -> float:

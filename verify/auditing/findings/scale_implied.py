@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from verify.auditing.candidates import diagnose
-from verify.auditing.exact import TOLERANCE, Examined, examine, widths_of
+from verify.auditing.exact import ALL_ZERO, TOLERANCE, Examined, examine, widths_of
 from verify.auditing.kinds import OWN_RULE
 from verify.auditing.scale import student_interval
 from verify.evidence.audits import Finding, Judgement
@@ -59,8 +59,10 @@ def _without(examined: Sequence[Examined], subject: Subject) -> Finding:
     reason = "no call was recorded with its values and output"
     if any(look.broken for look in examined):
         reason = "outputs with NaN or infinities tell no scale; see the finding on overflow"
-    elif any(look.implied is not None for look in examined):
+    elif any(look.implied is not None or look.lost for look in examined):
         reason = "no scale reproduces the output; see the finding on reconstruction"
+    elif any(look.zero for look in examined):
+        reason = ALL_ZERO
     elif examined:
         reason = "no query sees two keys, and with one key every scale gives the same output"
     decides = bool(examined) or _NAME in subject.gates
