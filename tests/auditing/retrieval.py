@@ -21,7 +21,7 @@ UNSEEN = 10**6
 """The seed of sequences that no training has seen."""
 
 
-class Attention(nn.Module):  # type: ignore[misc, name-defined]  # PyTorch is not checked
+class Attention(nn.Module):  # type: ignore[misc]  # PyTorch is not checked
     """Attention of several heads; ``scale`` None means 1/√d."""
 
     def __init__(self, scale: float | None) -> None:
@@ -40,7 +40,7 @@ class Attention(nn.Module):  # type: ignore[misc, name-defined]  # PyTorch is no
         return self.out(attended.transpose(1, 2).flatten(2))
 
 
-class Lookup(nn.Module):  # type: ignore[misc, name-defined]
+class Lookup(nn.Module):  # type: ignore[misc]
     """Layers of attention, each after a norm and beside a shortcut, then the logits of the values."""
 
     def __init__(self, layers: int = 2, scale: float | None = None) -> None:
