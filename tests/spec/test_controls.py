@@ -10,6 +10,7 @@ import pytest
 from sympy import Rational, S
 
 from tests.strategies import measured
+from verify.errors import ClaimError
 from verify.montecarlo.blocks import Sample
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.experiment import Exact, Fit, Quantity, Tolerance, route_of
@@ -29,6 +30,15 @@ if TYPE_CHECKING:
 
 CELLS = [score_cell(n, NORMAL, NORMAL, 0.05) for n in (1, 2, 8)]
 POINTS = variances(CELLS, "Var", 3 * d)
+
+
+def test_the_setting_that_words_name_is_there() -> None:
+    """Of a biased prediction and of a fit; another is refused with those that there are."""
+    message = r"check variance-d2 has no setting 't'; its settings are d_k, .*query"
+    with pytest.raises(ClaimError, match=message):
+        biased(POINTS[1], 0.05, at="t")
+    with pytest.raises(ClaimError, match=message):
+        fits(POINTS[1:], misfit("line"), against="t")
 
 
 class TestWrong:

@@ -45,7 +45,7 @@ class TestMeasured:
         [
             ("dk", r"^check variance-d64 has no setting 'dk'; did you mean 'd_k'\?$"),
             ("T", "no setting 'T'; its settings are d_k, law$"),
-            ("law", "check variance-d64: its setting 'law' is 'normal'; draw it against a number"),
+            ("law", "check variance-d64: its setting 'law' is 'normal'; take one that is a number"),
         ],
     )
     def test_against_a_setting_that_there_is(self, against: str, message: str) -> None:

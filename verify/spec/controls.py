@@ -9,6 +9,7 @@ from verify.montecarlo.estimands import times
 from verify.montecarlo.experiment import Control, Exact, Prediction
 from verify.montecarlo.literal import over_queries
 from verify.spec.designs import against_loops, prediction
+from verify.spec.settings import setting_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +63,7 @@ def biased(check: Quantity, tolerance: float, name: str = "biased-prediction", a
 
     ``at`` is the setting of the check's cell that tells the words which value it is.
     """
-    where = dict(check.cell.settings)[at]
+    where = setting_of(check.id, dict(check.cell.settings), at)
     return _off(check, name, f"the value at ${at} = {where}$", tolerance)
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from sympy import Basic
 
-from verify.errors import ClaimError, unknown
+from verify.errors import ClaimError
 from verify.evidence import Axis, Check, Figure, Layer
+from verify.spec.settings import place_of
 from verify.symbolic.predict import function
 from verify.symbolic.printing import latex
 from verify.symbolic.scores import d
@@ -75,22 +76,9 @@ def measured(
     Raises:
         ClaimError: a check's cell has no such setting, or one that is no number.
     """
-    ordered = sorted(checks, key=lambda check: _place(check, against))
-    x = [_place(check, against) for check in ordered]
+    ordered = sorted(checks, key=lambda check: place_of(check.id, check.cell, against))
+    x = [place_of(check.id, check.cell, against) for check in ordered]
     return estimates(label, x, ((one.estimate, one.interval) for one in ordered), as_drawn=as_drawn)
-
-
-def _place(check: Check, against: str) -> float:
-    """Return the setting of a check's cell that a figure shows it against."""
-    if against not in check.cell:
-        otherwise = f"its settings are {', '.join(check.cell)}"
-        raise ClaimError(f"check {check.id} has {unknown('setting', against, check.cell, otherwise)}")
-    try:
-        return float(check.cell[against])
-    except ValueError:
-        raise ClaimError(
-            f"check {check.id}: its setting {against!r} is {check.cell[against]!r}; draw it against a number"
-        ) from None
 
 
 def estimates(

@@ -10,6 +10,7 @@ from sympy import S, diff, log, simplify
 from verify.montecarlo.experiment import Fit, Quantity, Tolerance
 from verify.montecarlo.fits import WeightedFit
 from verify.spec.designs import EVEN, prediction
+from verify.spec.settings import place_of
 from verify.symbolic.scores import d
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def in_dimension(members: Sequence[Quantity], n: int) -> Quantity:
 
 
 def _place(member: Quantity, against: str) -> float:
-    return float(dict(member.cell.settings)[against])
+    return place_of(member.id, dict(member.cell.settings), against)
 
 
 @dataclass(frozen=True)
