@@ -143,7 +143,7 @@ def test_the_session_on_the_command_line(
     assert "sequences would decide" in undecided.out
     recorded = ran(tool, 0, "record", "--max-sequences", 256, "--out", "before", program, "before.pt")
     assert recorded.out.startswith("loss 2.")
-    assert "judge them with `sdpa-verify audit before`" in recorded.err
+    assert "judge with `sdpa-verify audit before`" in recorded.err
     before = ran(tool, 0, "audit", "before", "--gate", GATE, "--no-pages", "--out", "before-audit")
     assert before.out.startswith("2 layers, 8 heads: ")
     ran(tool, 0, "record", "--out", "after", program, "after.pt")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from typing import TYPE_CHECKING
 
 import pytest
@@ -34,11 +35,11 @@ def script(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("ending", "status", "said"),
     [
-        ("0", 0, "sdpa-verify: 1 layers recorded; judge them with"),
-        pytest.param("sys.exit(7)", 7, "1 layers recorded", marks=pytest.mark.slow),
+        ("0", 0, "sdpa-verify: 1 layer recorded; judge with"),
+        pytest.param("sys.exit(7)", 7, "1 layer recorded", marks=pytest.mark.slow),
         pytest.param("1 // 0", 1, "ZeroDivisionError", marks=pytest.mark.slow),
         pytest.param(
-            "__import__('os').kill(__import__('os').getpid(), 15)", 143, "1 layers", marks=pytest.mark.slow
+            "__import__('os').kill(__import__('os').getpid(), 15)", 143, "1 layer", marks=pytest.mark.slow
         ),
     ],
 )
@@ -66,3 +67,19 @@ def test_a_program_without_attention(tmp_path: Path) -> None:
         assert ended.err.startswith("sdpa-verify: record: no attention call was seen; seen are")
         assert ended.err.count("\n") == 1
     assert list(out.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_full_disk(tmp_path: Path, script: Path) -> None:
+    """The program ends as it would; that nothing could be kept, and why, is one line, and no file is left."""
+    out = tmp_path / "rec"
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512))
+
+    for ending, status in [("0", 2), ("sys.exit(7)", 7)]:
+        ended = finish(begin("record", "--out", str(out), str(script), ending, preexec_fn=limited))
+        assert (ended.status, ended.out[:6]) == (status, "result")
+        assert ended.complaint.startswith("record: no attention call could be kept; ")
+        assert "File too large" in ended.complaint
+        assert list(out.iterdir()) == []

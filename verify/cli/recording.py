@@ -41,7 +41,7 @@ def record(
     """
     from verify.auditing.record import record as recording_attention
     from verify.auditing.script import Program
-    from verify.errors import RecordingError
+    from verify.errors import VerifyError
 
     one = Program(program, arguments, is_module=is_module)
     status = 0
@@ -49,14 +49,17 @@ def record(
     try:
         with context as recording:
             status = one.run()
-    except RecordingError as error:
+    except VerifyError as error:
         if not status:
             raise
         complain(str(error))
     else:
         for missing in recording.left_out:
             complain(f"not recorded: {missing}")
-        complain(f"{len(recording.layers)} layers recorded; judge them with `sdpa-verify audit {out}`")
+        number = len(recording.layers)
+        complain(
+            f"{number} layer{'' if number == 1 else 's'} recorded; judge them with `sdpa-verify audit {out}`"
+        )
     end(status)
 
 

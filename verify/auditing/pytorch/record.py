@@ -28,6 +28,7 @@ _NOT_SEEN = (
     "record: no attention call was seen; seen are scaled_dot_product_attention, nn.MultiheadAttention and "
     "transformers' models where they are not compiled and run in the thread that records"
 )
+_NOT_KEPT = "record: no attention call could be kept"
 _recording = threading.Lock()
 
 
@@ -58,7 +59,9 @@ def recording_of(model: Any, out: Path | None, limits: Limits, source: str = "")
             done = recorder.finish(source)
             layers.extend(load(out).layers if out is not None and done.layers else done.layers)
             left_out.extend(done.left_out)
-        _refuse_nothing(layers, left_out)
+        if not layers:
+            nothing = _NOT_KEPT if recorder.has_seen_calls else _NOT_SEEN
+            raise RecordingError("; ".join((nothing, *left_out)))
     finally:
         _recording.release()
 
@@ -85,8 +88,3 @@ def _compiled_graphs() -> int:
     """Return how many graphs PyTorch has compiled; under a mode that is new it compiles them once more."""
     utils = sys.modules.get("torch._dynamo.utils")
     return 0 if utils is None else int(utils.counters["stats"]["unique_graphs"])
-
-
-def _refuse_nothing(layers: Sequence[Layer], left_out: Sequence[str]) -> None:
-    if not layers:
-        raise RecordingError("; ".join((_NOT_SEEN, *left_out)))

@@ -69,10 +69,14 @@ class _Seen:
 
 @dataclass
 class Recorder:
-    """Keeps calls by layer; what it cannot keep it counts, and says at the end."""
+    """Keeps calls by layer; what it cannot keep it counts, and says at the end.
+
+    ``has_seen_calls`` says whether there was any call to keep.
+    """
 
     limits: Limits
     writer: FolderWriter | None = None
+    has_seen_calls: bool = False
     _layers: dict[str, _Seen] = field(default_factory=dict)
     _left_out: dict[str, int] = field(default_factory=dict)
     _softmaxes: dict[str, None] = field(default_factory=dict)
@@ -91,6 +95,7 @@ class Recorder:
 
         The program goes on as if nothing were kept.
         """
+        self.has_seen_calls = True
         try:
             with torch.no_grad():
                 call, about = make()
@@ -117,7 +122,7 @@ class Recorder:
         empty = [
             f"{name}: {'; '.join(_counted(seen.skipped))}"
             for name, seen in self._layers.items()
-            if not seen.kept
+            if not seen.kept and seen.skipped
         ]
         left_out = (*_counted(self._left_out), *empty, *self._written_out())
         recording = Recording(source, layers, left_out)
@@ -142,13 +147,13 @@ class Recorder:
         seen.is_learning |= bool(call.query.requires_grad)
         seen.passes += 1
         call = _copied(call)
-        self._size += _size(call)
-        seen.kept += int(call.query.shape[0])
-        seen.notes.update(dict.fromkeys(about.notes))
         if self.writer is None:
             seen.calls.append(call)
         else:
             self.writer.add(name, call)
+        self._size += _size(call)
+        seen.kept += int(call.query.shape[0])
+        seen.notes.update(dict.fromkeys(about.notes))
 
     def _layer(self, name: str, call: Call, about: About) -> tuple[str, _Seen]:
         """Return the layer of this name, and the name; calls of other shapes are a layer of their own."""
