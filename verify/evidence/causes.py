@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from verify.evidence.places import where
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from verify.evidence.audits import AuditRecord, Finding
+    from verify.evidence.layers import Finding, LayerRecord
 
 _MARKS = {"refuted": "✗", "undecided": "?", "warned": "!"}
 
@@ -36,13 +36,13 @@ class Shared:
         return {layer: frozenset(heads) for layer, heads in found.items()}
 
 
-def shared(record: AuditRecord, judgement: str) -> tuple[Shared, ...]:
-    """Return an audit's findings of one judgement, those with the same cause and fix together.
+def shared(layers: Sequence[LayerRecord], judgement: str) -> tuple[Shared, ...]:
+    """Return the findings of one judgement on layers, those with the same cause and fix together.
 
     Those that decide the exit status come first, then those on most layers and heads.
     """
     found: dict[tuple[str, ...], Shared] = {}
-    for layer in record.layers:
+    for layer in layers:
         for one in layer.findings:
             if one.judgement == judgement:
                 name = () if one.cause else (one.name,)
@@ -55,18 +55,21 @@ def shared(record: AuditRecord, judgement: str) -> tuple[Shared, ...]:
     return tuple(decisive)
 
 
-def lines(record: AuditRecord) -> Iterator[str]:
-    """Yield what an audit found, a line for each cause: what is wrong first, and at last the counts."""
+def lines(layers: Sequence[LayerRecord], left_out: Sequence[str]) -> Iterator[str]:
+    """Yield what an audit found, a line for each cause: what is wrong first, and at last the counts.
+
+    ``left_out`` says what could not be seen.
+    """
     for judgement, mark in _MARKS.items():
-        for some in shared(record, judgement):
+        for some in shared(layers, judgement):
             names = ", ".join(dict.fromkeys(one.name for _, one in some.findings))
-            yield f"{mark} {where(some.heads(), record.layers)}: {names} {judgement}: {_said(some, record)}"
-    for text in record.left_out:
+            yield f"{mark} {where(some.heads(), layers)}: {names} {judgement}: {_said(some, layers)}"
+    for text in left_out:
         yield f"- not seen: {text}"
-    yield _counts(record)
+    yield _counts(layers)
 
 
-def _said(some: Shared, record: AuditRecord) -> str:
+def _said(some: Shared, layers: Sequence[LayerRecord]) -> str:
     """Return the cause and the fix, else what was found of the worst head."""
     layer, worst = max(some.findings, key=lambda found: _size(found[1]))
     parts = [part for part in (worst.cause, worst.fix) if part] or [_measured(worst), worst.reason]
@@ -76,7 +79,7 @@ def _said(some: Shared, record: AuditRecord) -> str:
     if len(some.findings) > 1 and not worst.cause and not worst.fix:
         several = len(some.heads()) > 1
         head = frozenset(() if worst.head is None else (worst.head,))
-        of_one = f"{where({layer: head}, record.layers) if several else f'head {worst.head}'}: "
+        of_one = f"{where({layer: head}, layers) if several else f'head {worst.head}'}: "
     return of_one + "; ".join(part for part in parts if part)
 
 
@@ -98,13 +101,12 @@ def _ends(low: float | None, high: float | None) -> str:
     return f"{'' if low is None else format(low, '.4g')}..{'' if high is None else format(high, '.4g')}"
 
 
-def _counts(record: AuditRecord) -> str:
-    heads = sum(layer.heads for layer in record.layers)
-    counted = Counter(str(one.judgement) for one in record.findings)
-    deciding = sum(one.decides for one in record.findings)
+def _counts(layers: Sequence[LayerRecord]) -> str:
+    heads = sum(layer.heads for layer in layers)
+    findings = [one for layer in layers for one in layer.findings]
+    counted = Counter(str(one.judgement) for one in findings)
     counts = ", ".join(f"{number:,} {judgement}" for judgement, number in sorted(counted.items()))
-    layers = f"{len(record.layers)} layer{'' if len(record.layers) == 1 else 's'}"
     return (
-        f"{layers}, {heads} head{'' if heads == 1 else 's'}: {len(record.findings):,} findings, of which "
-        f"{deciding:,} decide: {counts}"
+        f"{len(layers)} layer{'' if len(layers) == 1 else 's'}, {heads} head{'' if heads == 1 else 's'}: "
+        f"{len(findings):,} findings, of which {sum(one.decides for one in findings):,} decide: {counts}"
     )

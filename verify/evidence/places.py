@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from verify.evidence.audits import LayerRecord
+    from verify.evidence.layers import LayerRecord
 
 Heads = frozenset[int]
 """Heads by number; none of them stands for the layer as a whole."""

@@ -22,7 +22,7 @@ _LINES = 24
 
 def lines(record: AuditRecord, judgement: Judgement) -> LinesView:
     """Return what the first page says of the findings of one judgement."""
-    found = shared(record, judgement)
+    found = shared(record.layers, judgement)
     return LinesView(
         lines=tuple(_line(some, record.layers) for some in found[:_LINES]), more=max(len(found) - _LINES, 0)
     )
