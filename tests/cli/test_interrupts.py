@@ -68,17 +68,19 @@ def test_ctrl_c_while_deriving(reports: Path, claim_file: Write) -> None:
     is_interrupted(interrupted(process, "now", 0.2))
 
 
-@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
 def test_ctrl_c_while_drawing(reports: Path, claim_file: Write, workers: int) -> None:
-    """Threads that draw end with their batch, and those that wait do not begin."""
+    """Threads that draw end with their batch, and those that wait do not begin; pressed often, see below."""
     path = claim_file(("    return Experiment(", f"    {MARK}\n    return Experiment("))
     options = ("--claims", path, "--tolerance", "0.0004", "--workers", workers, "--out", reports)
     process = begin("report", "doubled-keys", *options)
     is_interrupted(interrupted(process, "now", 0.5))
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_processes_settle_claims(reports: Path, claim_file: Write) -> None:
-    """The processes ignore the terminal's signal, which reaches them too, and are gone as well."""
+    """The processes ignore the terminal's signal, which reaches them too; pressed often, see below."""
     mark = "__import__('os').write(2, b'%d\\n' % __import__('os').getpid())"
     path = claim_file(("    return Experiment(", f"    {mark}\n    return Experiment("))
     options = ("--claims", path, "--tolerance", "0.0004", "--workers", 2, "--out", reports)
@@ -123,9 +125,7 @@ def test_impatience_leaves_no_process_behind(
     "phase",
     [
         "figures",
-        pytest.param("formulas", marks=pytest.mark.slow),
-        pytest.param("html", marks=pytest.mark.slow),
-        "pdf",
+        *(pytest.param(one, marks=pytest.mark.slow) for one in ("formulas", "html", "pdf")),
     ],
 )
 def test_ctrl_c_while_rendering(reports: Path, tmp_path: Path, small: RunRecord, phase: str) -> None:
@@ -159,7 +159,7 @@ def _limited() -> None:
 def test_a_full_disk(reports: Path, command: str) -> None:
     """Files that may not grow beyond 8 KiB stand for a disk that fills up while results are written."""
     process = begin(
-        command, "over-scaling", "--profile", "quick", "--out", reports, preexec_fn=_limited
+        command, "worked-dot-products", "--profile", "quick", "--out", reports, preexec_fn=_limited
     )  # fmt: skip
     ended = finish(process)
     assert ended.status == 2
@@ -171,7 +171,7 @@ def test_the_reader_of_the_results_goes_away(tmp_path: Path) -> None:
     """``| head -1`` costs the lines that nobody reads, not the results."""
     process = begin(
         "run",
-        "sqrt-scaling-unique",
+        "softmax-identities",
         "worked-dot-products",
         "--profile",
         "quick",
@@ -185,24 +185,25 @@ def test_the_reader_of_the_results_goes_away(tmp_path: Path) -> None:
     ended = finish(process)
     assert (ended.status, ended.out) == (0, "")
     *progress, counts = ended.err.splitlines()
-    assert sorted(progress) == ["sqrt-scaling-unique: confirmed", "worked-dot-products: confirmed"]
+    assert sorted(progress) == ["softmax-identities: confirmed", "worked-dot-products: confirmed"]
     assert counts.startswith("2 claims: ")
     assert (tmp_path / "results.json").is_file()
 
 
 def test_the_reader_of_the_progress_goes_away(tmp_path: Path) -> None:
     """Neither does it matter that nobody follows."""
-    process = begin("run", "sqrt-scaling-unique", "--profile", "quick", "--out", tmp_path)
+    process = begin("run", "worked-dot-products", "--profile", "quick", "--out", tmp_path)
     process.stderr.close()  # type: ignore[union-attr]  # it is a pipe
     process.stderr = None
     ended = finish(process)
     assert ended.status == 0
-    assert ended.out.startswith("✓ sqrt-scaling-unique")
+    assert ended.out.startswith("✓ worked-dot-products")
     assert (tmp_path / "results.json").is_file()
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["list"], pytest.param(["show", "score-mean"], marks=pytest.mark.slow)]
+    "arguments",
+    [["--help"], *(pytest.param(one, marks=pytest.mark.slow) for one in (["list"], ["show", "score-mean"]))],
 )
 def test_nobody_reads_at_all(arguments: list[str]) -> None:
     """A closed pipe is no error of the tool; at most the exit status shows it."""
