@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.strategies import examples
 from verify.auditing.intention import DEFAULT, scale_expression
 from verify.errors import SettingsError
 
@@ -73,6 +74,7 @@ def test_width_that_is_not_known_is_named() -> None:
         scale_expression("1/sqrt(D)").value(d=64, h=8)
 
 
+@examples(25)
 @given(st.text(alphabet="dhDn0123456789.+-*/() esqrtlogxp,", max_size=30))
 def test_no_text_does_anything_but_give_a_number_or_one_line(text: str) -> None:
     """Whatever is typed, there is a finite number or a refusal."""

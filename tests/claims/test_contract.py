@@ -372,16 +372,21 @@ def test_a_prediction_off_by_three_tolerances_is_refuted(records: dict[str, Clai
 @pytest.mark.parametrize(
     ("claim", "wrong"),
     [
-        pytest.param("score-variance", lambda n: n + 1, id="d + 1"),
-        pytest.param("score-variance", lambda n: n**2, id="d squared"),
-        pytest.param("score-variance", lambda n: 1.1 * n, id="1.1 d"),
-        pytest.param("score-variance", lambda n: n / 1.1, id="d over 1.1"),
+        pytest.param("score-variance", lambda n: n + 1, id="d + 1", marks=pytest.mark.slow),
+        pytest.param("score-variance", lambda n: n**2, id="d squared", marks=pytest.mark.slow),
+        pytest.param("score-variance", lambda n: 1.1 * n, id="1.1 d", marks=pytest.mark.slow),
+        pytest.param("score-variance", lambda n: n / 1.1, id="d over 1.1", marks=pytest.mark.slow),
         pytest.param("score-variance", lambda n: n**1.02, id="d to the power 1.02"),
-        pytest.param("score-variance", lambda n: n**0.5, id="the root of d"),
-        pytest.param("score-variance", lambda n: max(n - 1, 0.5), id="d - 1"),
+        pytest.param("score-variance", lambda n: n**0.5, id="the root of d", marks=pytest.mark.slow),
+        pytest.param("score-variance", lambda n: max(n - 1, 0.5), id="d - 1", marks=pytest.mark.slow),
         pytest.param("sqrt-scaling", lambda n: n, id="scaled variance d"),
-        pytest.param("sqrt-scaling", lambda n: 1 / n, id="scaled variance 1/d"),
-        pytest.param("over-scaling", lambda n: n**-0.5, id="over-scaled variance 1 over root of d"),
+        pytest.param("sqrt-scaling", lambda n: 1 / n, id="scaled variance 1/d", marks=pytest.mark.slow),
+        pytest.param(
+            "over-scaling",
+            lambda n: n**-0.5,
+            id="over-scaled variance 1 over root of d",
+            marks=pytest.mark.slow,
+        ),
         pytest.param("over-scaling", lambda _: 1.0, id="over-scaled variance 1"),
     ],
 )
@@ -425,9 +430,9 @@ _STEPS_ASIDE = {"≤": -S(1) / 10, "≥": S(1) / 10}
 """What added to an expression surely breaks the bound that the next one claims to be."""
 
 
-@EACH
+@EACH_QUICKLY_MADE
 def test_every_step_notices_that_its_expression_is_wrong(name: str) -> None:
-    """A wrong expression in any one step of any route fails that step's own check."""
+    """A wrong expression in any one step fails its own check; see also ``tests/faults/spoiled_steps.py``."""
     derived = derivation(name)
     for route in (*derived.lemmas, *derived.routes):
         before = route.start
@@ -506,7 +511,7 @@ def test_every_check_has_a_control_through_the_same_code(name: str) -> None:
     assert not uncovered(experiment(name))
 
 
-@EACH
+@EACH_QUICKLY_MADE
 def test_an_exact_value_comes_from_the_code_that_it_names(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a check or control names a function, replacing that function changes what is compared."""
     claim = CATALOGUE[name]

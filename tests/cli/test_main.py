@@ -235,7 +235,13 @@ def test_results_can_be_rendered_elsewhere(tool: Tool, tmp_path: Path, small: Ru
     ("changes", "status", "mark"),
     [
         pytest.param([], 0, "✓ doubled-keys             confirmed", id="confirmed"),
-        pytest.param([("scale=2)", "scale=3)")], 1, "✗ doubled-keys             refuted", id="refuted"),
+        pytest.param(
+            [("scale=2)", "scale=3)")],
+            1,
+            "✗ doubled-keys             refuted",
+            id="refuted",
+            marks=pytest.mark.slow,
+        ),
         pytest.param(
             [("variance_route(2 * score", "variance_route(3 * score")],
             1,

@@ -144,7 +144,7 @@ def test_what_a_claims_function_does_wrong_is_reported_by_line(
     assert str(caught.value).endswith(f"; correct the claim file {path}")
 
 
-@pytest.mark.parametrize("command", ["show", "plan"])
+@pytest.mark.parametrize("command", ["show", pytest.param("plan", marks=pytest.mark.slow)])
 def test_a_derivation_that_raises_is_reported_without_a_run(
     tool: Callable[..., Ended], claim_file: Write, command: str
 ) -> None:
@@ -175,13 +175,18 @@ def test_a_path_that_is_no_claim_file_is_reported(
     assert message in ended.complaint
 
 
-def test_a_duplicate_id_names_both_files(claim_file: Write) -> None:
-    """An id belongs to one claim, be the other a built-in one or the user's own."""
+def test_an_id_of_the_catalogue_is_taken(claim_file: Write) -> None:
+    """An id belongs to one claim, and the other is named."""
     path = claim_file(name="score_mean.py")
     with pytest.raises(
         ClaimError, match=r"/score_mean\.py: claim id 'score-mean' is taken by verify\.claims\.raw_scores\."
     ):
         catalogue_with([path])
+
+
+@pytest.mark.slow
+def test_a_duplicate_id_names_both_files(claim_file: Write) -> None:
+    """Neither can two files share one; for claims made in this process see ``tests/test_api.py``."""
     one, two = claim_file(), claim_file(name="other/doubled_keys.py")
     with pytest.raises(
         ClaimError, match=r"other/doubled_keys\.py: claim id 'doubled-keys' is taken by .*/doubled_keys\.py; "

@@ -379,9 +379,9 @@ class TestTheJudgeItself:
 
     def test_false_refutations(self) -> None:
         """At the very edge of the band, after all looks, a true claim is refuted at most 5% of the time."""
-        found = self.verdicts(quantity("edge", 10.5, 10.0, spread=3.0), 100)
+        found = self.verdicts(quantity("edge", 10.5, 10.0, spread=3.0), 50)
         refuted = sum(check.verdict is Verdict.REFUTED for check in found)
-        assert refuted <= stats.binom.isf(FALSE_ALARM, 100, 0.05)
+        assert refuted <= stats.binom.isf(FALSE_ALARM, 50, 0.05)
         assert max(check.looks for check in found) == MAX_LOOKS
 
     def test_exclusions_of_the_truth(self) -> None:
