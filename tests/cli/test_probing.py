@@ -45,7 +45,7 @@ def test_what_a_function_does_is_printed(kernel: str) -> None:
     ("options", "status", "said"),
     [
         (["--intended", "1/sqrt(d)", "--not-causal"], 0, "scale"),
-        (["--intended", "1/d"], 1, "✗ the scale is 1/√8 = d_k^-½: the default 1/√d_k is applied"),
+        (["--intended", "1/d"], 1, "✗ the scale is 1/√8 = 1/√d_k: the default 1/√d_k is applied"),
         (["--causal"], 1, "✗ causal: False, not True"),
         (["--sink"], 1, "✗ the softmax has no sink"),
         (["--softcap", "30"], 1, "✗ soft-cap: none, not 30"),

@@ -144,7 +144,7 @@ def _divide(should: str, candidate: Candidate) -> bool:
 
 
 def _root(size: int, of: str, does: str) -> Candidate:
-    return Candidate(f"1/√{size} = {of}^-½", size**-0.5, does, f"√{size}")
+    return Candidate(f"1/√{size} = 1/√{of}", size**-0.5, does, f"√{size}")
 
 
 def _of_widths(widths: Widths) -> Iterator[Candidate]:

@@ -88,11 +88,30 @@ def test_marks_are_drawn_where_they_belong() -> None:
     """Undecided cells are hatched, refuted ones crossed, warned ones ringed; others have no mark."""
     assert draw_map(grid("row-variance")).count('class="line-') == len(_shades_of_marked("row-variance"))
     assert 'class="line-' not in draw_map(grid("entropy"))
-    assert draw_map(grid("largest-score")).count("a") > draw_map(grid("entropy")).count("a")
+    ring = re.compile(r"a[\d.]+ [\d.]+ 0 1 1")
+    assert ring.search(draw_map(grid("largest-score")))
+    assert not ring.search(draw_map(grid("entropy")))
     whole = overview(BAD)
     assert whole is not None
     drawn = draw_overview(whole)
     assert [mark in drawn for mark in ("on-refuted", "on-undecided", "on-warned")] == [True, True, False]
+
+
+def test_a_mark_leaves_the_value_readable() -> None:
+    """In cells with their values, crosses are small and above the digits, at the right edge."""
+    finding = BAD.layers[0].findings[0]
+    cells = {
+        (0, head): finding.model_copy(update={"estimate": 1.5 + head, "judgement": Judgement.REFUTED})
+        for head in range(2)
+    }
+    svg = draw_map(Grid("map-1", "row-variance", "row-variance", ("h.0",), 2, cells))
+    strokes = re.findall(r"M([\d.]+) ([\d.]+)L([\d.]+) ([\d.]+)", svg)
+    values = re.findall(r'<text x="([\d.]+)" y="([\d.]+)" text-anchor="middle" class="ink', svg)
+    assert (len(strokes), len(values)) == (4, 2)
+    for number, (middle, baseline) in enumerate(values):
+        for x, y, to_x, to_y in strokes[2 * number : 2 * number + 2]:
+            assert min(float(x), float(to_x)) > float(middle) + 9
+            assert max(float(y), float(to_y)) < float(baseline) - 5
 
 
 def _shades_of_marked(kind: str) -> set[str]:

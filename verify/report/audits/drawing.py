@@ -27,6 +27,7 @@ _TOP, _BOTTOM = 24.0, 4.0
 _CELL, _NARROW = (34.0, 17.0), 24.0  # at most
 _TALLEST, _FIRST_PAGE = 540.0, 150.0  # a map must fit on a page, the overview beneath what is wrong
 _LABELLED = (24.0, 11.0)  # a cell that has room for its value
+_CORNER = 6.5  # of such a cell, where its mark is
 _BETWEEN = 14.0  # at least, from one label on an axis to the next
 _SWATCH = (13.0, 12.0)
 
@@ -167,10 +168,16 @@ def _marks(grid: Grid, shade: int, places: Sequence[tuple[int, int]], frame: _Fr
     """Yield what marks the judgements of cells of one shade, in the colour that is read on it."""
     for judgement, shape in _SHAPES.items():
         chosen = [frame.corner(*place) for place in places if grid.cells[place].judgement is judgement]
-        if chosen:
-            # Beneath a value the mark must leave it readable.
-            faint = ' opacity="0.4"' if frame.labelled else ""
-            yield _mark(shape, chosen, frame, f'class="line-{shade}"{faint}', SHADES[shade].ink)
+        if not chosen:
+            continue
+        # A mark must leave a value readable: it is faint beneath it, or in the cell's corner.
+        marked, faint = frame, ""
+        if frame.labelled and shape is _hatching:
+            faint = ' opacity="0.4"'
+        elif frame.labelled:
+            chosen = [(x + frame.wide - _CORNER - frame.gap, y) for x, y in chosen]
+            marked = _Frame(0.0, _CORNER, _CORNER)
+        yield _mark(shape, chosen, marked, f'class="line-{shade}"{faint}', SHADES[shade].ink)
 
 
 def _mark(shape: _Shape, corners: Sequence[tuple[float, float]], frame: _Frame, how: str, ink: str) -> str:

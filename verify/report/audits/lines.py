@@ -8,6 +8,7 @@ from verify.evidence.causes import shared
 from verify.evidence.places import where
 from verify.report import numbers
 from verify.report.audits.maps import spread
+from verify.report.audits.tables import held_against
 from verify.report.audits.views import LinesView, LineView
 from verify.report.latex import Prose
 from verify.report.words import badge, capitalised, closed
@@ -50,6 +51,9 @@ def _what(some: Shared) -> str:
         f"{quantity}{numbers.NO_BREAK}{spread(sorted(found))}" if found else quantity
         for quantity, found in values.items()
     ]
+    bands = {held_against(one) for _, one in some.findings if not one.exact}
+    if len(bands) == 1 and (band := bands.pop()):
+        parts[-1] += f", held against {band}"
     reasons = {one.reason for _, one in some.findings if one.reason}
     reason = reasons.pop() if len(reasons) == 1 else ""
     return f"{reason} ({'; '.join(parts)})" if reason else "; ".join(parts)
