@@ -63,8 +63,9 @@ def test_a_broken_claim_ends_the_run(claim_file: Write) -> None:
     """What a process of its own finds wrong with a claim file arrives as the same one line."""
     path = claim_file(("Derivation.of(variance_route(2 * score, STANDARD))", "1 / 0"))
     claims = choose(catalogue_with([path]), ["doubled-keys", "worked-dot-products"])
-    with pytest.raises(ClaimError, match=r"doubled-keys: ZeroDivisionError: .*; correct .*doubled_keys\.py"):
-        runner.run(claims, runner.settings(profile="quick"), read_sources(), workers=2)
+    found = r"doubled-keys: line \d+, in derive: ZeroDivisionError: .*; correct .*doubled_keys\.py"
+    with pytest.raises(ClaimError, match=found):
+        runner.run(claims, runner.settings(profile="quick"), read_sources(), workers=1)
 
 
 def test_the_budget_is_spent_by_what_is_drawn(quick: RunRecord) -> None:
