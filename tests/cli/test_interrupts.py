@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from tests.tool import Ended, alive, begin, finish
@@ -149,6 +150,24 @@ def test_a_signal_while_importing(reports: Path, after: float, number: int) -> N
     ended = finish(process)
     assert ended.status == 128 + number
     assert ended.complaint.startswith("interrupted")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_auditing(tmp_path: Path, number: int) -> None:
+    """An audit that is ended leaves the evidence of the one before."""
+    rng = np.random.default_rng(1)
+    arrays = {name: rng.standard_normal((64, 16, 512, 64), np.float32) for name in "qk"}
+    np.savez(tmp_path / "layer.npz", **arrays)
+    before = tmp_path / "audit.json"
+    before.write_text("the audit before\n")
+    process = begin("audit", tmp_path / "layer.npz", "--no-pages", "--out", tmp_path)
+    time.sleep(2.0)
+    assert process.poll() is None
+    process.send_signal(number)
+    is_interrupted(finish(process), number)
+    assert before.read_text() == "the audit before\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["audit.json", "layer.npz"]
 
 
 def _limited() -> None:
