@@ -157,8 +157,8 @@ def test_a_signal_while_importing(reports: Path, after: float, number: int) -> N
 def test_a_signal_while_auditing(tmp_path: Path, number: int) -> None:
     """An audit that is ended leaves the evidence of the one before."""
     rng = np.random.default_rng(1)
-    arrays = {name: rng.standard_normal((64, 16, 512, 64), np.float32) for name in "qk"}
-    np.savez(tmp_path / "layer.npz", **arrays)
+    q, k = (rng.standard_normal((64, 16, 512, 64), np.float32) for _ in "qk")
+    np.savez(tmp_path / "layer.npz", q=q, k=k)
     before = tmp_path / "audit.json"
     before.write_text("the audit before\n")
     process = begin("audit", tmp_path / "layer.npz", "--no-pages", "--out", tmp_path)

@@ -57,9 +57,7 @@ def record(
         for missing in recording.left_out:
             complain(f"not recorded: {missing}")
         number = len(recording.layers)
-        complain(
-            f"{number} layer{'' if number == 1 else 's'} recorded; judge them with `sdpa-verify audit {out}`"
-        )
+        complain(f"{number} layer{'' if number == 1 else 's'} recorded; judge with `sdpa-verify audit {out}`")
     end(status)
 
 
