@@ -248,8 +248,8 @@ FIGURES = {
     ),
     "dimension-off-by-one": Known(
         "verify/spec/figures.py",
-        "x = [float(check.cell[against])",
-        "x = [1 + float(check.cell[against])",
+        "x = [place_of(check.id, check.cell, against)",
+        "x = [1 + place_of(check.id, check.cell, against)",
     ),
     "curve-one-per-cent-high": Known(
         "verify/spec/figures.py",
