@@ -179,9 +179,11 @@ def test_what_a_task_prints_goes_to_standard_error(capfd: pytest.CaptureFixture[
 
 
 PARENT = """
-import os, sys, time
+import signal
 from tests.executors.test_workers import busy
 from verify.executors.workers import Task, Workers
+# Under nohup, tests inherit that it is ignored.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 with Workers(2) as workers:
     list(workers.run_tasks([Task(busy, (one,), isolate=one) for one in ("a", "b")]))
 """
