@@ -57,6 +57,7 @@ def test_every_example_is_tested() -> None:
     assert len(examples()) == PAGE.count("```python\n")
 
 
+@pytest.mark.slow
 def test_the_claims_are_proved_and_confirmed(record: RunRecord) -> None:
     """Their ids follow from their files; each was drawn, and each of its wrong versions refuted."""
     assert sorted(claim.id for claim in record.claims) == ["doubled-keys", "excess-kurtosis", "key-lengths"]
@@ -74,6 +75,7 @@ def test_the_claim_records_the_factor_of_its_scores(claim_file: Callable[..., Pa
     assert [dict(cell.settings)["scale"] for cell in cells] == [2, 2, 2]
 
 
+@pytest.mark.slow
 def test_the_statistic_says_what_it_draws(record: RunRecord) -> None:
     """The settings of its cells are those of its input and the statistic."""
     (claim,) = (claim for claim in record.claims if claim.id == "key-lengths")

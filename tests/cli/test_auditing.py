@@ -50,6 +50,7 @@ def test_a_right_scale_passes_and_prints_only_counts(tool: Callable[..., Ended],
     assert len(ended.out.splitlines()) == 2
 
 
+@pytest.mark.slow
 def test_pages_and_the_form_of_ci_systems_are_written(tool: Callable[..., Ended], tmp_path: Path) -> None:
     """Beside the evidence, and none of them where another is."""
     out, junit = tmp_path / "out", tmp_path / "junit.xml"

@@ -97,10 +97,8 @@ def test_ctrl_c_while_processes_settle_claims(reports: Path, claim_file: Write) 
     assert other not in alive(process.pid)
 
 
-@pytest.mark.parametrize(
-    ("times", "pause"),
-    [(5, 0.05), pytest.param(3, 0.05, marks=pytest.mark.slow), pytest.param(2, 0.02, marks=pytest.mark.slow)],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("times", "pause"), [(5, 0.05), (3, 0.05), (2, 0.02)])
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes under /proc")
 def test_impatience_leaves_no_process_behind(
     reports: Path, claim_file: Write, times: int, pause: float
@@ -243,6 +241,7 @@ def test_standard_output_on_a_full_disk(tmp_path: Path) -> None:
     assert (tmp_path / "results.json").is_file()
 
 
+@pytest.mark.slow
 def test_without_pango_everything_but_the_pdf_is_written(tmp_path: Path, small: RunRecord) -> None:
     """WeasyPrint raises while it is imported; the message names the packages that it needs."""
     stub = tmp_path / "stub" / "weasyprint"

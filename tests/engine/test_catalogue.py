@@ -194,6 +194,7 @@ def test_a_duplicate_id_names_both_files(claim_file: Write) -> None:
         catalogue_with([one, two])
 
 
+@pytest.mark.slow
 def test_claims_of_the_user_come_last(claim_file: Write) -> None:
     """Two files may even share their name, and one may hold a dataclass, which needs its own module."""
     one = claim_file(

@@ -42,7 +42,7 @@ def test_rates_lie_between_0_and_1(name: str, value: float) -> None:
         runner.settings(**{name: value})  # type: ignore[arg-type]  # one of the rates
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_progress_is_reported(workers: int) -> None:
     """Each claim is announced before it is handed over, in whatever order two processes finish."""
     seen: list[str] = []

@@ -100,6 +100,7 @@ def test_a_claim_that_misbehaves_when_it_is_used(
     assert not [*tmp_path.glob("out/*")]
 
 
+@pytest.mark.slow
 def test_claims_that_pickle_cannot_send(claim_file: Write) -> None:
     """Two files with closures and a cached function, and two workers: each process loads its own file."""
     cached = "from functools import cache\n\n@cache\ndef twice(x):\n    return 2 * x\n\n\n"
@@ -118,6 +119,7 @@ def test_claims_that_pickle_cannot_send(claim_file: Write) -> None:
     assert record.run.claim_files == 2
 
 
+@pytest.mark.slow
 def test_what_a_claim_prints_is_no_result(tmp_path: Path, claim_file: Write) -> None:
     """It goes to standard error; closing standard output keeps nobody from reading the verdict."""
     noise = "    import sys\n    print('a word')\n    sys.stdout.close()\n    sys.stdout = None\n"

@@ -103,6 +103,7 @@ def test_faults_are_planted_in_code_alone(tmp_path: Path) -> None:
         compile(one.applied(source), "module.py", "exec")
 
 
+@pytest.mark.slow
 def test_a_sample_is_the_same_for_the_same_seed() -> None:
     """Faults of every kind, each once, in files of every folder."""
     paths = mutations.files()

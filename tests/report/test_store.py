@@ -92,6 +92,7 @@ def test_a_second_report_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert second.formulas.dump() == first.formulas.dump()
 
 
+@pytest.mark.slow
 def test_two_processes_draw_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing depends on who draws."""
     run = record()
