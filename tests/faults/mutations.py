@@ -282,7 +282,7 @@ def _by_tests(path: str, names: Sequence[str], reference: str) -> str:
     import pytest  # noqa: PLC0415  # only where the run saw nothing
 
     first = _FirstFailure()
-    options = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    options = ["-q", "-x", "-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:xdist"]
     # What is loaded for all faults at once comes before pytest can rewrite its assertions.
     options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
     options += [f"--claims={','.join(names)}", *([f"--reference={reference}"] if reference else [])]
