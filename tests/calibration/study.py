@@ -11,6 +11,7 @@ import math
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import pairwise
+from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -333,7 +334,9 @@ def study(scale: float) -> list[Counted]:
     """Return the whole table; ``scale`` 1 takes about ten minutes on two cores."""
     many, some = round(20_000 * scale), round(2_000 * scale)
     seeds = np.linspace(0, round(600 * scale), 9, dtype=int)
-    with ProcessPoolExecutor(initializer=threadpool_limits, initargs=(1,)) as pool:
+    # No copies of this process: a library that it has loaded may run threads of its own.
+    fresh = get_context("forkserver")
+    with ProcessPoolExecutor(mp_context=fresh, initializer=threadpool_limits, initargs=(1,)) as pool:
         shapes = [
             (distribution, d, side, many if d < 64 else some * 2)
             for distribution in DISTRIBUTIONS
