@@ -19,7 +19,7 @@ from verify.evidence.layers import (
     Origin,
     Reference,
 )
-from verify.evidence.records import Record, Shown, by_id, fingerprint
+from verify.evidence.records import Record, Sealed, Shown, by_id
 from verify.evidence.runs import Tool
 from verify.evidence.texts import (
     Code,
@@ -69,7 +69,7 @@ class AuditSettings(Record):
     gates: Named[Band] = Field(default_factory=dict)
 
 
-class AuditRecord(Record):
+class AuditRecord(Sealed):
     """Everything that an audit found; what ``audit.json`` holds.
 
     ``left_out`` says what of the program could not be seen, or was not looked at, and why. ``seal`` is a
@@ -105,18 +105,6 @@ class AuditRecord(Record):
     def findings(self) -> tuple[Finding, ...]:
         """All findings, layer by layer."""
         return tuple(one for layer in self.layers for one in layer.findings)
-
-    def sealed(self) -> AuditRecord:
-        """Return this record with its seal set."""
-        return self.model_copy(update={"seal": self.fitting_seal()})
-
-    def fitting_seal(self) -> str:
-        """Return the seal that fits the content."""
-        return fingerprint(self, without="seal")
-
-    def to_json(self) -> str:
-        """Return the JSON text of this record, ending with a newline."""
-        return self.model_dump_json(by_alias=True, indent=1) + "\n"
 
     def exit_status(self) -> int:
         """Return 1 if a finding that decides is refuted, else 3 if one is undecided, else 0."""

@@ -16,6 +16,7 @@ from verify.evidence.texts import few
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Self
 
 
 class Record(BaseModel):
@@ -73,3 +74,19 @@ def fingerprint(record: Record, without: str) -> str:
     content = record.model_dump(mode="json", by_alias=True, exclude={without})
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+class Sealed(Record):
+    """A record that fills a file, whose last field ``seal`` is a digest of all the rest."""
+
+    def sealed(self) -> Self:
+        """Return this record with its seal set."""
+        return self.model_copy(update={"seal": self.fitting_seal()})
+
+    def fitting_seal(self) -> str:
+        """Return the seal that fits the content."""
+        return fingerprint(self, without="seal")
+
+    def to_json(self) -> str:
+        """Return the JSON text of this record, ending with a newline."""
+        return self.model_dump_json(by_alias=True, indent=1) + "\n"

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from verify.evidence.claims import ClaimRecord, Proof
 from verify.evidence.findings import Verdict
-from verify.evidence.records import Record, Shown, by_id, fingerprint, shown, table
+from verify.evidence.records import Record, Sealed, Shown, by_id, shown, table
 from verify.evidence.texts import (
     Address,
     Count,
@@ -219,7 +219,7 @@ class Run(Record):
     spent_s: Named[Named[Positive]] = Field(default_factory=dict)
 
 
-class RunRecord(Record):
+class RunRecord(Sealed):
     """Everything a run found; what ``results.json`` holds.
 
     ``schema`` is the version of the JSON form, raised when a reader of the old form would go wrong.
@@ -261,18 +261,6 @@ class RunRecord(Record):
     def exact_checks(self) -> int:
         """How many checks compare computed values, with nothing drawn."""
         return sum(claim.exact_checks for claim in self.claims)
-
-    def sealed(self) -> RunRecord:
-        """Return this record with its seal set."""
-        return self.model_copy(update={"seal": self.fitting_seal()})
-
-    def fitting_seal(self) -> str:
-        """Return the seal that fits the content."""
-        return fingerprint(self, without="seal")
-
-    def to_json(self) -> str:
-        """Return the JSON text of this record, ending with a newline."""
-        return self.model_dump_json(by_alias=True, indent=1) + "\n"
 
     def __repr_args__(self) -> Shown:
         yield "claims", len(self.claims)
