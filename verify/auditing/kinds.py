@@ -68,3 +68,21 @@ class Kind(Protocol):
 
     def find(self, looks: Sequence[Any], subject: Subject) -> Iterable[Finding]:
         """Return the findings on one head from what was kept of all its blocks, in their order."""
+
+
+@dataclass(frozen=True)
+class Single:
+    """What kinds have in common that make one finding of a head and judge it by a rule of their own."""
+
+    name: str
+    places: int = 0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name of the one finding, which is the kind's."""
+        return (self.name,)
+
+    @property
+    def has_rule(self) -> bool:
+        """Whether a finding can decide without a band: always."""
+        return True

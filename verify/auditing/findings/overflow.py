@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from verify.auditing.kinds import OWN_RULE
+from verify.auditing.kinds import OWN_RULE, Single
 from verify.auditing.overflow import LARGEST, NEAR, Margin, combined, margin
 from verify.evidence.audits import Finding, Judgement
 
@@ -19,13 +18,7 @@ _NAME = "overflow"
 _FIX = "scale the queries before the product, or keep scores in float32"
 
 
-@dataclass(frozen=True)
-class _Overflow:
-    name: str = _NAME
-    names: tuple[str, ...] = (_NAME,)
-    places: int = 0
-    has_rule: bool = True
-
+class _Overflow(Single):
     def look(self, block: Block) -> Margin:
         """Keep how near the block comes to the end of the range."""
         return margin(block)
@@ -85,4 +78,4 @@ def _judged(whole: Margin, limit: float) -> tuple[Judgement, str, str, str]:
     return Judgement.CONFIRMED, blind, "", ""
 
 
-KIND = _Overflow()
+KIND = _Overflow(_NAME)

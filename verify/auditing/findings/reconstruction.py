@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from verify.auditing.exact import ALL_ZERO, Examined, examine
-from verify.auditing.kinds import OWN_RULE
+from verify.auditing.kinds import OWN_RULE, Single
 from verify.evidence.audits import Finding, Judgement
 
 if TYPE_CHECKING:
@@ -21,13 +20,7 @@ _NAME = "reconstruction"
 _MOST_NAMED = 3
 
 
-@dataclass(frozen=True)
-class _Reconstruction:
-    name: str = _NAME
-    names: tuple[str, ...] = (_NAME,)
-    places: int = 0
-    has_rule: bool = True
-
+class _Reconstruction(Single):
     def look(self, block: Block) -> Examined | None:
         """Keep what was found of some rows of the block."""
         return block.once(examine)
@@ -132,4 +125,4 @@ def _common(subject: Subject, sequences: int) -> dict[str, object]:
     }
 
 
-KIND = _Reconstruction()
+KIND = _Reconstruction(_NAME)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from verify.auditing.candidates import ROUNDING, diagnose
 from verify.auditing.exact import widths_of
-from verify.auditing.kinds import OWN_RULE
+from verify.auditing.kinds import OWN_RULE, Single
 from verify.evidence.audits import Finding, Judgement
 
 if TYPE_CHECKING:
@@ -28,13 +28,7 @@ class _Look:
     keys: int
 
 
-@dataclass(frozen=True)
-class _ScaleApplied:
-    name: str = _NAME
-    names: tuple[str, ...] = (_NAME,)
-    places: int = 0
-    has_rule: bool = True
-
+class _ScaleApplied(Single):
     def look(self, block: Block) -> _Look:
         """Keep the factor that the call was given, and the intended one."""
         return _Look(block.call.scale, block.intended, int(block.call.key.shape[2]))
@@ -81,4 +75,4 @@ def _finding(worst: _Look, sequences: int, subject: Subject) -> Finding:
     )
 
 
-KIND = _ScaleApplied()
+KIND = _ScaleApplied(_NAME)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from verify.auditing.candidates import diagnose
 from verify.auditing.exact import ALL_ZERO, TOLERANCE, Examined, examine, widths_of
-from verify.auditing.kinds import OWN_RULE
+from verify.auditing.kinds import OWN_RULE, Single
 from verify.auditing.scale import student_interval
 from verify.evidence.audits import Finding, Judgement
 
@@ -36,13 +36,7 @@ class _Ratio:
         return student_interval(self.value, self.error, self.df, 1 - alpha, self.bias)
 
 
-@dataclass(frozen=True)
-class _ScaleImplied:
-    name: str = _NAME
-    names: tuple[str, ...] = (_NAME,)
-    places: int = 1
-    has_rule: bool = True
-
+class _ScaleImplied(Single):
     def look(self, block: Block) -> Examined | None:
         """Keep what was found of some rows of the block."""
         return block.once(examine)
@@ -168,4 +162,4 @@ def _common(subject: Subject) -> dict[str, object]:
     }
 
 
-KIND = _ScaleImplied()
+KIND = _ScaleImplied(_NAME, places=1)
