@@ -1,9 +1,8 @@
 """The gradients of attention with respect to values, probabilities, scores, queries and keys."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sympy import Rational, S
@@ -15,9 +14,6 @@ from verify.spec import (
     gradients_of_loops, in_single_precision, jacobian, largest_difference, line, matrices, measured,
     no_distance, over_queries, plain, prediction, probabilities, ratio, softmax, threshold, wrong,
 )  # fmt: skip
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SCALE, FACTOR = 0.6, 100
 DIMENSIONS, KEYS, ROWS = (8, 16, 64), 16, 32

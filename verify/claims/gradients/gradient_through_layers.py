@@ -1,7 +1,5 @@
 """How the gradient grows from layer to layer in a stack of residual attention layers at initialisation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

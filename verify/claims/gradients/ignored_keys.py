@@ -1,11 +1,10 @@
 """What reaches a key through the scores is at most of the order of its probability."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Callable
 
 from itertools import pairwise, product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sympy import Add, Idx, KroneckerDelta, Rational, S, Sum, factor, sqrt, together
@@ -16,10 +15,6 @@ from verify.spec import (
     attention_in_loops, by, cell_of, computed, estimates, figure, function, gradients, i, in_single_precision,
     j, jacobian, line, matrices, n, p, prediction, probabilities, ratio, wrong,
 )  # fmt: skip
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 k, x, M = Idx("k"), jacobian.x, jacobian.M
 q = Ordered("|q|", "b", positive=True)

@@ -1,10 +1,9 @@
 """How large the Jacobian of softmax can be, and that it does not simply fall as scores grow."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sympy import Rational, S, log
@@ -14,10 +13,6 @@ from verify.spec import (
     OfRows, Reference, complex_step, computed, fact, figure, function, in_single_precision, jacobian,
     jacobian_bounds, largest_ratio, line, n, p, scatter, softmax, spectral_norms,
 )  # fmt: skip
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 SIZES = (2, 3, 8)
 ROUNDING = Allowance(1e-10)

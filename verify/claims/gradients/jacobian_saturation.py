@@ -1,7 +1,5 @@
 """Scaled rows keep passing gradients on at every dimension, unscaled ones less and less."""
 
-from __future__ import annotations
-
 import math
 from functools import cache
 

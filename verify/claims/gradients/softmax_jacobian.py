@@ -1,10 +1,9 @@
 """J = diag(p) - ppᵀ, its row sums, its trace and its norm."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -16,10 +15,7 @@ from verify.spec import (
     largest_difference, n, p, s, scores, softmax, written_out,
 )  # fmt: skip
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Softmax = Callable[[Array], Array]
+Softmax = Callable[[Array], Array]
 
 k = Idx("k")
 TOTAL = Sum(exp(s[k]), (k, 1, n))

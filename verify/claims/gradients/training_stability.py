@@ -1,7 +1,5 @@
 """Whether scaling makes training succeed more often and faster: trained at three scales and many rates."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,10 +1,8 @@
 """Whether gradients vanish or explode without scaling: the typical row and the root mean square disagree."""
 
-from __future__ import annotations
-
+from typing import Any
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 from sympy import Float, Rational, S, sqrt
@@ -15,10 +13,6 @@ from verify.spec import (
     capped, cell_of, d, fact, figure, function, integrated, line, measured, prediction, ratio, row_gradients,
     softmax_over_queries, threshold, wrong,
 )  # fmt: skip
-
-if TYPE_CHECKING:
-    from typing import Any
-
 
 TYPICAL = r"median of $\lVert dQ\rVert$, unscaled over scaled"
 RMS = r"root mean square of $\lVert d{}\rVert$, unscaled over scaled"

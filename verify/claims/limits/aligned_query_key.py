@@ -1,7 +1,5 @@
 """Queries and keys that are aligned: the mean of the score grows like d_k, not like its root."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sympy import S, Sum, sqrt

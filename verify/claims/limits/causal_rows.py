@@ -1,7 +1,5 @@
 """Under a causal mask, row t attends to t keys, and its mean entropy is that of t keys."""
 
-from __future__ import annotations
-
 import math
 from functools import cache
 from typing import Any

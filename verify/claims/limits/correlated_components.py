@@ -1,7 +1,5 @@
 """Correlated components: the variance is tr(Σ_q Σ_k), and the root of d_k no longer suffices."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sympy import Matrix, Rational, S, Sum, Trace, expand, sqrt, symbols

@@ -1,7 +1,5 @@
 """The variance of a score whose query and key are jointly normal and depend on each other."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

@@ -1,8 +1,7 @@
 """Half precision: how often a softmax that does not subtract the largest score overflows."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from sympy import Integral, Rational, S, Symbol, exp, gamma, integrate, log, oo, pi, simplify, sqrt
@@ -13,10 +12,6 @@ from verify.spec import (
     Simulated, Step, Tolerance, by, cell_of, characteristic, computed, d, fact, figure, integrated, line,
     measured, runs_over, scaled, score_law, softmax, threshold, wrong,
 )  # fmt: skip
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 DIMENSIONS = (16, 64, 256)
 LARGEST = 65504

@@ -1,7 +1,5 @@
 """Components without a second moment have no variance to scale."""
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import pairwise
 from typing import Any

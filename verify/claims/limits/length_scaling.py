@@ -1,10 +1,9 @@
 """At a fixed scale attention thins out over longer texts; a spread that grows like √(ln n) keeps it."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sympy import Float, Rational, S, log, simplify, sqrt
 
@@ -14,9 +13,6 @@ from verify.spec import (
     component, fact, figure, integrated, largest, line, mean_squares, measured, n, prediction, sharper, sigma,
     wrong,
 )  # fmt: skip
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 KEYS = (4, 64, 1024)
 TIMES = 2

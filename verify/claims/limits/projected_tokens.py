@@ -1,7 +1,5 @@
 """Normalised tokens through freshly initialised projections: the variance depends on the initialisation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """The variance within a row, not the total one, is what the softmax sees."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sympy import Rational, S, Sum, Symbol, exp, simplify, sqrt

@@ -1,7 +1,5 @@
 """A vector's score with itself: mean d_k, variance 2 d_k."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sympy import IndexedBase, S, Sum, Symbol, sqrt

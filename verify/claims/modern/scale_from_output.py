@@ -1,7 +1,5 @@
 """The scale can be read off the output of attention, with an error that scores and values decide."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The variance of scores has a part within rows, which softmax sees, and one between, which it cannot."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sympy import Matrix, MatrixSymbol, Rational, S, Symbol, Trace, expand, symbols

@@ -1,7 +1,5 @@
 """With several heads it is the width of one head that sets the scale, not the model's nor a padded one."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,10 +1,9 @@
 """The four steps of attention compute its definition, with and without a mask."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sympy import Idx, IndexedBase, Sum, Symbol, exp, simplify
 
 from verify.spec import (
@@ -12,10 +11,6 @@ from verify.spec import (
     Ordered, OrderedBase, Route, Sees, Step, attention, attention_in_loops, by, d, everywhere,
     in_single_precision, largest_difference, n, no_distance, over_queries, probabilities, softmax, stream,
 )  # fmt: skip
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 QUERIES, KEYS, HEAD, WIDTH = 5, 7, 16, 3
 SCALE = HEAD**-0.5

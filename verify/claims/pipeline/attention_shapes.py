@@ -1,7 +1,5 @@
 """The shapes of attention's matrices, from tokens to output."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sympy import Function, MatrixSymbol, Tuple

@@ -1,7 +1,5 @@
 """All entries of a score matrix have variance d_k; those of a row are uncorrelated, not independent."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

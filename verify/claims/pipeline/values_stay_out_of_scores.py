@@ -1,7 +1,5 @@
 """The values have no part in the scores' variance."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from sympy import S
@@ -12,7 +10,6 @@ from verify.spec import (
     ScoresBesideValues, Step, biased, capped, cell_of, covariance, d, k, prediction, q, score,
     variance_of_scores, variance_route, wrong,
 )  # fmt: skip
-
 
 D, SIDE = 64, 32
 VALUES = {1: EXPONENTIAL, 64: NORMAL, 512: LAPLACE}

@@ -1,7 +1,5 @@
 """The variance over all pairs of N shared vectors underestimates the variance of a score."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 from functools import cache

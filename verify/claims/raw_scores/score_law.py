@@ -1,8 +1,7 @@
 """The exact density of a score of normal components."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -13,9 +12,6 @@ from verify.spec import (
     Findings, Ordered, PairShares, Quantity, Reference, Route, Simulated, Step, by, cell_of, characteristic,
     d, figure, function, line, of_probability, prediction, runs_over, scatter, score_law, wrong,
 )  # fmt: skip
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 DIMENSIONS = (1, 2, 4, 16, 64)
 GRID = 256

@@ -1,7 +1,5 @@
 """E|q·k| grows like the root of the dimension."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sympy import (

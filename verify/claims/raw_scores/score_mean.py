@@ -1,7 +1,5 @@
 """E[q·k] = 0 for independent centred components."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

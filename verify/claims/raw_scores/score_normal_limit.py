@@ -1,7 +1,5 @@
 """Scores become normal as the dimension grows, at the rate 1/d_k."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

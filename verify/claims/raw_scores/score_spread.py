@@ -1,7 +1,5 @@
 """The histogram of scores widens with the dimension."""
 
-from __future__ import annotations
-
 import math
 from functools import cache
 from typing import Any

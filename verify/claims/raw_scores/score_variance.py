@@ -1,7 +1,5 @@
 """Var(q·k) = d_k for independent, centred, unit-variance components."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sympy import O, diff, series, simplify

@@ -1,8 +1,7 @@
 """Only the first two moments of the components matter for the variance of a score."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from sympy import S, symbols
 
@@ -13,9 +12,6 @@ from verify.spec import (
     kurtosis_route, line, measured, prediction, q, score, score_cell, slope_of, variance_route, variances,
     wrong, wrong_fits,
 )  # fmt: skip
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 DIMENSIONS = (1, 8, 128)
 LABEL = r"$\operatorname{Var}(q\cdot k)$"

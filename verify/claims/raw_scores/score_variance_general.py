@@ -1,7 +1,5 @@
 """Var(q·k) for components of any mean and variance."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

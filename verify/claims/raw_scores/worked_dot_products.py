@@ -1,9 +1,8 @@
 """The worked dot products of the sources: right as arithmetic, no evidence about a variance."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -13,9 +12,6 @@ from verify.spec import (
     Allowance, Assumption, Claim, Control, Derivation, Exact, Experiment, Fact, Reference, Route, Step, by,
     computed, fact, prediction, wrong,
 )  # fmt: skip
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 n = symbols("n", integer=True, positive=True)
 i = Idx("i")

@@ -1,7 +1,5 @@
 """Dividing by d_k itself leaves the variance 1/d_k."""
 
-from __future__ import annotations
-
 from sympy import S
 
 from verify.spec import (

@@ -1,7 +1,5 @@
 """After dividing by the root of the dimension the variance is that of a single product."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sympy import Rational, S, sqrt

@@ -1,7 +1,5 @@
 """Dividing by d_k^α leaves a variance that goes like d_k^(1 − 2α)."""
 
-from __future__ import annotations
-
 from sympy import Rational, S, Symbol, root, sqrt
 
 from verify.spec import (

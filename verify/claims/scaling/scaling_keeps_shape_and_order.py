@@ -1,8 +1,7 @@
 """Scaling changes the spacing of the scores and nothing else."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from sympy import Mul, Symbol, factor, log, sign
@@ -12,9 +11,6 @@ from verify.spec import (
     Identity, PairShares, Quantity, Route, Simulated, Step, WithTotal, by, cell_of, computed,
     of_probability, p, prediction, s, score_law, softmax, stream, wrong,
 )  # fmt: skip
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SIZES = (2, 5, 64, MOST := 512)
 """Numbers of keys in the matrices whose rows are compared."""

@@ -1,7 +1,5 @@
 """The variance of the scores does not depend on the number of tokens."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Var(q·k/√d_k) = 1 in every dimension."""
 
-from __future__ import annotations
-
 from sympy import S, sqrt
 
 from verify.spec import (

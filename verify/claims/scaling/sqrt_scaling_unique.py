@@ -1,7 +1,5 @@
 """±1/√d_k are the only factors that make the variance 1."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sympy import Contains, Eq, FiniteSet, Poly, S, root, simplify, solveset, sqrt

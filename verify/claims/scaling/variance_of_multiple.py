@@ -1,7 +1,5 @@
 """Var(cX) = c² Var(X)."""
 
-from __future__ import annotations
-
 from sympy import Rational, S, Symbol
 
 from verify.spec import (

@@ -1,7 +1,5 @@
 """Attention concentrates as the scores' spread passes the root of 2 ln n: raw scores around d_k = 2 ln n."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

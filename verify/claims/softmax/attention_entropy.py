@@ -1,7 +1,5 @@
 """On average scaled attention loses at most half a nat of entropy, whatever the number of keys."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

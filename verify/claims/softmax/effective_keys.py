@@ -1,7 +1,5 @@
 """Scaled attention spreads over about n/e keys: n·E Σp² tends to e."""
 
-from __future__ import annotations
-
 from math import e
 from typing import Any
 

@@ -1,8 +1,6 @@
 """What holds for every softmax: sum, shift, order, ratio."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 from scipy import special
@@ -13,11 +11,7 @@ from verify.spec import (
     in_single_precision, largest_difference, n, no_distance, over_queries, p, s, softmax, stream,
 )  # fmt: skip
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Softmax = Callable[[Array], Array]
-
+Softmax = Callable[[Array], Array]
 ROWS, KEYS = 64, 50
 SIZES = (0.1, 1.0, 30.0, 1000.0)
 """Standard deviations of the scores drawn for the comparisons of arrays."""

@@ -1,9 +1,8 @@
 """Without scaling the largest softmax weight tends to 1 as the dimension grows; with it, it settles."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sympy import Float, Integral, Max, S, Symbol, exp, integrate, log, oo, pi, simplify, sqrt
 
@@ -14,9 +13,6 @@ from verify.spec import (
     mean_largest_weight, measured, over_lengths, p, prediction, runs_over, scaled, sharper, sigma, threshold,
     wrong,
 )  # fmt: skip
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 TWO_DIMENSIONS, MANY_DIMENSIONS = (1, 4, 16, 64, 256, 1024), (4, 16, 64, 256)
 RAW, ROOT = S.One, 1 / sqrt(d)

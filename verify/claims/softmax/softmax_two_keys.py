@@ -1,7 +1,5 @@
 """Two keys: the weight is the logistic function, and its slope dies away like 1/σ, not exponentially."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,8 +1,7 @@
 """Every softmax that the sources print, to the printed digits."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from sympy import Rational, S, exp, simplify, sqrt
@@ -12,10 +11,6 @@ from verify.spec import (
     WrittenOut, by, fact, in_single_precision, largest_difference, latex, no_distance, p, prediction, s,
     softmax, threshold,
 )  # fmt: skip
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 EXAMPLES = ((4, 5), (1, 10), (14, 10), (7, 5))
 """The pairs of scores whose softmax is printed somewhere."""
