@@ -73,11 +73,9 @@ from verify.montecarlo.training import LAST, Lookup, TrainingRuns, losses
 from verify.spec.assumptions import (
     ALIKE,
     FINITE_VARIANCE,
-    HOEFFDING,
     INDEPENDENT,
     NORMAL_COMPONENTS,
     STANDARD_COMPONENTS,
-    VASWANI,
 )
 from verify.spec.claim import Claim, Findings
 from verify.spec.controls import biased, sharper, softmax_over_queries, wrong, wrong_fits
@@ -106,6 +104,24 @@ from verify.spec.designs import (
 )
 from verify.spec.figures import estimates, figure, line, measured, scatter
 from verify.spec.fitting import Wanted, exponent, fits, in_dimension, linear_fits, misfit, no_slope, slope_of
+from verify.spec.references import (
+    BRIDLE,
+    CHIANG,
+    DAO,
+    DERRIDA,
+    DLMF_BASSET,
+    DLMF_GAMMA,
+    GLOROT,
+    HOEFFDING,
+    ISSERLIS,
+    KAIMING_HE,
+    SNEDECOR,
+    SPRINGER,
+    STEIN,
+    STORN,
+    VASWANI,
+    YANG,
+)
 from verify.symbolic import (
     attention as matrices,
 )
@@ -200,16 +216,25 @@ from verify.symbolic.traces import PRODUCT, SIGMA_K, SIGMA_Q, SIZE, in_numbers, 
 
 __all__ = [
     "ALIKE",
+    "BRIDLE",
     "CAUCHY",
     "CENTRED",
+    "CHIANG",
+    "DAO",
+    "DERRIDA",
+    "DLMF_BASSET",
+    "DLMF_GAMMA",
     "ENTROPY",
     "EVEN",
     "EXACTLY",
     "EXPONENTIAL",
     "FINITE_VARIANCE",
     "GENERAL",
+    "GLOROT",
     "HOEFFDING",
     "INDEPENDENT",
+    "ISSERLIS",
+    "KAIMING_HE",
     "KEYS",
     "LAPLACE",
     "LAST",
@@ -224,14 +249,19 @@ __all__ = [
     "SIGMA_K",
     "SIGMA_Q",
     "SIZE",
+    "SNEDECOR",
+    "SPRINGER",
     "SQUARES",
     "STANDARD",
     "STANDARD_COMPONENTS",
     "STANDARD_DISTRIBUTIONS",
+    "STEIN",
+    "STORN",
     "UNIFORM",
     "UNIT_INTERVAL",
     "VASWANI",
     "WEIGHTED_SCORE",
+    "YANG",
     "AllPairs",
     "Allowance",
     "Approximation",

@@ -1,8 +1,8 @@
-"""Assumptions and references that several claims share."""
+"""Assumptions that several claims share."""
 
 from __future__ import annotations
 
-from verify.evidence import Assumption, Reference
+from verify.evidence import Assumption
 
 INDEPENDENT = Assumption(id="independent", text="All components of query and key are independent.")
 CENTRED = Assumption(
@@ -16,15 +16,3 @@ ALIKE = Assumption(id="alike", text="The components of a query have one law, tho
 
 STANDARD_COMPONENTS = (INDEPENDENT, CENTRED, UNIT_VARIANCE)
 """What every introduction assumes of queries and keys."""
-
-VASWANI = Reference(
-    key="vaswani2017",
-    text="A. Vaswani et al., Attention Is All You Need, NeurIPS 2017, section 3.2.1 and its footnote 4.",
-    url="https://arxiv.org/abs/1706.03762",
-)
-
-HOEFFDING = Reference(
-    key="hoeffding1948",
-    text="W. Hoeffding, A Class of Statistics with Asymptotically Normal Distribution, "
-    "Ann. Math. Stat. 19 (1948), 293-325.",
-)

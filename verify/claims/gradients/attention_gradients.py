@@ -8,11 +8,11 @@ import numpy as np
 from sympy import Rational, S
 
 from verify.spec import (
-    ROUNDING, SHAPE, VASWANI, Allowance, Array, Assumption, Claim, Comparison, Control, Derivation, Exact,
-    Experiment, Figure, Findings, Prediction, Quantity, Reference, SingleQueries, Tolerance,
-    attention_in_loops, capped, cell_of, complex_step, computed, drawn, figure, gradient_rules, gradients,
-    gradients_of_loops, in_single_precision, jacobian, largest_difference, line, matrices, measured,
-    no_distance, over_queries, plain, prediction, probabilities, ratio, softmax, threshold, wrong,
+    DAO, ROUNDING, SHAPE, VASWANI, Allowance, Array, Assumption, Claim, Comparison, Control, Derivation,
+    Exact, Experiment, Figure, Findings, Prediction, Quantity, SingleQueries, Tolerance, attention_in_loops,
+    capped, cell_of, complex_step, computed, drawn, figure, gradient_rules, gradients, gradients_of_loops,
+    in_single_precision, jacobian, largest_difference, line, matrices, measured, no_distance, over_queries,
+    plain, prediction, probabilities, ratio, softmax, threshold, wrong,
 )  # fmt: skip
 
 SCALE, FACTOR = 0.6, 100
@@ -151,16 +151,11 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     less = "what reaches the values stays 5% below what comes from above"
     controls = (
         *_wrong_code(derivation, derived, stepped),
-        wrong(
-            many,
-            "value-gradient-unbounded",
-            "the gradient of the values grows with the scores without bound: in the mean square it is what "
-            "comes from above times the scores' variance, here 64",
-            S(DIMENSIONS[-1]),
-            relation="≥",
-        ),
+        wrong(many, "value-gradient-unbounded",
+              "the gradient of the values grows with the scores without bound: in the mean square it is what "
+              "comes from above times the scores' variance, here 64", S(DIMENSIONS[-1]), relation="≥"),
         wrong(tightest, "five-per-cent-less", less, Rational(95, 100) * S(most.value)),
-    )
+    )  # fmt: skip
     return Experiment(tuple(checks), controls)
 
 
@@ -239,14 +234,7 @@ CLAIM = Claim(
             text="For what is measured: queries, keys, values and upstream gradients are standard normal.",
         ),
     ),
-    references=(
-        VASWANI,
-        Reference(
-            key="dao2022",
-            text="T. Dao et al., FlashAttention, NeurIPS 2022, appendix B.2: the backward pass.",
-            url="https://arxiv.org/abs/2205.14135",
-        ),
-    ),
+    references=(VASWANI, DAO),
     derive=derive,
     experiment=experiment,
     figures=figures,

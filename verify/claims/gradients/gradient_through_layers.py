@@ -168,15 +168,11 @@ def _controls(result: Any, small: Quantity, tolerance: float) -> tuple[Control, 
     )  # fmt: skip
     return (
         *(Control(words, _rate(tolerance, *claimed)) for *claimed, words in false),
-        wrong(
-            small,
-            "doubles-in-every-layer",
-            "the value path doubles the mean square in every layer, however many tokens there are",
-            S(2),
-        ),
+        wrong(small, "doubles-in-every-layer",
+              "the value path doubles the mean square in every layer, however many tokens there are", S(2)),
         softmax_over_queries(),
         biased(small, tolerance),
-    )
+    )  # fmt: skip
 
 
 def _path(findings: Findings, scale: str, label: str) -> Layer:

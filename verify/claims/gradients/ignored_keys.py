@@ -10,7 +10,7 @@ import numpy as np
 from sympy import Add, Idx, KroneckerDelta, Rational, S, Sum, factor, sqrt, together
 
 from verify.spec import (
-    RADEMACHER, ROUNDING, Array, Assumption, Claim, Control, Definition, Derivation, E, Exact, Experiment,
+    E, RADEMACHER, ROUNDING, Array, Assumption, Claim, Control, Definition, Derivation, Exact, Experiment,
     Figure, Findings, Ordered, Prediction, Quantity, Relation, Route, SingleQueries, Step, Tolerance,
     attention_in_loops, by, cell_of, computed, estimates, figure, function, gradients, i, in_single_precision,
     j, jacobian, line, matrices, n, p, prediction, probabilities, ratio, wrong,
@@ -45,17 +45,12 @@ def derive() -> Derivation:
         "The key's row of the Jacobian",
         OF_KEY,
         Step(FACTOR * differences**2, "Probabilities sum to 1", jacobian.Surplus(relation="=", at=at)),
-        Step(
-            FACTOR * (1 - p[j]) * spread,
-            "Cauchy and Schwarz over the other keys, whose probabilities sum to $1-p_j$",
-            jacobian.Surplus(FACTOR * pairs, at=at),
-        ),
-        Step(
-            bound**2,
-            "No two of the $x_i$ are further apart than 2M",
-            jacobian.Surplus(FACTOR * (1 - p[j]) * room, at=at, bounded=True),
-        ),
-    )
+        Step(FACTOR * (1 - p[j]) * spread,
+             "Cauchy and Schwarz over the other keys, whose probabilities sum to $1-p_j$",
+             jacobian.Surplus(FACTOR * pairs, at=at)),
+        Step(bound**2, "No two of the $x_i$ are further apart than 2M",
+             jacobian.Surplus(FACTOR * (1 - p[j]) * room, at=at, bounded=True)),
+    )  # fmt: skip
     attained = Route.of(
         "No smaller bound holds: $x_j = M$ and $-M$ for all others",
         OF_KEY,
@@ -154,21 +149,14 @@ def _controls(derivation: Derivation, classes: list[Quantity]) -> tuple[Control,
         return _worst(name, 5, derivation.result * times**2, relation="≤")
 
     return (
-        wrong(
-            rare,
-            "no-update-at-all",
-            "keys of low probability, here 0.001 to 0.01, get no update at all",
-            S.Zero,
-            truth=None,
-            tolerance=Tolerance(1.0, 1.0, "the value predicted"),
-        ),
+        wrong(rare, "no-update-at-all", "keys of low probability, here 0.001 to 0.01, get no update at all",
+              S.Zero, truth=None, tolerance=Tolerance(1.0, 1.0, "the value predicted")),
         wrong(rare, "bound-on-average", "the bound is what a key gets on average", bound, truth=None),
         Control(r"$c|q|p_j(1-p_j)\max|dP|$ suffices, without the 2", of_five("without-the-two", S.Half)),
-        Control(
-            "the bound holds with two per cent less room", of_five("two-per-cent-less", Rational(98, 100))
-        ),
+        Control("the bound holds with two per cent less room",
+                of_five("two-per-cent-less", Rational(98, 100))),
         Control("single precision is exact", _worst("in-single-precision", 5, derivation.result, single)),
-    )
+    )  # fmt: skip
 
 
 def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:

@@ -9,8 +9,8 @@ import numpy as np
 from sympy import Rational, S, log
 
 from verify.spec import (
-    Allowance, Array, Assumption, Claim, Control, Definition, Derivation, Exact, Experiment, Fact, Figure,
-    OfRows, Reference, complex_step, computed, fact, figure, function, in_single_precision, jacobian,
+    STORN, Allowance, Array, Assumption, Claim, Control, Definition, Derivation, Exact, Experiment, Fact,
+    Figure, OfRows, complex_step, computed, fact, figure, function, in_single_precision, jacobian,
     jacobian_bounds, largest_ratio, line, n, p, scatter, softmax, spectral_norms,
 )  # fmt: skip
 
@@ -154,17 +154,13 @@ def _wrong_norms(bounds: dict[str, Bound], ahead: Any) -> tuple[Control, ...]:
     single = in_single_precision(softmax)
     at_two = _one_ahead("falls-with-the-scores", softmax, ahead.subs(jacobian_bounds.t, 1), 3, S(2))
     return (
-        Control(
-            "the norm never exceeds the largest slope of the logistic function, a quarter",
-            _search("a-quarter", r"largest $\|J\|_2$ found", 3, slope, Rational(1, 4)),
-        ),
-        Control(
-            "the norm is at most the largest entry, $p_1(1-p_1)$",
-            _search("largest-entry", r"$\|J\|_2$ over $p_1(1-p_1)$", 3, entry),
-        ),
+        Control("the norm never exceeds the largest slope of the logistic function, a quarter",
+                _search("a-quarter", r"largest $\|J\|_2$ found", 3, slope, Rational(1, 4))),
+        Control("the norm is at most the largest entry, $p_1(1-p_1)$",
+                _search("largest-entry", r"$\|J\|_2$ over $p_1(1-p_1)$", 3, entry)),
         Control("larger scores always make the Jacobian smaller", replace(at_two, relation="≤")),
         Control("single precision is exact", _one_ahead("in-single-precision", single, ahead, 3, S(2))),
-    )
+    )  # fmt: skip
 
 
 def facts(derivation: Derivation) -> tuple[Fact, ...]:
@@ -228,14 +224,7 @@ CLAIM = Claim(
             r"$x^{\mathsf T}Jx$ with $|x| = 1$.",
         ),
     ),
-    references=(
-        Reference(
-            key="storn1997",
-            text="R. Storn and K. Price, Differential Evolution, J. Global Optimization 11 (1997), 341-359: "
-            "the search for rows that break the bounds.",
-            url="https://doi.org/10.1023/A:1008202821328",
-        ),
-    ),
+    references=(STORN,),
     derive=derive,
     experiment=experiment,
     facts=facts,

@@ -6,8 +6,8 @@ from functools import cache
 from sympy import S
 
 from verify.spec import (
-    EVEN, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Assumption, BothScales, Cell, Claim, Control, Derivation,
-    Experiment, Fact, Figure, Findings, NormalRows, Prediction, Quantity, Reference, RowMeans, Simulated,
+    EVEN, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STEIN, Assumption, BothScales, Cell, Claim, Control,
+    Derivation, Experiment, Fact, Figure, Findings, NormalRows, Prediction, Quantity, RowMeans, Simulated,
     Smooth, Tolerance, biased, capped, cell_of, component, d, extremes, figure, function, integrated, line,
     mean_jacobian, mean_squares, measured, over_lengths, prediction, ratio, saturation, sharper, sigma,
     threshold, wrong,
@@ -97,15 +97,10 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         sharper(by_trace, 0.95, 2 * mean_jacobian(2, NARROW).value / (1 - mean_squares(2, NARROW).value)),
         sharper(by_largest, 0.65, large),
         sharper(many[-1], 0.53, over_lengths(mean_jacobian, 16, 64, 1.0).value),
-        wrong(
-            limiting,
-            "half-in-the-limit",
-            "the limit is that of the bound, half of $M_2$",
-            most,
-            truth=large,
-        ),
+        wrong(limiting, "half-in-the-limit", "the limit is that of the bound, half of $M_2$", most,
+              truth=large),
         *_wrong_scales(unscaled[64], scaled[64], *ratios),
-    )
+    )  # fmt: skip
     return Experiment((*two, *many, by_trace, by_largest, *ratios, limiting), controls)
 
 
@@ -115,36 +110,19 @@ def _wrong_scales(
     typical = function((saturation.g,), saturation.OF_GAP)(2 * math.sqrt(64 / math.pi))
     one = threshold(S.One)
     return (
-        wrong(
-            unscaled,
-            "as-much-unscaled",
-            "without scaling rows pass on as much as with it",
-            scaled.prediction,
-            tolerance=EVEN,
-        ),
-        wrong(
-            unscaled,
-            "typical-gap",
-            "the mean is that of the typical gap of scores, and so falls exponentially",
-            integrated(typical, 3),
-            tolerance=Tolerance(1.0, unscaled.prediction.value, "the derived mean"),
-        ),
-        wrong(
-            above,
-            "less-in-every-dimension",
-            "in every dimension rows pass on less without scaling, such as 64 keys in 16 dimensions",
-            one,
-            relation="≤",
-        ),
-        wrong(
-            below,
-            "more-in-every-dimension",
-            "in every dimension they pass on more, such as 16 keys in 64 dimensions",
-            one,
-            relation="≥",
-        ),
+        wrong(unscaled, "as-much-unscaled", "without scaling rows pass on as much as with it",
+              scaled.prediction, tolerance=EVEN),
+        wrong(unscaled, "typical-gap",
+              "the mean is that of the typical gap of scores, and so falls exponentially",
+              integrated(typical, 3),
+              tolerance=Tolerance(1.0, unscaled.prediction.value, "the derived mean")),
+        wrong(above, "less-in-every-dimension",
+              "in every dimension rows pass on less without scaling, such as 64 keys in 16 dimensions", one,
+              relation="≤"),
+        wrong(below, "more-in-every-dimension",
+              "in every dimension they pass on more, such as 16 keys in 64 dimensions", one, relation="≥"),
         wrong(above, "no-change", "scaling changes nothing for 64 keys in 16 dimensions", one),
-    )
+    )  # fmt: skip
 
 
 def facts(derivation: Derivation) -> tuple[Fact, ...]:
@@ -210,14 +188,7 @@ CLAIM = Claim(
             r"deviation $c|q|$ at scale $c$.",
         ),
     ),
-    references=(
-        Reference(
-            key="stein1981",
-            text="C. M. Stein, Estimation of the Mean of a Multivariate Normal Distribution, Ann. Statist. 9 "
-            "(1981), 1135-1151: integration by parts.",
-            url="https://doi.org/10.1214/aos/1176345632",
-        ),
-    ),
+    references=(STEIN,),
     derive=derive,
     experiment=experiment,
     facts=facts,

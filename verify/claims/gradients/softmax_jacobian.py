@@ -10,9 +10,9 @@ from scipy import special
 from sympy import Derivative, Idx, KroneckerDelta, S, Sum, exp, log, symbols
 
 from verify.spec import (
-    ROUNDING, SQUARES, Array, Assumption, Claim, Control, Derivation, Exact, Experiment, Prediction,
-    Reference, Route, Step, by, complex_step, function, i, in_single_precision, j, jacobian,
-    largest_difference, n, p, s, scores, softmax, written_out,
+    BRIDLE, ROUNDING, SQUARES, Array, Assumption, Claim, Control, Derivation, Exact, Experiment, Prediction,
+    Route, Step, by, complex_step, function, i, in_single_precision, j, jacobian, largest_difference, n, p, s,
+    scores, softmax, written_out,
 )  # fmt: skip
 
 Softmax = Callable[[Array], Array]
@@ -58,28 +58,19 @@ def derive() -> Derivation:
     by_quotient = Route.of(
         "By the quotient rule",
         start,
-        Step(
-            exp(s[i]) * delta / TOTAL - exp(s[i]) * exp(s[j]) / TOTAL**2,
-            "Quotient rule; in the sum only term j depends on score j",
-            BY_ENTRIES,
-        ),
+        Step(exp(s[i]) * delta / TOTAL - exp(s[i]) * exp(s[j]) / TOTAL**2,
+             "Quotient rule; in the sum only term j depends on score j", BY_ENTRIES),
         Step(jacobian.ENTRY, "Each exponential over the sum is a probability", BY_ENTRIES),
-    )
+    )  # fmt: skip
     by_logarithm = Route.of(
         "By the logarithm",
         start,
-        Step(
-            p[i] * Derivative(s[i] - log(TOTAL), s[j]),
-            "A derivative is the value times that of its logarithm",
-            BY_ENTRIES,
-        ),
-        Step(
-            p[i] * (delta - exp(s[j]) / TOTAL),
-            "The logarithm of the sum has the softmax as its gradient",
-            BY_ENTRIES,
-        ),
+        Step(p[i] * Derivative(s[i] - log(TOTAL), s[j]),
+             "A derivative is the value times that of its logarithm", BY_ENTRIES),
+        Step(p[i] * (delta - exp(s[j]) / TOTAL), "The logarithm of the sum has the softmax as its gradient",
+             BY_ENTRIES),
         Step(jacobian.ENTRY, "Each exponential over the sum is a probability", BY_ENTRIES),
-    )
+    )  # fmt: skip
     return Derivation.of(by_quotient, by_logarithm, lemmas=(_row_sums(), _trace(), _norm()))
 
 
@@ -127,15 +118,11 @@ def _norm() -> Route:
     return Route.of(
         "Squared Frobenius norm",
         jacobian.ENTRY,
-        Step(
-            Sum(jacobian.ENTRY**2, (i, 1, n), (j, 1, n)),
-            "Squared, and summed over all entries",
-            _is_sum_of_squares,
-            "⇒",
-        ),
+        Step(Sum(jacobian.ENTRY**2, (i, 1, n), (j, 1, n)), "Squared, and summed over all entries",
+             _is_sum_of_squares, "⇒"),
         Step(Sum(squared, (i, 1, n), (j, 1, n)), "Squared; the delta is its own square", check),
         Step(jacobian.FROBENIUS, "The delta picks one term of each inner sum", check),
-    )
+    )  # fmt: skip
 
 
 def _point(keys: int) -> Array:
@@ -236,14 +223,7 @@ CLAIM = Claim(
     assumptions=(
         Assumption(id="finite-scores", text="The scores are finite; a masked key counts as no key."),
     ),
-    references=(
-        Reference(
-            key="bridle1990",
-            text="J. S. Bridle, Probabilistic Interpretation of Feedforward Classification Network Outputs, "
-            "in: Neurocomputing, Springer, 1990, 227-236.",
-            url="https://doi.org/10.1007/978-3-642-76153-9_28",
-        ),
-    ),
+    references=(BRIDLE,),
     derive=derive,
     experiment=experiment,
 )

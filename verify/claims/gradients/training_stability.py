@@ -155,15 +155,13 @@ def _controls() -> tuple[Control, ...]:
         Control("division by $d_k$ makes training impossible", _never("over-scaled", WHOLE)),
         Control("training succeeds at more rates with scaling in every dimension, such as 4", low),
         *(
-            Control(
-                f"one rate serves all scales: {words}",
-                _at_rate(f"{name}-at-others-rate", scale, OWN_RATE[other], "≥"),
-            )
+            Control(f"one rate serves all scales: {words}",
+                    _at_rate(f"{name}-at-others-rate", scale, OWN_RATE[other], "≥"))
             for name, words, scale, other in others_rate
         ),
         Control("a scale is a choice of initial weights alone, at the same rate", same_rate),
         softmax_over_queries(),
-    )
+    )  # fmt: skip
 
 
 def _success_by_rate(findings: Findings, scale: str) -> Layer:

@@ -170,13 +170,10 @@ def _crossed(place: Place) -> bool:
 def facts() -> tuple[Fact, ...]:
     """Return the ratios of root mean squares in 16, 64 and 256 dimensions."""
     return tuple(
-        fact(
-            f"ratio-{path}-d{dimension}",
-            rf"{RMS.format(LETTERS[path])}: 16 keys, $d_k = {dimension}$",
-            Float(row_gradients.ratio_of_roots(path, 16, dimension), 6),
-        )
+        fact(f"ratio-{path}-d{dimension}", rf"{RMS.format(LETTERS[path])}: 16 keys, $d_k = {dimension}$",
+             Float(row_gradients.ratio_of_roots(path, 16, dimension), 6))
         for path, dimension in product(LETTERS, (16, 64, 256))
-    )
+    )  # fmt: skip
 
 
 def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:

@@ -5,8 +5,8 @@ from typing import Any
 from sympy import S, Sum, sqrt
 
 from verify.spec import (
-    NORMAL, NORMAL_MOMENTS, Assumption, Cell, Claim, Definition, Derivation, Experiment, Figure, Findings,
-    Linked, Ordered, OrderedBase, PairMoments, Population, Quantity, Reference, Tolerance, Var, biased,
+    NORMAL, NORMAL_MOMENTS, YANG, Assumption, Cell, Claim, Definition, Derivation, Experiment, Figure,
+    Findings, Linked, Ordered, OrderedBase, PairMoments, Population, Quantity, Tolerance, Var, biased,
     block_variances, cell_of, component, d, figure, index, line, mean_route, measured, prediction, scaled,
     variance, variance_route, wrong,
 )  # fmt: skip
@@ -58,18 +58,13 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         estimand, expected = variance(block_variance=of_variance), prediction(spread.subs(d, n))
         checks[name] = Quantity(name, label, _cell(n), estimand, expected, Tolerance(2.0))
     controls = (
-        wrong(
-            checks["root-mean-d64"],
-            "root-keeps-the-mean",
-            r"divided by $\sqrt{d_k}$, aligned scores have the same mean in every dimension (that of $d_k "
-            r"= 4$)",
-            mean.subs(d, 4) / 2,
-        ),
-        wrong(
-            checks["variance-d64"], "variance-of-independent", "aligned or not, the variance is $d_k$", S(64)
-        ),
+        wrong(checks["root-mean-d64"], "root-keeps-the-mean",
+              r"divided by $\sqrt{d_k}$, aligned scores have the same mean in every dimension (that of $d_k "
+              r"= 4$)", mean.subs(d, 4) / 2),
+        wrong(checks["variance-d64"], "variance-of-independent", "aligned or not, the variance is $d_k$",
+              S(64)),
         biased(checks["mean-d4"], tolerance),
-    )
+    )  # fmt: skip
     return Experiment(tuple(checks.values()), controls)
 
 
@@ -103,14 +98,7 @@ CLAIM = Claim(
             id="pairs", text=r"$q_i$ and $k_i$ have correlation $\rho$; everything else is independent."
         ),
     ),
-    references=(
-        Reference(
-            key="yang2022",
-            text="G. Yang et al., Tensor Programs V: Tuning Large Neural Networks via Zero-Shot "
-            "Hyperparameter Transfer, 2022.",
-            url="https://arxiv.org/abs/2203.03466",
-        ),
-    ),
+    references=(YANG,),
     derive=derive,
     experiment=experiment,
     figures=figures,

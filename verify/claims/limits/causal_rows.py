@@ -8,11 +8,11 @@ from scipy import optimize, special
 from sympy import Rational, S, Sum, Symbol, degree, log, simplify, sqrt
 
 from verify.spec import (
-    ENTROPY, INDEPENDENT, LOG_TOTAL, NORMAL, NORMAL_COMPONENTS, SQUARES, STANDARD, Approximation, CausalRows,
-    Cell, Claim, Derivation, E, Experiment, Figure, Findings, Ordered, Prediction, Quantity, Route, RowMeans,
-    Simulated, Smooth, Step, Tolerance, by, capped, cell_of, component, d, estimates, evaluate, figure,
-    function, index, integrated, line, mean_entropy, n, of_probability, over_lengths, prediction, q, scaled,
-    sharper, sigma, threshold, wrong,
+    E, ENTROPY, INDEPENDENT, LOG_TOTAL, NORMAL, NORMAL_COMPONENTS, SQUARES, STANDARD, Approximation,
+    CausalRows, Cell, Claim, Derivation, Experiment, Figure, Findings, Ordered, Prediction, Quantity, Route,
+    RowMeans, Simulated, Smooth, Step, Tolerance, by, capped, cell_of, component, d, estimates, evaluate,
+    figure, function, index, integrated, line, mean_entropy, n, of_probability, over_lengths, prediction, q,
+    scaled, sharper, sigma, threshold, wrong,
 )  # fmt: skip
 
 POSITIONS = (2, 8, 32, 128)
@@ -39,37 +39,25 @@ def derive() -> Derivation:
     route = Route.of(
         "A row of n keys that the mask leaves",
         E(ENTROPY),
-        Step(
-            E(LOG_TOTAL) - sigma**2 * (1 - E(SQUARES)),
-            "As for attention without a mask: integration by parts",
-            RowMeans(),
-        ),
-        Step(
-            log(n) - sigma**2 / 2,
-            "The first term grows with σ² at a falling rate; the squares are positive",
-            RowMeans("≥", reaches=0.9999, base=log(n)),
-        ),
-    )
+        Step(E(LOG_TOTAL) - sigma**2 * (1 - E(SQUARES)),
+             "As for attention without a mask: integration by parts", RowMeans()),
+        Step(log(n) - sigma**2 / 2,
+             "The first term grows with σ² at a falling rate; the squares are positive",
+             RowMeans("≥", reaches=0.9999, base=log(n))),
+    )  # fmt: skip
     row = Route.of(
         "Row t of a causal mask",
         route.end,
-        Step(
-            log(t) - S.Half,
-            r"$n = t$ keys; given the query, scaled scores have $\sigma = |q|/\sqrt{d_k}$, the bound is "
-            r"linear in $\sigma^2$, and $\mathbb{E}\,\sigma^2 = 1$",
-            _is_that_of_row_t,
-            "⇒",
-        ),
-    )
+        Step(log(t) - S.Half,
+             r"$n = t$ keys; given the query, scaled scores have $\sigma = |q|/\sqrt{d_k}$, the bound is "
+             r"linear in $\sigma^2$, and $\mathbb{E}\,\sigma^2 = 1$", _is_that_of_row_t, "⇒"),
+    )  # fmt: skip
     most = Route.of(
         "The same row at most",
         E(ENTROPY),
-        Step(
-            log(n),
-            r"No weights have more entropy than equal ones: in row $t$, with $n = t$, $\ln t$",
-            RowMeans("≤", reaches=0.99, for_each=True),
-        ),
-    )
+        Step(log(n), r"No weights have more entropy than equal ones: in row $t$, with $n = t$, $\ln t$",
+             RowMeans("≤", reaches=0.99, for_each=True)),
+    )  # fmt: skip
     return Derivation.of(route, lemmas=(row, most), relation="≥")
 
 
@@ -128,30 +116,16 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     shares = [_share(one, threshold(least), few, "≥", among=POSITIONS) for one, least in BELOW.items()]
     controls = (
         sharper(bounds[-1], 0.95, values[last].prediction.value),
-        wrong(
-            bounds[-1],
-            "as-if-unmasked",
-            "every row of a text of 128 tokens spreads over about as many keys",
-            truth=math.log(last / early) + values[early].prediction.value,
-            estimand=_lost(early, last),
-        ),
+        wrong(bounds[-1], "as-if-unmasked",
+              "every row of a text of 128 tokens spreads over about as many keys",
+              truth=math.log(last / early) + values[early].prediction.value, estimand=_lost(early, last)),
         wrong(values[early], "same-loss", "row 8 loses as much as row 128", values[last].prediction),
-        wrong(
-            shares[-1],
-            "every-row",
-            "every row, not only their mean, keeps all but half a nat",
-            threshold(S.Zero),
-            tolerance=of_probability(),
-            relation="≤",
-        ),
-        wrong(
-            exact,
-            "same-share",
-            "of two keys' rows as many lose half a nat as of all keys' rows",
-            shares[-1].prediction,
-        ),
+        wrong(shares[-1], "every-row", "every row, not only their mean, keeps all but half a nat",
+              threshold(S.Zero), tolerance=of_probability(), relation="≤"),
+        wrong(exact, "same-share", "of two keys' rows as many lose half a nat as of all keys' rows",
+              shares[-1].prediction),
         sharper(shares[-1], 1.1),
-    )
+    )  # fmt: skip
     return Experiment((*bounds, *values.values(), exact, *shares), controls)
 
 

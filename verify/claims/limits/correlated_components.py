@@ -5,7 +5,7 @@ from typing import Any
 from sympy import Matrix, Rational, S, Sum, Trace, expand, sqrt, symbols
 
 from verify.spec import (
-    NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, Assumption, Claim, Definition, Derivation, E, Expansion, Experiment,
+    E, NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, Assumption, Claim, Definition, Derivation, Expansion, Experiment,
     Figure, Findings, Identity, Linked, Ordered, OrderedBase, PairMoments, Population, Quantity, Route,
     ScoreMoments, Simulated, Step, Var, biased, capped, cell_of, d, evaluate, figure, in_numbers, index, line,
     measured, prediction, settled_by_two, unfold, variance, wrong,
@@ -64,13 +64,10 @@ def derive() -> Derivation:
         Var(equicorrelated),
         Step(unfold(Var(equicorrelated)), "Definition of the variance", check),
         Step(pairs, "Equal and different dimensions apart; query and key are independent", check),
-        Step(
-            known,
-            r"Each component has mean 0 and variance 1, two of a vector have covariance $\rho$",
-            moments,
-        ),
+        Step(known, r"Each component has mean 0 and variance 1, two of a vector have covariance $\rho$",
+             moments),
         Step(d * (1 + (d - 1) * rho**2), "Collecting terms", Identity()),
-    )
+    )  # fmt: skip
     trace = Route.of(
         "Any covariances of a centred query and key",
         Var(PRODUCT),
@@ -119,20 +116,14 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     spread_q, spread_k = SPREADS.values()
     controls = (
         wrong(last, "as-if-independent", "correlated or not, the variance is $d_k$", S(64)),
-        wrong(
-            last,
-            "correlation-counted-once",
-            r"the correlation adds its own size, not its square: $d_k(1 + (d_k - 1)\rho)$",
-            64 * (1 + 63 * RHO),
-        ),
+        wrong(last, "correlation-counted-once",
+              r"the correlation adds its own size, not its square: $d_k(1 + (d_k - 1)\rho)$",
+              64 * (1 + 63 * RHO)),
         biased(last, tolerance),
-        wrong(
-            of_any,
-            "variances-alone",
-            r"covariances do not matter: the variance adds up the products of the components' variances",
-            spread_q.diagonal().dot(spread_k.diagonal()) * PAIRS,
-        ),
-    )
+        wrong(of_any, "variances-alone",
+              r"covariances do not matter: the variance adds up the products of the components' variances",
+              spread_q.diagonal().dot(spread_k.diagonal()) * PAIRS),
+    )  # fmt: skip
     return Experiment((*checks, of_any), controls)
 
 

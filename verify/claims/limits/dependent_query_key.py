@@ -9,8 +9,8 @@ from sympy import (
 from sympy.matrices.expressions.matexpr import MatrixElement
 
 from verify.spec import (
-    NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, SIZE, Assumption, Claim, ComponentMoments, Definition, Derivation,
-    DerivationError, E, Experiment, Linked, PairMoments, Population, Quantity, Reference, Route, Step,
+    E, ISSERLIS, NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, SIZE, Assumption, Claim, ComponentMoments, Definition,
+    Derivation, DerivationError, Experiment, Linked, PairMoments, Population, Quantity, Route, Step,
     Tolerance, Var, biased, by, capped, cell_of, component, covariance, d, evaluate, in_numbers, of_deviation,
     prediction, settled_by_two, variance, wrong,
 )  # fmt: skip
@@ -131,23 +131,17 @@ def derive() -> Derivation:
     route = Route.of(
         "Pairings of normal numbers",
         Var(PRODUCT),
-        Step(
-            Add(*[Sum(one, (FIRST, 0, SIZE - 1), (SECOND, 0, SIZE - 1)) for one in groups]),
-            r"The covariance of $q_ik_i$ and $q_jk_j$, by Isserlis: over all ways to pair one's numbers "
-            "with the other's",
-            _adds_up,
-        ),
+        Step(Add(*[Sum(one, (FIRST, 0, SIZE - 1), (SECOND, 0, SIZE - 1)) for one in groups]),
+             r"The covariance of $q_ik_i$ and $q_jk_j$, by Isserlis: over all ways to pair one's numbers "
+             "with the other's", _adds_up),
         Step(GENERAL, "Double sums are traces; the two last are equal", _written_out),
-    )
+    )  # fmt: skip
     mean = Route.of(
         "The mean, for any law",
         E(PRODUCT),
-        Step(
-            MEAN_OF_SCORE,
-            r"The mean of $q_ik_i$ is its covariance plus the product of the means",
-            _has_mixed_means,
-        ),
-    )
+        Step(MEAN_OF_SCORE, r"The mean of $q_ik_i$ is its covariance plus the product of the means",
+             _has_mixed_means),
+    )  # fmt: skip
     of_score = Definition(E(PRODUCT), "the mean of a score")
     return Derivation.of(route, lemmas=(mean,), definitions=(of_score,))
 
@@ -215,14 +209,10 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     controls = (
         *(wrong(of_variance, name, what, GROUPS * in_numbers(one, EXAMPLE)) for name, what, one in false),
         wrong(of_mean, "mean-as-if-independent", "the mean does not feel the dependence", mean - GROUPS),
-        wrong(
-            covariances[0, 1],
-            "transposed",
-            r"$C$ is the covariance of the key with the query, the other way round",
-            CROSS[1, 0],
-        ),
+        wrong(covariances[0, 1], "transposed",
+              r"$C$ is the covariance of the key with the query, the other way round", CROSS[1, 0]),
         biased(of_variance, tolerance),
-    )
+    )  # fmt: skip
     return Experiment((of_variance, of_mean, *covariances.values()), controls)
 
 
@@ -238,13 +228,7 @@ CLAIM = Claim(
     assumptions=(
         Assumption(id="jointly-normal", text="All components of query and key together are normal."),
     ),
-    references=(
-        Reference(
-            key="isserlis1918",
-            text="L. Isserlis, On a formula for the product-moment coefficient of any order of a normal "
-            "frequency distribution in any number of variables, Biometrika 12 (1918), 134-139.",
-        ),
-    ),
+    references=(ISSERLIS,),
     derive=derive,
     experiment=experiment,
 )

@@ -144,33 +144,18 @@ def experiment() -> Experiment:
         _spoilt("subtracting-helps", softmax),
     )
     controls = (
-        wrong(
-            raw[many],
-            "raw-as-rarely",
-            f"at {many} dimensions raw scores overflow as rarely as at {few}",
-            raw[few].prediction,
-        ),
-        wrong(
-            raw[few],
-            "raw-rare",
-            f"raw scores overflow as rarely as scaled ones: under one in a thousand, at {few} dimensions",
-            threshold(RARE),
-            tolerance=EVEN,
-            relation="≤",
-        ),
-        Control(
-            "division by the fourth root is enough: by the derived law hardly any score overflows",
-            _never("fourth-root-law", few, -0.25),
-        ),
-        Control(
-            "single precision overflows at the same score",
-            _overflow_point("single-precision", "IEEE 754 binary32", np.uint32, np.float32),
-        ),
-        Control(
-            "half precision needs no care: the plain formula gives finite weights for 200, 190 and 0",
-            _spoilt("plain-formula-is-safe", _plainly),
-        ),
-    )
+        wrong(raw[many], "raw-as-rarely", f"at {many} dimensions raw scores overflow as rarely as at {few}",
+              raw[few].prediction),
+        wrong(raw[few], "raw-rare",
+              f"raw scores overflow as rarely as scaled ones: under one in a thousand, at {few} dimensions",
+              threshold(RARE), tolerance=EVEN, relation="≤"),
+        Control("division by the fourth root is enough: by the derived law hardly any score overflows",
+                _never("fourth-root-law", few, -0.25)),
+        Control("single precision overflows at the same score",
+                _overflow_point("single-precision", "IEEE 754 binary32", np.uint32, np.float32)),
+        Control("half precision needs no care: the plain formula gives finite weights for 200, 190 and 0",
+                _spoilt("plain-formula-is-safe", _plainly)),
+    )  # fmt: skip
     return Experiment(checks, controls)
 
 

@@ -11,8 +11,8 @@ from sympy import E as EULER
 from sympy import Integral, Rational, S, Symbol, diff, limit, log, logcombine, oo, pi, simplify, sqrt
 
 from verify.spec import (
-    CAUCHY, Assumption, Bounded, Claim, Derivation, DistanceToLaw, Experiment, Fact, Figure, Findings,
-    Ordered, PairShares, Quantity, Reference, Route, Simulated, Step, by, cell_of, d, fact, figure, function,
+    CAUCHY, SPRINGER, Assumption, Bounded, Claim, Derivation, DistanceToLaw, Experiment, Fact, Figure,
+    Findings, Ordered, PairShares, Quantity, Route, Simulated, Step, by, cell_of, d, fact, figure, function,
     integrated, line, of_probability, prediction, runs_over, scaled, scatter, score_law, threshold, wrong,
 )  # fmt: skip
 
@@ -79,19 +79,12 @@ def derive() -> Derivation:
     moment = Route.of(
         r"The second moment of a product, cut off at $T$",
         DENSITY,
-        Step(
-            Integral(2 * x**2 * DENSITY, (x, EULER, T)),
-            r"Times $x^2$, on both sides of 0, from $e$ on",
-            _is_moment,
-            "⇒",
-        ),
-        Step(
-            4 / pi**2 * (T - EULER),
-            r"From $x = e$ on the integrand is at least $4/\pi^2$: the moment grows with $T$, without bound",
-            _is_at_least_one,
-            "≥",
-        ),
-    )
+        Step(Integral(2 * x**2 * DENSITY, (x, EULER, T)), r"Times $x^2$, on both sides of 0, from $e$ on",
+             _is_moment, "⇒"),
+        Step(4 / pi**2 * (T - EULER),
+             r"From $x = e$ on the integrand is at least $4/\pi^2$: the moment grows with $T$, without bound",
+             _is_at_least_one, "≥"),
+    )  # fmt: skip
     return Derivation.of(
         route,
         lemmas=(moment,),
@@ -152,32 +145,16 @@ def experiment(tolerance: float) -> Experiment:
     normal = DistanceToLaw((*lower, *(score_law.below(1, point) for point in POINTS)))
     stretch = 1 + 10 * tolerance
     controls = (
-        wrong(
-            law,
-            "as-if-normal",
-            "a product of Cauchy components has the law of a product of normal ones",
-            estimand=normal,
-        ),
-        wrong(
-            law,
-            "stretched",
-            f"products of Cauchy components are larger by {stretch - 1:.0%}",
-            estimand=DistanceToLaw(_law(stretch)),
-        ),
-        wrong(
-            far,
-            "as-without-scaling",
-            "division by the root brings no score back: as many lie below −10 as without it",
-            unscaled,
-        ),
-        wrong(
-            far,
-            "ordinary-after-scaling",
-            "dividing by the root brings scores back to ordinary size: under 1% lie below −10",
-            threshold(Rational(1, 100)),
-            relation="≤",
-        ),
-    )
+        wrong(law, "as-if-normal", "a product of Cauchy components has the law of a product of normal ones",
+              estimand=normal),
+        wrong(law, "stretched", f"products of Cauchy components are larger by {stretch - 1:.0%}",
+              estimand=DistanceToLaw(_law(stretch))),
+        wrong(far, "as-without-scaling",
+              "division by the root brings no score back: as many lie below −10 as without it", unscaled),
+        wrong(far, "ordinary-after-scaling",
+              "dividing by the root brings scores back to ordinary size: under 1% lie below −10",
+              threshold(Rational(1, 100)), relation="≤"),
+    )  # fmt: skip
     return Experiment((law, far), controls)
 
 
@@ -213,13 +190,7 @@ CLAIM = Claim(
     "shares and quantiles. Between the two worlds, Student’s t with 3 degrees has a variance, but no fourth "
     "moment, and therefore no standard error for its estimate; this tool ends such a check undecided.",
     assumptions=(Assumption(id="cauchy", text="All components are independent and standard Cauchy."),),
-    references=(
-        Reference(
-            key="springer1979",
-            text="M. D. Springer, The Algebra of Random Variables, Wiley, 1979: products of Cauchy "
-            "variables.",
-        ),
-    ),
+    references=(SPRINGER,),
     derive=derive,
     experiment=experiment,
     facts=facts,

@@ -8,8 +8,8 @@ from typing import Any
 from sympy import Float, Rational, S, log, simplify, sqrt
 
 from verify.spec import (
-    KEYS as LENGTHS, NORMAL, SQUARES, WEIGHTED_SCORE, Assumption, Claim, Derivation, E, Experiment, Fact,
-    Figure, Findings, NormalRows, Quantity, Reference, Route, RowMeans, Step, Tolerance, by, capped, cell_of,
+    CHIANG, E, KEYS as LENGTHS, NORMAL, SQUARES, WEIGHTED_SCORE, Assumption, Claim, Derivation, Experiment,
+    Fact, Figure, Findings, NormalRows, Quantity, Route, RowMeans, Step, Tolerance, by, capped, cell_of,
     component, fact, figure, integrated, largest, line, mean_squares, measured, n, prediction, sharper, sigma,
     wrong,
 )  # fmt: skip
@@ -33,17 +33,11 @@ def derive() -> Derivation:
         r"Independent normal scores of standard deviation $\sigma$",
         E(SQUARES),
         Step(1 - E(WEIGHTED_SCORE) / sigma**2, "Integration by parts (Stein)", RowMeans()),
-        Step(
-            1 - E(largest) / sigma**2,
-            "No average of scores exceeds the largest",
-            RowMeans("≥", reaches=0.999, for_each=True, base=S.One),
-        ),
-        Step(
-            1 - sqrt(2 * log(n)) / sigma,
-            "The largest of $n$ normal scores",
-            RowMeans("≥", reaches=0.925, base=S.One),
-        ),
-    )
+        Step(1 - E(largest) / sigma**2, "No average of scores exceeds the largest",
+             RowMeans("≥", reaches=0.999, for_each=True, base=S.One)),
+        Step(1 - sqrt(2 * log(n)) / sigma, "The largest of $n$ normal scores",
+             RowMeans("≥", reaches=0.925, base=S.One)),
+    )  # fmt: skip
     choice = Route.of(
         rf"With $\sigma = {TIMES}\sqrt{{2\ln n}}$",
         route.end,
@@ -82,29 +76,21 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     last = growing[-1]
     controls = (
         sharper(bounds[-1], 1.18, last.prediction.value),
-        wrong(
-            thin,
-            "fixed-keeps",
-            "a fixed scale keeps attention as concentrated over 1024 keys as over 4",
-            dense.prediction,
-        ),
-        wrong(
-            last, "growing-thins-out", "with the growing spread, too, attention thins out", thin.prediction
-        ),
-    )
+        wrong(thin, "fixed-keeps", "a fixed scale keeps attention as concentrated over 1024 keys as over 4",
+              dense.prediction),
+        wrong(last, "growing-thins-out", "with the growing spread, too, attention thins out",
+              thin.prediction),
+    )  # fmt: skip
     return Experiment((*growing, *bounds, *fixed), controls)
 
 
 def facts() -> tuple[Fact, ...]:
     """Return what the growing spread keeps of few and of many keys, beside the bound of one half."""
     return tuple(
-        fact(
-            f"kept-by-n{keys}",
-            rf"mean of $\sum p_j^2$ over {keys} keys at the growing spread, integrated",
-            Float(mean_squares(keys, _growing(keys)).value, 6),
-        )
+        fact(f"kept-by-n{keys}", rf"mean of $\sum p_j^2$ over {keys} keys at the growing spread, integrated",
+             Float(mean_squares(keys, _growing(keys)).value, 6))
         for keys in (KEYS[0], KEYS[-1], LENGTHS[-1])
-    )
+    )  # fmt: skip
 
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:
@@ -141,13 +127,7 @@ CLAIM = Claim(
     assumptions=(
         Assumption(id="normal", text=r"Scores are independent and normal with standard deviation $\sigma$."),
     ),
-    references=(
-        Reference(
-            key="chiang2022",
-            text="D. Chiang and P. Cholak, Overcoming a Theoretical Limitation of Self-Attention, ACL 2022.",
-            url="https://arxiv.org/abs/2202.12172",
-        ),
-    ),
+    references=(CHIANG,),
     derive=derive,
     experiment=experiment,
     facts=facts,

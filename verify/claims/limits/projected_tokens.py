@@ -7,9 +7,9 @@ from typing import Any
 from sympy import S, Symbol, integrate, sqrt
 
 from verify.spec import (
-    CENTRED, EVEN, NORMAL, UNIFORM, Assumption, Claim, Derivation, E, Evaluation, Experiment, Fact, Ordered,
-    OtherTokens, Population, ProjectedTokens, Quantity, Reference, Route, Step, Var, biased, by, capped,
-    cell_of, component, d, evaluate, fact, prediction, score, sigma_k, sigma_q, wrong,
+    CENTRED, E, EVEN, GLOROT, KAIMING_HE, NORMAL, UNIFORM, Assumption, Claim, Derivation, Evaluation,
+    Experiment, Fact, Ordered, OtherTokens, Population, ProjectedTokens, Quantity, Route, Step, Var, biased,
+    by, capped, cell_of, component, d, evaluate, fact, prediction, score, sigma_k, sigma_q, wrong,
 )  # fmt: skip
 
 WIDTH, HEAD = 128, 32
@@ -92,15 +92,12 @@ def derive() -> Derivation:
     route = Route.of(
         "Given the tokens, the projected components are independent",
         Var(scaled),
-        Step(
-            sigma_q**2 * sigma_k**2, "Centred components of any variance", Evaluation(CENTRED, assumed=True)
-        ),
-        Step(
-            v**2 * D**2,
-            "A projected component adds D independent entries, weighted by a token of squared length D",
-            _projects_to,
-        ),
-    )
+        Step(sigma_q**2 * sigma_k**2, "Centred components of any variance",
+             Evaluation(CENTRED, assumed=True)),
+        Step(v**2 * D**2,
+             "A projected component adds D independent entries, weighted by a token of squared length D",
+             _projects_to),
+    )  # fmt: skip
     return Derivation.of(route)
 
 
@@ -121,15 +118,11 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Draw projections under five initialisations and measure the scaled scores of normalised tokens."""
     checks = {name: _square(derivation, name, tolerance) for name in INITIALISATIONS}
     controls = (
-        wrong(
-            checks[name],
-            f"{name}-is-one",
-            f"after scaling the variance is 1, with the initialisation {INITIALISATIONS[name][0].words}",
-            S.One,
-            tolerance=EVEN,
-        )
+        wrong(checks[name], f"{name}-is-one",
+              f"after scaling the variance is 1, with the initialisation {INITIALISATIONS[name][0].words}",
+              S.One, tolerance=EVEN)
         for name in ("per-head-xavier", "packed-xavier", "he")
-    )
+    )  # fmt: skip
     default = biased(checks["linear-default"], tolerance)
     return Experiment(tuple(checks.values()), (*controls, default))
 
@@ -158,19 +151,7 @@ CLAIM = Claim(
             id="entries", text="All entries of both projections are independent and centred, of variance $v$."
         ),
     ),
-    references=(
-        Reference(
-            key="glorot2010",
-            text="X. Glorot and Y. Bengio, Understanding the difficulty of training deep feedforward neural "
-            "networks, AISTATS 2010.",
-            url="https://proceedings.mlr.press/v9/glorot10a.html",
-        ),
-        Reference(
-            key="he2015",
-            text="K. He et al., Delving Deep into Rectifiers, ICCV 2015.",
-            url="https://arxiv.org/abs/1502.01852",
-        ),
-    ),
+    references=(GLOROT, KAIMING_HE),
     derive=derive,
     experiment=experiment,
     facts=facts,

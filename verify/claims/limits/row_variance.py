@@ -5,8 +5,8 @@ from typing import Any
 from sympy import Rational, S, Sum, Symbol, exp, simplify, sqrt
 
 from verify.spec import (
-    EVEN, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Assumption, Claim, Definition,
-    Derivation, Distribution, E, Evaluation, Expansion, Experiment, Figure, Findings, Ordered, OrderedBase,
+    E, EVEN, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Assumption, Claim, Definition,
+    Derivation, Distribution, Evaluation, Expansion, Experiment, Figure, Findings, Ordered, OrderedBase,
     Population, Quantity, Route, RowVariance, Simulated, Step, Tolerance, Var, WithTotal, biased,
     block_variances, cell_of, component, d, evaluate, figure, in_dimension, index, j, k, line, measured,
     moment_steps, mu_k, mu_q, n, p, prediction, q, s, score, sigma_k, sigma_q, wrong,
@@ -35,18 +35,12 @@ def derive() -> Derivation:
     total = Route.of(
         "The total variance: within rows, and between the rows' own means",
         Var(score),
-        Step(
-            start + between,
-            r"Given the query, two scores of its row are independent and both have the mean "
-            r"$q\cdot\mathbb{E}[k]$: their covariance is the variance of that mean",
-            Expansion(POPULATION),
-        ),
-        Step(
-            result + d * sigma_q**2 * mu_k**2,
-            "Moments of the components",
-            Evaluation(POPULATION, assumed=True),
-        ),
-    )
+        Step(start + between,
+             r"Given the query, two scores of its row are independent and both have the mean "
+             r"$q\cdot\mathbb{E}[k]$: their covariance is the variance of that mean", Expansion(POPULATION)),
+        Step(result + d * sigma_q**2 * mu_k**2, "Moments of the components",
+             Evaluation(POPULATION, assumed=True)),
+    )  # fmt: skip
     shifted = exp(s[1] + c) / Sum(exp(s[j] + c), (j, 1, n))
     shift = Route.of(
         "A softmax does not see a shift of its row",
@@ -92,22 +86,12 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     normal = [_row(n, NORMAL, of_normal, "normal-") for n in DIMENSIONS]
     at64 = in_dimension(uniform, 64)
     controls = (
-        wrong(
-            at64,
-            "total-variance",
-            r"rows vary as much as all scores together: $7d_k/144$ for $U(0, 1)$",
-            _at(evaluate(Var(score), GENERAL), OF_UNIFORM).subs(d, 64),
-            tolerance=EVEN,
-        ),
-        wrong(
-            at64,
-            "without-means",
-            r"rows vary by $d_k\sigma_q^2\sigma_k^2$, whatever the means",
-            OF_UNIFORM[1] ** 2 * 64,
-            tolerance=EVEN,
-        ),
+        wrong(at64, "total-variance", r"rows vary as much as all scores together: $7d_k/144$ for $U(0, 1)$",
+              _at(evaluate(Var(score), GENERAL), OF_UNIFORM).subs(d, 64), tolerance=EVEN),
+        wrong(at64, "without-means", r"rows vary by $d_k\sigma_q^2\sigma_k^2$, whatever the means",
+              OF_UNIFORM[1] ** 2 * 64, tolerance=EVEN),
         biased(at64, tolerance),
-    )
+    )  # fmt: skip
     return Experiment((*uniform, *normal), controls)
 
 

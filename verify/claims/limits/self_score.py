@@ -5,7 +5,7 @@ from typing import Any
 from sympy import IndexedBase, S, Sum, Symbol, sqrt
 
 from verify.spec import (
-    NORMAL, NORMAL_MOMENTS, UNIFORM, Assumption, Cell, Claim, Definition, Derivation, Distribution, E,
+    E, NORMAL, NORMAL_MOMENTS, UNIFORM, Assumption, Cell, Claim, Definition, Derivation, Distribution,
     Experiment, Figure, Findings, Linked, PairMoments, Population, Quantity, Tolerance, biased,
     block_variances, cell_of, component, d, figure, in_dimension, index, line, mean_route, measured,
     of_deviation, prediction, variance, variance_route, wrong,

@@ -6,7 +6,7 @@ import numpy as np
 from sympy import Derivative, Idx, Rational, S, Sum, exp, expand, log, simplify, sqrt, symbols
 
 from verify.spec import (
-    NORMAL, ROUNDING, Array, Assumption, Claim, Definition, Derivation, E, Exact, Experiment, Ordered,
+    E, NORMAL, ROUNDING, Array, Assumption, Claim, Definition, Derivation, Exact, Experiment, Ordered,
     OrderedBase, Population, Quantity, RecoveredScales, Route, Step, Tolerance, Var, biased, by, capped,
     cell_of, complex_step, component, d, evaluate, fitted_scale, j, largest_difference, n, no_distance, p,
     prediction, response, s, softmax, stream, wrong,

@@ -5,7 +5,7 @@ from typing import Any
 from sympy import Matrix, MatrixSymbol, Rational, S, Symbol, Trace, expand, symbols
 
 from verify.spec import (
-    NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, SIZE, Assumption, Claim, Definition, Derivation, E, Experiment, Linked,
+    E, NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, SIZE, Assumption, Claim, Definition, Derivation, Experiment, Linked,
     Population, Quantity, Route, ScoreProducts, Step, Var, biased, capped, cell_of, d, difference, evaluate,
     in_numbers, of_deviation, prediction, settled_by_two, wrong,
 )  # fmt: skip
@@ -99,10 +99,8 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
               drawn(derivation.result - BY_QUERY)),
         wrong(between, "nothing-shifts", "rows are not shifted, whatever the means", 0,
               tolerance=of_deviation(total.prediction.value)),
-        wrong(between, "exchanged-shift", "it is the queries’ mean that shifts rows",
-              drawn(BY_QUERY)),
-        wrong(total, "all-is-seen", "the scores of a row vary as much as all scores do",
-              within.prediction),
+        wrong(between, "exchanged-shift", "it is the queries’ mean that shifts rows", drawn(BY_QUERY)),
+        wrong(total, "all-is-seen", "the scores of a row vary as much as all scores do", within.prediction),
         biased(between, tolerance),
     )  # fmt: skip
     return Experiment((within, between, total), controls)

@@ -7,8 +7,8 @@ from sympy import sqrt
 
 from verify.spec import (
     INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STANDARD, Claim, Definition, Derivation, Experiment, Figure,
-    Findings, Ordered, Quantity, Simulated, Smooth, SoftmaxRows, biased, cell_of, d, figure, integrated,
-    line, mean_entropy, measured, over_lengths, prediction, scaled, score, score_cell, variance_route, wrong,
+    Findings, Ordered, Quantity, Simulated, Smooth, SoftmaxRows, biased, cell_of, d, figure, integrated, line,
+    mean_entropy, measured, over_lengths, prediction, scaled, score, score_cell, variance_route, wrong,
 )  # fmt: skip
 
 WIDTH, HEADS, PADDING, KEYS = 16, 4, 16, 64

@@ -6,7 +6,7 @@ from typing import Any
 from sympy import S, Sum
 
 from verify.spec import (
-    HOEFFDING, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Claim, Definition, Derivation, E, EntryProducts,
+    E, HOEFFDING, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Claim, Definition, Derivation, EntryProducts,
     Experiment, Ordered, OrderedBase, Population, Quantity, Route, Simulated, Tolerance, biased, capped,
     cell_of, covariance, d, index, k, moment_steps, prediction, q, score, variance_route, wrong,
 )  # fmt: skip

@@ -5,10 +5,10 @@ from dataclasses import replace
 from sympy import S
 
 from verify.spec import (
-    EXPONENTIAL, LAPLACE, NORMAL, STANDARD, STANDARD_COMPONENTS, Assumption, Cell, Claim, Definition,
-    Derivation, Distribution, E, Expansion, Experiment, Ordered, Population, Quantity, Route,
-    ScoresBesideValues, Step, biased, capped, cell_of, covariance, d, k, prediction, q, score,
-    variance_of_scores, variance_route, wrong,
+    E, EXPONENTIAL, LAPLACE, NORMAL, STANDARD, STANDARD_COMPONENTS, Assumption, Cell, Claim, Definition,
+    Derivation, Distribution, Expansion, Experiment, Ordered, Population, Quantity, Route, ScoresBesideValues,
+    Step, biased, capped, cell_of, covariance, d, k, prediction, q, score, variance_of_scores, variance_route,
+    wrong,
 )  # fmt: skip
 
 D, SIDE = 64, 32

@@ -11,10 +11,10 @@ from sympy import (
 )  # fmt: skip
 
 from verify.spec import (
-    EVEN, HOEFFDING, UNIT_INTERVAL, AllPairs, Assumption, Claim, Control, Derivation, E, Exact, Experiment,
-    Fact, Figure, Findings, Ordered, Population, Quantity, Route, SharedVectors, Smooth, Step, Tolerance,
-    Var, biased, by, cell_of, d, degree_bound, evaluate, exactly, expanded, fact, figure, index, line,
-    linear_fits, measured, moment_steps, prediction, variance, wrong, wrong_fits,
+    E, EVEN, HOEFFDING, UNIT_INTERVAL, AllPairs, Assumption, Claim, Control, Derivation, Exact, Experiment,
+    Fact, Figure, Findings, Ordered, Population, Quantity, Route, SharedVectors, Smooth, Step, Tolerance, Var,
+    biased, by, cell_of, d, degree_bound, evaluate, exactly, expanded, fact, figure, index, line, linear_fits,
+    measured, moment_steps, prediction, variance, wrong, wrong_fits,
 )  # fmt: skip
 
 VECTORS = 100

@@ -8,9 +8,9 @@ from scipy import stats
 from sympy import Integral, S, cos, exp, gammasimp, integrate, oo, pi, simplify, sqrt, symbols
 
 from verify.spec import (
-    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Array, Claim, Derivation, DistanceToLaw, Experiment, Figure,
-    Findings, Ordered, PairShares, Quantity, Reference, Route, Simulated, Step, by, cell_of, characteristic,
-    d, figure, function, line, of_probability, prediction, runs_over, scatter, score_law, wrong,
+    DLMF_BASSET, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Array, Claim, Derivation, DistanceToLaw, Experiment,
+    Figure, Findings, Ordered, PairShares, Quantity, Route, Simulated, Step, by, cell_of, characteristic, d,
+    figure, function, line, of_probability, prediction, runs_over, scatter, score_law, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (1, 2, 4, 16, 64)
@@ -146,13 +146,7 @@ CLAIM = Claim(
     "infinite peak at 0 and heavier tails, in two it is the Laplace density, and only slowly does it "
     "approach the bell. Intervals made for normal data therefore do not hold for scores of few dimensions.",
     assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
-    references=(
-        Reference(
-            key="dlmf",
-            text="NIST Digital Library of Mathematical Functions, 10.32.11 (Basset's integral).",
-            url="https://dlmf.nist.gov/10.32",
-        ),
-    ),
+    references=(DLMF_BASSET,),
     derive=derive,
     experiment=experiment,
     figures=figures,

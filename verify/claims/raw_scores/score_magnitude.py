@@ -7,10 +7,10 @@ from sympy import (
 )  # fmt: skip
 
 from verify.spec import (
-    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STANDARD, Claim, Definition, Derivation, E, Experiment, Figure,
-    Findings, Quantity, Reference, Route, ScorePowers, Simulated, Step, biased, by, cell_of, component,
-    computed, d, evaluate, figure, function, in_dimension, index, line, measured, prediction, q, score,
-    score_law, wrong,
+    DLMF_GAMMA, E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STANDARD, Claim, Definition, Derivation,
+    Experiment, Figure, Findings, Quantity, Route, ScorePowers, Simulated, Step, biased, by, cell_of,
+    component, computed, d, evaluate, figure, function, in_dimension, index, line, measured, prediction, q,
+    score, score_law, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (1, 2, 8, 64, 512)
@@ -101,12 +101,9 @@ def derive() -> Derivation:
         r"The share of $\sqrt{2d_k/\pi}$ reached, at most 1, times the next dimension's share",
         EXACT,
         Step(share * share.subs(d, d + 1), further, _shares, "⇒"),
-        Step(
-            sqrt(d / (d + 1)),
-            r"so the share lies between $\sqrt{d_k/(d_k+1)}$ and 1",
-            _product_of_neighbours,
-        ),
-    )
+        Step(sqrt(d / (d + 1)), r"so the share lies between $\sqrt{d_k/(d_k+1)}$ and 1",
+             _product_of_neighbours),
+    )  # fmt: skip
     length = Definition(E(LENGTH), "the mean length of a query")
     return Derivation.of(by_length, by_density, lemmas=(longest, squeeze), definitions=(length,))
 
@@ -167,13 +164,7 @@ CLAIM = Claim(
     "What grows is their size, about 0.8 times the root of the dimension, half of them positive and half "
     "negative. A raw score of 6 or 7 is ordinary at 64 dimensions.",
     assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
-    references=(
-        Reference(
-            key="dlmf5",
-            text="NIST Digital Library of Mathematical Functions, chapter 5 (the gamma function).",
-            url="https://dlmf.nist.gov/5",
-        ),
-    ),
+    references=(DLMF_GAMMA,),
     derive=derive,
     experiment=experiment,
     figures=figures,

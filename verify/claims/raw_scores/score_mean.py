@@ -29,10 +29,8 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     what = "the mean is 0 also for components that are not centred"
     controls = (
         biased(in_dimension(points, 64), tolerance),
-        wrong(
-            in_dimension(points, 8), "shifted-mean", what,
-            cell=shifted.cell, estimand=shifted.mean, truth=8 * 0.5**2,
-        ),
+        wrong(in_dimension(points, 8), "shifted-mean", what, cell=shifted.cell, estimand=shifted.mean,
+              truth=8 * 0.5**2),
     )  # fmt: skip
     return Experiment(points, controls)
 

@@ -10,11 +10,11 @@ from sympy import (
 )  # fmt: skip
 
 from verify.spec import (
-    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Allowance, Claim, Control, Definition, Derivation,
-    DistanceToLaw, E, Exact, Experiment, Figure, Findings, Identity, PairShares, Population, Prediction,
+    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Allowance, Claim, Control, Definition, Derivation,
+    DistanceToLaw, Exact, Experiment, Figure, Findings, Identity, PairShares, Population, Prediction,
     Quantity, Route, ScorePowers, Simulated, Step, biased, by, capped, cell_of, characteristic, computed, d,
-    exponent, figure, k, kurtosis, kurtosis_route, line, mean_route, measured, of_probability, prediction,
-    q, score, score_law, wrong,
+    exponent, figure, k, kurtosis, kurtosis_route, line, mean_route, measured, of_probability, prediction, q,
+    score, score_law, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (1, 2, 4)
@@ -86,15 +86,11 @@ def _distance() -> Route:
         "Distance to the normal law, to first order in $1/d_k$",
         characteristic.START,
         *characteristic.STEPS,
-        Step(
-            characteristic.OF_SCORE.subs(t, t / sqrt(d)),
-            r"The same of $q\cdot k/\sqrt{d_k}$: $t/\sqrt{d_k}$ in the place of $t$",
-            _scaled,
-            "⇒",
-        ),
+        Step(characteristic.OF_SCORE.subs(t, t / sqrt(d)),
+             r"The same of $q\cdot k/\sqrt{d_k}$: $t/\sqrt{d_k}$ in the place of $t$", _scaled, "⇒"),
         Step(exp(-(t**2) / 2) * (1 + t**4 / (4 * d)), "Expanded in $1/d_k$", _expansion, "⇒"),
         Step(tail, r"What is added to $P(q\cdot k/\sqrt{d_k} \le -x)$, $x > 0$", _inversion, "⇒"),
-    )
+    )  # fmt: skip
 
 
 def _where_largest(tail: Any) -> Route:

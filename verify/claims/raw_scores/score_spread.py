@@ -13,9 +13,9 @@ from sympy import (
 
 from verify.spec import (
     GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Allowance, Assumption, Claim, Control, Definition,
-    Derivation, Distribution, Exact, Experiment, Figure, Findings, Identity, PairShares, Prediction,
-    Quantile, Quantity, Route, Simulated, Step, biased, by, capped, cell_of, d, exactly, figure, function,
-    is_zero, line, prediction, scatter, score, score_law, variance_route, with_moments, wrong,
+    Derivation, Distribution, Exact, Experiment, Figure, Findings, Identity, PairShares, Prediction, Quantile,
+    Quantity, Route, Simulated, Step, biased, by, capped, cell_of, d, exactly, figure, function, is_zero,
+    line, prediction, scatter, score, score_law, variance_route, with_moments, wrong,
 )  # fmt: skip
 
 NORMAL_DIMENSIONS = (2, 100)
@@ -81,31 +81,22 @@ def derive() -> Derivation:
     product = Route.of(
         "One product of components from $U(0, 1)$",
         SHARE,
-        Step(
-            Integral(1, (v, 0, u)) + Integral(u / v, (v, u, 1)),
-            r"Given the query, $v$: certain for $v \le u$, the probability $u/v$ of a key beyond",
-            _over_the_query,
-        ),
+        Step(Integral(1, (v, 0, u)) + Integral(u / v, (v, u, 1)),
+             r"Given the query, $v$: certain for $v \le u$, the probability $u/v$ of a key beyond",
+             _over_the_query),
         Step(PRODUCT, "The area of the unit square where the product is at most u", _area),
         Step(Integral(diff(PRODUCT, u).subs(u, v), (v, 0, u)), "The integral of its density", Identity()),
-    )
+    )  # fmt: skip
     many_dimensions = Route.of(
         "A score in many dimensions, less its mean and over its standard deviation: the logarithm of its "
         "characteristic function",
         IN_THE_LIMIT,
-        Step(
-            -(t**2) / 2,
-            r"$\phi$ belongs to one product, less its mean and over its standard deviation; its third "
-            r"moment is finite, so that $\phi(u) = 1 - u^2/2 + O(u^3)$",
-            _limit,
-        ),
-        Step(
-            NORMAL_POINT,
-            "That is the normal law’s, and so the 95% point tends to that of the normal law",
-            _normal_share,
-            "⇒",
-        ),
-    )
+        Step(-(t**2) / 2,
+             r"$\phi$ belongs to one product, less its mean and over its standard deviation; its third "
+             r"moment is finite, so that $\phi(u) = 1 - u^2/2 + O(u^3)$", _limit),
+        Step(NORMAL_POINT, "That is the normal law’s, and so the 95% point tends to that of the normal law",
+             _normal_share, "⇒"),
+    )  # fmt: skip
     return Derivation.of(
         variance_route(score, GENERAL),
         lemmas=(product, many_dimensions),

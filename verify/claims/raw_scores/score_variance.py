@@ -6,9 +6,9 @@ from sympy import O, diff, series, simplify
 
 from verify.spec import (
     NORMAL, STANDARD, STANDARD_COMPONENTS, VASWANI, Claim, Derivation, Experiment, Fact, Figure, Findings,
-    Route, ScoreMoments, Simulated, Step, Var, biased, by, cell_of, characteristic, d, evaluate, fact,
-    figure, in_dimension, line, linear_fits, measured, one_product, score, score_cell, variance,
-    variance_route, variances, wrong, wrong_fits,
+    Route, ScoreMoments, Simulated, Step, Var, biased, by, cell_of, characteristic, d, evaluate, fact, figure,
+    in_dimension, line, linear_fits, measured, one_product, score, score_cell, variance, variance_route,
+    variances, wrong, wrong_fits,
 )  # fmt: skip
 
 DIMENSIONS = (1, 2, 3, 8, 64, 100, 512, 1000, 1024)
@@ -30,13 +30,9 @@ def derive() -> Derivation:
         "Characteristic function, for normal components",
         characteristic.START,
         *characteristic.STEPS,
-        Step(
-            at_zero,
-            "Minus the second derivative at t = 0; the first vanishes there, so the mean is 0",
-            _series,
-            "⇒",
-        ),
-    )
+        Step(at_zero, "Minus the second derivative at t = 0; the first vanishes there, so the mean is 0",
+             _series, "⇒"),
+    )  # fmt: skip
     by_index = variance_route(score, STANDARD)
     return Derivation.of(by_index, through, definitions=(characteristic.DEFINITION,))
 

@@ -6,8 +6,8 @@ from typing import Any
 from sympy import S, symbols
 
 from verify.spec import (
-    LAPLACE, NORMAL, RADEMACHER, STANDARD, STANDARD_COMPONENTS, STANDARD_DISTRIBUTIONS, UNIFORM, Claim,
-    Comparison, Definition, Derivation, Distribution, E, Experiment, Figure, Findings, Population, Quantity,
+    E, LAPLACE, NORMAL, RADEMACHER, STANDARD, STANDARD_COMPONENTS, STANDARD_DISTRIBUTIONS, UNIFORM, Claim,
+    Comparison, Definition, Derivation, Distribution, Experiment, Figure, Findings, Population, Quantity,
     ScorePowers, Simulated, biased, capped, cell_of, d, exactly, exponent, figure, fits, k, kurtosis,
     kurtosis_route, line, measured, prediction, q, score, score_cell, slope_of, variance_route, variances,
     wrong, wrong_fits,

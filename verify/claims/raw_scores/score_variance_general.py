@@ -6,11 +6,11 @@ from typing import Any
 from sympy import Rational, S
 
 from verify.spec import (
-    ALIKE, EVEN, EXPONENTIAL, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Claim,
-    Definition, Derivation, Distribution, E, Experiment, Fact, Figure, Findings, Identity, Quantity,
-    ScoreCell, Step, Tolerance, biased, d, evaluate, fact, figure, in_dimension, line, linear_fits,
-    mean_route, means, measured, mu_k, mu_q, of_deviation, score, score_cell, sigma_k, sigma_q,
-    variance_route, variances, with_moments, wrong, wrong_fits,
+    ALIKE, E, EVEN, EXPONENTIAL, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Claim,
+    Definition, Derivation, Distribution, Experiment, Fact, Figure, Findings, Identity, Quantity, ScoreCell,
+    Step, Tolerance, biased, d, evaluate, fact, figure, in_dimension, line, linear_fits, mean_route, means,
+    measured, mu_k, mu_q, of_deviation, score, score_cell, sigma_k, sigma_q, variance_route, variances,
+    with_moments, wrong, wrong_fits,
 )  # fmt: skip
 
 LABEL = r"$\operatorname{Var}(q\cdot k)$"

@@ -9,7 +9,7 @@ from scipy import stats
 from sympy import Idx, Poly, Rational, S, Sum, expand, factor, summation, symbols
 
 from verify.spec import (
-    Allowance, Assumption, Claim, Control, Derivation, Exact, Experiment, Fact, Reference, Route, Step, by,
+    SNEDECOR, Allowance, Assumption, Claim, Control, Derivation, Exact, Experiment, Fact, Route, Step, by,
     computed, fact, prediction, wrong,
 )  # fmt: skip
 
@@ -170,13 +170,7 @@ CLAIM = Claim(
             text="The F test compares two sets of three normal values: the customary test for variances.",
         ),
     ),
-    references=(
-        Reference(
-            key="snedecor1934",
-            text="G. W. Snedecor, Calculation and Interpretation of Analysis of Variance and Covariance, "
-            "Collegiate Press, 1934.",
-        ),
-    ),
+    references=(SNEDECOR,),
     derive=derive,
     experiment=experiment,
     facts=facts,

@@ -8,8 +8,8 @@ from sympy import Mul, Symbol, factor, log, sign
 
 from verify.spec import (
     NORMAL, Array, Assumption, Claim, Control, Definition, Derivation, DistanceToLaw, Exact, Experiment,
-    Identity, PairShares, Quantity, Route, Simulated, Step, WithTotal, by, cell_of, computed,
-    of_probability, p, prediction, s, score_law, softmax, stream, wrong,
+    Identity, PairShares, Quantity, Route, Simulated, Step, WithTotal, by, cell_of, computed, of_probability,
+    p, prediction, s, score_law, softmax, stream, wrong,
 )  # fmt: skip
 
 SIZES = (2, 5, 64, MOST := 512)

@@ -6,7 +6,7 @@ from typing import Any
 from sympy import Add, IndexedBase, S, Sum
 
 from verify.spec import (
-    NORMAL, STANDARD, STANDARD_COMPONENTS, Claim, Definition, Derivation, E, Evaluation, Experiment, Figure,
+    E, NORMAL, STANDARD, STANDARD_COMPONENTS, Claim, Definition, Derivation, Evaluation, Experiment, Figure,
     Findings, Population, Quantity, Route, ScoreMoments, Simulated, Step, biased, cell_of, d, figure, fits,
     index, line, measured, no_slope, prediction, q, score, variance_of_scores, variance_route, wrong,
     wrong_fits,

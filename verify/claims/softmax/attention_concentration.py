@@ -7,8 +7,8 @@ from typing import Any
 from sympy import Float, Rational, S, log, sqrt
 
 from verify.spec import (
-    INDEPENDENT, KEYS, NORMAL, NORMAL_COMPONENTS, SQUARES, WEIGHTED_SCORE, Claim, Control, Derivation, E,
-    Exact, Experiment, Fact, Figure, Findings, NormalRows, Quantity, Reference, Route, RowMeans, Step,
+    DERRIDA, E, INDEPENDENT, KEYS, NORMAL, NORMAL_COMPONENTS, SQUARES, WEIGHTED_SCORE, Claim, Control,
+    Derivation, Exact, Experiment, Fact, Figure, Findings, NormalRows, Quantity, Route, RowMeans, Step,
     Tolerance, attention_cell, capped, cell_of, complement, component, d, fact, figure, integrated, largest,
     line, mean_largest, mean_squares, measured, n, over_lengths, prediction, scaled, sharper, sigma,
     threshold, wrong,
@@ -29,17 +29,12 @@ def derive() -> Derivation:
         r"Independent normal scores of standard deviation $\sigma$",
         subject,
         Step(E(WEIGHTED_SCORE) / sigma**2, "Integration by parts (Stein)", RowMeans()),
-        Step(
-            E(largest) / sigma**2,
-            "No average of scores exceeds the largest",
-            RowMeans("≤", reaches=0.999, for_each=True),
-        ),
-        Step(
-            sqrt(2 * log(n)) / sigma,
-            r"The largest of $n$ normal scores is at most $\sigma\sqrt{2\ln n}$ on average",
-            RowMeans("≤", reaches=0.925),
-        ),
-    )
+        Step(E(largest) / sigma**2, "No average of scores exceeds the largest",
+             RowMeans("≤", reaches=0.999, for_each=True)),
+        Step(sqrt(2 * log(n)) / sigma,
+             r"The largest of $n$ normal scores is at most $\sigma\sqrt{2\ln n}$ on average",
+             RowMeans("≤", reaches=0.925)),
+    )  # fmt: skip
     return Derivation.of(
         route,
         relation="≤",
@@ -90,22 +85,14 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         sharper(tight, 0.97, 1 - mean_squares(16, 16.0).value),
         sharper(bounds[1024, 8], 0.83, 1 - mean_squares(1024, 8.0).value),
         Control(r"the largest is at most $\sqrt{1.5\ln n}$", too_small),
-        wrong(
-            raw[256, 64],
-            "freezes-at-d-equal-n",
-            "attention freezes only when there are more dimensions than keys: 256 keys, 64 dimensions",
-            threshold(0.2),
-        ),
-        wrong(
-            raw[256, 11],
-            "freezes-at-once",
-            r"all weight is on one key as soon as $d_k$ reaches $2\ln n$",
-            threshold(S.One),
-        ),
-        wrong(
-            even[256], "scaled-concentrates", "scaled attention concentrates as well", raw[256, 64].prediction
-        ),
-    )
+        wrong(raw[256, 64], "freezes-at-d-equal-n",
+              "attention freezes only when there are more dimensions than keys: 256 keys, 64 dimensions",
+              threshold(0.2)),
+        wrong(raw[256, 11], "freezes-at-once", r"all weight is on one key as soon as $d_k$ reaches $2\ln n$",
+              threshold(S.One)),
+        wrong(even[256], "scaled-concentrates", "scaled attention concentrates as well",
+              raw[256, 64].prediction),
+    )  # fmt: skip
     return Experiment((*bounds.values(), tight, exact, *raw.values(), *even.values()), controls)
 
 
@@ -117,13 +104,11 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
     )
     bound = derivation.result * sigma
     reached = (
-        fact(
-            f"largest-reached-n{keys}",
-            rf"mean of the largest of {keys} standard normal scores over $\sqrt{{2\ln n}}$",
-            Float(_largest(keys) / float(bound.subs(n, keys)), 6),
-        )
+        fact(f"largest-reached-n{keys}",
+             rf"mean of the largest of {keys} standard normal scores over $\sqrt{{2\ln n}}$",
+             Float(_largest(keys) / float(bound.subs(n, keys)), 6))
         for keys in (2, 1024, KEYS[-1])
-    )
+    )  # fmt: skip
     return (*dimensions, *reached)
 
 
@@ -166,13 +151,7 @@ CLAIM = Claim(
     "dimensions and more, are far beyond; without scaling their attention would start out as a lookup of one "
     "or two random keys.",
     assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
-    references=(
-        Reference(
-            key="derrida1981",
-            text="B. Derrida, Random-energy model: An exactly solvable model of disordered systems, Phys. "
-            "Rev. B 24 (1981), 2613-2626: the freezing point, for ever more keys.",
-        ),
-    ),
+    references=(DERRIDA,),
     derive=derive,
     experiment=experiment,
     facts=facts,

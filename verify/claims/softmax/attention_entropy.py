@@ -6,11 +6,10 @@ from typing import Any
 from sympy import Float, Rational, S, exp, log, sqrt
 
 from verify.spec import (
-    ENTROPY, INDEPENDENT, KEYS, LOG_TOTAL, NORMAL, NORMAL_COMPONENTS, SQUARES, WEIGHTED_SCORE, Cell, Claim,
-    Control, Derivation, E, Experiment, Fact, Figure, Findings, NormalRows, Quantity, Reference, Route,
-    RowMeans, Smooth, Step, attention_cell, capped, cell_of, component, d, fact, figure, integrated, line,
-    mean_entropy, mean_squares, measured, n, of_probability, over_lengths, prediction, sharper, sigma,
-    threshold, wrong,
+    E, ENTROPY, INDEPENDENT, KEYS, LOG_TOTAL, NORMAL, NORMAL_COMPONENTS, SQUARES, STEIN, WEIGHTED_SCORE, Cell,
+    Claim, Control, Derivation, Experiment, Fact, Figure, Findings, NormalRows, Quantity, Route, RowMeans,
+    Smooth, Step, attention_cell, capped, cell_of, component, d, fact, figure, integrated, line, mean_entropy,
+    mean_squares, measured, n, of_probability, over_lengths, prediction, sharper, sigma, threshold, wrong,
 )  # fmt: skip
 
 GRID = ((4, 4), (4, 64), (64, 4), (64, 64), (64, 256), (512, 64))
@@ -36,19 +35,13 @@ def derive() -> Derivation:
         r"Independent normal scores of standard deviation $\sigma$",
         E(ENTROPY),
         Step(E(LOG_TOTAL) - E(WEIGHTED_SCORE), r"$\ln p_i = s_i - \ln \sum_j e^{s_j}$", RowMeans()),
-        Step(
-            E(LOG_TOTAL) - sigma**2 * rest,
-            "Integration by parts (Stein): each score brings out its derivative",
-            RowMeans(),
-        ),
-        Step(
-            log(n) - sigma**2 * rest / 2,
-            r"The first term is $\ln n$ at $\sigma = 0$ and grows with $\sigma^2$ at the rate "
-            r"$\tfrac12\left(1 - \mathbb{E}\sum p_i^2\right)$, which falls",
-            SHARP,
-        ),
+        Step(E(LOG_TOTAL) - sigma**2 * rest,
+             "Integration by parts (Stein): each score brings out its derivative", RowMeans()),
+        Step(log(n) - sigma**2 * rest / 2,
+             r"The first term is $\ln n$ at $\sigma = 0$ and grows with $\sigma^2$ at the rate "
+             r"$\tfrac12\left(1 - \mathbb{E}\sum p_i^2\right)$, which falls", SHARP),
         Step(log(n) - sigma**2 / 2, "The squares add something positive", SHARP),
-    )
+    )  # fmt: skip
     return Derivation.of(route, relation="≥")
 
 
@@ -95,11 +88,10 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     first = Quantity("first-bound", FIRST, _rows(TIGHT), _lost(MANY, TIGHT), one, near, "≤")
     values = [_value(*at) for at in GRID if at[1] <= 64]
     shares = [
-        Quantity(
-            f"rows-below-n{keys}-d{d_k}", SHARE, _attention(keys, d_k), component("sharp"), least, few, "≥"
-        )
+        Quantity(f"rows-below-n{keys}-d{d_k}", SHARE, _attention(keys, d_k), component("sharp"), least, few,
+                 "≥")
         for keys, d_k, least in BELOW
-    ]
+    ]  # fmt: skip
     controls = _controls(bounds[-1], first, spread, values[-1], shares[0])
     return Experiment((*bounds, first, spread, *values, *shares), controls)
 
@@ -114,43 +106,24 @@ def _controls(
         sharper(first, 0.98, narrow / (TIGHT**2 / 2 * (1 - mean_squares(MANY, TIGHT).value))),
         sharper(spread, 0.9, wide),
         wrong(spread, "half-sigma", r"at most $\sigma/2$ is lost, not $\sigma^2/2$", S(WIDE) / 2, truth=wide),
-        wrong(
-            bound,
-            "unscaled-loses-as-little",
-            "without scaling, too, at most half a nat is lost",
-            truth=_exact_loss(64, 64, 1.0),
-            cell=_attention(64, 64, S.One),
-            estimand=_lost(64),
-        ),
-        wrong(
-            value,
-            "loss-of-few-keys",
-            "how many keys there are does not matter: 512 lose as much as 4",
-            integrated(_exact_loss(4, 64, 1 / 8)),
-        ),
-        wrong(
-            share,
-            "every-row",
-            "every row, not only their mean, keeps all but half a nat",
-            threshold(S.Zero),
-            tolerance=of_probability(),
-            relation="≤",
-        ),
+        wrong(bound, "unscaled-loses-as-little", "without scaling, too, at most half a nat is lost",
+              truth=_exact_loss(64, 64, 1.0), cell=_attention(64, 64, S.One), estimand=_lost(64)),
+        wrong(value, "loss-of-few-keys", "how many keys there are does not matter: 512 lose as much as 4",
+              integrated(_exact_loss(4, 64, 1 / 8))),
+        wrong(share, "every-row", "every row, not only their mean, keeps all but half a nat",
+              threshold(S.Zero), tolerance=of_probability(), relation="≤"),
         sharper(share, 1.1),
-    )
+    )  # fmt: skip
 
 
 def facts(derivation: Derivation) -> tuple[Fact, ...]:
     """Return the bound at unit variance, as a loss and as a share of the keys, and how sharp it is."""
     lost = (log(n) - derivation.result).subs(sigma, 1)
     reached = (
-        fact(
-            f"reached-n{keys}",
-            rf"share of that loss which {keys} keys suffer at $\sigma = 1$, integrated",
-            Float((math.log(keys) - mean_entropy(keys, 1.0).value) / float(lost), 6),
-        )
+        fact(f"reached-n{keys}", rf"share of that loss which {keys} keys suffer at $\sigma = 1$, integrated",
+             Float((math.log(keys) - mean_entropy(keys, 1.0).value) / float(lost), 6))
         for keys in (KEYS[0], 64, KEYS[-1])
-    )
+    )  # fmt: skip
     return (
         fact("largest-loss", r"bound on the mean entropy lost at $\sigma = 1$, in nats", lost),
         fact("least-spread", r"bound on $e^{\mathbb{E}H}/n$ at $\sigma = 1$", exp(-lost)),
@@ -186,13 +159,7 @@ CLAIM = Claim(
     "in 4 dimensions lose more than half a nat. Sharpness beyond this a head has learnt; initialisation does "
     "not give it.",
     assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
-    references=(
-        Reference(
-            key="stein1981",
-            text="C. M. Stein, Estimation of the Mean of a Multivariate Normal Distribution, Ann. Stat. 9 "
-            "(1981), 1135-1151.",
-        ),
-    ),
+    references=(STEIN,),
     derive=derive,
     experiment=experiment,
     facts=facts,

@@ -11,7 +11,7 @@ from sympy import (
 )  # fmt: skip
 
 from verify.spec import (
-    NORMAL, SQUARES, Allowance, Assumption, Claim, Control, Derivation, E, Exact, Experiment, Figure,
+    E, NORMAL, SQUARES, Allowance, Assumption, Claim, Control, Derivation, Exact, Experiment, Figure,
     Findings, NormalRows, Quadrature, Quantity, Route, Step, by, cell_of, component, figure, function,
     integrated, line, mean_squares, measured, n, prediction, runs_over, sigma, wrong,
 )  # fmt: skip
@@ -117,15 +117,12 @@ def derive() -> Derivation:
     route = Route.of(
         "Many keys",
         subject,
-        Step(
-            _for_many(_LAPLACE),
-            r"Exact for every $n$: $1/Z^2 = \int t\,e^{-tZ}\,dt$ makes the keys independent, "
-            r"$\psi(t) = \mathbb{E}\,e^{-t e^s}$",
-            _laplace,
-        ),
+        Step(_for_many(_LAPLACE),
+             r"Exact for every $n$: $1/Z^2 = \int t\,e^{-tZ}\,dt$ makes the keys independent, "
+             r"$\psi(t) = \mathbb{E}\,e^{-t e^s}$", _laplace),
         Step(ratio, r"Law of large numbers: numerator and squared denominator become means", _large_numbers),
         Step(exp(sigma**2), "Moments of the lognormal law", _completes_the_square),
-    )
+    )  # fmt: skip
     return Derivation.of(route)
 
 

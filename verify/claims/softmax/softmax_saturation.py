@@ -7,7 +7,7 @@ from typing import Any
 from sympy import Float, Integral, Max, S, Symbol, exp, integrate, log, oo, pi, simplify, sqrt
 
 from verify.spec import (
-    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Approximation, Assumption, Bounded, Claim, Derivation, E,
+    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Approximation, Assumption, Bounded, Claim, Derivation,
     Experiment, Fact, Figure, Findings, NormalRows, Quantity, Route, Step, Tolerance, attention_cell, by,
     capped, cell_of, complement, component, d, fact, figure, function, integrated, legendre, line,
     mean_largest_weight, measured, over_lengths, p, prediction, runs_over, scaled, sharper, sigma, threshold,
@@ -68,19 +68,12 @@ def derive() -> Derivation:
     route = Route.of(
         "Two keys, scores of standard deviation σ",
         subject,
-        Step(
-            1 - Integral(LOWER * gap, (x, 0, oo)),
-            "One minus the smaller weight, averaged over the size of the gap",
-            _is_one_minus_the_lower,
-        ),
-        Step(
-            1 - rest / (sigma * sqrt(pi)),
-            "The density of the gap is largest at 0",
-            _drops_the_exponential,
-            relation="≥",
-        ),
+        Step(1 - Integral(LOWER * gap, (x, 0, oo)),
+             "One minus the smaller weight, averaged over the size of the gap", _is_one_minus_the_lower),
+        Step(1 - rest / (sigma * sqrt(pi)), "The density of the gap is largest at 0", _drops_the_exponential,
+             relation="≥"),
         Step(1 - log(2) / (sigma * sqrt(pi)), r"which tends to 1 as $\sigma \to \infty$", _integrates),
-    )
+    )  # fmt: skip
     return Derivation.of(
         route,
         relation="≥",
@@ -133,23 +126,15 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     bounds = [_bounded(derivation.result, deviation, capped(0.5, tolerance)) for deviation in SPREADS]
     controls = (
         sharper(bounds[-1], 0.98, 1 - mean_largest_weight(2, float(SPREADS[-1])).value),
-        wrong(
-            many[-1],
-            "scaled-saturates",
-            "scaled attention saturates as well in high dimension: one of 16 keys gets as much as unscaled",
-            sharp.prediction,
-        ),
-        wrong(
-            raw[-1], "raw-stays", "without scaling the weights stay as they are with it", even[-1].prediction
-        ),
-        wrong(
-            raw[-1],
-            "softmax-prevents-it",
-            "the softmax itself prevents saturation: the largest of two weights stays below 0.9",
-            threshold(0.9),
-            relation="≤",
-        ),
-    )
+        wrong(many[-1], "scaled-saturates",
+              "scaled attention saturates as well in high dimension: one of 16 keys gets as much as unscaled",
+              sharp.prediction),
+        wrong(raw[-1], "raw-stays", "without scaling the weights stay as they are with it",
+              even[-1].prediction),
+        wrong(raw[-1], "softmax-prevents-it",
+              "the softmax itself prevents saturation: the largest of two weights stays below 0.9",
+              threshold(0.9), relation="≤"),
+    )  # fmt: skip
     return Experiment((*raw, *even, *many, sharp, *bounds), controls)
 
 

@@ -7,7 +7,7 @@ from scipy import integrate as quadrature
 from sympy import Float, Integral, S, Symbol, diff, exp, oo, pi, simplify, sqrt
 
 from verify.spec import (
-    NORMAL, Assumption, Claim, Definition, Derivation, E, Experiment, Fact, Figure, Findings, Identity,
+    E, NORMAL, Assumption, Claim, Definition, Derivation, Experiment, Fact, Figure, Findings, Identity,
     NormalRows, Prediction, Quadrature, Quantity, Route, Step, WrittenOut, by, capped, cell_of, component,
     fact, figure, function, integrated, line, measured, p, prediction, runs_over, s, sharper, sigma, wrong,
 )  # fmt: skip
@@ -63,19 +63,13 @@ def derive() -> Derivation:
     route = Route.of(
         "From the density of the gap",
         subject,
-        Step(
-            Integral(SLOPE * NORMAL_GAP, (x, -oo, oo)),
-            r"$p(1 - p)$ depends on the gap $s_1 - s_2$ alone, which is normal with variance $2\sigma^2$",
-            _averages_over_the_gap,
-        ),
-        Step(
-            peak * Integral(SLOPE, (x, -oo, oo)),
-            "The density is nowhere larger than at 0",
-            _at_the_peak,
-            relation="≤",
-        ),
+        Step(Integral(SLOPE * NORMAL_GAP, (x, -oo, oo)),
+             r"$p(1 - p)$ depends on the gap $s_1 - s_2$ alone, which is normal with variance $2\sigma^2$",
+             _averages_over_the_gap),
+        Step(peak * Integral(SLOPE, (x, -oo, oo)), "The density is nowhere larger than at 0", _at_the_peak,
+             relation="≤"),
         Step(peak, "The slope of the logistic function integrates to its rise, 1", _is_the_rise),
-    )
+    )  # fmt: skip
     logistic = Route.of(
         "The weights of two keys",
         p[1],
@@ -116,21 +110,13 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     bounds = [_check("bound", one, most[one], near, "≤") for one in DEVIATIONS]
     controls = (
         sharper(bounds[-1], 0.97, value[DEVIATIONS[-1]].prediction.value),
-        wrong(
-            value[8],
-            "at-a-typical-gap",
-            r"the slope dies exponentially: at $\sigma = 8$ it is that of a typical gap, $\sqrt2\,\sigma$",
-            integrated(float(function((x,), SLOPE)(math.sqrt(2) * 8))),
-            relation="≤",
-        ),
-        wrong(
-            value[8],
-            "spread-does-not-matter",
-            r"it does not depend on the spread: at $\sigma = 8$ as at $\sigma = 1$",
-            value[1].prediction,
-        ),
+        wrong(value[8], "at-a-typical-gap",
+              r"the slope dies exponentially: at $\sigma = 8$ it is that of a typical gap, $\sqrt2\,\sigma$",
+              integrated(float(function((x,), SLOPE)(math.sqrt(2) * 8))), relation="≤"),
+        wrong(value[8], "spread-does-not-matter",
+              r"it does not depend on the spread: at $\sigma = 8$ as at $\sigma = 1$", value[1].prediction),
         wrong(value[1], "bound-as-value", r"the bound is the value: at $\sigma = 1$, too", most[1]),
-    )
+    )  # fmt: skip
     return Experiment((*value.values(), *bounds), controls)
 
 
@@ -139,13 +125,10 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
     bound = function((sigma,), derivation.result)
     at_one = derivation.result.subs(sigma, S.One)
     reached = (
-        fact(
-            f"reached-sigma-{one}",
-            rf"share of the bound that is reached at $\sigma = {one}$, integrated",
-            Float(_exact(derivation, one) / bound(one), 6),
-        )
+        fact(f"reached-sigma-{one}", rf"share of the bound that is reached at $\sigma = {one}$, integrated",
+             Float(_exact(derivation, one) / bound(one), 6))
         for one in DEVIATIONS
-    )
+    )  # fmt: skip
     return (fact("bound-at-one", r"bound on $\mathbb{E}[p(1-p)]$ at $\sigma = 1$", at_one), *reached)
 
 
