@@ -7,7 +7,6 @@ from pydantic_core import PydanticCustomError
 
 from tests.report.records import record
 from verify.evidence.formulas import formula
-from verify.evidence.texts import code, in_utc, line, prose
 
 
 @pytest.mark.parametrize(
@@ -52,23 +51,6 @@ def test_all_else_is_refused(latex: str, sign: str) -> None:
     """The sign is named."""
     with pytest.raises(PydanticCustomError, match=sign):
         formula(latex)
-
-
-def test_texts() -> None:
-    """One line without control characters, or several of code; formulas in prose are looked at."""
-    assert line("50% of a_b") == "50% of a_b"
-    assert code("a\nb") == "a\nb"
-    assert prose("$a$ and $5") == "$a$ and $5"
-    for refused, read in (("a\nb", line), ("a\rb", code), ("a\u202eb", line), (r"$\input{x}$", prose)):
-        with pytest.raises(PydanticCustomError):
-            read(refused)
-
-
-def test_moments_are_in_range() -> None:
-    """A time that is none in UTC is refused."""
-    assert in_utc("2026-11-20T23:30:00+02:00").hour == 21
-    with pytest.raises(ValueError, match="out of range"):
-        in_utc("0001-01-01T00:00:00+23:59")
 
 
 def test_the_records_made_up_for_other_tests_are_good() -> None:

@@ -1,10 +1,11 @@
-"""Short ways to make the records of a claim up."""
+"""Short ways to make the records of a claim up, and to read what is printed of them."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 from verify.evidence import Check, Control, Step, Verdict, tightness
+from verify.report.numbers import GAP, NO_BREAK
 
 LEVEL = 1 - 6.08e-7
 _Z = 4.99
@@ -116,3 +117,8 @@ def control(name: str, what: str, prediction: float, estimate: float, **more: ob
             **more,
         }
     )
+
+
+def spaced(text: str) -> str:
+    """Return a text with plain spaces."""
+    return text.replace(NO_BREAK, " ").replace(GAP, " ")

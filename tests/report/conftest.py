@@ -1,5 +1,7 @@
 """The made-up run, rendered once for all tests of the report."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.report.records import record
@@ -31,3 +33,10 @@ def page(run: RunRecord, parts: Parts) -> str:
 def pdf(run: RunRecord, parts: Parts) -> bytes:
     """Return the run's PDF."""
     return render_pdf(run, parts)
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty cache folder."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path

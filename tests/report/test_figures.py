@@ -1,12 +1,9 @@
 """Figures come from evidence alone, look the same every time, and never rely on colour."""
 
-import itertools
 import re
 from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from matplotlib.figure import Figure as Canvas
 
 from tests.report.score_variance import SCORE_VARIANCE
@@ -14,7 +11,6 @@ from verify.errors import RenderError
 from verify.evidence import Axis, Figure, Layer
 from verify.report import figures
 from verify.report.figures import _log_locator, _tick, draw
-from verify.report.labels import spread
 
 FIGURE = SCORE_VARIANCE.series[0]
 KINDS = Figure(
@@ -89,24 +85,6 @@ def test_says_nothing_idle(figure: Figure) -> None:
     assert "rotate" not in svg
 
 
-def test_layers_differ_in_shape_as_well_as_colour() -> None:
-    """Layers of the same kind have distinct markers or dashes, whatever their role."""
-    svg = draw(FIGURE, "x.")
-    dashes = set(re.findall(r"stroke-dasharray: ([^;]+);", svg))
-    assert len(dashes) == 2
-
-
-def test_a_layer_without_label_looks_like_its_kin() -> None:
-    """The second edge of a tolerance, labelled once, is drawn like the first."""
-    edge = Layer(kind="line", role="other", label="tolerance", x=(1, 2), y=(1, 1))
-    other = edge.model_copy(update={"label": "", "y": (-1.0, -1.0)})
-    svg = draw(FIGURE.model_copy(update={"layers": (edge, other)}), "x.")
-    assert len(set(re.findall(r"stroke-dasharray: ([^;]+);", svg))) == 1
-    assert len(set(re.findall(r"stroke: (#56b4e9)", svg))) == 1
-    named = draw(FIGURE.model_copy(update={"layers": (edge, edge)}), "x.")
-    assert len(set(re.findall(r"stroke-dasharray: ([^;]+);", named))) == 2
-
-
 def test_bad_latex_in_a_label_is_an_error() -> None:
     """A label that cannot be set is reported in one line that names the figure."""
     broken = FIGURE.model_copy(update={"x": Axis(label=r"$\underbrace{a}$", scale="log")})
@@ -114,41 +92,11 @@ def test_bad_latex_in_a_label_is_an_error() -> None:
         draw(broken, "x.")
 
 
-def test_a_long_label_breaks_between_words_only() -> None:
-    """A formula stays in one piece in whatever line it comes to stand, its sums drawn as a sign."""
-    label = r"bound, as the label says, $\mathbb{E}\sum p_j - 1/(2\sigma\sqrt{\pi})$"
-    svg = draw(
-        FIGURE.model_copy(update={"layers": (FIGURE.layers[0].model_copy(update={"label": label}),)}), "x."
-    )
-    assert "Σ" in svg
-    assert _raw_latex(svg) == ""
-    lines = {text.strip() for text in ET.fromstring(svg).itertext()}  # noqa: S314
-    assert "bound, as the label says," in lines
-
-
-def _raw_latex(svg: str) -> str:
-    texts = ET.fromstring(svg).itertext()  # noqa: S314
-    return " ".join(text.strip() for text in texts if re.search(r"[\\${}]", text))
-
-
 def test_values_that_a_log_axis_cannot_show() -> None:
     """Zeros and negative values on a log axis are left out, not an error."""
     layers = tuple(layer.model_copy(update={"y": (0.0, *layer.y[1:-1], -1.0)}) for layer in FIGURE.layers[:2])
     nothing = FIGURE.layers[0].model_copy(update={"y": (0.0,) * 9})
     assert "nan" not in draw(FIGURE.model_copy(update={"layers": (*layers, nothing)}), "x.")
-
-
-@given(st.lists(st.tuples(st.floats(0, 200), st.floats(8, 30)), min_size=1, max_size=6))
-def test_labels_never_overlap(labels: list[tuple[float, float]]) -> None:
-    """Labels keep apart, and inside the axes, whenever they fit there."""
-    wanted, heights = [place for place, _ in labels], [height for _, height in labels]
-    places = spread(wanted, heights, 0, 220, 3)
-    spans = sorted(
-        (place - height / 2, place + height / 2) for place, height in zip(places, heights, strict=True)
-    )
-    assert all(above[0] - below[1] > 3 - 1e-6 for below, above in itertools.pairwise(spans))
-    assert spans[0][0] > -1e-6
-    assert spans[-1][1] < 220 + 1e-6
 
 
 def test_points_that_would_hide_one_another_stand_side_by_side() -> None:

@@ -8,20 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.report.records import record
-from verify.report import parts, store
-from verify.report.parts import Parts
+from verify.report import store
 from verify.report.store import Store
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return an empty cache folder."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 def kept(folder: Path) -> list[Path]:
@@ -72,33 +66,3 @@ def test_what_nobody_asks_for_is_removed(cache: Path) -> None:
     Store().tidy()
     assert Store().get("asked") == "asked"
     assert Store().get("forgotten") is None
-
-
-def test_a_second_report_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is the same report; so is one drawn by two processes."""
-    run = record()
-    first = Parts.of(run)
-
-    def _figures(_: object) -> list[str]:
-        raise AssertionError("drawn again")
-
-    def _formulas(_: object) -> list[str]:
-        raise AssertionError("drawn again")
-
-    for draw in (_figures, _formulas):
-        monkeypatch.setattr(parts, draw.__name__, draw)
-    second = Parts.of(run)
-    assert second.figures == first.figures
-    assert second.formulas.dump() == first.formulas.dump()
-
-
-@pytest.mark.slow
-def test_two_processes_draw_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing depends on who draws."""
-    run = record()
-    alone = Parts.of(run)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
-    monkeypatch.setattr(parts, "_WORTH_A_PROCESS", 1)
-    assert parts.draw_figures(run, 2) == alone.figures
-    drawn = parts.draw_formulas(alone.view, 2)
-    assert sorted(drawn.dump()) == sorted(alone.formulas.dump())

@@ -1,0 +1,44 @@
+"""Labels of layers: formulas in one piece, and none over another."""
+
+import itertools
+import re
+from xml.etree import ElementTree as ET
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.report.score_variance import SCORE_VARIANCE
+from verify.report.figures import draw
+from verify.report.labels import spread
+
+FIGURE = SCORE_VARIANCE.series[0]
+
+
+def test_a_long_label_breaks_between_words_only() -> None:
+    """A formula stays in one piece in whatever line it comes to stand, its sums drawn as a sign."""
+    label = r"bound, as the label says, $\mathbb{E}\sum p_j - 1/(2\sigma\sqrt{\pi})$"
+    svg = draw(
+        FIGURE.model_copy(update={"layers": (FIGURE.layers[0].model_copy(update={"label": label}),)}), "x."
+    )
+    assert "Σ" in svg
+    assert _raw_latex(svg) == ""
+    lines = {text.strip() for text in ET.fromstring(svg).itertext()}  # noqa: S314
+    assert "bound, as the label says," in lines
+
+
+def _raw_latex(svg: str) -> str:
+    texts = ET.fromstring(svg).itertext()  # noqa: S314
+    return " ".join(text.strip() for text in texts if re.search(r"[\\${}]", text))
+
+
+@given(st.lists(st.tuples(st.floats(0, 200), st.floats(8, 30)), min_size=1, max_size=6))
+def test_labels_never_overlap(labels: list[tuple[float, float]]) -> None:
+    """Labels keep apart, and inside the axes, whenever they fit there."""
+    wanted, heights = [place for place, _ in labels], [height for _, height in labels]
+    places = spread(wanted, heights, 0, 220, 3)
+    spans = sorted(
+        (place - height / 2, place + height / 2) for place, height in zip(places, heights, strict=True)
+    )
+    assert all(above[0] - below[1] > 3 - 1e-6 for below, above in itertools.pairwise(spans))
+    assert spans[0][0] > -1e-6
+    assert spans[-1][1] < 220 + 1e-6

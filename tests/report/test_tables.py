@@ -1,0 +1,78 @@
+"""A claim's tables of checks and controls: which rows stand together, and what is printed once for them."""
+
+import pytest
+
+from tests.report.builders import check, spaced
+from tests.report.score_variance import SCORE_VARIANCE
+from verify.escapes import pieces
+from verify.evidence import Verdict
+from verify.report.tables import check_table
+from verify.report.views import CheckTable
+
+
+@pytest.mark.parametrize(
+    ("estimate", "error", "shown"), [(58.88, 0.09, "0.9200"), (63.99, 0.0005, "0.999844"), (32.0, 0.0, "0.5")]
+)
+def test_how_close_a_bound_is_stands_beside_it(estimate: float, error: float, shown: str) -> None:
+    """The estimate over the bound is printed with the digits that its error supports, in the check's row."""
+    made = check("at", estimate, 64, relation="≤", error=error)
+    row = check_table("c", (made,)).groups[0].rows[0]
+    assert spaced(row.remark) == f"estimate ÷ bound {shown}"
+    assert check_table("c", (check("at", 64, 64),)).groups[0].rows[0].remark == ""
+
+
+def test_what_keeps_a_check_open_stands_beside_it() -> None:
+    """The reason of an undecided check is in its row, after how close its bound is."""
+    made = check("at", 60.0, 64, relation="≤", verdict=Verdict.UNDECIDED, reason="too skewed")
+    assert check_table("c", (made,)).groups[0].rows[0].remark.endswith("; too skewed")
+
+
+def test_checks_of_one_fit_stand_together() -> None:
+    """A fit's slope, intercept and so on share a title that says what was fitted."""
+    last = check_table("c", SCORE_VARIANCE.checks).groups[-1]
+    assert last.title is not None
+    assert last.title.quantity == "Weighted fit"
+    assert [row.anchor for row in last.rows][:2] == ["c.slope", "c.intercept"]
+
+
+def test_settings_may_hold_formulas() -> None:
+    """A cell's value with LaTeX between dollar signs is typeset, in tables and sentences."""
+    cells = [{"scale": r"$1/\sqrt{d_k}$", "d_k": d} for d in (1, 2)]
+    made = tuple(check(f"c{n}", 1, 1, cell={**cell}) for n, cell in enumerate(cells))
+    (group,) = check_table("c", made).groups
+    assert group.title is not None
+    assert [piece.text for piece in pieces(group.title.note) if piece.is_formula] == [r"1/\sqrt{d_k}"]
+
+
+def test_settings_of_all_checks_are_printed_once() -> None:
+    """What all checks, or all simulated ones, have alike stands above the table and not in each title."""
+    long: dict[str, int | float | str] = {
+        "task": "find the copied one of many tokens, noise 0.3",
+        "goal": "mean loss below 0.2",
+    }
+    made = [check(f"c{n}", 1, 1, quantity=f"share {n}", cell={"d_k": n, **long}) for n in (1, 2)]
+    other = check("e", 1, 1, method="exact", cell={"d_k": 3})
+    table = check_table("c", [*made, other])
+    (line,) = table.common
+    assert line.startswith(
+        "In all simulated checks: task find the copied one of many tokens, noise 0.3; goal"
+    )
+    titles = [row.title for group in table.groups for row in group.rows]
+    assert all(title is not None and "task" not in title.note for title in titles)
+    assert check_table("c", []) == CheckTable((), (), ())
+    assert check_table("c", made[:1]).common == ()
+
+
+def test_neighbours_with_the_same_long_settings_share_a_head() -> None:
+    """Where not all checks have the settings, those that follow one another print them once."""
+    long: dict[str, int | float | str] = {
+        "task": "find the copied one of many tokens, noise 0.3",
+        "goal": "mean loss below 0.2",
+    }
+    made = [check(f"c{n}", 1, 1, quantity=f"share {n}", cell=long) for n in (1, 2)]
+    (head, rest) = check_table("c", [*made, check("c3", 1, 1, quantity="share 3", cell={"d_k": 3})]).groups
+    assert head.title is not None
+    assert "noise 0.3" in head.title.note
+    assert [row.title.quantity for row in head.rows if row.title] == ["share 1", "share 2"]
+    assert all("noise" not in row.title.note for row in head.rows if row.title)
+    assert len(rest.rows) == 1

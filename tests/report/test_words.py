@@ -1,0 +1,90 @@
+"""The words for verdicts and settings, and the sentences that say what a check found."""
+
+from typing import Literal
+
+import pytest
+
+from tests.report.builders import check, exact_check, spaced
+from verify.evidence import Verdict
+from verify.report.tables import check_table
+from verify.report.words import cell_text, decisive_check, largest_deviation, sentence, tolerance_text
+
+
+@pytest.mark.parametrize(
+    ("verdict", "ending"),
+    [
+        (Verdict.CONFIRMED, "it lies within ±1% of the prediction and contains the derived 64."),
+        (
+            Verdict.APPROXIMATE,
+            "it lies within ±1% of the prediction around the predicted 64, but leaves that value itself out.",
+        ),
+        (Verdict.REFUTED, "it lies wholly outside ±1% of the prediction around the predicted 64."),
+        (
+            Verdict.UNDECIDED,
+            "it is neither within nor outside ±1% of the prediction around the predicted 64.",
+        ),
+    ],
+)
+def test_sentences(verdict: Verdict, ending: str) -> None:
+    """One sentence holds value, error, interval, level, tolerance and prediction, for each verdict."""
+    made = check("at", 64.02, 64, verdict=verdict, cell={"d_k": 64, "law": "normal"}, quantity="Var")
+    assert spaced(sentence(made, derived=verdict is Verdict.CONFIRMED)) == (
+        "Var at $d_{k}$ = 64, law normal: 64.02 ± 0.10, simultaneous interval [63.54, 64.52] "
+        f"at level 1 − 6.1×10⁻⁷; {ending}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("relation", "verdict", "ending"),
+    [
+        ("≤", Verdict.CONFIRMED, "it stays below the derived bound 64 with its allowance of +1%"),
+        ("≤", Verdict.APPROXIMATE, "it lies above the derived bound 64, but within its allowance of +1%"),
+        ("≥", Verdict.REFUTED, "it lies wholly below the derived bound 64 with its allowance of −1%"),
+        ("≥", Verdict.UNDECIDED, "it lies neither wholly above nor wholly below the derived bound 64 with"),
+    ],
+)
+def test_sentences_about_bounds(relation: Literal["≤", "≥"], verdict: Verdict, ending: str) -> None:
+    """A bound is called one, and on which side of it the value lies."""
+    made = check("at", 64.02, 64, verdict=verdict, relation=relation)
+    assert ending in spaced(sentence(made, derived=True))
+    name = {"≤": "upper", "≥": "lower"}[relation]
+    sign = {"≤": "+", "≥": "−"}[relation]
+    assert spaced(tolerance_text(made)) == f"{name} bound {sign}1% of the prediction"
+    assert (
+        check_table("c", (made,)).groups[0].rows[0].predicted.text == f"{relation}\N{NARROW NO-BREAK SPACE}64"
+    )
+    assert largest_deviation((made,)) == "bounds only"
+    mere = made.model_copy(update={"origin": "set"})
+    assert ending.replace("derived bound", "threshold") in spaced(sentence(mere, derived=True))
+    assert spaced(tolerance_text(mere)) == f"{name} threshold, set in advance, {sign}1% of the threshold"
+
+
+@pytest.mark.parametrize("of", ["rounding of floating-point arithmetic", "the distance from the limit"])
+def test_an_allowance_says_how_much_and_for_what(of: str) -> None:
+    """Computed values that need not agree to the last digit say how far they may differ, and why."""
+    made = exact_check("at", 0.5, "1/2", "p").model_copy(update={"tolerance": 1e-12, "tolerance_of": of})
+    assert spaced(tolerance_text(made)) == f"to 1×10⁻¹² for {of}"
+
+
+def test_the_decisive_check_is_the_most_serious_then_the_tightest() -> None:
+    """An undecided check goes before confirmed ones; among equals the one nearest its band's edge."""
+    calm, close = check("calm", 64, 64), check("close", 64.1, 64)
+    undecided = check("undecided", 64, 64, verdict=Verdict.UNDECIDED)
+    assert decisive_check((calm, close)) is close
+    assert decisive_check((calm, undecided, close)) is undecided
+    assert decisive_check(()) is None
+
+
+def test_cells_read_well() -> None:
+    """Symbols are set as mathematics, words as words."""
+    assert spaced(cell_text({"d_k": 1000, "n_keys": 20000, "sigma": 0.5, "block": "64×64"})) == (
+        "$d_{k}$ = 1000, $n_{\\mathrm{keys}}$ = 20 000, $\\sigma$ = 0.5, block 64×64"
+    )
+
+
+def test_largest_deviation_is_the_one_that_uses_most_of_its_tolerance() -> None:
+    """The share of the tolerance decides, not the share of the prediction."""
+    sharp = check("sharp", 64.32, 64)
+    blunt = check("blunt", 65.28, 64, tolerance=0.1)
+    assert spaced(largest_deviation((sharp, blunt))) == "0.5% of ±1%"
+    assert largest_deviation((exact_check("at", 0.5, "1/2", "p"),)) == "exact"
