@@ -3,59 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
-import pickle
-import struct
-import zipfile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import verify
-from verify.auditing.arrays import dtype_of, narrowed, packed, widened
+from tests.auditing.stored import RNG, SHAPE, arrays, normal, only_call, safetensors, savez
+from verify.auditing.arrays import dtype_of, narrowed, widened
 from verify.auditing.files import load
 from verify.auditing.folder import FolderWriter, write
 from verify.auditing.recording import Call, Intended, Layer, Recording
-from verify.errors import OutputError, RecordingError
+from verify.errors import RecordingError
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-RNG = np.random.default_rng(1)
-SHAPE = (3, 4, 5, 8)
-
-
-def normal(*shape: int, dtype: str = "float32") -> np.ndarray:
-    """Return a normal array."""
-    return RNG.standard_normal(shape or SHAPE).astype(dtype)
-
-
-def arrays(**other: Any) -> dict[str, Any]:
-    """Return q, k, v and out of a call that fit each other, and what else is given."""
-    return {name: normal() for name in ("q", "k", "v", "out")} | other
-
-
-def savez(path: Path, content: dict[str, Any]) -> None:
-    """Write an archive whose keys need not be names of arguments."""
-    np.savez(path, **content)
-
-
-def safetensors(path: Path, content: dict[str, tuple[np.ndarray, str]], **texts: str) -> Path:
-    """Write a safetensors file of arrays with the names of their dtypes, with texts beside them."""
-    whole = packed(content)
-    size = int.from_bytes(whole[:8], "little")
-    header = json.loads(whole[8 : 8 + size]) | ({"__metadata__": texts} if texts else {})
-    text = json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text + whole[8 + size :])
-    return path
-
-
-def only_call(path: Path) -> Call:
-    """Return the one call of the one layer of a recording."""
-    (layer,) = load(path).layers
-    (call,) = layer.calls
-    return call
 
 
 def test_an_archive_comes_back(tmp_path: Path) -> None:
@@ -107,38 +69,6 @@ def test_safetensors_of_every_dtype(tmp_path: Path, dtype: str) -> None:
     np.testing.assert_array_equal(call.key, wanted["k"])
     assert dtype_of(call) == dtype
     assert load(path).layers[0].intended == Intended("0.5", "recorded", f"intended in {path}")
-
-
-def test_a_folder_comes_back(tmp_path: Path) -> None:
-    """What is written is what is read, bfloat16 to the bit."""
-    half = widened(narrowed(normal()))
-    layer = Layer(
-        name="model.layers.0.self_attn",
-        calls=[
-            Call(half, half, half, half, mask=np.tri(5, dtype=bool), scale=0.125, dtype="bfloat16"),
-            Call(normal(), normal(), causal=True, softcap=30.0, sink=normal(4)),
-        ],
-        intended=Intended("24**-0.5", "configuration", "query_pre_attn_scalar"),
-        width=32,
-        backend="sdpa",
-        padded={"absorbed": 576},
-        notes=("one note",),
-    )
-    recording = Recording("a model", [layer, Layer("other", [Call(normal(), normal())])], ("something",))
-    write(recording, tmp_path / "rec")
-    back = load(tmp_path / "rec")
-    assert (back.source, back.left_out) == ("a model", ("something",))
-    assert [one.name for one in back.layers] == ["model.layers.0.self_attn", "other"]
-    first = back.layers[0]
-    for field in ("intended", "width", "backend", "padded", "notes"):
-        assert getattr(first, field) == getattr(layer, field)
-    one, two = first.calls
-    np.testing.assert_array_equal(one.output, half)
-    np.testing.assert_array_equal(one.mask, np.tri(5, dtype=bool))
-    assert (one.scale, one.dtype, one.causal, one.sink) == (0.125, "bfloat16", False, None)
-    assert (two.scale, two.causal, two.softcap, two.value) == (None, True, 30.0, None)
-    with pytest.raises(OutputError, match="rec: holds a recording already; remove it"):
-        write(recording, tmp_path / "rec")
 
 
 def test_a_folder_without_its_index_is_no_recording(tmp_path: Path) -> None:
@@ -209,111 +139,6 @@ def test_arrays_that_do_not_fit(tmp_path: Path, content: dict[str, Any], wrong: 
     assert "\n" not in str(caught.value)
 
 
-class Trap:
-    """An object whose unpickling would make a folder."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return os.mkdir, ("trapped",)
-
-
-def test_objects_are_not_unpickled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither in an archive nor as a file of their own."""
-    monkeypatch.chdir(tmp_path)
-    np.savez(tmp_path / "a.npz", q=np.array([Trap()], dtype=object), k=normal())
-    with pytest.raises(RecordingError, match=r"a.npz: q holds Python objects, which are not unpickled"):
-        load(tmp_path / "a.npz")
-    with zipfile.ZipFile(tmp_path / "weights.pt", "w") as archive:
-        archive.writestr("weights/data.pkl", pickle.dumps(Trap()))
-    with pytest.raises(RecordingError, match=r"weights.pt: weights/data.pkl is no array, and is not unp"):
-        load(tmp_path / "weights.pt")
-    (tmp_path / "b.npz").write_bytes(pickle.dumps(Trap()))
-    with pytest.raises(RecordingError, match=r"b.npz: is cut short or malformed"):
-        load(tmp_path / "b.npz")
-    np.save(tmp_path / "c.npy", normal())
-    with pytest.raises(RecordingError, match=r"c.npy: is a single array; give an archive"):
-        load(tmp_path / "c.npy")
-    assert not (tmp_path / "trapped").exists()
-
-
-@pytest.mark.parametrize("name", ["a.npz", "a.safetensors"])
-def test_files_that_are_cut_short(tmp_path: Path, name: str) -> None:
-    """Wherever it is, a clear line; never a number."""
-    path = tmp_path / name
-    if name.endswith("z"):
-        np.savez(path, **arrays())
-    else:
-        safetensors(path, {key: (one, "float32") for key, one in arrays().items()})
-    whole = path.read_bytes()
-    for size in range(0, len(whole), max(1, len(whole) // 60)):
-        path.write_bytes(whole[:size])
-        with pytest.raises(RecordingError, match=r"is empty|is cut short or malformed|cannot be read"):
-            load(path)
-
-
-def test_a_damaged_archive(tmp_path: Path) -> None:
-    """Its checksum is wrong, which shows when the array is read."""
-    path = tmp_path / "a.npz"
-    np.savez(path, **arrays())
-    whole = bytearray(path.read_bytes())
-    whole[400] ^= 1
-    path.write_bytes(whole)
-    with pytest.raises(RecordingError, match=r"a.npz: q: is cut short or malformed \(BadZipFile: Bad CRC"):
-        only_call(path)
-
-
-@pytest.mark.parametrize(
-    ("header", "wrong"),
-    [
-        (b"[]", "malformed"),
-        (b"{" * 100_000, "malformed"),
-        (b'{"q":{"dtype":"F32","shape":[1],"data_offsets":[0,9]}}', "malformed"),
-        (b'{"q":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}}', "malformed"),
-        (b'{"q":{"dtype":"F32","shape":[4611686018427387905],"data_offsets":[0,4]}}', "malformed"),
-        (b'{"q":1}', "malformed"),
-        (b"{}", "holds no arrays; give q and k at least"),
-    ],
-)
-def test_headers_made_to_hurt(tmp_path: Path, header: bytes, wrong: str) -> None:
-    """A header of any form is refused; one that says it is huge is not read."""
-    path = tmp_path / "a.safetensors"
-    path.write_bytes(struct.pack("<Q", len(header)) + header + bytes(4 if b"F32" in header else 0))
-    with pytest.raises(RecordingError, match=wrong):
-        load(path)
-    path.write_bytes(struct.pack("<Q", 2**63) + header)
-    with pytest.raises(RecordingError, match="its first 8 bytes are no length of a header"):
-        load(path)
-
-
-def test_an_array_that_unpacks_to_more_than_a_batch(tmp_path: Path) -> None:
-    """Its header says so; it is refused before it is unpacked."""
-    path = tmp_path / "a.npz"
-    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1, 2000000000, 1)}\n"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("q.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header)
-    with pytest.raises(RecordingError, match=r"a.npz: q is larger than 8000 MB; give fewer sequences"):
-        load(path)
-
-
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [
-        ("none", "No such file"),
-        ("pipe", "is a pipe"),
-        ("/dev/zero", "is no regular file"),
-        ("a\0b", "embedded null byte|is not a path"),
-        ("loop", "Too many levels"),
-    ],
-)
-def test_what_is_no_regular_file(tmp_path: Path, name: str, reason: str) -> None:
-    """It is refused at once, without waiting for a writer."""
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    with pytest.raises(RecordingError, match=reason):
-        load(tmp_path / name)
-    with pytest.raises(RecordingError, match="is not a path; give a NumPy archive"):
-        load(None)  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize("name", [r"a$\frac{$", "a\nb", "\x1b[1m", "$x$", "é"])
 def test_odd_names_are_only_shown(tmp_path: Path, name: str) -> None:
     """A name of a file or layer is no formula and no command for a terminal, wherever it comes from."""
@@ -347,22 +172,3 @@ def test_files_with_random_damage(tmp_path: Path) -> None:
             refused.append(str(error))
     assert len(refused) > 100
     assert not any("\n" in line for line in refused)
-
-
-def test_arrays_of_jax_are_written(tmp_path: Path) -> None:
-    """bfloat16 too, to the bit."""
-    jax = pytest.importorskip("jax", reason="needs the extra [jax]")
-    for dtype in ("float32", "bfloat16"):
-        given = jax.numpy.asarray(normal(), dtype=dtype)
-        write(Recording("jax", [Layer("a", [Call(given, given)])]), tmp_path / dtype)
-        (call,) = load(tmp_path / dtype).layers[0].calls
-        assert dtype_of(call) == dtype
-        np.testing.assert_array_equal(call.query, np.asarray(given).astype(np.float32))
-
-
-def test_layers_of_one_name_are_told_apart(tmp_path: Path) -> None:
-    """A recording that is written has a name for each layer."""
-    calls = [Call(normal(), normal())]
-    with pytest.raises(RecordingError, match="layer a: is the name of two layers; give each its own"):
-        write(Recording("x", [Layer("a", calls), Layer("a", calls)]), tmp_path / "rec")
-    assert not (tmp_path / "rec").exists()

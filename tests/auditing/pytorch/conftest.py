@@ -1,0 +1,28 @@
+"""After every test PyTorch is as it was."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left_behind() -> Iterator[None]:
+    """PyTorch, where it is used, draws the same numbers in each test and keeps no hook of ours."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        yield
+        return
+    hooks = torch.nn.modules.module
+    before = torch.overrides.has_torch_function
+    torch.manual_seed(1)
+    yield
+    assert torch.overrides.has_torch_function is before
+    assert not hooks._global_forward_pre_hooks
+    assert not hooks._global_forward_hooks
+    assert not torch._C._len_torch_function_stack()
