@@ -5,13 +5,18 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from tests.report.builders import check, exact_check
+from tests.report.score_variance import SCORE_VARIANCE
 from tests.strategies import CLAIM_RECORDS, examples
+from verify.errors import ClaimError
 from verify.evidence import (
     ClaimRecord,
+    Fact,
     Proof,
     Verdict,
     digest_of,
@@ -38,7 +43,7 @@ def changed(value: Any) -> Any:
     return "x" if value is None else value + "x"
 
 
-@examples(60)
+@examples(40)
 @given(CLAIM_RECORDS, st.data())
 def test_the_digest_changes_if_anything_changes(record: ClaimRecord, data: st.DataObject) -> None:
     """Any single value, by one unit or one character, gives another digest, or no record at all."""
@@ -62,7 +67,7 @@ def _fixed(path: tuple[str | int, ...]) -> bool:
     return path[-1] in {"verdict", "status", "method", "relation"}
 
 
-@examples(30)
+@examples(15)
 @given(CLAIM_RECORDS)
 def test_the_digest_sees_verdicts(record: ClaimRecord) -> None:
     """Another verdict, or another state of the proof, gives another digest."""
@@ -75,7 +80,7 @@ def test_the_digest_sees_verdicts(record: ClaimRecord) -> None:
     assert len(digests) == len(others) + 1
 
 
-@examples(30)
+@examples(15)
 @given(CLAIM_RECORDS)
 def test_sealing(record: ClaimRecord) -> None:
     """The digest covers all but itself, so sealing twice changes nothing; reading back keeps it."""
@@ -83,3 +88,43 @@ def test_sealing(record: ClaimRecord) -> None:
     assert len(sealed.digest) == 64
     assert sealed.sealed() == sealed
     assert digest_of(ClaimRecord.model_validate_json(sealed.model_dump_json())) == sealed.digest
+
+
+def test_no_two_findings_of_a_claim_have_one_name() -> None:
+    """Keys of citations tell checks, controls and facts apart by their ids alone; figures have their own."""
+    claim = SCORE_VARIANCE
+    fact = Fact(id=claim.checks[0].id, what="", latex="", value=1.0)
+    mistakes: list[tuple[dict[str, Any], str]] = [
+        ({"facts": (fact,)}, f"{fact.id} is the name of two findings"),
+        ({"controls": claim.controls * 2}, "is the name of two findings"),
+        ({"series": claim.series * 2}, "is the name of two figures"),
+        ({"id": "run"}, "run means something else in keys; choose another id"),
+        ({"id": "source"}, "source means something else in keys"),
+    ]
+    for changes, what in mistakes:
+        with pytest.raises(ValidationError, match=what):
+            ClaimRecord.model_validate(dict(claim) | changes)
+    assert ClaimRecord.model_validate(dict(claim)) == claim
+
+
+def test_checks_and_controls_are_had_by_id() -> None:
+    """Each among its own kind; the message names claim and nearest id in one line."""
+    claim = SCORE_VARIANCE
+    check, control = claim.checks[0], claim.controls[0]
+    assert (claim.check(check.id), claim.control(control.id)) == (check, control)
+    for read, name, kind in ((claim.check, control.id, "check"), (claim.control, check.id, "control")):
+        with pytest.raises(ClaimError) as caught:
+            read(name)
+        assert str(caught.value).startswith(f"claim {claim.id}: no {kind} {name!r}")
+        assert "\n" not in str(caught.value)
+
+
+def test_a_claim_is_counted_and_shown_in_a_line() -> None:
+    """Checks of computed values apart from those that rest on draws."""
+    exact = exact_check("e", 0.5, "1/2", "p")
+    claim = SCORE_VARIANCE.model_copy(update={"checks": (check("a", 1, 1), exact, check("b", 1, 1))})
+    assert (claim.measured_checks, claim.exact_checks) == (2, 1)
+    assert repr(claim) == (
+        "ClaimRecord(id='score-variance', verdict='confirmed', derivation='proved', checks=3, "
+        f"controls={len(claim.controls)})"
+    )

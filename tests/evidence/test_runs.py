@@ -4,18 +4,47 @@ from __future__ import annotations
 
 import json
 from html import escape
+from itertools import product
+from typing import Any
 
+import pytest
 from hypothesis import given
+from pydantic import ValidationError
 
+from tests.report.records import record
+from tests.report.score_variance import SCORE_VARIANCE
 from tests.strategies import RUN_RECORDS, examples
+from verify.errors import ClaimError
 from verify.evidence import (
+    Calibration,
+    ClaimRecord,
+    Counted,
+    Outcome,
+    Part,
     Proof,
     RunRecord,
+    Source,
+    Statement,
     Verdict,
 )
 
+CLAIM = SCORE_VARIANCE
 
-@examples(30)
+
+def run_of(*claims: ClaimRecord, **more: Any) -> RunRecord:
+    """Return a run of these claims alone."""
+    alone: dict[str, Any] = {"claims": claims, "sources": (), "statements": ()}
+    return record(CLAIM).model_copy(update=alone | more)
+
+
+def claim_of(kind: tuple[Verdict, Proof]) -> ClaimRecord:
+    """Return the claim with another verdict, and another state of its proof."""
+    verdict, proof = kind
+    derivation = CLAIM.derivation.model_copy(update={"status": proof})
+    return CLAIM.model_copy(update={"verdict": verdict, "derivation": derivation})
+
+
+@examples(20)
 @given(RUN_RECORDS)
 def test_json_keeps_everything(record: RunRecord) -> None:
     """A record comes back from its JSON text as it was, integers and floats kept apart."""
@@ -27,19 +56,159 @@ def test_json_keeps_everything(record: RunRecord) -> None:
     assert json.loads(text)["schema"] == 2
 
 
-class TestExitStatus:
-    """What a run ends with."""
+def test_the_worst_claim_decides_the_exit_status() -> None:
+    """1 for anything refuted or a failed proof, else 3 for anything undecided, else 0; in any order."""
+    alone = {
+        (verdict, proof): 1
+        if verdict is Verdict.REFUTED or proof is Proof.FAILED
+        else 3
+        if verdict is Verdict.UNDECIDED
+        else 0
+        for verdict, proof in product(Verdict, Proof)
+    }
+    worse = {0: 0, 3: 1, 1: 2}
+    for one, other in product(alone, repeat=2):
+        worst = max(alone[one], alone[other], key=worse.__getitem__)
+        assert run_of(*map(claim_of, (one, other))).exit_status() == worst
+    assert run_of().exit_status() == 0
 
-    @examples(60)
-    @given(RUN_RECORDS)
-    def test_the_worst_claim_decides(self, record: RunRecord) -> None:
-        """1 for anything refuted or a failed proof, else 3 for anything undecided, else 0."""
-        verdicts = {claim.verdict for claim in record.claims}
-        proofs = {claim.derivation.status for claim in record.claims}
-        status = record.exit_status()
-        assert (status == 1) == (Verdict.REFUTED in verdicts or Proof.FAILED in proofs)
-        if status != 1:
-            assert status == (3 if Verdict.UNDECIDED in verdicts else 0)
+
+def statement(outcome: Outcome, noted: Outcome | None, *claims: str, name: str = "one") -> Statement:
+    """Return a statement with a part for each of these claims."""
+    parts = tuple(
+        Part(
+            text="",
+            claim=claim,
+            evidence="verdict",
+            kind="says",
+            printed=None,
+            computed=None,
+            holds=True,
+            reason="",
+        )
+        for claim in claims
+    )
+    return Statement(
+        id=name, source="a-source", text="", claim=None, printed=None, computed=None, outcome=outcome,
+        noted=noted, note="", parts=parts,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("made", "surprising"),
+    [
+        (statement(Outcome.WRONG, Outcome.HOLDS, "a"), True),
+        (statement(Outcome.WRONG, Outcome.WRONG, "a"), False),
+        (statement(Outcome.WRONG, None, "a"), False),
+        (statement(Outcome.WRONG, Outcome.HOLDS, "a", "elsewhere"), False),
+        (statement(Outcome.OPEN, Outcome.HOLDS), True),
+    ],
+)
+def test_a_surprise_is_an_outcome_that_claims_of_the_run_decided_otherwise(
+    made: Statement, surprising: bool
+) -> None:
+    """A statement of which another claim decides a part is no surprise, whatever its outcome."""
+    assert made.contradicts_its_note({"a", "b"}) is surprising
+    source = Source(id="a-source", title="", kind="")
+    run = run_of(CLAIM.model_copy(update={"id": "a"}), sources=(source,), statements=(made,))
+    assert run.surprises() == ((made,) if surprising else ())
+
+
+def test_a_statement_of_no_source_is_refused() -> None:
+    """As are two parts of one name."""
+    content = run_of(CLAIM).model_dump(by_alias=True)
+    made = statement(Outcome.HOLDS, None).model_dump()
+    source = {"id": "a-source", "title": "", "kind": ""}
+    assert (
+        len(RunRecord.model_validate(content | {"statements": [made], "sources": [source]}).statements) == 1
+    )
+    for changes, what in [
+        ({"statements": [made]}, "statement one is of no source"),
+        ({"sources": [source] * 2}, "a-source is the name of two sources"),
+        ({"statements": [made] * 2, "sources": [source]}, "one is the name of two statements"),
+        ({"claims": [CLAIM.model_dump()] * 2}, "is the name of two claims"),
+    ]:
+        with pytest.raises(ValidationError, match=what):
+            RunRecord.model_validate(content | changes)
+
+
+def counted(**changes: Any) -> Counted:
+    """Return a row of the calibration: 7 of 100, allowed 0.05."""
+    row = {
+        "what": "a miss",
+        "level": 0.05,
+        "trials": 100,
+        "events": 7,
+        "allowed": 0.05,
+        "low": 0.02,
+        "high": 0.16,
+    }
+    return Counted.model_validate(row | changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "in_order"),
+    [
+        ({}, True),
+        ({"low": 0.05}, True),
+        ({"low": 0.051}, False),
+        ({"at_least": True}, True),
+        ({"at_least": True, "allowed": 0.16}, True),
+        ({"at_least": True, "allowed": 0.17}, False),
+    ],
+)
+def test_rows_are_in_order_while_their_bounds_leave_it_open(changes: dict[str, Any], in_order: bool) -> None:
+    """Too many is where even the lower bound is beyond what is allowed, too few the other way round."""
+    assert counted(**changes).in_order is in_order
+
+
+def test_counts_that_cannot_be_are_refused() -> None:
+    """More events than trials, bounds upside down; and sums of nothing."""
+    wrong = {"events": 101, "low": 0.2}
+    for (name, value), what in zip(
+        wrong.items(), ("it has more events than trials", "its bounds are upside down"), strict=True
+    ):
+        with pytest.raises(ValidationError, match=what):
+            counted(**{name: value})
+    study = {
+        "seed": 1,
+        "command": "c",
+        "version": "0",
+        "confidence": 0.99,
+        "rows": [counted(setting="d = 4")],
+    }
+    for whole, what in [
+        (counted(level=None), "'a miss' is counted together at no level"),
+        (counted(level=0.01), "no row belongs to 'a miss'"),
+        (counted(setting="n = "), "no row belongs to 'a miss'"),
+    ]:
+        with pytest.raises(ValidationError, match=what):
+            Calibration.model_validate(study | {"together": [whole]})
+
+
+def test_cells_counted_together_share_event_level_and_the_start_of_their_setting() -> None:
+    """All others are somebody else's."""
+    rows = (
+        counted(setting="d = 4"),
+        counted(setting="d = 8"),
+        counted(setting="n = 4"),
+        counted(setting="d = 4", level=0.01),
+        counted(setting="d = 4", what="an alarm"),
+    )
+    study = Calibration(seed=1, command="c", version="0", confidence=0.99, rows=rows)
+    assert study.cells(counted(setting="d = ")) == rows[:2]
+    assert study.cells(counted()) == rows[:3]
+
+
+def test_parts_and_counts_of_a_run() -> None:
+    """A claim by its id, the nearest where there is none; checks with and without draws; a short line."""
+    made = run_of(CLAIM, CLAIM.model_copy(update={"id": "other", "checks": ()}))
+    assert made.claim(CLAIM.id) is made.claims[0]
+    with pytest.raises(ClaimError, match=r"this run: .*did you mean 'other'"):
+        made.claim("othr")
+    exact = sum(one.draws == 0 for one in CLAIM.checks)
+    assert (made.exact_checks, made.measured_checks) == (exact, len(CLAIM.checks) - exact)
+    assert repr(made) == "RunRecord(claims=2, confirmed=2, profile='standard', seed=20170612)"
 
 
 @examples(20)

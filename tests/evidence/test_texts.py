@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticCustomError
 
 from verify.evidence import (
     Fact,
 )
-from verify.evidence.texts import code, in_utc, line, prose
+from verify.evidence.texts import (
+    Address,
+    Count,
+    Digest,
+    Evidence,
+    Rate,
+    Share,
+    Trials,
+    Version,
+    code,
+    few,
+    in_utc,
+    line,
+    moment,
+    prose,
+    refuse,
+    refuse_repeated,
+)
 
 
 @pytest.mark.parametrize("name", ["", "Two", "two words", "two_words", "-two", "two-", "two--words", "zwölf"])
@@ -35,3 +54,74 @@ def test_moments_are_in_range() -> None:
     assert in_utc("2026-11-20T23:30:00+02:00").hour == 21
     with pytest.raises(ValueError, match="out of range"):
         in_utc("0001-01-01T00:00:00+23:59")
+
+
+def test_a_text_may_be_long_but_not_without_end() -> None:
+    """Twenty thousand signs are taken; one more is refused with what to do."""
+    assert len(line("x" * 20_000)) == 20_000
+    with pytest.raises(PydanticCustomError, match="has more than 20000 characters; shorten it"):
+        line("x" * 20_001)
+
+
+@pytest.mark.parametrize(
+    ("given", "in_it"),
+    [
+        ("2026-11-20T23:30:00", "2026-11-20T23:30:00+00:00"),
+        ("2026-11-20T23:30:00Z", "2026-11-20T23:30:00+00:00"),
+        ("2026-11-20T23:30:00-02:30", "2026-11-21T02:00:00+00:00"),
+    ],
+)
+def test_a_moment_without_a_zone_counts_as_utc(given: str, in_it: str) -> None:
+    """Others are brought to UTC; the record keeps what it was given."""
+    assert in_utc(given).isoformat() == in_it
+    assert moment(given) == given
+
+
+def test_names_are_few() -> None:
+    """A thousand are taken; whatever is no mapping is left to others."""
+    full = {str(number): number for number in range(1000)}
+    assert few(full) is full
+    assert few([1]) == [1]
+    with pytest.raises(PydanticCustomError, match="has more than 1000 names; remove some"):
+        few(full | {"one": 1})
+
+
+def test_the_first_mistake_is_the_one_that_is_named() -> None:
+    """What is no mistake is not looked at, and signs of a format stand for themselves."""
+    refuse([(False, "not this")])
+    with pytest.raises(PydanticCustomError, match=r"^this \{0\}$"):
+        refuse([(False, "not this"), (True, "this {0}"), (True, "nor that")])
+
+
+def test_a_name_given_twice_is_refused() -> None:
+    """By its name and what it is of."""
+    refuse_repeated(["a", "b"], "claims")
+    with pytest.raises(PydanticCustomError, match=r"^b is the name of two claims$"):
+        refuse_repeated(["a", "b", "c", "b"], "claims")
+
+
+@pytest.mark.parametrize(
+    ("kind", "good", "bad"),
+    [
+        (
+            Address,
+            ["https://example.org/a?b=c#d", "http://a"],
+            ["javascript:x", "https://a b", 'https://a"b', "//a"],
+        ),
+        (Version, ["0.1.0", "1.0rc1+local"], ["", ".1", "a b", "x" * 101]),
+        (Evidence, ["verdict", "check:a-b", "fact:1"], ["check:", "check:A", "claim:a", "verdict:a"]),
+        (Digest, ["", "0" * 64], ["0" * 63, "g" * 64, "0" * 64 + "\n"]),
+        (Count, [0, 2**63 - 1], [-1, 2**63, 0.5]),
+        (Trials, [1], [0]),
+        (Rate, [0.5, 1e-300], [0.0, 1.0, -0.1]),
+        (Share, [0.0, 1.0], [-1e-9, 1.1]),
+    ],
+)
+def test_kinds_of_texts_and_numbers(kind: Any, good: list[Any], bad: list[Any]) -> None:
+    """The ends of what each takes, and what lies beyond them."""
+    of = TypeAdapter(kind)
+    for one in good:
+        assert of.validate_python(one) == one
+    for one in bad:
+        with pytest.raises(ValidationError):
+            of.validate_python(one)

@@ -14,7 +14,7 @@ from verify.errors import RecordingError
 def test_attention_that_is_written_out_is_named() -> None:
     """It is not recorded, and that is said, also beside calls that are."""
 
-    class Own(torch.nn.Module):  # type: ignore[misc, name-defined]
+    class Own(torch.nn.Module):  # type: ignore[misc]
         def forward(self, x: Any) -> Any:
             return (x @ x.mT).softmax(-1) @ x
 

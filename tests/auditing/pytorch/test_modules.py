@@ -13,7 +13,7 @@ from tests.auditing.pytorch.recorded import attention, torch
 functional = torch.nn.functional
 
 
-class Twice(torch.nn.Module):  # type: ignore[misc, name-defined]  # PyTorch is not checked
+class Twice(torch.nn.Module):  # type: ignore[misc]  # PyTorch is not checked
     """A module that attends twice, and one within it that is run twice."""
 
     def __init__(self) -> None:
