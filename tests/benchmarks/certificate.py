@@ -13,7 +13,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from tests.benchmarks.contestants import available, pairs_needed, seconds
-from verify.montecarlo.blocks import draw
+from verify.montecarlo.chunks import draw
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import MIN_BLOCKS
 from verify.montecarlo.intervals import normal_quantile
@@ -42,7 +42,7 @@ def engine(d: int, alpha: float) -> tuple[float, float, int, int, float]:
         reached = (high - low) / 2 / measured.value
         if reached <= WIDTH:
             break
-        more = math.ceil(sums.count * (reached / WIDTH) ** 2) + 1
+        more = math.ceil(sums.total.count * (reached / WIDTH) ** 2) + 1
         sums = draw(one.cell, "certificate", 1, more, sums, map)
     took = time.perf_counter() - begun
     rows = int(str(side).split("×", maxsplit=1)[0])

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from verify.evidence import Axis, Figure, Layer
 from verify.executors.threads import thread_map
-from verify.montecarlo.blocks import draw
+from verify.montecarlo.chunks import draw
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import Goal
 from verify.report.figures import draw as draw_figure
@@ -46,7 +46,8 @@ def peak_megabytes(scores: int) -> float:
     """Return the peak memory of a process that draws so many scores at d = 64."""
     code = (
         "import resource\n"
-        "from verify.montecarlo.blocks import Cell, draw\n"
+        "from verify.montecarlo.blocks import Cell\n"
+        "from verify.montecarlo.chunks import draw\n"
         "from verify.montecarlo.distributions import NORMAL\n"
         "from verify.montecarlo.inputs import Simulated\n"
         "from verify.montecarlo.reduced import Reduced\n"

@@ -24,7 +24,8 @@ from verify.engine.measure import measure
 from verify.engine.verdict import MAX_LOOKS, PLACES, ErrorBudget
 from verify.evidence import Calibration, Counted, Settings, Verdict
 from verify.montecarlo import groups
-from verify.montecarlo.blocks import Cell, Sample, Sums
+from verify.montecarlo.blocks import Cell, Sample
+from verify.montecarlo.chunks import Drawing
 from verify.montecarlo.distributions import (
     EXPONENTIAL,
     NORMAL,
@@ -43,7 +44,7 @@ from verify.symbolic.blocks import mean_variance, square_variance
 from verify.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 SEED = 20170612
 CONFIDENCE = 0.9999
@@ -288,10 +289,6 @@ def _experiment(tolerance: float, predicted: float = 1.0) -> Experiment:
     return Experiment(tuple(checks), ())
 
 
-def _map(function: Callable[[int], Sums], batches: Iterable[int]) -> Iterator[Sums]:
-    return map(function, batches)
-
-
 def runs(job: tuple[int, int]) -> tuple[int, int, int, int]:
     """Return checks, false alarms, first-look decisions, and missed refutations over a range of seeds."""
     first, last = job
@@ -301,7 +298,11 @@ def runs(job: tuple[int, int]) -> tuple[int, int, int, int]:
         settings = Settings(seed=seed, profile="quick", tolerance=tolerance, false_alarm=rate, power=power)
         for predicted in (1.0, 1 + 2 * tolerance):
             found, _ = measure(
-                _experiment(tolerance, predicted), "calibration", settings, ErrorBudget(rate), _map
+                _experiment(tolerance, predicted),
+                "calibration",
+                settings,
+                ErrorBudget(rate),
+                Drawing("calibration", seed),
             )
             for check in found.checks.values():
                 if predicted == 1.0:
@@ -325,7 +326,13 @@ def whole_runs(job: tuple[int, int]) -> int:
     events = 0
     for seed in range(*job):
         chosen = Settings.model_validate(settings | {"seed": seed})
-        found, _ = measure(Experiment(tuple(checks), ()), "whole-run", chosen, ErrorBudget(RUN_RATE), _map)
+        found, _ = measure(
+            Experiment(tuple(checks), ()),
+            "whole-run",
+            chosen,
+            ErrorBudget(RUN_RATE),
+            Drawing("whole-run", seed),
+        )
         events += any(c.verdict in {Verdict.REFUTED, Verdict.APPROXIMATE} for c in found.checks.values())
     return events
 

@@ -17,6 +17,7 @@ from verify.engine.verdict import MAX_LOOKS, PLACES, ErrorBudget
 from verify.errors import SettingsError
 from verify.evidence import Settings, Verdict
 from verify.montecarlo.blocks import Cell
+from verify.montecarlo.chunks import Chunk, Drawing
 from verify.montecarlo.estimands import MIN_BLOCKS, OF_GROUPS, Smooth, component
 from verify.montecarlo.experiment import (
     EXACTLY,
@@ -109,11 +110,13 @@ def judged(
     controls: Iterable[Comparison] = (),
     settings: Settings = SETTINGS,
     budget: ErrorBudget = BUDGET,
-    mapper: Callable[[Callable[[int], Sums], Iterable[int]], Iterable[Sums]] = map,
+    mapper: Callable[[Callable[[Chunk], Sums], Iterable[Chunk]], Iterable[Sums]] = map,
 ) -> tuple[Mapping[str, evidence.Check], dict[str, evidence.Control]]:
     """Return the checks and controls, judged, by id."""
     experiment = Experiment(tuple(checks), tuple(Control(f"wrong {c.id}", c) for c in controls))
-    findings, found = measure(experiment, "a-claim", settings, budget, mapper)
+    findings, found = measure(
+        experiment, "a-claim", settings, budget, Drawing("a-claim", settings.seed, mapper)
+    )
     return findings.checks, {control.id: control for control in found}
 
 
@@ -312,10 +315,10 @@ class TestReproducibility:
     CONTROLS = (quantity("wrong", 6.0, 5.0),)
 
     def test_threads_and_orders(self) -> None:
-        """A thread pool, and batches worked on backwards, give the same records bit for bit."""
+        """A thread pool, and chunks worked on backwards, give the same records bit for bit."""
 
-        def backwards(function: Callable[[int], Sums], numbers: Iterable[int]) -> Iterator[Sums]:
-            return iter([function(number) for number in list(numbers)[::-1]][::-1])
+        def backwards(function: Callable[[Chunk], Sums], chunks: Iterable[Chunk]) -> Iterator[Sums]:
+            return iter([function(chunk) for chunk in list(chunks)[::-1]][::-1])
 
         alone = judged(self.CHECKS, self.CONTROLS)
         assert judged(self.CHECKS, self.CONTROLS, mapper=backwards) == alone
@@ -440,7 +443,7 @@ class TestBounds:
         assert controls["wrong-bound"].verdict is Verdict.REFUTED
         assert controls["wrong-bound"].power > 0.9
         known = Experiment((quantity("right", 5.0, 5.0),), (Control("too low", wrong, truth=5.0),))
-        _, (control,) = measure(known, "a-claim", SETTINGS, BUDGET, map)
+        _, (control,) = measure(known, "a-claim", SETTINGS, BUDGET, Drawing("a-claim", SETTINGS.seed))
         assert control.verdict is Verdict.REFUTED
 
     @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from tests.engine.test_measure import BUDGET, SETTINGS, Bell, quantity
 from verify.engine.samples import Samples, cells_of, validate
 from verify.errors import ClaimError, SettingsError
 from verify.montecarlo.blocks import Cell
+from verify.montecarlo.chunks import Drawing
 from verify.montecarlo.estimands import component
 from verify.montecarlo.experiment import Control, Experiment, Prediction, Tolerance
 
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
 
 RIGHT = quantity("right", 1.0, 1.0)
 WRONG = Control("the mean is 2", quantity("wrong", 1.0, 2.0))
+
+
+def here(settings: Settings = SETTINGS) -> Samples:
+    """Return samples that this process draws."""
+    return Samples("a-claim", settings, BUDGET, Drawing("a-claim", settings.seed))
 
 
 class TestRefuseMalformed:
@@ -89,13 +95,13 @@ class TestPlan:
         control = Control(
             "x", replace(WRONG.comparison, prediction=Prediction(claimed, ""), relation=relation), 1.0
         )
-        samples = Samples("a-claim", SETTINGS, BUDGET, map)
+        samples = here()
         with pytest.raises(error, match=said):
             samples.plan(Experiment((RIGHT,), (control,)))
 
     def test_endless(self) -> None:
         """A tolerance that would take weeks names the claim, the cell and the fix."""
-        samples = Samples("a-claim", replace_tolerance(1e-9), BUDGET, map)
+        samples = here(replace_tolerance(1e-9))
         with pytest.raises(SettingsError, match=r"a-claim, cell cell-right.*raise --tolerance"):
             samples.plan(Experiment((RIGHT,), (WRONG,)))
 
@@ -103,12 +109,12 @@ class TestPlan:
         """A tolerance relative to a prediction of 0 is refused with the way to fix it."""
         zero = quantity("zero", 0.0, 0.0)
         with pytest.raises(ClaimError, match="give its Tolerance a scale"):
-            Samples("a-claim", SETTINGS, BUDGET, map).plan(Experiment((zero,), (WRONG,)))
+            here().plan(Experiment((zero,), (WRONG,)))
 
     def test_a_scale_mends_it(self) -> None:
         """With a scale the same check is planned, for (deviations/tolerance)² blocks of unit variance."""
         zero = quantity("zero", 0.0, 0.0, tolerance=Tolerance(1.0, 1.0, "one"))
-        samples = Samples("a-claim", SETTINGS, BUDGET, map)
+        samples = here()
         samples.plan(Experiment((zero,), (WRONG,)))
         goal = samples.goal(zero)
         wanted = (goal.deviations() / SETTINGS.tolerance) ** 2
@@ -118,7 +124,7 @@ class TestPlan:
         """Where no block variance is derived a pilot estimates it; the check's sample may be too small."""
         right = quantity("mean", 1.0, 1.3, component("mean"), tolerance=Tolerance(0.1), relation="≤")
         near = replace(right, id="sharper", prediction=Prediction(0.97, "0.97"))
-        samples = Samples("a-claim", SETTINGS, BUDGET, map)
+        samples = here()
         samples.plan(Experiment((right,), (Control("a little sharper", near, truth=1.0),)))
         gap = 0.03 - near.tolerance.width(0.97, SETTINGS.tolerance)
         wanted = (samples.goal(near).deviations() / gap) ** 2

@@ -20,6 +20,7 @@ from verify.engine.samples import Samples, cells_of
 from verify.engine.verdict import ErrorBudget
 from verify.evidence import PROFILES, Verdict
 from verify.montecarlo import attention, layers, search
+from verify.montecarlo.chunks import Drawing, Request
 from verify.montecarlo.distributions import Distribution
 from verify.montecarlo.experiment import Exact
 from verify.montecarlo.reduced import Reduced
@@ -435,7 +436,7 @@ class Bench:
         return self.claim.experiment(self.derivation, QUICK.tolerance)
 
     def _samples(self) -> Samples:
-        return Samples(self.name, QUICK, ErrorBudget(QUICK.false_alarm), map)
+        return Samples(self.name, QUICK, ErrorBudget(QUICK.false_alarm), Drawing(self.name, QUICK.seed))
 
     def refuted(self, wanted: Sequence[str]) -> set[str]:
         """Return which of the ``wanted`` checks are refuted, with whatever is planted now.
@@ -446,8 +447,8 @@ class Bench:
         checks = [check for check in self.experiment().checks if check.id in wanted]
         found: set[str] = set()
         for look in range(1, LOOKS + 1):
-            for cell in cells_of(checks):
-                samples.extend(cell, self.planned[cell.id] * 2 ** (look - 1))
+            looks = 2 ** (look - 1)
+            samples.extend([Request(cell, self.planned[cell.id] * looks) for cell in cells_of(checks)])
             found |= {one.id for one in checks if _decide(samples, one, look).verdict is Verdict.REFUTED}
             checks = [one for one in checks if not samples.measured(one, samples.budget.share(look)).reliable]
         return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,8 @@ from scipy import stats
 
 from tests.montecarlo.samples import groups_of, score_matrices, score_pairs
 from tests.strategies import FALSE_ALARM, examples
-from verify.montecarlo.blocks import Cell, Sums, draw, sample_of
+from verify.montecarlo.blocks import Cell, Sums, sample_of, sums_of
+from verify.montecarlo.chunks import draw
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL
 from verify.montecarlo.inputs import SharedVectors
 from verify.montecarlo.reduced import Reduced
@@ -22,8 +22,6 @@ from verify.montecarlo.statistics.pairs import AllPairs
 from verify.montecarlo.streams import stream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from verify.montecarlo.blocks import Sample
     from verify.montecarlo.distributions import Array
 
@@ -40,21 +38,6 @@ def all_values(cell: Cell, batches: int, seed: int = 5) -> Array:
     """Return the statistics of every block of the first ``batches`` batches."""
     return np.concatenate(
         [cell.sampler.sample(stream(seed, "c", cell.id, b), cell.batch_blocks) for b in range(batches)]
-    )
-
-
-def shuffled(function: Callable[[int], Sums], numbers: Iterable[int]) -> Iterator[Sums]:
-    """Work in another order, but yield in the right one."""
-    order = list(numbers)
-    done = {number: function(number) for number in order[1::2] + order[::2][::-1]}
-    return iter([done[number] for number in order])
-
-
-def same(one: Sums, other: Sums) -> bool:
-    """Return whether two sums are the same, bit for bit."""
-    return one.count == other.count and all(
-        np.array_equal(getattr(one, name), getattr(other, name))
-        for name in ("shift", "first", "second", "third", "groups")
     )
 
 
@@ -102,44 +85,6 @@ def test_moments_for_any_shift(seed: int, count: int, shift: float, size: int) -
     assert np.allclose(sample.third, third, rtol=1e-9, atol=1000 * lost)
 
 
-@pytest.mark.parametrize("cell", CELLS)
-def test_going_on_equals_drawing_at_once(cell: Cell) -> None:
-    """Two draws, the second going on from the first, give the very sums of one draw."""
-    size = cell.batch_blocks
-    at_once = draw(cell, "c", 5, 5 * size, None, map)
-    begun = draw(cell, "c", 5, 2 * size, None, map)
-    assert same(draw(cell, "c", 5, 5 * size, begun, map), at_once)
-    assert not same(begun, at_once)
-
-
-@pytest.mark.parametrize("cell", CELLS)
-def test_whole_batches_are_drawn(cell: Cell) -> None:
-    """At least the blocks asked for, in whole batches; asking for fewer than there are draws nothing."""
-    size = cell.batch_blocks
-    begun = draw(cell, "c", 5, size + 1, None, map)
-    assert begun.count == 2 * size
-    assert draw(cell, "c", 5, size, begun, map) is begun
-
-
-@pytest.mark.parametrize("cell", CELLS)
-def test_workers_and_order_do_not_matter(cell: Cell) -> None:
-    """Threads, and batches worked on in another order, give the same sums bit for bit."""
-    blocks = 6 * cell.batch_blocks
-    alone = draw(cell, "c", 5, blocks, None, map)
-    with ThreadPoolExecutor(3) as pool:
-        assert same(draw(cell, "c", 5, blocks, None, pool.map), alone)
-    assert same(draw(cell, "c", 5, blocks, None, shuffled), alone)
-
-
-def test_claim_cell_and_seed_change_the_sample() -> None:
-    """Another claim, cell or seed draws other blocks; the same ones again draw the same."""
-    sampler = score_matrices(2, 2, NORMAL, NORMAL)
-    places = [("c", "a", 1), ("c", "a", 2), ("c", "b", 1), ("x", "a", 1)]
-    found = [draw(Cell(cell, (), sampler), claim, seed, 10, None, map) for claim, cell, seed in places]
-    assert all(not same(a, b) for i, a in enumerate(found) for b in found[:i])
-    assert same(found[0], draw(Cell("a", (), sampler), "c", 1, 10, None, map))
-
-
 @dataclass(frozen=True)
 class Huge:
     """A sampler of blocks larger than a batch."""
@@ -183,20 +128,6 @@ def test_moments_far_from_zero_do_not_cancel() -> None:
     assert low <= freedom * sample.covariance[0, 0] <= high
 
 
-def test_a_sampler_must_name_what_it_gives() -> None:
-    """One name for two numbers is refused, in one line that says where and what."""
-
-    @dataclass(frozen=True)
-    class Two(Huge):
-        coordinates = 1 << 10
-
-        def sample(self, rng: np.random.Generator, count: int) -> Array:
-            return rng.standard_normal((count, 2))
-
-    with pytest.raises(ValueError, match=r"claim c, cell two: .*shape \(2,\), but named mean"):
-        draw(Cell("two", (), Two()), "c", 1, 10, None, map)
-
-
 def test_outputs_are_known_by_their_names() -> None:
     """A wrong name is refused, and the line says which there are."""
     cell = Cell("matrices", (), score_matrices(4, 8, NORMAL, EXPONENTIAL))
@@ -216,3 +147,22 @@ def test_moments_of_blocks_at_hand_are_those_of_the_blocks() -> None:
     assert sample.third[0, 1, 1] == pytest.approx((moved[:, 0] * moved[:, 1] ** 2).mean())
     assert sample.groups[5] == pytest.approx(blocks[[5, 133, 261]].mean(axis=0))
     assert sample_of(blocks[:100], ("a", "b")).groups.shape == (0, 0)
+
+
+def test_sums_are_kept_as_bytes() -> None:
+    """What is read is what was written, to the last bit; other bytes are refused."""
+    for order in (1, 3):
+        sums = sums_of(np.random.default_rng(3).random((7, 2)), np.array([0.1, -0.0]), order, 5)
+        again = Sums.from_bytes(sums.to_bytes())
+        assert again.to_bytes() == sums.to_bytes()
+        assert again.plus(sums).count == 14
+        for wrong in (b"", sums.to_bytes()[:-8], sums.to_bytes() + bytes(8)):
+            with pytest.raises(ValueError, match="sums"):
+                Sums.from_bytes(wrong)
+
+
+def test_sums_about_different_points_are_not_added() -> None:
+    """Their second orders do not add up."""
+    values = np.random.default_rng(3).random((7, 1))
+    with pytest.raises(ValueError, match="different shifts"):
+        sums_of(values, np.zeros(1), 3, 0).plus(sums_of(values, np.ones(1), 3, 7))

@@ -28,6 +28,7 @@ from verify.evidence import (
 )
 from verify.executors.threads import thread_map
 from verify.executors.workers import Task
+from verify.montecarlo.chunks import Drawing
 from verify.montecarlo.experiment import Exact, Experiment, Fit
 from verify.montecarlo.fits import ordinary
 from verify.spec.claim import USER, Claim, several
@@ -171,7 +172,8 @@ def _measured(
     experiment, facts = planned
     with thread_map(threads) as mapper:
         budget = ErrorBudget(settings.false_alarm)
-        findings, controls = measure(experiment, claim.id, settings, budget, mapper)
+        source = Drawing(claim.id, settings.seed, mapper)
+        findings, controls = measure(experiment, claim.id, settings, budget, source)
     return _Evidence(
         checks=tuple(findings.checks.values()),
         controls=controls,

@@ -10,11 +10,12 @@ from verify import evidence
 from verify.engine.samples import Samples, cells_of, every_comparison
 from verify.engine.verdict import MAX_LOOKS, ErrorBudget, judge, refuting_power
 from verify.evidence import Verdict
+from verify.montecarlo.chunks import Request
 from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Fit, Quantity, band, excess
 from verify.spec.claim import Findings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Sequence
 
     from verify.montecarlo.blocks import Sums
     from verify.montecarlo.estimands import Measured
@@ -93,14 +94,15 @@ def measure(
     claim: str,
     settings: evidence.Settings,
     budget: ErrorBudget,
-    mapper: Callable[[Callable[[int], Sums], Iterable[int]], Iterable[Sums]],
+    source: Callable[[Sequence[Request]], Sequence[Sums]],
 ) -> tuple[Findings, tuple[evidence.Control, ...]]:
     """Return the findings and the controls of one experiment, judged.
 
     Every comparison is judged at its planned size first; the cells of those still undecided are doubled,
-    up to ``MAX_LOOKS`` looks in all. A verdict stands once given.
+    up to ``MAX_LOOKS`` looks in all. A verdict stands once given. ``source`` returns the sums of the cells
+    requested of it.
     """
-    samples = Samples(claim, settings, budget, mapper)
+    samples = Samples(claim, settings, budget, source)
     comparisons = every_comparison(experiment)
     samples.plan(experiment)
     decided: dict[str, Decided] = {}
@@ -110,8 +112,8 @@ def measure(
         ]
         if not pending:
             break
-        for cell in cells_of(pending):
-            samples.extend(cell, samples.planned[cell.id] * 2 ** (look - 1))
+        looks = 2 ** (look - 1)
+        samples.extend([Request(cell, samples.planned[cell.id] * looks) for cell in cells_of(pending)])
         decided |= {c.id: _decide(samples, c, look) for c in pending}
     cells = {cell.id: cell for cell in cells_of(comparisons)}
     findings = Findings(

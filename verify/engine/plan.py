@@ -14,6 +14,7 @@ from verify.errors import ClaimError, WorkerError, claim_errors, correction
 from verify.evidence import Record, Setting
 from verify.evidence.texts import Count, Line, Many, Named, Positive
 from verify.executors.workers import Task, Workers
+from verify.montecarlo.chunks import Drawing
 from verify.montecarlo.streams import stream
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def plan(claim: Claim, settings: Settings) -> Planned:
     """
     experiment = claim.experiment(claim.derive(), settings.tolerance)
     validate(experiment, claim.id)
-    samples = Samples(claim.id, settings, ErrorBudget(settings.false_alarm), map)
+    samples = Samples(claim.id, settings, ErrorBudget(settings.false_alarm), Drawing(claim.id, settings.seed))
     samples.plan(experiment)
     cells = cells_of(every_comparison(experiment))
     return Planned(

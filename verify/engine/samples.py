@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import SLUG
-from verify.montecarlo.blocks import Cell, Sample, Sums, draw
+from verify.montecarlo.chunks import Request
 from verify.montecarlo.distributions import Distribution
 from verify.montecarlo.estimands import MIN_BLOCKS, Goal, Measured
 from verify.montecarlo.experiment import (
@@ -25,10 +25,11 @@ from verify.montecarlo.experiment import (
 from verify.montecarlo.stated_moments import contradiction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from verify.engine.verdict import ErrorBudget
     from verify.evidence import Settings
+    from verify.montecarlo.blocks import Cell, Sample, Sums
 
 MAX_DRAWS = 10**12
 """A cell planned to draw more components than this is refused: it would take hours."""
@@ -47,15 +48,21 @@ class Samples:
     claim: str
     settings: Settings
     budget: ErrorBudget
-    mapper: Callable[[Callable[[int], Sums], Iterable[int]], Iterable[Sums]]
+    source: Callable[[Sequence[Request]], Sequence[Sums]]
     sums: dict[str, Sums] = field(default_factory=dict)
     planned: dict[str, int] = field(default_factory=dict)
 
-    def extend(self, cell: Cell, blocks: int) -> None:
-        """Draw until the cell has at least ``blocks`` blocks."""
-        so_far = self.sums.get(cell.id)
-        if so_far is None or so_far.count < blocks:
-            self.sums[cell.id] = draw(cell, self.claim, self.settings.seed, blocks, so_far, self.mapper)
+    def extend(self, requests: Iterable[Request]) -> None:
+        """Have each cell drawn until it has at least the blocks requested."""
+        short = [
+            one for one in requests if one.cell.id not in self.sums or self._count(one.cell) < one.blocks
+        ]
+        if short:
+            found = self.source(short)
+            self.sums |= {one.cell.id: sums for one, sums in zip(short, found, strict=True)}
+
+    def _count(self, cell: Cell) -> int:
+        return self.sums[cell.id].count
 
     def sample(self, cell: Cell) -> Sample:
         """Return what is known of the cell's blocks."""
@@ -74,6 +81,7 @@ class Samples:
 
     def plan(self, experiment: Experiment) -> None:
         """Set the first look's blocks of every cell; a cell serves its most demanding comparison."""
+        self.extend(self._pilots(experiment))
         for one in quantities_of(experiment.checks):
             self._plan_quantity(one, control=False)
         for fit in experiment.checks:
@@ -83,6 +91,30 @@ class Samples:
             self._plan_control(control)
         for cell in cells_of(every_comparison(experiment)):
             self._refuse_if_endless(cell)
+
+    def _pilots(self, experiment: Experiment) -> list[Request]:
+        """Return the pilot samples that planning takes, which are best drawn together."""
+        wanted: dict[str, Request] = {}
+        planned: set[str] = set()
+
+        def look_at(one: Quantity, *, derived: bool) -> None:
+            if not derived or one.estimand.blocks_needed(self.goal(one), None) is None:
+                blocks = max(
+                    wanted[one.cell.id].blocks if one.cell.id in wanted else 0, one.estimand.pilot_blocks
+                )
+                wanted[one.cell.id] = Request(one.cell, blocks)
+            planned.add(one.cell.id)
+
+        for one in quantities_of(experiment.checks):
+            look_at(one, derived=one.relation == "=")
+        for control in experiment.controls:
+            wrong = control.comparison
+            if isinstance(wrong, Quantity) and control.truth is not None:
+                look_at(wrong, derived=True)
+            for one in quantities_of([wrong]):
+                if one.cell.id not in planned:
+                    look_at(one, derived=one.relation == "=")
+        return list(wanted.values())
 
     def _plan_control(self, control: Control) -> None:
         """Plan a control to be refuted with the wanted power: its sample must resolve how wrong it is."""
@@ -118,7 +150,7 @@ class Samples:
         """Return the blocks that reach ``goal``, by a pilot sample where nothing is derived of a block."""
         wanted = one.estimand.blocks_needed(goal, None)
         if wanted is None:
-            self.extend(one.cell, one.estimand.pilot_blocks)
+            self.extend([Request(one.cell, one.estimand.pilot_blocks)])
             wanted = one.estimand.blocks_needed(goal, self.sample(one.cell))
         return wanted or MIN_BLOCKS
 
@@ -130,7 +162,7 @@ class Samples:
         bound = one.relation != "="
         wanted = None if bound else one.estimand.blocks_needed(goal, None)
         if wanted is None:
-            self.extend(one.cell, one.estimand.pilot_blocks)
+            self.extend([Request(one.cell, one.estimand.pilot_blocks)])
             pilot = self.sample(one.cell)
             if bound or control:
                 goal = self._to_edge(one, goal, pilot, inside=bound)

@@ -1,24 +1,21 @@
 """The engine's one idea: everything measured is a function of the mean of i.i.d. block vectors.
 
 A sampler draws blocks and reduces each to a small vector of statistics. Blocks are drawn in batches, each
-with its own stream, and their power sums are added in the order of the batches, so the result is the same
-for any number of workers. Beside the sums over all blocks stand those over a fixed number of groups, whose
-scatter shows what moments estimated from the same blocks cannot.
+with its own stream, and batches in chunks (``verify.montecarlo.chunks``); what is kept are power sums. Beside
+the sums over all blocks stand those over a fixed number of groups, whose scatter shows what moments estimated
+from the same blocks cannot.
 """
 
 from __future__ import annotations
 
+import math
+import struct
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from threadpoolctl import threadpool_limits
-
-from verify.montecarlo.streams import stream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from verify.montecarlo.distributions import Array
 
 Settings = tuple[tuple[str, int | float | str], ...]
@@ -44,6 +41,15 @@ class Outputs(dict[str, Any]):
 
 _BATCH_COORDINATES = 1 << 17
 """Coordinates drawn per batch: two arrays of 0.5 MiB stay in the processor's cache."""
+
+_CHUNK_BATCHES = 64
+"""Batches of a chunk: of up to 7 ms each, so that a chunk takes less than half a second."""
+
+_FEW_OUTPUTS = 64
+"""A block that is reduced to more outputs than these takes longer, in proportion."""
+
+_HEAD = struct.Struct("<QIB")
+"""Before the numbers of sums: blocks, outputs, order."""
 
 GROUPS = 128
 """Groups that blocks are dealt to in turn; as many as the fewest blocks that are ever judged."""
@@ -92,6 +98,11 @@ class Cell:
     def batch_blocks(self) -> int:
         """Blocks drawn from one stream."""
         return max(1, _BATCH_COORDINATES // self.sampler.coordinates)
+
+    @property
+    def chunk_batches(self) -> int:
+        """Batches of one chunk."""
+        return max(1, _CHUNK_BATCHES // -(-len(self.sampler.names) // _FEW_OUTPUTS))
 
     @property
     def batch_bytes(self) -> int:
@@ -152,7 +163,13 @@ class Sums:
     groups: Array
 
     def plus(self, other: Sums) -> Sums:
-        """Return the sums over both sets of blocks; both must have the same shift."""
+        """Return the sums over both sets of blocks.
+
+        Raises:
+            ValueError: they are sums about different shifts.
+        """
+        if not np.array_equal(self.shift, other.shift):
+            raise ValueError("sums about different shifts cannot be added")
         return Sums(
             self.shift,
             self.count + other.count,
@@ -161,6 +178,31 @@ class Sums:
             self.third + other.third,
             self.groups + other.groups,
         )
+
+    def to_bytes(self) -> bytes:
+        """Return all numbers as bytes, for ``from_bytes``."""
+        arrays = (self.shift, self.first, self.second, self.third, self.groups)
+        numbers = b"".join(np.ascontiguousarray(one, dtype="<f8").tobytes() for one in arrays)
+        return _HEAD.pack(self.count, self.shift.size, 3 if self.second.size else 1) + numbers
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Sums:
+        """Return the sums that ``to_bytes`` gave, to the last bit.
+
+        Raises:
+            ValueError: these are not the bytes of any sums.
+        """
+        if len(content) < _HEAD.size:
+            raise ValueError("too short for sums")
+        count, outputs, order = _HEAD.unpack_from(content)
+        numbers = np.frombuffer(content, dtype="<f8", offset=_HEAD.size).astype(float)
+        shapes = [(outputs,), (outputs,), *_shapes(outputs, order)]
+        sizes = [math.prod(shape) for shape in shapes]
+        if order not in {1, 3} or sum(sizes) != numbers.size:
+            raise ValueError("of another size than sums")
+        parts = np.split(numbers, np.cumsum(sizes)[:-1])
+        shift, *others = (part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))
+        return cls(shift, count, *others)
 
     def sample(self, cell: Cell) -> Sample:
         """Return the moments of a cell's blocks summed so far."""
@@ -193,58 +235,23 @@ class Sums:
         return means
 
 
-def draw(
-    cell: Cell,
-    claim: str,
-    seed: int,
-    blocks: int,
-    so_far: Sums | None,
-    mapper: Callable[[Callable[[int], Sums], Iterable[int]], Iterable[Sums]],
-) -> Sums:
-    """Return the sums over at least ``blocks`` blocks, whole batches, going on from ``so_far``.
-
-    ``mapper`` applies a function to batch numbers and yields results in their order; workers come in there.
-
-    Raises:
-        ValueError: the sampler names more or fewer outputs than it gives.
-    """
-    size = cell.batch_blocks
-    wanted = -(-blocks // size)
-    if so_far is None:
-        shift = cell.sampler.sample(stream(seed, claim, cell.id, 0), size).mean(axis=0)
-        if shift.shape != (len(cell.sampler.names),):
-            names = ", ".join(cell.sampler.names)
-            raise ValueError(
-                f"claim {claim}, cell {cell.id}: outputs of shape {shift.shape}, but named {names}"
-            )
-        so_far = _empty(shift, cell.sampler.order)
-
-    def one(batch: int) -> Sums:
-        values = cell.sampler.sample(stream(seed, claim, cell.id, batch), size)
-        return _sums(values, so_far.shift, order, batch * size)
-
-    order = cell.sampler.order
-    total = so_far
-    with threadpool_limits(limits=1):
-        for sums in mapper(one, range(so_far.count // size, wanted)):
-            total = total.plus(sums)
-    return total
-
-
 def sample_of(values: Array, names: tuple[str, ...]) -> Sample:
     """Return the moments of block vectors at hand, shape (blocks, names); two blocks at least."""
-    sums = _sums(values, values.mean(axis=0), 3, 0)
+    sums = sums_of(values, values.mean(axis=0), 3, 0)
     return sums.moments(0, 0, names)
 
 
 def _empty(shift: Array, order: int) -> Sums:
-    k = shift.size
-    shapes = ((k, k), (k, k, k), (GROUPS, k)) if order == 3 else ((0, 0), (0, 0, 0), (0, 0))
-    second, third, groups = map(np.zeros, shapes)
-    return Sums(shift, 0, np.zeros(k), second, third, groups)
+    second, third, groups = map(np.zeros, _shapes(shift.size, order))
+    return Sums(shift, 0, np.zeros(shift.size), second, third, groups)
 
 
-def _sums(values: Array, shift: Array, order: int, before: int) -> Sums:
+def _shapes(k: int, order: int) -> tuple[tuple[int, ...], ...]:
+    """Return the shapes of second-order sums, third-order sums and groups of ``k`` outputs."""
+    return ((k, k), (k, k, k), (GROUPS, k)) if order == 3 else ((0, 0), (0, 0, 0), (0, 0))
+
+
+def sums_of(values: Array, shift: Array, order: int, before: int) -> Sums:
     """Return the sums over ``values``, the blocks that follow on ``before`` others."""
     empty = _empty(shift, order)
     moved = values - shift
