@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from tests.strategies import examples
 from tests.tool import ROOT
+from verify.citing.agreement import agrees
 from verify.citing.figures import numbers_in
-from verify.citing.quotes import agrees, fixed
+from verify.citing.fixing import fixed
 from verify.citing.values import values
 from verify.evidence.load import load
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.report.records import record
+from verify.citing.agreement import agrees
 from verify.citing.figures import numbers_in
-from verify.citing.quotes import agrees, fixed
+from verify.citing.fixing import fixed
 from verify.citing.values import chosen, lookup, values
 from verify.errors import CitationError
 from verify.evidence import Verdict

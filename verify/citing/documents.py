@@ -9,10 +9,11 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from verify.citing.agreement import agrees
 from verify.citing.figures import numbers_in
+from verify.citing.fixing import fixed
 from verify.citing.latex import EXPORTED, macro_text
 from verify.citing.markers import Quote, quotes_in, without_comments
-from verify.citing.quotes import agrees, fixed
 from verify.citing.values import by_key, lookup_in, shortened
 from verify.errors import CitationError, OutputError
 from verify.files.reading import MEGABYTE, Kind, head, read_text

@@ -24,12 +24,15 @@ _GROUPS = r"(?:,|\{,\}|\\,|[\u202f\u2009\u00a0'’]|&nbsp;|&thinsp;)"
 _POWER = r"""\s*(?:×|x|\*|·|\\times|\\cdot)\s*10(?:\^?\{?(?P<power>[-−]?\d{1,4})(?!\d)\}?
         |(?P<raised>⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,4})|<sup>(?P<sup>[-−]?\d{1,4})</sup>)"""
 _SHARED = re.compile(rf"[\[(](?P<inside>[^\[\]()]*)[\])]{_POWER}", re.VERBOSE)
+SHARED_POWER = re.compile(rf"[^\[\]()]*[\])]{_POWER}", re.VERBOSE)
+"""What follows a number in a bracket whose power of ten it shares."""
 
 
-def _pattern(groups: str) -> re.Pattern[str]:
+def _pattern(groups: str, point: str = r"\.") -> re.Pattern[str]:
+    # A sign after + or / belongs to a notation such as +/-; see `verify.citing.notation`.
     return re.compile(
-        rf"""(?P<sign>(?<![\w.)\]])(?:[-−–]|&minus;))?
-        (?P<digits>(?:\d{{1,3}}(?:{groups}\d{{3}})+(?!\d)|\d+)(?:\.\d+)?|(?<!\d)\.\d+)
+        rf"""(?P<sign>(?<![\w.)\]+/])(?:[-−–+]|&minus;))?
+        (?P<digits>(?:[1-9]\d{{0,2}}(?:{groups}\d{{3}})+(?!\d)|\d+)(?:(?P<point>{point})\d+)?|(?<!\d)\.\d+)
         (?:{_POWER}|[eE](?P<e>[-+−]?\d{{1,4}})(?!\w))?""",
         re.VERBOSE,
     )
@@ -37,6 +40,8 @@ def _pattern(groups: str) -> re.Pattern[str]:
 
 _NUMBER = _pattern(_GROUPS)
 _SPACED = _pattern(rf"(?:[ ]|{_GROUPS})")
+_COMMA = _pattern(r"(?:\.|\\,|[\u202f\u2009\u00a0'’]|&nbsp;|&thinsp;)", r"(?:,|\{,\})")
+_DECIMAL_COMMA = re.compile(r"\d(?:,|\{,\})\d")
 _GAP = r"(?:[ \u00a0\u202f\u2009]|&nbsp;|&thinsp;|\\,|~|\r?\n)?"
 # One letter may as well be a variable: it counts only where a word or sentence ends after it.
 _UNIT = re.compile(
@@ -68,8 +73,10 @@ _MOST = 12  # figures; no value has as many, so a text with more quotes none
 _LONGEST = 400  # digits of a figure that can be any value's
 _NEAR = 60  # so many characters before a dash say whether it ends a figure
 _HIDDEN = re.compile(
-    # A comment that does not end hides all that follows.
-    r"<!--.*?(?:-->|\Z)|</?[A-Za-z][^<>]*>|&#\w+;|(?<=\])\((?=[^()\s]*[A-Za-z/#])[^()\s]*\)",
+    # A comment that does not end hides all that follows; the index of a symbol is a part of its name.
+    r"<!--.*?(?:-->|\Z)|(?<=[^\W\d_])<su[bp]>[^<>]*</su[bp]>|</?[A-Za-z][^<>]*>|&#\w+;"
+    r"|(?<=\])\((?=[^()\s]*[A-Za-z/#])[^()\s]*\)"
+    r"|(?<=[^\W\d_])(?:_\d+(?![\w.])|[_^]\d(?![\w.])|[_^]\{[^{}]*\})|(?<=\})_(?:\d(?![\d.])|\{\w*\})",
     re.DOTALL,
 )
 _SHOWN = re.compile(r"</?sup>")
@@ -86,7 +93,7 @@ class Number:
     ``place`` is the power of ten of its last digit. ``power`` is the power of ten written with it, which
     value and place contain; ``shared`` says that it stands after a bracket instead. ``unit`` is that of a
     unit such as % after it, which they do not contain; ``foreign`` says that what follows may be one that is
-    not known here.
+    known here. ``sign`` is the one that stands there, and ``point`` what its decimals come after.
     """
 
     value: Decimal
@@ -99,6 +106,8 @@ class Number:
     shared: bool = False
     unit: int = 0
     foreign: bool = False
+    sign: str = ""
+    point: str = "."
 
     @property
     def plain(self) -> bool:
@@ -113,8 +122,14 @@ class Number:
     @property
     def separator(self) -> str:
         """What stands between its groups of three, or nothing."""
-        found = re.search(r"(?<=\d)[^\d.]+(?=\d)", self.digits)
-        return found[0] if found else ""
+        found = re.search(r"(?<=\d)[^\d]+(?=\d)", self.digits)
+        return found[0] if found and found[0] != self.point else ""
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether its decimal comma may as well be one between groups of three."""
+        whole, point, fraction = self.digits.partition(self.point)
+        return bool(point) and self.point != "." and len(fraction) == 3 and 0 < len(whole.lstrip("0")) <= 3
 
     def agrees(self, exact: Decimal, rounding: Rounding) -> bool:
         """Whether a value in this number's unit, rounded that way to as many digits, is this number."""
@@ -126,18 +141,26 @@ class Number:
 
 
 @lru_cache(maxsize=256)
-def numbers_in(text: str, after: str = "", *, spaced: bool = False) -> tuple[Number, ...]:
+def numbers_in(
+    text: str, after: str = "", *, spaced: bool = False, comma: bool = False
+) -> tuple[Number, ...]:
     """Return the numbers of a text: plain, in groups of three, with powers of ten of every usual spelling.
 
-    A minus sign counts where no letter, digit or bracket is before it, nor a figure's marks, unit or no-break
+    A sign counts where no letter, digit or bracket is before it, nor a figure's marks, unit or no-break
     space: a range such as 1–2 or 99.1%–99.5% is two numbers without signs.
     A power of ten after a bracket is that of all numbers in it. Figures in HTML tags and in addresses do not
     count. ``after`` is what follows the text, maybe the last number's unit; ``spaced`` takes ordinary spaces
-    between groups of three. Of very many numbers only the first are returned.
+    between groups of three, ``comma`` reads a comma as that before decimals. Of very many numbers only the
+    first are returned.
     """
     read = hidden(text)
-    found = islice(_each_number(read, _SPACED if spaced else _NUMBER), _MOST)
-    return _with_units(read, after, list(found))
+    pattern = _COMMA if comma else _SPACED if spaced else _NUMBER
+    return _with_units(read, after, list(islice(_each_number(read, pattern), _MOST)))
+
+
+def has_decimal_comma(text: str) -> bool:
+    """Return whether a comma between two digits of the text may be that before decimals."""
+    return _DECIMAL_COMMA.search(text) is not None and re.search(r"\d\.\d", text) is None
 
 
 def _each_number(read: str, pattern: re.Pattern[str]) -> Iterator[Number]:
@@ -187,16 +210,19 @@ def _exponent(match: re.Match[str]) -> int:
 
 
 def _number(match: re.Match[str], shared: int | None = None) -> Number:
-    digits = re.sub(r"[^\d.]", "", match["digits"])
+    point = match["point"] or "."
+    whole, _, decimals = match["digits"].partition(point)
+    digits = re.sub(r"\D", "", whole) + ("." + decimals if decimals else "")
     own = int(match["e"].replace("−", "-")) if match["e"] else _exponent(match)
     power = own + (shared or 0)
     _, _, fraction = digits.partition(".")
     is_long = len(digits) > _LONGEST
     value = Decimal("Infinity") if is_long else Decimal(digits).scaleb(power)
     before = match.string[max(0, match.start() - _NEAR) : match.start()]
-    sign = match["sign"] if match["sign"] and not _CLOSED.search(before) else ""
+    closed = match["sign"] and _CLOSED.search(before)
+    sign = "" if closed else match["sign"] or ""
     return Number(
-        value=-value if sign else value,
+        value=-value if sign.strip("+") else value,
         place=0 if is_long else power - len(fraction),
         digits=match["digits"],
         start=match.start() if sign else match.start("digits"),
@@ -204,4 +230,6 @@ def _number(match: re.Match[str], shared: int | None = None) -> Number:
         end=match.end(),
         power=power,
         shared=shared is not None,
+        sign=sign,
+        point=point,
     )

@@ -22,6 +22,15 @@ if TYPE_CHECKING:
 RUN, SOURCE = "run", "source"
 """What keys of the whole run and of the documents' statements start with, in the place of a claim's id."""
 
+_TOTALS = {
+    "confirmed": "claims",
+    "measured-checks": "checks",
+    "exact-checks": "checks",
+    "controls-refuted": "controls",
+    **{kind.value: "statements" for kind in Outcome},
+}
+"""What each of the counts is a part of."""
+
 _VERDICTS, _OUTCOMES, _PROOFS = (one_of(kind) for kind in (Verdict, Outcome, Proof))
 
 
@@ -64,7 +73,8 @@ def _whole_values(record: RunRecord) -> Iterator[Value]:
         "wrong": outcomes[Outcome.WRONG],
     }
     for name, count in counts.items():
-        yield Value(f"{RUN}:{name}", *counted(count), "summary")
+        total = Figure(Decimal(counts[_TOTALS.get(name, name)]))
+        yield Value(f"{RUN}:{name}", *counted(count), "summary", total=total)
     chosen = record.run.settings
     yield Value(f"{RUN}:seed", str(chosen.seed), (Figure(Decimal(chosen.seed), "exact"),), "summary")
     words = {
@@ -90,7 +100,7 @@ def _claim_values(claim: ClaimRecord) -> Iterator[Value]:
         if text:
             yield Value(f"{claim.id}{part}", text, (), claim.id, claim, kind=kind)
     for part, count in (("checks", len(claim.checks)), ("controls", len(claim.controls))):
-        yield Value(f"{claim.id}:{part}", *counted(count), claim.id, claim)
+        yield Value(f"{claim.id}:{part}", *counted(count), claim.id, claim, total=Figure(Decimal(count)))
     for check in claim.checks:
         yield from _finding_values(claim, check, check.standard_error)
     for control in claim.controls:

@@ -25,8 +25,8 @@ from sphinx.errors import ConfigError
 from sphinx.util import logging
 from sphinx.util.docutils import ReferenceRole
 
+from verify.citing.agreement import agrees
 from verify.citing.markers import AFTER
-from verify.citing.quotes import agrees
 from verify.citing.values import by_key, lookup_in
 from verify.errors import VerifyError
 from verify.evidence.load import load_either, present

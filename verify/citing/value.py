@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
 
+from verify.citing.words import DATES
 from verify.report import numbers
 
 if TYPE_CHECKING:
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 
     from verify.report.citation import Part, Subject
 
-DIGEST, DATE, VERSION = "[0-9a-f]{64}", r"\d{4}-\d\d-\d\d", r"\d+(?:\.\w+)+"
-"""Patterns of what may stand in place of a digest, a date and a version."""
+DIGEST, DATE, VERSION = "[0-9a-f]{12,64}", "|".join(DATES), r"\d+(?:\.\w+)+"
+"""Patterns of what may stand in place of a digest, of which twelve signs will do, a date and a version."""
 
 Rounding = Literal["nearest", "down", "up", "under", "exact"]
 """Which way digits are left out, an interval's ends outwards; under: down, but never to 0, for it is no end;
@@ -38,7 +39,8 @@ class Value:
     ``subject`` and ``part`` are what a citation of it cites, None for values of a whole run and of the
     sources' statements. ``anchor`` is the place in the report. ``kind`` is a pattern of all words that may
     stand in this value's place, such as the verdicts; nothing for figures and free text. ``doubt`` says why
-    what rests on the value has to be written again, and is empty where it may be quoted.
+    what rests on the value has to be written again, and is empty where it may be quoted. ``total`` is what a
+    count is a part of.
     """
 
     key: str
@@ -49,6 +51,7 @@ class Value:
     part: Part | None = None
     kind: str = ""
     doubt: str = ""
+    total: Figure | None = None
 
 
 Text = tuple[str, str, tuple[Figure, ...]]

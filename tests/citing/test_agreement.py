@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from verify.citing.agreement import agrees
 from verify.citing.figures import numbers_in
-from verify.citing.quotes import agrees, fixed
+from verify.citing.fixing import fixed
 from verify.citing.value import Figure, Value
 
 
