@@ -1,13 +1,16 @@
 """A claim's card: its alarms, the end of its derivation, what is read out of it, and its citation."""
 
+from typing import Any
+
 import pytest
 
-from tests.report.builders import check, spaced
+from tests.report.builders import check, exact_check, spaced
 from tests.report.records import PAIRWISE, record
 from tests.report.score_variance import SCORE_VARIANCE
-from verify.evidence import Proof
+from verify.evidence import Check, Fact, Proof, Reach, Reference, Verdict
 from verify.report.cards import card
 from verify.report.view import view
+from verify.report.views import CardView
 from verify.report.words import badge
 
 
@@ -94,3 +97,119 @@ def test_a_definition_stands_beside_the_start() -> None:
     drawn = card(record(claim), claim, "1.1").routes
     assert drawn[0].opening == "Definition: the mean of a score"
     assert all(one.opening == "Start" for one in drawn[1:])
+
+
+def of(**changes: Any) -> CardView:
+    """Return the card of the claim with some things changed."""
+    claim = SCORE_VARIANCE.model_copy(update=changes)
+    return card(record(claim), claim, "1.1")
+
+
+@pytest.mark.parametrize(
+    ("checks", "label", "basis"),
+    [
+        ((), "", "exact checks"),
+        ((exact_check("e", 1, "1", "p"),), "", "exact checks"),
+        ((check("a", 64, 64),), "Measured", "measurement"),
+        ((check("a", 64, 64), check("b", 64, 64)), "Narrowest margin of 2 checks", "measurement"),
+        (
+            (check("a", 64, 64), check("b", 80, 64, verdict=Verdict.REFUTED)),
+            "What decided it",
+            "measurement",
+        ),
+    ],
+)
+def test_the_headline_says_why_it_is_this_check(checks: tuple[Check, ...], label: str, basis: str) -> None:
+    """The only measured one, the narrowest of several confirmed, or the one that decided otherwise."""
+    shown = of(checks=checks)
+    assert (shown.headline_label, shown.basis) == (label, basis)
+    assert (shown.headline is None) == (label == "")
+
+
+@pytest.mark.parametrize(
+    ("changes", "outcome"),
+    [
+        ({}, "Confirmed"),
+        ({"checks": ()}, "Nothing measured"),
+        (
+            {
+                "controls": tuple(
+                    one.model_copy(update={"verdict": Verdict.UNDECIDED}) for one in SCORE_VARIANCE.controls
+                )
+            },
+            "The checks are confirmed",
+        ),
+    ],
+)
+def test_a_standing_control_takes_the_verdict_its_word(changes: dict[str, Any], outcome: str) -> None:
+    """What the checks are is not what the claim is; without checks nothing is said of them."""
+    shown = of(**changes)
+    assert shown.outcome == outcome
+    assert len(shown.alarms) == ("controls" in changes)
+    if shown.alarms:
+        assert shown.alarms[0].startswith(
+            f"{len(SCORE_VARIANCE.controls)} versions wrong on purpose were not"
+        )
+
+
+@pytest.mark.parametrize(
+    ("levels", "shown"), [((0.99, 0.99), "99%"), ((0.99, 0.95), "at least 95%"), ((), "")]
+)
+def test_the_level_is_that_of_all_intervals(levels: tuple[float, ...], shown: str) -> None:
+    """The least of them where they differ; exact checks have none."""
+    made = [check(f"c{n}", 64, 64).model_copy(update={"level": level}) for n, level in enumerate(levels)]
+    assert of(checks=(*made, exact_check("e", 1, "1", "p"))).level == shown
+
+
+def test_what_goes_beyond_the_derivation_is_said() -> None:
+    """Where a derivation stands; else the reason why there is none."""
+    derivation = SCORE_VARIANCE.derivation
+    beyond = derivation.model_copy(update={"beyond": "the rest is known"})
+    assert of(derivation=beyond).proof_reason == "Beyond the derivation: the rest is known."
+    assert of(derivation=derivation).proof_reason == ""
+    none = beyond.model_copy(update={"status": Proof.NOT_CLAIMED, "reason": "nobody knows"})
+    assert of(derivation=none).proof_reason == "nobody knows."
+
+
+@pytest.mark.parametrize(
+    ("reaches", "said"),
+    [
+        (("general", "general"), ""),
+        (("examples",), "Of its one step, 1 exactly at a few sizes."),
+        (
+            ("general", "general", "examples"),
+            "Of its 3 steps, 2 checked for all values and 1 exactly at a few sizes.",
+        ),
+        (
+            ("general", "examples", "numerical"),
+            (
+                "Of its 3 steps, 1 checked for all values, 1 exactly at a few sizes and "
+                "1 numerically at a few points."
+            ),
+        ),
+    ],
+)
+def test_steps_are_counted_by_how_far_they_are_checked(reaches: tuple[Reach, ...], said: str) -> None:
+    """Unless all are checked for all values."""
+    derivation = SCORE_VARIANCE.derivation
+    first = derivation.routes[0].steps[0]
+    steps = tuple(first.model_copy(update={"reach": one}) for one in reaches)
+    route = derivation.routes[0].model_copy(update={"steps": steps})
+    made = derivation.model_copy(update={"routes": (route,), "agreement": ""})
+    assert of(derivation=made).agreement == said
+
+
+def test_a_value_is_printed_once_and_only_web_addresses_are_links() -> None:
+    """A fact whose formula is its value has no formula; a script is no address."""
+    facts = (
+        Fact(id="plain", what="p", latex="0.5", value=0.5),
+        Fact(id="root", what="r", latex=r"\sqrt{2}", value=2**0.5),
+    )
+    shown = of(facts=facts).facts
+    assert [(one.formula, one.value) for one in shown] == [("", "0.5"), (r"$\sqrt{2}$", "1.41421")]
+    url = "javascript:alert(1)"
+    references = (
+        Reference(key="a", text="A.", url="https://a.org"),
+        Reference.model_construct(key="b", text="B.", url=url),
+    )
+    assert [one.url for one in of(references=references).references] == ["https://a.org", None]

@@ -1,14 +1,19 @@
 """What made a run: the command that makes it again, when, and by what."""
 
+import hashlib
+
 import pytest
 
+from tests.auditing.records import good
+from tests.report.builders import spaced
 from tests.report.records import record
 from verify.evidence import Settings
+from verify.report.imprint import budget, creation, digest, origin, settings
 from verify.report.view import view
 
 
 @pytest.mark.parametrize(
-    ("settings", "command"),
+    ("chosen", "command"),
     [
         (Settings(), "sdpa-verify report --seed 20170612 --profile standard"),
         (Settings(profile="quick", tolerance=0.05), "sdpa-verify report --seed 20170612 --profile quick"),
@@ -18,10 +23,10 @@ from verify.report.view import view
         ),
     ],
 )
-def test_command_repeats_the_run(settings: Settings, command: str) -> None:
+def test_command_repeats_the_run(chosen: Settings, command: str) -> None:
     """The colophon's command names every setting that differs from the default."""
     made = record()
-    again = made.model_copy(update={"run": made.run.model_copy(update={"settings": settings})})
+    again = made.model_copy(update={"run": made.run.model_copy(update={"settings": chosen})})
     assert view(again).command == command
 
 
@@ -34,3 +39,54 @@ def test_command_names_the_claims_asked_for_and_files_of_the_users_own() -> None
         "sdpa-verify report score-mean my-claim --claims FILE --seed 20170612 --profile standard"
     )
     assert seen.claim_files == 1
+
+
+def test_a_moment_is_said_in_utc() -> None:
+    """Late in the evening west of Greenwich it is tomorrow; of an audit likewise."""
+    run = record()
+    late = run.run.model_copy(update={"created": "2026-11-20T23:30:00-02:00"})
+    made = run.model_copy(update={"run": late})
+    assert creation(made).isoformat() == "2026-11-21T01:30:00+00:00"
+    assert origin(made) == "seed 20170612, standard profile, 2026-11-21"
+    assert dict(settings(made))["made"] == "2026-11-21 01:30 UTC"
+    audit = good(1, 1).model_copy(update={"created": "2026-11-20T23:30:00-02:00"})
+    assert origin(audit) == "false-alarm rate 0.1%, 2026-11-21"
+
+
+def test_the_digest_of_a_run_is_that_of_its_findings() -> None:
+    """Other times and another machine give the same, another claim or another order do not."""
+    run = record()
+    text = "\n".join(f"{claim.id} {claim.digest}" for claim in run.claims)
+    assert digest(run) == hashlib.sha256(text.encode()).hexdigest()
+    other = run.run.model_copy(update={"elapsed_s": 1.0, "environment": {}, "phases_s": {}})
+    assert digest(run.model_copy(update={"run": other})) == digest(run)
+    first = run.claims[0].model_copy(update={"digest": "0" * 64})
+    for claims in ((first, *run.claims[1:]), run.claims[::-1], run.claims[:-1]):
+        assert digest(run.model_copy(update={"claims": claims})) != digest(run)
+
+
+def test_settings_and_times_have_names() -> None:
+    """Rates as percentages, times with their units, the phases after the whole."""
+    shown = {name: spaced(value) for name, value in settings(record())}
+    assert shown == {
+        "seed": "20170612",
+        "profile": "standard",
+        "tolerance": "±1%",
+        "false alarms, whole run": "at most 0.1%",
+        "power aimed at": "95%",
+        "made": "2026-11-20 23:30 UTC",
+        "time, whole run": "9.7 s",
+        "time, derive": "2.1 s",
+        "time, measure": "7.1 s",
+    }
+
+
+def test_a_place_of_the_budget_has_an_equal_share() -> None:
+    """A thousandth of a thousandth; without places there is none to have."""
+    run = record()
+    shown = budget(run)
+    assert (shown.false_alarm, shown.places, shown.share) == ("0.001", "1000", "1×10⁻⁶")
+    assert (shown.checks, shown.controls, shown.spent) == ("19", "5", "1.9×10⁻⁵")
+    none = run.run.budget.model_copy(update={"places": 0})
+    empty = run.run.model_copy(update={"budget": none})
+    assert budget(run.model_copy(update={"run": empty})).share == "0"

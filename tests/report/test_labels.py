@@ -4,12 +4,14 @@ import itertools
 import re
 from xml.etree import ElementTree as ET
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.figure import Figure as Canvas
 
 from tests.report.score_variance import SCORE_VARIANCE
 from verify.report.figures import draw
-from verify.report.labels import spread
+from verify.report.labels import label_width, readable, spread
 
 FIGURE = SCORE_VARIANCE.series[0]
 
@@ -42,3 +44,39 @@ def test_labels_never_overlap(labels: list[tuple[float, float]]) -> None:
     assert all(above[0] - below[1] > 3 - 1e-6 for below, above in itertools.pairwise(spans))
     assert spans[0][0] > -1e-6
     assert spans[-1][1] < 220 + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("wanted", "heights", "places"),
+    [
+        ([50.0], [10.0], [50.0]),
+        ([0.0], [10.0], [5.0]),
+        ([100.0], [10.0], [95.0]),
+        ([50.0, 50.0], [10.0, 10.0], [50.0, 63.0]),
+        ([60.0, 40.0], [10.0, 10.0], [60.0, 40.0]),
+        ([98.0, 97.0], [10.0, 20.0], [95.0, 77.0]),
+    ],
+)
+def test_labels_move_no_farther_than_they_must(
+    wanted: list[float], heights: list[float], places: list[float]
+) -> None:
+    """Between 0 and 100 with 3 between them: who has room stays, the order is kept."""
+    assert spread(wanted, heights, 0, 100, 3) == places
+
+
+def test_a_formula_has_no_space_to_break_at() -> None:
+    """Names end where they ended; words between formulas keep their spaces."""
+    assert readable("a $b  c$ d") == "a $b{}c$ d"
+    assert " " not in readable(r"$\operatorname{Var} q \cdot k$")
+    assert readable("no formula at all") == "no formula at all"
+
+
+def test_room_for_labels_follows_the_longest_line() -> None:
+    """Without labels there is room for a tick's; a long one is broken, and needs no more than its lines."""
+    axes = Canvas(dpi=72).add_subplot()
+    layer = FIGURE.layers[0]
+    none, short, long = (
+        label_width(axes, [layer.model_copy(update={"label": text})]) for text in ("", "words", "words " * 40)
+    )
+    assert 0 < none < short < long < 118 + 24 + 14 + 1
+    assert label_width(axes, []) == none

@@ -2,9 +2,12 @@
 
 import re
 
+import pytest
+
 from tests.report.score_variance import SCORE_VARIANCE
 from verify.evidence import Layer
 from verify.report.figures import draw
+from verify.report.looks import layer_looks
 
 FIGURE = SCORE_VARIANCE.series[0]
 
@@ -25,3 +28,40 @@ def test_a_layer_without_label_looks_like_its_kin() -> None:
     assert len(set(re.findall(r"stroke: (#56b4e9)", svg))) == 1
     named = draw(FIGURE.model_copy(update={"layers": (edge, edge)}), "x.")
     assert len(set(re.findall(r"stroke-dasharray: ([^;]+);", named))) == 2
+
+
+def layer(kind: str, role: str, label: str = "some") -> Layer:
+    """Return a layer of one point."""
+    ends = {"lo": (1,), "hi": (1,)} if kind == "band" else {}
+    return Layer.model_validate({"kind": kind, "role": role, "label": label, "x": (1,), "y": (1,)} | ends)
+
+
+@pytest.mark.parametrize("kind", ["points", "line"])
+def test_three_labelled_layers_of_a_role_differ_in_print_without_colour(kind: str) -> None:
+    """By marker where there are points, by dashes where there is a line; roles differ as well."""
+    roles = ("truth", "measured", "control", "other")
+    looks = layer_looks([layer(kind, role) for role in roles for _ in range(3)])
+    seen = [(one.colour, one.marker if kind == "points" else one.dashes) for one in looks]
+    assert len(set(seen)) == len(seen)
+    for start in range(0, len(looks), 3):
+        of_role = looks[start : start + 3]
+        assert len({one.marker if kind == "points" else one.dashes for one in of_role}) == 3
+
+
+def test_a_band_looks_like_the_line_of_its_role() -> None:
+    """They belong together; a fourth layer of a kind begins again."""
+    line, band = layer_looks([layer("line", "truth"), layer("band", "truth")])
+    assert line == band
+    again = layer_looks([layer("line", "truth") for _ in range(4)])
+    assert again[0] == again[3]
+    assert layer_looks([]) == ()
+
+
+def test_layers_without_a_label_belong_to_the_one_before() -> None:
+    """Only where one of their kind and role came before; else each has a look of its own."""
+    first, second, third = layer_looks(
+        [layer("line", "other"), layer("line", "other", ""), layer("line", "other")]
+    )
+    assert first == second != third
+    one, other = layer_looks([layer("line", "other", "")] * 2)
+    assert one != other

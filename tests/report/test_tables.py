@@ -2,12 +2,13 @@
 
 import pytest
 
-from tests.report.builders import check, spaced
+from tests.report.builders import check, control, spaced
 from tests.report.score_variance import SCORE_VARIANCE
 from verify.escapes import pieces
 from verify.evidence import Verdict
-from verify.report.tables import check_table
-from verify.report.views import CheckTable
+from verify.report.latex import Prose
+from verify.report.tables import check_table, control_table
+from verify.report.views import CheckTable, ControlTable
 
 
 @pytest.mark.parametrize(
@@ -76,3 +77,63 @@ def test_neighbours_with_the_same_long_settings_share_a_head() -> None:
     assert [row.title.quantity for row in head.rows if row.title] == ["share 1", "share 2"]
     assert all("noise" not in row.title.note for row in head.rows if row.title)
     assert len(rest.rows) == 1
+
+
+def test_a_table_of_controls_says_how_many_are_refuted() -> None:
+    """Settings that all share stand above, the others with what is wrong; a standing control is an alarm."""
+    wrong = [
+        control("one", "it is larger", 70, 64, cell={"d_k": 64, "law": "normal"}),
+        control("two", "it is smaller", 50, 64, cell={"d_k": 8, "law": "normal"}, verdict=Verdict.UNDECIDED),
+    ]
+    table = control_table("c", wrong)
+    assert (table.refuted, table.common) == (1, "In all controls: law normal.")
+    assert [row.anchor for row in table.rows] == ["c.one", "c.two"]
+    assert [spaced(row.what) for row in table.rows] == [
+        "it is larger ($d_{k}$ = 64)",
+        "it is smaller ($d_{k}$ = 8)",
+    ]
+    assert [row.verdict.tone for row in table.rows] == ["good", "bad"]
+    assert spaced(table.rows[0].power) == "> 0.9999"
+    assert spaced(table.rows[0].found) == "64.00 in [63.52, 64.48]"
+
+
+def test_a_single_control_has_its_settings_to_itself() -> None:
+    """Nothing stands above; one of computed values has no power and no interval."""
+    exact = control("one", "it is 1", 1, 2, interval=(2.0, 2.0), blocks=0, draws=0, cell={"d_k": 4})
+    table = control_table("c", [exact])
+    assert table.common == ""
+    (row,) = table.rows
+    assert (spaced(row.what), row.found, row.power) == ("it is 1 ($d_{k}$ = 4)", "2", "exact")
+    assert control_table("c", []) == ControlTable((), Prose(""), (), 0)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "draws", "shown"),
+    [
+        (0, 0, ""),
+        (64, 999_999, "64 / 999 999"),
+        (4096, 1_000_000, "4096 / 1 M"),
+        (20_000, 16_777_216, "20 000 / 16.8 M"),
+    ],
+)
+def test_samples_are_blocks_and_draws(blocks: int, draws: int, shown: str) -> None:
+    """Millions in short; nothing where nothing is drawn."""
+    made = check("c", 1, 1).model_copy(update={"blocks": blocks, "draws": draws})
+    assert spaced(check_table("c", [made]).groups[0].rows[0].sample) == shown
+
+
+def test_rows_of_one_quantity_stand_under_one_title() -> None:
+    """Neighbours in other dimensions; another quantity, or another relation, begins a group of its own."""
+    made = [
+        *(check(f"v{n}", n, n, cell={"d_k": n}) for n in (2, 4)),
+        *(check(f"m{n}", n, n, quantity="mean", cell={"d_k": n}) for n in (2, 4)),
+        *(check(f"b{n}", n, n, quantity="mean", cell={"d_k": n}, relation="≤") for n in (2, 4)),
+    ]
+    groups = check_table("c", made).groups
+    assert [[row.anchor for row in one.rows] for one in groups] == [
+        ["c.v2", "c.v4"], ["c.m2", "c.m4"], ["c.b2", "c.b4"],
+    ]  # fmt: skip
+    assert [one.title and spaced(one.title.note) for one in groups] == [
+        "±1% of the prediction", "±1% of the prediction", "upper bound +1% of the prediction",
+    ]  # fmt: skip
+    assert [spaced(row.label) for row in groups[0].rows] == ["$d_{k}$ = 2", "$d_{k}$ = 4"]

@@ -5,9 +5,22 @@ from typing import Literal
 import pytest
 
 from tests.report.builders import check, exact_check, spaced
-from verify.evidence import Verdict
+from verify.evidence import Outcome, Proof, Verdict
+from verify.evidence.audits import Judgement
 from verify.report.tables import check_table
-from verify.report.words import cell_text, decisive_check, largest_deviation, sentence, tolerance_text
+from verify.report.words import (
+    badge,
+    capitalised,
+    cell_text,
+    closed,
+    control_badge,
+    counted_checks,
+    decisive_check,
+    largest_deviation,
+    sentence,
+    tallies,
+    tolerance_text,
+)
 
 
 @pytest.mark.parametrize(
@@ -88,3 +101,67 @@ def test_largest_deviation_is_the_one_that_uses_most_of_its_tolerance() -> None:
     blunt = check("blunt", 65.28, 64, tolerance=0.1)
     assert spaced(largest_deviation((sharp, blunt))) == "0.5% of ±1%"
     assert largest_deviation((exact_check("at", 0.5, "1/2", "p"),)) == "exact"
+
+
+@pytest.mark.parametrize("kind", [Verdict, Proof, Outcome, Judgement])
+def test_every_word_has_a_badge_of_its_own(kind: type[Verdict | Proof | Outcome | Judgement]) -> None:
+    """The word is that of the record, with spaces; no two of a kind share word or mark."""
+    badges = [badge(one) for one in kind]
+    assert len({one.word for one in badges}) == len({one.mark for one in badges}) == len(badges)
+    for one, shown in zip(kind, badges, strict=True):
+        assert str(one).replace("-", " ") in {shown.word, shown.word.removeprefix("derivation ")}
+
+
+def test_tallies_leave_out_what_does_not_occur_and_agree_in_number() -> None:
+    """One holds, two hold; other words are the same of one and of many."""
+    counts = {
+        Outcome.HOLDS: 2,
+        Outcome.WITH_CONDITIONS: 1,
+        Outcome.WRONG: 3,
+        Outcome.OPEN: 0,
+        Outcome.MISPRINTED: 0,
+    }
+    assert [(one.count, one.word) for one in tallies(counts, Outcome)] == [
+        (2, "hold"),
+        (1, "holds with conditions"),
+        (3, "wrong"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("it is so", "It is so"),
+        ("score-mean is so", "score-mean is so"),
+        ("$d$ is so", "$d$ is so"),
+        ("first, it is", "First, it is"),
+        ("", ""),
+    ],
+)
+def test_a_sentence_begins_with_a_capital_unless_a_name_does(text: str, shown: str) -> None:
+    """Words of letters alone are words."""
+    assert capitalised(text) == shown
+
+
+@pytest.mark.parametrize(("text", "shown"), [("so", "so."), ("so.", "so."), ("so?", "so?"), ("", "")])
+def test_a_sentence_ends(text: str, shown: str) -> None:
+    """Once, whatever it ends with; nothing stays nothing."""
+    assert closed(text) == closed(closed(text)) == shown
+
+
+@pytest.mark.parametrize("verdict", [one for one in Verdict if one is not Verdict.REFUTED])
+def test_a_control_that_stands_is_an_alarm(verdict: Verdict) -> None:
+    """It says what it is and what it must be; a refuted one is in order."""
+    shown = control_badge(verdict)
+    assert (shown.mark, shown.tone) == ("alarm", "bad")
+    assert shown.word == f"{verdict}, but must be refuted"
+    assert control_badge(Verdict.REFUTED).tone == "good"
+
+
+@pytest.mark.parametrize(
+    ("measured", "exact", "shown"),
+    [(3, 2, "3 measured, 2 exact"), (3, 0, "3 measured"), (0, 2, "2 exact"), (0, 0, "none")],
+)
+def test_counts_of_no_checks_are_left_out(measured: int, exact: int, shown: str) -> None:
+    """Unless there are none at all."""
+    assert counted_checks(measured, exact) == shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from xml.etree import ElementTree as ET
 
@@ -74,3 +75,40 @@ def test_a_mark_leaves_the_value_readable() -> None:
 def _shades_of_marked(kind: str) -> set[str]:
     svg = draw_map(grid(kind, BAD))
     return set(re.findall(r'class="line-(\d)"', svg))
+
+
+def test_cells_of_a_shade_are_one_path_and_larger_values_are_darker() -> None:
+    """As many boxes as cells, in no more paths than shades; the legend names the values of its edges."""
+    shown = grid("entropy", BAD)
+    root = ET.fromstring(draw_map(shown))  # noqa: S314 - our own
+    paths = {one.get("class", ""): one.get("d", "") for one in root.iter() if one.tag.endswith("path")}
+    filled = [d for name, d in paths.items() if name.startswith("fill-")]
+    swatches = len([one for one in root.iter() if one.get("class", "").startswith("fill-")]) - len(filled)
+    boxes = sum(d.count("z") for d in (one.get("d", "") for one in root.iter()))
+    assert boxes == len(shown.cells) + swatches
+    texts = [one.text for one in root.iter() if one.tag.endswith("text")]
+    assert {"layer", "head", "0", "1", "2", "3"} <= set(texts)
+
+
+def test_a_long_name_of_a_layer_keeps_its_end() -> None:
+    """Two layers differ at the ends of their names."""
+    finding = BAD.layers[0].findings[0]
+    names = tuple(f"{'model.' * 8}{part}" for part in ("encoder", "decoder"))
+    svg = draw_map(Grid("map-1", "k", "k", names, 1, {(place, 0): finding for place in range(2)}))
+    written = re.findall(r">(…[^<]*)<", svg)
+    assert [len(one) for one in written] == [24, 24]
+    assert [one.rpartition(".")[2] for one in written] == ["encoder", "decoder"]
+
+
+def test_labels_on_an_axis_do_not_touch() -> None:
+    """Of many heads every second, fourth, … is named; neighbours are 14 points apart at least."""
+    finding = BAD.layers[0].findings[0]
+    for heads in (3, 20, 100, 400):
+        cells = {(0, head): finding for head in range(heads)}
+        svg = draw_map(Grid("map-1", "k", "k", ("h.0",), heads, cells))
+        places = re.findall(r'<text x="([\d.]+)" y="19" text-anchor="middle"[^>]*>(\d+)<', svg)
+        numbers = [int(number) for _, number in places]
+        assert numbers[0] == 0
+        assert len({b - a for a, b in itertools.pairwise(numbers)}) == 1
+        apart = [float(b) - float(a) for (a, _), (b, _) in itertools.pairwise(places)]
+        assert min(apart) >= 13.98

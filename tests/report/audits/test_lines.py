@@ -45,3 +45,33 @@ def test_lines_are_bounded() -> None:
     many = audit.model_copy(update={"layers": (layer.model_copy(update={"findings": found}),)})
     view = lines(many, Judgement.REFUTED)
     assert (len(view.lines), view.more) == (24, 976)
+
+
+def test_a_reason_stands_before_its_numbers_where_all_give_it() -> None:
+    """Else the numbers stand alone; a band is named where all are held against the same."""
+    layer = bad(1, 2).layers[0]
+    one, other = (
+        layer.finding(f"entropy-head-{head}").model_copy(
+            update={"judgement": Judgement.WARNED, "decides": True, "reason": reason, "band": (0.25, 1.0)}
+        )
+        for head, reason in enumerate(("too low", "too high"))
+    )
+    same = other.model_copy(update={"reason": "too low"})
+    for pair, start in (((one, same), "Too low ("), ((one, other), "Entropy over")):
+        audit = bad(1, 2).model_copy(update={"layers": (layer.model_copy(update={"findings": pair}),)})
+        (line,) = lines(audit, Judgement.WARNED).lines
+        assert line.what.startswith(start)
+        assert "held against 0.25 to 1" in line.what
+        assert line.badge.word == "warned"
+        assert line.needed == ""
+
+
+def test_what_could_not_be_estimated_has_no_number() -> None:
+    """The quantity alone is named."""
+    layer = bad(1, 1).layers[0]
+    nothing = layer.findings[0].model_copy(
+        update={"estimate": None, "interval": (None, None), "judgement": Judgement.UNDECIDED, "reason": ""}
+    )
+    audit = bad(1, 1).model_copy(update={"layers": (layer.model_copy(update={"findings": (nothing,)}),)})
+    (line,) = lines(audit, Judgement.UNDECIDED).lines
+    assert line.what == "Applied scale over the intended one."

@@ -1,0 +1,22 @@
+"""What the files of a report are called."""
+
+from __future__ import annotations
+
+from tests.auditing.records import good
+from tests.report.records import record
+from verify.files.shipped import folder
+from verify.report.names import AUDIT, RUN, names
+
+
+def test_files_are_called_after_what_is_in_them() -> None:
+    """Three of a run and three of an audit, so that both fit in one folder."""
+    assert names(record()).all == ("results.json", "report.html", "report.pdf")
+    assert names(good(1, 1)).all == ("audit.json", "audit.html", "audit.pdf")
+    assert not set(RUN.all) & set(AUDIT.all)
+
+
+def test_templates_have_the_names_of_their_pages() -> None:
+    """A page and a document of each stem are among the templates."""
+    shipped = {path.name for path in folder("templates").iterdir()}
+    for one in (RUN, AUDIT):
+        assert {f"{name}.j2" for name in (one.page, one.sheet)} <= shipped
