@@ -21,6 +21,7 @@ from verify.errors import ResultsError, SettingsError
 from verify.evidence import RunRecord
 from verify.evidence.audits import AuditRecord
 from verify.executors.workers import Workers, using
+from verify.report.editions import EDITIONS
 from verify.spec.claim import Claim
 
 if TYPE_CHECKING:
@@ -186,21 +187,30 @@ def render(
     out: Path,
     announce: Callable[[str], None] = lambda _phase: None,
     workers: int | None = None,
+    edition: str = EDITIONS[0],
 ) -> Written:
     """Write ``results.json``, ``report.html`` and ``report.pdf`` of a run into the folder ``out``.
 
     Of an audit, write ``audit.json``, ``audit.html`` and ``audit.pdf``.
+
+    The PDF of a run has three editions: "report" of at most twelve pages, "brief" of one page, which is
+    written to ``report-brief.pdf``, and "full" with all evidence, to ``report-full.pdf``.
 
     ``workers`` processes draw figures and formulas; None means one for each processor.
 
     Raises:
         OutputError: the folder cannot be written; what was there before is untouched.
         ResultsError: this is not the record of a run or of an audit.
+        SettingsError: there is no such edition, or the record is an audit's, which has but one.
     """
+    if edition not in EDITIONS:
+        raise SettingsError(f"edition {edition!r}: give one of {', '.join(EDITIONS)}")
     if not isinstance(record, RunRecord | AuditRecord):
         raise ResultsError(
             f"{type(record).__name__}: is no record of a run or an audit; give what run or load returns"
         )
+    if isinstance(record, AuditRecord) and edition != EDITIONS[0]:
+        raise SettingsError(f"edition {edition!r}: an audit's PDF has one edition; leave it out")
     from verify.report.write import write_report  # noqa: PLC0415 - not needed for a run
 
-    return write_report(record, Path(out), announce, workers)
+    return write_report(record, Path(out), announce, workers, edition)

@@ -31,8 +31,8 @@ def page(run: RunRecord, parts: Parts) -> str:
 
 @pytest.fixture(scope="session")
 def pdf(run: RunRecord, parts: Parts) -> bytes:
-    """Return the run's PDF."""
-    return render_pdf(run, parts)
+    """Return the run's PDF with all of its evidence."""
+    return render_pdf(run, parts, "full")
 
 
 @pytest.fixture

@@ -18,7 +18,6 @@ def test_counts_add_up() -> None:
     assert (seen.controls, seen.controls_refuted) == (5, 4)
     assert (seen.statements, seen.decided) == (5, 4)
     assert [one.id for one in seen.corrections] == ["v4", "b3", "v3"]
-    assert seen.more_corrections == 0
     assert [card.id for card in seen.concerns] == [
         "pairwise-estimator",
         "sqrt-scaling",

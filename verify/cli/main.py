@@ -16,7 +16,7 @@ import click
 from verify.cli import auditing, citing, probing, recording
 from verify.cli.console import PATH, complain, end, say
 from verify.cli.interrupts import INTERRUPTED, insisting, status_after
-from verify.cli.options import plan_options, run_options
+from verify.cli.options import edition_option, plan_options, run_options
 from verify.cli.rendering import rendered
 from verify.errors import OutputError, VerifyError, unforeseen
 from verify.version import __version__
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
     from verify.evidence import RunRecord
     from verify.executors.workers import Workers
-
-NAMES = ("results.json", "report.html", "report.pdf")
-"""What a report consists of."""
 
 _NEEDED = "verify.engine.evaluate"
 """What a worker imports ahead of its first task."""
@@ -45,10 +42,13 @@ def cli() -> None:
 
 @cli.command()
 @run_options
-def report(out: Path, **options: Any) -> None:
+@edition_option
+def report(out: Path, edition: str, **options: Any) -> None:
     """Verify claims and write report.html, report.pdf and results.json."""
-    record = _verified(out, options, NAMES)
-    rendered(record, out, options["workers"], record.run.phases_s)
+    from verify.report.names import RUN
+
+    record = _verified(out, options, (RUN.evidence, RUN.page, RUN.sheet_of(edition)))
+    rendered(record, out, options["workers"], record.run.phases_s, edition)
     end(record.exit_status())
 
 
@@ -88,7 +88,8 @@ def run(out: Path, junit: Path | None, summary: Path | None, **options: Any) -> 
 @cli.command()
 @click.argument("results", type=PATH)
 @click.option("--out", type=PATH, metavar="DIR", help="Folder to write to.  [default: that of RESULTS]")
-def render(results: Path, out: Path | None) -> None:
+@edition_option
+def render(results: Path, out: Path | None, edition: str) -> None:
     """Rebuild the report from RESULTS, without deriving or drawing anything.
 
     RESULTS is a results.json of at most 32 MB, an audit.json of at most 128 MB, or - for standard input.
@@ -96,7 +97,7 @@ def render(results: Path, out: Path | None) -> None:
     from verify.evidence.load import load_either
 
     record = load_either(results)
-    rendered(record, out or results.parent)
+    rendered(record, out or results.parent, edition=edition)
     end(record.exit_status())
 
 
@@ -146,7 +147,7 @@ def show(claim: str, claim_files: tuple[Path, ...]) -> None:
     end(0 if proved else 1)
 
 
-def _verified(out: Path, options: dict[str, Any], names: Sequence[str] = NAMES[:1]) -> RunRecord:
+def _verified(out: Path, options: dict[str, Any], names: Sequence[str] = ("results.json",)) -> RunRecord:
     """Run the verification with its progress on standard error and its verdicts on standard output.
 
     ``names`` are the files that are to be written to ``out``: whether they can be is tried first.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from verify.cli.console import PATH
+from verify.report.editions import EDITIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,6 +55,17 @@ def plan_options(command: Callable[..., None]) -> Callable[..., None]:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def edition_option(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the choice of an edition of the PDF."""
+    return click.option(
+        "--edition",
+        type=click.Choice(EDITIONS),
+        default=EDITIONS[0],
+        show_default=True,
+        help="The PDF: at most 12 pages, one page, or all evidence; report-brief.pdf and report-full.pdf.",
+    )(command)
 
 
 def run_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verify.cli.console import say
+from verify.report.editions import EDITIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +20,7 @@ def rendered(
     out: Path,
     workers: int | None = None,
     earlier: Mapping[str, float] | None = None,
+    edition: str = EDITIONS[0],
 ) -> None:
     """Write the report and log the times, after those of ``earlier`` phases.
 
@@ -29,7 +31,7 @@ def rendered(
     from verify.files.writing import temporary_files_together
 
     with temporary_files_together(), rendering() as announce:
-        written = api.render(record, out, announce, workers)
+        written = api.render(record, out, announce, workers, edition)
     for path in written.paths:
         say(path)
     log(phases_line({**(earlier or {}), **written.phases_s}))

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from verify.report.looks import Look
 
 FAMILY = "Source Sans Pro"
-_WIDTH, _HEIGHT = 6.7, 2.7  # inches; the print's text width
+_SIZE = (6.7, 2.7)  # inches; the print's text width
+_HALF_SIZE = (3.23, 2.05)
+_BELOW, _ABOVE = 32.0, 21.5  # points for the axis' numbers and name, and for what stands above it
 _ASIDE = 6.5  # points between the middles of marks that stand side by side
 _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -58,8 +60,8 @@ _SETTINGS: dict[Any, Any] = {
 }
 
 
-def draw(figure: Figure, prefix: str) -> str:
-    """Return the figure as an SVG element whose ids all start with ``prefix``.
+def draw(figure: Figure, prefix: str, *, half: bool = False) -> str:
+    """Return the figure as an SVG element whose ids all start with ``prefix``, ``half`` as wide if asked for.
 
     Text and axes take the colour of the surrounding text (``currentColor``).
 
@@ -68,9 +70,10 @@ def draw(figure: Figure, prefix: str) -> str:
     """
     _know_the_font()
     with mpl.rc_context(_SETTINGS):
-        canvas = Canvas(figsize=(_WIDTH, _HEIGHT), dpi=72)  # one pixel is one point of the SVG
+        canvas = Canvas(figsize=_HALF_SIZE if half else _SIZE, dpi=72)  # one pixel is one point of the SVG
         FigureCanvasSVG(canvas)
-        axes = canvas.add_axes((0.07, 0.165, 0.63, 0.725))
+        height = canvas.bbox.height
+        axes = canvas.add_axes((0.07, _BELOW / height, 0.63, 1 - (_BELOW + _ABOVE) / height))
         looks = layer_looks(figure.layers)
         try:
             for layer, look, aside in zip(figure.layers, looks, _asides(figure.layers), strict=True):

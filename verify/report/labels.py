@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # All lengths in points, which are a canvas's pixels.
 _LINE = 11.5  # between the lines of a label
 _GAP = 3.0  # between two labels
-_WIDEST = 118.0  # of a line of a label, unless a single formula is wider
+_WIDEST = 0.2446  # of the figure: a line of a label, unless a single formula is wider
 _SIZE = 9
 _MARGIN = 14.0  # right of the labels, or of the last tick's label
 _SWATCH = (6.0, 24.0)  # right of the axes: where a label's mark starts and its text starts
@@ -57,10 +57,11 @@ def label_layers(axes: Axes, layers: Sequence[Layer], looks: Sequence[Look]) -> 
 def _lines(axes: Axes, layer: Layer) -> list[str]:
     """Return a label's lines, measured as they are drawn; they break between words, never in a formula."""
     lines: list[str] = []
+    widest = _WIDEST * axes.get_window_extent().width / axes.get_position().width
     # ``readable`` leaves no space inside a formula.
     for word in readable(layer.label).split():
         longer = f"{lines[-1]} {word}" if lines else word
-        if lines and _width(axes, longer) <= _WIDEST:
+        if lines and _width(axes, longer) <= widest:
             lines[-1] = longer
         else:
             lines.append(word)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from verify.evidence import RunRecord
+from verify.report.editions import EDITIONS
 
 if TYPE_CHECKING:
     from verify.evidence.audits import AuditRecord
@@ -23,13 +24,12 @@ class Names(NamedTuple):
 
     @property
     def sheet(self) -> str:
-        """The document for print."""
+        """The document for print, in the edition that citations refer to."""
         return f"{self.stem}.pdf"
 
-    @property
-    def all(self) -> tuple[str, str, str]:
-        """All that a report consists of."""
-        return self.evidence, self.page, self.sheet
+    def sheet_of(self, edition: str) -> str:
+        """Return what the document for print is called in an edition."""
+        return self.sheet if edition == EDITIONS[0] else f"{self.stem}-{edition}.pdf"
 
 
 RUN, AUDIT = Names("results.json", "report"), Names("audit.json", "audit")

@@ -17,6 +17,7 @@ from verify.report.audits.view import audit_view
 from verify.report.latex import Tex
 from verify.report.math import Formulas
 from verify.report.store import Store
+from verify.report.summary import HALF, panels
 from verify.report.typeset import step_formula
 from verify.report.view import formulas, view
 
@@ -68,11 +69,9 @@ def draw_figures(record: RunRecord | AuditRecord, workers: int | None = None) ->
         drawn = {grid.key: draw_map(grid) for grid in grids(record)}
         whole = overview(record)
         return drawn | ({whole.key: draw_overview(whole)} if whole else {})
-    wanted = {
-        f"{claim.id}.{figure.id}": f"{claim.id}.{figure.id}.\n{figure.model_dump_json()}"
-        for claim in record.claims
-        for figure in claim.series
-    }
+    known = {f"{claim.id}.{figure.id}": figure for claim in record.claims for figure in claim.series}
+    drawings = known | panels(record)
+    wanted = {key: f"{key}.\n{figure.model_dump_json()}" for key, figure in drawings.items()}
     drawn = _drawn(_figures, list(wanted.values()), ("matplotlib", "font-source-sans-pro"), workers)
     return {key: drawn[request] for key, request in wanted.items()}
 
@@ -120,7 +119,10 @@ def _figures(requests: Sequence[str]) -> list[str]:
     from verify.report.figures import draw  # noqa: PLC0415 - matplotlib takes half a second to import
 
     parts = (request.split("\n", 1) for request in requests)
-    return [draw(Figure.model_validate_json(figure), prefix) for prefix, figure in parts]
+    return [
+        draw(Figure.model_validate_json(figure), prefix, half=prefix.startswith(HALF))
+        for prefix, figure in parts
+    ]
 
 
 def _formulas(requests: Sequence[str]) -> list[str]:

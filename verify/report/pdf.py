@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from verify.errors import RenderError
 from verify.files import shipped
 from verify.files.writing import temporary_folder
+from verify.report.editions import EDITIONS
 from verify.report.fonts import rules_for_print
 from verify.report.imprint import creation
 from verify.report.marks import MARKS
@@ -39,10 +40,13 @@ _NO_LAYOUT = (
 )
 
 
-def render_pdf(record: RunRecord | AuditRecord, parts: Parts | None = None) -> bytes:
+def render_pdf(
+    record: RunRecord | AuditRecord, parts: Parts | None = None, edition: str = EDITIONS[0]
+) -> bytes:
     """Return a report as a PDF/A-3a that is PDF/UA-1 as well; the same record gives the same bytes.
 
-    ``parts`` are the record's drawn figures and formulas, made here if not given.
+    ``parts`` are the record's drawn figures and formulas, made here if not given; ``edition`` is one of
+    `EDITIONS`, and an audit has but one.
 
     Raises:
         RenderError: Pango is missing, a formula or figure of the record cannot be drawn, or something in it
@@ -52,7 +56,8 @@ def render_pdf(record: RunRecord | AuditRecord, parts: Parts | None = None) -> b
     parts = parts or Parts.of(record)
     called = names(record)
     medium = OnPaper(parts.figures)
-    page = render(f"{called.sheet}.j2", parts.view, parts.formulas, medium)
+    sheet = called.sheet_of(edition)
+    page = render(f"{sheet}.j2", parts.view, parts.formulas, medium)
     evidence = record.to_json()
     created = creation(record)
     attachment = weasyprint.Attachment(
@@ -78,7 +83,7 @@ def render_pdf(record: RunRecord | AuditRecord, parts: Parts | None = None) -> b
             )
         except AssertionError as error:
             # WeasyPrint gives up so where something higher than a page must not be broken.
-            raise RenderError(_NO_LAYOUT.format(sheet=called.sheet, page=called.page)) from error
+            raise RenderError(_NO_LAYOUT.format(sheet=sheet, page=called.page)) from error
     return written
 
 

@@ -14,6 +14,7 @@ from verify.report.cards import card
 from verify.report.citation import Citation, cite
 from verify.report.latex import Prose, Tex
 from verify.report.statements import corrections, sources
+from verify.report.summary import chapter_figure, summary
 from verify.report.views import ChapterView, ReportView
 from verify.report.words import counted_checks, tallies
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 _LEADING = ("sqrt-scaling.three-scales", "score-variance.variance-line")
 _EXAMPLE = "score-variance"  # the claim whose citation is shown, if it ran
 _ENTRIES = (("Text", "text"), ("BibTeX", "bibtex"), ("CSL-JSON", "csl-json"), ("Markdown", "markdown"))
-_SUMMARISED = 4  # corrections on the first page; the rest are counted there
 
 
 def view(record: RunRecord) -> ReportView:
@@ -34,7 +34,6 @@ def view(record: RunRecord) -> ReportView:
     chapters = _chapters(record)
     cards = [one for chapter in chapters for one in chapter.cards]
     stated = sources(record)
-    corrected = corrections(stated)
     created = imprint.creation(record)
     example = _example(record)
     return ReportView(
@@ -54,8 +53,8 @@ def view(record: RunRecord) -> ReportView:
         chapters=chapters,
         sources=stated,
         concerns=tuple(one for one in cards if one.verdict.tone != "good" or one.alarms),
-        corrections=corrected[:_SUMMARISED],
-        more_corrections=max(len(corrected) - _SUMMARISED, 0),
+        corrections=corrections(stated),
+        summary=summary(record, chapters),
         settings=imprint.settings(record),
         environment=tuple(sorted(record.run.environment.items())),
         budget=imprint.budget(record),
@@ -119,6 +118,7 @@ def _chapters(record: RunRecord) -> tuple[ChapterView, ...]:
             number=number,
             title=Prose(claims[0].chapter_title),
             cards=tuple(card(record, claim, f"{number}.{place}") for place, claim in enumerate(claims, 1)),
+            figure=chapter_figure(claims),
         )
         for number, claims in enumerate(order.values(), 1)
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from verify.errors import OutputError, RenderError, VerifyError, unforeseen
 from verify.files.writing import write_together, write_whole
 from verify.report.caches import usable_caches
+from verify.report.editions import EDITIONS
 from verify.report.names import names
 
 if TYPE_CHECKING:
@@ -30,11 +31,16 @@ class Written:
 
 
 def write_report(
-    record: RunRecord | AuditRecord, out: Path, announce: Callable[[str], None], workers: int | None = None
+    record: RunRecord | AuditRecord,
+    out: Path,
+    announce: Callable[[str], None],
+    workers: int | None = None,
+    edition: str = EDITIONS[0],
 ) -> Written:
     """Write ``results.json`` into a folder, then make and write ``report.html`` and ``report.pdf``.
 
-    Of an audit, these are ``audit.json``, ``audit.html`` and ``audit.pdf``.
+    Of an audit, these are ``audit.json``, ``audit.html`` and ``audit.pdf``. ``edition`` is that of a run's
+    PDF, one of `EDITIONS`; those other than the first have its name in theirs.
 
     ``announce`` is called with each phase's name as it starts: figures, formulas, html, pdf, write.
     ``workers`` processes draw what is not kept from an earlier report, None meaning one for each processor.
@@ -56,6 +62,7 @@ def write_report(
             phases[name] = time.perf_counter() - start
 
     called = names(record)
+    sheet = called.sheet_of(edition)
     results = out / called.evidence
     write_whole(results, record.to_json().encode())
     pages: dict[Path, bytes] = {}
@@ -78,7 +85,7 @@ def write_report(
             with phase("pdf"):
                 from verify.report.pdf import render_pdf  # noqa: PLC0415
 
-                pages[out / called.sheet] = render_pdf(record, parts)
+                pages[out / sheet] = render_pdf(record, parts, edition)
     except (VerifyError, OSError) as error:
         problem = _as_render_error(error, next(reversed(phases), "caches"))
     try:
@@ -88,7 +95,7 @@ def write_report(
         problem = RenderError(f"{error}; the results are written")
         pages.clear()
     if problem is not None:
-        problem = _with_leftovers(problem, out, {called.page, called.sheet} - {path.name for path in pages})
+        problem = _with_leftovers(problem, out, {called.page, sheet} - {path.name for path in pages})
     return Written((results, *pages), phases, problem)
 
 

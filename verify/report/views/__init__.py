@@ -22,8 +22,10 @@ from verify.report.views.cards import (
 )
 from verify.report.views.run import BudgetView, ReportView
 from verify.report.views.sources import OpenView, PartView, SourceView, StatementView
+from verify.report.views.summary import AnswerView, KeyView, LimitView, SummaryView
 
 __all__ = [
+    "AnswerView",
     "Badge",
     "Blind",
     "BudgetView",
@@ -39,7 +41,9 @@ __all__ = [
     "FigureView",
     "FitView",
     "GroupView",
+    "KeyView",
     "LevelRow",
+    "LimitView",
     "OpenView",
     "PartView",
     "ReferenceView",
@@ -49,6 +53,7 @@ __all__ = [
     "SourceView",
     "StatementView",
     "StepView",
+    "SummaryView",
     "Tally",
     "Title",
 ]

@@ -167,7 +167,10 @@ class ReferenceView:
 
 @dataclass(frozen=True, slots=True)
 class CardView:
-    """Everything the report prints about one claim."""
+    """Everything the report prints about one claim.
+
+    ``short`` is its decisive number, and ``strongest`` the control that is least far off, in short.
+    """
 
     id: str
     number: str
@@ -183,6 +186,8 @@ class CardView:
     reason: Prose
     headline: Prose | None
     headline_label: str
+    short: Prose
+    strongest: ControlView | None
     result: Tex | None
     routes: tuple[RouteView, ...]
     agreement: Prose
@@ -203,9 +208,10 @@ class CardView:
 
 @dataclass(frozen=True, slots=True)
 class ChapterView:
-    """The claims of a chapter."""
+    """The claims of a chapter; ``figure`` is the one that stands for it, at half the width of the text."""
 
     id: str
     number: int
     title: Prose
     cards: tuple[CardView, ...]
+    figure: FigureView | None

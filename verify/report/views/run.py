@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from verify.report.views.calibration import CalibrationView
     from verify.report.views.cards import CardView, ChapterView, FigureView, Tally
     from verify.report.views.sources import SourceView, StatementView
+    from verify.report.views.summary import SummaryView
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class ReportView:
     sources: tuple[SourceView, ...]
     concerns: tuple[CardView, ...]
     corrections: tuple[StatementView, ...]
-    more_corrections: int
+    summary: SummaryView
     settings: tuple[tuple[str, str], ...]
     environment: tuple[tuple[str, str], ...]
     budget: BudgetView
