@@ -15,12 +15,12 @@ from verify.report.write import write_report
 PHASES = ["figures", "formulas", "html", "pdf", "write"]
 
 
-def fake_pdf(_record: RunRecord, _parts: object) -> bytes:
+def fake_pdf(_record: RunRecord, _parts: object, _edition: str) -> bytes:
     """Stand in for the slow PDF."""
     return b"%PDF"
 
 
-def no_pango(_record: RunRecord, _parts: object) -> bytes:
+def no_pango(_record: RunRecord, _parts: object, _edition: str) -> bytes:
     """Stand in for a machine without Pango."""
     raise RenderError("no Pango")
 
@@ -123,7 +123,7 @@ def test_a_disk_full_while_rendering_costs_that_step_only(
 ) -> None:
     """No room for a library's temporary files is reported with the phase, and the results are written."""
 
-    def full(_record: RunRecord, _parts: object) -> bytes:
+    def full(_record: RunRecord, _parts: object, _edition: str) -> bytes:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "a-temporary-file")
 
     monkeypatch.setattr(pdf, "render_pdf", full)

@@ -124,14 +124,12 @@ def _panel(key: str, figure: Figure) -> FigureView:
 
 def _answer(text: str, rests: Sequence[ClaimRecord | None]) -> AnswerView:
     """Return a sentence of the answer, and what of that it rests on this run did not confirm."""
-    against = [claim for claim in rests if claim is None or claim.verdict is not Verdict.CONFIRMED]
-    return AnswerView(
-        Prose(text),
-        tuple(
-            Prose(f"“{claim.title}” is {claim.verdict}" if claim else "a claim is not part of this run")
-            for claim in dict.fromkeys(against)
-        ),
-    )
+    against = [
+        f"“{claim.title}” is {claim.verdict}" if claim else "a claim is not part of this run"
+        for claim in rests
+        if claim is None or claim.verdict is not Verdict.CONFIRMED
+    ]
+    return AnswerView(Prose(text), tuple(Prose(one) for one in dict.fromkeys(against)))
 
 
 def _keys(claims: dict[str, ClaimRecord]) -> Iterator[KeyView]:
