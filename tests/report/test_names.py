@@ -5,14 +5,18 @@ from __future__ import annotations
 from tests.auditing.records import good
 from tests.report.records import record
 from verify.files.shipped import folder
-from verify.report.names import AUDIT, RUN, names
+from verify.report.names import AUDIT, RUN, Names, names
 
 
 def test_files_are_called_after_what_is_in_them() -> None:
     """Three of a run and three of an audit, so that both fit in one folder."""
-    assert names(record()).all == ("results.json", "report.html", "report.pdf")
-    assert names(good(1, 1)).all == ("audit.json", "audit.html", "audit.pdf")
-    assert not set(RUN.all) & set(AUDIT.all)
+    assert _files(names(record())) == ("results.json", "report.html", "report.pdf")
+    assert _files(names(good(1, 1))) == ("audit.json", "audit.html", "audit.pdf")
+    assert not set(_files(RUN)) & set(_files(AUDIT))
+
+
+def _files(called: Names) -> tuple[str, str, str]:
+    return called.evidence, called.page, called.sheet
 
 
 def test_templates_have_the_names_of_their_pages() -> None:
