@@ -130,6 +130,14 @@ class TestPlan:
         wanted = (samples.goal(near).deviations() / gap) ** 2
         assert samples.planned[right.cell.id] == pytest.approx(wanted, rel=0.2)
 
+    @pytest.mark.parametrize(("spread", "most"), [(0.0005, 256), (1.0, 1024)])
+    def test_a_pilot_is_no_larger_than_it_takes(self, spread: float, most: int) -> None:
+        """Blocks that hardly vary need a quarter of the pilot sample that others get in full."""
+        one = quantity("mean", 1.0, 1.0, component("mean"), spread)
+        samples = here()
+        samples.plan(Experiment((one,), (WRONG,)))
+        assert samples.sample(one.cell).blocks == most
+
 
 def replace_tolerance(tolerance: float) -> Settings:
     """Return the usual settings with another tolerance."""

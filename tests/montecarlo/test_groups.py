@@ -38,11 +38,14 @@ def linear(values: Array) -> Linearised:
     return Linearised(sample_of(values[:, None]), np.ones(1))
 
 
-def missed(name: str, count: int, alpha: float) -> tuple[int, int]:
-    """Return how many of ``count`` samples have an interval, and how many of these miss the mean."""
+def missed(name: str, count: int, alpha: float, times: int = 1) -> tuple[int, int]:
+    """Return how many of ``count`` samples have an interval, and how many of these miss the mean.
+
+    Of so many ``times`` the blocks that are needed: of many more it rests on order statistics alone.
+    """
     draw, truth = HEAVY[name]
     rng = np.random.default_rng([20170612, len(name)])
-    blocks = groups.blocks_needed(linear(draw(rng, 1 << 16)), alpha)
+    blocks = times * groups.blocks_needed(linear(draw(rng, 1 << 16)), alpha)
     held = out = 0
     for _ in range(count):
         blocks_drawn = draw(rng, blocks)
@@ -63,11 +66,19 @@ class TestInterval:
         assert held >= 10
         assert at_least(held - out, held, 0.95)
 
+    @pytest.mark.parametrize("name", ["exponential", "rare ones"])
+    def test_covers_by_order_alone(self, name: str) -> None:
+        """Where groups are large enough for their means to be nearly normal, it holds the mean as often."""
+        held, out = missed(name, 60, 0.05, 4)
+        assert held == 60
+        assert at_least(held - out, held, 0.95)
+
     @pytest.mark.slow
+    @pytest.mark.parametrize("times", [1, 3])
     @pytest.mark.parametrize("name", HEAVY)
-    def test_covers_heavy_tails_at_small_levels(self, name: str) -> None:
+    def test_covers_heavy_tails_at_small_levels(self, name: str, times: int) -> None:
         """At 99.9% over 2000 samples no more miss than the exact bound allows; and most have an interval."""
-        held, out = missed(name, 2000, 1e-3)
+        held, out = missed(name, 2000, 1e-3, times)
         assert held >= 500
         assert at_least(held - out, held, 0.999)
 
@@ -90,17 +101,44 @@ class TestInterval:
         """All group means lie on one side of their medians with probability 2^-127."""
         assert groups.interval(linear(np.random.default_rng(5).normal(size=1 << 14)), 1e-40) is None
 
-    def test_shrinks_with_the_root_of_the_blocks(self) -> None:
-        """Sixteen times the blocks make it a quarter as wide; about 30 standard errors either way."""
+    def test_nears_the_usual_interval_as_groups_become_normal(self) -> None:
+        """Its half-width falls from 23 standard errors to 8; at this level the usual one's is 5."""
         rng = np.random.default_rng(6)
-        narrow, wide = (linear(rng.normal(size=n)) for n in (1 << 18, 1 << 14))
         widths = []
-        for one in (narrow, wide):
+        for size in (1 << 9, 1 << 12, 1 << 18):
+            one = linear(rng.normal(size=size))
             found = groups.interval(one, 6e-7)
             assert found is not None
-            widths.append(found[1] - found[0])
-            assert 45 < widths[-1] / one.error < 75
-        assert widths[1] / widths[0] == pytest.approx(4, rel=0.1)
+            widths.append((found[1] - found[0]) / 2 / one.error)
+        assert widths == pytest.approx([23, 10, 8], rel=0.25)
+
+    @pytest.mark.parametrize("alpha", [0.05, 6e-7])
+    def test_ranks_lie_beyond_with_the_chance_given(self, alpha: float) -> None:
+        """Fewer group means than the rank lie below a point with a quarter of the rate, and no less."""
+        for chance in (0.25, 0.4, 0.5):
+            rank = groups.rank_below(chance, alpha)
+            assert stats.binom.cdf(rank - 1, GROUPS // 2, chance) <= alpha / 4
+            assert stats.binom.cdf(rank, GROUPS // 2, chance) > alpha / 4
+        assert groups.rank_below(0.01, alpha) == 0
+
+    @pytest.mark.parametrize(
+        ("size", "name"), [(0.5, "exponential"), (0.2, "exponential"), (0.2, "rare ones")]
+    )
+    def test_is_as_narrow_as_planned(self, size: float, name: str) -> None:
+        """With the blocks planned for a width it lies within that in nearly all of 40 samples."""
+        draw, truth = HEAVY[name]
+        rng = np.random.default_rng(16)
+        pilot = linear(draw(rng, 1024))
+        width = size * math.sqrt(pilot.variance)
+        blocks = groups.blocks_within(pilot, 6e-7, 0.05, width)
+        inside = 0
+        for _ in range(40):
+            values = draw(rng, blocks)
+            found = groups.interval(linear(values), 6e-7)
+            if found is not None:
+                low, high = (float(values.mean()) + end for end in found)
+                inside += truth - width <= low <= high <= truth + width
+        assert inside >= 32
 
     def test_takes_over_where_skewness_is_too_large(self) -> None:
         """An estimate says what its interval rests on, and only then is it another than the usual one."""

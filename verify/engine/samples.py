@@ -37,6 +37,9 @@ MAX_DRAWS = 10**12
 MAX_BATCH_BYTES = 4 * 2**30
 """More memory than this is not asked for."""
 
+_FIRST_PILOT = 2 * MIN_BLOCKS
+"""Blocks of the smallest pilot sample, which is doubled while planning by it asks for more blocks than it has."""
+
 _SAME = 1e-12
 """So near, relative to itself, a value is the same but for rounding."""
 
@@ -51,6 +54,7 @@ class Samples:
     source: Callable[[Sequence[Request]], Sequence[Sums]]
     sums: dict[str, Sums] = field(default_factory=dict)
     planned: dict[str, int] = field(default_factory=dict)
+    larger_pilots: dict[str, Request] = field(default_factory=dict)
 
     def extend(self, requests: Iterable[Request]) -> None:
         """Have each cell drawn until it has at least the blocks requested."""
@@ -82,6 +86,17 @@ class Samples:
     def plan(self, experiment: Experiment) -> None:
         """Set the first look's blocks of every cell; a cell serves its most demanding comparison."""
         self.extend(self._pilots(experiment))
+        self._plan_by_pilots(experiment)
+        while self.larger_pilots:
+            self.extend(self.larger_pilots.values())
+            self._plan_by_pilots(experiment)
+        for cell in cells_of(every_comparison(experiment)):
+            self._refuse_if_endless(cell)
+
+    def _plan_by_pilots(self, experiment: Experiment) -> None:
+        """Plan all cells by the pilot samples at hand, and note which of these should be larger."""
+        self.planned.clear()
+        self.larger_pilots.clear()
         for one in quantities_of(experiment.checks):
             self._plan_quantity(one, control=False)
         for fit in experiment.checks:
@@ -89,20 +104,17 @@ class Samples:
                 self._enlarge(fit)
         for control in experiment.controls:
             self._plan_control(control)
-        for cell in cells_of(every_comparison(experiment)):
-            self._refuse_if_endless(cell)
 
     def _pilots(self, experiment: Experiment) -> list[Request]:
-        """Return the pilot samples that planning takes, which are best drawn together."""
+        """Return the smallest pilot samples that planning takes, which are best drawn together."""
         wanted: dict[str, Request] = {}
         planned: set[str] = set()
 
         def look_at(one: Quantity, *, derived: bool) -> None:
             if not derived or one.estimand.blocks_needed(self.goal(one), None) is None:
-                blocks = max(
-                    wanted[one.cell.id].blocks if one.cell.id in wanted else 0, one.estimand.pilot_blocks
-                )
-                wanted[one.cell.id] = Request(one.cell, blocks)
+                least = min(_FIRST_PILOT, one.estimand.pilot_blocks)
+                before = wanted[one.cell.id].blocks if one.cell.id in wanted else 0
+                wanted[one.cell.id] = Request(one.cell, max(before, least))
             planned.add(one.cell.id)
 
         for one in quantities_of(experiment.checks):
@@ -148,10 +160,14 @@ class Samples:
 
     def _needed(self, one: Quantity, goal: Goal) -> int:
         """Return the blocks that reach ``goal``, by a pilot sample where nothing is derived of a block."""
-        wanted = one.estimand.blocks_needed(goal, None)
-        if wanted is None:
-            self.extend([Request(one.cell, one.estimand.pilot_blocks)])
-            wanted = one.estimand.blocks_needed(goal, self.sample(one.cell))
+        return one.estimand.blocks_needed(goal, None) or self._piloted(one, lambda _: goal)
+
+    def _piloted(self, one: Quantity, goal: Callable[[Sample], Goal]) -> int:
+        """Return the blocks that reach the ``goal``, by a pilot sample; request a larger one if that helps."""
+        pilot, most = self.sample(one.cell), one.estimand.pilot_blocks
+        wanted = one.estimand.blocks_needed(goal(pilot), pilot)
+        if pilot.blocks < most and (wanted is None or wanted > pilot.blocks):
+            self.larger_pilots[one.cell.id] = Request(one.cell, min(2 * pilot.blocks, most))
         return wanted or MIN_BLOCKS
 
     def _plan_at(self, one: Quantity, blocks: int) -> None:
@@ -162,11 +178,10 @@ class Samples:
         bound = one.relation != "="
         wanted = None if bound else one.estimand.blocks_needed(goal, None)
         if wanted is None:
-            self.extend([Request(one.cell, one.estimand.pilot_blocks)])
-            pilot = self.sample(one.cell)
-            if bound or control:
-                goal = self._to_edge(one, goal, pilot, inside=bound)
-            wanted = one.estimand.blocks_needed(goal, pilot) or MIN_BLOCKS
+            to_edge = bound or control
+            wanted = self._piloted(
+                one, lambda pilot: self._to_edge(one, goal, pilot, inside=bound) if to_edge else goal
+            )
         self._plan_at(one, wanted)
 
     @staticmethod

@@ -36,7 +36,7 @@ OF_GROUPS = "interval of group means"
 """Names the interval that stands in where skewness makes the usual one fail."""
 
 PILOT_BLOCKS = 1024
-"""Blocks that tell variance and skewness where neither is derived; the planned sample goes on from them."""
+"""Blocks at most that tell variance and skewness where neither is derived; the sample goes on from them."""
 
 
 @dataclass(frozen=True)
@@ -191,23 +191,25 @@ class Smooth:
 
     def blocks_needed(self, goal: Goal, pilot: Sample | None) -> int | None:
         """Return the blocks that reach ``goal``, or None if that takes a pilot sample to know."""
-        for_skewness = 0
-        if self.block_variance is not None:
-            unit = goal.prediction**2 if self.positive else 1.0
-            variance = self.block_variance * unit
-        elif pilot is not None:
-            linear = Linearised(pilot, self.gradient(pilot.outputs))
-            variance = linear.variance
-            # A pilot's skewness is rough, and the next look's level is four times smaller.
-            for_skewness = 2 * intervals.least_blocks(linear.skewness, goal.alpha)
-        else:
+        if self.block_variance is None and pilot is None:
             return None
         # The upper bound of a positive quantity lies further off than the lower one.
         stretch = 1 + goal.width / abs(goal.prediction) if self.positive and goal.prediction else 1.0
         width = goal.width / stretch
-        for_width = max(MIN_BLOCKS, math.ceil(variance * (goal.deviations() / width) ** 2))
+        if pilot is None or self.block_variance is not None:
+            return _blocks_for(self._of_block(self.block_variance or 0.0, goal.prediction), goal, width)
+        linear = Linearised(pilot, self.gradient(pilot.outputs))
+        for_width = _blocks_for(linear.variance, goal, width)
+        # A pilot's skewness is rough, and the next look's level is four times smaller.
+        for_skewness = 2 * intervals.least_blocks(linear.skewness, goal.alpha)
+        for_groups = groups.blocks_within(linear, goal.alpha, goal.miss, width)
         # Where the tails are so heavy that even this many are not reliable, undecided is the honest end.
-        return max(for_width, min(for_skewness, SKEWNESS_CAP * for_width))
+        return max(for_width, min(for_skewness, for_groups, SKEWNESS_CAP * for_width))
+
+
+def _blocks_for(variance: float, goal: Goal, width: float) -> int:
+    """Return the blocks of that ``variance`` whose mean is known to ``width`` as ``goal`` wants it."""
+    return max(MIN_BLOCKS, math.ceil(variance * (goal.deviations() / width) ** 2))
 
 
 @dataclass(frozen=True)

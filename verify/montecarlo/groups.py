@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 
 from verify.montecarlo.blocks import GROUPS
 
@@ -20,8 +21,19 @@ if TYPE_CHECKING:
 FALSE_CONTRADICTION = 1e-6
 """Probability at most with which a right block variance is said to be contradicted, at one look."""
 
+_COMPARED = GROUPS // 2
+"""Groups whose means are put in order: two of those that blocks are dealt to, together."""
+
+_NORMAL_BY, _AND_BY = 0.33554, 0.415
+"""A mean of B numbers is normal but for a probability of 0.33554(ρ + 0.415)/√B, with ρ = E|z|³ of one."""
+
 _UNDERRATED = 2.0
 """How many times the sampled deviation the true one may be, in an interval of group means."""
+
+_ROUGH = 1.5
+"""How many times the blocks are planned that a pilot's skewness asks for, which is rough."""
+
+_TINY = 1e-9
 
 _GROSS = 4.0
 """A derived block variance is contradicted from below only if it is so many times the sampled one."""
@@ -64,6 +76,14 @@ class Linearised:
         return self.sample.blocks // GROUPS
 
     @cached_property
+    def compared(self) -> Array:
+        """The means of twice as large groups in ascending order, less the mean of all; none as for groups."""
+        sizes = (self.sample.blocks + np.arange(GROUPS)[::-1]) // GROUPS
+        sums = (self.groups * sizes).reshape(2, -1).sum(axis=0)
+        means: Array = np.sort(sums / sizes.reshape(2, -1).sum(axis=0))
+        return means
+
+    @cached_property
     def groups(self) -> Array:
         """The groups' means, less the mean of all; none where not every group has a block."""
         if not self.sample.groups.size:
@@ -87,23 +107,77 @@ def blocks_needed(linear: Linearised, alpha: float) -> int:
     return max(GROUPS, math.ceil(math.log(2 / alpha) / exponent))
 
 
+def blocks_within(linear: Linearised, alpha: float, miss: float, width: float) -> int:
+    """Return the blocks of which the interval of group means lies within ``width`` but for chance ``miss``.
+
+    ``linear`` is a pilot sample, as rough as that is.
+    """
+    chances = _chances(alpha)
+    levels = (np.arange(1, len(chances) + 1) - 0.375) / (_COMPARED + 0.25)
+    ends = special.ndtri(levels)
+    scatter = np.sqrt(2 * math.pi * levels * (1 - levels)) * np.exp(ends**2 / 2)
+    by_order = -ends * math.sqrt(_COMPARED) - scatter * special.ndtri(miss / 2)
+    room = np.maximum(0.5 - chances, _TINY)
+    for_normality = _ROUGH * _COMPARED * (_abnormality(linear) / room) ** 2
+    median = max(rank_below(0.5, alpha), 1) - 1
+    deviations = np.append(by_order, by_order[median] + _UNDERRATED * math.sqrt(_COMPARED))
+    least = np.append(for_normality, blocks_needed(linear, alpha))
+    blocks = np.maximum(linear.variance * (deviations / width) ** 2, least)
+    return math.ceil(min(np.min(blocks), sys.maxsize))
+
+
 def interval(linear: Linearised, alpha: float) -> Interval | None:
     """Return the interval of the blocks' mean, less the estimate, whatever their skewness; None if too few.
 
-    Order statistics of the groups' means enclose these means' medians, at ``alpha``/2 for every distribution,
-    and a median lies within one standard deviation of its mean. Twice the sampled deviation is allowed for
-    it, too little with probability ``alpha``/2 at most for every kurtosis up to the one provided for.
+    Its ends are order statistics of the groups' means. These lie below the mean of a block with probability
+    ½, but for the distance of a group's mean from a normal one, and as often above it; so the ends enclose it
+    at ``alpha``/2. Where groups are too small for that distance to be small, order statistics enclose the
+    median of group means, which lies within one standard deviation of their mean. Twice the sampled
+    deviation is allowed for it, too little with probability ``alpha``/2 at most. Both hold for every
+    kurtosis up to the one provided for.
 
     Source: L. Devroye, M. Lerasle, G. Lugosi and R. Oliveira, Sub-Gaussian mean estimators, Ann. Stat. 44
-    (2016), 2695-2725, for groups; H. Hotelling and L. Solomons, The limits of a measure of skewness, Ann.
-    Math. Stat. 3 (1932), 141-142, for the median.
+    (2016), 2695-2725, for groups; I. Shevtsova, On the absolute constants in the Berry-Esseen type
+    inequalities for identically distributed summands, arXiv:1111.6554 (2011), for the distance; H. Hotelling
+    and L. Solomons, The limits of a measure of skewness, Ann. Math. Stat. 3 (1932), 141-142, for the median.
     """
-    rank = int(stats.binom.ppf(alpha / 4, GROUPS, 0.5))
-    if rank == 0 or not linear.groups.size or linear.sample.blocks < blocks_needed(linear, alpha):
+    if not linear.groups.size or linear.sample.blocks < blocks_needed(linear, alpha):
         return None
-    ordered = np.sort(linear.groups)
-    beyond = _UNDERRATED * math.sqrt(linear.variance / linear.group_size)
-    return float(ordered[rank - 1]) - beyond, float(ordered[-rank]) + beyond
+    size = 2 * linear.group_size
+    rank, beyond = rank_below(0.5 - _abnormality(linear) / math.sqrt(size), alpha), 0.0
+    if rank == 0:
+        rank, beyond = rank_below(0.5, alpha), _UNDERRATED * math.sqrt(linear.variance / size)
+    if rank == 0:
+        return None
+    low, high = linear.compared[rank - 1] - beyond, linear.compared[-rank] + beyond
+    return min(0.0, float(low)), max(0.0, float(high))
+
+
+def _abnormality(linear: Linearised) -> float:
+    """Return what, over the root of a number of blocks, their mean's distribution is off a normal one.
+
+    By Lyapunov's inequality E|z|³ is at most the root of the kurtosis.
+    """
+    return _NORMAL_BY * (math.sqrt(linear.kurtosis_provided) + _AND_BY)
+
+
+def rank_below(chance: float, alpha: float) -> int:
+    """Return the rank of the group's mean that lies beyond a point with probability ``alpha``/4 at most.
+
+    Of a point below which a group's mean lies with at least this ``chance``; 0 if there is none.
+    """
+    return int(np.searchsorted(_chances(alpha), chance, side="right"))
+
+
+@cache
+def _chances(alpha: float) -> Array:
+    """Return for every rank up to the middle the chance that a group's mean must have to lie below a point.
+
+    With it, fewer means than the rank lie there with probability ``alpha``/4.
+    """
+    ranks = np.arange(1, _COMPARED // 2 + 1)
+    chances: Array = 1 - special.betaincinv(_COMPARED - ranks + 1, ranks, alpha / 4)
+    return chances
 
 
 def contradiction(linear: Linearised, derived: Interval, bend: float = 0.0) -> str:
