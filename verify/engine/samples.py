@@ -163,7 +163,7 @@ class Samples:
         return one.estimand.blocks_needed(goal, None) or self._piloted(one, lambda _: goal)
 
     def _piloted(self, one: Quantity, goal: Callable[[Sample], Goal]) -> int:
-        """Return the blocks that reach the ``goal``, by a pilot sample; request a larger one if that helps."""
+        """Return the blocks that reach the ``goal``, by a pilot; request a larger one if that helps."""
         pilot, most = self.sample(one.cell), one.estimand.pilot_blocks
         wanted = one.estimand.blocks_needed(goal(pilot), pilot)
         if pilot.blocks < most and (wanted is None or wanted > pilot.blocks):
