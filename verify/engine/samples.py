@@ -38,7 +38,7 @@ MAX_BATCH_BYTES = 4 * 2**30
 """More memory than this is not asked for."""
 
 _FIRST_PILOT = 2 * MIN_BLOCKS
-"""Blocks of the smallest pilot sample, which is doubled while planning by it asks for more blocks than it has."""
+"""Blocks of the smallest pilot sample, doubled while planning by it asks for more blocks than it has."""
 
 _SAME = 1e-12
 """So near, relative to itself, a value is the same but for rounding."""
