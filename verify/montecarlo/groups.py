@@ -123,7 +123,7 @@ def blocks_within(linear: Linearised, alpha: float, miss: float, width: float) -
     deviations = np.append(by_order, by_order[median] + _UNDERRATED * math.sqrt(_COMPARED))
     least = np.append(for_normality, blocks_needed(linear, alpha))
     blocks = np.maximum(linear.variance * (deviations / width) ** 2, least)
-    return math.ceil(min(np.min(blocks), sys.maxsize))
+    return math.ceil(min(float(np.min(blocks)), sys.maxsize))
 
 
 def interval(linear: Linearised, alpha: float) -> Interval | None:
@@ -176,8 +176,8 @@ def _chances(alpha: float) -> Array:
     With it, fewer means than the rank lie there with probability ``alpha``/4.
     """
     ranks = np.arange(1, _COMPARED // 2 + 1)
-    chances: Array = 1 - special.betaincinv(_COMPARED - ranks + 1, ranks, alpha / 4)
-    return chances
+    chances = 1 - special.betaincinv(_COMPARED - ranks + 1, ranks, alpha / 4)
+    return np.asarray(chances, np.float64)
 
 
 def contradiction(linear: Linearised, derived: Interval, bend: float = 0.0) -> str:

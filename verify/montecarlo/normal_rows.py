@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from verify.montecarlo.statistics.rows import of_rows
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from verify.montecarlo.blocks import Settings
     from verify.montecarlo.distributions import Array, Distribution
     from verify.montecarlo.statistics.rows import OfRow
@@ -61,6 +61,7 @@ class NormalRows:
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return the row statistics' means of ``count`` blocks, shape (count, len(wanted))."""
-        scores = self.deviation * self.distribution.draw(rng, (count, self.rows, self.keys))
-        means: Array = of_rows(scores, self.wanted).mean(axis=1)
+        # A key of all rows is one long row in memory: sums over few keys are then sums of long rows.
+        scores = self.deviation * self.distribution.draw(rng, (self.keys, count, self.rows))
+        means: Array = of_rows(np.moveaxis(scores, 0, -1), self.wanted).mean(axis=1)
         return means

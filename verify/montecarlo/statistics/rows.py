@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -11,8 +12,6 @@ from verify.montecarlo.attention import softmax
 from verify.montecarlo.statistics.base import Statistic, scale_setting, scores_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from verify.montecarlo.blocks import Settings
     from verify.montecarlo.distributions import Array
     from verify.montecarlo.inputs import Shape
@@ -23,9 +22,12 @@ Frobenius norm of diag(p) - ppᵀ; p₁(1 - p₁)."""
 
 
 def of_rows(scores: Array, wanted: tuple[OfRow, ...]) -> Array:
-    """Return what is wanted of each row's softmax, shape (…, len(wanted)) for scores (…, keys)."""
-    p = softmax(scores)
-    return np.stack([_OF_ROW[name](p, scores) for name in wanted], axis=-1)
+    """Return what is wanted of each row's softmax, shape (…, len(wanted)) for scores (…, keys).
+
+    Rows of few keys are faster where the keys lie furthest apart in memory.
+    """
+    rows = _Rows(scores)
+    return np.stack([getattr(rows, name) for name in wanted], axis=-1)
 
 
 def is_sharp(entropy: Array, keys: Array | int) -> Array:
@@ -34,32 +36,44 @@ def is_sharp(entropy: Array, keys: Array | int) -> Array:
     return sharp
 
 
-def _squares(p: Array, _: Array | None = None) -> Array:
-    squares: Array = np.einsum("...j,...j->...", p, p)
-    return squares
+class _Rows:
+    """Rows of scores with their softmax and all that may be wanted of it, each computed once."""
 
+    def __init__(self, scores: Array) -> None:
+        self.scores, self.p = scores, softmax(scores)
 
-def _entropy(p: Array, scores: Array) -> Array:
-    # -Σ p ln p = ln Σ exp(s - top) - Σ p (s - top), where no logarithm of a probability 0 occurs.
-    moved = scores - scores.max(axis=-1, keepdims=True)
-    entropy: Array = np.log(np.exp(moved).sum(axis=-1)) - np.einsum("...j,...j->...", p, moved)
-    return entropy
+    @cached_property
+    def largest(self) -> Array:
+        largest: Array = self.p.max(axis=-1)
+        return largest
 
+    @cached_property
+    def squares(self) -> Array:
+        squares: Array = np.einsum("...j,...j->...", self.p, self.p)
+        return squares
 
-def _jacobian(p: Array, _: Array) -> Array:
-    squares, cubes = _squares(p), np.einsum("...j,...j,...j->...", p, p, p)
-    norm: Array = squares - 2 * cubes + squares**2
-    return norm
+    @cached_property
+    def entropy(self) -> Array:
+        # ln p = s - ln Σ exp(s), and that logarithm follows from the largest p, which is not 0.
+        total = self.scores.max(axis=-1) - np.log(self.largest)
+        entropy: Array = total - np.einsum("...j,...j->...", self.p, self.scores)
+        return entropy
 
+    @cached_property
+    def sharp(self) -> Array:
+        return is_sharp(self.entropy, self.p.shape[-1])
 
-_OF_ROW: dict[OfRow, Callable[[Array, Array], Array]] = {
-    "largest": lambda p, _: p.max(axis=-1),
-    "squares": _squares,
-    "entropy": _entropy,
-    "sharp": lambda p, scores: is_sharp(_entropy(p, scores), p.shape[-1]),
-    "jacobian": _jacobian,
-    "product": lambda p, _: p[..., 0] * (1 - p[..., 0]),
-}
+    @cached_property
+    def jacobian(self) -> Array:
+        cubes = np.einsum("...j,...j,...j->...", self.p, self.p, self.p)
+        norm: Array = self.squares - 2 * cubes + self.squares**2
+        return norm
+
+    @cached_property
+    def product(self) -> Array:
+        first = self.p[..., 0]
+        product: Array = first * (1 - first)
+        return product
 
 
 @dataclass(frozen=True)
@@ -134,17 +148,10 @@ class CausalRows(Statistic):
 
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return entropies and shares, shape (blocks, 2·positions)."""
-        blocks, m, d = queries.shape
         places = len(self.positions)
-        rounds = queries.reshape(blocks, m // places, places, d)
-        scores = self.scale * scores_of(rounds, keys[:, None])
-        ahead = np.arange(keys.shape[1]) >= np.asarray(self.positions)[:, None]
-        p = softmax(np.where(ahead, -np.inf, scores))
-        # A masked key adds nothing; the logarithm of its 0 is never taken.
-        entropies: Array = -np.sum(p * np.log(np.where(p > 0, p, 1.0)), axis=-1)
-        shares = is_sharp(entropies, np.asarray(self.positions))
-        means: Array = np.concatenate([entropies.mean(axis=1), shares.mean(axis=1)], axis=-1)
-        return means
+        seen = ((queries[:, place::places], keys[:, :t]) for place, t in enumerate(self.positions))
+        rows = [of_rows(self.scale * scores_of(*one), ("entropy", "sharp")).mean(axis=1) for one in seen]
+        return np.concatenate(np.moveaxis(rows, 2, 0), axis=0).T
 
 
 @dataclass(frozen=True)
