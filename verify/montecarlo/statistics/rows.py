@@ -151,7 +151,7 @@ class CausalRows(Statistic):
         places = len(self.positions)
         seen = ((queries[:, place::places], keys[:, :t]) for place, t in enumerate(self.positions))
         rows = [of_rows(self.scale * scores_of(*one), ("entropy", "sharp")).mean(axis=1) for one in seen]
-        return np.concatenate(np.moveaxis(rows, 2, 0), axis=0).T
+        return np.concatenate(np.moveaxis(np.stack(rows), 2, 0), axis=0).T
 
 
 @dataclass(frozen=True)
