@@ -15,7 +15,6 @@ from verify.symbolic.attention import (
     DQ,
     DS,
     DV,
-    SHAPES,
     Differentiated,
     G,
     K,
@@ -31,7 +30,6 @@ from verify.symbolic.attention import (
     k,
     m,
     value,
-    written_out,
 )
 from verify.symbolic.scores import d
 from verify.symbolic.softmax import n
@@ -79,8 +77,6 @@ def test_probabilities_are_softmax_of_the_scores() -> None:
     assert Differentiated().holds(total, S.One)
     product = Sum(Q[a, h] * K[j, h], (h, 1, d))
     assert not Differentiated().holds(product, product + P[a, j])
-    entry = written_out(P[a, j], SHAPES[0], (1, 1, 1, 1))
-    assert str(entry).count("exp(") == 3
 
 
 def test_values_are_those_of_the_array_code() -> None:
@@ -97,7 +93,7 @@ def test_values_are_those_of_the_array_code() -> None:
     np.testing.assert_allclose(of_values, found.values, rtol=1e-12)
 
 
-def test_the_label_names_the_shapes() -> None:
-    """How many there are, and the largest of each size."""
-    expected = "SymPy, the loss differentiated at 3 shapes of up to 2 queries, 3 keys and 2 dimensions"
-    assert Differentiated().label == expected
+def test_the_label_says_how_far() -> None:
+    """Any sizes, and the check covers that."""
+    assert "any number of queries, keys and dimensions" in Differentiated().label
+    assert Differentiated().reach == "general"

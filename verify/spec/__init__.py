@@ -145,6 +145,7 @@ from verify.symbolic import (
     law as score_law,
 )
 from verify.symbolic.algebra import is_zero
+from verify.symbolic.by_parts import EVEN_IS_MOST, TOTAL_GROWS, ByParts, LargestScore
 from verify.symbolic.derivation import By, Definition, Derivation, Identity, Route, Step, by
 from verify.symbolic.expansion import Evaluation, Expansion, degree_bound, expanded
 from verify.symbolic.expectation import (
@@ -211,6 +212,9 @@ from verify.symbolic.softmax import (
     sigma,
     written_out,
 )
+from verify.symbolic.sums import SumIdentity, vanishes
+from verify.symbolic.surplus import Surplus
+from verify.symbolic.terms import Families
 from verify.symbolic.total import WithTotal
 from verify.symbolic.traces import PRODUCT, SIGMA_K, SIGMA_Q, SIZE, in_numbers, settled_by_two
 
@@ -226,6 +230,7 @@ __all__ = [
     "DLMF_GAMMA",
     "ENTROPY",
     "EVEN",
+    "EVEN_IS_MOST",
     "EXACTLY",
     "EXPONENTIAL",
     "FINITE_VARIANCE",
@@ -257,6 +262,7 @@ __all__ = [
     "STANDARD_DISTRIBUTIONS",
     "STEIN",
     "STORN",
+    "TOTAL_GROWS",
     "UNIFORM",
     "UNIT_INTERVAL",
     "VASWANI",
@@ -271,6 +277,7 @@ __all__ = [
     "BothScales",
     "Bounded",
     "By",
+    "ByParts",
     "CausalRows",
     "Cell",
     "Check",
@@ -290,10 +297,12 @@ __all__ = [
     "Expansion",
     "Experiment",
     "Fact",
+    "Families",
     "Figure",
     "Findings",
     "Fit",
     "Identity",
+    "LargestScore",
     "Layer",
     "LayerStack",
     "Linked",
@@ -336,6 +345,8 @@ __all__ = [
     "SoftmaxRows",
     "Statistic",
     "Step",
+    "SumIdentity",
+    "Surplus",
     "Tolerance",
     "TrainingRuns",
     "Var",
@@ -454,6 +465,7 @@ __all__ = [
     "student_quantile",
     "threshold",
     "unfold",
+    "vanishes",
     "variance",
     "variance_of_scores",
     "variance_route",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Derivative, Expr, Float, Integer, Limit, S, expand, prime, simplify
+from sympy import Derivative, Expr, Float, Integer, Limit, S, expand, fraction, prime, simplify, together
 from sympy.concrete.expr_with_limits import ExprWithLimits
 
 _DIGITS, _SURELY = 40, Float("1e-15")
@@ -17,6 +17,11 @@ def is_zero(expression: Any) -> bool:
     if differs_somewhere(expression):
         return False
     return bool(expand(expression) == S.Zero or simplify(expression) == S.Zero)
+
+
+def is_rational_zero(expression: Any) -> bool:
+    """Return whether a rational function of symbols is identically zero."""
+    return bool(fraction(together(expression))[0].expand() == S.Zero)
 
 
 def differs_somewhere(expression: Any) -> bool:

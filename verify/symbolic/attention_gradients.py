@@ -26,10 +26,11 @@ from verify.symbolic.attention import (
     m,
 )
 from verify.symbolic.derivation import Definition, Identity, Route, Step
-from verify.symbolic.jacobian import Surplus
 from verify.symbolic.printing import Ordered
 from verify.symbolic.scores import d
 from verify.symbolic.softmax import SQUARES, i, n, p
+from verify.symbolic.sums import SumIdentity
+from verify.symbolic.surplus import Surplus
 
 t = Ordered("t", "b", positive=True)
 g = Ordered("|g|", "z", positive=True)
@@ -95,7 +96,7 @@ def bounded_values() -> Route:
         "The values of one query together: $dv_j = p_jg$",
         Sum((p[i] * g) ** 2, (i, 1, n)),
         (
-            Step(g**2 * SQUARES, "The common factor", Surplus(relation="=")),
+            Step(g**2 * SQUARES, "The common factor", SumIdentity()),
             Step(g**2, "Probabilities are at most 1 and sum to 1", Surplus(surplus), "≤"),
         ),
     )

@@ -143,6 +143,22 @@ def refuse_nested(expression: Any) -> None:
             )
 
 
+def pointwise(expression: Any) -> Any:
+    """Return what is averaged, of an expression that is linear in its expectations.
+
+    Numbers stay as they are: a relation between two such random variables is one between their means.
+
+    Raises:
+        DerivationError: the expression is not linear in its expectations.
+    """
+    refuse_nested(expression)
+    means = {mean: Dummy() for mean in expression.atoms(E)}
+    outside = expression.xreplace(means)
+    if any(outside.diff(one).has(*means.values()) for one in means.values()):
+        raise DerivationError(f"{plain(expression)}: not linear in its expectations")
+    return outside.xreplace({stand_in: mean.args[0] for mean, stand_in in means.items()})
+
+
 def unfold(expression: Any) -> Any:
     """Return ``expression`` with every Var(x) written E[x^2] - E[x]^2."""
     refuse_nested(expression)

@@ -4,24 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sympy import (
-    Derivative,
-    Integer,
-    KroneckerDelta,
-    Matrix,
-    Rational,
-    S,
-    Sum,
-    diff,
-    eye,
-    factor,
-    simplify,
-    symbols,
-)
+from sympy import Derivative, Idx, Indexed, KroneckerDelta, Rational, S, Sum, diff, factor, simplify, symbols
 
+from verify.symbolic.algebra import is_rational_zero
 from verify.symbolic.derivation import By, Identity, Route, Step
-from verify.symbolic.jacobian import FORM, LENGTH, Surplus, is_rational_zero, weighted_out, x
+from verify.symbolic.jacobian import ENTRY, FORM, LENGTH, x
 from verify.symbolic.softmax import i, j, n, p
+from verify.symbolic.sums import SumIdentity, vanishes
+from verify.symbolic.surplus import Surplus
+from verify.symbolic.terms import Families
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +38,7 @@ def by_row_sums() -> Route:
         r"The largest of all $x^{\mathsf T}Jx$: by the sums of rows",
         FORM,
         (
-            Step(VARIANCE, "The variance of x under p", Surplus(relation="=")),
+            Step(VARIANCE, "The variance of x under p", SumIdentity()),
             Step(
                 ROW_SUMS,
                 "Row i holds $p_i(1-p_i)$ twice in absolute value; the difference is "
@@ -74,7 +65,7 @@ def by_largest() -> Route:
         "By the largest probability",
         FORM,
         (
-            Step(VARIANCE, "The variance of x under p", Surplus(relation="=")),
+            Step(VARIANCE, "The variance of x under p", SumIdentity()),
             Step(BELOW_LARGEST, "A square less is more", Surplus(mean**2), "≤"),
             Step(p[1] * LENGTH, "$p_1$ is the largest", Surplus(below, ordered=True), "≤"),
         ),
@@ -110,7 +101,7 @@ def from_below() -> tuple[Route, Route]:
                 Step(
                     SMALLEST,
                     "$x_1 = 1 - 1/n$, and $-1/n$ for all others",
-                    _in_direction(lambda key: (Integer(1) if key == 1 else S.Zero) - 1 / n),
+                    _in_direction(lambda key: KroneckerDelta(key, 1) - 1 / n),
                     "⇒",
                 ),
             ),
@@ -122,7 +113,7 @@ def from_below() -> tuple[Route, Route]:
                 Step(
                     two,
                     "$x_1 = p_2$, $x_2 = -p_1$, and 0 for all others",
-                    _in_direction(lambda key: {1: p[2], 2: -p[1]}.get(key, S.Zero)),
+                    _in_direction(lambda key: KroneckerDelta(key, 1) * p[2] - KroneckerDelta(key, 2) * p[1]),
                     "⇒",
                 ),
                 Step(
@@ -136,19 +127,16 @@ def from_below() -> tuple[Route, Route]:
     )
 
 
-def _in_direction(entry: Callable[[int], Any]) -> By:
-    """Return the check that puts a direction into xᵀJx/|x|², for n = 2…5 keys."""
+def _in_direction(entry: Callable[[Any], Any]) -> By:
+    """Return the check that puts a direction into xᵀJx/|x|², whose entries are a function of the index."""
 
     def holds(before: Any, after: Any) -> bool:
-        for keys in (2, 3, 4, 5):
-            chosen = {
-                weighted_out(x[key], keys): weighted_out(entry(key), keys) for key in range(1, keys + 1)
-            }
-            if not is_rational_zero(weighted_out(before, keys).xreplace(chosen) - weighted_out(after, keys)):
-                return False
-        return True
+        chosen = before.replace(
+            lambda one: isinstance(one, Indexed) and one.base == x, lambda one: entry(*one.indices)
+        )
+        return vanishes(chosen - after)
 
-    return By("SymPy, put in for n = 2…5 keys", holds, "examples")
+    return By("SymPy puts it in, for any number of keys", holds, "general")
 
 
 def one_ahead() -> Route:
@@ -161,7 +149,11 @@ def one_ahead() -> Route:
             Step(
                 LEADING,
                 "The lower bound is then an eigenvalue, and for $t\\ge1$ the largest",
-                By("SymPy: all eigenvalues, for n = 2…5 keys", _is_largest_eigenvalue, "examples"),
+                By(
+                    "SymPy: all eigenvectors put in, for any number of keys",
+                    _is_largest_eigenvalue,
+                    "general",
+                ),
             ),
             Step(
                 Derivative(LEADING, t),
@@ -175,18 +167,27 @@ def one_ahead() -> Route:
 
 
 def _is_largest_eigenvalue(before: Any, after: Any) -> bool:
-    """Compare with every eigenvalue at t = 1 + u, and with the expression before."""
-    ahead = symbols("u", nonnegative=True)
-    for keys in (2, 3, 4, 5):
-        row = Matrix([t, *[S.One] * (keys - 1)]) / (t + keys - 1)
-        matrix = eye(keys).multiply_elementwise(row * Matrix([[1] * keys])) - row * row.T
-        value = after.subs(n, keys)
-        values = {simplify(one) for one in matrix.eigenvals()}
-        gaps = [factor((value - one).subs(t, 1 + ahead)) for one in values]
-        first = before.subs(n, keys).subs(p[1], row[0])
-        if not (S.Zero in gaps and all(gap.is_nonnegative for gap in gaps) and simplify(first - value) == 0):
-            return False
-    return True
+    """Put in all eigenvectors: equal entries, the first against the others, and differences of two others.
+
+    There are n of these, for the differences with the second key give n - 2, and they span everything.
+    """
+    key = Idx("key")
+    ahead = Families(made_of={p: lambda index: (1 + (t - 1) * KroneckerDelta(index, 1)) / (t + n - 1)})
+    other = 1 / (t + n - 1)
+    pairs = (
+        (lambda _: S.One, S.Zero),
+        (lambda index: KroneckerDelta(index, 1) - 1 / n, after),
+        (lambda index: KroneckerDelta(index, 2) - KroneckerDelta(index, 3), other),
+    )
+    gaps = [Sum(ENTRY * vector(j), (j, 1, n)) - value * vector(i) for vector, value in pairs]
+    more, lead = symbols("more lead", nonnegative=True)
+    above = factor((after - other).subs({n: more + 2, t: 1 + lead}))
+    first = before.xreplace({p[1]: t * other})
+    return (
+        all(vanishes(gap.xreplace({i: key}), ahead) for gap in gaps)
+        and above.is_nonnegative
+        and is_rational_zero(first - after)
+    )
 
 
 def _is_derivative(before: Any, after: Any) -> bool:

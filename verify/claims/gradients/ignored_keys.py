@@ -7,13 +7,14 @@ from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
-from sympy import Add, Idx, KroneckerDelta, Rational, S, Sum, factor, sqrt, together
+from sympy import Idx, Indexed, KroneckerDelta, Rational, S, Sum, sqrt
 
 from verify.spec import (
     E, RADEMACHER, ROUNDING, Array, Assumption, Claim, Control, Definition, Derivation, Exact, Experiment,
-    Figure, Findings, Ordered, Prediction, Quantity, Relation, Route, SingleQueries, Step, Tolerance,
-    attention_in_loops, by, cell_of, computed, estimates, figure, function, gradients, i, in_single_precision,
-    j, jacobian, line, matrices, n, p, prediction, probabilities, ratio, wrong,
+    Families, Figure, Findings, Ordered, Prediction, Quantity, Relation, Route, SingleQueries, Step,
+    SumIdentity, Surplus, Tolerance, attention_in_loops, by, cell_of, computed, estimates, figure, function,
+    gradients, i, in_single_precision, j, jacobian, line, matrices, n, p, prediction, probabilities, ratio,
+    vanishes, wrong,
 )  # fmt: skip
 
 k, x, M = Idx("k"), jacobian.x, jacobian.M
@@ -34,8 +35,6 @@ SCALES = {"unscaled": S.One, "scaled": 1 / sqrt(S(DIMENSION))}
 
 def derive() -> Derivation:
     """Bound the squared gradient of one key, for any gradient at the probabilities within ±M."""
-    # Not the first key, so that a sum that begins one too late is seen.
-    at = ((j, 2),)
     not_i, not_k = (1 - KroneckerDelta(one, j) for one in (i, k))
     differences, spread = (Sum(p[i] * (x[j] - x[i]) ** power, (i, 1, n)) for power in (1, 2))
     pairs = Sum(not_i * not_k * p[i] * p[k] * (x[i] - x[k]) ** 2, (i, 1, n), (k, 1, n)) / 2
@@ -44,12 +43,12 @@ def derive() -> Derivation:
     route = Route.of(
         "The key's row of the Jacobian",
         OF_KEY,
-        Step(FACTOR * differences**2, "Probabilities sum to 1", jacobian.Surplus(relation="=", at=at)),
+        Step(FACTOR * differences**2, "Probabilities sum to 1", SumIdentity()),
         Step(FACTOR * (1 - p[j]) * spread,
              "Cauchy and Schwarz over the other keys, whose probabilities sum to $1-p_j$",
-             jacobian.Surplus(FACTOR * pairs, at=at)),
+             Surplus(FACTOR * pairs)),
         Step(bound**2, "No two of the $x_i$ are further apart than 2M",
-             jacobian.Surplus(FACTOR * (1 - p[j]) * room, at=at, bounded=True)),
+             Surplus(FACTOR * (1 - p[j]) * room, bounded=True)),
     )  # fmt: skip
     attained = Route.of(
         "No smaller bound holds: $x_j = M$ and $-M$ for all others",
@@ -66,31 +65,21 @@ def derive() -> Derivation:
     return Derivation.of(route, lemmas=(attained, on_average), relation="≤", definitions=(mean,))
 
 
-@by("SymPy, put in for n = 2…5 keys", "examples")
+@by("SymPy puts it in, for any number of keys", "general")
 def _is_attained(before: Any, after: Any) -> bool:
-    def gap(keys: int) -> Any:
-        one, other = (jacobian.weighted_out(side.subs(j, 1), keys) for side in (before, after))
-        entries = [jacobian.weighted_out(x[key], keys) for key in range(1, keys + 1)]
-        return one.xreplace(dict.fromkeys(entries, -M) | {entries[0]: M}) - other
-
-    return all(jacobian.is_rational_zero(gap(keys)) for keys in (2, 3, 4, 5))
+    entries = (one for one in before.atoms(Indexed) if one.base == x)
+    extreme = {one: M * (2 * KroneckerDelta(*one.indices, j) - 1) for one in entries}
+    return vanishes(before.xreplace(extreme) - after)
 
 
-@by("SymPy, over all signs of n = 2…5 keys", "examples")
+@by("SymPy averages over independent signs, for any number of keys", "general")
 def _is_mean_over_signs(before: Any, after: Any) -> bool:
-    """Average the root of the square over all signs; what a sign makes of it is positive times that sign."""
-    inside = before.args[0].subs(j, 1)
-
-    def gap(keys: int) -> Any:
-        entries = [jacobian.weighted_out(x[key], keys) for key in range(1, keys + 1)]
-        square = jacobian.weighted_out(inside**2, keys)
-        roots = [
-            sqrt(factor(together(square.xreplace(dict(zip(entries, signs, strict=True))))))
-            for signs in product((M, -M), repeat=keys)
-        ]
-        return Add(*roots) / 2**keys - jacobian.weighted_out(after.subs(j, 1), keys)
-
-    return all(jacobian.is_rational_zero(gap(keys)) for keys in (2, 3, 4, 5))
+    """Times its sign x_j/M the root is of the second order: not negative, for x_j·x_i is at most x_j²."""
+    average = Sum(p[i] * x[i], (i, 1, n))
+    length = matrices.c * q * p[j] * x[j] * (x[j] - average) / M
+    is_root = vanishes(before.args[0] ** 2 * x[j] ** 2 / M**2 - length**2)
+    toward = all((own * (own - other)).is_nonnegative for own, other in product((M, -M), repeat=2))
+    return is_root and toward and vanishes(E(length) - after, Families(variances={x: M**2}))
 
 
 def experiment(derivation: Derivation) -> Experiment:

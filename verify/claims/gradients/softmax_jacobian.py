@@ -1,8 +1,6 @@
 """J = diag(p) - ppᵀ, its row sums, its trace and its norm."""
 
 from collections.abc import Callable
-from functools import cache
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -11,8 +9,8 @@ from sympy import Derivative, Idx, KroneckerDelta, S, Sum, exp, log, symbols
 
 from verify.spec import (
     BRIDLE, ROUNDING, SQUARES, Array, Assumption, Claim, Control, Derivation, Exact, Experiment, Prediction,
-    Route, Step, by, complex_step, function, i, in_single_precision, j, jacobian, largest_difference, n, p, s,
-    scores, softmax, written_out,
+    Route, Step, SumIdentity, by, complex_step, function, i, in_single_precision, j, jacobian,
+    largest_difference, n, p, s, softmax,
 )  # fmt: skip
 
 Softmax = Callable[[Array], Array]
@@ -28,27 +26,7 @@ LABELS = {
     "norm": r"$\|J\|_F^2$",
 }
 SINGLE = "single precision is exact"
-SIZES = (2, 3, 4, 5)
-
-
-@by(f"SymPy, differentiated for n = {SIZES[0]}…{SIZES[-1]} keys", "examples")
-def _agree_entry_by_entry(before: Any, after: Any) -> bool:
-    """Differentiate by each plain score in turn, at the diagonal and beside it."""
-    return all(
-        jacobian.is_rational_zero(_entry(before, size, *place) - _entry(after, size, *place))
-        for size, place in product(SIZES, ((1, 1), (1, 2), (2, 1)))
-    )
-
-
-@cache
-def _entry(expression: Any, keys: int, row: int, column: int) -> Any:
-    """Return one entry for ``keys`` keys, as a rational function of the exponentials."""
-    concrete = written_out(expression.subs({i: row, j: column}), keys)
-    weights = symbols(f"w_1:{keys + 1}", positive=True)
-    return concrete.xreplace(dict(zip(scores(keys), map(log, weights), strict=True)))
-
-
-BY_ENTRIES = _agree_entry_by_entry
+BY_ENTRIES = SumIdentity()
 
 
 def derive() -> Derivation:
@@ -90,7 +68,7 @@ def _is_sum_of_squares(before: Any, after: Any) -> bool:
 
 
 def _row_sums() -> Route:
-    check = jacobian.Surplus(relation="=", at=((i, 2),))
+    check = SumIdentity()
     return Route.of(
         "Row sums: moving all scores alike changes nothing",
         jacobian.ENTRY,
@@ -101,7 +79,7 @@ def _row_sums() -> Route:
 
 
 def _trace() -> Route:
-    check = jacobian.Surplus(relation="=")
+    check = SumIdentity()
     diagonal = jacobian.ENTRY.subs(j, i)
     return Route.of(
         "Trace",
@@ -112,7 +90,7 @@ def _trace() -> Route:
 
 
 def _norm() -> Route:
-    check = jacobian.Surplus(relation="=")
+    check = SumIdentity()
     delta = KroneckerDelta(i, j)
     squared = p[i] ** 2 * (delta - 2 * delta * p[j] + p[j] ** 2)
     return Route.of(

@@ -8,11 +8,11 @@ from scipy import optimize, special
 from sympy import Rational, S, Sum, Symbol, degree, log, simplify, sqrt
 
 from verify.spec import (
-    E, ENTROPY, INDEPENDENT, LOG_TOTAL, NORMAL, NORMAL_COMPONENTS, SQUARES, STANDARD, Approximation,
-    CausalRows, Cell, Claim, Derivation, Experiment, Figure, Findings, Ordered, Prediction, Quantity, Route,
-    RowMeans, Simulated, Smooth, Step, Tolerance, by, capped, cell_of, component, d, estimates, evaluate,
-    figure, function, index, integrated, line, mean_entropy, n, of_probability, over_lengths, prediction, q,
-    scaled, sharper, sigma, threshold, wrong,
+    E, ENTROPY, EVEN_IS_MOST, INDEPENDENT, LOG_TOTAL, NORMAL, NORMAL_COMPONENTS, SQUARES, STANDARD,
+    TOTAL_GROWS, Approximation, ByParts, CausalRows, Cell, Claim, Derivation, Experiment, Figure, Findings,
+    Ordered, Prediction, Quantity, Route, Simulated, Smooth, Step, Surplus, Tolerance, by, capped, cell_of,
+    component, d, estimates, evaluate, figure, function, index, integrated, j, line, mean_entropy, n,
+    of_probability, over_lengths, p, prediction, q, scaled, sharper, sigma, threshold, wrong,
 )  # fmt: skip
 
 POSITIONS = (2, 8, 32, 128)
@@ -42,10 +42,11 @@ def derive() -> Derivation:
         "A row of n keys that the mask leaves",
         E(ENTROPY),
         Step(E(LOG_TOTAL) - sigma**2 * (1 - E(SQUARES)),
-             "As for attention without a mask: integration by parts", RowMeans()),
-        Step(log(n) - sigma**2 / 2,
-             "The first term grows with σ² at a falling rate; the squares are positive",
-             RowMeans("≥", reaches=0.9999, base=log(n))),
+             "As for attention without a mask: integration by parts", ByParts(sigma**2 * p[j])),
+        Step(log(n) - sigma**2 * (1 - E(SQUARES)) / 2,
+             r"The first term is $\ln n$ at $\sigma = 0$, and grows with $\sigma^2$ at a falling rate",
+             TOTAL_GROWS, "≥"),
+        Step(log(n) - sigma**2 / 2, "The squares are positive", Surplus(sigma**2 * E(SQUARES) / 2, "≥")),
     )  # fmt: skip
     row = Route.of(
         "Row t of a causal mask",
@@ -58,7 +59,7 @@ def derive() -> Derivation:
         "The same row at most",
         E(ENTROPY),
         Step(log(n), r"No weights have more entropy than equal ones: in row $t$, with $n = t$, $\ln t$",
-             RowMeans("≤", reaches=0.99, for_each=True)),
+             EVEN_IS_MOST, "≤"),
     )  # fmt: skip
     return Derivation.of(route, lemmas=(row, most), relation="≥")
 

@@ -5,13 +5,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from sympy import Float, Rational, S, log, simplify, sqrt
+from sympy import Float, Rational, S, Sum, log, simplify, sqrt
 
 from verify.spec import (
-    CHIANG, E, KEYS as LENGTHS, NORMAL, SQUARES, WEIGHTED_SCORE, Assumption, Claim, Derivation, Experiment,
-    Fact, Figure, Findings, NormalRows, Quantity, Route, RowMeans, Step, Tolerance, by, capped, cell_of,
-    component, fact, figure, integrated, largest, line, mean_squares, measured, n, prediction, sharper, sigma,
-    wrong,
+    CHIANG, E, KEYS as LENGTHS, NORMAL, SQUARES, WEIGHTED_SCORE, Assumption, ByParts, Claim, Derivation,
+    Experiment, Fact, Figure, Findings, LargestScore, NormalRows, Quantity, Route, Step, Surplus, Tolerance,
+    by, capped, cell_of, component, fact, figure, integrated, j, largest, line, mean_squares, measured, n, p,
+    prediction, s, sharper, sigma, wrong,
 )  # fmt: skip
 
 KEYS = (4, 64, 1024)
@@ -32,11 +32,11 @@ def derive() -> Derivation:
     route = Route.of(
         r"Independent normal scores of standard deviation $\sigma$",
         E(SQUARES),
-        Step(1 - E(WEIGHTED_SCORE) / sigma**2, "Integration by parts (Stein)", RowMeans()),
+        Step(1 - E(WEIGHTED_SCORE) / sigma**2, "Integration by parts (Stein)", ByParts(-p[j])),
         Step(1 - E(largest) / sigma**2, "No average of scores exceeds the largest",
-             RowMeans("≥", reaches=0.999, for_each=True, base=S.One)),
+             Surplus(Sum(p[j] * (largest - s[j]), (j, 1, n)) / sigma**2, "≥")),
         Step(1 - sqrt(2 * log(n)) / sigma, "The largest of $n$ normal scores",
-             RowMeans("≥", reaches=0.925, base=S.One)),
+             LargestScore("≥")),
     )  # fmt: skip
     choice = Route.of(
         rf"With $\sigma = {TIMES}\sqrt{{2\ln n}}$",

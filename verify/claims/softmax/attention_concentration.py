@@ -4,14 +4,14 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from sympy import Float, Rational, S, log, sqrt
+from sympy import Float, Rational, S, Sum, log, sqrt
 
 from verify.spec import (
-    DERRIDA, E, INDEPENDENT, KEYS, NORMAL, NORMAL_COMPONENTS, SQUARES, WEIGHTED_SCORE, Claim, Control,
-    Derivation, Exact, Experiment, Fact, Figure, Findings, NormalRows, Quantity, Route, RowMeans, Step,
-    Tolerance, attention_cell, capped, cell_of, complement, component, d, fact, figure, integrated, largest,
-    line, mean_largest, mean_squares, measured, n, over_lengths, prediction, scaled, sharper, sigma,
-    threshold, wrong,
+    DERRIDA, E, INDEPENDENT, KEYS, NORMAL, NORMAL_COMPONENTS, SQUARES, WEIGHTED_SCORE, ByParts, Claim,
+    Control, Derivation, Exact, Experiment, Fact, Figure, Findings, LargestScore, NormalRows, Quantity,
+    Route, Step, Surplus, Tolerance, attention_cell, capped, cell_of, complement, component, d, fact, figure,
+    integrated, j, largest, line, mean_largest, mean_squares, measured, n, over_lengths, p, prediction, s,
+    scaled, sharper, sigma, threshold, wrong,
 )  # fmt: skip
 
 ROWS = ((16, 4), (16, 16), (1024, 8))
@@ -28,12 +28,12 @@ def derive() -> Derivation:
     route = Route.of(
         r"Independent normal scores of standard deviation $\sigma$",
         subject,
-        Step(E(WEIGHTED_SCORE) / sigma**2, "Integration by parts (Stein)", RowMeans()),
+        Step(E(WEIGHTED_SCORE) / sigma**2, "Integration by parts (Stein)", ByParts(p[j])),
         Step(E(largest) / sigma**2, "No average of scores exceeds the largest",
-             RowMeans("≤", reaches=0.999, for_each=True)),
+             Surplus(Sum(p[j] * (largest - s[j]), (j, 1, n)) / sigma**2)),
         Step(sqrt(2 * log(n)) / sigma,
              r"The largest of $n$ normal scores is at most $\sigma\sqrt{2\ln n}$ on average",
-             RowMeans("≤", reaches=0.925)),
+             LargestScore()),
     )  # fmt: skip
     return Derivation.of(
         route,

@@ -6,10 +6,11 @@ from typing import Any
 from sympy import Float, Rational, S, exp, log, sqrt
 
 from verify.spec import (
-    E, ENTROPY, INDEPENDENT, KEYS, LOG_TOTAL, NORMAL, NORMAL_COMPONENTS, SQUARES, STEIN, WEIGHTED_SCORE, Cell,
-    Claim, Control, Derivation, Experiment, Fact, Figure, Findings, NormalRows, Quantity, Route, RowMeans,
-    Smooth, Step, attention_cell, capped, cell_of, component, d, fact, figure, integrated, line, mean_entropy,
-    mean_squares, measured, n, of_probability, over_lengths, prediction, sharper, sigma, threshold, wrong,
+    E, ENTROPY, INDEPENDENT, KEYS, LOG_TOTAL, NORMAL, NORMAL_COMPONENTS, SQUARES, STEIN, TOTAL_GROWS,
+    WEIGHTED_SCORE, ByParts, Cell, Claim, Control, Derivation, Experiment, Fact, Figure, Findings,
+    NormalRows, Quantity, Route, Smooth, Step, SumIdentity, Surplus, attention_cell, capped, cell_of,
+    component, d, fact, figure, integrated, j, line, mean_entropy, mean_squares, measured, n, of_probability,
+    over_lengths, p, prediction, sharper, sigma, threshold, wrong,
 )  # fmt: skip
 
 GRID = ((4, 4), (4, 64), (64, 4), (64, 64), (64, 256), (512, 64))
@@ -24,9 +25,6 @@ LABEL = r"$\ln n - \mathbb{E}H$"
 FIRST = r"$(\ln n - \mathbb{E}H)\,/\,\tfrac{\sigma^2}{2}(1 - \mathbb{E}\sum p_j^2)$"
 SHARE = r"share of rows with $H < \ln n - \tfrac12$"
 
-SHARP = RowMeans("≥", reaches=0.9999, base=log(n))
-"""The bounds are on the loss against ln n, and all but reached by many keys."""
-
 
 def derive() -> Derivation:
     """Derive the bound by Gaussian integration by parts, for independent normal scores."""
@@ -34,13 +32,16 @@ def derive() -> Derivation:
     route = Route.of(
         r"Independent normal scores of standard deviation $\sigma$",
         E(ENTROPY),
-        Step(E(LOG_TOTAL) - E(WEIGHTED_SCORE), r"$\ln p_i = s_i - \ln \sum_j e^{s_j}$", RowMeans()),
+        Step(E(LOG_TOTAL) - E(WEIGHTED_SCORE), r"$\ln p_i = s_i - \ln \sum_j e^{s_j}$", SumIdentity()),
         Step(E(LOG_TOTAL) - sigma**2 * rest,
-             "Integration by parts (Stein): each score brings out its derivative", RowMeans()),
+             "Integration by parts (Stein): each score brings out its derivative",
+             ByParts(sigma**2 * p[j])),
         Step(log(n) - sigma**2 * rest / 2,
              r"The first term is $\ln n$ at $\sigma = 0$ and grows with $\sigma^2$ at the rate "
-             r"$\tfrac12\left(1 - \mathbb{E}\sum p_i^2\right)$, which falls", SHARP),
-        Step(log(n) - sigma**2 / 2, "The squares add something positive", SHARP),
+             r"$\tfrac12\left(1 - \mathbb{E}\sum p_i^2\right)$, which falls",
+             TOTAL_GROWS, "≥"),
+        Step(log(n) - sigma**2 / 2, "The squares add something positive",
+             Surplus(sigma**2 * E(SQUARES) / 2, "≥")),
     )  # fmt: skip
     return Derivation.of(route, relation="≥")
 

@@ -4,12 +4,13 @@ import math
 from typing import Any
 
 from scipy import integrate as quadrature
-from sympy import Float, Integral, S, Symbol, diff, exp, oo, pi, simplify, sqrt
+from sympy import Float, Integral, S, Symbol, diff, exp, expand, oo, pi, simplify, sqrt
 
 from verify.spec import (
     E, NORMAL, Assumption, Claim, Definition, Derivation, Experiment, Fact, Figure, Findings, Identity,
-    NormalRows, Prediction, Quadrature, Quantity, Route, Step, WrittenOut, by, capped, cell_of, component,
-    fact, figure, function, integrated, line, measured, p, prediction, runs_over, s, sharper, sigma, wrong,
+    NormalRows, Prediction, Quantity, Route, Step, by, capped, cell_of, component, fact, figure, function,
+    integrated, is_zero, line, measured, p, prediction, runs_over, s, scores, sharper, sigma, written_out,
+    wrong,
 )  # fmt: skip
 
 DEVIATIONS = (1, 2, 8, 32)
@@ -22,16 +23,22 @@ NORMAL_GAP = exp(-(x**2) / (4 * sigma**2)) / (2 * sigma * sqrt(pi))
 """The density of the difference of two independent scores of deviation σ."""
 
 
-@by("numerical integration on both sides, σ = 0.5, 1, 2", "numerical")
+@by("SymPy: density and function of the gap, by completing a square", "general")
 def _averages_over_the_gap(before: Any, after: Any) -> bool:
-    """Both sides integrated numerically: over two scores, and over their difference."""
-    points = Quadrature(sizes=(2,))
+    """The gap's density is the integral of both scores' densities over the second, with the first x above."""
+    second = Symbol("y", real=True)
+    both = -((second + x) ** 2 + second**2) / (2 * sigma**2)
+    left = expand(both + (second + x / 2) ** 2 / sigma**2)
+    # What is taken out integrates to σ√π over the second score.
+    density = exp(left) * sigma * sqrt(pi) / (2 * pi * sigma**2)
+    of_gap = written_out(before.args[0], 2).xreplace(dict(zip(scores(2), (second + x, second), strict=True)))
+    whole = before == E(before.args[0]) and runs_over(after, (x, -oo, oo))
+    return whole and not left.has(second) and is_zero(after.function / density - of_gap)
 
-    def over_gap(deviation: float) -> float:
-        integrand = function((x,), after.function.subs(sigma, deviation))
-        return float(quadrature.quad(integrand, -60, 60, epsabs=1e-13)[0])
 
-    return all(abs(points.value(before, 2, one) - over_gap(one)) <= 1e-9 for one in points.deviations)
+@by("SymPy, written out for the two keys", "general")
+def _of_two_keys(before: Any, after: Any) -> bool:
+    return is_zero(written_out(before, 2) - written_out(after, 2))
 
 
 @by("SymPy: it falls on both sides of 0", "general")
@@ -73,7 +80,7 @@ def derive() -> Derivation:
     logistic = Route.of(
         "The weights of two keys",
         p[1],
-        Step(1 / (1 + exp(s[2] - s[1])), "Divide by the first exponential", WrittenOut((2,))),
+        Step(1 / (1 + exp(s[2] - s[1])), "Divide by the first exponential", _of_two_keys),
     )
     slope = Route.of(
         r"The slope at a gap $x$, in the gap's hyperbolic form",

@@ -1,0 +1,260 @@
+"""Multiplies expressions with sums over symbolically many indices out into terms."""
+
+from __future__ import annotations
+
+from itertools import chain, product
+from typing import TYPE_CHECKING, Any
+
+from sympy import (
+    Add,
+    Derivative,
+    Dummy,
+    Function,
+    Idx,
+    Indexed,
+    Integer,
+    KroneckerDelta,
+    Mul,
+    Pow,
+    Sum,
+    Symbol,
+    exp,
+    log,
+    preorder_traversal,
+)
+
+from verify.symbolic.expectation import DerivationError, E
+from verify.symbolic.printing import plain
+from verify.symbolic.terms import Term, Terms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from verify.symbolic.terms import Families
+
+_ANY = Symbol("_", integer=True)
+"""Stands for the index of a sum that is a symbol of its own."""
+
+_HELD = (Indexed, Idx, Sum, Derivative, E, KroneckerDelta)
+"""What makes an expression more than a coefficient."""
+
+_SECOND = 2
+"""The highest order of a moment that a variance gives."""
+
+
+class _Total(Function):  # type: ignore[misc]  # SymPy has no types
+    """The sum of an exponential over all values of ``_ANY``, up to a size."""
+
+    nargs = 2
+
+
+class Reader:
+    """Multiplies an expression out into terms, whose bound indices have names of their own."""
+
+    def __init__(self, families: Families, expression: Any) -> None:
+        self._families = families
+        self._sizes = _sizes_of_indices(families, expression)
+
+    def terms(self, expression: Any) -> Terms:
+        """Return the terms of an expression, reduced."""
+        return tuple(chain.from_iterable(map(self._reduced, self._read(expression))))
+
+    def _read(self, expression: Any) -> Terms:
+        if expression.has(*_HELD) or expression.free_symbols & self._sizes.keys():
+            for kind, read in _READERS.items():
+                if isinstance(expression, kind):
+                    return read(self, expression)
+            raise DerivationError(f"{plain(expression)} has no normal form")
+        return (Term(expression),)
+
+    def _added(self, expression: Any) -> Terms:
+        return tuple(chain.from_iterable(map(self._read, expression.args)))
+
+    def _multiplied(self, expression: Any) -> Terms:
+        return self._product(expression.args)
+
+    def _product(self, factors: Iterable[Any]) -> Terms:
+        found: Terms = (Term(),)
+        for factor in factors:
+            found = tuple(one.times(other) for one, other in product(found, self._read(factor)))
+        return found
+
+    def _raised(self, expression: Any) -> Terms:
+        base, power = expression.args
+        if not power.is_Integer:
+            raise DerivationError(f"{plain(expression)} has no normal form")
+        if power > 0:
+            return self._product([base] * int(power))
+        inverse = self.terms(base)
+        if len(inverse) != 1:
+            raise DerivationError(f"{plain(expression)}: one over several terms has no normal form")
+        return (inverse[0].inverse(-int(power)),)
+
+    def _summed(self, expression: Any) -> Terms:
+        names, bound = {}, {}
+        for index, low, high in expression.limits:
+            if low != 1:
+                raise DerivationError(f"{plain(expression)}: only sums from 1 are covered")
+            names[index] = Dummy(str(index), integer=True)
+            bound[names[index]] = self._sizes[names[index]] = high
+        inside = self.terms(expression.function.xreplace(names))
+        return tuple(term.times(Term(bound=bound)) for term in inside)
+
+    def _entry(self, expression: Any) -> Terms:
+        made = self._families.made_of.get(expression.base)
+        return self.terms(made(*expression.indices)) if made else _opaque(expression)
+
+    def _delta(self, expression: Any) -> Terms:
+        return _opaque(expression)
+
+    def _exponential(self, expression: Any) -> Terms:
+        found = Term()
+        for part in Add.make_args(expression.args[0].expand()):
+            number, rest = part.as_coeff_Mul()
+            one, power = (rest, int(number)) if number.is_Integer and rest != 1 else (part, 1)
+            found = found.times(Term(powers={exp(_with_alike_names(one)): power}))
+        return (found,)
+
+    def _logarithm(self, expression: Any) -> Terms:
+        inside = self.terms(expression.args[0])
+        if len(inside) != 1 or inside[0].bound:
+            raise DerivationError(f"{plain(expression)}: the logarithm of a sum has no normal form")
+        found: list[Terms] = [(Term(log(inside[0].coefficient)),)]
+        for entry, power in inside[0].powers.items():
+            one = self._read(entry.args[0]) if isinstance(entry, exp) else _opaque(log(entry))
+            found.append(tuple(term.times(Term(Integer(power))) for term in one))
+        return tuple(chain.from_iterable(found))
+
+    def _differentiated(self, expression: Any) -> Terms:
+        made_of = self._families.made_of
+        inside = expression.expr.replace(
+            lambda one: isinstance(one, Indexed) and one.base in made_of,
+            lambda one: made_of[one.base](*one.indices),
+        )
+        return self._read(Derivative(_with_own_indices(inside), *expression.variable_count).doit())
+
+    def _averaged(self, expression: Any) -> Terms:
+        found = self.terms(expression.args[0])
+        for base, variance in self._families.variances.items():
+            found = tuple(chain.from_iterable(_mean(term, base, variance) for term in found))
+        return tuple(chain.from_iterable(map(self._reduced, found)))
+
+    def _reduced(self, term: Term) -> Iterator[Term]:
+        """Yield the term with its deltas put in, and without indices on which nothing depends any more."""
+        self._refuse_other_sizes(term)
+        for delta in (one for one in term.powers if isinstance(one, KroneckerDelta)):
+            if kept := self._put_in(delta, term):
+                yield from self._reduced(kept)
+                return
+        for index, size in term.bound.items():
+            holding = [entry for entry in term.powers if index in entry.free_symbols]
+            rest = term.without(index, *holding)
+            if not holding:
+                yield from self._reduced(rest.times(Term(size)))
+                return
+            if len(holding) == 1 and isinstance(holding[0], exp) and term.powers[holding[0]] == 1:
+                total = _Total(holding[0].xreplace({index: _ANY}), size)
+                yield from self._reduced(rest.times(Term(powers={total: 1})))
+                return
+        if not any(entry == 0 for entry in term.powers):
+            yield term
+
+    def _put_in(self, delta: Any, term: Term) -> Term | None:
+        """Return the term with one index for both of a delta's, or None if that is so already."""
+        one, other = delta.args
+        if one not in term.bound:
+            one, other = other, one
+        rest = term.without(one, delta)
+        if one in term.bound:
+            if not (other.is_Integer or self._sizes.get(other) == term.bound[one]):
+                raise DerivationError(f"{plain(delta)}: its indices do not run over the same values")
+            return rest.put(one, other)
+        gone, kept = sorted(delta.args, key=str)
+        if gone.is_Integer:
+            gone, kept = kept, gone
+        if term.powers[delta] == 1 and not any(gone in entry.free_symbols for entry in rest.powers):
+            return None
+        return rest.put(gone, kept).times(Term(powers={delta: 1}))
+
+    def _refuse_other_sizes(self, term: Term) -> None:
+        for entry in set().union(*(one.atoms(Indexed) for one in term.powers)):
+            for place, index in enumerate(entry.indices):
+                held = index.free_symbols & set(term.bound)
+                if held and (held != {index} or term.bound[index] != self._families.size(entry, place)):
+                    raise DerivationError(f"{plain(entry)}: its index does not run over all of its values")
+                if index.is_Integer and index < 1:
+                    raise DerivationError(f"{plain(entry)}: there is no such entry")
+
+
+_READERS: dict[type, Callable[[Reader, Any], Terms]] = {
+    exp: Reader._exponential,
+    log: Reader._logarithm,
+    Add: Reader._added,
+    Mul: Reader._multiplied,
+    Pow: Reader._raised,
+    Sum: Reader._summed,
+    Indexed: Reader._entry,
+    KroneckerDelta: Reader._delta,
+    Derivative: Reader._differentiated,
+    E: Reader._averaged,
+}
+
+
+def _opaque(expression: Any) -> Terms:
+    return (Term(powers={expression: 1}),)
+
+
+def _with_own_indices(expression: Any) -> Any:
+    """Return an expression whose sums run over indices that occur nowhere else."""
+    return expression.replace(
+        Sum,
+        lambda inside, *limits: Sum(
+            inside.xreplace(names := {limit[0]: Dummy(str(limit[0]), integer=True) for limit in limits}),
+            *((names[limit[0]], *limit[1:]) for limit in limits),
+        ),
+    )
+
+
+def _with_alike_names(expression: Any) -> Any:
+    """Return an expression whose sums run over indices of the same names, however they were called."""
+    names = {index: Symbol(f"_{one}", integer=True) for one, index in enumerate(_indices_of_sums(expression))}
+    return expression.xreplace(names)
+
+
+def _indices_of_sums(expression: Any) -> list[Any]:
+    return [
+        limit[0] for one in preorder_traversal(expression) if isinstance(one, Sum) for limit in one.limits
+    ]
+
+
+def _mean(term: Term, base: Any, variance: Any) -> Iterator[Term]:
+    """Yield the mean of a term over a family of independent entries with mean 0.
+
+    Raises:
+        DerivationError: the term is of more than the second order in them.
+    """
+    drawn = [
+        entry
+        for entry, power in term.powers.items()
+        for _ in range(power)
+        if isinstance(entry, Indexed) and entry.base == base
+    ]
+    if len(drawn) > _SECOND:
+        raise DerivationError(f"nothing is said about moments of {plain(base)} beyond the second")
+    if not drawn:
+        yield term
+    if len(drawn) == _SECOND:
+        found = Term(variance).times(term.without(None, *drawn))
+        for pair in zip(*(entry.indices for entry in drawn), strict=True):
+            delta = KroneckerDelta(*pair)
+            found = found.times(Term() if delta == 1 else Term(powers={delta: 1}))
+        yield found
+
+
+def _sizes_of_indices(families: Families, expression: Any) -> dict[Any, Any]:
+    """Return up to where free indices run, by the entries that have them; none where these disagree."""
+    found: dict[Any, set[Any]] = {index: {size} for index, size in families.indices.items()}
+    for entry in expression.atoms(Indexed):
+        for place, index in enumerate(entry.indices):
+            found.setdefault(index, set()).add(families.size(entry, place))
+    return {index: sizes.pop() for index, sizes in found.items() if len(sizes) == 1}

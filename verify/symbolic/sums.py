@@ -1,0 +1,81 @@
+"""Identities of sums over symbolically many indices, by a normal form that does not depend on how many.
+
+An expression is multiplied out into terms: a coefficient, and a product of entries whose bound indices run
+from 1 to their size. Each rewriting holds for every size: a product of sums is a double sum; a Kronecker
+delta picks one term; what does not depend on an index is taken as often as the index has values; a sum of
+exponentials is a symbol of its own, so that probabilities sum to 1; names of bound indices do not matter.
+So expressions with the same normal form are equal for all sizes that have the entries named by number, such
+as p₁ and p₂. Nothing is written out, and no size is tried.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sympy import Add, Derivative, Dummy, Indexed, KroneckerDelta, Sum, exp, fraction, log, together
+
+from verify.symbolic.algebra import is_rational_zero
+from verify.symbolic.expectation import E, pointwise
+from verify.symbolic.multiplied_out import Reader
+from verify.symbolic.terms import ROW, Families, key
+
+if TYPE_CHECKING:
+    from verify.symbolic.derivation import Reach
+
+
+@dataclass(frozen=True)
+class SumIdentity:
+    """Both sides have the same normal form, and so are equal for any number of keys.
+
+    Expectations are averaged where the ``families`` say how; else what is averaged must be equal.
+    """
+
+    families: Families = ROW
+    what: str = "keys"
+    reach: ClassVar[Reach] = "general"
+
+    @property
+    def label(self) -> str:
+        """How the step is checked, in words."""
+        return f"SymPy, any number of {self.what}: sums multiplied out, with symbolic limits"
+
+    def holds(self, before: Any, after: Any) -> bool:
+        """Return whether the difference of both sides has no term left.
+
+        Raises:
+            DerivationError: an expression has no normal form.
+        """
+        gap = before - after
+        return vanishes(gap if self.families.variances else pointwise(gap), self.families)
+
+
+def vanishes(expression: Any, families: Families = ROW) -> bool:
+    """Return whether an expression is 0 for every size, by the normal form of its numerator.
+
+    Raises:
+        DerivationError: it has no normal form.
+    """
+    return not normal_form(_numerator(expression), families)
+
+
+def normal_form(expression: Any, families: Families = ROW) -> dict[Any, Any]:
+    """Return the coefficient of every product that is left of an expression, by the product.
+
+    Raises:
+        DerivationError: an expression is none of numbers, entries, exponentials, sums from 1 to a size, and
+            what can be made of them by adding, multiplying and differentiating.
+    """
+    found: dict[Any, list[Any]] = {}
+    for term in Reader(families, expression).terms(expression):
+        found.setdefault(key(term), []).append(term.coefficient)
+    totals = {factors: Add(*parts) for factors, parts in found.items()}
+    return {factors: total for factors, total in totals.items() if not is_rational_zero(total)}
+
+
+def _numerator(expression: Any) -> Any:
+    """Return the numerator over a common denominator, sums and what depends on indices as they stand."""
+    kinds = (Sum, Derivative, E, Indexed, exp, log, KroneckerDelta)
+    parts = {one: Dummy() for one in expression.atoms(*kinds)}
+    top, _ = fraction(together(expression.xreplace(parts)))
+    return top.xreplace({stand_in: one for one, stand_in in parts.items()})

@@ -1,0 +1,119 @@
+"""Checks of bounds over any number of keys: what the sides differ by is a sum of what is never negative."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import permutations, product
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from sympy import Add, Dummy, Idx, Indexed, Integer, KroneckerDelta, Mul, Pow, Sum, factor
+
+from verify.symbolic.expectation import pointwise
+from verify.symbolic.jacobian import M, x
+from verify.symbolic.softmax import largest, p, s
+from verify.symbolic.sums import vanishes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verify.symbolic.derivation import Reach
+
+
+@dataclass(frozen=True)
+class Surplus:
+    """The larger side is the smaller one plus ``surplus``, which is visibly never negative.
+
+    That the sides differ by the surplus is shown by the normal form of sums, for any number of keys. The
+    surplus must be made of squares, of what is positive, and of sums of terms that are not negative whichever
+    keys their indices name. There the probabilities are weights over their sum, in which the other keys'
+    stand as one number; the first key's is the largest and the second key's the next if ``ordered``. If
+    ``bounded``, the entries of x lie between -M and M. Scores are below the largest by what is not negative.
+
+    Where the sides hold expectations, the bound is one of what is averaged, and so of the means.
+    """
+
+    surplus: Any
+    relation: Literal["≤", "≥"] = "≤"
+    ordered: bool = False
+    bounded: bool = False
+    reach: ClassVar[Reach] = "general"
+
+    @property
+    def label(self) -> str:
+        """How the step is checked, in words."""
+        return "SymPy, any number of keys: the difference is a sum of terms that are not negative"
+
+    def holds(self, before: Any, after: Any) -> bool:
+        """Return whether the sides differ by the surplus, and it is not negative.
+
+        Raises:
+            DerivationError: an expression has no normal form, or is not linear in its expectations.
+        """
+        less, more = (after, before) if self.relation == "≥" else (before, after)
+        surplus = pointwise(self.surplus)
+        if not vanishes(pointwise(more - less) - surplus):
+            return False
+        named = self._named(surplus)
+        free = sorted(surplus.free_symbols & surplus.atoms(Idx), key=str)
+        return all(self._is_never_negative(case, named) for case in _cases(surplus, free, named))
+
+    def _named(self, expression: Any) -> tuple[Any, ...]:
+        """Return the keys that an expression names by number; with an order, those before them as well."""
+        found = {one for entry in expression.atoms(Indexed) for one in entry.indices if one.is_Integer}
+        if self.ordered and found:
+            return tuple(map(Integer, range(1, int(max(found)) + 1)))
+        return tuple(sorted(found))
+
+    def _is_never_negative(self, expression: Any, named: tuple[Any, ...]) -> bool:
+        """Return whether an expression is not negative where different indices name different keys."""
+        if isinstance(expression, Sum):
+            indices = [limit[0] for limit in expression.limits]
+            cases = _cases(expression.function, indices, named)
+            return all(self._is_never_negative(one, named) for one in cases)
+        if isinstance(expression, Pow) and expression.exp.is_even:
+            return True
+        if isinstance(expression, Add | Mul) and all(
+            self._is_never_negative(one, named) for one in expression.args
+        ):
+            return True
+        if expression.has(Sum):
+            return False
+        return all(map(_is_visibly_nonnegative, self._with_signs(expression, named)))
+
+    def _with_signs(self, expression: Any, named: tuple[Any, ...]) -> Iterator[Any]:
+        """Yield the expression in symbols that say what is known of them, for each order of its keys."""
+        expression = expression.replace(KroneckerDelta, lambda one, other: Integer(one == other))
+        indices = {one for entry in expression.atoms(Indexed) for one in entry.indices}
+        others = sorted((one for one in indices if not one.is_Integer), key=str)
+        for order in permutations(others) if self.ordered else [others]:
+            keys = (*named, *order)
+            parts = [Dummy(positive=True) for _ in keys]
+            weights = [Add(*parts[place:]) for place in range(len(keys))] if self.ordered else parts
+            total = Add(*weights, Dummy(nonnegative=True))
+            entries = {p[key]: weight / total for key, weight in zip(keys, weights, strict=True)}
+            entries |= {x[key]: self._of_vector() for key in keys}
+            entries |= {s[key]: largest - Dummy(nonnegative=True) for key in keys}
+            yield expression.xreplace(entries)
+
+    def _of_vector(self) -> Any:
+        """Return an entry of x; if bounded M(1 - r)/(1 + r), from M down to -M as r runs from 0 on."""
+        ratio = Dummy(nonnegative=True)
+        return M * (1 - ratio) / (1 + ratio) if self.bounded else Dummy(real=True)
+
+
+def _cases(expression: Any, indices: list[Any], named: tuple[Any, ...]) -> Iterator[Any]:
+    """Yield the expression for every choice of keys: those in ``named``, each other's, and others."""
+    present = {one for entry in expression.atoms(Indexed) for one in entry.indices if not one.is_Integer}
+    known = (*named, *sorted(present - set(indices), key=str))
+    new = [Dummy(f"i{place}", integer=True) for place in range(len(indices))]
+    for keys in product(*((*known, *new[: place + 1]) for place in range(len(indices)))):
+        yield expression.xreplace(dict(zip(indices, keys, strict=True)))
+
+
+def _is_visibly_nonnegative(expression: Any) -> bool:
+    """Return whether sums and products of what is never negative make up the expression."""
+    if expression.is_nonnegative:
+        return True
+    if isinstance(expression, Add | Mul) and all(map(_is_visibly_nonnegative, expression.args)):
+        return True
+    return bool(factor(expression).is_nonnegative)

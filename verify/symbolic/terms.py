@@ -1,0 +1,141 @@
+"""Products of entries with bound indices, and a form of them that the indices' names do not change."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from itertools import chain, groupby, permutations, product
+from typing import TYPE_CHECKING, Any
+
+from sympy import Dummy, Indexed, S, Sum, Symbol, exp
+
+from verify.symbolic.expectation import DerivationError
+from verify.symbolic.softmax import n, p, s
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_THIS, _OTHER = Symbol("_", integer=True), Symbol("__", integer=True)
+"""Stand for one index and for all others, where only what it looks like counts."""
+
+
+def softmax(index: Any) -> Any:
+    """Return what the probability of that index is: an exponential over the sum of all."""
+    other = Dummy("k", integer=True)
+    return exp(s[index]) / Sum(exp(s[other]), (other, 1, n))
+
+
+def in_scores(expression: Any) -> Any:
+    """Return ``expression`` with every probability as the function of the scores that it is."""
+    weights = (one for one in expression.atoms(Indexed) if one.base == p)
+    return expression.xreplace({one: softmax(*one.indices) for one in weights})
+
+
+@dataclass(frozen=True)
+class Families:
+    """The families of entries in an expression: ``sizes`` of their indices, one is n where nothing is said.
+
+    ``indices`` are the sizes of free indices, which no entry may tell. An entry of a family in ``made_of`` is
+    what that function of its indices returns. Those in ``variances`` are averaged over in every E: they are
+    independent, with mean 0.
+    """
+
+    sizes: Mapping[Any, tuple[Any, ...]] = field(default_factory=dict)
+    indices: Mapping[Any, Any] = field(default_factory=dict)
+    made_of: Mapping[Any, Callable[..., Any]] = field(default_factory=lambda: {p: softmax})
+    variances: Mapping[Any, Any] = field(default_factory=dict)
+
+    def size(self, entry: Any, place: int) -> Any:
+        """Return up to where an index of an entry runs."""
+        return self.sizes[entry.base][place] if entry.base in self.sizes else n
+
+
+ROW = Families()
+"""One row: scores, their probabilities, and vectors over the keys."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """A product: a coefficient without indices, powers of entries, and the sizes of bound indices."""
+
+    coefficient: Any = S.One
+    powers: Mapping[Any, Any] = field(default_factory=dict)
+    bound: Mapping[Any, Any] = field(default_factory=dict)
+
+    def times(self, other: Term) -> Term:
+        """Return the product with a term whose bound indices have other names."""
+        powers = Counter(self.powers)
+        powers.update(other.powers)
+        return Term(
+            self.coefficient * other.coefficient,
+            {entry: power for entry, power in powers.items() if power},
+            {**self.bound, **other.bound},
+        )
+
+    def inverse(self, power: int) -> Term:
+        """Return one over a power of the term.
+
+        Raises:
+            DerivationError: it is a sum, and one over that no sum of inverses.
+        """
+        if self.bound:
+            raise DerivationError("one over a sum that is no total has no normal form")
+        return Term(self.coefficient**-power, {entry: -power * at for entry, at in self.powers.items()})
+
+    def put(self, index: Any, other: Any) -> Term:
+        """Return the term with another index in the place of one."""
+        powers: Counter[Any] = Counter()
+        for entry, power in self.powers.items():
+            powers[entry.xreplace({index: other})] += power
+        return replace(self, powers={entry: power for entry, power in powers.items() if entry != 1})
+
+    def without(self, index: Any, *entries: Any) -> Term:
+        """Return the term without a bound index and some of its factors."""
+        powers = {entry: power for entry, power in self.powers.items() if entry not in entries}
+        return Term(self.coefficient, powers, {one: at for one, at in self.bound.items() if one != index})
+
+
+Terms = tuple[Term, ...]
+"""A sum of them."""
+
+
+def key(term: Term) -> Any:
+    """Return the product of a term with the names of its bound indices in an order that does not vary."""
+    parts = [_named(entries, bound) for entries, bound in _connected(term)]
+    return tuple(sorted(parts, key=str))
+
+
+def _connected(term: Term) -> list[tuple[dict[Any, Any], dict[Any, Any]]]:
+    """Return the factors of a term that share bound indices, directly or through others, with these."""
+    groups: list[tuple[dict[Any, Any], dict[Any, Any]]] = []
+    for entry, power in term.powers.items():
+        held = {index: size for index, size in term.bound.items() if index in entry.free_symbols}
+        joined: tuple[dict[Any, Any], dict[Any, Any]] = ({entry: power}, held)
+        apart = []
+        for entries, bound in groups:
+            if held.keys() & bound.keys() or not (held or bound):
+                joined = ({**entries, **joined[0]}, {**bound, **joined[1]})
+            else:
+                apart.append((entries, bound))
+        groups = [*apart, joined]
+    return groups
+
+
+def _named(entries: Mapping[Any, Any], bound: Mapping[Any, Any]) -> Any:
+    """Return factors with numbered bound indices: of all ways to number them, the first by its text."""
+
+    def looks(index: Any) -> str:
+        names = dict.fromkeys(bound, _OTHER) | {index: _THIS}
+        return str(
+            (bound[index], sorted((str(one.xreplace(names)), power) for one, power in entries.items()))
+        )
+
+    ordered = sorted(bound, key=looks)
+    alike = [tuple(group) for _, group in groupby(ordered, key=looks)]
+    found = []
+    for order in product(*map(permutations, alike)):
+        indices = tuple(chain.from_iterable(order))
+        names = {index: Symbol(f"_{place}", integer=True) for place, index in enumerate(indices)}
+        renamed = sorted(((one.xreplace(names), power) for one, power in entries.items()), key=str)
+        found.append((tuple(bound[index] for index in indices), tuple(renamed)))
+    return min(found, key=str)
