@@ -26,7 +26,7 @@ from verify.symbolic.softmax import (
 
 REST = 1 - E(SQUARES)
 MORE = Rational(101, 100)
-STEPS = {
+STEPS: dict[str, tuple[Any, Any, Any, str]] = {
     "stein": (ByParts(p[j]), REST, E(WEIGHTED_SCORE) / sigma**2, "="),
     "entropy": (ByParts(sigma**2 * p[j]), E(ENTROPY), E(LOG_TOTAL) - sigma**2 * REST, "="),
     "total": (TOTAL_GROWS, E(LOG_TOTAL) - sigma**2 * REST, log(n) - sigma**2 * REST / 2, "≥"),

@@ -174,7 +174,7 @@ def _is_largest_eigenvalue(before: Any, after: Any) -> bool:
     key = Idx("key")
     ahead = Families(made_of={p: lambda index: (1 + (t - 1) * KroneckerDelta(index, 1)) / (t + n - 1)})
     other = 1 / (t + n - 1)
-    pairs = (
+    pairs: tuple[tuple[Callable[[Any], Any], Any], ...] = (
         (lambda _: S.One, S.Zero),
         (lambda index: KroneckerDelta(index, 1) - 1 / n, after),
         (lambda index: KroneckerDelta(index, 2) - KroneckerDelta(index, 3), other),
