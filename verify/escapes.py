@@ -32,6 +32,14 @@ _TEX = {
 }  # fmt: skip
 _MARKDOWN = re.compile(r"[\\`*_\[\]|~$#]|://|(?<=www)\.|[&<>@]", re.IGNORECASE)
 _RST = re.compile(r"[\\`*_|@]|(?<=\w):(?=\S)")
+_PLAIN_TEX = {
+    r"\operatorname": r"\mathop{}\mathrm", r"\mathbb": r"\mathbf", r"\tfrac": r"\frac", r"\dfrac": r"\frac",
+    r"\lVert": r"\Vert ", r"\rVert": r"\Vert ", r"\lvert": r"\vert ", r"\rvert": r"\vert ",
+    r"\dots": r"\ldots", r"\text": r"\mbox", r"\implies": r"\Rightarrow",
+    r"\lesssim": r"\le", r"\gtrsim": r"\ge",
+}  # fmt: skip
+_AMS = re.compile("|".join(rf"{re.escape(macro)}(?![A-Za-z])" for macro in _PLAIN_TEX))
+"""What only amsmath and amssymb define, and what LaTeX has of itself."""
 _LINE_ENDS = "\n\t"
 _FORMULA = re.compile(r"(?<!\\)\$((?:[^$\\]|\\.)+)\$", re.DOTALL)
 
@@ -128,8 +136,9 @@ def _prose(prose: str, words: Callable[[str], str], formula: Callable[[str], str
 
 
 def _formula_for_tex(latex: str) -> str:
-    # BibTeX counts escaped braces, too.
-    return "$" + latex.replace(r"\{", r"\lbrace ").replace(r"\}", r"\rbrace ") + "$"
+    # BibTeX counts escaped braces, too; a bibliography may have no package that defines macros of amsmath.
+    plain = _AMS.sub(lambda macro: _PLAIN_TEX[macro[0]], latex)
+    return "$" + plain.replace(r"\{", r"\lbrace ").replace(r"\}", r"\rbrace ") + "$"
 
 
 def _formula_for_markdown(latex: str) -> str:

@@ -47,7 +47,7 @@ def problems(path: Path, run: RunRecord) -> list[str]:
     return [str(problem) for problem in document.problems]
 
 
-@pytest.mark.parametrize("name", ["page.md", "page.html", "notes.txt", "book.ipynb"])
+@pytest.mark.parametrize("name", ["page.md", "page.html", "notes.txt", "page.unknown"])
 def test_a_stale_figure_is_reported_with_its_place(tmp_path: Path, run: RunRecord, name: str) -> None:
     """File, line, key, what is printed and what is so now."""
     now = lookup(run, KEY).text
@@ -171,11 +171,11 @@ def test_stale_macros_are_found_and_fixed(tmp_path: Path, run: RunRecord) -> Non
     # Some of the made-up claims are not confirmed.
     assert all("no longer confirmed" in line for line in problems(path, run))
     text = path.read_text(encoding="utf-8")
-    seed = run.run.settings.seed
-    path.write_text(text.replace(f"{{run:seed}}{{${seed}$}}", "{run:seed}{$1$}"), encoding="utf-8")
+    now = rf"\ensuremath{{{run.run.settings.seed}}}"
+    path.write_text(text.replace(f"{{{now}}}", r"{\ensuremath{1}}"), encoding="utf-8")
     stale = [line for line in problems(path, run) if "printed" in line]
     assert len(stale) == 1
-    assert f"run:seed: printed '$1$', now '${seed}$'" in stale[0]
+    assert rf"run:seed: printed '\ensuremath{{1}}', now '{now}'".replace("\\", "\\\\") in stale[0]
     fix(check([path], run))
     assert path.read_text(encoding="utf-8") == text
 
@@ -253,7 +253,7 @@ def test_a_role_s_own_text_is_checked(tmp_path: Path, run: RunRecord, name: str)
 @pytest.mark.parametrize("command", [r"\input{verify}", r"\include{verify}", r"\input{ verify.tex }"])
 def test_exported_macros_are_checked_with_the_paper(tmp_path: Path, run: RunRecord, command: str) -> None:
     """The paper's figures are theirs."""
-    exported = written(tmp_path, export(run, [lookup(run, "run:seed")]).replace("$2", "$3"), "verify.tex")
+    exported = written(tmp_path, export(run, [lookup(run, "run:seed")]).replace("{2", "{3", 1), "verify.tex")
     written(tmp_path, r"\verifyvalue{run:seed}{$1$}%", "other.tex")
     others = "".join(rf"\input{{{name}}}" for name in ("other", "nothing", "x" * 999))
     text = f"{command} {others} % \\input{{verify}}\n\\verify{{run:seed}}"

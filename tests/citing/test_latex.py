@@ -2,36 +2,83 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.report.records import record
-from verify.citing.latex import macro_text
+from verify.citing.documents import check, fix
+from verify.citing.latex import bare_number, macro_text
+from verify.citing.value import Figure, Value
 from verify.citing.values import lookup, values
+from verify.evidence.load import shipped
 from verify.export.values.latex import export
+from verify.report.citation import cite
+from verify.report.citations import bibtex
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-TEX = shutil.which("pdflatex")
-PAPER = r"""\documentclass{article}\input{verify}\begin{document}
+PAPER = r"""\documentclass{article}\usepackage{siunitx}\input{verify}\begin{document}
 %s
 \end{document}
 """
+KEY = "score-variance.slope"
+
+
+def has_siunitx() -> bool:
+    """Return whether TeX is installed with the package that reads bare numbers."""
+    found = shutil.which("kpsewhich")
+    return bool(found) and called([str(found), "siunitx.sty"], None).returncode == 0
+
+
+def called(command: list[str], folder: Path | None) -> subprocess.CompletedProcess[str]:
+    """Return what a program leaves."""
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
+
+
+needs_tex = pytest.mark.skipif(not has_siunitx(), reason="needs TeX with siunitx on the PATH")
+
+
+def typeset(folder: Path, body: str, engine: str = "pdflatex") -> tuple[int, str]:
+    """Write a paper around the body, typeset it, and return the status and what TeX says."""
+    run = record()
+    (folder / "verify.tex").write_text(export(run, values(run)), encoding="utf-8")
+    (folder / "paper.tex").write_text(PAPER % body, encoding="utf-8")
+    command = [engine, "-interaction=nonstopmode", "-halt-on-error", "paper"]
+    done = called(command, folder)
+    return done.returncode, done.stdout.replace("\n", "")
 
 
 def test_figures_are_set_as_mathematics() -> None:
-    """Minus signs, powers of ten and intervals."""
+    """Minus signs, powers of ten and intervals; in text and in formulas alike."""
     run = record()
     key = f"{run.claims[0].id}.{run.claims[0].checks[0].id}"
-    text = macro_text(lookup(run, f"{key}:interval"))
-    assert text.startswith("[$")
-    assert text.endswith("$]")
+    assert re.fullmatch(r"\\ensuremath\{\[[-0-9.]+,~[-0-9.]+\]\}", macro_text(lookup(run, f"{key}:interval")))
     assert "−" not in "".join(macro_text(value) for value in values(run))
-    assert macro_text(lookup(run, f"{key}:level")).count("$") >= 4
+    tiny = Value("k", "−1×10⁻⁶ [−31, 33]×10⁻⁶", (Figure(Decimal("-1e-6")),) * 3, "k")
+    assert macro_text(tiny) == r"\ensuremath{-1\times 10^{-6} [-31, 33]\times 10^{-6}}"
+    assert macro_text(lookup(run, "score-variance:verdict")) == r"\verifywords{confirmed}"
+
+
+@pytest.mark.parametrize(
+    ("text", "bare"),
+    [
+        ("1.0008", "1.0008"),
+        ("−6.10×10⁻⁷", "-6.10e-7"),
+        ("92\N{NARROW NO-BREAK SPACE}414", "92414"),
+        ("99.4%", None),
+        ("[1, 2]", None),
+    ],
+)
+def test_bare_numbers(text: str, bare: str | None) -> None:
+    """As programs write them, with all digits; nothing else has one."""
+    exact = tuple(Figure(Decimal(1)) for _ in range(2 if "," in text else 1))
+    assert bare_number(Value("k", text, exact, "k")) == bare
 
 
 def test_every_value_is_there_once() -> None:
@@ -43,19 +90,69 @@ def test_every_value_is_there_once() -> None:
     assert f"seed {run.run.settings.seed}" in text
 
 
-@pytest.mark.skipif(TEX is None, reason="needs pdflatex on the PATH")
-@pytest.mark.parametrize("known", [True, False])
-def test_a_paper_compiles_unless_a_key_is_unknown(tmp_path: Path, known: bool) -> None:
-    """All values of a run are set; a key that does not exist stops TeX with its name."""
+def test_a_stale_bare_number_is_fixed(tmp_path: Path) -> None:
+    """It stays bare."""
     run = record()
-    (tmp_path / "verify.tex").write_text(export(run, values(run)), encoding="utf-8")
-    keys = [value.key for value in values(run)] if known else ["score-variance.nothing"]
-    body = "\n\n".join(rf"\verify{{{key}}}" for key in keys)
-    (tmp_path / "paper.tex").write_text(PAPER % body, encoding="utf-8")
-    command = [str(TEX), "-interaction=nonstopmode", "-halt-on-error", "paper"]
-    done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, errors="replace", check=False
-    )
-    assert (done.returncode == 0) is known, done.stdout
-    if not known:
-        assert "no value `score-variance.nothing'" in done.stdout.replace("\n", "")
+    path = tmp_path / "verify.tex"
+    right = export(run, [lookup(run, f"{KEY}:estimate")])
+    path.write_text(re.sub(r"(\\verifynumber\{[^{}]*\})\{[^{}]*\}", r"\1{9.9}", right), encoding="utf-8")
+    documents = check([path], run)
+    assert len(documents[0].problems) == 1
+    fix(documents)
+    assert path.read_text(encoding="utf-8") == right
+
+
+@needs_tex
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["pdflatex", "lualatex"])
+def test_every_value_compiles_anywhere(tmp_path: Path, engine: str) -> None:
+    """In text, in formulas, in subscripts, and bare inside siunitx's macros."""
+    if shutil.which(engine) is None:
+        pytest.skip(f"needs {engine} on the PATH")
+    run = record()
+    body = []
+    for value in values(run):
+        body.append(rf"\verify{{{value.key}}} $x = \verify{{{value.key}}}$")
+        if bare_number(value) is not None:
+            body.append(rf"\num{{\verifynum{{{value.key}}}}}")
+    key = f"{KEY}:interval"
+    body.append(rf"\[ x_\verify{{{key}}} \in \verify{{{key}}}^{{\verify{{{key}}}}} \]")
+    status, said = typeset(tmp_path, "\n\n".join(body), engine)
+    assert status == 0, said[-2000:]
+
+
+@needs_tex
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        (r"\verify{score-variance.nothing}", "no value `score-variance.nothing'"),
+        (r"\num{\verifynum{score-variance.nothing}}", "Undefined control sequence"),
+    ],
+)
+def test_an_unknown_key_stops_tex(tmp_path: Path, body: str, what: str) -> None:
+    """With its name."""
+    status, said = typeset(tmp_path, body)
+    assert status != 0
+    assert what in said
+
+
+@needs_tex
+@pytest.mark.slow
+@pytest.mark.parametrize("program", ["bibtex", "biber"])
+def test_every_claim_s_entry_compiles_without_packages(tmp_path: Path, program: str) -> None:
+    """Neither amsmath nor amssymb is needed by what a bibliography prints."""
+    if shutil.which(program) is None:
+        pytest.skip(f"needs {program} on the PATH")
+    run = shipped()
+    cited = [cite(run, claim, part) for claim in run.claims for part in (None, *claim.checks[:2])]
+    (tmp_path / "all.bib").write_text("\n\n".join(map(bibtex.render, cited)), encoding="utf-8")
+    biber = program == "biber"
+    head = r"\usepackage{biblatex}\addbibresource{all.bib}" if biber else ""
+    end = r"\printbibliography" if biber else r"\bibliographystyle{plain}\bibliography{all}"
+    paper = rf"\documentclass{{article}}{head}\begin{{document}}\nocite{{*}}x {end}\end{{document}}"
+    (tmp_path / "paper.tex").write_text(paper, encoding="utf-8")
+    tex = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper"]
+    for command in (tex, [program, "paper"], tex, tex):
+        done = called(command, tmp_path)
+        assert done.returncode == 0, done.stdout[-1500:]
+    assert len((tmp_path / "paper.bbl").read_text(encoding="utf-8")) > 100 * len(run.claims)

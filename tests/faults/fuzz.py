@@ -23,6 +23,7 @@ from tests.faults import mistakes
 from tests.faults.answers import REFUSALS, attempt, call, reading
 from tests.faults.poison import audit_sample, sample
 from tests.tool import EXAMPLE, ROOT, example_claim
+from verify.citing.languages import language_of
 from verify.citing.markers import quotes_in
 from verify.citing.values import values
 from verify.engine.catalogue import load as load_claim
@@ -252,7 +253,7 @@ def _outside(path: Path, text: str) -> str:
     """Return a document's text with what it quotes left out."""
     outside, end = "", 0
     with contextlib.suppress(CitationError):
-        for quote in quotes_in(path, text):
+        for quote in quotes_in(path, text, language_of(path)):
             outside += text[end : quote.start] if quote.quoted is not None else ""
             end = quote.end if quote.quoted is not None else end
     return outside + text[end:]

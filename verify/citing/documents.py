@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass, field
+from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,26 +12,47 @@ from typing import TYPE_CHECKING
 from verify.citing.agreement import agrees
 from verify.citing.figures import numbers_in
 from verify.citing.fixing import fixed
-from verify.citing.latex import EXPORTED, macro_text
-from verify.citing.markers import Quote, quotes_in, without_comments
+from verify.citing.languages import language_of
+from verify.citing.latex import EXPORTED, line_text
+from verify.citing.markers import Quote, quotes_in
+from verify.citing.mentions import mentions
 from verify.citing.values import by_key, lookup_in, shortened
 from verify.errors import CitationError, OutputError
-from verify.files.reading import MEGABYTE, Kind, head, read_text
+from verify.files.reading import MEGABYTE, head, read_text
+from verify.files.reading import Kind as FileKind
 from verify.files.writing import clear_leftovers, is_read_only, write_together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from verify.citing.language import Language
     from verify.citing.value import Value
     from verify.citing.values import Evidence
 
-_INPUT = re.compile(r"\\(?:input|include)\s*+\{(?P<name>[^{}]*)\}")
-_FORMS = "give Markdown, HTML, reStructuredText or LaTeX of at most 16 MB"
-_DOCUMENT = Kind(16 * MEGABYTE, CitationError, _FORMS)
+_FORMS = "give Markdown, HTML, reStructuredText, LaTeX or another text of at most 16 MB"
+_DOCUMENT = FileKind(16 * MEGABYTE, CitationError, _FORMS)
 _SUGGESTIONS = 10
 """For so many unknown keys the nearest one is looked for, which takes long."""
+_RAW_LINE = (
+    "a marker at the start of a line makes the line raw HTML, whose Markdown is shown as it stands; "
+    "put a word of the sentence before it, on the same line"
+)
 _READINGS = 5
 """After so many attempts to change some of a document's quotations, none is changed."""
+
+
+class Kind(StrEnum):
+    """What is wrong with a quotation; the last two are warnings, which fail nothing."""
+
+    STALE = "stale"
+    UNKNOWN = "unknown-key"
+    DOUBT = "no-longer-confirmed"
+    MISTYPED = "mistyped-marker"
+    RAW_LINE = "raw-html-line"
+    MENTION = "claim-named"
+
+
+_WARNINGS = frozenset([Kind.RAW_LINE, Kind.MENTION])
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +64,7 @@ class Problem:
 
     path: Path
     quote: Quote
+    kind: Kind
     what: str
     new: str | None = None
 
@@ -51,24 +73,36 @@ class Problem:
         """Whether `fix` puts it right."""
         return self.new is not None
 
+    @property
+    def is_warning(self) -> bool:
+        """Whether it is only said."""
+        return self.kind in _WARNINGS
+
     def __str__(self) -> str:
         """Return one line: file, line, key, what is wrong."""
-        return f"{self.path}:{self.quote.line}: {shortened(self.quote.key)}: {self.what}"
+        warning = "warning: " * self.is_warning
+        return f"{self.path}:{self.quote.line}: {warning}{shortened(self.quote.key)}: {self.what}"
 
 
 @dataclass
 class Document:
-    """A document's text with its quotations and their problems."""
+    """A document's text with its quotations, their problems, and warnings, which fail nothing."""
 
     path: Path
     text: str
     quotes: tuple[Quote, ...] = ()
     problems: list[Problem] = field(default_factory=list)
+    warnings: list[Problem] = field(default_factory=list)
 
     @property
     def macros_alone(self) -> bool:
         r"""Whether it is LaTeX that quotes with ``\verify{…}``, whose figures stand in another file."""
-        return _is_latex(self.path) and any(quote.quoted is None for quote in self.quotes)
+        return self.language.macros and any(quote.quoted is None for quote in self.quotes)
+
+    @property
+    def language(self) -> Language:
+        """The language that its name stands for."""
+        return language_of(self.path)
 
     @property
     def changes(self) -> list[Problem]:
@@ -79,7 +113,7 @@ class Document:
         """Return the text with every quotation that can be fixed as it should be."""
         parts, end = [], 0
         for problem in self.changes:
-            parts += [self.text[end : problem.quote.start], problem.new or ""]
+            parts += [self.text[end : problem.quote.start], self.language.written(problem.new or "")]
             end = problem.quote.end
         return "".join([*parts, self.text[end:]])
 
@@ -96,15 +130,19 @@ def check(paths: Sequence[Path], record: Evidence) -> list[Document]:
     for path in paths:
         if os.path.realpath(path) not in documents:
             documents[os.path.realpath(path)] = _read(path)
-    for document in list(documents.values()):
-        for exported in _exported(document):
-            if os.path.realpath(exported) not in documents:
-                documents[os.path.realpath(exported)] = _read(exported)
+    waiting = list(documents.values())
+    while waiting:
+        for part in _parts(waiting.pop()):
+            if os.path.realpath(part) not in documents:
+                documents[os.path.realpath(part)] = _read(part)
+                waiting.append(documents[os.path.realpath(part)])
     values = _Values(record)
     for document in documents.values():
         for quote in document.quotes:
             document.problems += _problems(document, quote, values)
         _keep_what_stays_right(document, values)
+        document.warnings += _raw_lines(document)
+        document.warnings += _named(document, record)
     return list(documents.values())
 
 
@@ -151,17 +189,28 @@ def _read(path: Path) -> Document:
     text = read_text(path, _DOCUMENT)
     if "\0" in text:
         raise CitationError(f"{path}: is not a text file; {_FORMS}")
-    return Document(path, text, tuple(quotes_in(path, text)))
+    return Document(path, text, tuple(quotes_in(path, text, language_of(path))))
 
 
-def _exported(document: Document) -> Iterator[Path]:
-    """Yield the files of exported macros that a LaTeX document reads."""
-    if not _is_latex(document.path):
+def _parts(document: Document) -> Iterator[Path]:
+    """Yield the files that are a part of a document: included ones, and of LaTeX those of exported macros."""
+    language = document.language
+    if language.included is None:
         return
-    found = _INPUT.finditer(without_comments(document.text))
-    for name in dict.fromkeys(match["name"].strip() for match in found):
-        paths = (document.path.parent / f"{name}.tex", document.path.parent / name)
-        yield from islice(filter(_is_exported, paths), 1)
+    shown = language.comment(document.text) if language.macros else document.text
+    for name in dict.fromkeys(match["name"].strip() for match in language.included.finditer(shown)):
+        path = document.path.parent / name
+        if language.macros:
+            yield from islice(filter(_is_exported, (path.parent / f"{path.name}.tex", path)), 1)
+        elif _is_file(path):
+            yield path
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def _is_exported(path: Path) -> bool:
@@ -172,26 +221,37 @@ def _is_exported(path: Path) -> bool:
         return False
 
 
-def _is_latex(path: Path) -> bool:
-    return path.suffix.lower() == ".tex"
-
-
 def _problems(document: Document, quote: Quote, values: _Values) -> Iterator[Problem]:
-    value = quote.mistake or values.get(quote.key)
+    if quote.mistake:
+        yield Problem(document.path, quote, Kind.MISTYPED, quote.mistake)
+        return
+    value = values.get(quote.key)
     if isinstance(value, str):
-        yield Problem(document.path, quote, value)
+        yield Problem(document.path, quote, Kind.UNKNOWN, value)
         return
     if value.doubt:
-        message = f"{value.doubt}; rewrite what rests on it"
-        yield Problem(document.path, quote, message)
-    if quote.quoted is None or _says(document, quote, value):
+        yield Problem(document.path, quote, Kind.DOUBT, f"{value.doubt}; rewrite what rests on it")
+    if quote.quoted is None or _says(quote, value):
         return
-    new = macro_text(value) if _is_latex(document.path) else fixed(quote.quoted, value, quote.after)
+    new = line_text(value, quote.quoted) if quote.is_macro else fixed(quote.quoted, value, quote.after)
     if new is None:
         yield _by_hand(document, quote, value)
     else:
         message = f"printed {shortened(quote.quoted)!r}, now {shortened(new)!r}"
-        yield Problem(document.path, quote, message, new)
+        yield Problem(document.path, quote, Kind.STALE, message, new)
+
+
+def _raw_lines(document: Document) -> Iterator[Problem]:
+    for quote in document.quotes:
+        if quote.raw_line:
+            yield Problem(document.path, quote, Kind.RAW_LINE, _RAW_LINE)
+
+
+def _named(document: Document, record: Evidence) -> Iterator[Problem]:
+    """Yield the claims that a document names without a figure of theirs, and that are not confirmed."""
+    quoted = {quote.key.partition(":")[0].partition(".")[0] for quote in document.quotes}
+    for name, line, what in mentions(document.text, record, quoted):
+        yield Problem(document.path, Quote(name, line, 0, 0, None), Kind.MENTION, what)
 
 
 def _by_hand(document: Document, quote: Quote, value: Value) -> Problem:
@@ -200,12 +260,12 @@ def _by_hand(document: Document, quote: Quote, value: Value) -> Problem:
         f"printed {shortened(quote.quoted or '')!r}; cannot be fixed by itself; "
         f"write {shortened(value.text)!r} by hand{', and other figures outside the markers' * others}"
     )
-    return Problem(document.path, quote, message)
+    return Problem(document.path, quote, Kind.STALE, message)
 
 
-def _says(document: Document, quote: Quote, value: Value) -> bool:
+def _says(quote: Quote, value: Value) -> bool:
     quoted = quote.quoted or ""
-    return quoted == macro_text(value) if _is_latex(document.path) else agrees(quoted, value, quote.after)
+    return quoted == line_text(value, quoted) if quote.is_macro else agrees(quoted, value, quote.after)
 
 
 def _keep_what_stays_right(document: Document, values: _Values) -> None:
@@ -227,7 +287,7 @@ def _wrong_again(document: Document, values: _Values) -> list[Problem]:
     if not changes:
         return []
     try:
-        again = quotes_in(document.path, document.fixed())
+        again = quotes_in(document.path, document.fixed(), document.language)
     except CitationError:
         return changes
     if [quote.key for quote in again] != [quote.key for quote in document.quotes]:
@@ -235,14 +295,12 @@ def _wrong_again(document: Document, values: _Values) -> list[Problem]:
     changed = {problem.quote for problem in changes}
     wrong: set[Quote] = set()
     for place, (before, now) in enumerate(zip(document.quotes, again, strict=True)):
-        if not _is_right(document, now, values) and (
-            before in changed or _is_right(document, before, values)
-        ):
+        if not _is_right(now, values) and (before in changed or _is_right(before, values)):
             # What follows a quotation may be read with it.
             wrong |= set(document.quotes[place : place + 2])
     return [problem for problem in changes if problem.quote in wrong] or changes * bool(wrong)
 
 
-def _is_right(document: Document, quote: Quote, values: _Values) -> bool:
+def _is_right(quote: Quote, values: _Values) -> bool:
     value = values.get(quote.key)
-    return isinstance(value, str) or quote.quoted is None or _says(document, quote, value)
+    return isinstance(value, str) or quote.quoted is None or _says(quote, value)

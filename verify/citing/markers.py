@@ -8,11 +8,11 @@ from __future__ import annotations
 import difflib
 import re
 from bisect import bisect_right
-from collections import defaultdict, deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from verify.citing.language import Block, Line
 from verify.citing.latex import VALUE_LINE
 from verify.citing.values import shortened
 from verify.errors import CitationError
@@ -21,19 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_FENCE = re.compile(
-    r"^ {0,3}(?P<fence>`{3,}|~{3,}).*?(?:^ {0,3}(?P=fence)[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
-)
-_TICKS = re.compile("`+")
-_ROLE = "{verify}"
-_LIVE = {
-    ".md": re.compile(r"\{verify\}`(?P<inside>[^`\n]+)`"),
-    ".rst": re.compile(r":verify:`(?P<inside>[^`\n]+)`"),
-    ".tex": re.compile(r"\\verify\{(?P<inside>[^{}#\n]+)\}"),
-}
+    from verify.citing.language import Language, Passage
+
 _TITLED = re.compile(r"(?P<text>.+)<(?P<key>[^<>]+)>", re.DOTALL)
-_COMMENT = re.compile(r"(?<!\\)%.*")
-_MARKDOWN = frozenset([".md", ".markdown"])
 _WORD = "verify"
 AFTER = 20
 """So many characters after a quotation may be its unit."""
@@ -43,7 +33,8 @@ AFTER = 20
 class Quote:
     """A key in a document and what it quotes, from ``start`` to ``end``; None where it is looked up again.
 
-    ``after`` is what follows. Where ``mistake`` says something, its marker is mistyped.
+    ``after`` is what follows. Where ``mistake`` says something, its marker is mistyped. ``is_macro`` says
+    that what is quoted is a macro's LaTeX, ``raw_line`` that its marker turns its line into raw HTML.
     """
 
     key: str
@@ -53,6 +44,8 @@ class Quote:
     quoted: str | None
     after: str = ""
     mistake: str = ""
+    is_macro: bool = False
+    raw_line: bool = False
 
 
 class _Marker(NamedTuple):
@@ -62,6 +55,11 @@ class _Marker(NamedTuple):
     key: str
     start: int
     end: int
+    style: Block | Line
+
+    def written(self, inside: str) -> str:
+        """Return a comment of the same kind."""
+        return f"{self.style.opening} {inside} {self.style.closing}".rstrip()
 
 
 class _Text(str):
@@ -76,88 +74,120 @@ class _Text(str):
         return bisect_right(self._starts, place)
 
 
-def quotes_in(path: Path, text: str) -> list[Quote]:
+def quotes_in(path: Path, text: str, language: Language) -> list[Quote]:
     """Return what a document quotes, in its order.
 
     Raises:
-        CitationError: a marker is not closed, nested, or closes nothing.
+        CitationError: a marker is not closed, nested, or closes nothing, or a notebook is not JSON.
     """
-    return sorted(_quotes(path, _Text(text)), key=lambda quote: quote.start)
+    whole = _Text(text)
+    found: list[Quote] = []
+    try:
+        for passage in language.texts(text):
+            found += _quotes_of(path, passage, whole)
+    except CitationError as error:
+        said = str(error)
+        raise CitationError(said if said.startswith(str(path)) else f"{path}: {said}") from error
+    return sorted(found, key=lambda quote: quote.start)
 
 
-def without_comments(text: str) -> str:
-    """Return LaTeX with its comments blanked out, every character in its place."""
-    return _COMMENT.sub(_blank, text)
+def _quotes_of(path: Path, passage: Passage, whole: _Text) -> Iterator[Quote]:
+    """Yield the quotations of a passage, with their places in the whole file."""
+    for quote in _quotes(path, passage, whole):
+        start, end = passage.place(quote.start, quote.end)
+        yield replace(quote, start=start, end=end, line=whole.line(passage.place(quote.line, quote.line)[0]))
 
 
-def _quotes(path: Path, text: _Text) -> Iterator[Quote]:
-    kind = path.suffix.lower()
-    prose = _without_code(_FENCE.sub(_blank, text)) if kind in _MARKDOWN else str(text)
-    prose = without_comments(text) if kind == ".tex" else prose
-    for match in _LIVE[kind].finditer(prose) if kind in _LIVE else ():
-        yield _live(match, text)
-    if kind == ".tex":
+def _quotes(path: Path, passage: Passage, whole: _Text) -> Iterator[Quote]:
+    """Yield the quotations of a passage with their places in it; for ``line``, where their markers start."""
+    text, language = passage.text, passage.language
+    prose = language.code(text)
+    if language.role is not None:
+        for match in language.role.finditer(language.comment(prose)):
+            yield _live(match, text, titled=language.titled)
+    if language.macros:
         for match in VALUE_LINE.finditer(text):
-            yield Quote(match["key"], text.line(match.start()), *match.span("text"), match["text"])
-        return
-    yield from _marked(path, prose, text)
+            yield Quote(match["key"], match.start(), *match.span("text"), match["text"], is_macro=True)
+    raw = {match.end() for match in language.raw_lines.finditer(prose)} if language.raw_lines else set()
+    for quote in _marked(path, passage, prose, whole):
+        yield replace(quote, raw_line=quote.line in raw)
 
 
-def _live(match: re.Match[str], text: _Text) -> Quote:
-    line, start = text.line(match.start()), match.start("inside")
-    titled = _TITLED.fullmatch(match["inside"]) if match.re is not _LIVE[".tex"] else None
-    if titled is None:
-        return Quote(match["inside"].strip(), line, start, match.end("inside"), None)
-    quoted = titled["text"].rstrip()
+def _live(match: re.Match[str], text: str, *, titled: bool) -> Quote:
+    start = match.start("inside")
+    found = _TITLED.fullmatch(match["inside"]) if titled else None
+    if found is None:
+        return Quote(match["inside"].strip(), match.start(), start, match.end("inside"), None)
+    quoted = found["text"].rstrip()
     # In reStructuredText this joins a role to what follows, without a space.
     after = text[match.end() : match.end() + AFTER + 2].removeprefix("\\ ")[:AFTER]
-    return Quote(titled["key"].strip(), line, start, start + len(quoted), quoted, after)
+    return Quote(found["key"].strip(), match.start(), start, start + len(quoted), quoted, after)
 
 
-def _marked(path: Path, prose: str, text: _Text) -> Iterator[Quote]:
+def _marked(path: Path, passage: Passage, prose: str, whole: _Text) -> Iterator[Quote]:
+    def line(marker: _Marker) -> int:
+        return whole.line(passage.place(marker.start, marker.start)[0])
+
     opened: _Marker | None = None
-    for marker in _markers(prose):
+    for marker in _markers(prose, passage.language):
+        is_open = opened is not None and opened.word == _WORD
+        end = marker.written(f"/{_WORD}")
         if marker.word != _WORD:
-            yield _mistyped(marker, text)
-        elif marker.key and opened and opened.word == _WORD:
+            yield _mistyped(marker, passage.text)
+        elif marker.key and opened and is_open:
             raise CitationError(
-                f"{path}:{text.line(marker.start)}: a marker inside that of line {text.line(opened.start)}; "
-                "close it with <!-- /verify --> first"
+                f"{path}:{line(marker)}: a marker inside that of line {line(opened)}; "
+                f"close it with {end} first"
             )
         elif not marker.key and not opened:
-            raise CitationError(
-                f"{path}:{text.line(marker.start)}: <!-- /verify --> closes nothing; remove it"
-            )
-        elif not marker.key and opened and opened.word == _WORD:
-            yield _between(opened, marker, text)
+            raise CitationError(f"{path}:{line(marker)}: {end} closes nothing; remove it")
+        elif not marker.key and opened and is_open:
+            yield _between(opened, marker, passage.text)
         opened = marker if marker.key else None
     if opened and opened.word == _WORD:
         raise CitationError(
-            f"{path}:{text.line(opened.start)}: the marker of {opened.key} is not closed; "
-            "end what it quotes with <!-- /verify -->"
+            f"{path}:{line(opened)}: the marker of {opened.key} is not closed; "
+            f"end what it quotes with {opened.written(f'/{_WORD}')}"
         )
 
 
-def _markers(prose: str) -> Iterator[_Marker]:
-    """Yield the markers of a text, mistyped ones, too."""
-    for start, end in _comments(prose):
-        inside = prose[start + len("<!--") : end - len("-->")].strip()
-        before, _, after = inside.partition("/" if inside.startswith("/") else ":")
-        word, key = (before.strip(), after.strip()) if not inside.startswith("/") else (after.strip(), "")
-        is_marker = inside.startswith("/") or (key and not re.search(r"\s", key))
-        if is_marker and word.isalpha() and _is_near(word):
-            yield _Marker(word, key, start, end)
+def _markers(prose: str, language: Language) -> Iterator[_Marker]:
+    """Yield the markers of a text in their order, mistyped ones, too."""
+    found: dict[int, _Marker] = {}
+    for style in language.comments:
+        for start, end, inside in _blocks(prose, style) if isinstance(style, Block) else _lines(prose, style):
+            marker = _marker(inside.strip(), start, end, style)
+            if marker is not None and not any(place in found for place in (start, start - 1)):
+                found[start] = marker
+    yield from (found[start] for start in sorted(found))
 
 
-def _comments(prose: str) -> Iterator[tuple[int, int]]:
-    """Yield where comments start and end; of several openings before an end, the last counts."""
-    start = prose.find("<!--")
+def _marker(inside: str, start: int, end: int, style: Block | Line) -> _Marker | None:
+    is_end = inside.startswith("/")
+    before, _, after = inside.partition("/" if is_end else ":")
+    word, key = (after.strip(), "") if is_end else (before.strip(), after.strip())
+    is_marker = is_end or (key and not re.search(r"\s", key))
+    return _Marker(word, key, start, end, style) if is_marker and word.isalpha() and _is_near(word) else None
+
+
+def _blocks(prose: str, style: Block) -> Iterator[tuple[int, int, str]]:
+    """Yield where comments start and end, and what is in them; of several openings, the last counts."""
+    opening, closing = style
+    start = prose.find(opening)
     while start >= 0:
-        following = prose.find("<!--", start + 1)
-        closing = prose.find("-->", start + len("<!--"), following if following >= 0 else len(prose))
-        if closing >= 0:
-            yield start, closing + len("-->")
+        following = prose.find(opening, start + 1)
+        last = following if following >= 0 else len(prose)
+        end = prose.find(closing, start + len(opening), last)
+        if end >= 0:
+            yield start, end + len(closing), prose[start + len(opening) : end]
         start = following
+
+
+def _lines(prose: str, style: Line) -> Iterator[tuple[int, int, str]]:
+    """Yield the comments that are lines of their own, each with its line's end."""
+    pattern = re.compile(rf"^[ \t]*{re.escape(style.opening)}(?P<inside>[^\n]*)(?:\n|\Z)", re.MULTILINE)
+    for match in pattern.finditer(prose):
+        yield match.start("inside") - len(style.opening), match.end(), match["inside"]
 
 
 @lru_cache(maxsize=4096)
@@ -168,50 +198,14 @@ def _is_near(word: str) -> bool:
     return difflib.SequenceMatcher(None, word.lower(), _WORD).ratio() > 0.8
 
 
-def _mistyped(marker: _Marker, text: _Text) -> Quote:
-    right = f"<!-- verify: {marker.key} -->" if marker.key else "<!-- /verify -->"
+def _mistyped(marker: _Marker, text: str) -> Quote:
+    right = marker.written(f"{_WORD}: {marker.key}" if marker.key else f"/{_WORD}")
     mistake = f"mistyped marker {shortened(text[marker.start : marker.end])}; write {shortened(right)}"
     key = marker.key or f"/{marker.word}"
-    return Quote(key, text.line(marker.start), marker.start, marker.end, None, mistake=mistake)
+    return Quote(key, marker.start, marker.start, marker.end, None, mistake=mistake)
 
 
-def _between(opened: _Marker, closing: _Marker, text: _Text) -> Quote:
+def _between(opened: _Marker, closing: _Marker, text: str) -> Quote:
     start, end = opened.end, closing.start
-    after = text[closing.end : closing.end + AFTER]
-    return Quote(opened.key, text.line(opened.start), start, end, text[start:end], after)
-
-
-def _without_code(text: str) -> str:
-    """Return Markdown with its code spans blanked out, but for a role's text, which is one as well."""
-    lines = []
-    for line in text.split("\n"):
-        shown, end = [], 0
-        for start, stop in _spans(line) if "`" in line else ():
-            shown += [line[end:start], " " * (stop - start)]
-            end = stop
-        lines.append("".join([*shown, line[end:]]))
-    return "\n".join(lines)
-
-
-def _spans(line: str) -> Iterator[tuple[int, int]]:
-    """Yield where the code spans of a line start and end: at the next run of as many ticks."""
-    runs = list(_TICKS.finditer(line))
-    later: defaultdict[int, deque[int]] = defaultdict(deque)
-    for place, run in enumerate(runs):
-        later[len(run[0])].append(place)
-    place = 0
-    while place < len(runs):
-        run = runs[place]
-        if run[0] == "`" and line.endswith(_ROLE, 0, run.start()):
-            place += 2
-            continue
-        same = later[len(run[0])]
-        while same and same[0] <= place:
-            same.popleft()
-        if same:
-            yield run.start(), runs[same[0]].end()
-        place = same[0] + 1 if same else place + 1
-
-
-def _blank(match: re.Match[str]) -> str:
-    return re.sub(r"[^\n]", " ", match[0])
+    after = text[closing.end : closing.end + AFTER] if isinstance(closing.style, Block) else ""
+    return Quote(opened.key, opened.start, start, end, text[start:end], after)

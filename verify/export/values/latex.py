@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verify.citing.latex import EXPORTED, macro_text
+from verify.citing.latex import EXPORTED, bare_number, macro_text
 from verify.escapes import one_line
 from verify.evidence import RunRecord
 from verify.report.imprint import command, origin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from verify.citing.value import Value
     from verify.citing.values import Evidence
@@ -21,12 +21,17 @@ _HEAD = (
     + r"""{version}, {origin}. Written by
 %   sdpa-verify export --format latex
 % from the results of: {made_by}
-% Quote one with \verify{{KEY}}; an unknown key is an error. `sdpa-verify values` lists the keys.
+% \verify{{KEY}} is a value in text and in formulas; \verifynum{{KEY}} its bare number, for \num of siunitx.
+% An unknown key is an error. `sdpa-verify values` lists the keys.
 \providecommand\verifyvalue[2]{{\expandafter\gdef\csname verify/#1\endcsname{{#2}}}}
-\providecommand\verify[1]{{%
+\providecommand\verifynumber[2]{{\expandafter\gdef\csname verify*#1\endcsname{{#2}}}}
+\providecommand\verifywords[1]{{\ifmmode\mbox{{#1}}\else#1\fi}}
+\providecommand\verify[1]{{{{%
   \ifcsname verify/#1\endcsname\csname verify/#1\endcsname\else
     \errmessage{{sdpa-verify: no value `#1'; see `sdpa-verify values' for its keys}}%
-  \fi}}
+  \fi}}}}
+\providecommand\verifynum[1]{{%
+  \ifcsname verify*#1\endcsname\csname verify*#1\endcsname\else\sdpaverifyhasnosuchnumber\fi}}
 """
 )
 
@@ -38,5 +43,11 @@ def export(record: Evidence, chosen: Iterable[Value]) -> str:
         origin=origin(record),
         made_by=one_line(command(record) if isinstance(record, RunRecord) else "sdpa-verify audit"),
     )
-    lines = (rf"\verifyvalue{{{value.key}}}{{{macro_text(value)}}}%" for value in chosen)
-    return head + "\n".join(lines) + "\n"
+    return head + "".join(line for value in chosen for line in _lines(value))
+
+
+def _lines(value: Value) -> Iterator[str]:
+    yield f"\\verifyvalue{{{value.key}}}{{{macro_text(value)}}}%\n"
+    bare = bare_number(value)
+    if bare is not None:
+        yield f"\\verifynumber{{{value.key}}}{{{bare}}}%\n"

@@ -1,0 +1,181 @@
+"""Documents in every language: what they quote is found, what only shows how to quote is not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.report.records import record
+from verify.citing.documents import Kind, check, fix
+from verify.citing.languages import language_of, suffixes
+from verify.citing.values import lookup
+from verify.errors import CitationError
+
+RUN = record()
+KEY = "score-variance.slope:estimate"
+NOW = lookup(RUN, KEY).text
+HTML = f"<!-- verify: {KEY} -->{{}}<!-- /verify -->"
+
+MARKED = [
+    ("page.md", f"It is {HTML} here.\n"),
+    ("page.markdown", f"It is {HTML} here.\n"),
+    ("page.qmd", f"It is {HTML} here.\n"),
+    ("page.Rmd", f"It is {HTML} here.\n"),
+    ("page.md", f":::{{note}}\nIt is {HTML} here.\n:::\n"),
+    ("page.md", f"````{{admonition}} Title\n```{{tip}}\nIt is {HTML}.\n```\n````\n"),
+    ("page.mdx", f"It is {{/* verify: {KEY} */}}{{}}{{/* /verify */}} here.\n"),
+    ("page.html", f"<p>It is {HTML}.</p>\n"),
+    ("page.rst", f".. verify: {KEY}\n\nIt is {{}}.\n\n.. /verify\n"),
+    ("paper.tex", f"It is\n% verify: {KEY}\n{{}}\n% /verify\nhere.\n"),
+    ("page.adoc", f"It is\n// verify: {KEY}\n{{}}\n// /verify\nhere.\n"),
+    ("page.org", f"It is\n# verify: {KEY}\n{{}}\n# /verify\nhere.\n"),
+    ("page.typ", f"It is /* verify: {KEY} */{{}}/* /verify */ here.\n"),
+    ("page.typ", f"// verify: {KEY}\nIt is {{}}.\n// /verify\n"),
+    ("module.py", f'"""A module.\n\nIt is {HTML} here.\n"""\n'),
+    ("module.py", f"# verify: {KEY}\nSLOPE = {{}}\n# /verify\n"),
+    ("settings.yaml", f"# verify: {KEY}\nslope: {{}}\n# /verify\n"),
+    ("note.txt", f"It is {HTML} here.\n"),
+]
+LIVE = [
+    ("page.markdown", "{verify}`%s`\n"),
+    ("page.md", "```{note}\n{verify}`%s`\n```\n"),
+    ("page.rst", ".. note::\n\n   :verify:`%s`\n"),
+    ("part.txt", ":verify:`%s` and {verify}`%s`\n"),
+    ("module.py", 'def f():\n    """Return it, see :verify:`%s`."""\n'),
+    ("paper.tex", "\\[ x = \\verify{%s} \\] \\num{\\verifynum{%s}}\n"),
+]
+SHOWN = [
+    ("page.md", "```html\n{}\n```\n~~~\n{}\n~~~\n`{}`\n"),
+    ("page.md", "```{code-block} html\n{}\n```\n"),
+    ("page.qmd", "```{python}\n# {}\n```\n"),
+    ("page.rst", "Like this::\n\n   {}\n   :verify:`nothing`\n\n.. code-block:: rst\n\n   :verify:`no`\n"),
+    ("page.rst", ".. A comment, :verify:`nothing`\n   goes on :verify:`no`\n\n``:verify:`nothing` ``\n"),
+    ("paper.tex", "\\begin{verbatim}\n\\verify{no}\n% {}\n\\end{verbatim}\n\\verb|\\verify{no}|\n"),
+    ("page.adoc", "----\n{}\n----\n"),
+    ("page.org", "#+begin_src html\n{}\n#+end_src\n"),
+    ("page.typ", "```\n/* verify: nothing */1/* /verify */\n```\n"),
+    ("module.py", 'TEXT = "{}"\n'),
+]  # fmt: skip
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    """Return a file with this text."""
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(("name", "text"), MARKED)
+def test_markers_are_found_in_every_language(tmp_path: Path, name: str, text: str) -> None:
+    """A stale figure is reported with its line, and fixed; the rest stays."""
+    path = written(tmp_path, name, text.replace("{}", "7.25"))
+    (document,) = check([path], RUN)
+    (problem,) = document.problems
+    assert problem.kind is Kind.STALE
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert any(KEY in line for line in lines[problem.quote.line - 1 : problem.quote.line])
+    fix([document])
+    fixed = path.read_text(encoding="utf-8")
+    assert fixed != text.replace("{}", "7.25")
+    assert "7.25" not in fixed
+    assert check([path], RUN)[0].problems == []
+    before, _, after = text.partition("{}")
+    assert fixed.startswith(before)
+    assert fixed.endswith(after)
+
+
+@pytest.mark.parametrize(("name", "text"), LIVE)
+def test_roles_and_macros_are_found_where_readers_see_them(tmp_path: Path, name: str, text: str) -> None:
+    """An unknown key in a directive, a docstring, an included text or a formula is a problem."""
+    path = written(tmp_path, name, text.replace("%s", "score-variance.nothing"))
+    (document,) = check([path], RUN)
+    assert {problem.kind for problem in document.problems} == {Kind.UNKNOWN}
+    assert len(document.problems) == text.count("%s")
+    path = written(tmp_path, name, text.replace("%s", KEY))
+    assert check([path], RUN)[0].problems == []
+
+
+@pytest.mark.parametrize(("name", "text"), SHOWN)
+def test_what_only_shows_how_to_quote_is_no_quotation(tmp_path: Path, name: str, text: str) -> None:
+    """In listings, literal blocks, comments and strings of a program."""
+    path = written(tmp_path, name, text.replace("{}", HTML.replace(KEY, "nothing").replace("{}", "1")))
+    (document,) = check([path], RUN)
+    assert document.quotes == ()
+
+
+def notebook(cell: str, source: Any, **more: Any) -> dict[str, Any]:
+    """Return a notebook of one cell beside one of code with an output."""
+    output = {"output_type": "stream", "name": "stdout", "text": [HTML.format("7.25")]}
+    code = {"cell_type": "code", "source": "1", "outputs": [output], "execution_count": 1, "metadata": {}}
+    return {"cells": [code, {"cell_type": cell, "metadata": {}, "source": source, **more}], "nbformat": 4}
+
+
+@pytest.mark.parametrize(
+    ("cell", "source"),
+    [
+        ("markdown", ['A "title" \\ é\n', f"\n it is {HTML.format('7.25')} \U0001f600"]),
+        ("markdown", f"*One* text\nis {HTML.format('7.25')}\n"),
+        ("code", ["%matplotlib inline\n", f"# verify: {KEY}\n", "slope = 7.25\n", "# /verify\n"]),
+    ],
+)
+def test_cells_of_notebooks_are_read_and_outputs_left_alone(
+    tmp_path: Path, cell: str, source: list[str] | str
+) -> None:
+    """Every byte outside the quotation stays; what JSON escapes is no hindrance."""
+    made = json.dumps(notebook(cell, source), indent=1)
+    path = written(tmp_path, "book.ipynb", made)
+    documents = check([path], RUN)
+    assert len(documents[0].problems) == 1
+    fix(documents)
+    text = path.read_text(encoding="utf-8")
+    assert check([path], RUN)[0].problems == []
+    assert json.loads(text)["cells"][0] == json.loads(made)["cells"][0]
+    new = "".join(json.loads(text)["cells"][1]["source"])
+    assert new.replace(f"{float(NOW):.2f}", "7.25") == "".join(source)
+
+
+def test_a_file_that_is_no_notebook_is_refused(tmp_path: Path) -> None:
+    """With what to do."""
+    with pytest.raises(CitationError, match=r"book\.ipynb: is no notebook, whose file is JSON"):
+        check([written(tmp_path, "book.ipynb", "{")], RUN)
+
+
+def test_included_files_are_checked_as_well(tmp_path: Path) -> None:
+    """What they quote is a part of the document."""
+    written(tmp_path, "part.txt", ":verify:`nothing`\n")
+    for name, text in (("page.rst", ".. include:: part.txt\n"), ("page.md", "```{include} part.txt\n```\n")):
+        documents = check([written(tmp_path, name, text)], RUN)
+        assert [one.path.name for one in documents] == [name, "part.txt"]
+        assert len(documents[1].problems) == 1
+
+
+@pytest.mark.parametrize("start", ["", "  ", "- ", "> ", "1. "])
+def test_a_marker_at_the_start_of_a_line_is_a_warning(tmp_path: Path, start: str) -> None:
+    """CommonMark takes that line for raw HTML; nothing fails for it."""
+    path = written(tmp_path, "page.md", f"Text.\n\n{start}{HTML.format(NOW)} **bold**\n")
+    (document,) = check([path], RUN)
+    (warning,) = document.warnings
+    assert warning.kind is Kind.RAW_LINE
+    assert str(warning).startswith(f"{path}:3: warning: {KEY}: a marker at the start of a line")
+    assert document.problems == []
+    inside = written(tmp_path, "other.md", f"The slope {HTML.format(NOW)} is **bold**.\n")
+    assert check([inside], RUN)[0].warnings == []
+
+
+def test_a_claim_named_without_a_figure_is_a_warning_once_it_is_not_confirmed(tmp_path: Path) -> None:
+    """What is written of it may no longer hold; of a confirmed claim there is nothing to say."""
+    broken = next(claim for claim in RUN.claims if claim.verdict == "refuted")
+    path = written(tmp_path, "page.md", f"See `score-variance`.\n\nAs `{broken.id}` shows, all is well.\n")
+    (warning,) = check([path], RUN)[0].warnings
+    assert warning.kind is Kind.MENTION
+    assert str(warning).startswith(f"{path}:3: warning: {broken.id}: is named here and is refuted")
+
+
+def test_every_language_says_its_suffixes() -> None:
+    """No two share one; what is unknown is plain text."""
+    wanted = ".md .rst .tex .ipynb .qmd .rmd .mdx .adoc .org .typ .py .html .txt"
+    assert set(wanted.split()) <= suffixes()
+    assert language_of(Path("x.unknown")) is language_of(Path("x.TXT"))
