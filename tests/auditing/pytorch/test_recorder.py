@@ -6,7 +6,7 @@ import pytest
 
 import verify
 from tests.auditing.pytorch.recorded import only, torch
-from verify.errors import RecordingError, SettingsError
+from verify.errors import RecordingError
 
 functional = torch.nn.functional
 
@@ -32,9 +32,6 @@ def test_limits() -> None:
         verify.record(max_bytes=one - 1),
     ):
         layer(x, x, x)
-    for bad in (0, True, 1.5, "1"):
-        with pytest.raises(SettingsError, match=r"max_bytes .*: give a whole number of at least 1"):
-            verify.record(max_bytes=bad)  # type: ignore[arg-type]
 
 
 def test_steps_of_generation_are_no_new_sequences() -> None:
