@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -131,10 +132,9 @@ def test_a_mistake_needs_an_occasion() -> None:
     mapped = {*variants_of_first_head(one)}
     assert not {cause for cause in mapped if "head" in cause or "sequences" in cause}
     assert "keys are used as values" in mapped
-    narrow = plain()
-    narrow = type(narrow)(
-        **{**vars(narrow), "value": narrow.value[..., :8], "output": narrow.output[..., :8]}
-    )
+    wide = plain()
+    assert wide.value is not None
+    narrow = replace(wide, value=wide.value[..., :8], output=attention(*exact(wide))[..., :8])
     assert "keys are used as values" not in variants(narrow, rearrangements.KINDS)
     rectangle = plain(queries=TOKENS - 2)
     assert "queries and keys are exchanged" not in variants(rectangle, rearrangements.KINDS)
