@@ -9,6 +9,8 @@ import pytest
 
 import verify
 from tests.auditing.pytorch.recorded import attention, deviation, only, torch
+from verify.auditing.pytorch.calls import Arguments, attention_call, four, refuse_other
+from verify.auditing.pytorch.masks import Masks
 from verify.errors import RecordingError
 
 functional = torch.nn.functional
@@ -78,3 +80,47 @@ def test_tensors_inside_a_transformation_are_named() -> None:
     """They stand for many, and mean nothing outside it."""
     with pytest.raises(RecordingError, match="has no plain numbers"), verify.record():
         torch.func.vmap(lambda x: functional.scaled_dot_product_attention(x, x, x))(torch.randn(3, 2, 4, 8))
+
+
+@pytest.mark.parametrize(
+    ("shape", "wanted"),
+    [
+        ((6, 8), (1, 1, 6, 8)),
+        ((3, 6, 8), (1, 3, 6, 8)),
+        ((2, 3, 6, 8), (2, 3, 6, 8)),
+        ((5, 2, 3, 6, 8), (10, 3, 6, 8)),
+        ((4, 5, 2, 3, 6, 8), (40, 3, 6, 8)),
+    ],
+)
+def test_axes_before_the_last_three_are_sequences(shape: tuple[int, ...], wanted: tuple[int, ...]) -> None:
+    """However many there are, the numbers stay in their order."""
+    tensor = torch.randn(shape)
+    found = four(tensor)
+    assert tuple(found.shape) == wanted
+    assert torch.equal(found.flatten(), tensor.flatten())
+    assert four(None) is None
+
+
+def test_keys_that_all_sequences_share_are_there_for_each() -> None:
+    """As PyTorch broadcasts them, without a copy."""
+    query, key = torch.randn(3, 2, 5, 8), torch.randn(1, 2, 7, 8)
+    output = torch.nn.functional.scaled_dot_product_attention(query, key, key)
+    call = attention_call(Arguments(query, key, key, scale=0.5), output, Masks())
+    assert tuple(call.key.shape) == (3, 2, 7, 8)
+    assert call.key.data_ptr() == key.data_ptr()
+    assert (call.scale, call.causal, call.mask, call.bias) == (0.5, False, None, None)
+
+
+@pytest.mark.parametrize(
+    "tensor",
+    [
+        torch.ones(2, 2, device="meta"),
+        torch.ones(2, 2).to_sparse(),
+        torch.nn.Parameter(torch.ones(2)).to("meta"),
+    ],
+)
+def test_what_has_no_plain_numbers_is_refused(tensor: Any) -> None:
+    """Whichever of the arrays it is; plain ones and parameters pass."""
+    refuse_other(torch.ones(2), torch.nn.Parameter(torch.ones(2)))
+    with pytest.raises(ValueError, match="has no plain numbers"):
+        refuse_other(torch.ones(2), tensor)
