@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,13 +23,19 @@ class Gradients:
     keys: Array
 
 
+_FEW = 16
+"""So many keys are faster compared one after another, each for all rows at once, than row by row."""
+
+
 def softmax(scores: Array) -> Array:
     """Return exp(s)/Σexp(s) over the last axis, shape of ``scores``; minus infinity is a masked key.
 
     The largest score is subtracted first, which changes nothing but keeps the exponentials finite.
     """
-    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    probabilities: Array = exponentials / exponentials.sum(axis=-1, keepdims=True)
+    few = scores.shape[-1] <= _FEW
+    largest = reduce(np.maximum, np.moveaxis(scores, -1, 0)) if few else scores.max(axis=-1)
+    probabilities: Array = np.exp(scores - largest[..., None])
+    probabilities /= np.einsum("...j->...", probabilities)[..., None]
     return probabilities
 
 
@@ -61,12 +68,13 @@ def gradients(
     dQ = c·dS·K, dK = c·dSᵀ·Q; the claim on attention's gradients derives them.
     """
     of_probabilities = upstream @ np.swapaxes(values, -1, -2)
-    inner = np.sum(weights * of_probabilities, axis=-1, keepdims=True)
-    of_scores: Array = weights * (of_probabilities - inner)
+    inner = np.einsum("...mn,...mn->...m", weights, of_probabilities)
+    of_scores: Array = weights * (of_probabilities - inner[..., None])
+    scaled = scale * of_scores
     return Gradients(
         values=np.swapaxes(weights, -1, -2) @ upstream,
         probabilities=of_probabilities,
         scores=of_scores,
-        queries=scale * of_scores @ keys,
-        keys=scale * np.swapaxes(of_scores, -1, -2) @ queries,
+        queries=scaled @ keys,
+        keys=np.swapaxes(scaled, -1, -2) @ queries,
     )

@@ -86,7 +86,8 @@ class Bounded:
 
     def blocks_needed(self, goal: Goal, pilot: Sample | None) -> int | None:  # noqa: ARG002  # needs none
         """Return the blocks that reach ``goal`` whatever the distribution: a mean near an end takes fewer."""
-        both = math.sqrt(math.log(2 / goal.alpha)) + math.sqrt(math.log(2 / goal.miss))
+        # No numbers between the same ends vary more than 0 and 1 do.
+        both = math.sqrt(math.log(2 / goal.alpha)) + intervals.normal_quantile(goal.miss) / math.sqrt(2)
         centre, width = goal.prediction, goal.width
         if self.signed:
             centre, width = (centre + 1) / 2, width / 2

@@ -191,11 +191,10 @@ class TrainingRuns:
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return the statistics of ``count`` seeds, one row each."""
-        shape = (count, 1, self.task.width, self.d)
-        start = NORMAL.draw(rng, shape), NORMAL.draw(rng, shape)
-        many = (count, self._runs, self.task.width, self.d)
-        size = self.task.width**-0.5
-        of_query, of_key = (np.broadcast_to(size * one, many) for one in start)
+        width = self.task.width
+        both = in_own_axes(width**-0.5 * NORMAL.draw(rng, (count, 2 * width, self.d)))
+        runs = np.repeat(both[:, None], self._runs, axis=1)
+        of_query, of_key = runs[:, :, :width], runs[:, :, width:]
         tokens, queries = self.task.draw(rng, (count, self.steps))
         scales = np.repeat(self.scales, len(self.rates))
         rates = np.tile(self.rates, len(self.scales))
@@ -221,6 +220,17 @@ class TrainingRuns:
         return np.concatenate(
             [succeeded, taken, marked, marked**2, any_rate, np.stack(compared, axis=1)], axis=1
         )
+
+
+def in_own_axes(vectors: Array) -> Array:
+    """Return each stack of vectors, shape (stacks, many, d), in axes of what they span, at most many.
+
+    Scores and gradient descent know inner products of the vectors alone, and stay within what they span.
+    """
+    if vectors.shape[2] <= vectors.shape[1]:
+        return vectors
+    triangles: Array = np.linalg.qr(vectors.swapaxes(1, 2), mode="r")
+    return triangles.swapaxes(1, 2)
 
 
 def steps_to(found: Array, goal: float) -> Array:
