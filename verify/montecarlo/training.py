@@ -229,7 +229,7 @@ def in_own_axes(vectors: Array) -> Array:
     """
     if vectors.shape[2] <= vectors.shape[1]:
         return vectors
-    triangles: Array = np.linalg.qr(vectors.swapaxes(1, 2), mode="r")
+    triangles = np.asarray(np.linalg.qr(vectors.swapaxes(1, 2), mode="r"), np.float64)
     return triangles.swapaxes(1, 2)
 
 
