@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import struct
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -253,14 +253,14 @@ def _shapes(k: int, order: int) -> tuple[tuple[int, ...], ...]:
 
 def sums_of(values: Array, shift: Array, order: int, before: int) -> Sums:
     """Return the sums over ``values``, the blocks that follow on ``before`` others."""
-    empty = _empty(shift, order)
     moved = values - shift
     if order == 1:
-        return Sums(shift, len(values), moved.sum(axis=0), empty.second, empty.third, empty.groups)
-    products = np.einsum("bi,bj->bij", moved, moved)
-    third = np.tensordot(products, moved, axes=(0, 0))
+        return replace(_empty(shift, order), count=len(values), first=moved.sum(axis=0))
+    k = shift.size
+    products = (moved[:, :, None] * moved[:, None, :]).reshape(-1, k * k)
+    third = (moved.T @ products).reshape(k, k, k)
     groups = _dealt(moved, before % GROUPS)
-    return Sums(shift, len(values), moved.sum(axis=0), products.sum(axis=0), third, groups)
+    return Sums(shift, len(values), moved.sum(axis=0), moved.T @ moved, third, groups)
 
 
 def _dealt(values: Array, first: int) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 
 from verify.montecarlo.attention import gradients, probabilities
 from verify.montecarlo.distributions import NORMAL
-from verify.montecarlo.statistics.base import numbered
+from verify.montecarlo.statistics.base import numbered, shares_within
 
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Settings
@@ -106,7 +106,9 @@ class RowGradients:
         squares = [self._squares(queries, keys, values, upstream, scale) for scale in (1.0, self.d**-0.5)]
         means = [one[path].mean(axis=1) for path in self.PATHS for one in squares]
         grids = (self.grid, self.scaled_grid)
-        shares = [self._shares(one["queries"], grid) for one, grid in zip(squares, grids, strict=True)]
+        shares = [
+            shares_within(np.sqrt(one["queries"]), grid) for one, grid in zip(squares, grids, strict=True)
+        ]
         return np.concatenate([np.stack(means, axis=1), *shares], axis=1)
 
     def _squares(
@@ -122,12 +124,6 @@ class RowGradients:
             ("values", found.values, of_keys),
         )
         return {path: unit * np.einsum("bmd,bmd->bm", one, one) for path, one, unit in paths}
-
-    @staticmethod
-    def _shares(squares: Array, grid: tuple[float, ...]) -> Array:
-        """Return the shares of norms at or below each point of ``grid``, shape (count, points)."""
-        shares: Array = (np.sqrt(squares)[:, :, None] <= np.asarray(grid)).mean(axis=1)
-        return shares
 
 
 def _scale(*, scaled: bool) -> str:

@@ -19,8 +19,8 @@ RMS = r"root mean square of $\lVert d{}\rVert$, unscaled over scaled"
 LETTERS: dict[Path, str] = {"queries": "Q", "keys": "K", "values": "V"}
 VALUE_D = 8
 
-SPACING, POINTS = 1.1, 17
-FAR = (1.3, 1.7, 2.2, 2.9, 3.7, 8.0, 20.0)
+SPACING, POINTS = 1.1, 13
+FAR = (1.3, 1.8, 2.7, 5.0, 20.0)
 
 
 def _grid(about: float, points: int) -> tuple[float, ...]:
@@ -30,7 +30,7 @@ def _grid(about: float, points: int) -> tuple[float, ...]:
     return tuple(float(one) for one in about * np.concatenate([1 / far[::-1], near, far]))
 
 
-SCALED_GRID = _grid(1.15, 11)
+SCALED_GRID = _grid(1.15, 9)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+import numpy as np
+
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Settings
     from verify.montecarlo.distributions import Array
@@ -65,3 +67,16 @@ def scores_of(queries: Array, keys: Array) -> Array:
     """Return all scores QKᵀ, shape (…, m, n)."""
     scores: Array = queries @ keys.swapaxes(-1, -2)
     return scores
+
+
+def shares_within(values: Array, grid: tuple[float, ...]) -> Array:
+    """Return the shares of ``values``, shape (blocks, many), at or below each point, (blocks, points).
+
+    Counting by sorted position costs one search per value instead of one comparison per point.
+    """
+    blocks, many = values.shape
+    width = len(grid) + 1
+    places = np.searchsorted(np.asarray(grid), values) + width * np.arange(blocks)[:, None]
+    histogram = np.bincount(places.ravel(), minlength=width * blocks).reshape(blocks, width)
+    shares: Array = np.cumsum(histogram, axis=1)[:, :-1] / many
+    return shares

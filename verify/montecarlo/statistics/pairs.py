@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from verify.montecarlo.statistics.base import SHARE, Statistic, numbered, scale_setting
+from verify.montecarlo.statistics.base import SHARE, Statistic, numbered, scale_setting, shares_within
 
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Settings
@@ -50,15 +50,7 @@ class PairShares(OwnKeys):
 
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return the shares at or below the grid's points, shape (blocks, points)."""
-        blocks, pairs = queries.shape[:2]
-        scores = np.einsum("bpd,bpd->bp", queries, keys)
-        # Counting by sorted position costs one search per score instead of one comparison per point.
-        places = np.searchsorted(np.asarray(self.grid), scores)
-        width = len(self.grid) + 1
-        flat = places + width * np.arange(blocks)[:, None]
-        histogram = np.bincount(flat.ravel(), minlength=width * blocks).reshape(blocks, width)
-        shares: Array = np.cumsum(histogram, axis=1)[:, :-1] / pairs
-        return shares
+        return shares_within(np.einsum("bpd,bpd->bp", queries, keys), self.grid)
 
 
 @dataclass(frozen=True)
