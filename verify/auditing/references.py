@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.interpolate import BarycentricInterpolator
+import scipy
 
 from verify.symbolic.row_integrals import (
     Approximation,
@@ -64,7 +64,7 @@ def _interpolated(of_keys: OfKeys, keys: tuple[int, ...]) -> np.ndarray:
     angles = (2 * np.arange(_SEVERAL) + 1) * math.pi / (2 * _SEVERAL)
     nodes = np.unique(np.exp((low + high) / 2 + (high - low) / 2 * np.cos(angles)).round().astype(int))
     values = [math.log(of_keys(int(node))) for node in nodes]
-    found: np.ndarray = np.exp(BarycentricInterpolator(np.log(nodes), values)(np.log(keys)))
+    found: np.ndarray = np.exp(scipy.interpolate.BarycentricInterpolator(np.log(nodes), values)(np.log(keys)))
     return found
 
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scipy import stats
+from scipy import special
 
 from verify.errors import SettingsError
 from verify.evidence import Budget, Check, Control, Proof, Verdict
@@ -94,7 +94,7 @@ def refuting_power(measured: Measured, within: Interval, truth: float | None = N
     above = (centre - within[1]) - (measured.value - low)
     below = (within[0] - centre) - (high - measured.value)
     room = max(above, below)
-    return float(room > 0) if error == 0 else float(stats.norm.cdf(room / error))
+    return float(room > 0) if error == 0 else float(special.ndtr(room / error))
 
 
 def claim_verdict(

@@ -9,7 +9,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from verify.montecarlo.blocks import GROUPS
 
@@ -205,7 +205,7 @@ def _too_far_out(linear: Linearised, derived: float) -> bool:
     """Return whether more groups lie three ``derived`` deviations off than any distribution allows."""
     distances = np.abs(linear.groups) * math.sqrt(linear.group_size)
     far = int(np.count_nonzero(distances > 3 * derived))
-    return far > stats.binom.isf(FALSE_CONTRADICTION, GROUPS, 1 / 9)
+    return bool(special.bdtrc(far - 1, GROUPS, 1 / 9) < FALSE_CONTRADICTION) if far else False
 
 
 def _too_calm(linear: Linearised, derived: float, sampled: float) -> bool:

@@ -10,7 +10,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import optimize, special, stats
+import scipy
+from scipy import special
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,13 +27,13 @@ SKEWNESS_LIMIT = 0.3
 @cache
 def normal_quantile(alpha: float) -> float:
     """Return z with P(|Z| > z) = alpha for a standard normal Z."""
-    return float(stats.norm.isf(alpha / 2))
+    return float(-special.ndtri(alpha / 2))
 
 
 @cache
 def student_quantile(alpha: float, blocks: int) -> float:
     """Return t with P(|T| > t) = alpha for Student's T with ``blocks`` - 1 degrees of freedom."""
-    return float(stats.t.isf(alpha / 2, blocks - 1))
+    return float(-special.stdtrit(blocks - 1, alpha / 2))
 
 
 def studentised(value: float, error: float, quantile: float, *, positive: bool) -> Interval:
@@ -121,7 +122,7 @@ def bounded_mean(value: float, alpha: float, blocks: int) -> Interval:
         def excess(other: float) -> float:
             return divergence(mean, other) - allowed
 
-        return float(optimize.brentq(excess, _TINY, mean, xtol=1e-12)) if excess(_TINY) > 0 else 0.0
+        return float(scipy.optimize.brentq(excess, _TINY, mean, xtol=1e-12)) if excess(_TINY) > 0 else 0.0
 
     return lower(value), 1 - lower(1 - value)
 
@@ -140,13 +141,13 @@ def noncentrality(statistic: float, freedom: int, alpha: float) -> Interval:
 
     def bound(tail: float) -> float:
         def excess(noncentral: float) -> float:
-            return float(stats.ncx2.cdf(statistic, freedom, noncentral)) - tail
+            return float(special.chndtr(statistic, freedom, noncentral)) - tail
 
-        if stats.chi2.cdf(statistic, freedom) <= tail:
+        if special.chdtr(freedom, statistic) <= tail:
             return 0.0
         high = max(1.0, statistic)
         while excess(high) > 0:
             high *= 2
-        return float(optimize.brentq(excess, 0.0, high, xtol=1e-9, rtol=1e-12))
+        return float(scipy.optimize.brentq(excess, 0.0, high, xtol=1e-9, rtol=1e-12))
 
     return bound(1 - alpha / 2), bound(alpha / 2)

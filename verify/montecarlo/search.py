@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 
 import numpy as np
-from scipy import optimize
+import scipy
 
 from verify.montecarlo.attention import softmax
 from verify.montecarlo.distributions import Array
@@ -31,9 +31,9 @@ def largest_ratio(over: OfRows, under: OfRows, keys: int) -> float:
         result: Array = -over(weights) / under(weights)
         return result
 
-    found = optimize.differential_evolution(
+    found = scipy.optimize.differential_evolution(
         negative,  # type: ignore[arg-type]  # SciPy's stubs know no vectorised functions
-        optimize.Bounds([-REACH] * keys, [REACH] * keys),
+        scipy.optimize.Bounds([-REACH] * keys, [REACH] * keys),
         maxiter=40,
         popsize=max(4, 32 // keys),
         seed=keys,

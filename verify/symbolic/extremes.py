@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from scipy import integrate as quadrature
+import scipy
 from sympy import Float, Integral, Symbol, diff, erf, exp, limit, oo, pi, sqrt
 
 from verify.symbolic.algebra import is_zero
@@ -49,7 +49,7 @@ def number(expression: Any, keys: int, deviation: float = 1.0) -> float:
 
     def value(integrand: Any, _: Any) -> Any:
         compiled = function((z,), integrand)
-        return Float(quadrature.quad(compiled, -12, 12, epsabs=1e-12)[0])
+        return Float(scipy.integrate.quad(compiled, -12, 12, epsabs=1e-12)[0])
 
     integrals = expression.subs(LARGEST, BY_DENSITY).subs({n: keys, sigma: deviation})
     return float(integrals.replace(Integral, value))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sympy import Derivative, Idx, Indexed, KroneckerDelta, Rational, S, Sum, diff, factor, simplify, symbols
+from sympy import Derivative, Indexed, KroneckerDelta, Rational, S, Sum, diff, factor, simplify, symbols
 
 from verify.symbolic.algebra import is_rational_zero
 from verify.symbolic.derivation import By, Identity, Route, Step
@@ -171,7 +171,6 @@ def _is_largest_eigenvalue(before: Any, after: Any) -> bool:
 
     There are n of these, for the differences with the second key give n - 2, and they span everything.
     """
-    key = Idx("key")
     ahead = Families(made_of={p: lambda index: (1 + (t - 1) * KroneckerDelta(index, 1)) / (t + n - 1)})
     other = 1 / (t + n - 1)
     pairs: tuple[tuple[Callable[[Any], Any], Any], ...] = (
@@ -184,9 +183,7 @@ def _is_largest_eigenvalue(before: Any, after: Any) -> bool:
     above = factor((after - other).subs({n: more + 2, t: 1 + lead}))
     first = before.xreplace({p[1]: t * other})
     return (
-        all(vanishes(gap.xreplace({i: key}), ahead) for gap in gaps)
-        and above.is_nonnegative
-        and is_rational_zero(first - after)
+        all(vanishes(gap, ahead) for gap in gaps) and above.is_nonnegative and is_rational_zero(first - after)
     )
 
 

@@ -20,7 +20,7 @@ from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -161,13 +161,16 @@ def over_lengths(
 def _over_lengths(
     mean: Callable[[int, float], Approximation], keys: int, dimension: float, scale: float
 ) -> Approximation:
-    law = stats.chi(dimension)
+    # The logarithm of the density of the length, without its power and its square.
+    constant = math.log(2) - math.log(2) * dimension / 2 - special.gammaln(dimension / 2)
     sums = []
     for nodes, tail in _LENGTHS:
-        lengths, weights = legendre(float(law.ppf(tail)), float(law.isf(tail)), nodes)
+        squares = special.gammaincinv(dimension / 2, tail), special.gammainccinv(dimension / 2, tail)
+        lengths, weights = legendre(*(math.sqrt(2 * one) for one in squares), nodes)
+        density = np.exp(constant + special.xlogy(dimension - 1, lengths) - lengths**2 / 2)
         parts = (
             mean(keys, scale * float(length)).times(float(weight))
-            for length, weight in zip(lengths, weights * law.pdf(lengths), strict=True)
+            for length, weight in zip(lengths, weights * density, strict=True)
         )
         sums.append(sum(parts, Approximation(0.0, 0.0)))
     one, other = sums

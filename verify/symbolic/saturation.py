@@ -10,7 +10,6 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import stats
 from sympy import (
     Derivative,
     Dummy,
@@ -41,9 +40,9 @@ from verify.symbolic.expectation import E, pointwise
 from verify.symbolic.extremes import BELOW, BY_DENSITY, LARGEST, NORMAL_DENSITY, TIES, z
 from verify.symbolic.integrals import runs_over
 from verify.symbolic.jacobian import FROBENIUS, x
+from verify.symbolic.law import lengths
 from verify.symbolic.predict import function
 from verify.symbolic.printing import Ordered
-from verify.symbolic.row_integrals import legendre
 from verify.symbolic.scores import d
 from verify.symbolic.softmax import SQUARES, i, j, largest, n, p, s, sigma
 from verify.symbolic.sums import SumIdentity, vanishes
@@ -209,17 +208,14 @@ def inverse_length() -> Route:
 
 
 def of_two_keys(dimension: float, scale: float) -> float:
-    """Return E‖J‖² for two keys: the mean of ``OF_GAP`` over normal gaps, and over the query's length.
-
-    Between whole dimensions the chi law of that many draws a smooth curve.
-    """
-    length = stats.chi(dimension)
-    gaps, gap_weights = legendre(0.0, 40.0, 400)
-    lengths, length_weights = legendre(float(length.ppf(1e-16)), float(length.isf(1e-16)), 400)
-    spread = math.sqrt(2) * scale * lengths[:, None]
-    given_length = np.exp(-((gaps / spread) ** 2) / 2) * math.sqrt(2 / math.pi) / spread
+    """Return E‖J‖² for two keys: the mean of ``OF_GAP`` over normal gaps, and over the query's length."""
+    length, probability = lengths(dimension)
+    # Gaps over their deviation, by the trapezoid rule in the logarithm; beyond the last gap nothing is left.
+    logarithm = np.arange(-37.0, 2.3, 0.1)
+    normal = np.exp(logarithm - np.exp(2 * logarithm) / 2)
+    gaps = np.minimum(math.sqrt(2) * scale * np.outer(length, np.exp(logarithm)), 170.0)
     passed = function((g,), OF_GAP, "numpy")(gaps)
-    return float((length_weights * length.pdf(lengths)) @ given_length @ (gap_weights * passed))
+    return float(probability @ passed @ (normal / np.sum(normal)))
 
 
 def _is_scaled(before: Any, after: Any) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import least_squares
+import scipy
 
 from verify.auditing.heads import HIDDEN, Head, unit_roundoff
 from verify.auditing.probing.weights import weights
@@ -105,7 +105,7 @@ def softcap_of(callee: Callee, sizes: Sizes, scale: float) -> tuple[float | None
     def residuals(logarithms: Floats) -> Floats:
         return (capped(logarithms) - scores) / (1 + np.abs(scores))
 
-    fit = least_squares(residuals, [math.log(_FAR / 2), 0.0])
+    fit = scipy.optimize.least_squares(residuals, [math.log(_FAR / 2), 0.0])
     is_capped = bool(np.allclose(capped(fit.x), scores, atol=_CLOSE, rtol=10 * _CLOSE))
     cap = float(np.exp(fit.x[0]))
     # A cap far beyond the scores is the rounding of a function that has none.

@@ -4,7 +4,8 @@ import math
 from functools import cache
 from typing import Any
 
-from scipy import optimize, special
+import scipy
+from scipy import special
 from sympy import Rational, S, Sum, Symbol, degree, log, simplify, sqrt
 
 from verify.spec import (
@@ -104,7 +105,7 @@ def _half_a_nat_lost(_: int, deviation: float) -> Approximation:
         p = special.expit(gap)
         return float(special.entr(p) + special.entr(1 - p)) - math.log(2) + 0.5
 
-    gap = optimize.brentq(beyond, 0.0, 40.0, xtol=1e-13)
+    gap = scipy.optimize.brentq(beyond, 0.0, 40.0, xtol=1e-13)
     return Approximation(float(special.erfc(gap / (2 * deviation))), 1e-12)
 
 

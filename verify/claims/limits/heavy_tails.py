@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy import integrate as quadrature
+import scipy
 from scipy import special
 from sympy import E as EULER
 from sympy import Integral, Rational, S, Symbol, diff, limit, log, logcombine, oo, pi, simplify, sqrt
@@ -98,7 +98,9 @@ def _upper(point: float) -> float:
     """Return P(qk ≤ point) for positive points by integrating the derived density."""
     density = function((x,), DENSITY)
     ends = [0.0, *sorted({end for end in (1e-6, 1e-3, 0.1, 1.0, 10.0, 100.0, point) if end <= point})]
-    return 0.5 + sum(quadrature.quad(density, low, high, epsabs=1e-11)[0] for low, high in pairwise(ends))
+    return 0.5 + sum(
+        scipy.integrate.quad(density, low, high, epsabs=1e-11)[0] for low, high in pairwise(ends)
+    )
 
 
 def _transform(t: float) -> float:
@@ -122,7 +124,7 @@ def _below(dimension: int, point: float) -> float:
 
     # From one zero of the sine to the next, until the characteristic function has died away.
     zeros = np.arange(400) * np.pi / point
-    return 0.5 - sum(quadrature.quad(wave, *ends, epsabs=1e-12)[0] for ends in pairwise(zeros)) / np.pi
+    return 0.5 - sum(scipy.integrate.quad(wave, *ends, epsabs=1e-12)[0] for ends in pairwise(zeros)) / np.pi
 
 
 def _law(stretch: float = 1.0) -> tuple[float, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import special
 from sympy import Integral, S, cos, exp, gammasimp, integrate, oo, pi, simplify, sqrt, symbols
 
 from verify.spec import (
@@ -99,7 +99,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
     checks = tuple(_check(n, points[n], of(n, points[n])) for n in DIMENSIONS)
     last, stretch = DIMENSIONS[-1], 1 + 5 * tolerance
-    normal = _distance(stats.norm.cdf(points[1]))
+    normal = _distance(special.ndtr(points[1]))
     one = "a score of one dimension is normal, with variance 1"
     two = "a score of two dimensions has the law of three"
     larger = f"scores of {last} dimensions are larger by {stretch - 1:.0%}"

@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy import optimize
+import scipy
 from sympy import (
     Function, Integral, Limit, Rational, S, Symbol, cos, diff, erfinv, exp, integrate, limit, log, oo, pi,
     simplify, sqrt,
@@ -131,7 +131,7 @@ def _uniform_point(dimension: int) -> float:
 def _normal_point(dimension: int) -> float:
     """Return the 95% point of the exact law of normal components."""
     low, high = 0.1 * dimension**0.5, 4 * dimension**0.5
-    return float(optimize.brentq(lambda point: score_law.below(dimension, point) - LEVEL, low, high))
+    return float(scipy.optimize.brentq(lambda point: score_law.below(dimension, point) - LEVEL, low, high))
 
 
 def _deviation(derivation: Derivation, law: Distribution, n: int) -> float:

@@ -4,7 +4,7 @@ from math import e
 from typing import Any
 
 import numpy as np
-from scipy import integrate as quadrature
+import scipy
 from sympy import E as EULER
 from sympy import (
     Float, Function, Integral, Limit, S, Symbol, exp, expand, integrate, log, oo, pi, simplify, sqrt, symbols,
@@ -82,7 +82,7 @@ def _large_numbers(before: Any, after: Any) -> bool:
     """At a million keys the integral has reached the ratio of moments within a thousandth."""
 
     def value(integrand: Any, _: Any) -> Any:
-        return Float(quadrature.quad(function((z,), integrand), -12, 12, epsabs=1e-12)[0])
+        return Float(scipy.integrate.quad(function((z,), integrand), -12, 12, epsabs=1e-12)[0])
 
     def share(deviation: float) -> float:
         limit = float(after.subs(sigma, deviation).replace(Integral, value))

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from scipy import integrate as quadrature
+import scipy
 from sympy import Float, Integral, S, Symbol, diff, exp, expand, oo, pi, simplify, sqrt
 
 from verify.spec import (
@@ -99,7 +99,7 @@ def _exact(derivation: Derivation, deviation: float) -> float:
     """Return E p(1-p) by integrating the derived expression over the gap."""
     integrand = function((x,), derivation.routes[0].steps[0].expression.function.subs(sigma, deviation))
     reach = min(40.0, 14 * deviation)
-    return 2 * quadrature.quad(integrand, 0, reach, epsabs=1e-13, limit=200)[0]
+    return 2 * scipy.integrate.quad(integrand, 0, reach, epsabs=1e-13, limit=200)[0]
 
 
 def _check(name: str, deviation: int, expected: Prediction, *bound: Any) -> Quantity:
