@@ -165,8 +165,8 @@ def _over_lengths(
     constant = math.log(2) - math.log(2) * dimension / 2 - special.gammaln(dimension / 2)
     sums = []
     for nodes, tail in _LENGTHS:
-        squares = special.gammaincinv(dimension / 2, tail), special.gammainccinv(dimension / 2, tail)
-        lengths, weights = legendre(*(math.sqrt(2 * one) for one in squares), nodes)
+        low, high = special.gammaincinv(dimension / 2, tail), special.gammainccinv(dimension / 2, tail)
+        lengths, weights = legendre(math.sqrt(2 * low), math.sqrt(2 * high), nodes)
         density = np.exp(constant + special.xlogy(dimension - 1, lengths) - lengths**2 / 2)
         parts = (
             mean(keys, scale * float(length)).times(float(weight))
