@@ -10,7 +10,7 @@ from sympy import S
 
 from tests.report.builders import check
 from verify.errors import ClaimError
-from verify.spec.claim import Findings, several
+from verify.spec.claim import Findings
 from verify.spec.figures import figure, line, measured, scatter
 from verify.symbolic.scores import d
 
@@ -18,23 +18,6 @@ CHECKS = {
     f"variance-d{n}": check(f"variance-d{n}", n + 0.5, float(n), error=0.1, cell={"d_k": n}) for n in (64, 2)
 }
 FOUND = Findings(CHECKS | {"slope": check("slope", 1.0, 1.0)}, {}, {})
-
-
-class TestFindings:
-    """Which checks a figure draws."""
-
-    def test_by_a_pattern_of_their_ids(self) -> None:
-        """The pattern stands for whole ids, and one that finds nothing is an error."""
-        assert FOUND.matching("variance-d*") == tuple(CHECKS.values())
-        with pytest.raises(ClaimError, match=r"no check's id matches 'var'; the checks are variance-d64"):
-            FOUND.matching("var")
-
-
-def test_a_single_figure_stands_for_itself() -> None:
-    """What a claim returns is several also where it is one, and stays what it is otherwise."""
-    one = figure("f", "title", "alt", "y", scatter("", (1, 4), (5, 6)))
-    assert several(one) == several((one,)) == (one,)
-    assert several(()) == ()
 
 
 class TestMeasured:

@@ -84,13 +84,13 @@ def test_a_class_of_a_users_own_is_of_no_family() -> None:
     assert intention(module, config()) is None
 
 
-@pytest.mark.parametrize(("factor", "share"), [(4.0, 1.0), (40.0, 0.707)])
+@pytest.mark.parametrize(("factor", "share"), [(4.0, 1.0), (40.0, 0.707), (0.5, 1.0)])
 def test_the_scale_of_yarn_is_that_of_its_source(factor: float, share: float) -> None:
-    """m²/√d with m = 0.1·share·ln(factor) + 1, as published for DeepSeek's models."""
+    """m²/√d with m = 0.1·share·ln(factor) + 1, as published for DeepSeek's models; 1/√d where it shortens."""
     rope = {"rope_type": "yarn", "mscale_all_dim": share, "factor": factor}
     found = intention(SimpleNamespace(), config(kv_lora_rank=512, rope_parameters=rope))
     assert found is not None
-    m = 0.1 * share * math.log(factor) + 1
+    m = 0.1 * share * math.log(max(factor, 1)) + 1
     assert scale_expression(found.expression).value(d=192) == pytest.approx(m * m * 192**-0.5)
 
 

@@ -1,0 +1,100 @@
+"""What commands share: results on standard output, one line of complaint, and the status at the end."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+
+from verify.cli.console import complain, end, say
+from verify.errors import OutputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def context() -> Iterator[click.Context]:
+    """Enter the context of a command."""
+    with click.Context(click.Command("test")) as entered:
+        yield entered
+
+
+class Broken(io.TextIOWrapper):
+    """A stream of a file of its own that cannot be written to."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(os.fdopen(os.open(os.devnull, os.O_WRONLY), "wb"), encoding="utf-8")
+        self.error: OSError | None = error
+
+    def write(self, text: str) -> int:
+        """Fail the first time, as a pipe or disk does."""
+        if self.error is not None:
+            raise self.error
+        return super().write(text)
+
+
+def test_a_result_goes_to_standard_output_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    """A line each; commands for a terminal are shown, not done."""
+    say("a result")
+    say(3)
+    say("\x1b[2Ja\nb")
+    captured = capsys.readouterr()
+    assert captured.out == "a result\n3\n\\x1b[2Ja\nb\n"
+    assert captured.err == ""
+
+
+def test_a_complaint_is_one_line_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever lines and signs are in what it quotes."""
+    complain("first\n  second\t\x1b[2Jthird")
+    captured = capsys.readouterr()
+    assert captured.err == "sdpa-verify: first second \\x1b[2Jthird\n"
+    assert captured.out == ""
+
+
+@pytest.mark.usefixtures("context")
+@pytest.mark.parametrize("status", [0, 1, 3])
+def test_a_command_ends_with_its_status(status: int) -> None:
+    """Where all it had to say was said."""
+    with pytest.raises(SystemExit) as ended:
+        end(status)
+    assert ended.value.code == status
+
+
+@pytest.mark.usefixtures("context")
+def test_results_that_could_not_be_written_are_an_error_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command goes on, says no more, and does not end as if all were well."""
+    with Broken(OSError(28, "No space left on device")) as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        say("lost")
+        full.error = None
+        say("goes nowhere")
+        with pytest.raises(OutputError) as caught:
+            end(0)
+    assert str(caught.value) == (
+        "standard output: cannot be written (No space left on device); free space or send it elsewhere"
+    )
+
+
+@pytest.mark.usefixtures("context")
+def test_a_reader_who_goes_away_has_read_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As ``head`` does: the status is that of the command."""
+    with Broken(BrokenPipeError(32, "Broken pipe")) as gone:
+        monkeypatch.setattr(sys, "stdout", gone)
+        say("unread")
+        with pytest.raises(SystemExit) as ended:
+            end(3)
+    assert ended.value.code == 3
+
+
+def test_a_complaint_that_nobody_reads_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What follows on the same stream goes nowhere."""
+    with Broken(OSError(28, "No space left on device")) as full:
+        monkeypatch.setattr(sys, "stderr", full)
+        complain("lost")
+        full.error = None
+        complain("goes nowhere")

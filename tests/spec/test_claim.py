@@ -1,0 +1,139 @@
+"""What a claim is: data and functions that take what they name; anything else is refused in one line."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+
+from tests.report.builders import check
+from verify.errors import ClaimError
+from verify.spec.claim import USER, Claim, Findings, several
+from verify.spec.figures import figure, scatter
+
+CHECKS = {
+    f"variance-d{n}": check(f"variance-d{n}", n + 0.5, float(n), error=0.1, cell={"d_k": n}) for n in (64, 2)
+}
+
+
+FOUND = Findings(CHECKS | {"slope": check("slope", 1.0, 1.0)}, {}, {})
+
+
+class TestFindings:
+    """Which checks a figure draws."""
+
+    def test_by_a_pattern_of_their_ids(self) -> None:
+        """The pattern stands for whole ids, and one that finds nothing is an error."""
+        assert FOUND.matching("variance-d*") == tuple(CHECKS.values())
+        with pytest.raises(ClaimError, match=r"no check's id matches 'var'; the checks are variance-d64"):
+            FOUND.matching("var")
+
+
+def test_a_single_figure_stands_for_itself() -> None:
+    """What a claim returns is several also where it is one, and stays what it is otherwise."""
+    one = figure("f", "title", "alt", "y", scatter("", (1, 4), (5, 6)))
+    assert several(one) == several((one,)) == (one,)
+    assert several(()) == ()
+
+
+WORDS: dict[str, Any] = {
+    "title": "title",
+    "statement": "statement",
+    "meaning": "meaning",
+    "assumptions": (),
+    "derive": lambda: "derived",
+}
+
+
+def claim(**changes: Any) -> Any:
+    """Return a claim with some things changed."""
+    return Claim(**{**WORDS, "experiment": lambda: "measured", **changes})
+
+
+@pytest.mark.parametrize("name", ["", "two-keys", "a", "x2-3"])
+def test_an_id_is_a_slug_or_follows_from_the_file(name: str) -> None:
+    """Where a claim has one of its own, its place in a file does not change it; the chapter is the file's."""
+    placed = claim(id=name).placed("of-the-file", "scaling")
+    assert (placed.id, placed.chapter) == (name or "of-the-file", "scaling")
+    assert claim(id=name).chapter == USER
+    assert (placed.title, placed.experiment("D", 0.01)) == ("title", "measured")
+
+
+@pytest.mark.parametrize("name", ["Two Keys", "two_keys", "-two", "two-", "zwölf"])
+def test_what_is_no_slug_is_no_id(name: str) -> None:
+    """The id is named, and what one looks like."""
+    with pytest.raises(ClaimError) as caught:
+        claim(id=name)
+    assert str(caught.value) == f"claim id {name!r}: use lower-case words joined by hyphens"
+
+
+@pytest.mark.parametrize("name", ["title", "statement", "meaning"])
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_an_empty_text_is_refused(name: str, text: str) -> None:
+    """By the claim's id, where it has one."""
+    for known, start in (("", "Claim"), ("two-keys", "claim two-keys")):
+        with pytest.raises(ClaimError) as caught:
+            claim(id=known, **{name: text})
+        assert str(caught.value) == f"{start}: its {name} is empty; write one"
+
+
+@pytest.mark.parametrize(
+    ("function", "wanted"),
+    [
+        (lambda: (), ()),
+        (lambda derivation: (derivation,), ("D",)),
+        (lambda tolerance: (tolerance,), (0.01,)),
+        (lambda tolerance, derivation: (tolerance, derivation), (0.01, "D")),
+        (lambda derivation, tolerance: (derivation, tolerance), ("D", 0.01)),
+    ],
+)
+def test_an_experiment_is_given_what_it_names(function: Any, wanted: tuple[Any, ...]) -> None:
+    """In any order; whoever calls it gives all, by place, and sees no difference."""
+    made = claim(experiment=function).experiment
+    assert made("D", 0.01) == wanted
+    assert list(inspect.signature(made).parameters) == ["derivation", "tolerance"]
+    # Placing a claim must not wrap it once more.
+    assert claim(experiment=made).experiment is made
+
+
+def test_a_function_stays_the_authors_in_name() -> None:
+    """Its docstring and module are kept, for messages that say where something went wrong."""
+
+    def experiment(tolerance: float) -> Any:
+        """Measure it."""
+        return tolerance
+
+    made = claim(experiment=experiment).experiment
+    assert (made.__doc__, made.__module__) == ("Measure it.", __name__)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"experiment": lambda tolerence: tolerence},
+            "Claim: experiment takes 'tolerence'; did you mean 'tolerance'? It may take derivation and t",
+        ),
+        (
+            {"facts": lambda tolerance: tolerance},
+            "Claim: facts takes 'tolerance'; ",
+        ),
+        (
+            {"id": "two-keys", "figures": lambda finding: finding},
+            "claim two-keys: figures takes 'finding'; did you mean 'findings'? It may take derivation and f",
+        ),
+    ],
+)
+def test_a_parameter_that_is_not_given_is_refused(changes: dict[str, Any], message: str) -> None:
+    """When the claim is made, with the nearest of those that are."""
+    with pytest.raises(ClaimError) as caught:
+        claim(**changes)
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
+
+
+def test_facts_and_figures_may_be_left_out() -> None:
+    """Then there are none."""
+    made = claim()
+    assert made.facts("D") == made.figures("D", FOUND) == ()
