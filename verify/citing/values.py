@@ -28,6 +28,16 @@ def lookup(record: Evidence, key: str) -> Value:
     return lookup_in(by_key(record, _head(key)) or by_key(record), key)
 
 
+def lookup_all(record: Evidence, keys: Iterable[str]) -> list[Value]:
+    """Return what the keys stand for, each once.
+
+    Raises:
+        CitationError: there is no such key; the nearest one is suggested.
+    """
+    known = by_key(record)
+    return [lookup_in(known, key) for key in dict.fromkeys(keys)]
+
+
 def lookup_in(known: Mapping[str, Value], key: str, *, suggest: bool = True) -> Value:
     """Return what ``key`` stands for among the values known; see `by_key`.
 

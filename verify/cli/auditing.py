@@ -56,6 +56,7 @@ def audit(
     are any, v, out, mask, bias, scale and intended.
     """
     from verify import api
+    from verify.citing.configuration import configuration
     from verify.export.junit import to_junit
     from verify.files.writing import check_writable, write_whole
 
@@ -64,6 +65,7 @@ def audit(
     if junit is not None:
         _refuse_taken(junit, out)
         check_writable(junit.parent, junit.name)
+    gate = gate or configuration().gates
     found = api.audit(recording, intended=intended, gate=gate, false_alarm=false_alarm, workers=workers)
     write_whole(out / NAMES[0], found.to_json().encode())
     for line in str(found).splitlines():

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from verify.citing import outcomes
 from verify.cli.console import PATH, end, say
-from verify.errors import CitationError
+from verify.errors import CitationError, ResultsError
 from verify.export import values as exports
 from verify.report import citations
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from verify.citing.documents import Document
+    from verify.citing.values import Evidence
 
 
 def _results(command: Callable[..., None]) -> Callable[..., None]:
@@ -24,7 +25,8 @@ def _results(command: Callable[..., None]) -> Callable[..., None]:
         type=PATH,
         metavar="FILE",
         help="A results.json of at most 32 MB, an audit.json of at most 128 MB, or - for standard input."
-        "  [default: reports/results.json, else the reference that comes with the tool]",
+        "  [default: what [tool.sdpa-verify] in pyproject.toml names, else reports/results.json, else the"
+        " reference that comes with the tool]",
     )(command)
 
 
@@ -38,9 +40,8 @@ def values(names: tuple[str, ...], results: Path | None) -> None:
     for its value and its parts. Of an audit, give layers, ’audit’ for its own values, or keys.
     """
     from verify.citing.values import chosen
-    from verify.evidence.load import present
 
-    listed = chosen(present(results), names)
+    listed = chosen(_present(results), names)
     width = max((len(value.key) for value in listed), default=0)
     say("\n".join(f"{value.key:<{width}}  {value.text}" for value in listed))
     end(0)
@@ -60,13 +61,14 @@ def values(names: tuple[str, ...], results: Path | None) -> None:
 @_results
 def cite_(key: str, form: str, url: str, results: Path | None) -> None:
     """Print a citation of a claim or of one of its findings; of an audit, of a layer or a finding."""
+    from verify.citing.configuration import configuration
     from verify.citing.values import lookup
-    from verify.evidence.load import present
     from verify.report.citation import check_address, cite
 
     render = citations.form(_known(form, citations.names()))
+    url = url or configuration().report
     check_address(url)
-    record = present(results)
+    record = _present(results)
     value = lookup(record, key)
     if value.subject is None:
         raise CitationError(
@@ -81,33 +83,82 @@ def cite_(key: str, form: str, url: str, results: Path | None) -> None:
 
 
 @click.command("check-docs")
-@click.argument("documents", nargs=-1, type=PATH, required=True, metavar="FILE...")
+@click.argument("documents", nargs=-1, type=PATH, metavar="FILE...")
 @click.option("--write", is_flag=True, help="Put right what is stale, in the documents’ own words.")
+@click.option(
+    "--diff", is_flag=True, help="Print what --write would change, for patch and git; write nothing."
+)
+@click.option(
+    "--format",
+    "form",
+    default="text",
+    show_default=True,
+    metavar="|".join(outcomes.names()),
+    help="Form of what is printed: for people, for a CI’s own display, for programs.",
+)
 @_results
-def check_docs(documents: tuple[Path, ...], results: Path | None, *, write: bool) -> None:
+def check_docs(
+    documents: tuple[Path, ...], results: Path | None, form: str, *, write: bool, diff: bool
+) -> None:
     """Compare what documents quote with the results; exit with 1 if anything is not so.
 
-    Documents are regular files of at most 16 MB.
-    Nothing is verified again: the results are those of the last run, or those given.
+    Documents are regular files of at most 16 MB: Markdown of every kind, notebooks, HTML, reStructuredText,
+    LaTeX, AsciiDoc, Org, Typst, Python and any text with comments; folders, whose documents are meant;
+    and patterns such as ’docs/**/*.md’. None means those of [tool.sdpa-verify] in pyproject.toml.
+    Nothing is verified again: the results are those given or configured, else those of the last run, which
+    must not be a quick one, for documents quote what was measured well.
     """
+    from verify.citing import found
+    from verify.citing.checked import Checked, changes
+    from verify.citing.configuration import configuration
     from verify.citing.documents import check, fix
-    from verify.evidence.load import present
     from verify.report.imprint import origin
 
-    record = present(results)
-    checked = check(documents, record)
+    if write and diff:
+        raise click.UsageError("--write and --diff: give one of them")
+    render = outcomes.form(_known(form, outcomes.names()))
+    wanted = documents or configuration().document_paths
+    if not wanted:
+        missing = "Missing argument 'FILE...', or documents of [tool.sdpa-verify] in pyproject.toml"
+        raise click.UsageError(missing)
+    files = found.documents(wanted)
+    record = _settled(results)
+    checked = Checked(check(files, record), origin(record), written=write)
     if write:
-        fix(checked)
-    problems = [problem for document in checked for problem in document.problems]
-    for problem in problems:
-        say(f"{problem}{'; fixed' if write and problem.fixable else ''}")
-    for document in checked:
-        say(_summary(document, write=write))
-    say(f"held against the results of {origin(record)}")
-    left = [problem for problem in problems if not (write and problem.fixable)]
-    if any(one.fixable for one in left):
-        say("`sdpa-verify check-docs --write FILE...` puts stale figures right")
-    end(1 if left else 0)
+        fix(checked.documents)
+    text = changes(checked.documents).removesuffix("\n") if diff else render(checked)
+    if text:
+        say(text)
+    end(1 if checked.left else 0)
+
+
+def _present(results: Path | None) -> Evidence:
+    """Return the results given, or those that the project's configuration names, else the last run's."""
+    from verify.citing.configuration import configuration
+    from verify.evidence.load import present
+
+    return present(results or configuration().results_file)
+
+
+def _settled(results: Path | None) -> Evidence:
+    """Return the same, but no quick run that nobody named: documents are not held against it by accident.
+
+    Raises:
+        ResultsError: the last run is coarser than a standard one.
+    """
+    from verify.citing.configuration import configuration
+    from verify.evidence import PROFILES, RunRecord
+    from verify.evidence.load import LAST_RUN
+
+    record = _present(results)
+    named = results or configuration().results_file
+    is_coarse = isinstance(record, RunRecord) and record.run.settings.tolerance > PROFILES["standard"]
+    if named is None and is_coarse:
+        raise ResultsError(
+            f"{LAST_RUN}: is of a quick run, which documents are not held against by accident; name the "
+            'results that they quote with --results, or as [tool.sdpa-verify] results = "FILE"'
+        )
+    return record
 
 
 @click.command()
@@ -126,20 +177,38 @@ def check_docs(documents: tuple[Path, ...], results: Path | None, *, write: bool
     metavar="FILE",
     help="File to write.  [default: verify, and what the form's files end in, such as .tex]",
 )
+@click.option(
+    "--quoted-in",
+    "documents",
+    type=PATH,
+    multiple=True,
+    metavar="FILE",
+    help="Only the values that this document, folder or pattern of documents quotes; may be given again.",
+)
 @_results
-def export(names: tuple[str, ...], form: str, out: Path | None, results: Path | None) -> None:
+def export(
+    names: tuple[str, ...], form: str, out: Path | None, documents: tuple[Path, ...], results: Path | None
+) -> None:
     r"""Write the values for other programs.
 
-    As LaTeX macros: \input the file, then quote with \verify{KEY}.
+    As LaTeX macros: \input the file, then quote with \verify{KEY}, or with \verifynum{KEY} as a bare number.
+    In all other forms, the words of a key are nested, with underscores for hyphens: a value’s text is
+    texts.score_variance.slope.estimate, its number numbers.score_variance.slope.estimate.
     """
-    from verify.citing.values import chosen
-    from verify.evidence.load import present
+    from verify.citing import found
+    from verify.citing.documents import check
+    from verify.citing.values import chosen, lookup_all
     from verify.files.writing import write_whole
 
     wanted = exports.form(_known(form, exports.names()))
-    record = present(results)
+    record = _present(results)
     path = out or Path(f"verify{wanted.SUFFIX}")
-    write_whole(path, wanted.export(record, chosen(record, names)).encode())
+    listed = chosen(record, names) if names or not documents else []
+    if documents:
+        quoted = [quote for one in check(found.documents(documents), record) for quote in one.quotes]
+        keys = [value.key for value in listed] + [quote.key for quote in quoted if not quote.mistake]
+        listed = lookup_all(record, keys)
+    write_whole(path, wanted.export(record, listed).encode())
     say(path)
     end(0)
 
@@ -156,10 +225,9 @@ def badge(name: str, out: Path, results: Path | None) -> None:
     """
     from verify.citing.badge import as_endpoint, as_svg, badge_of
     from verify.citing.values import lookup
-    from verify.evidence.load import present
     from verify.files.writing import write_together
 
-    record = present(results)
+    record = _present(results)
     value = lookup(record, name)
     if value.subject is None or value.part is not None or ":" in name:
         raise CitationError(f"{name!r} has no badge; give a claim, or of an audit a layer or audit")
@@ -177,24 +245,6 @@ def _known(form: str, names: tuple[str, ...]) -> str:
     if form not in names:
         raise CitationError(f"no format {form!r}; choose {', '.join(names)}")
     return form
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def _summary(document: Document, *, write: bool) -> str:
-    quotes = sum(not quote.mistake for quote in document.quotes)
-    if not quotes and not document.problems:
-        return f"{document.path}: nothing is quoted here"
-    fixed = sum(problem.fixable for problem in document.problems) if write else 0
-    left = len(document.problems) - fixed
-    counts = [f"{fixed} fixed"] * bool(fixed) + [f"{left} not so"] * bool(left)
-    macros = r"; of \verify{…} only the keys are checked, its figures are those of the exported file"
-    return (
-        f"{document.path}: {_count(quotes, 'quotation')}, {', '.join(counts) or 'all so'}"
-        f"{macros if document.macros_alone else ''}"
-    )
 
 
 COMMANDS = (values, cite_, check_docs, export, badge)

@@ -1,0 +1,136 @@
+"""What a project sets in its pyproject.toml, and which documents paths name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.report.records import record
+from verify.citing.configuration import Configuration, configuration
+from verify.citing.found import documents
+from verify.errors import CitationError, SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.tool import Ended
+
+    Tool = Callable[..., Ended]
+
+PAGE = "It is <!-- verify: score-variance.slope:estimate -->{}<!-- /verify -->.\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a project with committed results, a page and a setting for both, which is the present folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "page.md").write_text(PAGE.format("7.25"), encoding="utf-8")
+    (tmp_path / "committed.json").write_text(record().to_json(), encoding="utf-8")
+    set_up(tmp_path, 'results = "committed.json"\ndocuments = ["docs"]\n')
+    return tmp_path
+
+
+def set_up(folder: Path, text: str) -> None:
+    """Write the project's settings."""
+    (folder / "pyproject.toml").write_text(f"[tool.sdpa-verify]\n{text}", encoding="utf-8")
+
+
+def quick(folder: Path) -> None:
+    """Leave a quick run in the folder where runs go."""
+    run = record()
+    settings = run.run.settings.model_copy(update={"profile": "quick", "tolerance": 0.05})
+    changed = run.model_copy(update={"run": run.run.model_copy(update={"settings": settings})}).sealed()
+    (folder / "reports").mkdir(exist_ok=True)
+    (folder / "reports" / "results.json").write_text(changed.to_json(), encoding="utf-8")
+
+
+def test_documents_are_held_against_the_committed_results(project: Path, tool: Tool) -> None:
+    """However many quick runs there were since; from a folder below as well."""
+    quick(project)
+    ended = tool("check-docs")
+    assert ended.status == 1
+    assert "page.md:1: score-variance.slope:estimate: printed '7.25'" in ended.out
+    assert "standard profile" in ended.out
+    assert tool("check-docs", "--write").status == 0
+    assert tool("check-docs").status == 0
+    assert "standard" in tool("values", "run:profile").out
+
+
+def test_a_quick_run_that_nobody_named_is_refused(project: Path, tool: Tool) -> None:
+    """It would make right documents stale; named, it is taken."""
+    set_up(project, "")
+    quick(project)
+    ended = tool("check-docs", "docs")
+    assert ended.status == 2
+    assert "reports/results.json: is of a quick run" in ended.complaint
+    assert "--results" in ended.complaint
+    assert tool("check-docs", "docs", "--results", "reports/results.json").status == 1
+
+
+def test_a_diff_is_printed_and_nothing_written(project: Path, tool: Tool) -> None:
+    """With status 1 as long as anything is to be changed."""
+    ended = tool("check-docs", "--diff")
+    assert ended.status == 1
+    assert ended.out.startswith("--- a/docs/page.md\n+++ b/docs/page.md\n@@ -1 +1 @@\n-It is")
+    assert (project / "docs" / "page.md").read_text(encoding="utf-8") == PAGE.format("7.25")
+
+
+def test_only_what_is_quoted_is_exported(project: Path, tool: Tool) -> None:
+    """Not thousands of lines for one value."""
+    ended = tool("export", "--quoted-in", "docs", "--format", "csv", "--out", "it.csv")
+    assert ended.status == 0
+    lines = (project / "it.csv").read_text(encoding="utf-8").splitlines()
+    assert [line.partition(",")[0] for line in lines] == ["key", "score-variance.slope:estimate"]
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("result = 'x'", "'result', which is no setting; did you mean 'results'?"),
+        ("results = 3", "results is 3; give a text"),
+        ("documents = 'docs'", "documents is 'docs'; give a list of texts"),
+        ("gates = [1]", "gates is [1]; give a list of texts"),
+        ("results = ", "is not TOML"),
+    ],
+)
+def test_mistakes_in_the_settings_are_one_line(project: Path, tool: Tool, text: str, what: str) -> None:
+    """With the file's name."""
+    set_up(project, text)
+    ended = tool("check-docs", "docs")
+    assert ended.status == 2
+    assert ended.complaint.startswith("pyproject.toml: ")
+    assert what in ended.complaint
+
+
+def test_the_settings_of_the_project_above_count(project: Path) -> None:
+    """With its folder; without any, there are none."""
+    found = configuration(project / "docs")
+    assert found.results_file == project / "committed.json"
+    assert found.document_paths == (project / "docs",)
+    (project / "pyproject.toml").write_text("[tool]\nsdpa-verify = 3\n", encoding="utf-8")
+    with pytest.raises(SettingsError, match="is no table"):
+        configuration(project)
+    (project / "pyproject.toml").write_text("[project]\nname = 'x'\n", encoding="utf-8")
+    assert configuration(project) == Configuration(project)
+
+
+def test_folders_and_patterns_name_documents(project: Path) -> None:
+    """Of every language, sorted, each once; what is hidden or built is none."""
+    for name in ("a.rst", "b.ipynb", "picture.png", ".hidden.md", "_build/c.md", "deep/d.tex"):
+        path = project / "docs" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("", encoding="utf-8")
+    folder = project / "docs"
+    names = [path.relative_to(folder).as_posix() for path in documents([folder, folder / "a.rst"])]
+    assert names == ["a.rst", "b.ipynb", "deep/d.tex", "page.md"]
+    assert documents([folder / "**" / "*.tex"]) == [folder / "deep" / "d.tex"]
+    for path in (folder / "*.docx", folder / "_build" / "none"):
+        path.parent.mkdir(exist_ok=True)
+    with pytest.raises(CitationError, match=r"no file fits this pattern"):
+        documents([folder / "*.docx"])
+    (project / "empty").mkdir()
+    with pytest.raises(CitationError, match="holds no document"):
+        documents([project / "empty"])

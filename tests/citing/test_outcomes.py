@@ -1,0 +1,105 @@
+"""What a check of documents says to people, to CI and to programs; a diff that git applies."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.report.records import record
+from verify.citing import outcomes
+from verify.citing.checked import Checked, address, changes
+from verify.citing.documents import check, fix
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RUN = record()
+GIT = str(shutil.which("git"))
+KEY = "score-variance.slope:estimate"
+TEXT = (
+    f"It is <!-- verify: {KEY} -->7.25<!-- /verify -->.\n"
+    "100%: so <!-- verify: score-variance.nothing -->1<!-- /verify -->\n"
+    f"<!-- verify: {KEY} -->7.25 (Fig. 3)<!-- /verify -->"
+)
+
+
+@pytest.fixture
+def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checked:
+    """Return the outcome of a page with a stale figure, an unknown key, one to fix by hand, and a warning."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a page.md").write_text(TEXT, encoding="utf-8")
+    return Checked(check([tmp_path / "docs" / "a page.md"], RUN), "seed 1")
+
+
+def test_github_shows_problems_beside_their_lines(checked: Checked) -> None:
+    """A command a line; what would end one is escaped."""
+    lines = outcomes.form("github")(checked).splitlines()
+    assert len(lines) == 5
+    assert lines[0].startswith(f"::error file=docs/a page.md,line=1,title=sdpa-verify stale::{KEY}: printed")
+    assert lines[3].startswith("::warning file=docs/a page.md,line=3,title=sdpa-verify raw-html-line::")
+    assert all(re.match(r"::(error|warning|notice) [^:]*::", line) for line in lines)
+
+
+def test_gitlab_reads_a_report(checked: Checked) -> None:
+    """Each problem with what its format demands, its fingerprint its own."""
+    issues = json.loads(outcomes.form("gitlab")(checked))
+    assert [issue["severity"] for issue in issues] == ["major"] * 3 + ["minor"]
+    assert len({issue["fingerprint"] for issue in issues}) == 4
+    assert issues[1]["location"] == {"path": "docs/a page.md", "lines": {"begin": 2}}
+    assert json.loads(outcomes.form("gitlab")(Checked([], "seed 1"))) == []
+
+
+def test_sarif_has_rules_places_and_fixes(checked: Checked) -> None:
+    """A fix changes exactly what ``--write`` does."""
+    log = json.loads(outcomes.form("sarif")(checked))
+    assert log["version"] == "2.1.0"
+    (run,) = log["runs"]
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert [rules[one["ruleIndex"]] for one in run["results"]] == [one["ruleId"] for one in run["results"]]
+    assert [one["level"] for one in run["results"]] == ["error"] * 3 + ["warning"]
+    (fixed,) = [one["fixes"][0] for one in run["results"] if "fixes" in one]
+    (change,) = fixed["artifactChanges"][0]["replacements"]
+    start, length = change["deletedRegion"]["charOffset"], change["deletedRegion"]["charLength"]
+    made = TEXT[:start] + change["insertedContent"]["text"] + TEXT[start + length :]
+    assert made == checked.documents[0].fixed()
+
+
+def test_json_says_all(checked: Checked) -> None:
+    """With what is printed, what is so now, and what became of it."""
+    said = json.loads(outcomes.form("json")(checked))
+    assert said["documents"] == [{"path": "docs/a page.md", "quotations": 3}]
+    stale = said["problems"][0]
+    assert (stale["key"], stale["kind"], stale["printed"], stale["fixed"]) == (KEY, "stale", "7.25", False)
+    assert stale["now"] in checked.documents[0].fixed()
+
+
+def test_text_ends_with_what_can_be_done(checked: Checked) -> None:
+    """Once written, only what is left counts."""
+    assert outcomes.form("text")(checked).splitlines()[-1].startswith("`sdpa-verify check-docs --write")
+    after = Checked(checked.documents, "seed 1", written=True)
+    assert len(after.left) == 2
+    assert "1 fixed, 2 not so" in outcomes.form("text")(after)
+
+
+def test_a_diff_does_what_writing_does(checked: Checked, tmp_path: Path) -> None:
+    """As git applies it, in a folder that is no repository, too."""
+    patch = changes(checked.documents)
+    page = checked.documents[0].path
+    subprocess.run([GIT, "apply", "-"], input=patch, cwd=tmp_path, text=True, check=True, encoding="utf-8")
+    applied = page.read_text(encoding="utf-8")
+    page.write_text(TEXT, encoding="utf-8")
+    fix(checked.documents)
+    assert page.read_text(encoding="utf-8") == applied != TEXT
+
+
+def test_addresses_are_short_and_portable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the present folder where the file is in it."""
+    monkeypatch.chdir(tmp_path)
+    assert address(tmp_path / "docs" / "page.md") == "docs/page.md"
+    assert address(tmp_path.parent / "page.md") == str(tmp_path.parent / "page.md")

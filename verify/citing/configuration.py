@@ -1,0 +1,86 @@
+"""What a project sets once for all commands that quote: ``[tool.sdpa-verify]`` in its pyproject.toml."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from verify.errors import SettingsError
+from verify.files.reading import MEGABYTE, Kind, read_text
+
+FILE, TABLE = "pyproject.toml", "[tool.sdpa-verify]"
+_FILE = Kind(MEGABYTE, SettingsError, "give TOML in UTF-8 of at most 1 MB")
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A project's settings, all of them optional; paths are relative to its ``folder``.
+
+    ``results`` is the results file that documents quote, ``documents`` are files, folders or patterns that
+    ``check-docs`` checks, ``report`` is where the report is published, and ``gates`` are those of audits.
+    """
+
+    folder: Path = field(default_factory=Path)
+    results: str = ""
+    documents: tuple[str, ...] = ()
+    report: str = ""
+    gates: tuple[str, ...] = ()
+
+    @property
+    def results_file(self) -> Path | None:
+        """The results file, None if none is set."""
+        return self.folder / self.results if self.results else None
+
+    @property
+    def document_paths(self) -> tuple[Path, ...]:
+        """The documents, files, folders or patterns."""
+        return tuple(self.folder / name for name in self.documents)
+
+
+_KINDS: dict[str, type] = {"results": str, "documents": list, "report": str, "gates": list}
+
+
+def configuration(folder: Path | None = None) -> Configuration:
+    """Return the settings of the project that a folder, by default the present one, is in.
+
+    Raises:
+        SettingsError: its pyproject.toml is malformed, or has settings that are none of ours.
+    """
+    start = (folder or Path()).absolute()
+    for place in (start, *start.parents):
+        path = place / FILE
+        if path.is_file():
+            return _read(path, Path() if place == start and folder is None else place)
+    return Configuration()
+
+
+def _read(path: Path, folder: Path) -> Configuration:
+    shown = folder / FILE
+    try:
+        content = tomllib.loads(read_text(path, _FILE))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise SettingsError(f"{shown}: is not TOML ({error}); correct the line") from error
+    tool = content.get("tool", {})
+    given = tool.get("sdpa-verify", {}) if isinstance(tool, dict) else {}
+    if not isinstance(given, dict):
+        raise SettingsError(f"{shown}: tool.sdpa-verify is no table; write {TABLE}")
+    for name, value in given.items():
+        _check(shown, name, value)
+    lists: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in given.items()
+    }
+    return Configuration(folder=folder, **lists)
+
+
+def _check(shown: Path, name: str, value: Any) -> None:
+    if name not in _KINDS:
+        near = difflib.get_close_matches(name, _KINDS, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(_KINDS)}"
+        raise SettingsError(f"{shown}: {TABLE} has {name!r}, which is no setting; {hint}")
+    is_right = isinstance(value, _KINDS[name])
+    if not is_right or (isinstance(value, list) and not all(isinstance(one, str) for one in value)):
+        wanted = "a list of texts" if _KINDS[name] is list else "a text"
+        raise SettingsError(f"{shown}: {TABLE} {name} is {value!r}; give {wanted}")
