@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verify.evidence import RunRecord
+
+_numbers = itertools.count()
 
 # The same examples in every run, however slow the machine is.
 settings.register_profile(
@@ -60,6 +63,13 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture(autouse=True)
+def _own_store(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Give each test a store of its own: what another one has computed would hide a fault in this one."""
+    place = tmp_path_factory.getbasetemp() / f"store-{next(_numbers)}" / "store.sqlite"
+    monkeypatch.setenv("SDPA_VERIFY_STORE", str(place))
 
 
 @pytest.fixture

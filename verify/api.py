@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,8 +17,10 @@ from verify.auditing.gates import FALSE_ALARM, audit_settings
 from verify.auditing.recording import Call, Layer, Recording
 from verify.engine import runner
 from verify.engine.catalogue import ClaimFile, catalogue_with, choose, look_up
+from verify.engine.crews import Elsewhere
 from verify.engine.plan import Planned, plan_with
 from verify.engine.sources import read_sources, refuse_unknown_claims
+from verify.engine.store import Store
 from verify.errors import ResultsError, SettingsError
 from verify.evidence import RunRecord
 from verify.evidence.audits import AuditRecord
@@ -26,6 +30,7 @@ from verify.spec.claim import Claim
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from verify.auditing.gates import Gates
     from verify.auditing.recording import Array
@@ -54,6 +59,8 @@ def run(
     false_alarm: float = 1e-3,
     power: float = 0.95,
     workers: Workers | int | None = None,
+    executor: Executor | Elsewhere | None = None,
+    store: Store | Path | None = None,
     sources: Path | None = None,
     callbacks: runner.Callbacks | None = None,
 ) -> RunRecord:
@@ -62,8 +69,11 @@ def run(
     Each of ``claims`` is an id, the ``Path`` of a claim file of your own, whose functions run in a process
     of their own, or a ``Claim`` with an id, whose functions run in this process. ``tolerance`` is relative;
     None means the profile's: 5% quick, 1% standard, 0.2% deep. ``false_alarm`` is for the whole run;
-    ``workers`` None means one for each processor and changes no result; ``sources`` None means the
-    statements that come with the tool.
+    ``workers`` None means one for each processor; an ``executor``, any of ``concurrent.futures`` or one such
+    as ``dask.distributed.Client().get_executor()``, takes their place for all but a ``Claim`` of your own,
+    whose functions stay in this process. It runs claim files wherever its workers are. ``store`` is where
+    finished work is kept for later runs, by default nowhere. None of these changes a result. ``sources`` None
+    means the statements that come with the tool.
 
     Returns:
         The record of the run: claims in the order of the report, whatever the order of ``claims``.
@@ -74,6 +84,8 @@ def run(
     chosen = runner.settings(
         seed=seed, profile=profile, tolerance=tolerance, false_alarm=false_alarm, power=power
     )
+    if executor is not None and not isinstance(executor, Executor | Elsewhere):
+        raise SettingsError(f"executor {executor!r}: give a concurrent.futures.Executor")
     if callbacks is not None and not isinstance(callbacks, runner.Callbacks):
         raise SettingsError(f"callbacks {callbacks!r}: give a verify.engine.runner.Callbacks")
     with using(workers) as some:
@@ -81,7 +93,25 @@ def run(
         book = read_sources(None if sources is None else Path(sources))
         refuse_unknown_claims(book, known)
         wanted = choose(known, names)
-        return runner.run(wanted, chosen, book, requested=names, workers=some, callbacks=callbacks)
+        with _opened(store) as opened:
+            return runner.run(
+                wanted,
+                chosen,
+                book,
+                requested=names,
+                workers=some,
+                executor=executor,
+                store=opened,
+                callbacks=callbacks,
+            )
+
+
+def _opened(store: Store | Path | None) -> AbstractContextManager[Store | None]:
+    if isinstance(store, str | Path):
+        return Store(Path(store))
+    if store is not None and not isinstance(store, Store):
+        raise SettingsError(f"store {store!r}: give a Path")
+    return contextlib.nullcontext(store)
 
 
 def plan(

@@ -41,6 +41,10 @@ class OutputError(VerifyError):
     """Something could not be written; what was there before is untouched."""
 
 
+class StoreError(VerifyError):
+    """The store of finished chunks and derivations cannot be opened, read or written."""
+
+
 class SettingsError(VerifyError):
     """A setting is outside what it may be."""
 

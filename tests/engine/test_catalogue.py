@@ -9,8 +9,10 @@ import pytest
 
 from verify.claims.chapters import CHAPTERS
 from verify.engine.catalogue import catalogue, catalogue_with, choose, read
-from verify.engine.evaluate import task
+from verify.engine.crews import Here
 from verify.engine.runner import settings
+from verify.engine.schedule import Schedule
+from verify.engine.settle import Work
 from verify.errors import ClaimError
 
 if TYPE_CHECKING:
@@ -67,7 +69,7 @@ def test_a_broken_claim_file_is_reported_by_file_and_line(
     lines = path.read_text().splitlines()
     line = next((f" line {n}:" for n, text in enumerate(lines, 1) if where and where in text), "")
     with pytest.raises(ClaimError) as caught:
-        read(path)
+        read(path, path.read_bytes())
     assert str(caught.value).startswith(f"{path}:{line} ")
     assert message in str(caught.value)
 
@@ -101,15 +103,20 @@ BROKEN_INSIDE = [
 ]
 
 
+def settle_here(path: Path) -> None:
+    """Settle the claim of a file in this process."""
+    work = Work(read(path, path.read_bytes()), settings(profile="quick"), (), "a run")
+    list(Schedule([work], lambda _work: Here(1)).run())
+
+
 @pytest.mark.parametrize(("change", "message"), BROKEN_INSIDE)
 def test_a_claim_that_fails_while_it_runs_is_reported_by_its_id(
     claim_file: Write, change: tuple[str, str], message: str
 ) -> None:
     """What only shows when the claim is derived or measured is reported in one line as well."""
     path = claim_file(change)
-    wanted = task(read(path), settings(profile="quick"), 1, ())
     with pytest.raises(ClaimError, match=r"^claim doubled-keys: ") as caught:
-        wanted.function(*wanted.arguments)
+        settle_here(path)
     assert message in str(caught.value)
 
 
@@ -137,9 +144,8 @@ def test_what_a_claims_function_does_wrong_is_reported_by_line(
     """The line of the file and the function, whether Python complains or a call of ours."""
     path = claim_file(change, ("    NORMAL, STANDARD,", "    NORMAL, n, STANDARD,"))
     line = next(n for n, text in enumerate(path.read_text().splitlines(), 1) if change[1].strip() in text)
-    wanted = task(read(path), settings(profile="quick"), 1, ())
     with pytest.raises(ClaimError) as caught:
-        wanted.function(*wanted.arguments)
+        settle_here(path)
     assert str(caught.value).startswith(f"claim doubled-keys: line {line}, in {function}: {message}")
     assert str(caught.value).endswith(f"; correct the claim file {path}")
 

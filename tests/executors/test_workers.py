@@ -40,13 +40,11 @@ def refuse(text: str) -> None:
 
 @pytest.mark.parametrize("processes", [1, 2, 3])
 def test_each_task_is_done_once(processes: int) -> None:
-    """Places identify the tasks, whatever order they are done in, and every one is announced."""
+    """Places identify the tasks, whatever order they are done in."""
     with Workers(processes) as workers:
         for count in (0, 1, 2, 7):
-            begun: list[int] = []
             tasks = [Task(pow, (n, 2)) for n in range(count)]
-            assert dict(workers.run_tasks(tasks, on_start=begun.append)) == {n: n * n for n in range(count)}
-            assert begun == list(range(count))
+            assert dict(workers.run_tasks(tasks)) == {n: n * n for n in range(count)}
 
 
 def test_tasks_are_done_by_other_processes() -> None:
@@ -57,6 +55,29 @@ def test_tasks_are_done_by_other_processes() -> None:
     for pid in pids:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
+
+
+def test_workers_are_an_executor() -> None:
+    """Futures hold results and errors, with one process and with two; what is not begun can be cancelled."""
+    for count in (1, 2):
+        with Workers(count) as workers:
+            assert [one.result() for one in [workers.submit(abs, -n) for n in range(5)]] == list(range(5))
+            assert isinstance(workers.submit(reciprocal, 0).exception(), ZeroDivisionError | WorkerError)
+    with Workers(2) as workers:
+        futures = [workers.submit(process_of, n) for n in range(8)]
+        assert futures[-1].cancel()
+    assert all(one.done() for one in futures)
+
+
+def test_tasks_of_one_key_stay_in_one_process() -> None:
+    """What the first of them left there is at hand for the others, however busy it is."""
+    with Workers(2) as workers:
+        keys = ("a", "b", "a", "a", "b", "a")
+        tasks = [Task(process_of, (n,), near=key) for n, key in enumerate(keys)]
+        pids = [pid for _, pid in sorted(workers.run_tasks(tasks))]
+    homes = {key: {pid for pid, its in zip(pids, keys, strict=True) if its == key} for key in keys}
+    assert [len(home) for home in homes.values()] == [1, 1]
+    assert homes["a"] != homes["b"]
 
 
 def test_isolated_tasks_share_no_process_with_others() -> None:

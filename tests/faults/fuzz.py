@@ -185,7 +185,7 @@ class Campaigns:
         """Load it, though in this process: starting another would take most of the time."""
         path = self.folder / EXAMPLE
         path.write_bytes(content)
-        return reading(lambda: load_claim.__wrapped__(path)).wrong()
+        return reading(lambda: load_claim.__wrapped__(path, path.read_bytes())).wrong()
 
     def document(self, random: Random) -> bytes:
         """Return a document's ending, a line end, and its text."""

@@ -10,7 +10,7 @@ from sympy.core.function import AppliedUndef
 from sympy.printing.pretty.pretty_symbology import pretty_use_unicode
 
 from verify.claims.chapters import CHAPTERS
-from verify.engine.catalogue import ClaimFile, broken, load
+from verify.engine.catalogue import ClaimFile, broken, resolve
 from verify.errors import WorkerError, claim_errors
 from verify.executors.workers import Task, Workers
 from verify.report.latex import plain, spoken
@@ -18,7 +18,6 @@ from verify.symbolic.printing import unicode_art
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from verify.spec.claim import Claim
     from verify.symbolic.derivation import Derivation, Examined
@@ -54,15 +53,15 @@ def show_with(workers: Workers, claim: Claim | ClaimFile) -> tuple[str, bool]:
     if not isinstance(claim, ClaimFile):
         return shown(claim)
     try:
-        text, stands = workers.call(Task(_show_file, (claim.path, claim.id), isolate=str(claim.path)))
+        text, stands = workers.call(Task(_show_file, (claim,), isolate=str(claim.path)))
     except WorkerError as error:
         raise broken(claim, error) from error
     return text, stands
 
 
-def _show_file(path: Path, name: str) -> tuple[str, bool]:
-    with claim_errors(name, path):
-        return shown(load(path), origin=path)
+def _show_file(claim: ClaimFile) -> tuple[str, bool]:
+    with claim_errors(claim.id, claim.path):
+        return shown(resolve(claim), origin=claim.path)
 
 
 def shown(claim: Claim, origin: object = "") -> tuple[str, bool]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verify.cli import auditing, citing, probing, recording
+from verify.cli import auditing, citing, probing, recording, storing
 from verify.cli.console import PATH, complain, end, say
 from verify.cli.interrupts import INTERRUPTED, insisting, status_after
 from verify.cli.options import edition_option, plan_options, run_options
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from verify.evidence import RunRecord
     from verify.executors.workers import Workers
 
-_NEEDED = "verify.engine.evaluate"
+_NEEDED = "verify.engine.settle"
 """What a worker imports ahead of its first task."""
 
 
@@ -155,7 +155,9 @@ def _verified(out: Path, options: dict[str, Any], names: Sequence[str] = ("resul
     begun = time.perf_counter()
     with _processes(**options) as workers:
         from verify import api
-        from verify.cli.progress import counts_line, following, log, surprise_line, verdict_line
+        from verify.cli.elsewhere import joined
+        from verify.cli.progress import counts_line, following, log, stored_line, surprise_line, verdict_line
+        from verify.cli.storing import opened
         from verify.files.writing import check_writable
 
         imports = time.perf_counter() - begun
@@ -165,14 +167,22 @@ def _verified(out: Path, options: dict[str, Any], names: Sequence[str] = ("resul
                 check_writable(out, name)
 
         claims = [*options.pop("claims"), *options.pop("claim_files")]
-        # Not before what is asked for was looked at: a mistyped name must not leave a folder behind.
-        with following(try_folder) as callbacks:
-            record = api.run(claims, callbacks=callbacks, **{**options, "workers": workers})
+        with (
+            opened(options.pop("store"), fresh=options.pop("fresh")) as store,
+            joined(options.pop("cluster")) as executor,
+            # Not before what is asked for was looked at: a mistyped name must not leave a folder behind.
+            following(try_folder) as callbacks,
+        ):
+            given = {**options, "workers": workers, "store": store, "executor": executor}
+            record = api.run(claims, callbacks=callbacks, **given)
     for claim in record.claims:
         say(verdict_line(claim))
     for statement in record.surprises():
         say(surprise_line(statement))
     log(counts_line(record))
+    stored = record.run.stored
+    if stored is not None and (stored.derivations or stored.draws):
+        log(stored_line(stored))
     phases = {"imports": round(imports, 3), **record.run.phases_s}
     return record.model_copy(update={"run": record.run.model_copy(update={"phases_s": phases})}).sealed()
 
@@ -183,6 +193,7 @@ def _processes(
     claim_files: Sequence[Path],
     workers: int | None = None,
     claims: Sequence[str] = ("",),
+    cluster: str | None = None,
     **_: object,
 ) -> Iterator[Workers]:
     """Yield workers; those that are certain to be needed import their libraries while this process does.
@@ -196,13 +207,19 @@ def _processes(
         for path in filter(os.path.isfile, claim_files):
             some.prepare(str(path), _NEEDED)
         tasks = len(set(claims)) or some.count
-        if min(tasks, some.count) > 1:
+        if min(tasks, some.count) > 1 and cluster is None:
             for _place in range(tasks):
                 some.prepare("", _NEEDED)
         yield some
 
 
-for command in (*citing.COMMANDS, *auditing.COMMANDS, *recording.COMMANDS, *probing.COMMANDS):
+for command in (
+    *citing.COMMANDS,
+    *auditing.COMMANDS,
+    *recording.COMMANDS,
+    *probing.COMMANDS,
+    *storing.COMMANDS,
+):
     cli.add_command(command)
 
 

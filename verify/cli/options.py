@@ -74,6 +74,18 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
         plan_options,
         click.option("--workers", type=int, help="Processors to use; changes no result.  [default: all]"),
         click.option(
+            "--cluster",
+            metavar="ADDRESS|local:N",
+            help="Workers of a Dask cluster: its scheduler's address, or N processes for this run alone.",
+        ),
+        click.option(
+            "--store",
+            type=PATH,
+            metavar="FILE",
+            help="Where finished work is kept for later runs.  [default: in the user's cache folder]",
+        ),
+        click.option("--fresh", is_flag=True, help="Use no store: derive and draw everything now."),
+        click.option(
             "--sources",
             type=PATH,
             metavar="FILE",

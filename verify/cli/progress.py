@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
@@ -12,11 +13,16 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from verify.engine.runner import Callbacks
 from verify.escapes import for_terminal
-from verify.evidence import ClaimRecord, Proof, RunRecord, Statement, Verdict
+from verify.evidence import ClaimRecord, Proof, RunRecord, Statement, Stored, Verdict
 from verify.report import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+
+    from verify.engine.schedule import Progress as Progressed
+
+_REFRESH_S = 0.2
+"""Seconds between two looks of the progress bar."""
 
 _MARKS = {Verdict.CONFIRMED: "✓", Verdict.APPROXIMATE: "≈", Verdict.REFUTED: "✗", Verdict.UNDECIDED: "?"}
 
@@ -30,28 +36,45 @@ def following(begin: Callable[[], None]) -> Iterator[Callbacks]:
         )
         return
     columns = (
-        TextColumn("{task.description:<48.48}"),
-        BarColumn(bar_width=28),
+        TextColumn("{task.description:<64.64}"),
+        BarColumn(bar_width=20),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting", total=None)
-        at_work: list[str] = []
+        shown_at = 0.0
 
         def on_begin(count: int) -> None:
             begin()
             bar.update(task, total=count)
 
         def on_start(claim: str) -> None:
-            at_work.append(claim)
-            bar.update(task, description=" · ".join(at_work))
+            bar.update(task, description=f"deriving {claim}")
 
-        def on_finish(record: ClaimRecord) -> None:
-            at_work.remove(record.id)
-            bar.update(task, advance=1, description=" · ".join(at_work))
+        def on_progress(progress: Progressed) -> None:
+            nonlocal shown_at
+            if progress.drawn and time.monotonic() - shown_at > _REFRESH_S:
+                shown_at = time.monotonic()
+                bar.update(task, description=progress_line(progress))
 
-        yield Callbacks(on_start, on_finish, on_begin)
+        yield Callbacks(on_start, lambda _record: bar.update(task, advance=1), on_begin, on_progress)
+
+
+def progress_line(progress: Progressed) -> str:
+    """Return how much is drawn, how fast, what is left of what is known to be wanted, and who is at work."""
+    words = [f"{progress.drawn:.2e} drawn"]
+    if progress.stored:
+        words.append(f"{progress.stored:.2e} stored")
+    if progress.left_s is not None:
+        words += [f"{progress.rate:.1e}/s", f"{progress.left_s:.0f} s left"]
+    return " · ".join([*words, f"{progress.workers} at work"])
+
+
+def stored_line(stored: Stored) -> str:
+    """Return one line on what a run took from the store."""
+    share = stored.draws / (stored.draws + stored.drawn) if stored.draws else 0
+    return f"from the store: {stored.derivations} derivations and {share:.0%} of the draws"
 
 
 @contextmanager

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import importlib.util
 import pkgutil
 import re
 import sys
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import ValidationError
@@ -25,7 +25,6 @@ from verify.spec.claim import USER, Claim
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from types import ModuleType
 
 
 _CLAIM_FILE = Kind(MEGABYTE, ClaimError, "check the path given with --claims, of a file of at most 1 MB")
@@ -36,14 +35,67 @@ _CORRECT = "correct the claim file"
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimFile:
-    """What the claim in a file of the user's own says; its functions run in other processes only."""
+    """What the claim in a file of the user's own says; its functions run in other processes only.
+
+    ``text`` is the file's, as it was when it was read: a run goes by that, whatever becomes of the file.
+    """
 
     path: Path
+    text: bytes = field(repr=False)
     id: str
     title: str
     statement: str
     meaning: str
     chapter: str = USER
+
+    @property
+    def module(self) -> str:
+        """The name of the module that the file makes, a function of its name and text."""
+        return _module_name(self.path, self.text)
+
+
+@dataclass(frozen=True)
+class BuiltIn:
+    """A claim that comes with the tool, by its chapter and id."""
+
+    chapter: str
+    id: str
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """A claim made in this process, which may hold anything and stays here."""
+
+    claim: Claim
+
+    @property
+    def id(self) -> str:
+        """The claim's id."""
+        return self.claim.id
+
+
+Reference = BuiltIn | ClaimFile | Made
+"""What a task names its claim by; all but a ``Made`` one can be sent to another process."""
+
+
+def reference(claim: Claim | ClaimFile) -> Reference:
+    """Return what names a claim; one that the tool does not come with as it is was made in this process."""
+    if isinstance(claim, ClaimFile):
+        return claim
+    return BuiltIn(claim.chapter, claim.id) if catalogue().get(claim.id) is claim else Made(claim)
+
+
+def resolve(reference: Reference) -> Claim:
+    """Return the claim that is named; of a claim file, this runs the file.
+
+    Raises:
+        ClaimError: the file cannot be loaded or has no ``CLAIM``.
+    """
+    if isinstance(reference, Made):
+        return reference.claim
+    if isinstance(reference, ClaimFile):
+        return load(reference.path, reference.text)
+    return built_in(reference.chapter, reference.id.replace("-", "_"))
 
 
 Entries = dict[str, Claim | ClaimFile]
@@ -134,7 +186,7 @@ def _sorted(entries: Sequence[tuple[_Claim, str]]) -> dict[str, _Claim]:
     return {claim.id: claim for claim in sorted(found.values(), key=place)}
 
 
-def broken(claim: Claim | ClaimFile, error: WorkerError) -> ClaimError:
+def broken(claim: Claim | Reference, error: WorkerError) -> ClaimError:
     """Return what ended the process that worked for ``claim`` as an error that names it."""
     if isinstance(claim, ClaimFile):
         return ClaimError(f"claim {claim.id}: {error}; {correction(claim.path)}")
@@ -168,25 +220,26 @@ def built_in(chapter: str, module: str) -> Claim:
 
 def _read(files: Sequence[Path], workers: Workers | None) -> list[ClaimFile]:
     """Return what each file says, in their order."""
-    for path in files:
-        read_bytes(path, _CLAIM_FILE)
+    texts = [read_bytes(path, _CLAIM_FILE) for path in files]
+    given = list(zip(files, texts, strict=True))
     try:
         with using(workers or 1) as some:
-            done = dict(some.run_tasks([Task(read, (path,), isolate=str(path)) for path in files]))
+            done = dict(some.run_tasks([Task(read, one, isolate=str(one[0])) for one in given]))
     except WorkerError as error:
         raise ClaimError(f"{files[error.place]}: {error}; {_CORRECT}") from error
-    return [done[place] for place in range(len(files))]
+    return [replace(done[place], text=text) for place, text in enumerate(texts)]
 
 
-def read(path: Path) -> ClaimFile:
-    """Return what a claim file says; this runs the file.
+def read(path: Path, text: bytes) -> ClaimFile:
+    """Return what a claim file of this text says; this runs the file.
 
     Raises:
         ClaimError: it cannot be loaded or has no ``CLAIM``.
     """
-    claim = load(path)
+    claim = load(path, text)
     return ClaimFile(
         path=path,
+        text=text,
         id=str(claim.id),
         title=str(claim.title),
         statement=str(claim.statement),
@@ -195,25 +248,30 @@ def read(path: Path) -> ClaimFile:
 
 
 @cache
-def load(path: Path) -> Claim:
-    """Return the claim of a file of the user's own; this runs the file, whatever it does.
+def load(path: Path, text: bytes) -> Claim:
+    """Return the claim of a file of the user's own; this runs its text, whatever it does.
 
     Raises:
         ClaimError: it cannot be loaded or has no ``CLAIM``.
     """
-    name = f"user_claim_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
+    if path.suffix != ".py":
         raise ClaimError(f"{path}: not a Python file; a claim file ends in .py")
-    module = importlib.util.module_from_spec(spec)
-    # A dataclass looks its own module up there.
+    name = _module_name(path, text)
+    module = ModuleType(name)
+    module.__file__ = str(path)
+    # A dataclass looks its own module up there, and so does a pickle.
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        exec(compile(text, str(path), "exec"), vars(module))  # noqa: S102 - that is what a claim file is for
     except BaseException as error:
         del sys.modules[name]
         raise ClaimError(f"{path}:{_mistake(path, error)}; {_CORRECT}") from error
     return _claim_of(module, str(path), path, USER)
+
+
+def _module_name(path: Path, text: bytes) -> str:
+    digest = hashlib.sha256(path.stem.encode() + b"\0" + text).hexdigest()
+    return f"user_claim_{digest[:16]}"
 
 
 def _claim_of(module: ModuleType, origin: str, path: Path, chapter: str) -> Claim:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from threadpoolctl import threadpool_limits
 
-from verify.engine.catalogue import ClaimFile, broken, load
+from verify.engine.catalogue import ClaimFile, broken, resolve
 from verify.engine.samples import Samples, cells_of, every_comparison, validate
 from verify.engine.verdict import ErrorBudget
 from verify.errors import ClaimError, WorkerError, claim_errors, correction
@@ -19,7 +19,6 @@ from verify.montecarlo.streams import stream
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from verify.evidence import Settings
     from verify.montecarlo.blocks import Cell
@@ -91,7 +90,7 @@ def plan_with(workers: Workers, claim: Claim | ClaimFile, settings: Settings) ->
         with claim_errors(claim.id):
             return plan(claim, settings)
     try:
-        text = workers.call(Task(_plan_file, (claim.path, claim.id, settings), isolate=str(claim.path)))
+        text = workers.call(Task(_plan_file, (claim, settings), isolate=str(claim.path)))
         return Planned.model_validate_json(text)
     except WorkerError as error:
         raise broken(claim, error) from error
@@ -99,10 +98,10 @@ def plan_with(workers: Workers, claim: Claim | ClaimFile, settings: Settings) ->
         raise ClaimError(f"claim {claim.id}: its plan is malformed; {correction(claim.path)}") from error
 
 
-def _plan_file(path: Path, name: str, settings: Settings) -> str:
+def _plan_file(claim: ClaimFile, settings: Settings) -> str:
     """Return the plan of a file's claim as JSON, with nothing in it that only this process knows."""
-    with claim_errors(name, path):
-        return plan(load(path), settings).model_dump_json()
+    with claim_errors(claim.id, claim.path):
+        return plan(resolve(claim), settings).model_dump_json()
 
 
 def plan(claim: Claim, settings: Settings) -> Planned:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import datetime as dt
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from verify.engine.catalogue import broken
-from verify.engine.evaluate import Settled, received, task
+from verify.engine.catalogue import ClaimFile, Made, reference
+from verify.engine.crews import Crew, Elsewhere, Here, Local
+from verify.engine.keys import made_by
+from verify.engine.schedule import Progress, Schedule
+from verify.engine.settle import Work, received
 from verify.engine.statements import decide
 from verify.engine.verdict import ErrorBudget
-from verify.errors import SettingsError, WorkerError
-from verify.evidence import PROFILES, ClaimRecord, Run, RunRecord, Settings, Tool
+from verify.errors import SettingsError
+from verify.evidence import PROFILES, ClaimRecord, Run, RunRecord, Settings, Stored, Tool
 from verify.evidence.load import stored_calibration
 from verify.executors.environment import environment
 from verify.executors.workers import Workers, using
@@ -20,10 +24,11 @@ from verify.spec.claim import USER
 from verify.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from concurrent.futures import Executor
 
-    from verify.engine.catalogue import ClaimFile
     from verify.engine.sources import SourceBook
+    from verify.engine.store import Store
     from verify.spec.claim import Claim
 
 _LONGEST_SEED = 4096
@@ -35,14 +40,15 @@ class Callbacks:
     """Functions that a run calls as it goes on; the default ones do nothing.
 
     ``on_start(claim)`` is called before each claim's derivation and measurement, and ``on_finish(record)``
-    after it; with several workers, claims overlap and need not finish in order. ``on_begin(count)`` is called
+    after it; claims overlap and need not finish in order. ``on_begin(count)`` is called
     once before all, with the number of claims, when the arguments were found good, and may still refuse
-    the run.
+    the run. ``on_progress(progress)`` is called often, with how much is drawn.
     """
 
     on_start: Callable[[str], None] = field(default=lambda _claim: None)
     on_finish: Callable[[ClaimRecord], None] = field(default=lambda _record: None)
     on_begin: Callable[[int], None] = field(default=lambda _count: None)
+    on_progress: Callable[[Progress], None] = field(default=lambda _progress: None)
 
 
 def settings(
@@ -99,14 +105,16 @@ def run(
     *,
     requested: Sequence[str] = (),
     workers: Workers | int | None = None,
+    executor: Executor | Elsewhere | None = None,
+    store: Store | None = None,
     callbacks: Callbacks | None = None,
 ) -> RunRecord:
     """Derive, measure and judge ``claims`` and decide the statements of ``book``.
 
     ``requested`` are the ids asked for, none meaning all, for the record. ``workers`` processors are used,
-    None meaning all: as processes that settle one claim each or, where there are fewer claims, as threads
-    that draw for one. A claim file of the user's own always has a process of its own, a claim made in this
-    process stays in it. The results do not depend on their number.
+    None meaning all: as processes or, for a single claim, as threads. A claim file of the user's own always
+    has processes of its own, a claim made in this process stays in it. With an ``executor`` all others go
+    there. The results depend on none of these, nor on what the ``store`` has of earlier runs.
 
     Raises:
         VerifyError: a setting is impossible or a claim is broken.
@@ -114,10 +122,15 @@ def run(
     begun = time.perf_counter()
     callbacks = callbacks or Callbacks()
     callbacks.on_begin(len(claims))
+    # What stored values depend on is looked at before anything can change it.
+    made_by()
     budget = ErrorBudget(chosen.false_alarm)
-    with using(workers) as some:
-        settled = _settled(claims, chosen, budget, some, callbacks, book)
-    records = tuple(one.record for one in settled)
+    token = str(time.time_ns())
+    works = [Work(reference(claim), chosen, book.wanted(name), token) for name, claim in claims.items()]
+    with using(workers) as some, _crews(some, executor, len(claims)) as crews:
+        schedule = Schedule(works, crews.of, store, callbacks.on_start, callbacks.on_progress)
+        settled = _settled(schedule, works, budget, callbacks)
+    records = tuple(record for record, _ in settled)
     elapsed = round(time.perf_counter() - begun, 3)
     return RunRecord(
         tool=Tool(version=__version__),
@@ -126,11 +139,12 @@ def run(
             claims=tuple(requested),
             claim_files=sum(claim.chapter == USER for claim in claims.values()),
             budget=budget.record(_drawn(records), sum(len(record.controls) for record in records)),
-            environment=environment(some.count, _PACKAGES),
+            environment=environment(crews.count, _PACKAGES),
             created=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
             elapsed_s=elapsed,
             phases_s={"verification": elapsed},
-            spent_s={one.record.id: one.spent_s for one in settled},
+            spent_s={record.id: spent for record, spent in settled},
+            stored=None if store is None else _stored(schedule.progress),
         ),
         claims=records,
         sources=book.sources,
@@ -140,32 +154,56 @@ def run(
 
 
 def _settled(
-    claims: Mapping[str, Claim | ClaimFile],
-    chosen: Settings,
-    budget: ErrorBudget,
-    workers: Workers,
-    callbacks: Callbacks,
-    book: SourceBook,
-) -> tuple[Settled, ...]:
-    """Return every claim settled, in the order of ``claims``."""
-    processes = max(1, min(workers.count, len(claims)))
-    threads = workers.count // processes
-    names = list(claims)
-    tasks = [task(claims[name], chosen, threads, book.wanted(name)) for name in names]
-    done: dict[int, Settled] = {}
+    schedule: Schedule, works: Sequence[Work], budget: ErrorBudget, callbacks: Callbacks
+) -> tuple[tuple[ClaimRecord, dict[str, float]], ...]:
+    """Return the record of every claim, in their order, with the seconds of its parts."""
+    done: dict[int, tuple[ClaimRecord, dict[str, float]]] = {}
+    for one in schedule.run():
+        record = received(works[one.place].claim, one.settled)
+        done[one.place] = record, {name: round(seconds, 3) for name, seconds in one.spent_s.items()}
+        # All claims share one budget; a run that outgrows it ends here.
+        budget.record(_drawn([record for record, _ in done.values()]), 0)
+        callbacks.on_finish(record)
+    return tuple(done[place] for place in range(len(works)))
 
-    def on_start(place: int) -> None:
-        callbacks.on_start(names[place])
 
+def _stored(progress: Progress) -> Stored:
+    return Stored(derivations=progress.derivations, draws=progress.stored, drawn=progress.drawn)
+
+
+@dataclass(frozen=True)
+class _Crews:
+    """Says who works for a claim: one made in this process stays here, a file never is."""
+
+    here: Here
+    local: Local
+    built_in: Crew
+
+    def of(self, work: Work) -> Crew:
+        """Return who works for a claim."""
+        if isinstance(work.claim, Made):
+            return self.here
+        if isinstance(work.claim, ClaimFile) and self.built_in is self.here:
+            return self.local
+        return self.built_in
+
+    @property
+    def count(self) -> int:
+        """How many tasks are worked on at a time."""
+        return self.built_in.count
+
+
+@contextmanager
+def _crews(workers: Workers, executor: Executor | Elsewhere | None, claims: int) -> Iterator[_Crews]:
+    """Yield who works for claims; where it is a single one, threads draw, and no process is started."""
+    here, local = Here(workers.count), Local(workers)
+    built_in: Crew = here if min(workers.count, claims) == 1 else local
+    if executor is not None:
+        built_in = executor if isinstance(executor, Elsewhere) else Elsewhere(executor)
     try:
-        for place, result in workers.run_tasks(tasks, processes, on_start):
-            done[place] = received(claims[names[place]], result)
-            # All claims share one budget; a run that outgrows it ends here.
-            budget.record(_drawn([settled.record for settled in done.values()]), 0)
-            callbacks.on_finish(done[place].record)
-    except WorkerError as error:
-        raise broken(claims[names[error.place]], error) from error
-    return tuple(done[place] for place in range(len(tasks)))
+        yield _Crews(here, local, built_in)
+    finally:
+        here.close()
 
 
 def _drawn(records: Sequence[ClaimRecord]) -> int:

@@ -36,6 +36,7 @@ from verify.evidence.runs import (
     Settings,
     Source,
     Statement,
+    Stored,
     Tool,
 )
 from verify.evidence.texts import SLUG, Slug, in_utc
@@ -73,6 +74,7 @@ __all__ = [
     "Source",
     "Statement",
     "Step",
+    "Stored",
     "Tool",
     "Verdict",
     "digest_of",

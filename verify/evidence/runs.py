@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from verify.evidence.claims import ClaimRecord, Proof
 from verify.evidence.findings import Verdict
@@ -200,12 +200,25 @@ class Budget(Record):
     rule: Text
 
 
+class Stored(Record):
+    """How much of a run came from the store of earlier ones, and how much was drawn in it.
+
+    ``derivations`` counts those that were checked before; ``draws`` are random components whose sums were
+    kept, ``drawn`` those of this run. They change no result.
+    """
+
+    derivations: Count
+    draws: Count
+    drawn: Count
+
+
 class Run(Record):
     """The run: its settings, its error budget, and where and when it was made.
 
     ``claims`` are the ids asked for; none means all of the catalogue. ``claim_files`` counts the claims
     of the user's own, each of which takes a file to run it from the command line. ``spent_s`` are the
     seconds of each claim's derivation and simulation, which overlap where there are several workers.
+    ``stored`` says what came from a store, None where none was asked.
     """
 
     settings: Settings
@@ -217,6 +230,15 @@ class Run(Record):
     elapsed_s: Positive
     phases_s: Named[Positive]
     spent_s: Named[Named[Positive]] = Field(default_factory=dict)
+    stored: Stored | None = None
+
+    @model_serializer(mode="wrap")
+    def _as_before_the_store(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what was not asked for: so the seals of runs without a store stay what they were."""
+        content: dict[str, Any] = write(self)
+        if self.stored is None:
+            content.pop("stored", None)
+        return content
 
 
 class RunRecord(Sealed):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import queue
 import threading
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
+
+from threadpoolctl import threadpool_limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -40,3 +43,67 @@ def thread_map(workers: int) -> Iterator[Callable[..., Iterable[Any]]]:
         executor.shutdown(wait=False, cancel_futures=True)
         raise
     executor.shutdown()
+
+
+class Threads(Executor):
+    """So many threads of this process as an executor; none keeps the process from ending.
+
+    Tasks go through a queue whose lock no interruption can leave held.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._tasks: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(count)]
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
+        """Return what will hold the result of ``function``."""
+        future: Future[Any] = Future()
+
+        def work() -> None:
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(function(*arguments, **named))
+                except BaseException as error:  # noqa: BLE001 - whoever asks for the result gets it
+                    future.set_exception(error)
+
+        self._tasks.put(work)
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002
+        """Let the threads end after the task at hand; tasks not begun are left undone."""
+        with suppress(queue.Empty):
+            while True:
+                self._tasks.get_nowait()
+        for _ in self._threads:
+            self._tasks.put(None)
+
+    def _serve(self) -> None:
+        while (work := self._tasks.get()) is not None:
+            work()
+
+
+_blas = threading.Lock()
+_users = 0
+_limits: threadpool_limits | None = None
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Let linear algebra use one thread each while anyone in this process wants it to.
+
+    The number of its threads belongs to the process: whoever comes last puts back what the first one found.
+    """
+    global _users, _limits  # noqa: PLW0603 - so does the count
+    with _blas:
+        if _users == 0:
+            _limits = threadpool_limits(limits=1)
+        _users += 1
+    try:
+        yield
+    finally:
+        with _blas:
+            _users -= 1
+            if _users == 0 and _limits is not None:
+                _limits.restore_original_limits()

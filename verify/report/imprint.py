@@ -49,6 +49,22 @@ def settings(record: RunRecord) -> tuple[tuple[str, str], ...]:
         ("made", f"{creation(record):%Y-%m-%d %H:%M} UTC"),
         ("time, whole run", numbers.seconds(record.run.elapsed_s)),
         *phases,
+        *_stored(record),
+    )
+
+
+def _stored(record: RunRecord) -> tuple[tuple[str, str], ...]:
+    """Return what came from the store, of all that the run rests on; nothing where none was asked."""
+    stored = record.run.stored
+    if stored is None:
+        return ()
+    draws, derivations = stored.draws + stored.drawn, len(record.claims)
+    return (
+        (
+            "drawn before, from the store",
+            f"{numbers.count(stored.draws)} of {numbers.count(draws)} numbers",
+        ),
+        ("derived before, from the store", f"{stored.derivations} of {derivations} derivations"),
     )
 
 

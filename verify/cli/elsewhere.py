@@ -1,0 +1,28 @@
+"""The option ``--cluster``: workers on other machines."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verify.engine.crews import Elsewhere
+
+
+@contextlib.contextmanager
+def joined(address: str | None) -> Iterator[Elsewhere | None]:
+    """Yield those who work on a cluster, None where none is wanted.
+
+    Raises:
+        SettingsError: there is no cluster at that address, or Dask is not installed.
+    """
+    if address is None:
+        yield None
+        return
+    from verify.engine.crews import Elsewhere
+    from verify.executors.cluster import Cluster
+
+    with Cluster(address) as cluster:
+        yield Elsewhere(cluster, cluster.count, cluster.refuse_if_gone)

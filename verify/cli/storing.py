@@ -1,0 +1,133 @@
+"""The commands on the store of finished work: show, verify, export, merge, clear."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import click
+
+from verify.cli.console import PATH, end, say
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from verify.engine.store import Contents, Store
+
+
+@contextlib.contextmanager
+def opened(path: Path | None, *, fresh: bool) -> Iterator[Store | None]:
+    """Yield the store of a run, None where none is wanted or, which is said, it cannot be used."""
+    from verify.cli.progress import log
+    from verify.engine.store import Store, default_path
+    from verify.errors import StoreError
+
+    if fresh and path is not None:
+        raise click.UsageError("--fresh uses no store; leave out --store")
+    store = None
+    if not fresh:
+        try:
+            store = Store(path or default_path(), log)
+        except StoreError as error:
+            log(f"{error}; going on without")
+    try:
+        yield store
+    finally:
+        if store is not None:
+            store.close()
+
+
+def _store(path: Path | None) -> Store:
+    """Return the store that a command is about, which has to be there."""
+    from verify.engine.store import Store, default_path
+    from verify.errors import StoreError
+
+    place = path or default_path()
+    if not place.is_file():
+        raise StoreError(f"store {place}: there is none; a run makes one, or give --store FILE")
+    return Store(place)
+
+
+def _option(command: Callable[..., None]) -> Callable[..., None]:
+    text = "The store.  [default: in the user's cache folder]"
+    return click.option("--store", type=PATH, metavar="FILE", help=text)(command)
+
+
+@click.group()
+def store() -> None:
+    """Look after the finished work that later runs take up: derivations that were checked, chunks drawn."""
+
+
+@store.command()
+@_option
+def show(store: Path | None) -> None:
+    """Say where the store is and what it holds."""
+    with _store(store) as opened:
+        say(_described(opened.contents()))
+    end(0)
+
+
+@store.command()
+@_option
+def verify(store: Path | None) -> None:
+    """Check every row against its checksum; status 1 if one is damaged, which no run would use."""
+    with _store(store) as opened:
+        contents = opened.contents()
+    rows = sum(contents.rows.values())
+    say(f"{rows} rows, {contents.damaged} damaged")
+    end(1 if contents.damaged else 0)
+
+
+@store.command()
+@click.argument("file", type=PATH)
+@_option
+def export(file: Path, store: Path | None) -> None:
+    """Write a copy of the store to FILE, for merging it on another machine."""
+    from verify.engine.store import Store
+    from verify.errors import StoreError
+
+    if file.exists():
+        raise StoreError(f"{file}: is there already; give another name")
+    with _store(store) as opened, Store(file) as copy:
+        say(f"{file}: {copy.merge(opened)} rows")
+    end(0)
+
+
+@store.command()
+@click.argument("files", type=PATH, nargs=-1, required=True, metavar="FILE...")
+@_option
+def merge(files: tuple[Path, ...], store: Path | None) -> None:
+    """Take over what other stores hold; damaged rows are left out.
+
+    A row counts for runs whose code, libraries and kind of processor are those that made it. Merge only what
+    you would trust as your own run.
+    """
+    from verify.engine.store import Store, default_path
+
+    with Store(store or default_path()) as opened:
+        for file in files:
+            with _store(file) as other:
+                say(f"{file}: {opened.merge(other)} new rows")
+    end(0)
+
+
+@store.command()
+@_option
+def clear(store: Path | None) -> None:
+    """Remove everything from the store."""
+    with _store(store) as opened:
+        rows = sum(opened.contents().rows.values())
+        opened.clear()
+    say(f"{rows} rows removed")
+    end(0)
+
+
+def _described(contents: Contents) -> str:
+    lines = [str(contents.path)]
+    for kind, rows in sorted(contents.rows.items()):
+        lines.append(f"{kind}s: {rows} rows, {contents.sizes[kind] / 1e6:.1f} MB")
+    return "\n".join([*lines, f"damaged: {contents.damaged}"])
+
+
+COMMANDS = (store,)

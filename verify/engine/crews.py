@@ -1,0 +1,156 @@
+"""Who works for a claim: threads of this process, processes of its own, or any other executor."""
+
+from __future__ import annotations
+
+import pickle
+import platform
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, Protocol
+
+from verify.engine.catalogue import ClaimFile
+from verify.engine.keys import made_by
+from verify.engine.settle import advance, draw_chunks
+from verify.errors import SettingsError, VerifyError, WorkerError
+from verify.executors.threads import Threads
+from verify.executors.workers import Task
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from concurrent.futures import Executor
+
+    from verify.engine.settle import CellToDraw, Work
+    from verify.executors.workers import Workers
+    from verify.montecarlo.blocks import Sums
+    from verify.montecarlo.chunks import Chunk
+
+_WORTH_A_PROCESS = 10**9
+"""Random components that take longer to draw than a process takes to start."""
+
+
+class Crew(Protocol):
+    """Executors that work for claims; each task is one future."""
+
+    @property
+    def count(self) -> int:
+        """How many tasks are best in hand at a time."""
+
+    def settle(self, work: Work, proof: str, answers: Sequence[Sequence[Sums]]) -> Future[Any]:
+        """Return what will hold the result of ``advance``."""
+
+    def draw(self, work: Work, chunks: Sequence[tuple[CellToDraw, Chunk]]) -> Future[Any]:
+        """Return what will hold the result of ``draw_chunks``."""
+
+    def refuse_if_gone(self) -> None:
+        """Raise what is wrong where there is nobody left to work.
+
+        Raises:
+            WorkerError: nobody is.
+        """
+
+
+class Here:
+    """This process settles, and so many of its threads draw."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._threads = Threads(count) if count > 1 else None
+
+    def settle(self, work: Work, proof: str, answers: Sequence[Sequence[Sums]]) -> Future[Any]:
+        """Settle at once."""
+        return _done(advance, work, proof, answers)
+
+    def draw(self, work: Work, chunks: Sequence[tuple[CellToDraw, Chunk]]) -> Future[Any]:
+        """Draw in a thread, or at once."""
+        if self._threads is None:
+            return _done(draw_chunks, work, chunks)
+        return self._threads.submit(draw_chunks, work, chunks)
+
+    def refuse_if_gone(self) -> None:
+        """Do nothing: this process is there."""
+
+    def close(self) -> None:
+        """End the threads."""
+        if self._threads is not None:
+            self._threads.shutdown()
+
+
+def _done(function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+    future: Future[Any] = Future()
+    try:
+        future.set_result(function(*arguments))
+    except Exception as error:  # noqa: BLE001 - whoever asks for the result gets it
+        future.set_exception(error)
+    return future
+
+
+class Local:
+    """Processes of this one's own; a claim file's run nothing else."""
+
+    def __init__(self, workers: Workers) -> None:
+        self._workers, self.count = workers, workers.count
+
+    def settle(self, work: Work, proof: str, answers: Sequence[Sequence[Sums]]) -> Future[Any]:
+        """Settle in one process, which has at hand what it computed for the claim before."""
+        task = Task(advance, (work, proof, answers), isolate=_isolation(work), near=work.claim.id)
+        return self._workers.hand_out(task)
+
+    def draw(self, work: Work, chunks: Sequence[tuple[CellToDraw, Chunk]]) -> Future[Any]:
+        """Draw in any process; for a claim file in that which settles it, unless it takes long."""
+        isolate = _isolation(work)
+        draws = sum(cell.batches * cell.batch_draws for cell, _ in chunks)
+        near = work.claim.id if isolate and draws < _WORTH_A_PROCESS else ""
+        return self._workers.hand_out(Task(draw_chunks, (work, chunks), isolate=isolate, near=near))
+
+    def refuse_if_gone(self) -> None:
+        """Do nothing: a process that ends is noticed by its task."""
+
+
+def _isolation(work: Work) -> str:
+    return str(work.claim.path) if isinstance(work.claim, ClaimFile) else ""
+
+
+class Elsewhere:
+    """Any executor whose workers have the same version of this tool, such as one of a cluster.
+
+    ``count`` is how many tasks it is given at a time; ``check`` raises where nobody is left to work.
+    """
+
+    def __init__(self, executor: Executor, count: int = 64, check: Callable[[], None] = lambda: None) -> None:
+        self._executor, self.count, self.refuse_if_gone = executor, count, check
+
+    def settle(self, work: Work, proof: str, answers: Sequence[Sequence[Sums]]) -> Future[Any]:
+        """Settle wherever there is room."""
+        return self._submit(advance, work, proof, answers)
+
+    def draw(self, work: Work, chunks: Sequence[tuple[CellToDraw, Chunk]]) -> Future[Any]:
+        """Draw wherever there is room."""
+        return self._submit(draw_chunks, work, chunks)
+
+    def _submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        return self._executor.submit(perform, made_by(), pickle.dumps((function, arguments)))
+
+
+def perform(wanted: dict[str, str], task: bytes) -> Any:
+    """Return what a task leads to on another machine, if that would lead to the same here.
+
+    ``wanted`` is what ``made_by`` says where the task comes from, and ``task`` a pickle of a function of this
+    tool with its arguments.
+
+    Raises:
+        SettingsError: the machines differ in what decides the digits of results.
+        VerifyError: what the task has raised.
+    """
+    here = made_by()
+    for name, version in wanted.items():
+        if here.get(name) != version:
+            raise SettingsError(
+                f"worker on {platform.node()}: has {name} {here.get(name)}, this run {version}; "
+                "use workers with the same"
+            )
+    function, arguments = pickle.loads(task)  # noqa: S301 - an executor runs what it is given
+    try:
+        return function(*arguments)
+    except VerifyError:
+        raise
+    except BaseException as error:  # noqa: BLE001 - a claim file may do anything
+        raise WorkerError(" ".join(f"{type(error).__name__}: {error}".split())) from None

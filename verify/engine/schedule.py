@@ -1,0 +1,349 @@
+"""Hands out the work of a run: who derives and draws what next, and what the store has already."""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from verify.engine.catalogue import ClaimFile, broken
+from verify.engine.keys import cell_code, chunk_key, derivation_key
+from verify.engine.settle import Awaiting, Drawings, Settled, broken_evidence
+from verify.errors import WorkerError
+from verify.montecarlo.blocks import Sums
+from verify.montecarlo.chunks import Chunk, Drawn
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from verify.engine.crews import Crew
+    from verify.engine.settle import CellToDraw, Work
+    from verify.engine.store import Store
+
+_LOOK_S = 0.5
+"""Seconds between looks at whether those at work are still there."""
+
+_AT_ONCE = 64
+"""Chunks that are looked up in the store together."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is: random components drawn and from the store, of those known to be wanted.
+
+    ``seconds`` are those since it began, ``workers`` how many tasks are in hand.
+    """
+
+    drawn: int = 0
+    stored: int = 0
+    wanted: int = 0
+    derivations: int = 0
+    seconds: float = 0.0
+    workers: int = 0
+
+    @property
+    def rate(self) -> float:
+        """Random components drawn in a second."""
+        return self.drawn / self.seconds if self.seconds else 0.0
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds that what is known to be wanted will take at this rate; None before anything is drawn."""
+        return (self.wanted - self.drawn - self.stored) / self.rate if self.rate else None
+
+
+class Outcome(NamedTuple):
+    """A settled claim, by its place in the run, with the seconds of its parts."""
+
+    place: int
+    settled: Settled
+    spent_s: dict[str, float]
+
+
+@dataclass
+class _Cell:
+    """A cell of a claim, what is drawn of it, and what was drawn ahead of its turn."""
+
+    asked: CellToDraw
+    code: str
+    seed: int
+    drawn: Drawn = field(default_factory=Drawn)
+    early: dict[int, tuple[Chunk, Sums]] = field(default_factory=dict)
+
+    def missing(self, claim: str) -> Iterator[Chunk]:
+        """Yield the chunks that are still to be drawn."""
+        return self.drawn.missing(claim, self.seed, self.asked.batches, self.asked.chunk_batches)
+
+    def take(self, chunk: Chunk, sums: Sums) -> None:
+        """Add a chunk's sums in their turn."""
+        self.early[chunk.first] = chunk, sums
+        while self.drawn.batches in self.early:
+            self.drawn = self.drawn.then(*self.early.pop(self.drawn.batches), self.asked.chunk_batches)
+
+    def key(self, claim: str, chunk: Chunk) -> bytes:
+        """Return the key of what a chunk's sums are, with those before them."""
+        return chunk_key(self.code, self.seed, claim, self.asked.id, self._start(chunk), chunk.stop)
+
+    def fits(self, chunk: Chunk, sums: object) -> bool:
+        """Return whether these can be the sums of that chunk: of as many blocks."""
+        blocks = (chunk.stop - self._start(chunk)) * self.asked.batch_blocks
+        return isinstance(sums, Sums) and sums.count == blocks
+
+    def draws(self, chunk: Chunk) -> int:
+        """Return the random components that a chunk takes."""
+        return (chunk.stop - chunk.first) * self.asked.batch_draws
+
+    def _start(self, chunk: Chunk) -> int:
+        return chunk.first // self.asked.chunk_batches * self.asked.chunk_batches
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether all that was asked for is there."""
+        return self.drawn.batches >= self.asked.batches
+
+
+@dataclass
+class _Claim:
+    """A claim that is being settled; ``key`` is where its derivation goes in the store, None if nowhere."""
+
+    place: int
+    work: Work
+    crew: Crew
+    proof: str = ""
+    key: bytes | None = None
+    answers: list[tuple[Sums, ...]] = field(default_factory=list)
+    cells: dict[str, _Cell] = field(default_factory=dict)
+    awaited: tuple[str, ...] = ()
+    spent_s: dict[str, float] = field(default_factory=lambda: {"derivation": 0.0, "simulation": 0.0})
+
+    def ask(self, asked: CellToDraw) -> None:
+        """Want more of a cell."""
+        if asked.id in self.cells:
+            self.cells[asked.id].asked = asked
+        else:
+            code = cell_code(self.work.claim, asked.pickled, asked.modules)
+            self.cells[asked.id] = _Cell(asked, code, self.work.settings.seed)
+
+    def spend(self, spent: dict[str, float]) -> None:
+        """Add to the seconds spent."""
+        for name, seconds in spent.items():
+            self.spent_s[name] += seconds
+
+
+Job = Iterator[tuple[Future[Any], Callable[[Any], None]]]
+"""Hands out one task each time it is asked: what will hold its result, and what is done with that."""
+
+
+@dataclass
+class _Hands:
+    """A crew with what it has in hand and what waits for it."""
+
+    crew: Crew
+    open: dict[Future[Any], Callable[[Future[Any]], None]] = field(default_factory=dict)
+    jobs: deque[Job] = field(default_factory=deque)
+
+    def fill(self, done: queue.SimpleQueue[Future[Any]]) -> None:
+        """Hand out tasks as long as there are some, and room."""
+        while self.jobs and len(self.open) < self.crew.count:
+            job = self.jobs[0]
+            try:
+                future, then = next(job)
+            except StopIteration:
+                self.jobs.remove(job)
+                continue
+            self.open[future] = then
+            future.add_done_callback(done.put)
+
+
+class Schedule:
+    """Settles claims chunk by chunk; what it gives does not depend on who works, nor in which order.
+
+    Derivations come first, so that at the end there is nothing left but chunks, which any worker can draw.
+    A claim file is settled in one go instead: what its process has at hand goes when others need the room.
+    """
+
+    def __init__(
+        self,
+        works: Sequence[Work],
+        crew_of: Callable[[Work], Crew],
+        store: Store | None = None,
+        on_start: Callable[[str], None] = lambda _claim: None,
+        on_progress: Callable[[Progress], None] = lambda _progress: None,
+    ) -> None:
+        self._claims = [_Claim(place, work, crew_of(work)) for place, work in enumerate(works)]
+        self._store, self._on_start, self._on_progress = store, on_start, on_progress
+        crews = {id(claim.crew): claim.crew for claim in self._claims}
+        self._hands = [_Hands(crew) for crew in crews.values()]
+        self._done: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
+        self._outcomes: deque[Outcome] = deque()
+        self._begun = time.monotonic()
+        self.progress = Progress()
+
+    def run(self) -> Iterator[Outcome]:
+        """Yield each claim as it is settled.
+
+        Raises:
+            VerifyError: a setting is impossible, a claim is broken, or nobody is left to work.
+        """
+        for claim in self._claims:
+            self._hands_of(claim).jobs.append(self._begin(claim))
+        left = len(self._claims)
+        try:
+            while left:
+                for hands in self._hands:
+                    hands.fill(self._done)
+                self._heed()
+                while self._outcomes:
+                    left -= 1
+                    yield self._outcomes.popleft()
+        finally:
+            for hands in self._hands:
+                for future in hands.open:
+                    future.cancel()
+            if self._store is not None:
+                self._store.flush()
+
+    def _hands_of(self, claim: _Claim) -> _Hands:
+        return next(hands for hands in self._hands if hands.crew is claim.crew)
+
+    def _heed(self) -> None:
+        """Take in the next result; while there is none, see that somebody is at work."""
+        try:
+            future = self._done.get(timeout=_LOOK_S)
+        except queue.Empty:
+            for hands in self._hands:
+                hands.crew.refuse_if_gone()
+            if self._store is not None:
+                self._store.flush()
+            self._report()
+            return
+        for hands in self._hands:
+            if future in hands.open:
+                hands.open.pop(future)(future)
+        self._report()
+
+    def _report(self, **more: int) -> None:
+        done = {name: getattr(self.progress, name) + count for name, count in more.items()}
+        at_work = sum(len(hands.open) for hands in self._hands)
+        seconds = time.monotonic() - self._begun
+        self.progress = replace(self.progress, **done, seconds=seconds, workers=at_work)
+        self._on_progress(self.progress)
+
+    def _begin(self, claim: _Claim) -> Job:
+        self._on_start(claim.work.claim.id)
+        key = derivation_key(claim.work.claim)
+        if self._store is not None and key is not None:
+            kept = self._store.get("derivation", [key])
+            claim.proof = kept[key].decode() if key in kept else ""
+            self._report(derivations=len(kept))
+        claim.key = None if claim.proof else key
+        yield from self._settle(claim)
+
+    def _settle(self, claim: _Claim) -> Job:
+        future = claim.crew.settle(claim.work, claim.proof, tuple(claim.answers))
+        yield future, partial(self._advanced, claim)
+
+    def _advanced(self, claim: _Claim, future: Future[Any]) -> None:
+        """Take in how far a claim has come: it is settled, or needs more to be drawn."""
+        result = _result(claim, future)
+        if not isinstance(result, Settled | Awaiting):
+            raise broken_evidence(claim.work.claim, f"{type(result).__name__} is none")
+        claim.spend(result.spent_s)
+        if self._store is not None and claim.key is not None:
+            self._store.put("derivation", claim.key, result.proof.encode())
+        claim.key, claim.proof = None, result.proof
+        if isinstance(result, Settled):
+            self._outcomes.append(Outcome(claim.place, result, claim.spent_s))
+            return
+        claim.awaited = tuple(cell.id for cell in result.cells)
+        for cell in result.cells:
+            claim.ask(cell)
+        jobs = self._hands_of(claim).jobs
+        add = jobs.appendleft if isinstance(claim.work.claim, ClaimFile) else jobs.append
+        add(self._draw(claim))
+
+    def _draw(self, claim: _Claim) -> Job:
+        """Hand out the chunks that a claim awaits and the store does not have, small ones together."""
+        together: list[tuple[_Cell, Chunk]] = []
+        share = 0.0
+        for cell, chunk in self._to_draw(claim):
+            together.append((cell, chunk))
+            share += (chunk.stop - chunk.first) / cell.asked.chunk_batches
+            if share >= 1:
+                yield self._handed_out(claim, together)
+                together, share = [], 0.0
+        if together:
+            yield self._handed_out(claim, together)
+        self._go_on(claim)
+
+    def _handed_out(
+        self, claim: _Claim, some: list[tuple[_Cell, Chunk]]
+    ) -> tuple[Future[Any], Callable[[Any], None]]:
+        future = claim.crew.draw(claim.work, tuple((cell.asked, chunk) for cell, chunk in some))
+        return future, partial(self._drawn, claim, some)
+
+    def _to_draw(self, claim: _Claim) -> Iterator[tuple[_Cell, Chunk]]:
+        """Yield the chunks that are to be drawn; those that are stored are taken from there."""
+        for cell in map(claim.cells.__getitem__, claim.awaited):
+            chunks = cell.missing(claim.work.claim.id)
+            while some := list(islice(chunks, _AT_ONCE)):
+                self._report(wanted=sum(cell.draws(chunk) for chunk in some))
+                kept = self._kept(claim, cell, some)
+                for chunk in some:
+                    if chunk.first in kept:
+                        cell.take(chunk, kept[chunk.first])
+                        self._report(stored=cell.draws(chunk))
+                    else:
+                        yield cell, chunk
+
+    def _kept(self, claim: _Claim, cell: _Cell, chunks: Sequence[Chunk]) -> dict[int, Sums]:
+        """Return what the store has of some chunks, by their first batches."""
+        if self._store is None or not cell.code:
+            return {}
+        keys = {cell.key(claim.work.claim.id, chunk): chunk for chunk in chunks}
+        found: dict[int, Sums] = {}
+        for key, content in self._store.get("chunk", list(keys)).items():
+            sums = Sums.from_bytes(content)
+            if cell.fits(keys[key], sums):
+                found[keys[key].first] = sums
+        return found
+
+    def _drawn(self, claim: _Claim, some: list[tuple[_Cell, Chunk]], future: Future[Any]) -> None:
+        """Take in the sums of chunks that were drawn."""
+        result = _result(claim, future)
+        sums = result.sums if isinstance(result, Drawings) else ()
+        if len(sums) != len(some) or not all(
+            cell.fits(chunk, one) for (cell, chunk), one in zip(some, sums, strict=True)
+        ):
+            raise broken_evidence(claim.work.claim, "its sums are not those of what was to be drawn")
+        claim.spend({"simulation": result.spent_s})
+        for (cell, chunk), one in zip(some, sums, strict=True):
+            if self._store is not None and cell.code:
+                self._store.put("chunk", cell.key(claim.work.claim.id, chunk), one.to_bytes())
+            cell.take(chunk, one)
+            self._report(drawn=cell.draws(chunk))
+        self._go_on(claim)
+
+    def _go_on(self, claim: _Claim) -> None:
+        """Settle a claim further once all that it awaits is drawn."""
+        cells = [claim.cells[name] for name in claim.awaited]
+        if cells and all(cell.is_drawn for cell in cells):
+            claim.answers.append(tuple(cell.drawn.total for cell in cells))
+            claim.awaited = ()
+            self._hands_of(claim).jobs.appendleft(self._settle(claim))
+
+
+def _result(claim: _Claim, future: Future[Any]) -> Any:
+    try:
+        return future.result()
+    except WorkerError as error:
+        raise broken(claim.work.claim, error) from error
+    except CancelledError as error:
+        claim.crew.refuse_if_gone()
+        raise broken(claim.work.claim, WorkerError("its task was cancelled")) from error
