@@ -47,10 +47,11 @@ def test_deviations_are_in_standard_errors() -> None:
 
 def test_settings_say_what_is_drawn() -> None:
     """The settings name the sizes, the scale and the errors that the sampler has."""
-    assert dict(RecoveredScales(16, 8, 4, 0.25, 1e-5).settings) == {
+    assert dict(RecoveredScales(16, 8, 4, 0.25, 1e-5, times=3).settings) == {
         "n": 8,
         "d_k": 16,
         "d_v": 4,
         "scale": 0.25,
         "error of an entry": 1e-5,
+        "block": "one row, 3 times errors",
     }

@@ -137,6 +137,9 @@ class Quantile:
         shares, errors = self._shares(pilot)
         at = int(np.clip(np.searchsorted(shares, self.level), 1, len(self.grid) - 1))
         left, right = max(at - 2, 0), min(at + 1, len(self.grid) - 1)
+        # Closer points would tell the density from too few values.
+        left = min(left, int(np.searchsorted(self.grid, self.grid[at] - goal.width)))
+        right = max(right, int(np.searchsorted(self.grid, self.grid[at] + goal.width)) - 1)
         density = (shares[right] - shares[left]) / (self.grid[right] - self.grid[left])
         if not density > 0:
             return None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.inputs import Input, Shape, vectors
 
 if TYPE_CHECKING:
@@ -131,8 +132,8 @@ class ProjectedTokens(Input):
 
     def draw(self, rng: np.random.Generator, count: int, *, columns: bool) -> tuple[Array, Array]:
         """Return the queries and the keys of ``count`` blocks, both of shape (count, m, d)."""
-        tokens = rng.normal(size=(count, self.m, self.width))
-        tokens *= np.sqrt(self.width / np.sum(tokens**2, axis=2, keepdims=True))
+        tokens = NORMAL.draw(rng, (count, self.m, self.width))
+        tokens *= np.sqrt(self.width / np.einsum("bmw,bmw->bm", tokens, tokens))[..., None]
         deviation, shape = math.sqrt(self.variance), (count, self.width, self.d)
         queries, keys = (
             tokens @ (deviation * vectors(rng, self.distribution, shape, columns=columns)) for _ in range(2)

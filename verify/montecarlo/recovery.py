@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from verify.montecarlo.blocks import Settings
     from verify.montecarlo.distributions import Array
 
+_CONVERGED = 1e-13
+"""No more rounds follow on steps so small, relative to the scale."""
+
 _ROUNDS = 6
 """Gauss-Newton converges quadratically where errors are small; from a start 5% off four rounds are enough."""
 
@@ -23,8 +26,9 @@ class RecoveredScales:
     """Blocks are single rows whose scale is fitted by least squares to their output with errors.
 
     Components of query, keys and values are standard normal, and errors of the output's entries independent
-    and normal with standard deviation ``error``. Statistics: the fitted scale less the true one, in units of
-    error/√Σg², with g the covariances of scores and values under the weights, and the square of that.
+    and normal with standard deviation ``error``; a row's output has them ``times`` over, each time fitted
+    by itself. Statistics, means over these times: the fitted scale less the true one, in units of error/√Σg²,
+    with g the covariances of scores and values under the weights, and the square of that.
     """
 
     d: int
@@ -32,6 +36,7 @@ class RecoveredScales:
     value_d: int
     scale: float
     error: float
+    times: int = 1
 
     order = 3
     names = ("deviation", "square")
@@ -40,12 +45,13 @@ class RecoveredScales:
     def settings(self) -> Settings:
         """What is drawn, as a cell records it."""
         shape = ("n", self.keys), ("d_k", self.d), ("d_v", self.value_d)
-        return *shape, ("scale", self.scale), ("error of an entry", self.error)
+        errors = ("error of an entry", self.error), ("block", f"one row, {self.times} times errors")
+        return *shape, ("scale", self.scale), *errors
 
     @property
     def coordinates(self) -> int:
         """Random components drawn for one block."""
-        return self.d + self.keys * (self.d + self.value_d) + self.value_d
+        return self.d + self.keys * (self.d + self.value_d) + self.times * self.value_d
 
     @property
     def scores(self) -> int:
@@ -55,18 +61,24 @@ class RecoveredScales:
     @property
     def held(self) -> int:
         """Numbers that are in memory at once while one block is drawn and reduced."""
-        return self.coordinates + 8 * self.keys + 4 * self.value_d
+        return self.coordinates + self.times * (8 * self.keys + 4 * self.value_d)
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return (deviation, its square) of ``count`` blocks, shape (count, 2)."""
-        query, errors = (NORMAL.draw(rng, (count, width)) for width in (self.d, self.value_d))
-        keys, values = (NORMAL.draw(rng, (count, self.keys, width)) for width in (self.d, self.value_d))
-        scores = np.einsum("bd,bnd->bn", query, keys)
+        query = NORMAL.draw(rng, (count, self.d))
+        keys = NORMAL.draw(rng, (count, self.keys, self.d))
+        # All rows' entries of one place are one long row in memory: there are few of a row.
+        values, errors = (
+            np.moveaxis(NORMAL.draw(rng, (many, self.value_d, count)), -1, 0)
+            for many in (self.keys, self.times)
+        )
+        of_rows = np.ascontiguousarray(np.einsum("bd,bnd->nb", query, keys)).T
+        scores, values = of_rows[:, None], values[:, None]
         output, slope = response(scores, values, self.scale)
         fitted = fitted_scale(scores, values, output + self.error * errors, 1.05 * self.scale)
-        information = np.einsum("bv,bv->b", slope, slope)
+        information = np.einsum("...v,...v->...", slope, slope)
         deviation = (fitted - self.scale) * np.sqrt(information) / self.error
-        return np.stack([deviation, deviation**2], axis=1)
+        return np.stack([deviation.mean(axis=1), (deviation**2).mean(axis=1)], axis=1)
 
 
 def response(scores: Array, values: Array, scale: Array | float) -> tuple[Array, Array]:
@@ -84,9 +96,12 @@ def response(scores: Array, values: Array, scale: Array | float) -> tuple[Array,
 
 def fitted_scale(scores: Array, values: Array, output: Array, start: float) -> Array:
     """Return the scale whose output is nearest to ``output`` by least squares, shape (…), by Gauss-Newton."""
-    scale = np.full(scores.shape[:-1], start)
+    scale = np.full_like(output[..., 0], start)
     for _ in range(_ROUNDS):
         found, slope = response(scores, values, scale)
         residual = np.einsum("...v,...v->...", slope, output - found)
-        scale = scale + residual / np.einsum("...v,...v->...", slope, slope)
+        step = residual / np.einsum("...v,...v->...", slope, slope)
+        scale += step
+        if np.all(np.abs(step) <= _CONVERGED * np.abs(scale)):
+            break
     return scale

@@ -121,7 +121,7 @@ class TestOtherTokens:
         drawn = ProjectedTokens(width, d, tokens, distribution, variance)  # type: ignore[arg-type]  # a spy draws
         sampler = Reduced(drawn, OtherTokens())
         found = sampler.sample(generator(7), 2)
-        again = generator(7).normal(size=(2, tokens, width))
+        again = NORMAL.draw(generator(7), (2, tokens, width))
         queries, keys = (math.sqrt(variance) * drawn for drawn in distribution.drawn)
         assert again.size + queries.size + keys.size == 2 * sampler.coordinates
         assert sampler.scores == tokens * (tokens - 1)

@@ -12,7 +12,7 @@ from verify.spec import (
     by, capped, cell_of, component, d, evaluate, fact, prediction, score, sigma_k, sigma_q, wrong,
 )  # fmt: skip
 
-WIDTH, HEAD = 128, 32
+WIDTH, HEAD, TOKENS = 128, 32, 64
 LABEL = r"$\mathbb{E}[(q\cdot k)^2/d_k]$"
 
 D = Ordered("D", "D", integer=True, positive=True)
@@ -108,7 +108,7 @@ def _expected(derivation: Derivation, name: str) -> Any:
 def _square(derivation: Derivation, name: str, tolerance: float) -> Quantity:
     """Return the comparison of scaled scores' mean square under an initialisation."""
     (one, entry), expected = INITIALISATIONS[name], prediction(_expected(derivation, name))
-    drawn = ProjectedTokens(WIDTH, HEAD, 16, NORMAL if one is HE else UNIFORM, entry)
+    drawn = ProjectedTokens(WIDTH, HEAD, TOKENS, NORMAL if one is HE else UNIFORM, entry)
     cell = cell_of(name, drawn, OtherTokens(), initialisation=one.words)
     estimand = component("square", positive=True)
     return Quantity(f"{name}-square", LABEL, cell, estimand, expected, capped(2.0, tolerance))

@@ -116,7 +116,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     relative = prediction(simplify(variance.end * SQUARES / tau**2))
     fits = []
     for one in DIMENSIONS:
-        drawn = RecoveredScales(one, KEYS, VALUES, one**-0.5, float(ERROR))
+        drawn = RecoveredScales(one, KEYS, VALUES, one**-0.5, float(ERROR), times=8)
         cell = cell_of(f"rows-d{one}", drawn, scale=1 / sqrt(d))
         one_error = Tolerance(2.0, 1.0, "the standard error")
         fits += [

@@ -11,7 +11,7 @@ from verify.spec import (
     cell_of, covariance, d, index, k, moment_steps, prediction, q, score, variance_route, wrong,
 )  # fmt: skip
 
-D, SIDE = 16, 8
+D, SIDE, SMALL_SIDE = 16, 32, 4
 _NORMAL = (S.One, S.Zero, S.One, S.Zero, S(3))
 other_key = OrderedBase(Ordered("kbar", "q3"))
 other_query = OrderedBase(Ordered("qbar", "q4"))
@@ -45,7 +45,10 @@ def derive() -> Derivation:
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the variance in corners and over all, and how entries and their squares go together."""
-    cell = cell_of("entries", Simulated(NORMAL, NORMAL, SIDE, SIDE, D), EntryProducts())
+    whole_of, corners_of = (
+        cell_of(name, Simulated(NORMAL, NORMAL, side, side, D), EntryProducts())
+        for name, side in (("entries", SIDE), ("corners", SMALL_SIDE))
+    )
     level = derivation.result.subs(d, D)
     row, squares, apart = (lemma.end.subs(d, D) for lemma in derivation.lemmas)
     of_scores, of_squares = Tolerance(2.0, float(level), "the variance of a score"), capped(2.5, tolerance)
@@ -68,12 +71,23 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
          ("apart-squares", "square", "square"), apart, of_row),
     )  # fmt: skip
     checks = {
-        name: Quantity(name, label, cell, covariance(*statistics), prediction(expected), band)
+        name: Quantity(
+            name,
+            label,
+            # A matrix has one first and one last entry, however large it is.
+            corners_of if "first" in statistics or "last" in statistics else whole_of,
+            covariance(*statistics),
+            prediction(expected),
+            band,
+        )
         for name, label, statistics, expected, band in rows
     }
     whole, in_row = checks["variance-all"], checks["squares-in-row"]
     independent = "the entries of a row are independent, so their squares are uncorrelated"
-    larger = "the entries of a matrix vary the more, the larger it is: 8×8 entries by 8 times as much"
+    larger = (
+        "the entries of a matrix vary the more, the larger it is: "
+        f"{SIDE}×{SIDE} entries by {SIDE} times as much"
+    )
     same = "the two corners are one and the same entry"
     controls = (
         wrong(in_row, "row-is-independent", independent, apart, tolerance=of_row),

@@ -93,11 +93,11 @@ class EntryProducts(Statistic):
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return the statistics, shape (blocks, 10)."""
         m, scores = queries.shape[1], scores_of(queries, keys)
-        squares = scores**2
-        whole, fourth = squares.sum(axis=(1, 2)), (squares**2).sum(axis=(1, 2))
-        rows = (squares.sum(axis=2) ** 2).sum(axis=1)
-        columns = (squares.sum(axis=1) ** 2).sum(axis=1)
-        products = (scores.sum(axis=2) ** 2).sum(axis=1) - whole
+        squares = scores * scores
+        whole, fourth = (np.einsum("bij,bij->b", one, one) for one in (scores, squares))
+        of_rows, of_columns = np.einsum("bij->bi", squares), np.einsum("bij->bj", squares)
+        totals = np.einsum("bij->bi", scores)
+        rows, columns, products = (np.einsum("bi,bi->b", one, one) for one in (of_rows, of_columns, totals))
         in_rows, apart = m * m * (m - 1), (m * (m - 1)) ** 2
         first, last = scores[:, 0, 0], scores[:, -1, -1]
         statistics = (
@@ -106,9 +106,9 @@ class EntryProducts(Statistic):
             last,
             last**2,
             first * last,
-            scores.sum(axis=(1, 2)) / m**2,
+            totals.sum(axis=1) / m**2,
             whole / m**2,
-            products / in_rows,
+            (products - whole) / in_rows,
             (rows - fourth) / in_rows,
             (whole**2 - rows - columns + fourth) / apart,
         )
