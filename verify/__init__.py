@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from verify.auditing.probe import probe
     from verify.auditing.probing.result import Probe
     from verify.auditing.record import record
+    from verify.citing.mapping import values
     from verify.engine.plan import Planned, PlannedCell
     from verify.errors import VerifyError
     from verify.evidence import Check, ClaimRecord, Control, RunRecord
@@ -43,6 +44,7 @@ __all__ = [
     "record",
     "render",
     "run",
+    "values",
 ]
 
 _HOME = {
@@ -67,6 +69,7 @@ _HOME = {
     "record": "verify.auditing.record",
     "render": "verify.api",
     "run": "verify.api",
+    "values": "verify.citing.mapping",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 import subprocess
 import sys
 import warnings
@@ -15,7 +16,7 @@ from sphinx.util.console import strip_colors
 
 from tests.report.records import record
 from tests.tool import ROOT, Ended
-from verify.citing.values import lookup
+from verify.citing.values import lookup, values
 from verify.evidence import Outcome, Verdict
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ exclude_patterns = ["out"]
 verify_results = "results.json"
 verify_report = "https://example.org/report.html"
 """
+PAGE = "Page\n====\n\n:verify:`score-variance.slope:estimate`\n"
 
 
 @pytest.fixture
@@ -37,13 +39,15 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def build(project: Path, *pages: tuple[str, str], strict: bool = True) -> tuple[int, str]:
-    """Write the pages, build them as HTML in this process, and return the exit status and what is said."""
+def build(
+    project: Path, *pages: tuple[str, str], strict: bool = True, builder: str = "html"
+) -> tuple[int, str]:
+    """Write the pages, build them in this process, and return the exit status and what is said."""
     said = io.StringIO()
     with warnings.catch_warnings(), redirect_stderr(said):
         # Those of Sphinx about itself.
         warnings.simplefilter("ignore")
-        status = build_main([*arguments(project, *pages, strict=strict)])
+        status = build_main([*arguments(project, *pages, strict=strict, builder=builder)])
     return status, strip_colors(said.getvalue())
 
 
@@ -58,13 +62,13 @@ def build_apart(
     return done.returncode, done.stderr
 
 
-def arguments(project: Path, *pages: tuple[str, str], strict: bool) -> Iterator[str]:
+def arguments(project: Path, *pages: tuple[str, str], strict: bool, builder: str = "html") -> Iterator[str]:
     """Write the pages and yield the arguments that build them."""
     for name, text in pages:
         (project / name).write_text(text, encoding="utf-8")
     if strict:
         yield from ("-W", "--keep-going")
-    yield from ("-q", "-b", "html", str(project), str(project / "out"))
+    yield from ("-q", "-b", builder, str(project), str(project / "out"))
 
 
 def test_values_are_shown_and_linked(project: Path) -> None:
@@ -206,3 +210,95 @@ def test_missing_results_are_reported(project: Path) -> None:
     assert status != 0
     assert "verify_results" in said
     assert "cannot be read" in said
+
+
+def test_only_pages_that_quote_a_changed_value_are_read_again(project: Path) -> None:
+    """The others stay as they were built."""
+    index = "Index\n=====\n\n:verify:`run:seed`\n\n.. toctree::\n\n   more\n"
+    more = "More\n====\n\n:verify:`score-variance.slope:estimate`\n"
+    assert build(project, ("index.rst", index), ("more.rst", more))[0] == 0
+    times = {name: (project / "out" / f"{name}.html").stat().st_mtime_ns for name in ("index", "more")}
+    run = record()
+    settings = run.run.settings.model_copy(update={"seed": 777})
+    changed = run.model_copy(update={"run": run.run.model_copy(update={"settings": settings})}).sealed()
+    (project / "results.json").write_text(changed.to_json(), encoding="utf-8")
+    assert build(project)[0] == 0
+    now = {name: (project / "out" / f"{name}.html").stat().st_mtime_ns for name in times}
+    assert now["index"] > times["index"]
+    assert now["more"] == times["more"]
+
+
+@pytest.mark.parametrize("builder", ["html", "dirhtml"])
+@pytest.mark.parametrize(
+    ("report", "seen"),
+    [
+        ("report.html", "../{}report.html#score-variance.slope"),
+        ("reports/", "../{}reports/report.html#score-variance.slope"),
+        ("https://example.org/r", "https://example.org/r/report.html#score-variance.slope"),
+        ("https://doi.org/10.5281/zenodo.1", "https://doi.org/10.5281/zenodo.1"),
+    ],
+)
+def test_links_lead_to_the_report_from_every_page(
+    project: Path, builder: str, report: str, seen: str
+) -> None:
+    """From a folder below, and where each page is a folder; files, folders and DOIs as `cite` has them."""
+    with (project / "conf.py").open("a", encoding="utf-8") as conf:
+        conf.write(f"verify_report = {report!r}\n")
+    (project / "deep").mkdir()
+    index = ("index.rst", "Index\n=====\n\n.. toctree::\n\n   deep/page\n")
+    assert build(project, index, ("deep/page.rst", PAGE), builder=builder)[0] == 0
+    name = "deep/page.html" if builder == "html" else "deep/page/index.html"
+    shown = (project / "out" / name).read_text(encoding="utf-8")
+    assert f'href="{seen.format("" if builder == "html" else "../")}"' in shown
+
+
+def test_latex_gets_signs_that_tex_knows(project: Path) -> None:
+    """No narrow space and no minus sign that stops pdflatex; words stay words."""
+    keys = ("slope", "slope:draws", "slope:level")
+    roles = " ".join(f":verify:`score-variance.{key}`" for key in keys)
+    own = ":verify:`confirmed <score-variance:verdict>`"
+    page = ("index.rst", f"Index\n=====\n\n{roles} :verify:`score-variance:verdict` {own}\n")
+    assert build(project, page, builder="latex")[0] == 0
+    (made,) = (project / "out").glob("*.tex")
+    text = made.read_text(encoding="utf-8")
+    assert text.count(r"\ensuremath{") == 3
+    assert not set(text) & set("\u202f\u2212\u207b")
+    assert text.count("confirmed") == 2
+
+
+def test_warnings_name_the_file_that_is_included(project: Path) -> None:
+    """With the line in it, not that of the page."""
+    (project / "part.txt").write_text("One.\n\nTwo :verify:`nothing`.\n", encoding="utf-8")
+    status, said = build(project, ("index.rst", "Index\n=====\n\n.. include:: part.txt\n"))
+    assert status != 0
+    assert "part.txt:3: ERROR: no value 'nothing'" in said
+
+
+def test_a_format_and_a_text_of_one_s_own(project: Path) -> None:
+    """The role shows the value in the form asked for; a link's text is not held against it."""
+    key = "score-variance.slope:estimate"
+    shown = lookup(record(), f"{key}|digits=3").text
+    page = f"Index\n=====\n\n:verify:`{key}|digits=3` :verify:`see the slope <{key}|link>`\n"
+    assert build(project, ("index.rst", page)) == (0, "")
+    made = (project / "out" / "index.html").read_text(encoding="utf-8")
+    assert f">{shown}</a>" in made
+    assert ">see the slope</a>" in made
+
+
+@pytest.mark.slow
+def test_latexpdf_is_built(project: Path) -> None:
+    """With every value of a run, by pdflatex."""
+    if shutil.which("pdflatex") is None or shutil.which("latexmk") is None:
+        pytest.skip("needs pdflatex and latexmk on the PATH")
+    roles = "\n\n".join(f":verify:`{value.key}`" for value in values(record()) if not value.doubt)
+    page = ("index.rst", f"Index\n=====\n\n{roles}\n")
+    status, said = build(project, page, builder="latex", strict=False)
+    assert status == 0, said
+    (made,) = (project / "out").glob("*.tex")
+    command = [str(shutil.which("pdflatex")), "-interaction=nonstopmode", "-halt-on-error", made.name]
+    done = subprocess.run(
+        command, cwd=made.parent, capture_output=True, text=True, errors="replace", check=False
+    )
+    if ".sty' not found" in done.stdout:
+        pytest.skip("needs the packages of TeX that Sphinx names")
+    assert done.returncode == 0, done.stdout[-2000:]

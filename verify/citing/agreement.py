@@ -34,6 +34,10 @@ def agrees(quoted: str, value: Value, after: str = "") -> bool:
     unit after it, such as %; of one in words, all words, whatever their case. ``after`` is what follows the
     quotation in its document.
     """
+    if value.is_free:
+        return bool(quoted.strip())
+    if value.is_formatted:
+        return _in_one_form(quoted) == _in_one_form(value.text)
     if not value.figures:
         return _says_word(quoted, value)
     if _says_count(quoted, value):
@@ -93,6 +97,12 @@ def intervals(terms: Terms, value: Value) -> Iterator[tuple[Spread, Interval]]:
                 interval = interval_of(value, printed, one)
                 if interval is not None:
                     yield spread, interval
+
+
+def _in_one_form(text: str) -> str:
+    """Return a text without marks of emphasis, its minus signs and spaces all of one kind."""
+    plain = re.sub(r"&nbsp;|[\s~\u00a0\u202f\u2009]+", " ", re.sub(_MARKS, "", text))
+    return re.sub(r"&minus;|[−–]", "-", plain).strip()
 
 
 def _says_count(quoted: str, value: Value) -> bool:

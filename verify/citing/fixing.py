@@ -47,8 +47,10 @@ def fixed(quoted: str, value: Value, after: str = "") -> str | None:
     """
     if agrees(quoted, value, after):
         return quoted
-    if not quoted.strip():
-        new: str | None = value.text
+    if value.is_formatted:
+        new: str | None = _dressed(quoted, value.text)
+    elif not quoted.strip():
+        new = value.text
     else:
         new = _with_figures(quoted, value, after) if value.figures else _reworded(quoted, value)
     return new if new is not None and agrees(new, value, after) else None

@@ -130,9 +130,22 @@ def _finding_values(claim: ClaimRecord, finding: Check | Control, error: float) 
     parts.append((":estimate", estimate, (centre,)))
     parts.append((":prediction", predicted, (Figure(decimal(finding.prediction)),)))
     parts += list(_check_texts(finding) if isinstance(finding, Check) else _control_texts(finding))
+    parts += list(_spread_texts(finding, error)) if finding.blocks else []
     for part, text, figures in parts:
         yield Value(f"{key}{part}", text, figures, key, claim, finding)
     yield Value(f"{key}:verdict", finding.verdict.value, (), key, claim, finding, _VERDICTS)
+
+
+def _spread_texts(finding: Check | Control, error: float) -> Iterator[Text]:
+    """Yield how far the ends are from the estimate at most, and the standard error relative to it."""
+    low, high = (decimal(end) for end in finding.interval)
+    centre = decimal(finding.estimate)
+    half = max(high - centre, centre - low)
+    printed = numbers.estimate(float(half), error, (float(half), float(half)))
+    yield ":halfwidth", printed.high + printed.times, (Figure(half, "up"),)
+    if isinstance(finding, Check) and finding.estimate:
+        relative = abs(finding.standard_error / finding.estimate)
+        yield ":relative-error", numbers.small(relative), (Figure(decimal(relative)),)
 
 
 def _check_texts(check: Check) -> Iterator[Text]:

@@ -6,6 +6,9 @@ In ``conf.py``::
     verify_results = "results.json"                    # beside conf.py
     verify_report = "https://example.org/report.html"  # where links go; default: none
 
+``verify_report`` is a page, a folder that holds ``report.html``, or a DOI. A relative one counts from the
+folder of the first page.
+
 Without ``verify_results``, the results are those of the last run, ``reports/results.json`` in the folder
 where Sphinx is started, else the reference that comes with the tool. With a text of one's own,
 ``:verify:`1.001 <KEY>```, that is shown; a warning says if it is no longer so. In MyST Markdown the role is
@@ -14,11 +17,11 @@ written ``{verify}`KEY```.
 
 from __future__ import annotations
 
+import re
 from hashlib import sha256
 from logging import ERROR, WARNING
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from docutils import nodes
 from sphinx.errors import ConfigError
@@ -26,20 +29,26 @@ from sphinx.util import logging
 from sphinx.util.docutils import ReferenceRole
 
 from verify.citing.agreement import agrees
+from verify.citing.latex import macro_text
 from verify.citing.markers import AFTER
 from verify.citing.values import by_key, lookup_in
 from verify.errors import VerifyError
+from verify.escapes import for_tex
 from verify.evidence.load import load_either, present
+from verify.report.citation import place_in_report
 from verify.version import __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sphinx.application import Sphinx
     from sphinx.environment import BuildEnvironment
 
     from verify.citing.value import Value
 
 _LOGGER = logging.getLogger(__name__)
-_QUOTED = "verify_quoted"
+_QUOTED, _SHOWN = "verify_quoted", "verify_shown"
+_LATEX_WORDS = re.compile(r"\\verifywords")
 _EXAMPLES = {"verify_results": "results.json", "verify_report": "https://example.org/report.html"}
 
 
@@ -47,35 +56,36 @@ class VerifyRole(ReferenceRole):
     """The role: ``KEY`` shows the value, ``text <KEY>`` the text, which is held against the value."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """Return what is shown, linked to its place in the report if ``verify_report`` says where that is."""
+        """Return what is shown; it becomes a link where the page is written, which knows how to get there."""
         known: dict[str, Value] = self.env.app.verify_values  # type: ignore[attr-defined]
+        key = self.target.strip()
+        _used(self.env).setdefault(self.env.docname, {})[key] = _fingerprint(known, key)
         try:
-            value = lookup_in(known, self.target.strip())
+            value = lookup_in(known, key)
         except VerifyError as error:
-            self._report(ERROR, str(error))
+            _report(self.env, self._place(), ERROR, str(error))
             _failed(self.env).add(self.env.docname)
-            shown = nodes.problematic(self.rawtext, self.rawtext)
-            return [shown], []
+            return [nodes.problematic(self.rawtext, self.rawtext)], []
         if value.doubt:
-            self._report(WARNING, f"{value.key}: {value.doubt}")
+            _report(self.env, self._place(), WARNING, f"{value.key}: {value.doubt}")
         text = self.title if self.has_explicit_title else value.text
-        report = self.config.verify_report
-        link = {"refuri": f"{report}#{quote(value.anchor)}", "reftitle": value.key} if report else {}
-        kind = nodes.reference if report else nodes.inline
-        node: nodes.TextElement = kind(self.rawtext, text, classes=["verify"], **link)
+        node = nodes.inline(self.rawtext, text, classes=["verify"])
+        node[_SHOWN] = (value.key, value.anchor, None if self.has_explicit_title else macro_text(value))
         if self.has_explicit_title:
             # What follows may be its unit, and is read later.
-            node[_QUOTED] = (text, value.key, self.get_source_info()[1])
+            node[_QUOTED] = (text, value.key, self._place())
         return [node], []
 
-    def _report(self, level: int, what: str) -> None:
-        _report(self.env, self.get_source_info()[1], level, what)
+    def _place(self) -> str:
+        """Return the file, which may be an included one or a module, and the line."""
+        source, line = self.get_source_info()
+        return f"{source}:{line}"
 
 
-def _report(env: BuildEnvironment, line: int, level: int, what: str) -> None:
+def _report(env: BuildEnvironment, place: str, level: int, what: str) -> None:
     # Sphinx keeps pages that did not change, and would be silent about this one at the next build.
     env.note_reread()
-    _LOGGER.log(level, what, location=(env.docname, line), type="verify")
+    _LOGGER.log(level, what, location=place, type="verify")
 
 
 def _compare(app: Sphinx, document: nodes.document) -> None:
@@ -83,12 +93,12 @@ def _compare(app: Sphinx, document: nodes.document) -> None:
     for shown in document.findall(nodes.TextElement):
         if _QUOTED not in shown:
             continue
-        text, key, line = shown[_QUOTED]
+        text, key, place = shown[_QUOTED]
         del shown[_QUOTED]
         value = lookup_in(app.verify_values, key)  # type: ignore[attr-defined]
         if not agrees(text, value, _after(shown)):
             message = f"{key}: printed {text!r}, now {value.text!r}; fix the role's text"
-            _report(app.env, line, WARNING, message)
+            _report(app.env, place, WARNING, message)
 
 
 def _after(node: nodes.Node) -> str:
@@ -101,13 +111,38 @@ def _after(node: nodes.Node) -> str:
     return text[:AFTER]
 
 
+def _resolve(app: Sphinx, document: nodes.document, docname: str) -> None:
+    """Give each value its link from this page, and in LaTeX the signs that TeX knows."""
+    for shown in list(document.findall(nodes.inline)):
+        if _SHOWN not in shown:
+            continue
+        key, anchor, latex = shown[_SHOWN]
+        if app.builder.format == "latex":
+            text = _LATEX_WORDS.sub("", latex) if latex else for_tex(shown.astext())
+            shown.children = [nodes.raw("", text, format="latex")]
+        if app.config.verify_report:
+            address = _from_page(app, docname, place_in_report(app.config.verify_report, "report", anchor))
+            link = nodes.reference("", "", *shown.children, refuri=address, reftitle=key, classes=["verify"])
+            shown.replace_self(link)
+
+
+def _from_page(app: Sphinx, docname: str, address: str) -> str:
+    """Return an address as it is seen from a page; a relative one counts from the first page's folder."""
+    if "://" in address or address.startswith(("/", "#")) or app.builder.format != "html":
+        return address
+    depth = app.builder.get_target_uri(docname).count("/")
+    return "../" * depth + address.removeprefix("./")
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the role and its two settings; called by Sphinx."""
-    app.add_config_value("verify_results", "", "env", str)
-    app.add_config_value("verify_report", "", "env", str)
+    app.add_config_value("verify_results", "", "", str)
+    app.add_config_value("verify_report", "", "html", str)
     app.add_role("verify", VerifyRole())
     app.connect("builder-inited", _read)
     app.connect("doctree-read", _compare)
+    app.connect("doctree-resolved", _resolve)
+    app.connect("env-purge-doc", _purge)
     app.connect("env-get-outdated", _outdated)
     app.connect("env-merge-info", _merge)
     app.connect("build-finished", _finish)
@@ -129,15 +164,37 @@ def _read(app: Sphinx) -> None:
 
 
 def _outdated(app: Sphinx, env: BuildEnvironment, *_: object) -> list[str]:
-    """Return all pages where the values are others than at the last build: any may quote them."""
+    """Return the pages that quote a value which is another than at the last build."""
     known: dict[str, Value] = app.verify_values  # type: ignore[attr-defined]
-    quotable = [(one.key, one.text, one.figures, one.anchor, one.doubt) for one in known.values()]
-    now = sha256(repr(quotable).encode()).hexdigest()
-    changed = getattr(env, "verify_digest", "") != now
-    env.verify_digest = now  # type: ignore[attr-defined]
     # Pages with an unknown key are read at every build, and noted again.
     _failed(env).clear()
-    return sorted(env.found_docs) if changed else []
+    return sorted(
+        docname
+        for docname, used in _used(env).items()
+        if any(_fingerprint(known, key) != then for key, then in used.items())
+    )
+
+
+def _fingerprint(known: Mapping[str, Value], key: str) -> str:
+    """Return what tells a value from another, all that a page shows of it; nothing for an unknown key."""
+    try:
+        value = lookup_in(known, key, suggest=False)
+    except VerifyError:
+        return ""
+    shown = (value.text, value.figures, value.anchor, value.doubt)
+    return sha256(repr(shown).encode()).hexdigest()
+
+
+def _used(env: BuildEnvironment) -> dict[str, dict[str, str]]:
+    """Return the keys that each page quotes, with what told their values from others."""
+    used: dict[str, dict[str, str]] = getattr(env, "verify_used", {})
+    env.verify_used = used  # type: ignore[attr-defined]
+    return used
+
+
+def _purge(_: Sphinx, env: BuildEnvironment, docname: str) -> None:
+    """Forget what a page quoted that is read again or gone."""
+    _used(env).pop(docname, None)
 
 
 def _failed(env: BuildEnvironment) -> set[str]:
@@ -150,6 +207,7 @@ def _failed(env: BuildEnvironment) -> set[str]:
 def _merge(_: Sphinx, env: BuildEnvironment, _docnames: object, other: BuildEnvironment) -> None:
     """Take over what another process read."""
     _failed(env).update(_failed(other))
+    _used(env).update(_used(other))
 
 
 def _finish(app: Sphinx, error: Exception | None) -> None:

@@ -40,7 +40,8 @@ class Value:
     sources' statements. ``anchor`` is the place in the report. ``kind`` is a pattern of all words that may
     stand in this value's place, such as the verdicts; nothing for figures and free text. ``doubt`` says why
     what rests on the value has to be written again, and is empty where it may be quoted. ``total`` is what a
-    count is a part of.
+    count is a part of. ``is_formatted`` says that its document asked for this form of the text, ``is_free``
+    that a text of the document's own stands in its place.
     """
 
     key: str
@@ -52,6 +53,8 @@ class Value:
     kind: str = ""
     doubt: str = ""
     total: Figure | None = None
+    is_formatted: bool = False
+    is_free: bool = False
 
 
 Text = tuple[str, str, tuple[Figure, ...]]

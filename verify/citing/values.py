@@ -6,6 +6,7 @@ import difflib
 from typing import TYPE_CHECKING
 
 from verify.citing.audit_values import audit_values
+from verify.citing.formatting import formatted
 from verify.citing.run_values import run_values
 from verify.errors import CitationError
 from verify.evidence import RunRecord
@@ -42,10 +43,14 @@ def lookup_in(known: Mapping[str, Value], key: str, *, suggest: bool = True) -> 
     """Return what ``key`` stands for among the values known; see `by_key`.
 
     Raises:
-        CitationError: there is no such key; the nearest one is suggested, unless ``suggest`` is False.
+        CitationError: there is no such key; the nearest one is suggested, unless ``suggest`` is False. Or no
+            such form, which a key may ask for as in ``KEY|digits=3``.
     """
     if key in known:
         return known[key]
+    whole, bar, options = key.partition("|")
+    if bar:
+        return formatted(lookup_in(known, whole.strip(), suggest=suggest), options)
     near = _nearest(key, known) if suggest else ""
     hint = f"did you mean {near!r}?" if near else "`sdpa-verify values` lists them all"
     raise CitationError(f"no value {shortened(key)!r} in these results; {hint}")

@@ -30,6 +30,9 @@ AUTHORS = "The sdpa-verify authors"
 _PATH = r"(?:[\w.~/@+,=-]|%[0-9A-Fa-f]{2})"
 _ADDRESS = re.compile(rf"(?:https?://[A-Za-z0-9](?:{_PATH}|:\d)*|(?!//){_PATH}+)", re.ASCII)
 
+_DOI = re.compile(r"(?:^|//(?:dx\.)?doi\.org/)10\.\d{4,9}/")
+"""What a DOI starts with, bare or as an address."""
+
 Subject = ClaimRecord | LayerRecord | AuditRecord
 Part = Check | Control | Fact | Finding
 
@@ -64,12 +67,12 @@ class Citation:
     @property
     def page(self) -> str:
         """The place in the HTML report."""
-        return f"{self.address}{self.stem}.html#{quote(self.anchor)}"
+        return place_in_report(self.address, self.stem, self.anchor)
 
     @property
     def sheet(self) -> str:
         """The place in the PDF report."""
-        return f"{self.address}{self.stem}.pdf#nameddest={quote(self.anchor)}"
+        return place_in_report(self.address, self.stem, self.anchor, ".pdf")
 
 
 def cite(
@@ -77,10 +80,9 @@ def cite(
 ) -> Citation:
     """Return the citation of a run's claim or of an audit or its layer, or of one of their findings.
 
-    ``address`` is where the report is published, a folder's URL; nothing means beside the document.
+    ``address`` is where the report is published, the URL of its page or folder, or a DOI; nothing means
+    beside the document.
     """
-    if address and not address.endswith("/"):
-        address += "/"
     if isinstance(record, RunRecord) and isinstance(subject, ClaimRecord):
         said = _of_claim(record, subject, part)
     elif isinstance(record, AuditRecord) and not isinstance(subject, ClaimRecord):
@@ -136,6 +138,22 @@ def _of_audit(record: AuditRecord, subject: LayerRecord | AuditRecord, part: Par
         "statement": capitalised(summary(subject)),
         "judged": f"Finding {judged}" if finding else f"Most serious judgement {judged}",
     }
+
+
+def place_in_report(address: str, stem: str, anchor: str, suffix: str = ".html") -> str:
+    """Return the address of a place in a report that is published at ``address``.
+
+    That is a page, a folder that holds the report, or a DOI, which leads to no place in it; nothing means
+    beside the document.
+    """
+    if _DOI.search(address):
+        return address
+    is_page = address.endswith((".html", ".htm", ".pdf"))
+    if is_page:
+        page = f"{address.rpartition('.')[0]}{suffix}"
+    else:
+        page = f"{address}{'/' if address and not address.endswith('/') else ''}{stem}{suffix}"
+    return f"{page}{'#' if suffix == '.html' else '#nameddest='}{quote(anchor)}"
 
 
 def check_address(address: str) -> None:
