@@ -31,8 +31,8 @@ MISUSE = [
     pytest.param([], "Missing command", id="no-command"),
     pytest.param(["raport"], "No such command 'raport'", id="unknown-command"),
     pytest.param(
-        ["run", "--sources-file", "3"],
-        "No such option '--sources-file'. Did you mean '--sources'?",
+        ["run", "--toleranc", "3"],
+        "No such option '--toleranc'. Did you mean '--tolerance'?",
         id="unknown-option",
     ),
     pytest.param(["render"], "Missing argument 'RESULTS'", id="missing-argument"),

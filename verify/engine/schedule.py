@@ -90,10 +90,18 @@ class _Cell:
         """Return the key of what a chunk's sums are, with those before them."""
         return chunk_key(self.code, self.seed, claim, self.asked.id, self._start(chunk), chunk.stop)
 
+    def beginning(self, claim: str, chunk: Chunk) -> bytes:
+        """Return the key of the last unfinished part of that chunk that was drawn."""
+        return chunk_key(self.code, self.seed, claim, self.asked.id, self._start(chunk), -1)
+
     def fits(self, chunk: Chunk, sums: object) -> bool:
         """Return whether these can be the sums of that chunk: of as many blocks."""
-        blocks = (chunk.stop - self._start(chunk)) * self.asked.batch_blocks
-        return isinstance(sums, Sums) and sums.count == blocks
+        return isinstance(sums, Sums) and self.end_of(chunk, sums) == chunk.stop
+
+    def end_of(self, chunk: Chunk, sums: Sums) -> int:
+        """Return the batch up to which these sums reach, in the chunk's own chunk; -1 in the midst of one."""
+        batches, more = divmod(sums.count, self.asked.batch_blocks)
+        return -1 if more else self._start(chunk) + batches
 
     def draws(self, chunk: Chunk) -> int:
         """Return the random components that a chunk takes."""
@@ -296,23 +304,37 @@ class Schedule:
                 self._report(wanted=sum(cell.draws(chunk) for chunk in some))
                 kept = self._kept(claim, cell, some)
                 for chunk in some:
-                    if chunk.first in kept:
-                        cell.take(chunk, kept[chunk.first])
-                        self._report(stored=cell.draws(chunk))
-                    else:
-                        yield cell, chunk
+                    done, sums = kept.get(chunk.first, (chunk.first, None))
+                    if sums is not None:
+                        part = replace(chunk, stop=done)
+                        cell.take(part, sums)
+                        self._report(stored=cell.draws(part))
+                    if done < chunk.stop:
+                        yield cell, replace(chunk, first=done, before=sums or chunk.before)
 
-    def _kept(self, claim: _Claim, cell: _Cell, chunks: Sequence[Chunk]) -> dict[int, Sums]:
-        """Return what the store has of some chunks, by their first batches."""
+    def _kept(self, claim: _Claim, cell: _Cell, chunks: Sequence[Chunk]) -> dict[int, tuple[int, Sums]]:
+        """Return what the store has of some chunks, by their first batches: up to which one, and its sums.
+
+        That is all of a chunk or, where an earlier run wanted less, the beginning of it.
+        """
         if self._store is None or not cell.code:
             return {}
-        keys = {cell.key(claim.work.claim.id, chunk): chunk for chunk in chunks}
-        found: dict[int, Sums] = {}
-        for key, content in self._store.get("chunk", list(keys)).items():
-            sums = Sums.from_bytes(content)
-            if cell.fits(keys[key], sums):
-                found[keys[key].first] = sums
+        found: dict[int, tuple[int, Sums]] = {}
+        for key_of in (cell.key, cell.beginning):
+            keys = {key_of(claim.work.claim.id, chunk): chunk for chunk in chunks if chunk.first not in found}
+            for key, content in self._store.get("chunk", list(keys)).items():
+                chunk, sums = keys[key], Sums.from_bytes(content)
+                stop = cell.end_of(chunk, sums)
+                if chunk.first < stop <= chunk.stop:
+                    found[chunk.first] = stop, sums
         return found
+
+    def _keep(self, claim: _Claim, cell: _Cell, chunk: Chunk, sums: Sums) -> None:
+        """Store a chunk's sums; those of an unfinished one also as what a later run goes on from."""
+        if self._store is not None and cell.code:
+            self._store.put("chunk", cell.key(claim.work.claim.id, chunk), sums.to_bytes())
+            if chunk.stop % cell.asked.chunk_batches:
+                self._store.put("chunk", cell.beginning(claim.work.claim.id, chunk), sums.to_bytes())
 
     def _drawn(self, claim: _Claim, some: list[tuple[_Cell, Chunk]], future: Future[Any]) -> None:
         """Take in the sums of chunks that were drawn."""
@@ -324,8 +346,7 @@ class Schedule:
             raise broken_evidence(claim.work.claim, "its sums are not those of what was to be drawn")
         claim.spend({"simulation": result.spent_s})
         for (cell, chunk), one in zip(some, sums, strict=True):
-            if self._store is not None and cell.code:
-                self._store.put("chunk", cell.key(claim.work.claim.id, chunk), one.to_bytes())
+            self._keep(claim, cell, chunk, one)
             cell.take(chunk, one)
             self._report(drawn=cell.draws(chunk))
         self._go_on(claim)

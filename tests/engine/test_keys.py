@@ -1,0 +1,111 @@
+"""Keys: what a stored value depends on changes its key, and what cannot be known is not stored."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.tool import example_claim
+from verify.engine import keys
+from verify.engine.catalogue import BuiltIn, ClaimFile, Made, catalogue
+from verify.engine.keys import cell_code, chunk_key, code, derivation_key, made_by
+
+SPREAD = BuiltIn("raw-scores", "score-spread")
+
+
+def file(text: str) -> ClaimFile:
+    """Return a claim file of this text."""
+    return ClaimFile(
+        path=Path("mine.py"), text=text.encode(), id="mine", title="t", statement="s", meaning="m"
+    )
+
+
+def chapter_of(name: str) -> BuiltIn:
+    """Return a claim that comes with the tool by its id."""
+    return BuiltIn(catalogue()[name].chapter, name)
+
+
+def test_every_part_of_a_chunk_is_in_its_key() -> None:
+    """Another cell, seed, claim, name, beginning or end is another key; the same are the same."""
+    whole = ("code", 1, "claim", "cell", 0, 64)
+    others = [("other", 2, "other", "other", 64, 63)[place] for place in range(6)]
+    changed = [(*whole[:place], others[place], *whole[place + 1 :]) for place in range(6)]
+    found = {chunk_key(*one) for one in (whole, *changed)}  # type: ignore[arg-type]
+    assert len(found) == 7
+    assert chunk_key(*whole) in found
+
+
+def test_a_derivation_depends_on_its_claim_and_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The text of a file, or of a claim that comes with the tool; the symbolic part; the libraries."""
+    one, two = chapter_of("score-variance"), chapter_of("score-mean")
+    assert derivation_key(one) == derivation_key(replace(one))
+    assert derivation_key(one) != derivation_key(two)
+    text = example_claim()
+    assert derivation_key(file(text)) != derivation_key(file(text + "\n"))
+    before = derivation_key(one), derivation_key(file(text))
+    monkeypatch.setattr(keys, "made_by", lambda: {**made_by(), "sympy": "0"})
+    assert before[0] != derivation_key(one)
+    monkeypatch.undo()
+    monkeypatch.setattr(keys, "code", lambda *parts: "changed" if "symbolic" in parts else code(*parts))
+    assert before[0] != derivation_key(one)
+    assert before[1] != derivation_key(file(text))
+
+
+@pytest.mark.parametrize(
+    "line", ["import mine", "from . import mine", "from mine.other import x", "import os, mine", "x ="]
+)
+def test_a_file_that_imports_the_users_own_is_not_stored(line: str) -> None:
+    """Nor is one that is no Python: what it does cannot be known."""
+    assert derivation_key(file(f"{example_claim()}\n{line}\n")) is None
+
+
+def test_a_claim_made_in_this_process_is_not_stored() -> None:
+    """It may hold anything."""
+    made = Made(catalogue()["score-variance"])
+    assert derivation_key(made) is None
+    assert cell_code(made, b"x", ("__main__",)) == ""
+    assert cell_code(made, b"x", ("verify.claims.raw_scores.score_mean",)) == ""
+
+
+def test_a_cell_depends_on_the_code_that_draws_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is drawn by this tool depends on its drawing code alone; a claim's own, on the claim as well."""
+    claim = chapter_of("score-variance")
+    own = f"verify.claims.{claim.chapter}.score_variance"
+    drawing, mine = ("verify.montecarlo.inputs", "builtins", "fractions"), (own,)
+    before = cell_code(claim, b"x", drawing), cell_code(claim, b"x", mine)
+    assert "" not in before
+    assert len({*before, cell_code(claim, b"y", drawing)}) == 3
+    monkeypatch.setattr(keys, "_source", lambda _: "edited")
+    assert cell_code(claim, b"x", drawing) == before[0]
+    assert cell_code(claim, b"x", mine) != before[1]
+    assert cell_code(claim, b"x", ("torch",)) == cell_code(claim, b"", drawing) == ""
+
+
+def test_the_cells_of_the_catalogue_have_lasting_keys() -> None:
+    """A cell made again is the same pickle, and what it refers to is known."""
+    from verify.engine.samples import cells_of, every_comparison  # noqa: PLC0415
+    from verify.engine.settle import _pickled  # noqa: PLC0415
+
+    claim = catalogue()["over-scaling"]
+    first, again = (cells_of(every_comparison(claim.experiment(claim.derive(), 0.05))) for _ in range(2))
+    for one, other in zip(first, again, strict=True):
+        assert _pickled(one) == _pickled(other)
+        assert pickle.loads(_pickled(one)[0]) == one  # noqa: S301 - made here
+        assert cell_code(chapter_of("over-scaling"), *_pickled(one))
+    assert _pickled(replace(first[0], sampler=lambda: None)) == (b"", ())  # type: ignore[arg-type]
+
+
+def test_the_code_of_a_part_is_that_of_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One changed byte, one more file or another name makes another digest."""
+    monkeypatch.setattr(keys, "_PACKAGE", tmp_path)
+    (tmp_path / "part").mkdir()
+    seen = set()
+    for name, text in (("a.py", "1"), ("a.py", "2"), ("b.py", "1"), ("sub.txt", "")):
+        (tmp_path / "part" / name).write_text(text)
+        code.cache_clear()
+        seen.add(code("part"))
+    code.cache_clear()
+    assert len(seen) == 3

@@ -1,0 +1,179 @@
+"""The schedule: the same evidence whoever works, in whatever order, and with whatever is stored."""
+
+from __future__ import annotations
+
+import queue
+import random
+import threading
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from verify.engine.catalogue import BuiltIn, catalogue
+from verify.engine.crews import Elsewhere, Here
+from verify.engine.runner import settings
+from verify.engine.schedule import Progress, Schedule
+from verify.engine.settle import Drawings, Work, received
+from verify.engine.store import Store
+from verify.errors import ClaimError, WorkerError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from verify.engine.crews import Crew
+
+NAMES = ("sqrt-scaling-unique", "variance-of-multiple", "worked-dot-products")
+
+
+def works(tolerance: float = 0.03, names: Sequence[str] = NAMES) -> list[Work]:
+    """Return what settling some claims takes."""
+    chosen = settings(profile="quick", tolerance=tolerance)
+    return [Work(BuiltIn(catalogue()[name].chapter, name), chosen, (), "test") for name in names]
+
+
+def digests(
+    crew: Crew, store: Store | None = None, tolerance: float = 0.03, names: Sequence[str] = NAMES
+) -> tuple[dict[str, str], Progress]:
+    """Return the digests of the claims settled, by their ids, and how much was drawn."""
+    some = works(tolerance, names)
+    schedule = Schedule(some, lambda _: crew, store)
+    found = {
+        some[one.place].claim.id: received(some[one.place].claim, one.settled).digest
+        for one in schedule.run()
+    }
+    return dict(sorted(found.items())), schedule.progress
+
+
+@pytest.fixture(scope="module")
+def alone() -> dict[str, str]:
+    """Return the digests that one worker finds."""
+    return digests(Here(1))[0]
+
+
+class Shuffled(Executor):
+    """An executor that does what it is given in another order, once it has several or nothing more comes."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)  # noqa: S311 - nothing is secret
+        self._tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
+        """Take a task."""
+        future: Future[Any] = Future()
+        self._tasks.put((future, function, arguments, named))
+        return future
+
+    def _serve(self) -> None:
+        held: list[Any] = []
+        while True:
+            try:
+                held.append(self._tasks.get(timeout=0.02))
+            except queue.Empty:
+                self._random.shuffle(held)
+                for future, function, arguments, named in held:
+                    future.set_result(function(*arguments, **named))
+                held = []
+
+
+def test_whoever_works(alone: dict[str, str]) -> None:
+    """Threads of this process, and any executor, in any order, give the digests of one worker."""
+    here = Here(3)
+    assert digests(here)[0] == alone
+    here.close()
+    with ThreadPoolExecutor(2) as pool:
+        assert digests(Elsewhere(pool))[0] == alone
+    for seed in range(2):
+        assert digests(Elsewhere(Shuffled(seed)))[0] == alone
+
+
+def test_a_second_run_takes_everything_from_the_store(tmp_path: Path, alone: dict[str, str]) -> None:
+    """The digests are equal cold and warm, and nothing is drawn or derived twice."""
+    with Store(tmp_path / "store.sqlite") as store:
+        cold, first = digests(Here(1), store)
+        warm, second = digests(Here(1), store)
+    assert cold == warm == alone
+    assert (first.stored, first.derivations, second.drawn, second.derivations) == (0, 0, 0, 3)
+    assert second.stored == first.drawn == first.wanted > 0
+
+
+def test_a_tighter_tolerance_goes_on(tmp_path: Path) -> None:
+    """What was drawn for a coarse one is part of what a fine one rests on, and changes no digit of it."""
+    with Store(tmp_path / "store.sqlite") as store:
+        _, coarse = digests(Here(1), store, 0.05, ["self-score"])
+        found, fine = digests(Here(1), store, 0.02, ["self-score"])
+    assert fine.stored == coarse.drawn > 0
+    assert fine.drawn > 0
+    assert found == digests(Here(1), None, 0.02, ["self-score"])[0]
+
+
+class Lost(Exception):  # noqa: N818 - it is the end of a process in the midst of a run
+    """Stands for the end of the process."""
+
+
+@pytest.mark.parametrize("after", [1, 2])
+def test_a_run_that_ended_goes_on(tmp_path: Path, alone: dict[str, str], after: int) -> None:
+    """Whatever was done when it ended is not done again, and the digests are those of one run."""
+
+    class Stopping(Here):
+        left = after
+
+        def draw(self, *arguments: Any) -> Future[Any]:
+            self.left -= 1
+            if self.left < 0:
+                raise Lost
+            return super().draw(*arguments)
+
+    with Store(tmp_path / "store.sqlite") as store:
+        with pytest.raises(Lost):
+            digests(Stopping(1), store)
+        found, progress = digests(Here(1), store)
+    assert found == alone
+    assert progress.stored > 0
+    assert progress.derivations > 0
+
+
+def test_a_wrong_sum_is_refused() -> None:
+    """Sums of other blocks than were to be drawn end the run with one line."""
+
+    class Careless(Here):
+        def draw(self, work: Work, chunks: Any) -> Future[Any]:
+            future: Future[Any] = Future()
+            given = super().draw(work, chunks).result()
+            future.set_result(Drawings((given.sums[0].plus(given.sums[0]), *given.sums[1:]), 0.0))
+            return future
+
+    with pytest.raises(ClaimError, match=r"^claim .*: its evidence is malformed: its sums are not those of"):
+        digests(Careless(1))
+
+
+def test_a_lost_task_is_one_line() -> None:
+    """An executor that gives up, and one that cancels, name the claim."""
+
+    class Losing(Here):
+        def draw(self, *_: Any) -> Future[Any]:
+            future: Future[Any] = Future()
+            future.cancel()
+            future.set_running_or_notify_cancel()
+            return future
+
+    with pytest.raises(ClaimError, match=r"^claim .*: its task was cancelled; run it again"):
+        digests(Losing(1))
+
+    class Ending(Here):
+        def settle(self, *_: Any) -> Future[Any]:
+            future: Future[Any] = Future()
+            future.set_exception(WorkerError("ended"))
+            return future
+
+    with pytest.raises(ClaimError, match=r"^claim sqrt-scaling-unique: ended; run it again"):
+        digests(Ending(1))
+
+
+def test_progress_is_told_in_numbers() -> None:
+    """Rate and time left follow from what is drawn; nothing is foreseen before anything is."""
+    progress = Progress(drawn=300, stored=100, wanted=1000, seconds=2.0)
+    assert (progress.rate, progress.left_s) == (150.0, 4.0)
+    assert Progress(wanted=10).left_s is None
