@@ -68,7 +68,8 @@ def check_macros(text: str) -> None:
     definitions = [line for line in head.splitlines() if not line.startswith("%")]
     assert definitions == [line for line in OWN_HEAD.rstrip().splitlines() if not line.startswith("%")]
     assert all(
-        re.fullmatch(r"\\verifyvalue\{[^{}]+\}\{.*\}%", line) for line in (first + rest).split("\n")[1:-1]
+        re.fullmatch(r"\\verify(?:value|number)\{[^{}]+\}\{.*\}%", line)
+        for line in (first + rest).split("\n")[1:-1]
     )
     check_tex(first + rest)
 

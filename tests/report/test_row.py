@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-import quickjs
+from py_mini_racer import MiniRacer
 from scipy import stats
 
 from verify.files.shipped import folder
 from verify.montecarlo.attention import gradients, softmax
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 
 @pytest.fixture(scope="module")
-def row() -> Any:
-    """Return a function that calls one of the explorer's formulas."""
-    engine = quickjs.Context()
+def row() -> Iterator[Any]:
+    """Yield a function that calls one of the explorer's formulas."""
+    engine = MiniRacer()
     engine.eval((folder("templates") / "row.js").read_text(encoding="utf-8"))
 
     def call(name: str, *arguments: Any) -> Any:
         listed = ", ".join(json.dumps(one) for one in arguments)
-        return json.loads(engine.eval(f"JSON.stringify(attentionRow.{name}({listed}))"))
+        return json.loads(str(engine.eval(f"JSON.stringify(attentionRow.{name}({listed}))")))
 
-    return call
+    yield call
+    engine.close()
 
 
 @pytest.mark.parametrize("size", [0.1, 1.0, 30.0, 1000.0])

@@ -21,7 +21,7 @@ from verify.evidence import Verdict
 from verify.report import typeset
 from verify.report.latex import Prose, Tex
 from verify.report.math import Formulas
-from verify.report.typeset import InPage, OnPaper, render, standalone, step_formula
+from verify.report.typeset import SCALE, InPage, OnPaper, render, standalone, step_formula
 from verify.report.view import view
 from verify.report.words import badge
 
@@ -168,7 +168,7 @@ def test_a_formula_alone_is_a_whole_drawing(formulas: Formulas) -> None:
     formula = formulas.inline(r"\sqrt{d}")
     root = ET.fromstring(standalone(formula))  # noqa: S314 - our own
     assert root.get("viewBox") == formula.view_box
-    assert root.get("width") == f"{formula.width * 1.07:.4f}em"
+    assert root.get("width") == f"{formula.width * SCALE:.4f}em"
     ids = {one.get("id") for one in root.iter()}
     used = [one.get("href", "") for one in root.iter() if one.tag.endswith("use")]
     assert used

@@ -15,7 +15,7 @@ from verify.report.audits.drawing import draw_map, draw_overview
 from verify.report.audits.maps import grids, overview
 from verify.report.audits.view import audit_view
 from verify.report.latex import Tex
-from verify.report.math import Formulas
+from verify.report.math import MATHJAX, Formulas
 from verify.report.store import Store
 from verify.report.summary import HALF, panels
 from verify.report.typeset import step_formula
@@ -89,7 +89,7 @@ def draw_formulas(seen: ReportView | AuditView, workers: int | None = None) -> F
         else:
             requests += [f"inline\n{piece.text}" for piece in pieces(text) if piece.is_formula]
     drawer = Formulas()
-    for drawings in _drawn(_formulas, requests, ("quickjax",), workers).values():
+    for drawings in _drawn(_formulas, requests, ("mini-racer", MATHJAX), workers).values():
         drawer.load(drawings)
     return drawer
 

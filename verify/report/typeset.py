@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from verify.report.math import Formula, Formulas
     from verify.report.views import Badge, ReportView
 
-SCALE = 1.07  # brings the mathematics' x-height (0.442 em) to the text face's (0.475 em)
+SCALE = 1.1  # brings the mathematics' x-height (0.431 em) to the text face's (0.475 em)
 _STEP_WIDTH = 21.0  # em of a formula between its rule and its check
 _WIDE_WIDTH = 32.5  # em of a formula that takes the place of its check as well
 _FULL_WIDTH = 44.0  # em of a formula on a line of its own
