@@ -133,7 +133,7 @@ class TestCheckers:
         """The symbol of the dimension, why so many values settle the step, and the moments are printed."""
         n = Symbol("n", integer=True, positive=True)
         other = Population({x: (S.One, S.Zero, S.One)}, n)
-        words = "exact expansion at as many $d_{k}$ as the degree asks for, "
+        words = "exact expansion at as many $d_{k}$ as its powers ask for, "
         assert Expansion(STANDARD).label == words + "for any moments"
         assert ASSUMED.label == words + "the assumed moments put in"
         assert Expansion(other).label == words.replace("d_{k}", "n") + "for any moments"

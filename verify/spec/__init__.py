@@ -147,7 +147,7 @@ from verify.symbolic import (
 from verify.symbolic.algebra import is_zero
 from verify.symbolic.by_parts import EVEN_IS_MOST, TOTAL_GROWS, ByParts, LargestScore
 from verify.symbolic.derivation import By, Definition, Derivation, Identity, Route, Step, by
-from verify.symbolic.expansion import Evaluation, Expansion, degree_bound, expanded
+from verify.symbolic.expansion import Evaluation, Expansion, expanded
 from verify.symbolic.expectation import (
     DerivationError,
     E,
@@ -160,6 +160,7 @@ from verify.symbolic.expectation import (
     unfold,
 )
 from verify.symbolic.integrals import runs_over
+from verify.symbolic.powers import powers_of_dimension
 from verify.symbolic.predict import function
 from verify.symbolic.printing import Ordered, OrderedBase, latex, plain
 from verify.symbolic.row_gradients import Path
@@ -372,7 +373,6 @@ __all__ = [
     "computed",
     "covariance",
     "d",
-    "degree_bound",
     "descent",
     "difference",
     "distance_from_loops",
@@ -436,6 +436,7 @@ __all__ = [
     "over_queries",
     "p",
     "plain",
+    "powers_of_dimension",
     "prediction",
     "probabilities",
     "q",

@@ -2,10 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from math import prod
+from typing import TYPE_CHECKING, Any
 
-from sympy import Derivative, Expr, Float, Integer, Limit, S, expand, fraction, prime, simplify, together
+from sympy import (
+    QQ,
+    Add,
+    Derivative,
+    Expr,
+    Float,
+    Integer,
+    Limit,
+    Mul,
+    PolynomialError,
+    Pow,
+    S,
+    expand,
+    fraction,
+    prime,
+    simplify,
+    together,
+    xring,
+)
 from sympy.concrete.expr_with_limits import ExprWithLimits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
 
 _DIGITS, _SURELY = 40, Float("1e-15")
 
@@ -41,3 +63,51 @@ def differs_somewhere(expression: Any) -> bool:
     # Digits that cancel leave a number of low precision, which is then smaller than this.
     number = value.evalf(_DIGITS)
     return bool(number.is_number and number.is_finite and abs(number) > _SURELY)
+
+
+def multiplied_out(expression: Any, symbols: Sequence[Any]) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """Yield the terms of a polynomial in ``symbols``: the exponents of these, and the coefficient.
+
+    In SymPy's sparse polynomials over the rationals, many times as fast as ``expand``; what is no polynomial,
+    such as a root, is a symbol of its own there.
+
+    Raises:
+        PolynomialError: one of the ``symbols`` stands in a denominator, an exponent or a function.
+    """
+    parts = {one: place for place, one in enumerate(symbols)}
+    _collect(expression, parts)
+    if any(part.has(*symbols) for part in list(parts)[len(symbols) :]):
+        raise PolynomialError(f"{expression} is no polynomial in {', '.join(map(str, symbols))}")
+    _, generators = xring([f"x{place}" for place in parts.values()], QQ)
+    beside = list(parts)[len(symbols) :]
+    for powers, number in _in_ring(expression, dict(zip(parts, generators, strict=True))).terms():
+        factors = (one**power for one, power in zip(beside, powers[len(symbols) :], strict=True) if power)
+        yield powers[: len(symbols)], Mul(QQ.to_sympy(number), *factors)
+
+
+def _collect(expression: Any, parts: dict[Any, int]) -> None:
+    """Give every part of a polynomial that is no rational number a place."""
+    if isinstance(expression, Add | Mul):
+        for one in expression.args:
+            _collect(one, parts)
+    elif _is_whole_power(expression):
+        _collect(expression.base, parts)
+    elif not expression.is_Rational:
+        parts.setdefault(expression, len(parts))
+
+
+def _in_ring(expression: Any, generators: Mapping[Any, Any]) -> Any:
+    if expression in generators:
+        return generators[expression]
+    if isinstance(expression, Add):
+        return sum(_in_ring(one, generators) for one in expression.args)
+    if isinstance(expression, Mul):
+        return prod(_in_ring(one, generators) for one in expression.args)
+    if _is_whole_power(expression):
+        return _in_ring(expression.base, generators) ** int(expression.exp)
+    ring = next(iter(generators.values())).ring
+    return ring(QQ(expression.p, expression.q))
+
+
+def _is_whole_power(expression: Any) -> bool:
+    return isinstance(expression, Pow) and bool(expression.exp.is_Integer and expression.exp > 0)

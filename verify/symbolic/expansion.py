@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sympy import Dummy, Indexed, Mul, Poly, PolynomialError, S, Sum, expand, fraction, together
+from sympy import Add, Mul, S, expand, fraction
 
-from verify.symbolic.algebra import is_zero
+from verify.symbolic.algebra import is_zero, multiplied_out
 from verify.symbolic.expectation import (
     DerivationError,
     E,
@@ -21,6 +21,7 @@ from verify.symbolic.expectation import (
     evaluate,
     refuse_nested,
 )
+from verify.symbolic.powers import powers_of_dimension
 from verify.symbolic.printing import latex, plain
 
 if TYPE_CHECKING:
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 class Expansion:
     """Both sides, written out index by index at concrete dimensions, are the same function of the dimension.
 
-    Their difference is a polynomial in it over a common denominator. ``holds`` bounds its degree and writes
-    out as many dimensions as exceed it, which is not a sample but a proof; where that takes more than
+    Their difference is a sum of powers of it over a common denominator. ``holds`` finds which can occur and
+    writes out as many dimensions as there are, which is not a sample but a proof; where that takes more than
     ``most``, the step counts as unchecked.
 
     The moments are symbols unless the step puts the ``assumed`` ones in; that is then all it may do, and no
@@ -48,15 +49,29 @@ class Expansion:
     @property
     def label(self) -> str:
         """How the step is checked, in words."""
-        where = f"at as many ${latex(self.population.dimension)}$ as the degree asks for"
+        where = f"at as many ${latex(self.population.dimension)}$ as its powers ask for"
         return f"exact expansion {where}, {_with_moments(assumed=self.assumed)}"
 
     def holds(self, before: Any, after: Any) -> bool:
-        """Return whether both sides agree at so many dimensions that this settles the matter."""
-        enough = degree_bound(before, after, self.population) + 1
+        """Return whether both sides agree at so many dimensions that this settles the matter.
+
+        Terms that both sides have do not matter; quotients whose numerators agree, and whose denominators do,
+        are equal.
+        """
+        law = _law(self.population, before, after, assumed=self.assumed)
+        shared = set(Add.make_args(before)) & set(Add.make_args(after))
+        before, after = (
+            Add(*(one for one in Add.make_args(side) if one not in shared)) for side in (before, after)
+        )
+        parts = tuple(zip(fraction(before), fraction(after), strict=True))
+        if S.One not in parts[1] and all(self._agree(*pair, law) for pair in parts):
+            return True
+        return self._agree(before, after, law)
+
+    def _agree(self, before: Any, after: Any, law: Population) -> bool:
+        enough = len(powers_of_dimension(before, after, self.population))
         if enough > self.most:
             return False
-        law = _law(self.population, before, after, assumed=self.assumed)
         return all(is_zero(expanded(before, law, n) - expanded(after, law, n)) for n in range(1, enough + 1))
 
 
@@ -123,65 +138,14 @@ def expanded(expression: Any, population: Population, dimension: int) -> Any:
 
 @cache
 def _mean(argument: Any, population: Population, dimension: int) -> Any:
-    terms = expand(argument.subs(population.dimension, dimension).doit())
-    randoms = population.randoms(terms)
+    concrete = argument.subs(population.dimension, dimension).doit()
+    randoms = population.randoms(concrete)
     if not randoms:
-        return terms
-    total = S.Zero
-    for powers, coefficient in Poly(terms, *randoms).terms():
-        moments = [population.moment(component(a), n) for a, n in zip(randoms, powers, strict=True)]
-        total += coefficient * Mul(*moments)
-    return expand(total)
-
-
-def degree_bound(one: Any, other: Any, population: Population) -> int:
-    """Return a bound on the degree in the dimension of (one - other) times their denominators.
-
-    A sum over the index contributes at most one power of the dimension to an expectation, as long as its
-    terms are alike. Where odd powers of the dimension's root occur, the degree is that in the root, for so
-    many positive zeros there can be.
-
-    Raises:
-        DerivationError: an expression is no rational function of the dimension or of its root, or the
-            terms of a sum in it are not alike.
-    """
-    dimension, root = population.dimension, Dummy(positive=True)
-
-    def powers(expression: Any) -> list[list[int]]:
-        _refuse_unlike_terms(expression, population)
-        # Factors of their own keep E[x²] and E[x]², or two sums, from cancelling as numbers would.
-        bare = expression.replace(Var, lambda x: Dummy() * x**2).replace(E, lambda x: Dummy() * x)
-        skeleton = bare.replace(Sum, lambda x, *_: dimension * Dummy() * x).subs(dimension, root**2)
-        top, bottom = fraction(together(expand(skeleton)))
-        try:
-            return [[power for (power,) in Poly(part, root).monoms()] for part in (top, bottom)]
-        except PolynomialError as error:
-            raise DerivationError(
-                f"{plain(expression)}: no rational function of {plain(dimension)}"
-            ) from error
-
-    (top, bottom), (other_top, other_bottom) = powers(one), powers(other)
-    found = {a + b for a in top for b in other_bottom} | {a + b for a in other_top for b in bottom}
-    mixed = len({power % 2 for power in found}) > 1
-    return max(found) if mixed else max(found) // 2
-
-
-def _refuse_unlike_terms(expression: Any, population: Population) -> None:
-    """Refuse sums whose terms do not all add the same to an expectation, whatever the dimension."""
-    for one in expression.atoms(Sum):
-        variable, *ends = one.limits[0]
-        if len(one.limits) > 1 or ends != [1, population.dimension] or one.function.has(Sum):
-            raise DerivationError(
-                f"{plain(one)}: only single sums from 1 to {plain(population.dimension)} are covered"
-            )
-        entries = one.function.atoms(Indexed)
-        if any(entry.indices != (variable,) or not population.is_random(entry) for entry in entries):
-            raise DerivationError(f"{plain(one)}: its terms are not independent and alike")
-        if variable in one.function.xreplace({entry: Dummy() for entry in entries}).free_symbols:
-            raise DerivationError(f"{plain(one)}: the index stands outside the components")
-    for mean in expression.atoms(E, Var):
-        outside = mean.args[0].replace(Sum, lambda *_: Dummy())
-        if mean.has(Sum) and any(isinstance(one, Indexed) for one in population.randoms(outside)):
-            raise DerivationError(
-                f"{plain(mean.args[0])}: a component stands outside the sums over its index"
-            )
+        return expand(concrete)
+    total: dict[Any, list[Any]] = {}
+    for powers, coefficient in multiplied_out(concrete, randoms):
+        moments = Mul(
+            *(population.moment(component(a), n) for a, n in zip(randoms, powers, strict=True) if n)
+        )
+        total.setdefault(moments, []).append(coefficient)
+    return expand(Add(*(moments * Add(*parts) for moments, parts in total.items())))
