@@ -61,9 +61,10 @@ class _Degrees:
 
     def _outside(self, expression: Any) -> _Quotient:
         """Return the powers in an expression of expectations."""
-        for kind, read in _READERS.items():
-            if isinstance(expression, kind) and expression.has(self._dimension):
-                return read(self, expression)
+        if expression.has(self._dimension):
+            for kind, read in _READERS.items():
+                if isinstance(expression, kind):
+                    return read(self, expression)
         if expression == self._dimension:
             return _Quotient(frozenset({S.One}))
         if expression == 0:
@@ -106,7 +107,8 @@ class _Degrees:
         return top
 
     def _product(self, parts: list[_Quotient]) -> _Quotient:
-        top, below = _NONE, {}
+        top: Powers = _NONE
+        below: dict[Any, int] = {}
         for part in parts:
             top = _sums(top, part.top)
             for base, power in part.below:
