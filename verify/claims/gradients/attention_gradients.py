@@ -218,13 +218,11 @@ CLAIM = Claim(
         r"$dK = c\,dS^{\mathsf T}Q$. What one query with gradient $g$ sends to all values together satisfies "
         r"$\|dV\|^2 = |g|^2\sum p_j^2 \le |g|^2$; for $dQ$ and $dK$ there is no such bound."
     ),
-    meaning=(
-        "Scores reach the gradients in two ways. Values get the upstream gradient shared out by the "
-        "probabilities: more of it to one key when attention is sharp, but never more than there was. "
-        "Queries and keys get it through the softmax's Jacobian, multiplied by the scale and by the keys or "
-        "queries themselves, which nothing bounds. A sharp row thus gives the values larger gradients in the "
-        "mean square than a spread one, up to the bound."
-    ),
+    meaning="Scores reach the gradients in two ways. Values get the upstream gradient shared out by the "
+    "probabilities: more of it to one key when attention is sharp, but never more than there was. "
+    "Queries and keys get it through the softmax's Jacobian, multiplied by the scale and by the keys or "
+    "queries themselves, which nothing bounds. A sharp row thus gives the values larger gradients in the "
+    "mean square than a spread one, up to the bound.",
     assumptions=(
         Assumption(
             id="no-mask", text="Scores are finite; a key that a mask excludes counts as no key of that query."

@@ -208,15 +208,13 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
 
 CLAIM = Claim(
     title="Without scaling the gradient grows through the layers at initialisation, faster in wider heads",
-    statement=(
-        "In a stack of $L$ residual attention layers over $n$ tokens whose scores hardly vary, without "
-        r"normalisation, the gradient’s mean square grows by $1 + (2^L - 1)/n$. With full scores, tokens of "
-        r"width 16 normalised after every layer, $n = 8$ and $L = 6$, the norm grows at scale 1 by less than "
-        r"even attention’s own rate, 1.20 a layer, for $d_k = 4$, by more for $d_k = 8$ and 16, and by more "
-        r"than $\sqrt{2}$, the most that even attention reaches in ever deeper stacks, for $d_k$ of 32 and "
-        r"64, twice and four times the width. For $d_k = 64$ it grows by less than 1.20 at $1/\sqrt{d_k}$, "
-        r"and not at all at $1/d_k$."
-    ),
+    statement="In a stack of $L$ residual attention layers over $n$ tokens whose scores hardly vary, without "
+    r"normalisation, the gradient’s mean square grows by $1 + (2^L - 1)/n$. With full scores, tokens of "
+    r"width 16 normalised after every layer, $n = 8$ and $L = 6$, the norm grows at scale 1 by less than "
+    r"even attention’s own rate, 1.20 a layer, for $d_k = 4$, by more for $d_k = 8$ and 16, and by more "
+    r"than $\sqrt{2}$, the most that even attention reaches in ever deeper stacks, for $d_k$ of 32 and "
+    r"64, twice and four times the width. For $d_k = 64$ it grows by less than 1.20 at $1/\sqrt{d_k}$, "
+    r"and not at all at $1/d_k$.",
     meaning=(
         "The text that says gradients accumulate and explode without scaling is right for a network at its "
         "start, where rows that are not yet decided send back undamped gradients, and each layer adds some: "

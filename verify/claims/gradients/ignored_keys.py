@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-
 from itertools import pairwise, product
 from typing import Any
 
@@ -190,12 +189,10 @@ CLAIM = Claim(
         r"hence $\|dk_j\| \le 2c\,|q|\,p_j(1-p_j)\max_i|dP_i|$; for every $p$ there are gradients $dP$ that "
         "attain it, and on average over random signs as values a key gets half of it."
     ),
-    meaning=(
-        "What attention passes over it also trains slowly: a key with a probability of one in a thousand "
-        "gets at most about a five-hundredth of what there is to get. But the update is small, not zero, "
-        "unless floating-point arithmetic rounds the probability to zero. And it is the gradient of one key "
-        "from one query: the weights that make all keys also learn from the other keys and queries."
-    ),
+    meaning="What attention passes over it also trains slowly: a key with a probability of one in a thousand "
+    "gets at most about a five-hundredth of what there is to get. But the update is small, not zero, "
+    "unless floating-point arithmetic rounds the probability to zero. And it is the gradient of one key "
+    "from one query: the weights that make all keys also learn from the other keys and queries.",
     assumptions=(
         Assumption(
             id="through-scores",

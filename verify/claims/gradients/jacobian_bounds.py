@@ -209,13 +209,11 @@ CLAIM = Claim(
         r"\le \frac12$. It is not monotone in the temperature: for the scores $(0,0,0)$, $(\ln 2, 0, 0)$ and "
         r"$(2\ln 2, 0, 0)$ it is $\frac13$, $\frac38$ and $\frac13$."
     ),
-    meaning=(
-        "A row passes a gradient on only as far as its largest probability is neither near 0 nor near 1: "
-        "a row that is spread over very many keys is as closed as a saturated one. So making scores smaller "
-        "does not always let more gradient through; with many keys a uniform row passes almost nothing, and "
-        "some spread of the scores is needed. Some row attains each bound. The bounds concern one row; what "
-        "reaches queries and keys is multiplied by these, and by the scale."
-    ),
+    meaning="A row passes a gradient on only as far as its largest probability is neither near 0 nor near 1: "
+    "a row that is spread over very many keys is as closed as a saturated one. So making scores smaller "
+    "does not always let more gradient through; with many keys a uniform row passes almost nothing, and "
+    "some spread of the scores is needed. Some row attains each bound. The bounds concern one row; what "
+    "reaches queries and keys is multiplied by these, and by the scale.",
     assumptions=(
         Assumption(id="two-keys", text="There are at least two keys, and their scores are finite."),
         Assumption(

@@ -186,12 +186,10 @@ def experiment(derivation: Derivation) -> Experiment:
 
 CLAIM = Claim(
     title="The Jacobian of softmax",
-    statement=(
-        r"With $p = \operatorname{softmax}(s)$ the derivative of $p_i$ by $s_j$ is "
-        r"$J_{ij} = p_i(\delta_{ij} - p_j)$, that is $J = \operatorname{diag}(p) - pp^{\mathsf T}$. Its rows "
-        r"sum to 0, its trace is $1 - \sum p_i^2$, and $\|J\|_F^2 = \sum p_i^2 - 2\sum p_i^3 + "
-        r"\left(\sum p_i^2\right)^2$."
-    ),
+    statement=r"With $p = \operatorname{softmax}(s)$ the derivative of $p_i$ by $s_j$ is "
+    r"$J_{ij} = p_i(\delta_{ij} - p_j)$, that is $J = \operatorname{diag}(p) - pp^{\mathsf T}$. Its rows "
+    r"sum to 0, its trace is $1 - \sum p_i^2$, and $\|J\|_F^2 = \sum p_i^2 - 2\sum p_i^3 + "
+    r"\left(\sum p_i^2\right)^2$.",
     meaning=(
         "All gradients to queries and keys pass through this matrix. It vanishes when one probability is 1: "
         "a saturated row passes nothing back. It is not a list of logistic slopes, for raising one score "

@@ -230,14 +230,12 @@ CLAIM = Claim(
         "most seeds, succeeds at more rates than scale 1 and takes fewer steps to the same loss, averaged "
         "over the rates and at the best rate of each; at some rate every scale succeeds."
     ),
-    meaning=(
-        "Training without scaling is slower, and works at fewer learning rates, in 16 and more so in 64 "
-        "and 512 dimensions; in 4 dimensions it succeeded at more of them. It does not fail as such: with a "
-        "rate chosen for it, unscaled training succeeds too, and so does division by $d_k$, which at a high "
-        "rate is nearly as fast as the root. A scale is a choice of initial weights and learning rate; that "
-        "is all it does to plain gradient descent. One small task; how many rates succeed depends on which "
-        "were tried, here a range wide enough for all three scales."
-    ),
+    meaning="Training without scaling is slower, and works at fewer learning rates, in 16 and more so in 64 "
+    "and 512 dimensions; in 4 dimensions it succeeded at more of them. It does not fail as such: with a "
+    "rate chosen for it, unscaled training succeeds too, and so does division by $d_k$, which at a high "
+    "rate is nearly as fast as the root. A scale is a choice of initial weights and learning rate; that "
+    "is all it does to plain gradient descent. One small task; how many rates succeed depends on which "
+    "were tried, here a range wide enough for all three scales.",
     assumptions=(
         Assumption(id="descent", text="Plain gradient descent, without momentum or adaptive rates."),
         Assumption(

@@ -1,8 +1,8 @@
 """Whether gradients vanish or explode without scaling: the typical row and the root mean square disagree."""
 
-from typing import Any
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 from sympy import Float, Rational, S, sqrt
