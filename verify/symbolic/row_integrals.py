@@ -97,6 +97,20 @@ def mean_entropy(keys: int, deviation: float) -> Approximation:
     return mean_log_total(keys, deviation) + mean_product(((1, 1),), keys, deviation).times(-1)
 
 
+@cache
+def mean_beside_sink(keys: int, deviation: float, sink: float) -> Approximation:
+    """Return E Z/(Z + e^b), the weight of the keys beside a sink of score b = ``sink``.
+
+    It is 1 - E a/(Z + a) with a = e^b, and a/(Z + a) = ∫ a·exp(-at)·exp(-tZ) dt.
+    """
+
+    def terms(rule: _Rule) -> Array:
+        at = rule.u + sink
+        return np.exp(at - np.exp(at) + keys * rule.log_psi)
+
+    return Approximation(1.0, 0.0) + _integrated(terms, float(deviation)).times(-1)
+
+
 def mean_squares(keys: int, deviation: float) -> Approximation:
     """Return E Σp²."""
     return mean_product(((2, 0),), keys, deviation)

@@ -1,0 +1,143 @@
+"""A linear bias adds m²(n² - 1)/12 to the variance of a row over n keys, whatever the scale."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sympy import Rational, S, Sum, Symbol, exp, expand, simplify, sqrt, symbols, tanh
+
+from verify.spec import (
+    E, NORMAL, PRESS, ROUNDING, STANDARD_COMPONENTS, Array, Claim, Definition, Derivation, Experiment, Figure,
+    Findings, Ordered, Population, Quantity, Route, Simulated, Statistic, Step, biased, by, cell_of,
+    component, computed, d, evaluate, figure, function, index, line, measured, n, prediction, s, sigma,
+    softmax, wrong,
+)  # fmt: skip
+
+D, SLOPES, KEYS = 16, (0.5, 0.125), (4, 16, 64)
+"""Dimension, the slopes of the first and the third of eight heads, and numbers of keys."""
+VARIANCE = r"$\mathbb{E}\,\frac{1}{n}\sum_j (s_j - \bar s)^2$"
+m = Ordered("m", "m", positive=True)
+BIASED = s[index] - m * index
+ROW = E(Sum(BIASED**2, (index, 1, n)) / n - (Sum(BIASED, (index, 1, n)) / n) ** 2)
+ALONE = Sum(exp(-2 * m * index), (index, 1, n)) / Sum(exp(-m * index), (index, 1, n)) ** 2
+"""The variance of a row of biased scores; and Σp² where there are no scores, only the bias."""
+
+
+@by("written out for 1 … 5 keys, which settle it: times n² both sides are polynomials of degree 4", "general")
+def _row_by_row(before: Any, after: Any) -> bool:
+    for keys in range(1, 6):
+        plain = symbols(f"s1:{keys + 1}", real=True)
+        population = Population(dict.fromkeys(plain, (S.One, S.Zero, sigma**2)), d)
+        inside = before.args[0].subs(n, keys).doit().xreplace({s[j + 1]: one for j, one in enumerate(plain)})
+        if simplify(evaluate(E(expand(inside)), population) - after.subs(n, keys)) != 0:
+            return False
+    return before == ROW
+
+
+@by("geometric sums, by their recursion in n: the first value and the next term", "general")
+def _geometric(before: Any, after: Any) -> bool:
+    """Both sums satisfy S(n + 1) = S(n) + next term with x = exp(-m), and so does the closed form’s parts."""
+    x = Symbol("x", positive=True)
+    closed = {power: x**power * (1 - x ** (power * n)) / (1 - x**power) for power in (1, 2)}
+    steps = (closed[power].subs(n, n + 1) - closed[power] - x ** (power * (n + 1)) for power in (1, 2))
+    first = (closed[power].subs(n, 1) - x**power for power in (1, 2))
+    ratio = (closed[2] / closed[1] ** 2).subs(x, exp(-m))
+    same = simplify((ratio / after).rewrite(exp))
+    return before == ALONE and all(simplify(one) == 0 for one in (*steps, *first)) and bool(same == 1)
+
+
+def derive() -> Derivation:
+    """Derive the variance within a row, and how far attention reaches by the bias alone."""
+    row = Route.of(
+        "Variance within a row", ROW,
+        Step(sigma**2 * (1 - 1 / n) + m**2 * (n**2 - 1) / 12,
+             "Scores are independent with variance σ²; distances are the numbers up to n", _row_by_row),
+    )  # fmt: skip
+    alone = Route.of(
+        "The bias alone", ALONE,
+        Step(tanh(m / 2) / tanh(m * n / 2), "Geometric sums", _geometric),
+    )  # fmt: skip
+    return Derivation.of(row, lemmas=(alone,), definitions=(Definition(ALONE, "Σp² of equal scores"),))
+
+
+@dataclass(frozen=True)
+class BiasedRows(Statistic):
+    """The mean variance within rows of scores less the slope times the distance of the key."""
+
+    scale: float
+    slope: float
+    names = ("row-variance",)
+
+    def reduce(self, queries: Array, keys: Array) -> Array:
+        """Return it, shape (blocks, 1)."""
+        scores = self.scale * queries @ keys.swapaxes(1, 2) - self.slope * np.arange(keys.shape[1])
+        return scores.var(axis=2).mean(axis=1, keepdims=True)
+
+
+def squares_of_bias(slope: float, keys: int) -> float:
+    """Return Σp² of a row of equal scores under the bias."""
+    return float((softmax(-slope * np.arange(keys)) ** 2).sum())
+
+
+def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+    """Measure the variance within rows of scaled scores; compare the reach of the bias alone."""
+    law, (alone,) = derivation.result, (lemma.end for lemma in derivation.lemmas)
+    checks = {}
+    for slope in SLOPES:
+        for keys in KEYS:
+            drawn = Simulated(NORMAL, NORMAL, 8, keys, D), BiasedRows(D**-0.5, slope)
+            cell = cell_of(f"m{slope:g}-n{keys}".replace(".", ""), *drawn, scale=1 / sqrt(d), n=keys, m=slope)
+            expected = prediction(law.subs({sigma: 1, n: keys, m: Rational(slope)}))
+            of_row = component("row-variance", positive=True)
+            checks[slope, keys] = Quantity(f"row-{cell.id}", VARIANCE, cell, of_row, expected)
+    steep, many = SLOPES[0], KEYS[-1]
+    given = {m: Rational(steep), n: many}
+    reach = computed("reach", r"$\sum_j p_j^2$ of equal scores", {"m": steep, "n": many}, alone.subs(given),
+                     squares_of_bias, steep, many, allowance=ROUNDING)  # fmt: skip
+    controls = (
+        wrong(checks[steep, many], "scale-alone", "the scale alone sets the variance of rows: it is 1", 1),
+        wrong(checks[steep, 4], "twelfth-of-n-squared", "the bias adds $m^2n^2/12$ to what scores have alone",
+              1 + Rational(steep) ** 2 * 16 / 12),
+        wrong(checks[SLOPES[1], many], "slope-once", "the slope enters once, not squared",
+              law.subs({sigma: 1, n: many, m: sqrt(Rational(SLOPES[1]))})),
+        wrong(reach, "one-over-the-slope", "attention reaches as few as $1/m$ keys", Rational(steep)),
+        biased(checks[steep, 4], tolerance, at="n"),
+    )  # fmt: skip
+    return Experiment((*checks.values(), reach), controls)
+
+
+def figures(derivation: Derivation, findings: Findings) -> Figure:
+    """Draw the variance of rows over their length for both slopes."""
+    layers = []
+    for slope in SLOPES:
+        law = function((n,), derivation.result.subs({sigma: 1, m: slope}))
+        name = f"row-m{slope:g}-n*".replace(".", "")
+        layers += [line(f"$m = {slope:g}$", law), measured(findings.matching(name), "", "n")]
+    return figure(
+        "rows",
+        "The bias, not the scale, sets the variance of long rows",
+        "Variance within rows over the number of keys, for scaled scores less one half and less an eighth of "
+        "the distance: level near one for few keys, then on lines that rise like the square of their number.",
+        "variance within a row",
+        *layers,
+        line("wrong: scaling alone", 1.0, "control"),
+        x="number of keys $n$",
+    )
+
+
+CLAIM = Claim(
+    title="A linear bias adds to the variance of rows, the more the longer they are",
+    statement=r"Let a row's $n$ scores be independent with mean 0 and variance $\sigma^2$, less a slope $m$ "
+    r"times the distance of the key. Their mean variance within the row is $\sigma^2(1 - 1/n) + m^2(n^2 - "
+    r"1)/12$. Where the scores are equal, the bias alone leaves $\sum p_j^2 = \tanh(m/2)/\tanh(mn/2)$: "
+    "attention over about $2/m$ keys.",
+    meaning="Scaling sets the variance of the scores and not that of what softmax is given. With the "
+    "steepest slope of eight heads, one half, seven keys are enough for the bias to count as much as "
+    "scaled scores; with the flattest, 1/256, it takes about 900. Beyond, entropy and saturation are "
+    "matters of the slope: the row does not freeze on one key, it forgets the far ones.",
+    assumptions=STANDARD_COMPONENTS,
+    references=(PRESS,),
+    derive=derive,
+    experiment=experiment,
+    figures=figures,
+)

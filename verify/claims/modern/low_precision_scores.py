@@ -1,0 +1,198 @@
+"""Scores in bfloat16 or 8 bits: the error is in proportion to the score, and what it does to weights."""
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from sympy import Rational, S, Symbol, cosh, diff, exp, log, simplify, sinh, sqrt, tanh
+
+from verify.spec import (
+    INDEPENDENT, KALAMKAR, MICIKEVICIUS, NORMAL, NORMAL_COMPONENTS, Array, Assumption, Claim, Definition,
+    Derivation, Experiment, Figure, Findings, Identity, Ordered, Quantity, Route, Simulated, Statistic, Step,
+    Tolerance, biased, by, cell_of, component, computed, d, figure, integrated, line, measured, prediction,
+    scaled, score_law, softmax, stream, wrong,
+)  # fmt: skip
+
+BITS = {"bfloat16": 8, "E4M3": 4}
+"""Bits of the significand, the leading one counted."""
+DIMENSIONS, SCALES = (16, 64, 256), {"raw": S.One, "scaled": 1 / sqrt(d)}
+ERROR = r"$\mathbb{E}(\hat s - s)^2$"
+x, R = Ordered("x", "x", real=True), Symbol("R", positive=True)
+epsilon, s = Ordered("epsilon", "e", positive=True), Ordered("s", "s", real=True)
+g = Ordered("g", "g", nonnegative=True)
+b, e = Ordered("b", "b", integer=True, positive=True), Ordered("e", "f", integer=True)
+CLOSE = (64.75 - 2.0**-20, 64.25 + 2.0**-20)
+"""Two scores that bfloat16 does not tell apart: both become 64.5."""
+
+
+def _logistic(odds: Any) -> Any:
+    return 1 / (1 + exp(-odds))
+
+
+@by("SymPy: the quotient falls as cosh x grows, which is at least 1", "general")
+def _at_even_odds(before: Any, after: Any) -> bool:
+    c = Symbol("c", positive=True)
+    falling = simplify(diff(before.subs(cosh(x), c), c) * (c + cosh(epsilon)) ** 2 + sinh(epsilon))
+    return falling == 0 and simplify((before.subs(x, 0) - after).rewrite(exp)) == 0
+
+
+@by("SymPy: the same exponentials", "general")
+def _same(before: Any, after: Any) -> bool:
+    return bool(simplify((before - after).rewrite(exp)) == 0)
+
+
+@by("SymPy: the gap is a product of what is not negative, and 0 at a power of two", "general")
+def _of_a_score(before: Any, after: Any) -> bool:
+    gap = simplify(after - before)
+    return bool(gap.is_nonnegative and gap.subs(g, 0) == 0 and diff(gap, g) == before)
+
+
+def derive() -> Derivation:
+    """Derive how far a weight moves when scores move by ε, and by how much rounding moves them."""
+    moved = _logistic(x + epsilon) - _logistic(x - epsilon)
+    change = Route.of(
+        "Two values of a weight whose log odds are 2ε apart, x in their middle", moved,
+        Step(sinh(epsilon) / (cosh(epsilon) + cosh(x)), "Over the common denominator", _same),
+        Step(tanh(epsilon / 2), "Most at even odds, x = 0", _at_even_odds, "≤"),
+    )  # fmt: skip
+    apart = log(exp(s + epsilon) / (exp(-epsilon) * R)) - log(exp(s) / R)
+    common = Step(2 * epsilon, "The exponentials of the others have a common factor", Identity())
+    odds = Route.of("Log odds of a key, its score up by ε and all others’, in R, down by ε", apart, common)
+    relative = Step(2 ** (e - b) * (1 + g), "$2^{-b}$ of a score of $2^e(1 + g)$", _of_a_score, "≤")
+    half = Route.of(r"Half the spacing $2^{e+1-b}$ of $b$-bit numbers from $2^e$ on", 2 ** (e - b), relative)
+    definitions = (Definition(apart, "how far log odds move at most"),
+                   Definition(half.start, "how far rounding moves a score at most"))  # fmt: skip
+    return Derivation.of(change, lemmas=(odds, half), relation="≤", definitions=definitions)
+
+
+def rounded(values: Array, bits: int) -> Array:
+    """Return the nearest numbers of so many significant bits, ties to even; no exponent is out of range."""
+    fraction, exponent = np.frexp(values)
+    nearest: Array = np.ldexp(np.rint(np.ldexp(fraction, bits)), exponent - bits)
+    return nearest
+
+
+@dataclass(frozen=True)
+class RoundedScores(Statistic):
+    """The mean squared error of scores that are rounded to so many significant bits."""
+
+    scale: float
+    bits: int
+    names = ("error",)
+
+    def reduce(self, queries: Array, keys: Array) -> Array:
+        """Return it, shape (blocks, 1)."""
+        scores = self.scale * queries @ keys.swapaxes(1, 2)
+        return ((rounded(scores, self.bits) - scores) ** 2).mean(axis=(1, 2))[:, None]
+
+
+@cache
+def _error(dimension: int, bits: int) -> float:
+    """Return the mean squared error of raw scores: a twelfth of the squared spacing, by powers of two."""
+    top = round(math.log2(dimension**0.5)) + 4
+    powers = range(top - 8, top)
+    above = {e: score_law.below(dimension, -(2.0**e)) for e in (*powers, top)}
+    return sum(2 * (above[e] - above[e + 1]) * 4.0 ** (e + 1 - bits) / 12 for e in powers)
+
+
+def of_pair(bits: int) -> float:
+    """Return how much the weights of the two close scores change when these are rounded."""
+    pair = np.array(CLOSE)
+    return float(np.abs(softmax(rounded(pair, bits)) - softmax(pair)).max())
+
+
+def spacing(at: float, bits: int) -> float:
+    """Return the distance of a number of so many bits from the next, found by halving steps."""
+    steps = 2.0 ** -np.arange(-8, 24)
+    return float(min(step for step in steps if rounded(np.array(at + step), bits) == at + step))
+
+
+def from_half_precision(bits: int) -> float:
+    """Return the largest distance of rounded scores from those that NumPy's half precision stores."""
+    scores = NORMAL.draw(stream(0, "low-precision-scores", "half", 0), (4096,))
+    return float(np.abs(rounded(scores, bits) - scores.astype(np.float16)).max())
+
+
+def of_order(dimension: int) -> float:
+    """Return how far scores that are scaled, then rounded are from those that are rounded, then scaled."""
+    scores = NORMAL.draw(stream(0, "low-precision-scores", "order", 0), (4096,)) * dimension**0.5
+    first, last = rounded(scores * dimension**-0.5, 8), rounded(scores, 8) * dimension**-0.5
+    return float(np.abs(first - last).max())
+
+
+def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+    """Measure rounding errors of raw and of scaled scores; compare spacings, order and weights."""
+    checks = {}
+    for kind, bits in BITS.items():
+        for name, scale in SCALES.items():
+            for one in DIMENSIONS if kind == "bfloat16" else DIMENSIONS[1:2]:
+                drawn = Simulated(NORMAL, NORMAL, 16, 16, one), RoundedScores(scaled(scale, one), bits)
+                cell = cell_of(f"{kind}-{name}-d{one}".lower(), *drawn, scale=scale, format=kind)
+                law = integrated(_error(one, bits) * scaled(scale, one) ** 2)
+                mean = component("error", positive=True)
+                checks[kind, name, one] = Quantity(cell.id, ERROR, cell, mean, law, Tolerance(2.0))
+    most = prediction(derivation.result.subs(epsilon, Rational(1, 4)))
+    where = {"scores": "64.75 and 64.25, nearly", "format": "bfloat16"}
+    change = computed("change", "change of a weight", where, most, of_pair, 8, relation="≤")
+    gaps = [computed(f"spacing-{kind.lower()}", "distance to the next number", {"at": 64, "format": kind},
+                     2 * derivation.lemmas[1].start.subs({b: bits, e: 6}), spacing, 64.0, bits)
+            for kind, bits in BITS.items()]  # fmt: skip
+    label = "largest distance of scores rounded to 11 bits from half precision as NumPy has it"
+    bitwise = computed("bit-for-bit", label, {"scores": 4096}, 0, from_half_precision, 11)
+    label = "largest distance of scores scaled, then rounded from those rounded, then scaled"
+    order = computed("order", label, {"d_k": 64}, 0, of_order, 64)
+    raw, small = checks["bfloat16", "raw", 64], checks["bfloat16", "scaled", 64]
+    controls = (
+        wrong(raw, "as-precise", "raw scores are rounded as precisely as scaled ones", small.prediction),
+        wrong(raw, "one-bit-more", "bfloat16 has nine significant bits", integrated(_error(64, 9))),
+        wrong(change, "change-sharper", "a weight changes by 2% less than its bound at most",
+              most.value * Rational(98, 100)),
+        wrong(gaps[0], "spacing-at-128", "numbers from 64 on are as far apart as those from 128 on", 1),
+        wrong(bitwise, "ten-bits", "half precision has ten bits", computed=from_half_precision(10)),
+        wrong(order, "any-dimension", "order does not matter in 128 dimensions either, where the scale is no "
+              "power of two", computed=of_order(128)),
+        biased(raw, tolerance),
+    )  # fmt: skip
+    return Experiment((*checks.values(), change, *gaps, bitwise, order), controls)
+
+
+def figures(findings: Findings) -> Figure:
+    """Draw the root mean square error of raw and of scaled scores over the dimension."""
+    layers = []
+    for name, scale in SCALES.items():
+        found = findings.matching(f"bfloat16-{name}-d*")
+        exact = [math.sqrt(_error(one, 8)) * scaled(scale, one) for one in DIMENSIONS]
+        layers += [line(f"{name}, derived", exact, at=DIMENSIONS),
+                   measured(found, "", as_drawn=lambda _, square: math.sqrt(square))]  # fmt: skip
+    return figure(
+        "errors",
+        "Rounding raw scores to bfloat16 costs more in every dimension, scaled ones the same in all",
+        "Root mean square error of scores rounded to bfloat16, over the dimension: for raw scores it grows "
+        "like the root of the dimension, for scaled ones it stays at about two thousandths.",
+        "root mean square error of a score",
+        *layers,
+    )
+
+
+CLAIM = Claim(
+    title="Low precision errs in proportion to the score, so it is the size of scores that counts",
+    statement="Rounded to $b$ significant bits a score $s$ moves by at most $2^{-b}|s|$; bfloat16, $b = "
+    r"8$, has a spacing of 0.5 from $|s| \ge 64$ on, the 8-bit E4M3, $b = 4$, one of 8. If all scores of a "
+    r"row move by at most $\varepsilon$, a weight moves by at most $\tanh(\varepsilon/2)$. A scale that is "
+    "a power of two gives the same bits before rounding as after.",
+    meaning="Two raw scores of 64.7 and 64.3 are the same in bfloat16, and weights of 0.6 and 0.4 become "
+    "equal; scaled scores, of size 1, move by a few thousandths, and weights by a thousandth. Scaling "
+    "first or last hardly matters to rounding, for the error is in proportion: it is that softmax gets "
+    "small scores. What it does matter to is the range: E4M3 ends at 448, which raw scores reach.",
+    assumptions=(
+        INDEPENDENT,
+        NORMAL_COMPONENTS,
+        Assumption(id="nearest", text="Rounding is to the nearest number, ties to even, within the range."),
+    ),
+    references=(KALAMKAR, MICIKEVICIUS),
+    derive=derive,
+    experiment=experiment,
+    figures=figures,
+)

@@ -1,0 +1,151 @@
+"""Normalised queries and keys: a score is a cosine, and the scale must be √d_k, not 1/√d_k."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sympy import Integral, Rational, S, exp, gamma, gammasimp, integrate, oo, pi, simplify, sqrt, symbols
+
+from verify.spec import (
+    DEHGHANI, E, HENRY, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, ROUNDING, Array, Claim, Definition,
+    Derivation, Experiment, Figure, Findings, Ordered, Quantity, Route, Simulated, Statistic, Step, biased,
+    by, cell_of, component, computed, d, figure, kurtosis, line, measured, prediction, runs_over, scaled,
+    score_law, wrong,
+)  # fmt: skip
+
+DIMENSIONS = (2, 8, 64, 512)
+SCALES = {"cosine": S.One, "scaled": sqrt(d)}
+LABELS = {"cosine": r"$\operatorname{Var}(\hat q\cdot\hat k)$",
+          "scaled": r"$\operatorname{Var}(\sqrt{d_k}\,\hat q\cdot\hat k)$"}  # fmt: skip
+COSINE = Ordered(r"\hat{q}\cdot\hat{k}", "a0", real=True)
+n = Ordered("n", "b", integer=True, positive=True)
+t, z = symbols("t z", positive=True)
+BETA = gamma(n + S.Half) * gamma(d / 2) / (sqrt(pi) * gamma(n + d / 2))
+"""The moments of a Beta(½, (d - 1)/2) number."""
+
+
+@by("SymPy: means over a normal and a chi-square number, symbolic d", "general")
+def _along_the_key(before: Any, after: Any) -> bool:
+    """With z along the key, w = |q|² - z²: cos²ⁿ = z²ⁿ/(z² + w)ⁿ, and 1/rⁿ = ∫ tⁿ⁻¹ exp(-tr) dt/Γ(n)."""
+    power = before.args[0].exp / 2
+    normal, chi_square = 2 * exp(-(z**2) / 2) / sqrt(2 * pi), score_law.CHI_SQUARE.subs(d, d - 1)
+    along = integrate(z ** (2 * power) * exp(-t * z**2) * normal, (z, 0, oo), conds="none")
+    across = integrate(exp(-t * score_law.w) * chi_square, (score_law.w, 0, oo), conds="none")
+    ratio = after.function * gamma(power) / (t ** (power - 1) * along * across)
+    same = before == E(COSINE ** (2 * power)) and runs_over(after, (t, 0, oo))
+    return bool(same and gammasimp(simplify(ratio)) == S.One)
+
+
+@by("SymPy integrates, symbolic d", "general")
+def _integrates(before: Any, after: Any) -> bool:
+    ratio = integrate(before.function, before.limits[0], conds="none") / after
+    return bool(gammasimp(simplify(ratio)) == S.One)
+
+
+def _moment(title: str, power: Any) -> Route:
+    """Return E of the cosine to the power 2n by its integral."""
+    split = (
+        "One component of the query lies along the key, d − 1 lie across: a normal and a chi-square number"
+    )
+    factor = 2**power * gamma(power + S.Half) / (sqrt(pi) * gamma(power))
+    integral = Integral(factor * t ** (power - 1) * (1 + 2 * t) ** (-power - d / 2), (t, 0, oo))
+    first = Step(integral, split, _along_the_key)
+    return Route.of(title, E(COSINE ** (2 * power)), first,
+                    Step(gammasimp(BETA.subs(n, power)), "Integrated", _integrates))  # fmt: skip
+
+
+def derive() -> Derivation:
+    """Derive the variance, the fourth moment, and all others, which are those of a Beta law."""
+    fourth, every = _moment("Fourth moment", S(2)), _moment("All moments: the square has a Beta law", n)
+    means = Definition(fourth.start, "the fourth moment"), Definition(every.start, "any even moment")
+    return Derivation.of(_moment("Variance", S.One), lemmas=(fourth, every), definitions=means)
+
+
+@dataclass(frozen=True)
+class Cosines(Statistic):
+    """Mean square and fourth power of scores of vectors that are divided by their length."""
+
+    scale: float
+    names = ("square", "fourth")
+
+    def reduce(self, queries: Array, keys: Array) -> Array:
+        """Return both, shape (blocks, 2)."""
+        squares = cosine_scores(queries, keys, self.scale) ** 2
+        return np.stack([squares.mean(axis=(1, 2)), (squares**2).mean(axis=(1, 2))], axis=1)
+
+
+def cosine_scores(queries: Array, keys: Array, scale: float) -> Array:
+    """Return the scores of normalised queries and keys, shape (…, m, n)."""
+    units = [one / np.linalg.norm(one, axis=-1, keepdims=True) for one in (queries, keys)]
+    scores: Array = scale * units[0] @ units[1].swapaxes(-1, -2)
+    return scores
+
+
+def largest_score(scale: float) -> float:
+    """Return the largest score in 64 dimensions of a query with keys of any length, itself among them."""
+    keys = np.random.default_rng(1).normal(size=(64, 64)) * np.geomspace(1e-3, 1e3, 64)[:, None]
+    return float(np.abs(cosine_scores(7 * keys[:1], keys, scale)).max())
+
+
+def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+    """Measure the variance at both scales and the kurtosis; hold the largest score against its bound."""
+    checks = {}
+    for name, scale in SCALES.items():
+        for one in DIMENSIONS:
+            drawn, statistic = Simulated(NORMAL, NORMAL, 16, 16, one), Cosines(scaled(scale, one))
+            cell = cell_of(f"{name}-d{one}", drawn, statistic, scale=scale)
+            law = prediction((derivation.result * scale**2).subs(d, one))
+            square = component("square", positive=True)
+            checks[name, one] = Quantity(f"{name}-variance-d{one}", LABELS[name], cell, square, law)
+    law = (derivation.lemmas[0].end / derivation.result**2).subs(d, 8)
+    eight = checks["cosine", 8].cell
+    flat = Quantity("kurtosis-d8", "kurtosis of a score", eight, kurtosis(), prediction(law))
+    root, where = prediction(sqrt(S(64))), {"d_k": 64, "keys": 64}
+    label = r"largest $|\sqrt{d_k}\,\hat q\cdot\hat k|$ of a query with keys, among them a multiple of itself"
+    most = computed("bound", label, where, root, largest_score, 8.0, allowance=ROUNDING)
+    at64 = checks["scaled", 64]
+    controls = (
+        wrong(at64, "usual-scale", r"dividing by $\sqrt{d_k}$ gives normalised vectors scores of variance 1",
+              Rational(1, 64), cell=cell_of("usual", Simulated(NORMAL, NORMAL, 16, 16, 64), Cosines(0.125)),
+              truth=1 / 64**2),
+        wrong(flat, "normal", "scores of normalised vectors in 8 dimensions have a normal law’s kurtosis", 3),
+        wrong(most, "never-reached", "no score comes within 1% of the bound", Rational(99, 100) * 8),
+        biased(checks["cosine", 8], tolerance),
+        biased(at64, tolerance, "biased-scaled"),
+    )  # fmt: skip
+    return Experiment((*checks.values(), flat, most), controls)
+
+
+def figures(derivation: Derivation, findings: Findings) -> Figure:
+    """Draw the variances at both scales."""
+    return figure(
+        "cosines",
+        "Normalised vectors have scores that shrink, until they are multiplied by the root of the dimension",
+        "Variances over the dimension: of cosines on the falling line one over d, of cosines times the root "
+        "of d level at one, and those that the usual division by the root would give at one over d squared.",
+        "variance of a score",
+        line("cosine", derivation.result),
+        line("times the root", 1.0),
+        line("wrong: divided by the root", derivation.result / d, "control"),
+        measured(findings.matching("cosine-*"), ""),
+        measured(findings.matching("scaled-*")),
+    )
+
+
+CLAIM = Claim(
+    title="Normalised queries and keys need the root of the dimension as a factor, not as a divisor",
+    statement=r"For independent standard normal components, $\hat q = q/|q|$ and $\hat k = k/|k|$, the "
+    r"score $\hat q\cdot\hat k$ has mean 0, variance $1/d_k$ and kurtosis $3d_k/(d_k + 2)$; its square has "
+    r"a Beta law. So it is $\sqrt{d_k}\,\hat q\cdot\hat k$ that has variance 1, and it never exceeds "
+    r"$\sqrt{d_k}$.",
+    meaning="A normalised score is a cosine, which gets smaller as dimensions are added, not larger. "
+    r"Dividing it by $\sqrt{d_k}$ leaves a variance of $1/d_k^2$, and attention that cannot choose. Models "
+    r"multiply by a learnt factor instead, or normalise to length $\sqrt{d_k}$ and keep the divisor, which "
+    "comes to the same; a gain $g$ on both vectors makes scores $g^2$ times as large, and their bound "
+    "too.",
+    assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
+    references=(HENRY, DEHGHANI),
+    derive=derive,
+    experiment=experiment,
+    figures=figures,
+)

@@ -1,0 +1,175 @@
+"""Rotary positions keep lengths and the variance of scores; they turn means, and mix what is correlated."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sympy import S, Symbol, cos, sin, sqrt, symbols
+
+from verify.spec import (
+    E, NORMAL, SU, Array, Assumption, Claim, Definition, Derivation, Evaluation, Experiment, Figure, Findings,
+    Identity, Linked, Ordered, Population, Prediction, Quantity, Route, Statistic, Step, Var, biased, capped,
+    cell_of, component, d, figure, line, measured, of_deviation, variance, wrong,
+)  # fmt: skip
+
+PAIRS, SIDE, DISTANCES = 8, 16, (0, 1, 3, 10)
+MEANS, MIXED = (0.5, -1.0, 1.0, -0.5), 0.6
+"""Pairs of components of a head; the means of a pair of q and k; the correlation within a pair."""
+
+VARIANCE, MEAN = r"$\operatorname{Var}(q\cdot k)$", r"$\mathbb{E}[q\cdot k]$"
+q1, q2, k1, k2, u, w = symbols("q_1 q_2 k_1 k_2 u w", real=True)
+a, b, turn = (Symbol(name, real=True) for name in ("a", "b", "theta"))
+mu, nu = symbols("mu_1:3", real=True), symbols("nu_1:3", real=True)
+tau, kappa = Ordered("sigma_q", "s1", positive=True), Ordered("sigma_k", "s2", positive=True)
+rho = Ordered("rho", "r", real=True)
+
+
+def _turned(x: Any, y: Any, angle: Any) -> tuple[Any, Any]:
+    return x * cos(angle) - y * sin(angle), x * sin(angle) + y * cos(angle)
+
+
+def _score(query: Any, key: Any) -> Any:
+    return query[0] * key[0] + query[1] * key[1]
+
+
+def derive() -> Derivation:
+    """Derive for one pair of components what a rotation does; pairs are independent and add up."""
+    laws = {q1: (1, mu[0], mu[0] ** 2 + tau**2), q2: (1, mu[1], mu[1] ** 2 + tau**2),
+            k1: (1, nu[0], nu[0] ** 2 + kappa**2), k2: (1, nu[1], nu[1] ** 2 + kappa**2)}  # fmt: skip
+    moments = Evaluation(Population(laws, d), assumed=True)
+    apart = _score((q1, q2), _turned(k1, k2, turn))
+    one = _score(_turned(q1, q2, a), _turned(k1, k2, b))
+    spread = tau**2 * kappa**2 * 2 + kappa**2 * _score(mu, mu) + tau**2 * _score(nu, nu)
+    variance = Route.of("Variance", Var(apart), Step(spread, "The angle cancels: cos² + sin² = 1", moments))
+    mean = Route.of("Mean", E(apart), Step(_score(mu, _turned(*nu, turn)), "The mean key is turned", moments))
+    length = sum(part**2 for part in _turned(q1, q2, a))
+    kept = Route.of("Length", length, Step(q1**2 + q2**2, "cos² + sin² = 1", Identity()))
+    relative = Route.of(
+        "Two positions", one, Step(apart.subs(turn, b - a), "Only the distance counts", Identity())
+    )
+    standard = dict.fromkeys((q1, u, k1, w), (S.One, S.Zero, S.One))
+    query, key = ((x, rho * x + sqrt(1 - rho**2) * y) for x, y in ((q1, u), (k1, w)))
+    mixed = _score(query, _turned(*key, turn))
+    correlated = Route.of(
+        "Variance, components of a pair correlated by ρ", Var(mixed),
+        Step(2 * (1 + rho**2 * cos(2 * turn)), "The angle stays",
+             Evaluation(Population(standard, d), assumed=True)),
+    )  # fmt: skip
+    definitions = (
+        Definition(mean.start, "the mean of a pair’s part of a score"),
+        Definition(length, "the squared length of a turned pair"),
+        Definition(one, "a pair’s part of a score of positions with angles a and b"),
+        Definition(correlated.start, "the variance where both components of a pair are correlated"),
+    )
+    return Derivation.of(variance, lemmas=(mean, kept, relative, correlated), definitions=definitions)
+
+
+ANGLES = 10000.0 ** (-np.arange(PAIRS) / PAIRS)
+"""By which the pairs are turned from one position to the next."""
+_OWN = ((1.0, 0.0), (MIXED, (1 - MIXED**2) ** 0.5))
+WORLDS = {
+    "means": Linked(PAIRS, SIDE, NORMAL, tuple(map(tuple, np.eye(4).tolist())), MEANS),
+    "mixed": Linked(PAIRS, SIDE, NORMAL, (*((*row, 0.0, 0.0) for row in _OWN),
+                                          *((0.0, 0.0, *row) for row in _OWN)), (0.0,) * 4),
+}  # fmt: skip
+
+
+def rotated(vectors: Array, position: float) -> Array:
+    """Return vectors, shape (…, 2·pairs), with each pair turned by the position’s angle."""
+    pairs = vectors.reshape(*vectors.shape[:-1], PAIRS, 2) @ np.array([1.0, 1j])
+    turned = pairs * np.exp(1j * position * ANGLES)
+    return np.stack([turned.real, turned.imag], axis=-1).reshape(vectors.shape)
+
+
+@dataclass(frozen=True)
+class RotatedScores(Statistic):
+    """Mean and mean square of the scores of turned queries and keys, so many positions apart."""
+
+    distance: int
+    names = ("mean", "square")
+
+    def reduce(self, queries: Array, keys: Array) -> Array:
+        """Return both, shape (blocks, 2); the keys are at position 5."""
+        scores = rotated(queries, 5 + self.distance) @ rotated(keys, 5).swapaxes(1, 2)
+        return np.stack([scores.mean(axis=(1, 2)), (scores**2).mean(axis=(1, 2))], axis=1)
+
+
+def _of_score(of_pair: Any, distance: float) -> Prediction:
+    """Return what the pairs add up to at that distance; the query is ahead, so keys turn back."""
+    given = {tau: 1, kappa: 1, rho: MIXED, **dict(zip((*mu, *nu), MEANS, strict=True))}
+    value = sum(float(of_pair.subs(given | {turn: -distance * angle})) for angle in ANGLES)
+    return Prediction(value, f"{value:.6g}")
+
+
+def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+    """Measure mean and variance at several distances, for components with means and for correlated ones."""
+    mean, *_, correlated = (lemma.end for lemma in derivation.lemmas)
+    spread, band = _of_score(derivation.result, 0), capped(2.0, tolerance)
+    checks = {}
+    for one in DISTANCES:
+        cells = {name: cell_of(f"{name}-at{one}", drawn, RotatedScores(one), distance=one)
+                 for name, drawn in WORLDS.items()}  # fmt: skip
+        checks |= {
+            ("spread", one): Quantity(f"variance-at{one}", VARIANCE, cells["means"], variance(), spread,
+                                      band),
+            ("mean", one): Quantity(f"mean-at{one}", MEAN, cells["means"], component("mean"),
+                                    _of_score(mean, one), of_deviation(spread.value)),
+            ("mixed", one): Quantity(f"correlated-at{one}", f"{VARIANCE}, pairs correlated", cells["mixed"],
+                                     variance(), _of_score(correlated, one), band),
+        }  # fmt: skip
+    far, near = DISTANCES[-1], DISTANCES[0]
+    controls = (
+        wrong(checks["spread", far], "variance-turns", "the variance is lower by what the means lose",
+              spread.value - checks["mean", near].prediction.value + checks["mean", far].prediction.value),
+        wrong(checks["mean", far], "mean-stays", "the mean of a score is the same at every distance",
+              checks["mean", near].prediction),
+        wrong(checks["mean", 1], "turned-the-other-way", "keys are turned against the queries, not with them",
+              _of_score(mean, -1)),
+        wrong(checks["mixed", far], "variance-stays", "correlated pairs, too, keep their variance",
+              checks["mixed", near].prediction),
+        biased(checks["spread", 1], tolerance, at="distance"),
+    )  # fmt: skip
+    return Experiment(tuple(checks.values()), controls)
+
+
+def figures(derivation: Derivation, findings: Findings) -> Figure:
+    """Draw mean and both variances over the distance."""
+    mean, *_, correlated = (lemma.end for lemma in derivation.lemmas)
+    ends = {"variance, components with means": derivation.result, "mean": mean,
+            "variance, correlated pairs": correlated}  # fmt: skip
+    at = np.linspace(0, DISTANCES[-1], 81)
+    drawn = (line(label, lambda x, end=end: _of_score(end, x).value, at=at) for label, end in ends.items())
+    found = (measured(findings.matching(f"{name}-at*"), "measured" if name == "mean" else "", "distance")
+             for name in ("variance", "mean", "correlated"))  # fmt: skip
+    return figure(
+        "turning",
+        "Rotary positions turn the mean of a score and leave the variance of independent components",
+        "Over the distance of query and key the variance of scores stays level where components are "
+        "independent, with means or without; the mean falls and swings; where the two components of a pair "
+        "are correlated, the variance swings as well.",
+        "mean and variance of a score",
+        *drawn, *found,
+        x="distance of query and key", x_scale="linear", y_scale="linear",
+    )  # fmt: skip
+
+
+CLAIM = Claim(
+    title="Rotary positions leave the variance of scores as it is, and turn their mean",
+    statement="Turning pairs of components by an angle in proportion to the position keeps every length, "
+    "and scores depend on the distance alone. For independent components, with one variance for all of a "
+    "vector and any means, the variance of a score is the same at every distance; its mean is that of the "
+    r"mean query and the turned mean key. Where both components of a pair have correlation $\rho$, a pair "
+    r"adds $2(1 + \rho^2\cos 2\theta)$ to the variance at the angle $\theta$ between query and key.",
+    meaning=r"The divisor $\sqrt{d_k}$ needs no change for rotary positions at the start of training. What "
+    "depends on the distance is the mean: it is how a head prefers near keys or far ones, and it takes "
+    "means, or correlation of query and key, which training makes. Then the variance may depend on the "
+    "distance too.",
+    assumptions=(
+        Assumption(id="independent", text="Query and key are independent, and so are different pairs."),
+        Assumption(id="alike", text="Components of a query have one variance, those of a key another."),
+    ),
+    references=(SU,),
+    derive=derive,
+    experiment=experiment,
+    figures=figures,
+)

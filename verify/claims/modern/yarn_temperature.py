@@ -1,0 +1,144 @@
+"""YaRN's temperature: a factor (0.1 ln s + 1)² on scores, and what it does to rows s times as long."""
+
+import math
+from typing import Any
+
+from sympy import Poly, Rational, Symbol, cancel, exp, log, simplify, sqrt
+
+from verify.spec import (
+    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, PENG, STANDARD, Claim, Definition, Derivation, Experiment,
+    Figure, Findings, Ordered, Quantity, Route, Simulated, Smooth, SoftmaxRows, Step, Tolerance, biased, by,
+    cell_of, component, d, figure, integrated, line, mean_entropy, mean_squares, measured, over_lengths,
+    prediction, scaled, score, score_cell, sigma, variance_route, wrong,
+)  # fmt: skip
+
+D, TRAINED, LONGER = 16, 8, (1, 4, 16, 64)
+"""Dimension, keys of the rows of training, and how many times as long the rows become."""
+s, ell, x = (Ordered(name, name, positive=True) for name in ("s", r"\ell", "e^{s_j}"))
+FACTOR = (log(s) / 10 + 1) ** 2
+UNTIL = Rational(33, 5)
+"""The logarithm of s up to which there are at least as many effective keys as at s = 1: s = 735."""
+VARIANCE, SQUARES = r"$\operatorname{Var}(c\,q\cdot k)$", r"$\mathbb{E}\sum p_j^2$"
+LOST = r"$\ln n - \mathbb{E}H$"
+
+
+@by("SymPy completes the square", "general")
+def _of_exponentials(before: Any, after: Any) -> bool:
+    """For a normal score y, ay - y²/2σ² is (aσ)²/2 less a square, so that E exp(ay) = exp((aσ)²/2)."""
+    a, y = Symbol("a"), Symbol("y")
+    square = (y - a * sigma**2) ** 2 / (2 * sigma**2)
+    completed = simplify(a * y - y**2 / (2 * sigma**2) - a**2 * sigma**2 / 2 + square)
+    means = {E(x**power): exp(power**2 * sigma**2 / 2) for power in (1, 2)}
+    return completed == 0 and simplify(before.subs(means) / after) == 1
+
+
+@by("SymPy: the gap over ℓ is a polynomial that falls, positive at 6.6 and negative at 6.7", "general")
+def _up_to_the_end(before: Any, after: Any) -> bool:
+    room = Poly(cancel((after - before) / ell), ell)
+    falls = all(coefficient < 0 for coefficient in room.all_coeffs()[:-1])
+    return falls and room.eval(UNTIL) > 0 > room.eval(UNTIL + Rational(1, 10))
+
+
+def derive() -> Derivation:
+    """Derive the variance, the effective share of many keys, and for which lengths their number grows."""
+    variance = variance_route(FACTOR * score / sqrt(d), STANDARD)
+    share = Route.of(
+        "Many keys: $n\\sum p_j^2$ tends to the mean square of the exponentials over their squared mean",
+        E(x**2) / E(x) ** 2, Step(exp(sigma**2), "Normal scores of variance σ²", _of_exponentials),
+    )  # fmt: skip
+    spread = (1 + ell / 10) ** 4
+    grows = Route.of(
+        r"The variance at $\ell = \ln s$ stays below what keeps $n e^{-\sigma^2}$ the same", spread,
+        Step(1 + ell, r"for $0 < \ell \le 6.6$, that is $s \le 735$", _up_to_the_end, "≤"),
+    )  # fmt: skip
+    definitions = (Definition(share.start, "the limit of $n\\sum p_j^2$, by the law of large numbers"),
+                   Definition(spread, "the variance of the scores"))  # fmt: skip
+    beyond = (
+        "what becomes of rows of finitely many keys, which is integrated numerically and measured, and that "
+        "sums over many keys tend to their means, which is the law of large numbers."
+    )
+    return Derivation.of(variance, lemmas=(share, grows), definitions=definitions, beyond=beyond)
+
+
+def _scale(longer: float) -> Any:
+    return FACTOR.subs(s, longer) / sqrt(d)
+
+
+def _of_rows(mean: Any, longer: float, scale: Any) -> float:
+    """Return the mean of a row so many times as long as in training, integrated."""
+    return over_lengths(mean, round(TRAINED * longer), D, scaled(scale, D)).value
+
+
+def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+    """Measure the variance, and concentration and entropy of rows that grow with s."""
+    checks = {}
+    for one in LONGER:
+        level = prediction(derivation.result.subs(s, one))
+        cell = score_cell(D, NORMAL, NORMAL, tolerance, scale=_scale(one), prefix=f"s{one}-")
+        checks["variance", one] = Quantity(f"variance-s{one}", VARIANCE, cell.cell, cell.variance, level)
+    for one in LONGER[:-1]:
+        keys, scale = TRAINED * one, _scale(one)
+        drawn = Simulated(NORMAL, NORMAL, 64, keys, D), SoftmaxRows(("squares", "entropy"), scaled(scale, D))
+        rows = cell_of(f"rows-s{one}", *drawn, scale=scale, s=one)
+        lost = Smooth(lambda mean, keys=keys: math.log(keys) - mean["entropy"], positive=True)
+        exact = integrated(_of_rows(mean_squares, one, scale))
+        entropy = integrated(math.log(keys) - _of_rows(mean_entropy, one, scale))
+        squares = component("squares", positive=True)
+        checks["squares", one] = Quantity(f"squares-s{one}", SQUARES, rows, squares, exact, Tolerance(2.0))
+        checks["lost", one] = Quantity(f"lost-s{one}", LOST, rows, lost, entropy, Tolerance(2.0))
+    many, most = LONGER[-2:]
+    at_most = checks["variance", most].prediction.value
+    plain = _of_rows(mean_squares, many, 1 / sqrt(d))
+    controls = (
+        wrong(checks["variance", most], "factor-once", "the factor enters the variance once, not squared",
+              math.sqrt(at_most)),
+        wrong(checks["squares", many], "same-number", "16 times as long rows attend to as many keys",
+              checks["squares", 1].prediction),
+        wrong(checks["squares", many], "no-effect", "effective keys are as many as without the factor",
+              integrated(plain)),
+        wrong(checks["lost", many], "same-loss", "rows lose as much entropy as at $s = 1$",
+              checks["lost", 1].prediction),
+        biased(checks["variance", many], tolerance),
+    )  # fmt: skip
+    return Experiment(tuple(checks.values()), controls)
+
+
+def figures(findings: Findings) -> Figure:
+    """Draw the effective number of keys over s, with the factor, without it, and as in training."""
+    at = (1, 2, 4, 8, 16, 32, 64)
+
+    def effective(scale: Any) -> list[float]:
+        return [1 / _of_rows(mean_squares, one, scale(one)) for one in at]
+
+    with_factor = effective(_scale)
+    return figure(
+        "effective",
+        "YaRN’s factor slows the spreading of attention over longer rows, and does not stop it",
+        "Effective keys over how many times as long rows become: with the factor they grow more slowly than "
+        "without, and still far above the level line of as many as in training.",
+        r"$1/\mathbb{E}\sum p_j^2$",
+        line("integrated", with_factor, at=at),
+        line("without the factor", effective(lambda _: 1 / sqrt(d)), "other", at=at),
+        line("as in training", with_factor[0], "control"),
+        measured(findings.matching("squares-*"), against="s", as_drawn=lambda _, squares: 1 / squares),
+        x="length of a row over that in training, $s$",
+    )
+
+
+CLAIM = Claim(
+    title="YaRN's factor makes scores vary four times as much at 64 times the length, and attention still "
+    "spreads",
+    statement=r"The factor $(0.1\ln s + 1)^2$ on scaled scores makes their variance $(0.1\ln s + 1)^4$: "
+    "1.68 at $s = 4$, 2.66 at 16 and 4.02 at 64. Over many keys attention with normal scores of variance "
+    r"$\sigma^2$ spreads over about $n e^{-\sigma^2}$ of them. With $n$ in proportion to $s$ that is 3.1 "
+    "times as many at $s = 64$ as at $s = 1$, not 64 times, and no fewer than there up to $s = 735$.",
+    meaning="Without the factor a row 64 times as long spreads its attention over 64 times as many keys. "
+    "The factor takes most of that back, though not all: to keep the number, the variance would have to "
+    r"be $1 + \ln s$. It was fitted to trained models, whose scores are not random; for random ones this is "
+    "what it does.",
+    assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
+    references=(PENG,),
+    derive=derive,
+    experiment=experiment,
+    figures=figures,
+)
