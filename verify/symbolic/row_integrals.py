@@ -106,7 +106,8 @@ def mean_beside_sink(keys: int, deviation: float, sink: float) -> Approximation:
 
     def terms(rule: _Rule) -> Array:
         at = rule.u + sink
-        return np.exp(at - np.exp(at) + keys * rule.log_psi)
+        product: Array = np.exp(at - np.exp(at) + keys * rule.log_psi)
+        return product
 
     return Approximation(1.0, 0.0) + _integrated(terms, float(deviation)).times(-1)
 

@@ -81,7 +81,9 @@ class BesideSink(Statistic):
 
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return it, shape (blocks, 1)."""
-        return beside(self.scale * queries @ keys.swapaxes(1, 2), self.sink).sum(axis=2).mean(axis=1)[:, None]
+        weights = beside(self.scale * queries @ keys.swapaxes(1, 2), self.sink)
+        kept: Array = weights.sum(axis=2).mean(axis=1, keepdims=True)
+        return kept
 
 
 def beside(scores: Array, sink: float) -> Array:
@@ -101,7 +103,7 @@ def distance_of_gradients(sink: float) -> float:
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the keys' weight against the integral and the bound; compare gradients."""
-    checks = {}
+    checks: dict[tuple[str, int, int], Quantity] = {}
     for keys, sink in ROWS:
         drawn = Simulated(NORMAL, NORMAL, 4, keys, D), BesideSink(D**-0.5, sink)
         cell = cell_of(f"n{keys}-b{sink}", *drawn, scale=1 / sqrt(d), n=keys, b=sink)

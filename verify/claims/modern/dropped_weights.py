@@ -30,7 +30,8 @@ OF_TWO = Ordered("w_1", "w", positive=True)
 @by("written out for 1 and 2 keys, which settle it: no term holds more than two", "general")
 def _mean_over_masks(before: Any, after: Any) -> bool:
     for keys in (1, 2):
-        masks, given = symbols(f"m1:{keys + 1}"), {}
+        masks = symbols(f"m1:{keys + 1}")
+        given: dict[Any, Any] = {}
         for at, mask in enumerate(masks, 1):
             given |= {kept[at]: mask, p[at]: symbols(f"p{at}"), v[at]: symbols(f"v{at}")}
         one, other = (side.subs(n, keys).doit().xreplace(given) for side in (before, after))
@@ -50,7 +51,7 @@ def _over_masks_of_two(before: Any, after: Any) -> bool:
             share = (1 - r) ** (one + other) * r ** (2 - one - other)
             chance += share
             weight += share * one * first / (one * first + other * (1 - first))
-    return before == E(OF_TWO) and simplify(weight / chance - after) == 0
+    return bool(before == E(OF_TWO) and simplify(weight / chance - after) == 0)
 
 
 def derive() -> Derivation:

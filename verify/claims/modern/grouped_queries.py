@@ -16,7 +16,7 @@ VARIANCE = r"$\operatorname{Var}(q\cdot k)$"
 PRODUCT, SQUARES = (
     rf"covariance of {what} of two heads with one key" for what in ("the scores", "the squared scores")
 )
-other = OrderedBase(Ordered("q'", "q3"))
+other = OrderedBase(Ordered("qbar", "q3"))
 ELSEWHERE = score.subs(q, other)
 SHARED = Population(dict.fromkeys((q, other, k), NORMAL_MOMENTS[:5]), d)
 """The score of another head's query with the same key, and the moments of all components."""
@@ -68,7 +68,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure variance, covariance, and the correlation of squares of heads that share their keys."""
     apart, squares, whole = (lemma.end for lemma in derivation.lemmas)
     share = squares / whole
-    checks = {}
+    checks: dict[tuple[str, int], Quantity] = {}
     for one in DIMENSIONS:
         drawn = Simulated(NORMAL, NORMAL, HEADS, KEYS, one)
         cell = cell_of(f"d{one}", drawn, GroupedScores(), heads=HEADS)

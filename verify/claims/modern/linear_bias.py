@@ -31,7 +31,7 @@ def _row_by_row(before: Any, after: Any) -> bool:
         inside = before.args[0].subs(n, keys).doit().xreplace({s[j + 1]: one for j, one in enumerate(plain)})
         if simplify(evaluate(E(expand(inside)), population) - after.subs(n, keys)) != 0:
             return False
-    return before == ROW
+    return bool(before == ROW)
 
 
 @by("geometric sums, by their recursion in n: the first value and the next term", "general")
@@ -71,12 +71,13 @@ class BiasedRows(Statistic):
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return it, shape (blocks, 1)."""
         scores = self.scale * queries @ keys.swapaxes(1, 2) - self.slope * np.arange(keys.shape[1])
-        return scores.var(axis=2).mean(axis=1, keepdims=True)
+        rows: Array = scores.var(axis=2).mean(axis=1, keepdims=True)
+        return rows
 
 
 def squares_of_bias(slope: float, keys: int) -> float:
     """Return Σp² of a row of equal scores under the bias."""
-    return float((softmax(-slope * np.arange(keys)) ** 2).sum())
+    return float((softmax(-slope * np.arange(keys, dtype=np.float64)) ** 2).sum())
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:

@@ -35,7 +35,7 @@ def _logistic(odds: Any) -> Any:
 def _at_even_odds(before: Any, after: Any) -> bool:
     c = Symbol("c", positive=True)
     falling = simplify(diff(before.subs(cosh(x), c), c) * (c + cosh(epsilon)) ** 2 + sinh(epsilon))
-    return falling == 0 and simplify((before.subs(x, 0) - after).rewrite(exp)) == 0
+    return bool(falling == 0 and simplify((before.subs(x, 0) - after).rewrite(exp)) == 0)
 
 
 @by("SymPy: the same exponentials", "general")
@@ -85,7 +85,8 @@ class RoundedScores(Statistic):
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return it, shape (blocks, 1)."""
         scores = self.scale * queries @ keys.swapaxes(1, 2)
-        return ((rounded(scores, self.bits) - scores) ** 2).mean(axis=(1, 2))[:, None]
+        errors: Array = ((rounded(scores, self.bits) - scores) ** 2).mean(axis=(1, 2))
+        return errors[:, None]
 
 
 @cache

@@ -41,7 +41,9 @@ def derive() -> Derivation:
     one = _score(_turned(q1, q2, a), _turned(k1, k2, b))
     spread = tau**2 * kappa**2 * 2 + kappa**2 * _score(mu, mu) + tau**2 * _score(nu, nu)
     variance = Route.of("Variance", Var(apart), Step(spread, "The angle cancels: cos² + sin² = 1", moments))
-    mean = Route.of("Mean", E(apart), Step(_score(mu, _turned(*nu, turn)), "The mean key is turned", moments))
+    mean = Route.of(
+        "Mean", E(apart), Step(_score(mu, _turned(*nus, turn)), "The mean key is turned", moments)
+    )
     length = sum(part**2 for part in _turned(q1, q2, a))
     kept = Route.of("Length", length, Step(q1**2 + q2**2, "cos² + sin² = 1", Identity()))
     relative = Route.of(
@@ -105,7 +107,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure mean and variance at several distances, for components with means and for correlated ones."""
     mean, *_, correlated = (lemma.end for lemma in derivation.lemmas)
     spread, band = _of_score(derivation.result, 0), capped(2.0, tolerance)
-    checks = {}
+    checks: dict[tuple[str, int], Quantity] = {}
     for one in DISTANCES:
         cells = {name: cell_of(f"{name}-at{one}", drawn, RotatedScores(one), distance=one)
                  for name, drawn in WORLDS.items()}  # fmt: skip

@@ -154,11 +154,11 @@ CLAIM = Claim(
     r"\operatorname{Cov}_p(s, v)$, the covariance of scores and values under the weights. Two weights whose "
     r"scores differ give $c = \ln(p_1/p_2)/(s_1 - s_2)$; with errors of standard deviation $\tau$ in the "
     r"output’s entries, least squares gives it with the standard error $\tau/\sqrt{\sum g_a^2}$ to first "
-    r"order, over the slopes $g_a$ of all entries.",
+    "order, over the slopes $g_a$ of all entries.",
     meaning="One need not look into a kernel to know what it divides by: queries, keys, values and output "
-    "say it, wherever scores differ and so do the values of these keys. They say it the better the more the "
-    "entries of the output move with the scale. Where all scores or all values of a row are alike, or its "
-    "weights have frozen, nothing can be read off, and the standard error says so.",
+    "say it, wherever scores differ and so do the values of these keys. They say it the better the more "
+    "the entries of the output move with the scale. Where all scores or all values of a row are alike, or "
+    "its weights have frozen, nothing can be read off, and the standard error says so.",
     assumptions=(
         Assumption(id="independent-errors", text=r"The output’s errors are independent, variance $\tau^2$."),
         Assumption(id="known-inputs", text="Queries, keys, values and mask are those that were used."),

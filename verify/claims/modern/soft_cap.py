@@ -101,7 +101,8 @@ def _lost(cap: float) -> float:
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure what each cap takes, against the integral and the bound, and the slope that it leaves."""
     lost = Smooth(lambda mean: mean["square"] - mean["capped"], positive=True)
-    checks, damped = {}, derivation.lemmas[1].end
+    checks: dict[tuple[str, int], Quantity] = {}
+    damped = derivation.lemmas[1].end
     for cap in CAPS:
         drawn = Simulated(NORMAL, NORMAL, 16, 16, D), CappedScores(cap)
         cell = cell_of(f"c{cap}", *drawn, scale=1 / sqrt(d), c=cap)
@@ -112,10 +113,10 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             ("bound", cap): Quantity(f"bound-c{cap}", LOST, cell, lost, most, capped(0.5, tolerance), "≤"),
             ("slope", cap): Quantity(f"slope-c{cap}", DAMPED, cell, slope, integrated(_mean(damped, cap))),
         }
-    least, most = CAPS[0], CAPS[-1]
+    least, largest = CAPS[0], CAPS[-1]
     two_terms = derivation.lemmas[0].end
     controls = (
-        sharper(checks["bound", most], 0.93, _lost(most)),
+        sharper(checks["bound", largest], 0.93, _lost(largest)),
         wrong(checks["lost", least], "first-terms-suffice", "two terms suffice at a cap of one deviation",
               integrated(_mean(two_terms, least))),
         wrong(checks["lost", 2], "bound-as-value", "what is lost is what the bound says, at a cap of 2",

@@ -112,9 +112,9 @@ CLAIM = Claim(
     r"$\operatorname{Var}(q\cdot k)$ is the sum of the scores’ mean variance within a row, "
     r"$\operatorname{tr}(\Sigma_q\Sigma_k) + \mu_q^{\mathsf T}\Sigma_k\mu_q$, and the variance of the rows’ "
     r"means, $\mu_k^{\mathsf T}\Sigma_q\mu_k$, by which whole rows are shifted.",
-    meaning="Softmax gives the same weights when all scores of a row are moved alike, so only the first part "
-    "acts. Keys with a large common component make scores look widely spread, and a scale chosen by the "
-    "total variance would be too small. An audit of real attention reports both parts.",
+    meaning="Softmax gives the same weights when all scores of a row are moved alike, so only the first "
+    "part acts. Keys with a large common component make scores look widely spread, and a scale chosen by "
+    "the total variance would be too small. An audit of real attention reports both parts.",
     assumptions=(
         Assumption(
             id="independent-vectors", text="Query and key are independent; their components need not be."

@@ -87,11 +87,12 @@ def figures(findings: Findings) -> tuple[Figure, ...]:
 CLAIM = Claim(
     title="With several heads the scale follows the width of one head",
     statement=r"With $h$ heads of $d_k$ dimensions, and so $h\,d_k$ in all, dividing a head’s scores by "
-    r"$\sqrt{d_k}$ leaves their variance at 1, by $\sqrt{h\,d_k}$ at $1/h$, by $\sqrt{h}$ at $d_k/h$, and by "
-    r"$\sqrt{d_k + e}$, $e$ zeros of padding counted in, at $d_k/(d_k + e)$.",
+    r"$\sqrt{d_k}$ leaves their variance at 1, by $\sqrt{h\,d_k}$ at $1/h$, by $\sqrt{h}$ at $d_k/h$, and "
+    r"by $\sqrt{d_k + e}$, $e$ zeros of padding counted in, at $d_k/(d_k + e)$.",
     meaning="A score adds one product for each dimension of its own head, so the head’s width sets the "
-    "scale, however wide the model is and however a kernel pads it. Nothing fails when the widths are mixed "
-    "up: by the model’s width attention starts out nearly even, by the number of heads it starts out sharp.",
+    "scale, however wide the model is and however a kernel pads it. Nothing fails when the widths are "
+    "mixed up: by the model’s width attention starts out nearly even, by the number of heads it starts "
+    "out sharp.",
     assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
     derive=derive,
     experiment=experiment,

@@ -29,14 +29,14 @@ def _of_exponentials(before: Any, after: Any) -> bool:
     square = (y - a * sigma**2) ** 2 / (2 * sigma**2)
     completed = simplify(a * y - y**2 / (2 * sigma**2) - a**2 * sigma**2 / 2 + square)
     means = {E(x**power): exp(power**2 * sigma**2 / 2) for power in (1, 2)}
-    return completed == 0 and simplify(before.subs(means) / after) == 1
+    return bool(completed == 0 and simplify(before.subs(means) / after) == 1)
 
 
 @by("SymPy: the gap over ℓ is a polynomial that falls, positive at 6.6 and negative at 6.7", "general")
 def _up_to_the_end(before: Any, after: Any) -> bool:
     room = Poly(cancel((after - before) / ell), ell)
     falls = all(coefficient < 0 for coefficient in room.all_coeffs()[:-1])
-    return falls and room.eval(UNTIL) > 0 > room.eval(UNTIL + Rational(1, 10))
+    return bool(falls and room.eval(UNTIL) > 0 > room.eval(UNTIL + Rational(1, 10)))
 
 
 def derive() -> Derivation:
@@ -69,6 +69,11 @@ def _of_rows(mean: Any, longer: float, scale: Any) -> float:
     return over_lengths(mean, round(TRAINED * longer), D, scaled(scale, D)).value
 
 
+def _lost(keys: int) -> Smooth:
+    """Return the entropy that rows over so many keys lose, from its mean."""
+    return Smooth(lambda mean: math.log(keys) - mean["entropy"], positive=True)
+
+
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the variance, and concentration and entropy of rows that grow with s."""
     checks = {}
@@ -80,12 +85,11 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         keys, scale = TRAINED * one, _scale(one)
         drawn = Simulated(NORMAL, NORMAL, 64, keys, D), SoftmaxRows(("squares", "entropy"), scaled(scale, D))
         rows = cell_of(f"rows-s{one}", *drawn, scale=scale, s=one)
-        lost = Smooth(lambda mean, keys=keys: math.log(keys) - mean["entropy"], positive=True)
         exact = integrated(_of_rows(mean_squares, one, scale))
         entropy = integrated(math.log(keys) - _of_rows(mean_entropy, one, scale))
         squares = component("squares", positive=True)
         checks["squares", one] = Quantity(f"squares-s{one}", SQUARES, rows, squares, exact, Tolerance(2.0))
-        checks["lost", one] = Quantity(f"lost-s{one}", LOST, rows, lost, entropy, Tolerance(2.0))
+        checks["lost", one] = Quantity(f"lost-s{one}", LOST, rows, _lost(keys), entropy, Tolerance(2.0))
     many, most = LONGER[-2:]
     at_most = checks["variance", most].prediction.value
     plain = _of_rows(mean_squares, many, 1 / sqrt(d))
