@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sympy import Derivative, Rational, Symbol, diff, exp, expand, factor, integrate, oo, simplify, sqrt
+from sympy import Derivative, Rational, Symbol, diff, exp, expand, factor, integrate, log, oo, simplify, sqrt
 
 from verify.spec import (
     E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, XIAO, Approximation, Array, Claim, Definition, Derivation,
@@ -62,13 +62,14 @@ def derive() -> Derivation:
         Step(1 / (1 + exp(b) * (1 - 1 / d) ** (d / 2) / n), "The mean total of $n$ scaled scores, $d_k > 1$",
              _mean_of_total),
     )  # fmt: skip
-    each = Route.of("One key", x / (Z + exp(b)), Step(x / Z * KEPT, "Softmax times one factor", Identity()))
+    against = log(KEPT / (1 - KEPT))
+    odds = Route.of("Keys against sink", against, Step(log(Z) - b, "One more score, $b$", Identity()))
     slope = Derivative(KEPT.subs(Z, exp(s) + rest), s)
     product = Step(x / Z * KEPT * (1 - KEPT), "Without a sink it is 0", _one_key_in_the_total)
     follows = Route.of("Gradient of the keys’ weight", slope, product)
-    definitions = (Definition(each.start, "the weight of a key beside the sink"),
+    definitions = (Definition(against, "the log odds of the keys’ weight"),
                    Definition(slope, "how the keys’ weight follows a score"))  # fmt: skip
-    return Derivation.of(bound, lemmas=(each, follows), relation="≤", definitions=definitions)
+    return Derivation.of(bound, lemmas=(odds, follows), relation="≤", definitions=definitions)
 
 
 @dataclass(frozen=True)
@@ -142,8 +143,10 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     layers = []
     for keys in (4, 64):
         law = function((b,), derivation.result.subs({n: keys, d: D}))
-        layers += [line(f"bound, $n = {keys}$", law, at=np.linspace(-1, 8, 46)),
-                   measured(findings.matching(f"kept-n{keys}-b*"), "", "b")]  # fmt: skip
+        layers += [
+            line(f"bound, $n = {keys}$", law, at=np.linspace(-1, 8, 46)),
+            measured(findings.matching(f"kept-n{keys}-b*"), "measured" if keys == 4 else "", "b"),
+        ]
     return figure(
         "sink",
         "A sink takes half of the weight where its score is about the logarithm of the number of keys plus ½",

@@ -23,7 +23,7 @@ ALONE = Sum(exp(-2 * m * index), (index, 1, n)) / Sum(exp(-m * index), (index, 1
 """The variance of a row of biased scores; and Σp² where there are no scores, only the bias."""
 
 
-@by("written out for 1 … 5 keys, which settle it: times n² both sides are polynomials of degree 4", "general")
+@by("written out for one to five keys, which settle it: times n², both sides have degree 4", "general")
 def _row_by_row(before: Any, after: Any) -> bool:
     for keys in range(1, 6):
         plain = symbols(f"s1:{keys + 1}", real=True)
@@ -113,7 +113,10 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     for slope in SLOPES:
         law = function((n,), derivation.result.subs({sigma: 1, m: slope}))
         name = f"row-m{slope:g}-n*".replace(".", "")
-        layers += [line(f"$m = {slope:g}$", law), measured(findings.matching(name), "", "n")]
+        layers += [
+            line(f"$m = {slope:g}$", law),
+            measured(findings.matching(name), "measured" if slope == SLOPES[0] else "", "n"),
+        ]
     return figure(
         "rows",
         "The bias, not the scale, sets the variance of long rows",

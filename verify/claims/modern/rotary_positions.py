@@ -108,7 +108,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     spread, band = _of_score(derivation.result, 0), capped(2.0, tolerance)
     checks: dict[tuple[str, int], Quantity] = {}
     for one in DISTANCES:
-        cells = {name: cell_of(f"{name}-at{one}", drawn, RotatedScores(one), distance=one)
+        cells = {name: cell_of(f"{name}-at{one}", drawn, RotatedScores(one), m=one)
                  for name, drawn in WORLDS.items()}  # fmt: skip
         checks |= {
             ("spread", one): Quantity(f"variance-at{one}", VARIANCE, cells["means"], variance(), spread,
@@ -128,7 +128,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
               _of_score(mean, -1)),
         wrong(checks["mixed", far], "variance-stays", "correlated pairs, too, keep their variance",
               checks["mixed", near].prediction),
-        biased(checks["spread", 1], tolerance, at="distance"),
+        biased(checks["spread", 1], tolerance, at="m"),
     )  # fmt: skip
     return Experiment(tuple(checks.values()), controls)
 
@@ -140,7 +140,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
             "variance, correlated pairs": correlated}  # fmt: skip
     at = np.linspace(0, DISTANCES[-1], 81)
     drawn = (line(label, lambda x, end=end: _of_score(end, x).value, at=at) for label, end in ends.items())
-    found = (measured(findings.matching(f"{name}-at*"), "measured" if name == "mean" else "", "distance")
+    found = (measured(findings.matching(f"{name}-at*"), "measured" if name == "mean" else "", "m")
              for name in ("variance", "mean", "correlated"))  # fmt: skip
     return figure(
         "turning",
@@ -150,7 +150,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         "are correlated, the variance swings as well.",
         "mean and variance of a score",
         *drawn, *found,
-        x="distance of query and key", x_scale="linear", y_scale="linear",
+        x="distance $m$ of query and key", x_scale="linear", y_scale="linear",
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from verify.spec import (
 D, TRAINED, LONGER = 16, 8, (1, 4, 16, 64)
 """Dimension, keys of the rows of training, and how many times as long the rows become."""
 s, ell, x = (Ordered(name, name, positive=True) for name in ("s", r"\ell", "e^{s_j}"))
-FACTOR = (log(s) / 10 + 1) ** 2
+FACTOR, factor = (log(s) / 10 + 1) ** 2, Ordered("c", "c", positive=True)
 UNTIL = Rational(33, 5)
 """The logarithm of s up to which there are at least as many effective keys as at s = 1: s = 735."""
 VARIANCE, SQUARES = r"$\operatorname{Var}(c\,q\cdot k)$", r"$\mathbb{E}\sum p_j^2$"
@@ -39,9 +39,15 @@ def _up_to_the_end(before: Any, after: Any) -> bool:
     return bool(falls and room.eval(UNTIL) > 0 > room.eval(UNTIL + Rational(1, 10)))
 
 
+@by("SymPy puts the factor in", "general")
+def _put_in(before: Any, after: Any) -> bool:
+    return bool(simplify(before.subs(factor, FACTOR) - after) == 0)
+
+
 def derive() -> Derivation:
     """Derive the variance, the effective share of many keys, and for which lengths their number grows."""
-    variance = variance_route(FACTOR * score / sqrt(d), STANDARD)
+    chosen = Step(FACTOR**2, r"YaRN’s factor, $c = (0.1\ln s + 1)^2$", _put_in, "⇒")
+    variance = variance_route(factor * score / sqrt(d), STANDARD).then(chosen)
     share = Route.of(
         "Many keys: $n\\sum p_j^2$ tends to the mean square of the exponentials over their squared mean",
         E(x**2) / E(x) ** 2, Step(exp(sigma**2), "Normal scores of variance σ²", _of_exponentials),
