@@ -40,6 +40,9 @@ MAX_BATCH_BYTES = 4 * 2**30
 _FIRST_PILOT = 2 * MIN_BLOCKS
 """Blocks of the smallest pilot sample, doubled while planning by it asks for more blocks than it has."""
 
+_FORETOLD = 4
+"""A sample so many times as large is foretold by a pilot, which itself grows so many times for it."""
+
 _SAME = 1e-12
 """So near, relative to itself, a value is the same but for rounding."""
 
@@ -166,8 +169,12 @@ class Samples:
         """Return the blocks that reach the ``goal``, by a pilot; request a larger one if that helps."""
         pilot, most = self.sample(one.cell), one.estimand.pilot_blocks
         wanted = one.estimand.blocks_needed(goal(pilot), pilot)
-        if pilot.blocks < most and (wanted is None or wanted > pilot.blocks):
-            self.larger_pilots[one.cell.id] = Request(one.cell, min(2 * pilot.blocks, most))
+        if pilot.blocks < most:
+            grows, largest = wanted is None or wanted > pilot.blocks, most
+        else:
+            grows, largest = (wanted or 0) > _FORETOLD * pilot.blocks, _FORETOLD * most
+        if grows and pilot.blocks < largest:
+            self.larger_pilots[one.cell.id] = Request(one.cell, min(2 * pilot.blocks, largest))
         return wanted or MIN_BLOCKS
 
     def _plan_at(self, one: Quantity, blocks: int) -> None:
@@ -190,10 +197,11 @@ class Samples:
 
         A wrong world lies outside the band, what keeps a bound lies ``inside`` by any distance.
         """
-        value = one.estimand.measure(pilot, goal.alpha).value
-        outside = excess(value, band(goal.prediction, goal.width, one.relation))
-        width = max(goal.width, abs(outside) if inside else outside)
-        return replace(goal, prediction=value if inside else goal.prediction, width=width)
+        found = one.estimand.measure(pilot, goal.alpha)
+        outside = excess(found.value, band(goal.prediction, goal.width, one.relation))
+        # A pilot that by chance lies at the edge does not make the sample endless.
+        width = max(goal.width, math.hypot(outside, found.error) if inside else outside)
+        return replace(goal, prediction=found.value if inside else goal.prediction, width=width)
 
     def _enlarge(self, fit: Fit) -> None:
         """Plan more blocks for the points of a fit whose coefficient would come out too vague."""

@@ -36,7 +36,7 @@ OF_GROUPS = "interval of group means"
 """Names the interval that stands in where skewness makes the usual one fail."""
 
 PILOT_BLOCKS = 1024
-"""Blocks at most that tell variance and skewness where neither is derived; the sample goes on from them."""
+"""Blocks that tell variance and skewness where neither is derived; the planned sample goes on from them."""
 
 
 @dataclass(frozen=True)
@@ -200,8 +200,8 @@ class Smooth:
             return _blocks_for(self._of_block(self.block_variance or 0.0, goal.prediction), goal, width)
         linear = Linearised(pilot, self.gradient(pilot.outputs))
         for_width = _blocks_for(linear.variance, goal, width)
-        # A pilot's skewness is rough, and the next look's level is four times smaller.
-        for_skewness = 2 * intervals.least_blocks(linear.skewness, goal.alpha)
+        # A pilot's skewness is rough.
+        for_skewness = math.ceil(1.25 * intervals.least_blocks(linear.skewness, goal.alpha))
         for_groups = groups.blocks_within(linear, goal.alpha, goal.miss, width)
         # Where the tails are so heavy that even this many are not reliable, undecided is the honest end.
         return max(for_width, min(for_skewness, for_groups, SKEWNESS_CAP * for_width))
