@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Idx, IndexedBase, Rational, S, Sum, Symbol, diff, exp, simplify, sqrt
+from sympy import Idx, IndexedBase, Sum, Symbol, sqrt
 
-from verify.symbolic.derivation import By, Definition, Route, Step
+from verify.symbolic.derivation import Definition, Route, Step
 from verify.symbolic.printing import Ordered
+from verify.symbolic.softmax import n
+from verify.symbolic.sums import SumIdentity
+from verify.symbolic.terms import Families
 
 c, eta = Ordered("c", "b", positive=True), Ordered("eta", "c", positive=True)
 m = Symbol("D", integer=True, positive=True)
@@ -22,67 +25,36 @@ A = IndexedBase("A")
 """A[e, f]: Σ over queries and keys of z_e·(∂ℓ/∂S)·y_f, for tokens z and y; it depends on the scores only."""
 
 
-def _differentiates(before: Any, after: Any) -> bool:
-    """Differentiate the loss of one query and two keys, with its softmax written out, at rational numbers."""
-    for width, dimension in ((2, 1), (2, 2)):
-        places = range(1, width + 1)
-        scores = [
-            c
-            * sum(
-                _token(0, one) * w[one, at] * v[two, at] * _token(key, two)
-                for one in places
-                for two in places
-                for at in range(1, dimension + 1)
-            )
-            for key in (1, 2)
-        ]
-        plain = [Symbol(f"S_{key}") for key in (1, 2)]
-        first = exp(plain[0]) / (exp(plain[0]) + exp(plain[1]))
-        loss = (1 - first) ** 2
-        put = dict(zip(plain, scores, strict=True))
-        outer = {
-            A[one, two]: sum(
-                _token(0, one) * diff(loss, plain[key - 1]).subs(put) * _token(key, two) for key in (1, 2)
-            )
-            for one in places
-            for two in places
-        }
-        own = {slope[1, 1]: diff(loss.subs(put), w[1, 1])}
-        numbers = {w[p, q]: Rational(p + 2 * q, 7) for p in places for q in (1, 2)}
-        numbers |= {v[p, q]: Rational(3 * p - q, 5) for p in places for q in (1, 2)}
-        numbers |= {c: Rational(2, 3), eta: Rational(5, 4)}
-        one, other = (
-            side.subs({m: width, e: 1, a: 1}).doit().xreplace(own | outer).xreplace(numbers)
-            for side in (before, after)
-        )
-        if abs((one - other).evalf(40)) > Rational(1, 10**30):
-            return False
-    return True
+_TOKENS, _SLOPES = (IndexedBase("z"), IndexedBase("y")), IndexedBase("L")
+"""Tokens of queries and of keys; the loss's derivative by the score of each pair."""
+
+_QUERY, _KEY, _ONE, _TWO, _AT = (Idx(f"{name}'") for name in "rkefa")
+_SIZES = dict.fromkeys((w, v, u, x, A, slope), (m, m)) | dict.fromkeys(_TOKENS, (n, m)) | {_SLOPES: (n, n)}
 
 
-def _token(which: int, component: int) -> Rational:
-    """Return a component of the query's token (0) or a key's (1, 2)."""
-    return Rational(2 * which * component - 3 + component, 2 + which)
+def _by_chain_rule(entry: Any, column: Any) -> Any:
+    """Return Σ over all scores of the loss's derivative by it, times SymPy's derivative of it by a weight."""
+    queries, keys = _TOKENS
+    in_weights = queries[_QUERY, _ONE] * w[_ONE, _AT] * v[_TWO, _AT] * keys[_KEY, _TWO]
+    score = c * Sum(in_weights, (_ONE, 1, m), (_TWO, 1, m), (_AT, 1, m))
+    return Sum(_SLOPES[_QUERY, _KEY] * score.diff(w[entry, column]), (_QUERY, 1, n), (_KEY, 1, n))
 
 
-def _in_new_weights(before: Any, after: Any) -> bool:
-    """Write the sum out and put √c times the old weights in for the new ones."""
-    for width in (1, 2, 3):
-        one, other = (side.subs(m, width).doit() for side in (before, after))
-        entries = {u[e, a]: sqrt(c) * w[e, a]} | {x[p, a]: sqrt(c) * v[p, a] for p in range(1, width + 1)}
-        if simplify(one - other.xreplace(entries)) != S.Zero:
-            return False
-    return True
+def _outer(entry: Any, other: Any) -> Any:
+    queries, keys = _TOKENS
+    return Sum(
+        queries[_QUERY, entry] * _SLOPES[_QUERY, _KEY] * keys[_KEY, other], (_QUERY, 1, n), (_KEY, 1, n)
+    )
 
 
-def _same_scores(before: Any, after: Any) -> bool:
-    for dimension in (1, 2, 3):
-        one, other = (side.subs(m, dimension).doit() for side in (before, after))
-        entries = {u[e, p]: sqrt(c) * w[e, p] for p in range(1, dimension + 1)}
-        entries |= {x[f, p]: sqrt(c) * v[f, p] for p in range(1, dimension + 1)}
-        if simplify(one - other.xreplace(entries)) != S.Zero:
-            return False
-    return True
+_CHAINED = SumIdentity(
+    Families(_SIZES, indices={e: m, a: m}, made_of={slope: _by_chain_rule, A: _outer}),
+    "tokens and dimensions, and any loss",
+)
+_RENAMED = SumIdentity(
+    Families(_SIZES, made_of={u: lambda *at: sqrt(c) * w[at], x: lambda *at: sqrt(c) * v[at]}), "dimensions"
+)
+"""Checks that put derivatives in, or the new weights."""
 
 
 def one_step() -> Route:
@@ -97,16 +69,12 @@ def one_step() -> Route:
             Step(
                 chained,
                 "Chain rule: the score is the scale times a product that is linear in each weight",
-                By(
-                    "SymPy differentiates a loss of two keys, 30 digits at rational numbers",
-                    _differentiates,
-                    "numerical",
-                ),
+                _CHAINED,
             ),
             Step(
                 renamed,
                 r"With $u = \sqrt{c}\,w$ and $x = \sqrt{c}\,v$: the unscaled step at the rate $c\eta$",
-                By("SymPy, the new weights put in, at widths 1, 2, 3", _in_new_weights, "examples"),
+                _RENAMED,
             ),
         ),
     )
@@ -125,7 +93,7 @@ def same_scores() -> Route:
             Step(
                 Sum(u[e, a] * x[f, a], (a, 1, m)),
                 r"$u = \sqrt{c}\,w$ and $x = \sqrt{c}\,v$: each weight takes a root of the scale",
-                By("SymPy, the new weights put in, at dimensions 1, 2, 3", _same_scores, "examples"),
+                _RENAMED,
             ),
         ),
     )

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sympy import (
-    Function,
-    Indexed,
-    IndexedBase,
-    MatMul,
-    MatPow,
-    Matrix,
-    Mul,
-    Poly,
-    S,
-    Sum,
-    Symbol,
-    expand,
-    simplify,
-    symbols,
-)
+from sympy import Function, IndexedBase, MatMul, MatPow, Matrix, S, Sum, Symbol, simplify, symbols
 
+from verify.symbolic.algebra import is_zero
 from verify.symbolic.derivation import By, Definition, Derivation, Route, Step
 from verify.symbolic.expectation import E
 from verify.symbolic.softmax import i, j, n
+from verify.symbolic.sums import SumIdentity, vanishes
+from verify.symbolic.terms import Families
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 m = Symbol("D", integer=True, positive=True)
 layers = Symbol("L", integer=True, positive=True)
@@ -41,84 +32,67 @@ TOTAL, MEAN_PART = (
 )
 
 
-def _averaged(expression: Any, width: int) -> Any:
-    """Return E over the entries of w, independent with mean 0 and variance 1/width."""
+_SIZES = {g: (n, m), w: (m, m)}
+_OVER_WEIGHTS = SumIdentity(Families(sizes=_SIZES, variances={w: 1 / m}), "tokens and dimensions")
+"""Averages over weights, independent with mean 0 and a variance of one over their number of rows."""
 
-    def mean(inside: Any) -> Any:
-        entries = sorted((x for x in inside.atoms(Indexed) if x.base == w), key=str)
-        total = S.Zero
-        for powers, coefficient in Poly(expand(inside), *entries).terms():
-            moments = {0: S.One, 1: S.Zero, 2: S.One / width}
-            total += coefficient * Mul(*[moments[power] for power in powers])
-        return total
-
-    return expression.replace(E, mean)
+_START = Matrix([1, 1 / n])
+"""Sum of squares and shared part of a fresh gradient, per entry: all entries have the variance 1."""
 
 
-def _written_out(before: Any, after: Any) -> bool:
-    """Write every entry out and average over the weights entry by entry."""
-    for tokens, width in ((1, 2), (2, 1), (2, 2), (3, 2)):
-        one, other = (side.subs({n: tokens, m: width}).doit() for side in (before, after))
-        if simplify(_averaged(one, width) - _averaged(other, width)) != S.Zero:
-            return False
-    return True
+def _is_the_recursion(ends: Sequence[Any]) -> By:
+    """Return the check that a product starts at a fresh gradient and has what ``ends`` say in each layer."""
+
+    def holds(before: Any, after: Any) -> bool:
+        total, shared = symbols("total shared")
+        in_both = Matrix([end.xreplace({TOTAL: total, n * MEAN_PART: n * shared}) for end in ends])
+        step = in_both.jacobian([total, shared])
+        fresh = Families(sizes=_SIZES, variances={g: S.One})
+        starts = all(
+            vanishes(E(part) - n * m * value, fresh)
+            for part, value in zip((TOTAL, MEAN_PART), _START, strict=True)
+        )
+        expected = MatMul(Matrix([[1, 0]]), MatPow(step, layers), _START, evaluate=False)
+        linear = in_both == step * Matrix([total, shared])
+        return before == Gamma(layers) and linear and starts and bool(after == expected)
+
+    return By("SymPy averages a fresh gradient, and compares with both recursions", holds, "general")
 
 
-def _exact_growth(tokens: int, width: int, depth: int) -> Any:
-    """Return Γ of a small stack from explicit matrices, averaged over all weights and the gradient."""
-    start = Matrix(tokens, width, lambda row, column: Symbol(f"g{row}_{column}"))
-    even = Matrix(tokens, tokens, lambda *_: S.One / tokens)
-    back, weights = start, []
-    for layer in range(depth):
-        one = Matrix(width, width, lambda row, column, at=layer: Symbol(f"w{at}_{row}_{column}"))
-        weights += list(one)
-        back = back + even * back * one.T
-    squares = Poly(expand(sum(entry**2 for entry in back)), *weights, *list(start))
-    variances = [S.One / width] * len(weights) + [S.One] * (tokens * width)
-    total = S.Zero
-    for powers, coefficient in squares.terms():
-        if all(power in {0, 2} for power in powers):
-            total += coefficient * Mul(*[v for v, p in zip(variances, powers, strict=True) if p])
-    return total / (tokens * width)
-
-
-def _is_the_stack(before: Any, after: Any) -> bool:
-    cases = ((1, 1, 1), (2, 1, 1), (2, 1, 3), (2, 2, 2), (3, 1, 2))
-    return before == Gamma(layers) and all(
-        simplify(_entry(after, depth).subs(n, tokens) - _exact_growth(tokens, width, depth)) == S.Zero
-        for tokens, width, depth in cases
-    )
-
-
-def _entry(product: Any, depth: int) -> Any:
-    """Return the only entry of the row times the matrix to the power ``depth`` times the column."""
-    (entry,) = Matrix(product.subs(layers, depth).doit())
-    return entry
-
-
-def _power_by_power(before: Any, after: Any) -> bool:
-    """Multiply the matrices for the first depths; both sides obey one recurrence of order 2."""
-    return all(simplify(_entry(before, depth) - after.subs(layers, depth)) == S.Zero for depth in range(1, 8))
+def _power(before: Any, after: Any) -> bool:
+    """Compare the first two entries and the recurrence that any entry of a matrix's powers obeys."""
+    first, power, last = before.args
+    matrix = power.base
+    entries = [(first * matrix**depth * last)[0] for depth in (0, 1)]
+    begins = all(is_zero(one - after.subs(layers, depth)) for depth, one in enumerate(entries))
+    ahead = [after.subs(layers, layers + more) for more in (2, 1, 0)]
+    rest = ahead[0] - matrix.trace() * ahead[1] + matrix.det() * ahead[2]
+    return power.exp == layers and begins and bool(simplify(rest) == S.Zero)
 
 
 def even_attention() -> Derivation:
     """Return the derivation of the gradient's growth through layers of even attention."""
-    check = By(
-        "SymPy, every entry written out for 1 to 3 tokens of 1 and 2 dimensions", _written_out, "examples"
-    )
     total = Route(
         "The sum of squares after one layer back",
         E(Sum(BACK**2, (i, 1, n), (a, 1, m))),
-        (Step(TOTAL + MEAN_PART, "Weights have mean 0, and variance one over their number of rows", check),),
+        (
+            Step(
+                TOTAL + MEAN_PART,
+                "Weights have mean 0, and variance one over their number of rows",
+                _OVER_WEIGHTS,
+            ),
+        ),
     )
     mean_part = Route(
         "The part of it that all tokens share, after one layer back",
         E(Sum(Sum(BACK, (i, 1, n)) ** 2, (a, 1, m)) / n),
-        (Step(2 * MEAN_PART, "The value path adds to it as much as the residual path brings", check),),
+        (
+            Step(
+                2 * MEAN_PART, "The value path adds to it as much as the residual path brings", _OVER_WEIGHTS
+            ),
+        ),
     )
-    product = MatMul(
-        Matrix([[1, 0]]), MatPow(Matrix([[1, 1], [0, 2]]), layers), Matrix([1, 1 / n]), evaluate=False
-    )
+    product = MatMul(Matrix([[1, 0]]), MatPow(Matrix([[1, 1], [0, 2]]), layers), _START, evaluate=False)
     result = 1 + (2**layers - 1) / n
     route = Route(
         "Sum of squares and shared part, layer by layer",
@@ -127,16 +101,12 @@ def even_attention() -> Derivation:
             Step(
                 product,
                 "A fresh gradient’s shared part is one in so many tokens; both recursions as a matrix",
-                By(
-                    "SymPy, small stacks with all their weights written out, up to three layers",
-                    _is_the_stack,
-                    "examples",
-                ),
+                _is_the_recursion((total.end, mean_part.end)),
             ),
             Step(
                 result,
                 "The power of the matrix",
-                By("SymPy multiplies the matrices for L = 1…7", _power_by_power, "examples"),
+                By("Cayley and Hamilton’s recurrence, and the first two entries", _power, "general"),
             ),
         ),
     )
