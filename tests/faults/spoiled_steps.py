@@ -30,14 +30,9 @@ if TYPE_CHECKING:
 
     from verify.symbolic.derivation import Derivation, Route
 
-_LOGNORMAL = (
-    "Integral(sqrt(2)*exp(2*sigma**2 - z**2/2)/(2*sqrt(pi)), (z, -oo, oo))"
-    "/Integral(sqrt(2)*exp(sigma*z - z**2/2)/(2*sqrt(pi)), (z, -oo, oo))**2"
-)
 EQUIVALENT: dict[tuple[str, str], str] = {
     ("softmax-jacobian", "-p[i]*Sum(p[j], (j, 1, n))**2 + p[i]"): "the sum is 1, and so is its square",
     ("softmax-jacobian", "0"): "the sum is 1, so that nothing is left without it as well",
-    ("effective-keys", _LOGNORMAL): "the mean of exp(2σz) is exp(2σ²)",
 }
 """Claim and spoiled expression, which is as right as the original, and why."""
 

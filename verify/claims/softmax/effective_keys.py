@@ -3,22 +3,19 @@
 from math import e
 from typing import Any
 
-import numpy as np
-import scipy
 from sympy import E as EULER
 from sympy import (
-    Float, Function, Integral, Limit, S, Symbol, exp, expand, integrate, log, oo, pi, simplify, sqrt, symbols,
+    Function, Integral, Limit, S, Sum, Symbol, diff, exp, expand, integrate, limit, log, oo, pi, simplify,
+    sqrt, symbols,
 )  # fmt: skip
 
 from verify.spec import (
     E, NORMAL, SQUARES, Allowance, Assumption, Claim, Control, Derivation, Exact, Experiment, Figure,
-    Findings, NormalRows, Quadrature, Quantity, Route, Step, by, cell_of, component, figure, function,
-    integrated, line, mean_squares, measured, n, prediction, runs_over, sigma, wrong,
+    Findings, NormalRows, Quantity, Route, Step, by, cell_of, component, figure, i, integrated, line,
+    mean_squares, measured, n, prediction, runs_over, s, sigma, vanishes, wrong,
 )  # fmt: skip
 
 KEYS, MANY = (4, 16, 64), 10**6
-_FINE = 0.05
-"""Step of the integration in the logarithm of t."""
 LABEL = r"$n\,\mathbb{E}\sum p_j^2$"
 
 t = Symbol("t", positive=True)
@@ -40,55 +37,37 @@ def _for_many(of_n: Any) -> Any:
 _LAPLACE = n**2 * Integral(t * psi(t).diff(t, 2) * psi(t) ** (n - 1), (t, 0, oo))
 
 
-def _one_exponential(points: Any, deviation: float, power: int) -> Any:
-    """Return E exp(power·s - t·exp(s)) at the ``points`` t by the trapezoid rule over normal s."""
-    grid = np.arange(-9, 9.01, 0.1)
-    density = np.exp(-(grid**2) / 2)
-    density /= density.sum()
-    raised = np.exp(deviation * grid)
-    return (np.exp(-np.multiply.outer(points, raised)) * raised**power) @ density
-
-
-def _by_laplace(expression: Any, keys: int, deviation: float) -> float:
-    """Return an expression's integral over t, with ψ and its second derivative integrated over one score."""
-    (integral,) = expression.atoms(Integral)
-    value, bend = symbols("value bend")
-    plain = integral.function.subs(psi(t).diff(t, 2), bend).subs(psi(t), value).subs(n, keys)
-    log_t = np.arange(-30.0, 12.0, _FINE)
-    points = np.exp(log_t)
-    parts = (points, *(_one_exponential(points, deviation, power) for power in (0, 2)))
-    total = float(np.sum(points * function((t, value, bend), plain, "numpy")(*parts)) * _FINE)
-    return float((expression / integral).subs(n, keys)) * total
-
-
-@by("numerical integration on both sides, n = 2, 3 and σ = 0.5, 1, 2", "numerical")
+@by(r"SymPy: $1/Z^2 = \int t e^{-tZ}dt$, and the second derivative of $e^{-te^s}$", "general")
 def _laplace(before: Any, after: Any) -> bool:
-    """For two and three keys the integral agrees with averaging over all scores directly."""
-    one, other = before.args[0], after.args[0]
-    return (
-        before == _for_many(one)
-        and after == _for_many(other)
-        and runs_over(other, (t, 0, oo))
-        and all(
-            abs(Quadrature.value(one, keys, deviation) - _by_laplace(other, keys, deviation)) < 1e-8
-            for keys in (2, 3)
-            for deviation in (0.5, 1.0, 2.0)
-        )
-    )
+    """One of n alike terms: p² is x²/Z², x² and e^(-tx) of its own key give ψ'', each other key gives ψ."""
+    x, total = symbols("x Z", positive=True)
+    weight = integrate(t * exp(-t * total), (t, 0, oo)) == total**-2
+    own = diff(exp(-t * x), t, 2) == x**2 * exp(-t * x)
+    alike = vanishes(SQUARES - Sum(exp(2 * s[i]), (i, 1, n)) / Sum(exp(s[i]), (i, 1, n)) ** 2)
+    one_key = Integral(t * psi(t).diff(t, 2) * psi(t) ** (n - 1), (t, 0, oo))
+    product = before.args[0].xreplace({E(SQUARES): n * one_key})
+    return weight and own and alike and after == _for_many(product) and before.args[1:3] == (n, oo)
 
 
-@by("numerically: the integral at a million keys, within 0.1%", "numerical")
+@by("SymPy: the integrand’s limit at $t = u/n$, and its integral", "general")
 def _large_numbers(before: Any, after: Any) -> bool:
-    """At a million keys the integral has reached the ratio of moments within a thousandth."""
+    """With ψ = 1 - m₁t + O(t²) and ψ'' = m₂ + O(t) the integrand over u tends to u·m₂·exp(-m₁u).
 
-    def value(integrand: Any, _: Any) -> Any:
-        return Float(scipy.integrate.quad(function((z,), integrand), -12, 12, epsabs=1e-12)[0])
-
-    def share(deviation: float) -> float:
-        limit = float(after.subs(sigma, deviation).replace(Integral, value))
-        return MANY * mean_squares(MANY, deviation).value / limit
-
-    return before == _for_many(_LAPLACE) and all(abs(share(one) - 1) < 1e-3 for one in (0.5, 1.0))
+    The limit may be taken inside: ψψ'' ≥ ψ'², so ln ψ is convex, ψ(t) ≤ ψ(1)^t for t ≤ 1 bounds the integrand
+    there by an exponential of u, and for t ≥ 1 what is left falls as ψ(1)^n.
+    """
+    u, x, y, first, second = symbols("u x y m_1 m_2", positive=True)
+    slack, bend = symbols("r r_2", real=True)
+    (integral,) = before.atoms(Integral)
+    factor, power = before.args[0] / integral, Symbol("power", positive=True)
+    plain = integral.function.xreplace({psi(t).diff(t, 2): second + bend * t, psi(t) ** (n - 1): power})
+    known = (n - 1) * log(1 - first * t + slack * t**2)
+    inside = limit((factor * plain).subs(t, u / n) / n, n, oo) * exp(limit(known.subs(t, u / n), n, oo))
+    found = integrate(inside.subs(power, 1), (u, 0, oo))
+    moments = {first: _mean_exponential(1), second: _mean_exponential(2)}
+    convex = expand((x**2 + y**2) / 2 - x * y - (x - y) ** 2 / 2) == 0
+    whole = runs_over(before, (t, 0, oo)) and before.args[1:3] == (n, oo)
+    return convex and whole and bool(after == found.xreplace(moments))
 
 
 def _mean_exponential(power: int) -> Any:
@@ -135,9 +114,9 @@ def _rows(keys: int) -> Quantity:
 def _limit(name: str, derivation: Derivation, keys: int) -> Exact:
     """Return the comparison of the integral for so many keys with the limit for ever more."""
     label, settings = f"{LABEL}, from the exact integral", (("n", keys), ("sigma", 1))
-    limit = prediction(derivation.result.subs(sigma, 1))
+    expected = prediction(derivation.result.subs(sigma, 1))
     near = Allowance(1e-4, "the distance from the limit of infinitely many keys")
-    return Exact(name, label, settings, limit, times_squares(keys), near, code=times_squares)
+    return Exact(name, label, settings, expected, times_squares(keys), near, code=times_squares)
 
 
 def experiment(derivation: Derivation) -> Experiment:
