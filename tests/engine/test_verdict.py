@@ -332,7 +332,7 @@ class TestOfClaim:
                 Proof.NOT_CLAIMED,
                 [good, good],
                 [bad, bad],
-                "all 2 measured checks agree; all 2 wrong versions are refuted",
+                "both measured checks agree; both wrong versions are refuted",
             ),
             (
                 Proof.AT_EXAMPLES,

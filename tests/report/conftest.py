@@ -20,7 +20,7 @@ def run() -> RunRecord:
 @pytest.fixture(scope="session")
 def parts(run: RunRecord) -> Parts:
     """Return the run's view, formulas and figures."""
-    return Parts.of(run)
+    return Parts.of(run, "full")
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from fontTools.ttLib import TTFont
 
-from verify.report.fonts import FACES, SANS, SERIF, Face, rules_for_print, rules_for_screen
+from verify.report.fonts import FACES, MONO, SANS, SERIF, Face, rules_for_print, rules_for_screen
 
 CHARACTERS = "Var q·k = 64 ± 0.1"
 RULE = re.compile(
@@ -33,8 +33,9 @@ def screen() -> list[tuple[str, str, str, str, str]]:
 
 
 def test_each_face_is_one_of_its_family() -> None:
-    """Three of each, told apart by weight and style, and the files are those of their weights."""
-    assert len({face[:3] for face in FACES}) == len(FACES) == 6
+    """Three of each, told apart by weight and style, one for code; the files are those of their weights."""
+    assert len({face[:3] for face in FACES}) == len(FACES) == 7
+    assert [face.family for face in FACES].count(MONO) == 1
     assert [face.family for face in FACES].count(SERIF) == [face.family for face in FACES].count(SANS) == 3
     for face in FACES:
         for path in (face.for_print, face.for_screen):
@@ -45,11 +46,11 @@ def test_each_face_is_one_of_its_family() -> None:
 
 
 def test_print_has_the_installed_files() -> None:
-    """Every rule's address leads to the face's OpenType file."""
+    """Every rule's address leads to the face's own file, PostScript outlines but for code."""
     found = rules(rules_for_print())
     assert [rule[:3] for rule in found] == [(one.family, str(one.weight), one.style) for one in FACES]
     assert [Path(unquote(urlsplit(rule[3]).path)) for rule in found] == [one.for_print for one in FACES]
-    assert {rule[4] for rule in found} == {"opentype"}
+    assert [rule[4] for rule in found] == ["opentype"] * 6 + ["truetype"]
 
 
 @pytest.mark.parametrize("place", range(len(FACES)))
@@ -65,4 +66,5 @@ def test_the_screen_carries_what_it_shows(screen: list[tuple[str, str, str, str,
         assert set(map(chr, glyphs)) == set(CHARACTERS)
         for code, name in glyphs.items():
             assert font["hmtx"][name][0] == whole["hmtx"][whole.getBestCmap()[code]][0]
-        assert ("GPOS" in font) == (style == "normal" and (family, int(weight)) != (SERIF, 600))
+        kerned = style == "normal" and (family, int(weight)) != (SERIF, 600)
+        assert ("GPOS" in font) == (kerned and family != MONO)

@@ -6,8 +6,9 @@ import pytest
 
 from tests.report.score_variance import SCORE_VARIANCE
 from verify.evidence import Layer
+from verify.files.shipped import folder
 from verify.report.figures import draw
-from verify.report.looks import layer_looks
+from verify.report.looks import INK, layer_looks
 
 FIGURE = SCORE_VARIANCE.series[0]
 
@@ -25,9 +26,31 @@ def test_a_layer_without_label_looks_like_its_kin() -> None:
     other = edge.model_copy(update={"label": "", "y": (-1.0, -1.0)})
     svg = draw(FIGURE.model_copy(update={"layers": (edge, other)}), "x.")
     assert len(set(re.findall(r"stroke-dasharray: ([^;]+);", svg))) == 1
-    assert len(set(re.findall(r"stroke: (#56b4e9)", svg))) == 1
+    assert len(set(re.findall(r"stroke: (#2e93d6)", svg))) == 1
     named = draw(FIGURE.model_copy(update={"layers": (edge, edge)}), "x.")
     assert len(set(re.findall(r"stroke-dasharray: ([^;]+);", named))) == 2
+
+
+def _luminance(colour: str) -> float:
+    """Return the relative luminance of WCAG 2.2."""
+    shares = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in shares]
+    return sum(weight * one for weight, one in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+@pytest.mark.parametrize("sheet", ["common.css", "page.css"])
+def test_every_colour_stands_out_from_the_page(sheet: str) -> None:
+    """Three to one at least, the least for graphics in WCAG 2.2, on white and on the dark page."""
+    paper = re.search("--paper: (#[0-9a-f]{6});", (folder("templates") / sheet).read_text(encoding="utf-8"))
+    assert paper is not None
+    layers = [
+        layer(kind, role) for role in ("truth", "measured", "control", "other") for kind in ("line",) * 3
+    ]
+    colours = {look.colour for look in layer_looks(layers)} - {INK}
+    assert len(colours) >= 6
+    for colour in colours:
+        low, high = sorted((_luminance(paper[1]), _luminance(colour)))
+        assert (high + 0.05) / (low + 0.05) >= 3, colour
 
 
 def layer(kind: str, role: str, label: str = "some") -> Layer:

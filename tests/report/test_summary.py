@@ -40,7 +40,7 @@ def test_key_numbers_are_those_of_the_checks() -> None:
 def test_panels_are_figures_of_the_run() -> None:
     """Two lead, every chapter with another figure has one, and each is drawn from the claim's own record."""
     run = shipped()
-    drawn = panels(run)
+    drawn = panels(run, "report")
     seen = view(run)
     shown = {one.key for one in (*seen.summary.figures, *(c.figure for c in seen.chapters if c.figure))}
     assert shown == set(drawn)
@@ -50,6 +50,8 @@ def test_panels_are_figures_of_the_run() -> None:
         assert figure in run.claim(claim).series
         assert figure.id == name
     assert chapter_figure(()) is None
+    every = {f"{claim.id}.{figure.id}" for claim in run.claims for figure in claim.series}
+    assert {key.removeprefix(HALF) for key in panels(run, "full")} == every
 
 
 def test_limits_are_the_chapter_of_limits() -> None:

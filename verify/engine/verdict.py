@@ -140,6 +140,16 @@ def _success(proof: Proof, checks: Sequence[Check], controls: int) -> str:
     if len(checks) == 1:
         agreed = f"its {counted[0].removeprefix('1 ')} check agrees"
     else:
-        agreed = f"all {' and '.join(counted)} checks agree"
-    wrong = "its wrong version is refuted" if controls == 1 else f"all {controls} wrong versions are refuted"
+        agreed = f"{_all(' and '.join(counted))} checks agree"
+    wrong = (
+        "its wrong version is refuted"
+        if controls == 1
+        else f"{_all(str(controls))} wrong versions are refuted"
+    )
     return f"{derived}{agreed}; {wrong}"
+
+
+def _all(counted: str) -> str:
+    """Return ``all 3``, ``all 2 measured and 1 exact``, but ``both`` where there are two of a kind."""
+    number, _, kind = counted.partition(" ")
+    return f"both {kind}".strip() if number == "2" and " " not in kind else f"all {counted}"

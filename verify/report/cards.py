@@ -192,7 +192,7 @@ def _fit(fit: OrdinaryFit) -> FitView:
         quantity=Prose(fit.quantity),
         slope=numbers.exact(fit.slope),
         intercept=numbers.exact(fit.intercept),
-        r_squared=numbers.exact(fit.r_squared, 8),
+        unexplained=numbers.small(1 - fit.r_squared),
     )
 
 

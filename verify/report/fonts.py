@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import font_source_sans_pro
 import font_source_serif_pro
+import matplotlib as mpl
 from fontTools.subset import Options, Subsetter
 from fontTools.ttLib import TTFont
 
@@ -33,7 +34,9 @@ def _face(package: ModuleType, name: str, family: str, weight: int, style: str =
     return Face(family, weight, style, *files)
 
 
-SERIF, SANS = "Source Serif Pro", "Source Sans Pro"
+SERIF, SANS, MONO = "Source Serif Pro", "Source Sans Pro", "DejaVu Sans Mono"
+# No registry has Source Code as a package; Matplotlib brings a face for code of a licence as free.
+_MONO_FILE = Path(mpl.get_data_path(), "fonts", "ttf", "DejaVuSansMono.ttf")
 FACES = (
     _face(font_source_serif_pro, "SourceSerifPro", SERIF, 400),
     _face(font_source_serif_pro, "SourceSerifProIt", SERIF, 400, "italic"),
@@ -41,12 +44,14 @@ FACES = (
     _face(font_source_sans_pro, "SourceSansPro", SANS, 400),
     _face(font_source_sans_pro, "SourceSansProIt", SANS, 400, "italic"),
     _face(font_source_sans_pro, "SourceSansProSemibold", SANS, 600),
+    Face(MONO, 400, "normal", _MONO_FILE, _MONO_FILE),
 )
+_KINDS = {".otf": "opentype", ".ttf": "truetype"}
 
 
 def rules_for_print() -> str:
     """Return ``@font-face`` rules that name the installed files."""
-    return "".join(_rule(face, face.for_print.as_uri(), "opentype") for face in FACES)
+    return "".join(_rule(face, face.for_print.as_uri(), _KINDS[face.for_print.suffix]) for face in FACES)
 
 
 def rules_for_screen(characters: str) -> str:
@@ -64,8 +69,8 @@ def _rule(face: Face, address: str, kind: str) -> str:
 def _subset(face: Face, characters: str) -> str:
     """Return a face cut down to some characters, as a data address."""
     logging.getLogger("fontTools").setLevel(logging.ERROR)
-    # Kerning takes most of the time; the few words in italics or in bold serif do without.
-    kerned = face.style == "normal" and (face.family, face.weight) != (SERIF, 600)
+    # Kerning takes most of the time; the few words in italics or in bold serif do without, and code must.
+    kerned = face.style == "normal" and (face.family, face.weight) not in {(SERIF, 600), (MONO, 400)}
     options = Options(hinting=False, layout_features=["kern"])
     options.drop_tables += ["GSUB", "GDEF", "BASE"] + ([] if kerned else ["GPOS"])
     options.no_subset_tables += ["name"]  # to look for idle names takes longer than to carry them

@@ -21,7 +21,8 @@ class Look(NamedTuple):
     dashes: str | tuple[float, tuple[float, ...]]
 
 
-# Okabe and Ito's palette; a second layer of the same role takes the next look.
+# After Okabe and Ito's palette, its amber and light blue darkened so that all are 3 to 1 against a page,
+# white or dark; a second layer of the same role takes the next look.
 _LOOKS = {
     "truth": (
         Look(INK, "D", "-"),
@@ -35,12 +36,12 @@ _LOOKS = {
     ),
     "control": (
         Look("#D55E00", "X", (0, (4, 2))),
-        Look("#E69F00", "s", (0, (1, 1.5))),
+        Look("#B97F00", "s", (0, (1, 1.5))),
         Look("#CC79A7", "v", "-."),
     ),
     "other": (
-        Look("#56B4E9", "s", (0, (1, 1.5))),
-        Look("#E69F00", "<", "-."),
+        Look("#2E93D6", "s", (0, (1, 1.5))),
+        Look("#B97F00", "<", "-."),
         Look("#009E73", ">", (0, (5, 1))),
     ),
 }

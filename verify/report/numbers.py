@@ -32,6 +32,11 @@ class Estimate:
         return _times(self.power)
 
     @property
+    def alone(self) -> str:
+        """Return the value with its power of ten, which a zero needs not."""
+        return "0" if self.power and not self.value.strip("0.") else self.value + self.times
+
+    @property
     def with_error(self) -> str:
         """Return ``64.02 ± 0.09``, in brackets before a power of ten; without error, the value alone."""
         if not self.error:
@@ -56,7 +61,7 @@ def estimate(value: float, error: float, interval: tuple[float, float]) -> Estim
     """
     low, high = interval
     _validate(value, error, low, high)
-    power = _power_left_out(max(abs(value), error))
+    power = _power_left_out(max(abs(value), error, abs(low), abs(high)))
     shift = Decimal(1).scaleb(-power)
     centre, spread = as_decimal(value) * shift, as_decimal(error) * shift
     if error == 0:

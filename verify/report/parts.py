@@ -14,6 +14,7 @@ from verify.executors.workers import starmap_unordered
 from verify.report.audits.drawing import draw_map, draw_overview
 from verify.report.audits.maps import grids, overview
 from verify.report.audits.view import audit_view
+from verify.report.editions import EDITIONS
 from verify.report.latex import Tex
 from verify.report.math import MATHJAX, Formulas
 from verify.report.store import Store
@@ -41,13 +42,13 @@ class Parts:
     figures: Mapping[str, str]
 
     @classmethod
-    def of(cls, record: RunRecord | AuditRecord) -> Parts:
-        """Return the parts of a record's report.
+    def of(cls, record: RunRecord | AuditRecord, edition: str = EDITIONS[0]) -> Parts:
+        """Return the parts of a record's report, with the figures of an edition of its document for print.
 
         Raises:
             RenderError: a formula or figure cannot be drawn.
         """
-        figures = draw_figures(record)
+        figures = draw_figures(record, edition=edition)
         seen = view_of(record)
         return cls(seen, draw_formulas(seen), figures)
 
@@ -59,8 +60,12 @@ def view_of(record: RunRecord | AuditRecord) -> ReportView | AuditView:
     return audit_view(record, {claim.id: claim for claim in shipped().claims})
 
 
-def draw_figures(record: RunRecord | AuditRecord, workers: int | None = None) -> dict[str, str]:
+def draw_figures(
+    record: RunRecord | AuditRecord, workers: int | None = None, edition: str = EDITIONS[0]
+) -> dict[str, str]:
     """Return every figure of a record as SVG, by ``claim.figure`` id, an audit's maps by theirs.
+
+    Some are drawn at half the width of the text as well; which, depends on the ``edition`` for print.
 
     Raises:
         RenderError: a figure cannot be drawn.
@@ -70,7 +75,7 @@ def draw_figures(record: RunRecord | AuditRecord, workers: int | None = None) ->
         whole = overview(record)
         return drawn | ({whole.key: draw_overview(whole)} if whole else {})
     known = {f"{claim.id}.{figure.id}": figure for claim in record.claims for figure in claim.series}
-    drawings = known | panels(record)
+    drawings = known | panels(record, edition)
     wanted = {key: f"{key}.\n{figure.model_dump_json()}" for key, figure in drawings.items()}
     drawn = _drawn(_figures, list(wanted.values()), ("matplotlib", "font-source-sans-pro"), workers)
     return {key: drawn[request] for key, request in wanted.items()}

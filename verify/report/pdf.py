@@ -15,6 +15,7 @@ from verify.files import shipped
 from verify.files.writing import temporary_folder
 from verify.report.editions import EDITIONS
 from verify.report.fonts import rules_for_print
+from verify.report.full import full_view
 from verify.report.imprint import creation
 from verify.report.marks import MARKS
 from verify.report.names import names
@@ -53,11 +54,12 @@ def render_pdf(
             does not fit on a page.
     """
     weasyprint = _weasyprint()
-    parts = parts or Parts.of(record)
+    parts = parts or Parts.of(record, edition)
     called = names(record)
     medium = OnPaper(parts.figures)
     sheet = called.sheet_of(edition)
-    page = render(f"{sheet}.j2", parts.view, parts.formulas, medium)
+    more = {"full": full_view(record, parts.view)} if edition == "full" else {}
+    page = render(f"{sheet}.j2", parts.view, parts.formulas, medium, **more)
     evidence = record.to_json()
     created = creation(record)
     attachment = weasyprint.Attachment(
@@ -147,6 +149,8 @@ def _fetcher(images: Mapping[str, str]) -> Any:
 def _styles() -> str:
     """Return the sheets for print, their custom properties put in, which WeasyPrint would do per element."""
     folder = shipped.folder("templates")
-    css = "".join((folder / name).read_text(encoding="utf-8") for name in ("common.css", "print.css"))
+    css = "".join(
+        (folder / name).read_text(encoding="utf-8") for name in ("common.css", "print.css", "full.css")
+    )
     values = dict(re.findall(r"--(\w+): ([^;]+);", css))
     return re.sub(r"var\(--(\w+)\)", lambda name: values[name[1]], css)

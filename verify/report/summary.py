@@ -104,9 +104,11 @@ def chapter_figure(claims: Sequence[ClaimRecord]) -> FigureView | None:
     return next((_panel(key, one) for key, one in figures.items() if key not in _PANELS), None)
 
 
-def panels(record: RunRecord) -> dict[str, Figure]:
-    """Return the figures to draw at half the width of the text, by the keys of these drawings."""
+def panels(record: RunRecord, edition: str) -> dict[str, Figure]:
+    """Return the figures that an edition has at half the width of the text, by the keys of these drawings."""
     figures = _figures(record.claims)
+    if edition == "full":
+        return {HALF + key: one for key, one in figures.items()}
     chapters: dict[str, list[ClaimRecord]] = {}
     for claim in record.claims:
         chapters.setdefault(claim.chapter, []).append(claim)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _KINDS = {"monte-carlo": "simulated checks", "exact": "exact checks", "fit": "fits"}
 _LONG = 60  # letters of settings that neighbours print once
 _WORDY = 36  # letters of a quantity that has a line to itself
+_EXACT = 7  # digits of an exact value, one more than of its prediction
 
 
 class _Common(NamedTuple):
@@ -32,15 +33,18 @@ class _Common(NamedTuple):
     methods: tuple[str, ...]
 
 
-def check_table(claim: str, checks: Sequence[Check]) -> CheckTable:
-    """Return a claim's checks in groups, in their order; ``claim`` is its id."""
+def check_table(claim: str, checks: Sequence[Check], *, wide: bool = False) -> CheckTable:
+    """Return a claim's checks in groups, in their order; ``claim`` is its id.
+
+    In a ``wide`` table the first column takes every title of a single check, and no group is one of one.
+    """
     common = _common(checks)
     stated = {
         method: {key for one in common if method in one.methods for key in one.settings} for method in _KINDS
     }
     groups: list[GroupView] = []
     for members in _gathered(checks, stated):
-        group = _group(claim, members, stated[members[0].method])
+        group = _group(claim, members, stated[members[0].method], wide=wide)
         if group.title is None and groups and groups[-1].title is None:
             groups[-1] = replace(groups[-1], rows=groups[-1].rows + group.rows)
         else:
@@ -144,18 +148,26 @@ def _sample_size(check: Check) -> str:
     return f"{numbers.count(check.blocks)} / {draws}"
 
 
-def _group(claim: str, checks: tuple[Check, ...], stated: Collection[str]) -> GroupView:
+def _group(
+    claim: str, checks: tuple[Check, ...], stated: Collection[str], *, wide: bool = False
+) -> GroupView:
     first = checks[0]
     common = tuple(_shared_settings(checks))
     own = cell_text({key: first.cell[key] for key in common if key not in stated})
-    if first.method == "fit":
+    alone = len(checks) == 1
+    if first.method == "fit" and not (wide and alone):
         titles = [Title(Prose(check.quantity), Prose(""), tolerance_text(check)) for check in checks]
         return GroupView(Title(Prose("Weighted fit"), Prose(""), own), _rows(claim, checks, common, titles))
-    if len(checks) == 1 and own and (_is_tall(first.prediction_latex) or _is_wordy(first.quantity)):
+    if alone and own and not wide and (_is_tall(first.prediction_latex) or _is_wordy(first.quantity)):
         # The first column is too narrow for that: it gets a line of its own.
         return GroupView(_title(checks, Prose("")), _rows(claim, checks, tuple(stated), [None]))
-    if len(checks) == 1:
-        return GroupView(None, _rows(claim, checks, common, [_title(checks, own)]))
+    if alone:
+        title = _title(checks, own)
+        if wide and _is_tall(first.prediction_latex):
+            title = replace(
+                title, formula=Prose("")
+            )  # too high for a line of text; its value stands beside it
+        return GroupView(None, _rows(claim, checks, common, [title]))
     if len({_group_key(check) for check in checks}) > 1:
         titles = [_title((check,), Prose("")) for check in checks]
         return GroupView(Title(Prose("Same settings"), Prose(""), own), _rows(claim, checks, common, titles))
@@ -193,8 +205,7 @@ def _rows(
 ) -> tuple[RowView, ...]:
     found = [numbers.estimate(check.estimate, check.standard_error, check.interval) for check in checks]
     values = [
-        # Of an exact value, one digit more than of its prediction.
-        one.value + one.times if check.standard_error else numbers.exact(check.estimate, 7)
+        one.alone if check.standard_error else numbers.exact(check.estimate, _EXACT)
         for one, check in zip(found, checks, strict=True)
     ]
     measured = [check.method != "exact" for check in checks]
@@ -230,7 +241,7 @@ def _control(claim: str, control: Control, without: tuple[str, ...]) -> ControlV
         anchor=f"{claim}.{control.id}",
         what=Prose(f"{control.what} ({where})" if where else control.what),
         predicted=predicted(control, error),
-        found=f"{found.value}{found.times} in {found.interval}" if error else found.value + found.times,
+        found=f"{found.alone} in {found.interval}" if error else numbers.exact(control.estimate, _EXACT),
         power=numbers.power(control.power) if control.blocks else "exact",
         verdict=control_badge(control.verdict),
     )

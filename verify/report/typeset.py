@@ -31,6 +31,7 @@ _STEP_WIDTH = 21.0  # em of a formula between its rule and its check
 _WIDE_WIDTH = 32.5  # em of a formula that takes the place of its check as well
 _FULL_WIDTH = 44.0  # em of a formula on a line of its own
 _NUMBERED_WIDTH = 36.0  # em of a formula that is centred with its number in the margin
+_NARROW_WIDTH = 15.5  # em of a formula that fits into half a page, beside its rule
 _STRETCH = 1.1  # a formula may shrink by this much before it gets more room
 _SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]*⁻[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+")
 _STUCK = re.compile("(?:[^\\s(\\[]|\N{NO-BREAK SPACE})*")  # what must stay on a formula's line
@@ -160,6 +161,7 @@ def render(
     environment.filters["prose"] = lambda text: setter.finish(Prose(text))
     environment.globals.update(
         step=setter.step,
+        narrow=setter.narrow,
         display=setter.display,
         mark=medium.mark,
         figure=medium.figure,
@@ -205,6 +207,10 @@ class _Setter:
         """Return a step's formula and the room it takes."""
         drawn, room = step_formula(self._formulas, tex)
         return {"formula": self._displayed(drawn, tex), "room": room}
+
+    def narrow(self, *steps: Tex) -> bool:
+        """Return whether all formulas of some steps fit into half a page, beside their rules."""
+        return all(step_formula(self._formulas, tex)[0].width <= _NARROW_WIDTH for tex in steps)
 
     def display(self, tex: Tex) -> Markup:
         """Return a formula on a line of its own, beside its number."""

@@ -54,6 +54,7 @@ _BADGES: dict[type, Mapping[Any, Badge]] = {
 }
 _IN_ADVANCE = ("the prediction", "the threshold")
 _MOST_SERIOUS_FIRST = (Verdict.REFUTED, Verdict.UNDECIDED, Verdict.APPROXIMATE, Verdict.CONFIRMED)
+_SMALLEST_SHARE = 0.001  # percent; a smaller deviation is not worth its digits
 _HOLDS = re.compile(r"\Aholds\b")  # the one verb among the words
 _SYMBOL = re.compile(r"([A-Za-z]|alpha|beta|gamma|kappa|mu|nu|rho|sigma|tau)(?:_([A-Za-z0-9]+))?")
 _GREEK = {"alpha", "beta", "gamma", "kappa", "mu", "nu", "rho", "sigma", "tau"}
@@ -162,7 +163,8 @@ def largest_deviation(checks: Sequence[Check]) -> str:
     if not shares:
         return "exact" if all(check.method == "exact" for check in checks) else "bounds only"
     share, tolerance = max(shares)
-    worst = f"{numbers.exact(100 * share * tolerance, 2)}%"
+    percent = 100 * share * tolerance
+    worst = f"{numbers.exact(percent, 2)}%" if percent >= _SMALLEST_SHARE else f"below {_SMALLEST_SHARE}%"
     return f"{worst} of{numbers.NO_BREAK}±{numbers.percent(tolerance)}"
 
 

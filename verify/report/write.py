@@ -72,7 +72,7 @@ def write_report(
             with phase("figures"):
                 from verify.report.parts import draw_figures  # noqa: PLC0415 - libraries that may fail to load
 
-                figures = draw_figures(record, workers)
+                figures = draw_figures(record, workers, edition)
             with phase("formulas"):
                 from verify.report.parts import Parts, draw_formulas, view_of  # noqa: PLC0415
 

@@ -139,12 +139,12 @@ class FigureView:
 
 @dataclass(frozen=True, slots=True)
 class FitView:
-    """An ordinary straight-line fit, printed as description only."""
+    """An ordinary straight-line fit, printed as description only; ``unexplained`` is 1 − R²."""
 
     quantity: Prose
     slope: str
     intercept: str
-    r_squared: str
+    unexplained: str
 
 
 @dataclass(frozen=True, slots=True)
