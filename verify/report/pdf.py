@@ -11,6 +11,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from verify.errors import RenderError
+from verify.evidence import RunRecord
 from verify.files import shipped
 from verify.files.writing import temporary_folder
 from verify.report.editions import EDITIONS
@@ -23,12 +24,13 @@ from verify.report.outlines import outlined, stroked
 from verify.report.parts import Parts
 from verify.report.tagging import make_accessible
 from verify.report.typeset import OnPaper, render, standalone
+from verify.report.views import ReportView
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from verify.evidence import RunRecord
     from verify.evidence.audits import AuditRecord
+    from verify.report.views.full import FullView
 
 _MISSING = (
     "the PDF needs Pango's system libraries, which are missing; HTML and JSON are written; "
@@ -58,8 +60,7 @@ def render_pdf(
     called = names(record)
     medium = OnPaper(parts.figures)
     sheet = called.sheet_of(edition)
-    more = {"full": full_view(record, parts.view)} if edition == "full" else {}
-    page = render(f"{sheet}.j2", parts.view, parts.formulas, medium, **more)
+    page = render(f"{sheet}.j2", parts.view, parts.formulas, medium, **_more(record, parts, edition))
     evidence = record.to_json()
     created = creation(record)
     attachment = weasyprint.Attachment(
@@ -87,6 +88,13 @@ def render_pdf(
             # WeasyPrint gives up so where something higher than a page must not be broken.
             raise RenderError(_NO_LAYOUT.format(sheet=sheet, page=called.page)) from error
     return written
+
+
+def _more(record: RunRecord | AuditRecord, parts: Parts, edition: str) -> dict[str, FullView]:
+    """Return what an edition shows beyond the view of its record."""
+    if edition == "full" and isinstance(record, RunRecord) and isinstance(parts.view, ReportView):
+        return {"full": full_view(record, parts.view)}
+    return {}
 
 
 @contextlib.contextmanager
