@@ -11,7 +11,9 @@ import pytest
 from tests.tool import example_claim
 from verify.engine import keys
 from verify.engine.catalogue import BuiltIn, ClaimFile, Made, catalogue
-from verify.engine.keys import cell_code, chunk_key, code, derivation_key, made_by
+from verify.engine.keys import cell_code, chunk_key, code, derivation_key, made_by, settled_key
+from verify.engine.runner import settings
+from verify.engine.sources import Wanted
 
 SPREAD = BuiltIn("raw-scores", "score-spread")
 
@@ -52,6 +54,21 @@ def test_a_derivation_depends_on_its_claim_and_code(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(keys, "code", lambda *parts: "changed" if "symbolic" in parts else code(*parts))
     assert before[0] != derivation_key(one)
     assert before[1] != derivation_key(file(text))
+
+
+def test_a_settled_claim_depends_on_its_settings_and_evidence() -> None:
+    """Another seed, tolerance or rate, another claim, or other evidence wanted, is another record."""
+    usual = settings(profile="quick")
+    claims = [chapter_of("score-variance"), chapter_of("score-mean"), file(example_claim())]
+    found = [settled_key(claim, usual, ()) for claim in claims]
+    found += [
+        settled_key(claims[0], other, ())
+        for other in (settings(seed=1, profile="quick"), settings(tolerance=0.02), settings(power=0.9))
+    ]
+    found.append(settled_key(claims[0], usual, (Wanted("check:slope", "here"),)))
+    assert len(set(found)) == 7
+    assert None not in found
+    assert settled_key(Made(catalogue()["score-mean"]), usual, ()) is None
 
 
 @pytest.mark.parametrize(

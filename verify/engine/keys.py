@@ -26,10 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from verify.engine.catalogue import Reference
+    from verify.engine.sources import Wanted
+    from verify.evidence import Settings
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _LIBRARIES = {"numpy", "scipy", "sympy", "mpmath"}
 _DRAWING = ("montecarlo",)
+_SETTLING = ("montecarlo", "symbolic", "spec", "evidence", "engine", "claims/chapters.py", "errors.py")
 _DERIVING = ("montecarlo", "symbolic", "spec", "evidence", "engine/evaluate.py")
 
 
@@ -76,6 +79,16 @@ def derivation_key(claim: Reference) -> bytes | None:
     if source is None:
         return None
     return _key("derivation", source, code(*_DERIVING), made_by()["sympy"], version("mpmath"), arithmetic())
+
+
+def settled_key(claim: Reference, settings: Settings, wanted: Iterable[Wanted]) -> bytes | None:
+    """Return the key of a settled claim's whole record, None where it is not stored."""
+    source = _source(claim)
+    if source is None:
+        return None
+    evidence = [one.evidence for one in wanted]
+    given = (claim.id, settings.model_dump(mode="json"), evidence)
+    return _key("claim", source, code(*_SETTLING), made_by()["sympy"], version("mpmath"), arithmetic(), given)
 
 
 def cell_code(claim: Reference, pickled: bytes, modules: Iterable[str]) -> str:

@@ -8,12 +8,12 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verify.engine.catalogue import ClaimFile, broken
-from verify.engine.keys import cell_code, chunk_key, derivation_key
+from verify.engine.keys import cell_code, chunk_key, derivation_key, settled_key
 from verify.engine.settle import Awaiting, Drawings, Settled, broken_evidence
 from verify.errors import WorkerError
 from verify.montecarlo.blocks import Sums
@@ -118,17 +118,26 @@ class _Cell:
 
 @dataclass
 class _Claim:
-    """A claim that is being settled; ``key`` is where its derivation goes in the store, None if nowhere."""
+    """A claim that is being settled."""
 
     place: int
     work: Work
     crew: Crew
     proof: str = ""
-    key: bytes | None = None
     answers: list[tuple[Sums, ...]] = field(default_factory=list)
     cells: dict[str, _Cell] = field(default_factory=dict)
     awaited: tuple[str, ...] = ()
     spent_s: dict[str, float] = field(default_factory=lambda: {"derivation": 0.0, "simulation": 0.0})
+
+    @cached_property
+    def derivation_key(self) -> bytes | None:
+        """Where its checked derivation is in the store, None where it is not."""
+        return derivation_key(self.work.claim)
+
+    @cached_property
+    def settled_key(self) -> bytes | None:
+        """Where its record is in the store, None where it is not."""
+        return settled_key(self.work.claim, self.work.settings, self.work.wanted)
 
     def ask(self, asked: CellToDraw) -> None:
         """Want more of a cell."""
@@ -204,18 +213,24 @@ class Schedule:
         left = len(self._claims)
         try:
             while left:
-                for hands in self._hands:
-                    hands.fill(self._done)
-                self._heed()
+                is_at_work = self._hand_out()
                 while self._outcomes:
                     left -= 1
                     yield self._outcomes.popleft()
+                if is_at_work:
+                    self._heed()
         finally:
             for hands in self._hands:
                 for future in hands.open:
                     future.cancel()
             if self._store is not None:
                 self._store.flush()
+
+    def _hand_out(self) -> bool:
+        """Hand out what there is room for, and return whether anything is in hand."""
+        for hands in self._hands:
+            hands.fill(self._done)
+        return any(hands.open for hands in self._hands)
 
     def _hands_of(self, claim: _Claim) -> _Hands:
         return next(hands for hands in self._hands if hands.crew is claim.crew)
@@ -245,13 +260,34 @@ class Schedule:
 
     def _begin(self, claim: _Claim) -> Job:
         self._on_start(claim.work.claim.id)
-        key = derivation_key(claim.work.claim)
-        if self._store is not None and key is not None:
-            kept = self._store.get("derivation", [key])
-            claim.proof = kept[key].decode() if key in kept else ""
-            self._report(derivations=len(kept))
-        claim.key = None if claim.proof else key
+        if kept := self._recalled("claim", claim.settled_key):
+            self._take_over(claim, kept)
+            return
+        claim.proof = self._recalled("derivation", claim.derivation_key).decode()
+        self._report(derivations=bool(claim.proof))
         yield from self._settle(claim)
+
+    def _recalled(self, kind: str, key: bytes | None) -> bytes:
+        """Return what the store has under a key, nothing where it has nothing."""
+        if self._store is None or key is None:
+            return b""
+        return self._store.get(kind, [key]).get(key, b"")
+
+    def _take_over(self, claim: _Claim, kept: bytes) -> None:
+        """Take a claim that an earlier run has settled in the same way; its record follows its draws."""
+        draws, _, record = kept.decode().partition("\n")
+        self._report(derivations=1, stored=int(draws), wanted=int(draws))
+        self._outcomes.append(Outcome(claim.place, Settled(record, "", {}), claim.spent_s))
+
+    def _keep_progress(self, claim: _Claim, result: Settled | Awaiting) -> None:
+        """Store a derivation that was checked now, and the record of a claim that is settled now."""
+        if self._store is None:
+            return
+        if claim.derivation_key is not None and not claim.proof:
+            self._store.put("derivation", claim.derivation_key, result.proof.encode())
+        if claim.settled_key is not None and isinstance(result, Settled):
+            draws = sum(cell.asked.batch_draws * cell.drawn.batches for cell in claim.cells.values())
+            self._store.put("claim", claim.settled_key, f"{draws}\n{result.record}".encode())
 
     def _settle(self, claim: _Claim) -> Job:
         future = claim.crew.settle(claim.work, claim.proof, tuple(claim.answers))
@@ -263,9 +299,8 @@ class Schedule:
         if not isinstance(result, Settled | Awaiting):
             raise broken_evidence(claim.work.claim, f"{type(result).__name__} is none")
         claim.spend(result.spent_s)
-        if self._store is not None and claim.key is not None:
-            self._store.put("derivation", claim.key, result.proof.encode())
-        claim.key, claim.proof = None, result.proof
+        self._keep_progress(claim, result)
+        claim.proof = result.proof
         if isinstance(result, Settled):
             self._outcomes.append(Outcome(claim.place, result, claim.spent_s))
             return

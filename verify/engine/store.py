@@ -1,4 +1,4 @@
-"""Keeps finished chunks and checked derivations: a table of values by the hash of all they depend on.
+"""Keeps finished chunks, checked derivations and settled claims, each under a hash of all it depends on.
 
 One file of SQLite in its write-ahead mode, so that several runs may share it. Every row has a checksum of its
 own, which is verified when it is read. A store saves time and decides nothing: where it cannot be read or
@@ -49,7 +49,7 @@ _MANY = 400
 
 
 class Row(NamedTuple):
-    """A value kept under a key; ``kind`` is "chunk" or "derivation"."""
+    """A value kept under a key; ``kind`` is "chunk", "derivation" or "claim"."""
 
     key: bytes
     kind: str
@@ -115,6 +115,8 @@ class Store:
         connection = sqlite3.connect(
             f"{self.path.absolute().as_uri()}?mode={mode}", _PATIENCE_S, isolation_level=None, uri=True
         )
+        # What damage has made a text of is no reason to read nothing else.
+        connection.text_factory = lambda content: content.decode(errors="replace")
         try:
             self._prepare(connection)
         except BaseException:

@@ -1,0 +1,103 @@
+"""The store on the command line: shown, verified, exported, merged, cleared; and what a run says of it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from typing import TYPE_CHECKING
+
+import pytest
+
+from verify.evidence.load import load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.tool import Ended
+
+    Tool = Callable[..., Ended]
+
+RUN = ("run", "variance-of-multiple", "--profile", "quick", "--workers", 1, "--out")
+
+
+@pytest.fixture
+def store(tool: Tool, tmp_path: Path) -> Path:
+    """Return the store that a run has made."""
+    path = tmp_path / "made" / "store.sqlite"
+    assert tool(*RUN, tmp_path / "first", "--store", path).status == 0
+    return path
+
+
+def test_a_run_says_what_it_took_from_the_store(tool: Tool, store: Path, tmp_path: Path) -> None:
+    """On standard error and in its record, outside the digests; --fresh takes nothing and keeps nothing."""
+    before = store.read_bytes()
+    warm = tool(*RUN, tmp_path / "warm", "--store", store)
+    fresh = tool(*RUN, tmp_path / "fresh", "--fresh")
+    assert "from the store: 1 derivations and 100% of the draws" in warm.err.splitlines()
+    assert "from the store" not in fresh.err
+    first, again, none = (load(tmp_path / name / "results.json") for name in ("first", "warm", "fresh"))
+    assert [one.claims[0].digest for one in (again, none)] == [first.claims[0].digest] * 2
+    assert first.run.stored is not None
+    assert again.run.stored is not None
+    assert (again.run.stored.drawn, again.run.stored.draws) == (0, first.run.stored.drawn)
+    assert none.run.stored is None
+    assert len(store.read_bytes()) == len(before)
+
+
+def test_by_default_it_is_where_the_environment_says(tool: Tool, tmp_path: Path) -> None:
+    """A run makes one there."""
+    assert tool("store", "show").complaint.endswith("there is none; a run makes one, or give --store FILE")
+    assert tool(*RUN, tmp_path).status == 0
+    assert tool("store", "show").out.startswith(os.environ["SDPA_VERIFY_STORE"])
+
+
+def test_a_store_that_is_none_is_no_reason_to_stop(tool: Tool, tmp_path: Path) -> None:
+    """One line says so, and the run goes on without; what lies there is left alone."""
+    notes = tmp_path / "notes.txt"
+    notes.write_text("mine\n" * 200)
+    ended = tool(*RUN, tmp_path / "out", "--store", notes)
+    assert ended.status == 0
+    said = [line for line in ended.err.splitlines() if line.startswith("store ")]
+    assert len(said) == 1
+    assert said[0].endswith("going on without")
+    assert notes.read_text() == "mine\n" * 200
+    assert tool("store", "clear", "--store", notes).complaint.startswith(f"store {notes}: unusable")
+    assert notes.read_text() == "mine\n" * 200
+
+
+def test_fresh_with_a_store_is_refused(tool: Tool, tmp_path: Path) -> None:
+    """They contradict each other."""
+    ended = tool(*RUN, tmp_path, "--fresh", "--store", tmp_path / "x")
+    assert ended.status == 2
+    assert "--fresh uses no store; leave out --store" in ended.complaint
+
+
+def test_a_damaged_row_is_found_and_drawn_again(tool: Tool, store: Path, tmp_path: Path) -> None:
+    """``verify`` ends with 1; the next run says so, draws it and keeps it."""
+    assert tool("store", "verify", "--store", store).status == 0
+    with sqlite3.connect(store) as connection:
+        connection.execute("UPDATE rows SET content = content || x'00'")
+    connection.close()
+    ended = tool("store", "verify", "--store", store)
+    assert ended.status == 1
+    assert not ended.out.endswith(" 0 damaged\n")
+    again = tool(*RUN, tmp_path / "again", "--store", store)
+    assert "damaged, so computed again" in again.err
+    assert tool("store", "verify", "--store", store).status == 0
+    first, other = (load(tmp_path / name / "results.json") for name in ("first", "again"))
+    assert other.claims[0].digest == first.claims[0].digest
+
+
+def test_a_shard_is_exported_and_merged(tool: Tool, store: Path, tmp_path: Path) -> None:
+    """What one machine drew, another takes up; a second merge finds nothing new; clearing removes all."""
+    shard, other = tmp_path / "shard.sqlite", tmp_path / "other.sqlite"
+    assert tool("store", "export", shard, "--store", store).status == 0
+    assert tool("store", "export", shard, "--store", store).complaint.endswith("give another name")
+    first, second = (tool("store", "merge", shard, "--store", other).out for _ in range(2))
+    assert "0 new rows" not in first
+    assert second == f"{shard}: 0 new rows\n"
+    warm = tool(*RUN, tmp_path / "warm", "--store", other)
+    assert "100% of the draws" in warm.err
+    assert "rows removed" in tool("store", "clear", "--store", other).out
+    assert tool("store", "show", "--store", other).out.splitlines()[1:] == ["damaged: 0"]

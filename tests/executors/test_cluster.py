@@ -1,0 +1,138 @@
+"""A Dask cluster: the digests of one process, and one line where there is none."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.tool import ROOT, begin, finish
+from verify import api
+from verify.errors import SettingsError, WorkerError
+from verify.executors import cluster as module
+from verify.executors.cluster import Cluster
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+NAMES = ["variance-of-multiple", "sqrt-scaling-unique"]
+
+
+def test_without_dask_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is an extra."""
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(
+        SettingsError, match=r"needs Dask; install it with `pip install 'sdpa-verify\[dask\]'`"
+    ):
+        Cluster("local:2")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("address", ["local:", "local:0", "local:-1", "local:x", "local:1.5"])
+def test_a_number_of_processes_is_wanted(address: str) -> None:
+    """Anything else after ``local:`` is refused."""
+    pytest.importorskip("distributed")
+    with pytest.raises(SettingsError, match="give local:N with a number of processes"):
+        Cluster(address)
+
+
+@pytest.mark.slow
+def test_no_scheduler_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says where none was found, and what to start."""
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(module, "_JOIN_S", 1)
+    with pytest.raises(SettingsError, match=r"127.0.0.1:9: no worker can be reached .*`dask scheduler`"):
+        Cluster("tcp://127.0.0.1:9")
+
+
+@pytest.mark.slow
+def test_the_digests_are_those_of_one_process(tmp_path: Path, claim_file: Callable[..., Path]) -> None:
+    """Of claims that come with the tool and of a file, whose text goes to the workers."""
+    pytest.importorskip("distributed")
+    path = claim_file()
+    alone = api.run([*NAMES, path], profile="quick", workers=1)
+    arguments = (*NAMES, "doubled-keys", "--claims", path, "--profile", "quick", "--fresh", "--out", tmp_path)
+    ended = finish(begin("run", *arguments, "--cluster", "local:2"))
+    assert ended.status == 0, ended.err
+    from verify.evidence.load import load  # noqa: PLC0415
+
+    found = load(tmp_path / "results.json")
+    assert {claim.id: claim.digest for claim in found.claims} == {
+        claim.id: claim.digest for claim in alone.claims
+    }
+
+
+def processes_of(cluster: Cluster) -> list[int]:
+    """Return the processes of a cluster's workers."""
+    return list(cluster._client.run(os.getpid).values())
+
+
+@pytest.mark.slow
+def test_a_lost_worker_changes_no_digit() -> None:
+    """Another does what it was at."""
+    pytest.importorskip("distributed")
+    from verify.engine.crews import Elsewhere  # noqa: PLC0415
+
+    alone = api.run(["over-scaling"], profile="standard", workers=1)
+    with Cluster("local:2") as cluster:
+        victim = processes_of(cluster)[0]
+        threading.Timer(1.5, os.kill, (victim, signal.SIGKILL)).start()
+        crew = Elsewhere(cluster, cluster.count, cluster.refuse_if_gone)
+        found = api.run(["over-scaling"], profile="standard", executor=crew)
+    assert found.claims[0].digest == alone.claims[0].digest
+
+
+def started(part: str, folder: Path) -> subprocess.Popen[bytes]:
+    """Start a part of a cluster, whose address is in a file of the folder, in a session of its own."""
+    options = ("--port", "0") if part == "scheduler" else ("--nthreads", "1")
+    command = [sys.executable, "-m", f"distributed.cli.dask_{part}", "--no-dashboard", *options]
+    return subprocess.Popen(
+        [*command, "--scheduler-file", str(folder / "address.json")],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_is_gone_is_one_line(tmp_path: Path) -> None:
+    """A cluster of processes started by hand serves a run; without its scheduler the run ends in time."""
+    pytest.importorskip("distributed")
+    scheduler = started("scheduler", tmp_path)
+    while not (tmp_path / "address.json").exists():
+        time.sleep(0.1)
+    worker = started("worker", tmp_path)
+    try:
+        address = json.loads((tmp_path / "address.json").read_text())["address"]
+        process = begin(
+            "run", "over-scaling", "--tolerance", 0.0005, "--fresh", "--out", tmp_path, "--cluster", address
+        )
+        time.sleep(12)
+        assert process.poll() is None
+        os.killpg(scheduler.pid, signal.SIGKILL)
+        ended = finish(process, 90)
+        assert ended.status == 2
+        assert "gone" in ended.complaint or "lost" in ended.complaint
+    finally:
+        for one in (worker, scheduler):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(one.pid, signal.SIGKILL)
+            one.wait()
+
+
+@pytest.mark.slow
+def test_what_fails_on_the_cluster_is_a_worker_error() -> None:
+    """An exception that is none of the tool's arrives as one line."""
+    pytest.importorskip("distributed")
+    with Cluster("local:1") as cluster:
+        assert cluster.submit(abs, -1).result(30) == 1
+        with pytest.raises(WorkerError, match="ValueError"):
+            cluster.submit(int, "x").result(30)
