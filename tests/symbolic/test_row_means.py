@@ -7,15 +7,16 @@ from typing import Any
 import pytest
 from sympy import Expr, Rational, S, Sum, exp, log, sqrt
 
+from tests.symbolic.all_scores import mean_over_scores
 from verify.claims.gradients import jacobian_saturation
 from verify.claims.limits import causal_rows, length_scaling
 from verify.claims.softmax import attention_concentration, attention_entropy
 from verify.symbolic.expectation import E
 from verify.symbolic.extremes import LARGEST
 from verify.symbolic.jacobian import FROBENIUS
-from verify.symbolic.row_means import KEYS, RowMeans, row_mean
+from verify.symbolic.row_means import row_mean, share_reached
 from verify.symbolic.saturation import bound, identity
-from verify.symbolic.softmax import Quadrature, i, j, largest, n, p, s, sigma
+from verify.symbolic.softmax import i, j, largest, n, p, s, sigma
 
 SQUARES = Sum(p[i] ** 2, (i, 1, n))
 INNER = Sum(p[i] * s[i], (i, 1, n))
@@ -48,7 +49,7 @@ def test_against_integration_over_all_scores(expression: Any, keys: int) -> None
     """The same number by another route, to twelve digits."""
     for deviation in (0.5, 1.0, 2.0):
         found = row_mean(expression, keys, deviation)
-        assert found.value == pytest.approx(Quadrature.value(expression, keys, deviation), abs=1e-12)
+        assert found.value == pytest.approx(mean_over_scores(expression, keys, deviation), abs=1e-12)
         assert found.error < 1e-11
 
 
@@ -70,15 +71,15 @@ def test_what_has_no_such_integral_is_refused(expression: Any) -> None:
 
 def test_equalities() -> None:
     """Stein's identity and the Jacobian's, up to a million keys; one part in a million is noticed."""
-    stein = sigma**2 * (1 - E(SQUARES))
-    assert RowMeans().holds(E(INNER), stein)
-    assert not RowMeans().holds(E(INNER), stein * (1 + Rational(1, 10**6)))
-    known = identity()
-    assert all(
-        abs(row_mean(known.start - known.end, keys, deviation).value) < 1e-12
-        for keys in (2, 1000, 10**6)
-        for deviation in (0.5, 4.0, 32.0)
-    )
+    stein, known = sigma**2 * (1 - E(SQUARES)), identity()
+    for keys in (2, 1000, 10**6):
+        for deviation in (0.5, 4.0, 32.0):
+            gap = row_mean(E(INNER) - stein, keys, deviation)
+            assert abs(gap.value) <= gap.error + 1e-12
+            assert (
+                abs(row_mean(E(INNER) - stein * (1 + Rational(1, 10**6)), keys, deviation).value) > gap.error
+            )
+            assert abs(row_mean(known.start - known.end, keys, deviation).value) < 1e-12
 
 
 LOSS = sigma**2 * (1 - E(SQUARES)) / 2
@@ -132,17 +133,10 @@ def test_a_wrong_constant_fails_its_step(name: str) -> None:
         assert not step.check.holds(before, wrong)
 
 
-def test_a_bound_says_where_it_is_tight() -> None:
-    """The largest of two scores is all but their mean at large deviations; the label says how nearly."""
-    *_, before, step = bound().steps
-    check = RowMeans("≤", reaches=0.999, for_each=True)
-    shares = check.tightness(before.expression, step.expression)
-    assert all(0.999 < share < 1 for share in shares)
-    assert check == step.check
-    assert check.label.endswith("≤ is kept by more than their errors, and reached within 0.001 for each n")
-    assert RowMeans().label.endswith("agrees to 9 digits")
-
-
-def test_two_sides_of_unlike_sign_are_not_tight() -> None:
-    """A share is of one bound: between a gain and a loss there is none."""
-    assert RowMeans("≤").tightness(-E(SQUARES), E(SQUARES)) == (0.0,) * len(KEYS)
+def test_how_much_of_a_bound_is_reached() -> None:
+    """The largest of two scores is all but their mean at large deviations; a looser bound is reached less."""
+    *_, before, last = bound().steps
+    share = share_reached(before.expression, last.expression)
+    assert 0.999 < share <= 1 + 1e-12
+    assert share_reached(before.expression, 2 * last.expression) == pytest.approx(share / 2)
+    assert share_reached(-E(SQUARES), E(SQUARES)) == 0.0

@@ -29,6 +29,7 @@ from verify.symbolic.sums import SumIdentity, normal_form, vanishes
 from verify.symbolic.terms import Families, in_scores
 
 k = Idx("k")
+a = Symbol("a", real=True)
 TOTAL = Sum(exp(s[k]), (k, 1, n))
 IDENTITIES = {
     "probabilities sum to 1": (Sum(p[i], (i, 1, n)), S.One),
@@ -41,6 +42,10 @@ IDENTITIES = {
     "a constant summed": (Sum(p[i] + 2, (i, 1, n)), 2 * n + 1),
     "a ratio": (p[1] / (p[1] + p[2]), exp(s[1]) / (exp(s[1]) + exp(s[2]))),
     "a shift": (Sum(exp(s[i] - s[1]), (i, 1, n)) * p[1], S.One),
+    "weights over each other": (p[1] / p[2], exp(s[1] - s[2])),
+    "odds": (log(p[1] / p[2]), s[1] - s[2]),
+    "a common shift": (exp(s[1] + a) / Sum(exp(s[j] + a), (j, 1, n)), p[1]),
+    "a sum of both": (Sum(3 * p[i] + exp(s[i]), (i, 1, n)), 3 + TOTAL),
     "a direction": (Sum((KroneckerDelta(i, 1) - 1 / n) ** 2, (i, 1, n)), 1 - 1 / n),
 }
 
@@ -64,7 +69,7 @@ def test_what_is_equal_for_any_number_is_so_for_three(name: str) -> None:
     sides = (written_out(side.subs({i: 2, j: 3}), 3) for side in IDENTITIES[name])
     numbers = dict(zip(scores(3), map(Rational, ("1/3", "-2/5", "7/4")), strict=True))
     entries = {x[key]: Rational(key**2 - 3, 2) for key in (1, 2, 3)}
-    one, other = (side.subs(numbers | entries).evalf(30) for side in sides)
+    one, other = (side.subs(numbers | entries | {a: Rational(2, 7)}).evalf(30) for side in sides)
     assert abs(one - other) < 1e-25
 
 

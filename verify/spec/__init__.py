@@ -187,7 +187,7 @@ from verify.symbolic.row_integrals import (
     mean_squares,
     over_lengths,
 )
-from verify.symbolic.row_means import KEYS, RowMeans
+from verify.symbolic.row_means import KEYS, share_reached
 from verify.symbolic.scores import (
     CENTRED,
     GENERAL,
@@ -214,8 +214,6 @@ from verify.symbolic.softmax import (
     LOG_TOTAL,
     SQUARES,
     WEIGHTED_SCORE,
-    Quadrature,
-    WrittenOut,
     i,
     j,
     largest,
@@ -229,7 +227,6 @@ from verify.symbolic.softmax import (
 from verify.symbolic.sums import SumIdentity, vanishes
 from verify.symbolic.surplus import Surplus
 from verify.symbolic.terms import Families
-from verify.symbolic.total import WithTotal
 from verify.symbolic.traces import PRODUCT, SIGMA_K, SIGMA_Q, SIZE, in_numbers, settled_by_two
 
 __all__ = [
@@ -346,7 +343,6 @@ __all__ = [
     "Population",
     "Prediction",
     "ProjectedTokens",
-    "Quadrature",
     "Quantile",
     "Quantity",
     "Ratio",
@@ -355,7 +351,6 @@ __all__ = [
     "Relation",
     "Route",
     "RowGradients",
-    "RowMeans",
     "RowVariance",
     "ScoreCell",
     "ScoreMoments",
@@ -377,8 +372,6 @@ __all__ = [
     "TrainingRuns",
     "Var",
     "Wanted",
-    "WithTotal",
-    "WrittenOut",
     "against_loops",
     "attention",
     "attention_cell",
@@ -479,6 +472,7 @@ __all__ = [
     "score_law",
     "scores",
     "settled_by_two",
+    "share_reached",
     "sharper",
     "sigma",
     "sigma_k",

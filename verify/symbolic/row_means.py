@@ -1,17 +1,16 @@
-"""Expectations over n independent normal scores for any number of keys, and checks of bounds on them.
+"""Expectations over n independent normal scores for any number of keys.
 
 What stands in an expectation is written as a polynomial in the power sums P(a, b) = Σ p_i^a·s_i^b and in
-ln Z; its mean is then a sum of the one-dimensional integrals of ``row_integrals``. So a step is checked where
-it is tight, at a million keys as well as at two, and every value comes with its error.
+ln Z; its mean is then a sum of the one-dimensional integrals of ``row_integrals``, at a million keys as well
+as at two, and comes with its error.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any
 
 from sympy import Add, Dummy, Function, Indexed, Mul, S, Sum, Symbol, expand, log
 
@@ -25,12 +24,10 @@ from verify.symbolic.row_integrals import (
     mean_log_total,
     mean_product,
 )
-from verify.symbolic.softmax import LOG_TOTAL, Quadrature, largest, n, p, s, sigma
+from verify.symbolic.softmax import LOG_TOTAL, largest, n, p, s, sigma
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from verify.symbolic.derivation import Reach
 
 KEYS = (2, 3, 4, 8, 16, 64, 256, 1024, 10**4, 10**5, 10**6)
 DEVIATIONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
@@ -57,57 +54,15 @@ def row_mean(expression: Any, keys: int, deviation: float) -> Approximation:
     return total
 
 
-@dataclass(frozen=True)
-class RowMeans:
-    """Expectations over normal scores by one-dimensional integrals, on a grid of numbers of keys and σ.
-
-    ``relation`` "≤" and "≥" want the bound kept by more than the integrals' errors everywhere. With
-    ``reaches`` it must be sharp besides: at some σ, for some number of keys or for each (``for_each``), the
-    two sides counted from ``base`` are so nearly equal. A looser bound, however true, fails. "=" wants
-    agreement to nine digits, and at two and three keys with integration over the scores themselves.
-    """
-
-    relation: Literal["=", "≤", "≥"] = "="
-    reaches: float = 0.0
-    for_each: bool = False
-    base: Any = S.Zero
-    reach: ClassVar[Reach] = "numerical"
-
-    @property
-    def label(self) -> str:
-        """How the step is checked, in words."""
-        where = f"n = 2 … 10⁶ and σ = {DEVIATIONS[0]:g} … {DEVIATIONS[-1]:g}"
-        if self.relation == "=":
-            return f"integration over all scores for n = 2, 3, and over one for {where}: agrees to 9 digits"
-        kept = f"one-dimensional integrals, {where}: {self.relation} is kept by more than their errors"
-        if not self.reaches:
-            return kept
-        return f"{kept}, and reached within {1 - self.reaches:.2g}{' for each n' * self.for_each}"
-
-    def holds(self, before: Any, after: Any) -> bool:
-        """Return whether the relation holds at every number of keys and deviation, as sharply as stated."""
-        points = list(product(KEYS, DEVIATIONS))
-        if self.relation == "=":
-            return Quadrature().holds(before, after) and all(_agree(before, after, *at) for at in points)
-        gap = after - before if self.relation == "≤" else before - after
-        kept = (row_mean(gap, *at) for at in points)
-        if not all(one.value > one.error for one in kept):
-            return False
-        return (min if self.for_each else max)(self.tightness(before, after)) >= self.reaches
-
-    def tightness(self, before: Any, after: Any) -> tuple[float, ...]:
-        """Return the ratio of the smaller side to the larger, from ``base``, at the best σ of each n."""
-        return tuple(max(self._ratio(before, after, keys, one) for one in DEVIATIONS) for keys in KEYS)
-
-    def _ratio(self, before: Any, after: Any, keys: int, deviation: float) -> float:
-        one, other = (row_mean(side - self.base, keys, deviation).value for side in (before, after))
-        small, large = sorted((abs(one), abs(other)))
-        return small / large if one * other > 0 else 0.0
+def share_reached(less: Any, bound: Any) -> float:
+    """Return the largest share of a bound that is reached, for up to a million keys and many σ."""
+    return max(_share(less, bound, *at) for at in product(KEYS, DEVIATIONS))
 
 
-def _agree(before: Any, after: Any, keys: int, deviation: float) -> bool:
-    gap, *sides = (row_mean(one, keys, deviation) for one in (before - after, before, after))
-    return abs(gap.value) + gap.error <= 1e-9 * max(1e-3, *(abs(side.value) for side in sides))
+def _share(less: Any, bound: Any, keys: int, deviation: float) -> float:
+    """Return the ratio of both sides, or 0 where only one of them is negative."""
+    one, other = (row_mean(side, keys, deviation).value for side in (less, bound))
+    return one / other if one * other > 0 else 0.0
 
 
 Compiled = Callable[[int, float], float]

@@ -7,10 +7,10 @@ from sympy import S
 
 from verify.spec import (
     EVEN, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STEIN, Assumption, BothScales, Cell, Claim, Control,
-    Derivation, Experiment, Fact, Figure, Findings, NormalRows, Prediction, Quantity, RowMeans, Simulated,
-    Smooth, Tolerance, biased, capped, cell_of, component, d, extremes, figure, function, integrated, line,
-    mean_jacobian, mean_squares, measured, over_lengths, prediction, ratio, saturation, sharper, sigma,
-    threshold, wrong,
+    Derivation, Experiment, Fact, Figure, Findings, NormalRows, Prediction, Quantity, Simulated, Smooth,
+    Tolerance, biased, capped, cell_of, component, d, extremes, figure, function, integrated, line,
+    mean_jacobian, mean_squares, measured, over_lengths, prediction, ratio, saturation, share_reached,
+    sharper, sigma, threshold, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (4, 16, 64)
@@ -133,7 +133,7 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
     )
     found = [
         ("limit-of-two", "limit of σ times the mean, for two keys", extremes.number(derivation.result, 2)),
-        ("bound-reached", loose, max(RowMeans("≤").tightness(bounded.start, bounded.end))),
+        ("bound-reached", loose, share_reached(bounded.start, bounded.end)),
     ]
     for keys, words in ((2, "two"), (16, "sixteen"), (128, "128")):
         what = f"mean of the largest of {words} standard normal scores"

@@ -7,7 +7,7 @@ from sympy import Rational, S, Sum, Symbol, exp, simplify, sqrt
 from verify.spec import (
     E, EVEN, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Assumption, Claim, Definition,
     Derivation, Distribution, Evaluation, Expansion, Experiment, Figure, Findings, Ordered, OrderedBase,
-    Population, Quantity, Route, RowVariance, Simulated, Step, Tolerance, Var, WithTotal, biased,
+    Population, Quantity, Route, RowVariance, Simulated, Step, SumIdentity, Tolerance, Var, biased,
     block_variances, cell_of, component, d, evaluate, figure, in_dimension, index, j, k, line, measured,
     moment_steps, mu_k, mu_q, n, p, prediction, q, s, score, sigma_k, sigma_q, wrong,
 )  # fmt: skip
@@ -45,7 +45,7 @@ def derive() -> Derivation:
     shift = Route.of(
         "A softmax does not see a shift of its row",
         shifted,
-        Step(p[1], "The factor $e^c$ cancels", WithTotal()),
+        Step(p[1], "The factor $e^c$ cancels", SumIdentity()),
     )
     definitions = (
         Definition(Var(score), "the variance over all queries and keys"),

@@ -8,8 +8,8 @@ from sympy import Mul, Symbol, factor, log, sign
 
 from verify.spec import (
     NORMAL, Array, Assumption, Claim, Control, Definition, Derivation, DistanceToLaw, Exact, Experiment,
-    Identity, PairShares, Quantity, Route, Simulated, Step, WithTotal, by, cell_of, computed, of_probability,
-    p, prediction, s, score_law, softmax, stream, wrong,
+    Identity, PairShares, Quantity, Route, Simulated, Step, SumIdentity, by, cell_of, computed,
+    of_probability, p, prediction, s, score_law, softmax, stream, wrong,
 )  # fmt: skip
 
 SIZES = (2, 5, 64, MOST := 512)
@@ -45,7 +45,7 @@ def derive() -> Derivation:
         Step(sign(first - second), kept, _without_the_factor),
     )
     ratio, cancels = log(p[1] / p[2]), "The common denominator cancels: only the difference counts"
-    odds = Route.of("What the softmax makes of two scores", ratio, Step(s[1] - s[2], cancels, WithTotal()))
+    odds = Route.of("What the softmax makes of two scores", ratio, Step(s[1] - s[2], cancels, SumIdentity()))
     scaled = Route.of(
         "and of two scaled scores",
         s[1] - s[2],

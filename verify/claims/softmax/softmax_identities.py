@@ -7,8 +7,8 @@ from scipy import special
 from sympy import S, Sum, Symbol, exp
 
 from verify.spec import (
-    Array, Assumption, Claim, Control, Definition, Derivation, Exact, Experiment, Route, Step, WithTotal, i,
-    in_single_precision, largest_difference, n, no_distance, over_queries, p, s, softmax, stream,
+    Array, Assumption, Claim, Control, Definition, Derivation, Exact, Experiment, Route, Step, SumIdentity,
+    i, in_single_precision, largest_difference, n, no_distance, over_queries, p, s, softmax, stream,
 )  # fmt: skip
 
 Softmax = Callable[[Array], Array]
@@ -34,17 +34,17 @@ def derive() -> Derivation:
     whole = Route.of(
         "The weights sum to one",
         total,
-        Step(S.One, "Numerators and denominator are the same sum", WithTotal()),
+        Step(S.One, "Numerators and denominator are the same sum", SumIdentity()),
     )
     ratio = Route.of(
         "The ratio of two weights: larger scores have larger weights",
         p[1] / p[2],
-        Step(exp(s[1] - s[2]), "The common denominator cancels", WithTotal()),
+        Step(exp(s[1] - s[2]), "The common denominator cancels", SumIdentity()),
     )
     shift = Route.of(
         r"Add any number $a$ to all scores",
         exp(s[1] + a) / Sum(exp(s[i] + a), (i, 1, n)),
-        Step(p[1], "It cancels from numerator and denominator", WithTotal()),
+        Step(p[1], "It cancels from numerator and denominator", SumIdentity()),
     )
     shifted = exp(s[1] + a) / Sum(exp(s[i] + a), (i, 1, n))
     definitions = (
