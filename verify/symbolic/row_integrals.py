@@ -35,6 +35,9 @@ _RULES = ((0.2, 13.0), (0.26, 12.0))
 _ROUNDING = 2.0**-46
 """What rounding may do to a sum, relative to the sum of its terms' sizes: 64 units in the last place."""
 
+_NOTHING = 1e-40
+"""What a kernel of size 1 may be off a constant for nothing: less than any sum over a million keys shows."""
+
 _LENGTHS = ((26, 1e-14), (20, 1e-12))
 """Nodes of the two Gauss rules over a query's length, and the probability left out at either end."""
 
@@ -228,18 +231,37 @@ class _Rule:
         """Return φ at the points u, for the exponents of a key's weight and score."""
         if (weight, score) not in self._phi:
             kernel = np.exp(weight * self._v - np.exp(self._v))
-            self._phi[weight, score] = self._smoothed(kernel, score)
+            self._phi[weight, score] = self._smoothed(kernel, score, before=0.0 if weight else 1.0)
         return self._phi[weight, score]
 
     @cached_property
     def log_psi(self) -> Array:
         """The logarithm of ψ at the points u; where ψ is near 1 from 1 - ψ, which loses no digits."""
-        rest = self._smoothed(-np.expm1(-np.exp(self._v)), 0)
+        rest = self._smoothed(-np.expm1(-np.exp(self._v)), 0, after=1.0)
         psi = np.maximum(self.phi(0, 0), np.finfo(np.float64).tiny)
         return np.where(rest < 0.5, np.log1p(-np.minimum(rest, 0.5)), np.log(psi))
 
-    def _smoothed(self, kernel: Array, score: int) -> Array:
-        return np.correlate(kernel, self._density * self._s**score, "valid")
+    def _smoothed(self, kernel: Array, score: int, before: float = 0.0, after: float = 0.0) -> Array:
+        """Return the correlation with s^score and the density, of a kernel that is constant at either end.
+
+        Only where it is neither is it multiplied; the ends' shares are sums of the density.
+        """
+        weights = self._density * self._s**score
+        constant = np.where(self._v < 0, before, after)
+        varying = np.flatnonzero(np.abs(kernel - constant) > _NOTHING)
+        first, stop, reach = int(varying[0]), int(varying[-1]) + 1, len(weights)
+        found = np.zeros(len(self.u))
+        correlated = np.correlate(kernel[first:stop], weights, "full")
+        offset = first - reach + 1
+        low, high = max(0, offset), min(len(found), offset + len(correlated))
+        found[low:high] = correlated[low - offset : high - offset]
+        sums = np.concatenate([[0.0], np.cumsum(weights)])
+        if before:
+            found += before * sums[np.clip(first - np.arange(len(found)), 0, reach)]
+        if after:
+            sums = np.concatenate([np.cumsum(weights[::-1])[::-1], [0.0]])
+            found += after * sums[np.clip(stop - np.arange(len(found)), 0, reach)]
+        return found
 
 
 @lru_cache(maxsize=64)
