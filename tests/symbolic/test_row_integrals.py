@@ -16,6 +16,7 @@ from verify.montecarlo.attention import softmax
 from verify.symbolic import row_integrals
 from verify.symbolic.row_integrals import (
     Approximation,
+    mean_beside_sink,
     mean_entropy,
     mean_jacobian,
     mean_largest,
@@ -50,6 +51,15 @@ def test_against_drawn_rows(keys: int, deviation: float) -> None:
         exact = mean(keys, deviation)
         allowed = 6 * values.std() / math.sqrt(rows) + exact.error
         assert abs(values.mean() - exact.value) < allowed, mean
+
+
+@pytest.mark.parametrize(("keys", "sink"), [(1, -3.0), (4, 0.0), (64, 5.0)])
+def test_beside_a_sink_as_in_drawn_rows(keys: int, sink: float) -> None:
+    """The weight of the keys lies within six standard errors of drawn rows."""
+    totals = np.exp(np.random.default_rng(keys).normal(size=(100_000, keys))).sum(axis=1)
+    kept = totals / (totals + math.exp(sink))
+    exact = mean_beside_sink(keys, 1.0, sink)
+    assert abs(kept.mean() - exact.value) < 6 * kept.std() / 100_000**0.5 + exact.error
 
 
 @given(keys=KEYS, deviation=DEVIATIONS)
