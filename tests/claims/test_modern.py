@@ -36,12 +36,11 @@ def predicted(claim: str, check: str) -> float:
 )
 def test_cosines_of_a_circle_and_of_a_sphere(dimension: int, second: Rational, fourth: Rational) -> None:
     """A cosine is cos of an even angle in the plane, and by Archimedes even on [-1, 1] in space."""
-    derived = derivation("query-key-normalisation")
-    assert derived.result.subs(d, dimension) == second
-    assert derived.lemmas[0].end.subs(d, dimension) == fourth
+    moments = derivation("query-key-normalisation").lemmas
+    assert tuple(one.end.subs(d, dimension) for one in moments) == (second, fourth)
 
 
-@pytest.mark.parametrize("distance", [0, 1, 3, 10])
+@pytest.mark.parametrize("distance", [0, 1, 10])
 def test_rotary_moments_by_matrices(distance: int) -> None:
     """Mean, and the variance tr(Σ_q R Σ_k Rᵀ) + |μ_q|² + |μ_k|², with rotations as plain matrices."""
     mean_q, mean_k = np.split(np.array(rotary_positions.MEANS), 2)

@@ -24,41 +24,46 @@ BETA = gamma(n + S.Half) * gamma(d / 2) / (sqrt(pi) * gamma(n + d / 2))
 """The moments of a Beta(½, (d - 1)/2) number."""
 
 
-@by("SymPy: means over a normal and a chi-square number, symbolic d", "general")
+@by("SymPy: means over a normal and a chi-square number, symbolic n and d", "general")
 def _along_the_key(before: Any, after: Any) -> bool:
     """With z along the key, w = |q|² - z²: cos²ⁿ = z²ⁿ/(z² + w)ⁿ, and 1/rⁿ = ∫ tⁿ⁻¹ exp(-tr) dt/Γ(n)."""
-    power = before.args[0].exp / 2
     normal, chi_square = 2 * exp(-(z**2) / 2) / sqrt(2 * pi), score_law.CHI_SQUARE.subs(d, d - 1)
-    along = integrate(z ** (2 * power) * exp(-t * z**2) * normal, (z, 0, oo), conds="none")
+    along = integrate(z ** (2 * n) * exp(-t * z**2) * normal, (z, 0, oo), conds="none")
     across = integrate(exp(-t * score_law.w) * chi_square, (score_law.w, 0, oo), conds="none")
-    ratio = after.function * gamma(power) / (t ** (power - 1) * along * across)
-    same = before == E(COSINE ** (2 * power)) and runs_over(after, (t, 0, oo))
+    ratio = after.function * gamma(n) / (t ** (n - 1) * along * across)
+    same = before == E(COSINE ** (2 * n)) and runs_over(after, (t, 0, oo))
     return bool(same and gammasimp(simplify(ratio)) == S.One)
 
 
-@by("SymPy integrates, symbolic d", "general")
+@by("SymPy integrates, symbolic n and d", "general")
 def _integrates(before: Any, after: Any) -> bool:
     ratio = integrate(before.function, before.limits[0], conds="none") / after
     return bool(gammasimp(simplify(ratio)) == S.One)
 
 
-def _moment(title: str, power: Any) -> Route:
-    """Return E of the cosine to the power 2n by its integral."""
-    split = (
-        "One component of the query lies along the key, d − 1 lie across: a normal and a chi-square number"
-    )
-    factor = 2**power * gamma(power + S.Half) / (sqrt(pi) * gamma(power))
-    integral = Integral(factor * t ** (power - 1) * (1 + 2 * t) ** (-power - d / 2), (t, 0, oo))
-    first = Step(integral, split, _along_the_key)
-    return Route.of(title, E(COSINE ** (2 * power)), first,
-                    Step(gammasimp(BETA.subs(n, power)), "Integrated", _integrates))  # fmt: skip
+@by("SymPy: Γ(x + 1) = x Γ(x)", "general")
+def _by_recursion(before: Any, after: Any) -> bool:
+    return bool(gammasimp(before / after) == S.One)
 
 
 def derive() -> Derivation:
-    """Derive the variance, the fourth moment, and all others, which are those of a Beta law."""
-    fourth, every = _moment("Fourth moment", S(2)), _moment("All moments: the square has a Beta law", n)
-    means = Definition(fourth.start, "the fourth moment"), Definition(every.start, "any even moment")
-    return Derivation.of(_moment("Variance", S.One), lemmas=(fourth, every), definitions=means)
+    """Derive all moments of a cosine, which are those of a Beta law; the first two as lemmas."""
+    factor = 2**n * gamma(n + S.Half) / (sqrt(pi) * gamma(n))
+    integral = Integral(factor * t ** (n - 1) * (1 + 2 * t) ** (-n - d / 2), (t, 0, oo))
+    across = "One component lies along the key, d − 1 across: a normal and a chi-square number"
+    moments = Route.of(
+        "All even moments: the square has a Beta law", E(COSINE ** (2 * n)),
+        Step(integral, across, _along_the_key),
+        Step(BETA, "Integrated", _integrates),
+    )  # fmt: skip
+    ends = {"variance": 1 / d, "fourth moment": 3 / (d * (d + 2))}
+    instances = {name: BETA.subs(n, power) for power, name in enumerate(ends, 1)}
+    lemmas = tuple(
+        Route.of(f"The {name}", start, Step(ends[name], "Gamma functions of neighbours", _by_recursion))
+        for name, start in instances.items()
+    )
+    named = tuple(Definition(start, f"the {name}") for name, start in instances.items())
+    return Derivation.of(moments, lemmas=lemmas, definitions=named)
 
 
 @dataclass(frozen=True)
@@ -89,15 +94,16 @@ def largest_score(scale: float) -> float:
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the variance at both scales and the kurtosis; hold the largest score against its bound."""
+    variance, fourth = (lemma.end for lemma in derivation.lemmas)
     checks = {}
     for name, scale in SCALES.items():
         for one in DIMENSIONS:
             drawn, statistic = Simulated(NORMAL, NORMAL, 16, 16, one), Cosines(scaled(scale, one))
             cell = cell_of(f"{name}-d{one}", drawn, statistic, scale=scale)
-            law = prediction((derivation.result * scale**2).subs(d, one))
+            law = prediction((variance * scale**2).subs(d, one))
             square = component("square", positive=True)
             checks[name, one] = Quantity(f"{name}-variance-d{one}", LABELS[name], cell, square, law)
-    law = (derivation.lemmas[0].end / derivation.result**2).subs(d, 8)
+    law = (fourth / variance**2).subs(d, 8)
     eight = checks["cosine", 8].cell
     flat = Quantity("kurtosis-d8", "kurtosis of a score", eight, kurtosis(), prediction(law))
     root, where = prediction(sqrt(S(64))), {"d_k": 64, "keys": 64}
@@ -118,15 +124,16 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the variances at both scales."""
+    cosine = derivation.lemmas[0].end
     return figure(
         "cosines",
         "Normalised vectors have scores that shrink, until they are multiplied by the root of the dimension",
         "Variances over the dimension: of cosines on the falling line one over d, of cosines times the root "
         "of d level at one, and those that the usual division by the root would give at one over d squared.",
         "variance of a score",
-        line("cosine", derivation.result),
+        line("cosine", cosine),
         line("times the root", 1.0),
-        line("wrong: divided by the root", derivation.result / d, "control"),
+        line("wrong: divided by the root", cosine / d, "control"),
         measured(findings.matching("cosine-*"), ""),
         measured(findings.matching("scaled-*")),
     )
