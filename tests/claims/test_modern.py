@@ -113,7 +113,9 @@ def test_rounding_to_bfloat16_is_that_of_bit_patterns() -> None:
     values = np.concatenate([RNG.normal(size=1000) * 100, np.arange(64, 66, 0.25)]).astype(np.float32)
     bits = values.view(np.uint32)
     nearest = (bits + 0x7FFF + ((bits >> 16) & 1)) & np.uint32(0xFFFF0000)
-    assert np.array_equal(low_precision_scores.rounded(values, 8), nearest.view(np.float32))
+    assert np.array_equal(
+        low_precision_scores.rounded(values.astype(np.float64), 8), nearest.view(np.float32)
+    )
 
 
 def test_what_two_close_scores_lose() -> None:
