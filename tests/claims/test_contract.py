@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from verify.evidence import Check, ClaimRecord, Control, Fact, Figure, Layer, RunRecord
     from verify.montecarlo.experiment import Comparison
     from verify.spec.claim import Claim
-    from verify.symbolic.derivation import Derivation, Step
+    from verify.symbolic.derivation import Derivation
+    from verify.symbolic.routes import Step
 
 NO_DRAWS = {
     "attention-definition",

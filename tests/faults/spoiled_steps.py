@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import FrameType
 
-    from verify.symbolic.derivation import Derivation, Route
+    from verify.symbolic.derivation import Derivation
+    from verify.symbolic.routes import Route
 
 EQUIVALENT: dict[tuple[str, str], str] = {
     ("softmax-jacobian", "-p[i]*Sum(p[j], (j, 1, n))**2 + p[i]"): "the sum is 1, and so is its square",

@@ -9,8 +9,9 @@ import pytest
 from scipy import integrate, special
 
 from verify.symbolic.characteristic import OF_ONE_PRODUCT, OF_SCORE, START, STEPS, t
-from verify.symbolic.derivation import Derivation, Route
+from verify.symbolic.derivation import Derivation
 from verify.symbolic.predict import function
+from verify.symbolic.routes import Route
 from verify.symbolic.scores import d
 
 

@@ -17,35 +17,23 @@ from sympy import (
     Sum,
     Symbol,
     cos,
-    exp,
     expand,
     interpolate,
-    log,
-    pi,
     prod,
     sin,
     sqrt,
-    zoo,
 )
 from sympy import E as EULER
 
 from verify.claims.raw_scores import score_mean, score_variance
 from verify.engine.catalogue import catalogue
 from verify.symbolic.characteristic import OF_SCORE, STEPS
-from verify.symbolic.derivation import (
-    By,
-    Checker,
-    Definition,
-    Derivation,
-    Identity,
-    Numeric,
-    Route,
-    Step,
-    by,
-)
+from verify.symbolic.checks import By, Checker, Identity
+from verify.symbolic.derivation import Definition, Derivation
 from verify.symbolic.expansion import Evaluation, Expansion, expanded
 from verify.symbolic.expectation import DerivationError, E, Population, Var
 from verify.symbolic.printing import latex
+from verify.symbolic.routes import Route, Step
 from verify.symbolic.scores import (
     CENTRED,
     GENERAL,
@@ -111,9 +99,6 @@ class TestCheckers:
         pytest.param(Identity(), sin(x) ** 2 + cos(x) ** 2, S.One, S.Zero, id="trigonometric-identity"),
         pytest.param(Evaluation(STANDARD), Var(2 * score), 4 * Var(score), 2 * Var(score), id="evaluation"),
         pytest.param(
-            Numeric(({x: S(2)}, {x: S(5)})), log(x**2), 2 * log(x), 2 * log(x) + S(10) ** -25, id="numeric"
-        ),
-        pytest.param(
             By("a square", lambda before, after: after == before**2, "general"),
             x,
             x**2,
@@ -138,33 +123,6 @@ class TestCheckers:
         assert ASSUMED.label == words + "the assumed moments put in"
         assert Expansion(other).label == words.replace("d_{k}", "n") + "for any moments"
         assert Evaluation(other).label == "moment calculus, symbolic $n$, for any moments"
-
-    def test_numeric_says_that_it_is_numerical(self) -> None:
-        """A numerical check is printed as one."""
-        assert Numeric(({x: S(1)},)).label == "numerically, 30 digits at 1 point"
-        assert Numeric(({x: S(1)}, {x: S(2)})).label == "numerically, 30 digits at 2 points"
-
-    def test_numeric_sees_one_wrong_point_among_many(self) -> None:
-        """All points must agree: sin(πx)+x and x differ only between the integers."""
-        points = ({x: S(1)}, {x: S(2)}, {x: S(1) / 2})
-        assert Numeric(points[:2]).holds(x, x + sin(pi * x))
-        assert not Numeric(points).holds(x, x + sin(pi * x))
-
-    def test_numeric_without_points_shows_nothing(self) -> None:
-        """A check at no point does not hold."""
-        assert not Numeric(()).holds(x, x)
-
-    @pytest.mark.parametrize("side", [zoo, S.NaN, Symbol("unknown"), E(score)])
-    def test_numeric_never_accepts_what_has_no_value(self, side: Any) -> None:
-        """Infinities, not-a-number and free symbols cannot be compared, so the step does not hold."""
-        route = Route("r", side, (Step(side + 1, "", Numeric(({x: S(1)},))),))
-        assert not derivation_of(route).examine().holds
-
-    def test_numeric_compares_to_thirty_digits(self) -> None:
-        """A relative difference of 1e-29 is seen, one of 1e-32 is not."""
-        here = Numeric(({x: S(7)},))
-        assert not here.holds(exp(x), exp(x) * (1 + S(10) ** -29))
-        assert here.holds(exp(x), exp(x) * (1 + S(10) ** -32))
 
     @pytest.mark.parametrize(
         ("before", "after"),
@@ -455,25 +413,6 @@ def at_will(title: str, start: Any, *expressions: Any, relations: str = "===") -
         for one, relation in zip(expressions, relations, strict=False)
     )
     return Route(title, start, tuple(steps))
-
-
-class TestShortForms:
-    """The usual chain, derivation and check in fewer words."""
-
-    def test_are_what_they_stand_for(self) -> None:
-        """The subject is where the first route starts, the result where it ends."""
-
-        @by("one more", "general")
-        def one_more(before: Any, after: Any) -> bool:
-            return bool(before + 1 == after)
-
-        steps = Step(x + 1, "one", one_more), Step(x + 2, "another", one_more)
-        assert (one_more.label, one_more.reach) == ("one more", "general")
-        assert Route.of("r", x, *steps) == Route("r", x, steps) == Route.of("r", x, steps[0]).then(steps[1])
-        route, lemma, start = Route.of("r", x, *steps), at_will("l", 2 * x, x), Definition(2 * x, "another")
-        short = Derivation.of(route, lemmas=(lemma,), definitions=(start,), beyond="all else")
-        assert short == Derivation(x, x + 2, (route,), (lemma,), beyond="all else", definitions=(start,))
-        assert short.examine().holds
 
 
 class TestStarts:

@@ -14,7 +14,7 @@ from verify.symbolic.descent import c, eta, one_step, same_scores
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from verify.symbolic.derivation import Route
+    from verify.symbolic.routes import Route
 
 
 def proved(route: Route) -> bool:

@@ -14,7 +14,7 @@ from verify.symbolic.saturation import by_ties
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verify.symbolic.derivation import Route
+    from verify.symbolic.routes import Route
 
 x, y, b = symbols("x y b")
 

@@ -29,7 +29,7 @@ from verify.symbolic.scores import d
 from verify.symbolic.softmax import sigma
 
 if TYPE_CHECKING:
-    from verify.symbolic.derivation import Route
+    from verify.symbolic.routes import Route
 
 
 @pytest.mark.parametrize("route", [identity, limit, largest, by_ties, bound, two_keys, inverse_length])

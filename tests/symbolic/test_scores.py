@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from sympy import Rational, S, Sum, expand, sqrt
 
-from verify.symbolic.derivation import Derivation, Route
+from verify.symbolic.derivation import Derivation
 from verify.symbolic.expectation import E, Population, Var
+from verify.symbolic.routes import Route
 from verify.symbolic.scores import (
     CENTRED,
     GENERAL,

@@ -158,7 +158,8 @@ from verify.symbolic import (
 )
 from verify.symbolic.algebra import is_zero
 from verify.symbolic.by_parts import EVEN_IS_MOST, TOTAL_GROWS, ByParts, LargestScore
-from verify.symbolic.derivation import By, Definition, Derivation, Identity, Route, Step, by
+from verify.symbolic.checks import By, Identity, by
+from verify.symbolic.derivation import Definition, Derivation
 from verify.symbolic.expansion import Evaluation, Expansion, expanded
 from verify.symbolic.expectation import (
     DerivationError,
@@ -175,6 +176,7 @@ from verify.symbolic.integrals import runs_over
 from verify.symbolic.powers import powers_of_dimension
 from verify.symbolic.predict import function
 from verify.symbolic.printing import Ordered, OrderedBase, latex, plain
+from verify.symbolic.routes import Route, Step
 from verify.symbolic.row_gradients import Path
 from verify.symbolic.row_integrals import (
     Approximation,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from verify.symbolic.derivation import Reach
+    from verify.symbolic.checks import Reach
 
     Array = NDArray[np.float64]
 

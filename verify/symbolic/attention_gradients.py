@@ -25,8 +25,10 @@ from verify.symbolic.attention import (
     k,
     m,
 )
-from verify.symbolic.derivation import Definition, Identity, Route, Step
+from verify.symbolic.checks import Identity
+from verify.symbolic.derivation import Definition
 from verify.symbolic.printing import Ordered
+from verify.symbolic.routes import Route, Step
 from verify.symbolic.scores import d
 from verify.symbolic.softmax import SQUARES, i, n, p
 from verify.symbolic.sums import SumIdentity

@@ -29,14 +29,14 @@ from sympy import (
 )
 
 from verify.symbolic.algebra import is_zero
-from verify.symbolic.derivation import By
+from verify.symbolic.checks import By
 from verify.symbolic.expectation import E, pointwise
 from verify.symbolic.softmax import LOG_TOTAL, SQUARES, i, j, largest, n, p, s, sigma
 from verify.symbolic.sums import vanishes
 from verify.symbolic.terms import in_scores
 
 if TYPE_CHECKING:
-    from verify.symbolic.derivation import Reach
+    from verify.symbolic.checks import Reach
 
 
 @dataclass(frozen=True)

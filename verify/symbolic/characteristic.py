@@ -7,8 +7,10 @@ from typing import Any
 
 from sympy import I, Rational, S, exp, expand, expand_log, integrate, log, oo, pi, simplify, sqrt, symbols
 
-from verify.symbolic.derivation import By, Definition, Step
+from verify.symbolic.checks import By
+from verify.symbolic.derivation import Definition
 from verify.symbolic.expectation import E
+from verify.symbolic.routes import Step
 from verify.symbolic.scores import d, one_product
 
 t = symbols("t", real=True)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
-import mpmath
-from sympy import Eq, Expr, Function, Ge, Le, N, Rel
+from sympy import Eq, Expr, Function, Ge, Le, Rel
 
 from verify.symbolic.algebra import is_zero
+from verify.symbolic.routes import Route
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-
-Reach = Literal["general", "examples", "numerical"]
-"""What a check covers: all values, exactly a few sizes, or numbers at a few points within rounding."""
+    from verify.symbolic.routes import Step
 
 
 class Iff(Function):  # type: ignore[misc]  # SymPy has no types
@@ -25,132 +21,6 @@ class Iff(Function):  # type: ignore[misc]  # SymPy has no types
 
     def _latex(self, printer: Any) -> str:
         return r" \iff ".join(printer.doprint(one) for one in self.args)
-
-
-class Checker(Protocol):
-    """Decides whether one expression follows from another; ``label`` is printed beside the step."""
-
-    @property
-    def label(self) -> str:
-        """How the step is checked, in words."""
-
-    @property
-    def reach(self) -> Reach:
-        """What the check covers; beyond that the step stands on its rule alone."""
-
-    def holds(self, before: Any, after: Any) -> bool:
-        """Return whether ``after`` follows from ``before``."""
-
-
-@dataclass(frozen=True)
-class Identity:
-    """SymPy simplifies the difference of the two sides to zero."""
-
-    label: str = "SymPy: the difference simplifies to 0"
-    reach: ClassVar[Reach] = "general"
-
-    def holds(self, before: Any, after: Any) -> bool:
-        """Return whether the difference of the evaluated sides is identically zero."""
-        return is_zero(before.doit() - after.doit())
-
-
-@dataclass(frozen=True)
-class Numeric:
-    """Both sides agree at stated points to thirty digits; a numerical check, and printed as one."""
-
-    points: tuple[Mapping[Any, Any], ...]
-    digits: int = 30
-    reach: ClassVar[Reach] = "numerical"
-
-    @property
-    def label(self) -> str:
-        """How the step is checked, in words."""
-        number = len(self.points)
-        return f"numerically, {self.digits} digits at {number} point{'s' * (number != 1)}"
-
-    def holds(self, before: Any, after: Any) -> bool:
-        """Return whether the two sides agree to ``digits`` digits at every point."""
-        allowed = mpmath.mpf(10) ** -self.digits
-        for point in self.points:
-            one, other = (N(side.subs(point).doit(), self.digits + 10) for side in (before, after))
-            size = max(abs(one), abs(other)) if one and other else 1
-            if not abs(one - other) <= allowed * size:
-                return False
-        return bool(self.points)
-
-
-@dataclass(frozen=True)
-class By:
-    """A check written for one step; ``test`` gets the expression before and after it.
-
-    Its ``reach`` has no default: only who wrote the test knows what it covers.
-    """
-
-    label: str
-    test: Callable[[Any, Any], bool] = field(repr=False)
-    reach: Reach
-
-    def holds(self, before: Any, after: Any) -> bool:
-        """Return what the test says."""
-        return bool(self.test(before, after))
-
-
-def by(label: str, reach: Reach) -> Callable[[Callable[[Any, Any], bool]], By]:
-    """Return a decorator that makes of a test the check ``By`` of this label and reach."""
-    return lambda test: By(label, test, reach)
-
-
-@dataclass(frozen=True)
-class Step:
-    """An expression, the rule that leads to it from the one before, and how that is checked.
-
-    ``relation`` is "=", "≤" or "≥" to the expression before or, where it follows without being comparable,
-    "⇒", or "⇔" where each follows from the other. A checker that has a relation of its own decides it: a
-    step shows what was checked.
-    """
-
-    expression: Any
-    rule: str
-    check: Checker
-    relation: Literal["=", "⇒", "⇔", "≤", "≥"] = "="
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "relation", getattr(self.check, "relation", self.relation))
-
-
-@dataclass(frozen=True)
-class Route:
-    """A chain of steps from ``start`` to the expression of the last one."""
-
-    title: str
-    start: Any
-    steps: tuple[Step, ...]
-
-    @classmethod
-    def of(cls, title: str, start: Any, *steps: Step) -> Route:
-        """Return the chain of ``steps`` from ``start``."""
-        return cls(title, start, steps)
-
-    @classmethod
-    def telling(cls, title: str, start: Any, steps: Iterable[Step]) -> Route:
-        """Return the route with those of ``steps`` that change the form of what they are applied to.
-
-        For rules applied in turn to whatever expression is given: not each has something to do each time.
-        """
-        kept: list[Step] = []
-        for step in steps:
-            if step.expression != (kept[-1].expression if kept else start):
-                kept.append(step)
-        return cls(title, start, tuple(kept))
-
-    def then(self, *steps: Step) -> Route:
-        """Return this chain with more steps at its end."""
-        return replace(self, steps=(*self.steps, *steps))
-
-    @property
-    def end(self) -> Any:
-        """The expression that the route ends in."""
-        return self.steps[-1].expression
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ from typing import Any
 
 from sympy import Idx, IndexedBase, Sum, Symbol, sqrt
 
-from verify.symbolic.derivation import Definition, Route, Step
+from verify.symbolic.derivation import Definition
 from verify.symbolic.printing import Ordered
+from verify.symbolic.routes import Route, Step
 from verify.symbolic.softmax import n
 from verify.symbolic.sums import SumIdentity
 from verify.symbolic.terms import Families

@@ -25,7 +25,7 @@ from verify.symbolic.powers import powers_of_dimension
 from verify.symbolic.printing import latex, plain
 
 if TYPE_CHECKING:
-    from verify.symbolic.derivation import Reach
+    from verify.symbolic.checks import Reach
     from verify.symbolic.expectation import Population
 
 

@@ -8,10 +8,11 @@ import scipy
 from sympy import Float, Integral, Symbol, diff, erf, exp, limit, oo, pi, sqrt
 
 from verify.symbolic.algebra import is_zero
-from verify.symbolic.derivation import By, Route, Step
+from verify.symbolic.checks import By
 from verify.symbolic.integrals import runs_over
 from verify.symbolic.predict import function
 from verify.symbolic.printing import Ordered
+from verify.symbolic.routes import Route, Step
 from verify.symbolic.softmax import n, sigma
 
 z = Symbol("z", real=True)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from sympy import Derivative, Indexed, KroneckerDelta, Rational, S, Sum, diff, factor, simplify, symbols
 
 from verify.symbolic.algebra import is_rational_zero
-from verify.symbolic.derivation import By, Identity, Route, Step
+from verify.symbolic.checks import By, Identity
 from verify.symbolic.jacobian import ENTRY, FORM, LENGTH, x
+from verify.symbolic.routes import Route, Step
 from verify.symbolic.softmax import i, j, n, p
 from verify.symbolic.sums import SumIdentity, vanishes
 from verify.symbolic.surplus import Surplus

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from sympy import Float, Function, IndexedBase, Limit, S, Sum, Symbol, exp, simplify, sqrt
 
 from verify.symbolic.algebra import is_zero
-from verify.symbolic.derivation import By, Definition, Route, Step
+from verify.symbolic.checks import By
+from verify.symbolic.derivation import Definition
 from verify.symbolic.expectation import E
 from verify.symbolic.jacobian import FROBENIUS
 from verify.symbolic.printing import Ordered
+from verify.symbolic.routes import Route, Step
 from verify.symbolic.row_integrals import over_lengths
 from verify.symbolic.row_means import row_mean
 from verify.symbolic.scores import d

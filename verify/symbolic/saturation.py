@@ -35,7 +35,8 @@ from sympy import limit as sympy_limit
 
 from verify.symbolic.algebra import is_rational_zero, is_zero
 from verify.symbolic.by_parts import ByParts
-from verify.symbolic.derivation import By, Definition, Route, Step
+from verify.symbolic.checks import By
+from verify.symbolic.derivation import Definition
 from verify.symbolic.expectation import E, pointwise
 from verify.symbolic.extremes import BELOW, BY_DENSITY, LARGEST, NORMAL_DENSITY, TIES, z
 from verify.symbolic.integrals import runs_over
@@ -43,6 +44,7 @@ from verify.symbolic.jacobian import FROBENIUS, x
 from verify.symbolic.law import lengths
 from verify.symbolic.predict import function
 from verify.symbolic.printing import Ordered
+from verify.symbolic.routes import Route, Step
 from verify.symbolic.scores import d
 from verify.symbolic.softmax import SQUARES, i, j, largest, n, p, s, sigma
 from verify.symbolic.sums import SumIdentity, vanishes

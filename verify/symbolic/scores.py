@@ -6,10 +6,11 @@ from typing import Any
 
 from sympy import Idx, Indexed, S, Sum, apart, expand, factor, factorial2, simplify, sqrt
 
-from verify.symbolic.derivation import Identity, Route, Step
+from verify.symbolic.checks import Identity
 from verify.symbolic.expansion import Expansion
 from verify.symbolic.expectation import E, Population, Var, by_component, by_index, by_moments, unfold
 from verify.symbolic.printing import Ordered, OrderedBase
+from verify.symbolic.routes import Route, Step
 
 d = Ordered("d_k", "a", integer=True, positive=True)
 """The dimension of queries and keys."""

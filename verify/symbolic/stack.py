@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 from sympy import Function, IndexedBase, MatMul, MatPow, Matrix, S, Sum, Symbol, simplify, symbols
 
 from verify.symbolic.algebra import is_zero
-from verify.symbolic.derivation import By, Definition, Derivation, Route, Step
+from verify.symbolic.checks import By
+from verify.symbolic.derivation import Definition, Derivation
 from verify.symbolic.expectation import E
+from verify.symbolic.routes import Route, Step
 from verify.symbolic.softmax import i, j, n
 from verify.symbolic.sums import SumIdentity, vanishes
 from verify.symbolic.terms import Families

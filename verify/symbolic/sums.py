@@ -21,7 +21,7 @@ from verify.symbolic.multiplied_out import Reader
 from verify.symbolic.terms import ROW, Families, key
 
 if TYPE_CHECKING:
-    from verify.symbolic.derivation import Reach
+    from verify.symbolic.checks import Reach
 
 
 @dataclass(frozen=True)

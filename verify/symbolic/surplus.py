@@ -16,7 +16,7 @@ from verify.symbolic.sums import vanishes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verify.symbolic.derivation import Reach
+    from verify.symbolic.checks import Reach
 
 
 @dataclass(frozen=True)

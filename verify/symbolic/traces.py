@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sympy import Add, Integer, MatMul, MatPow, MatrixSymbol, Mul, Symbol, Trace, Transpose, expand
 
-from verify.symbolic.derivation import By
+from verify.symbolic.checks import By
 from verify.symbolic.expectation import DerivationError
 from verify.symbolic.printing import plain
 

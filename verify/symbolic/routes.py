@@ -1,0 +1,64 @@
+"""Chains of expressions, each following from the one before by a rule and a check of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from verify.symbolic.checks import Checker
+
+
+@dataclass(frozen=True)
+class Step:
+    """An expression, the rule that leads to it from the one before, and how that is checked.
+
+    ``relation`` is "=", "≤" or "≥" to the expression before or, where it follows without being comparable,
+    "⇒", or "⇔" where each follows from the other. A checker that has a relation of its own decides it: a
+    step shows what was checked.
+    """
+
+    expression: Any
+    rule: str
+    check: Checker
+    relation: Literal["=", "⇒", "⇔", "≤", "≥"] = "="
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "relation", getattr(self.check, "relation", self.relation))
+
+
+@dataclass(frozen=True)
+class Route:
+    """A chain of steps from ``start`` to the expression of the last one."""
+
+    title: str
+    start: Any
+    steps: tuple[Step, ...]
+
+    @classmethod
+    def of(cls, title: str, start: Any, *steps: Step) -> Route:
+        """Return the chain of ``steps`` from ``start``."""
+        return cls(title, start, steps)
+
+    @classmethod
+    def telling(cls, title: str, start: Any, steps: Iterable[Step]) -> Route:
+        """Return the route with those of ``steps`` that change the form of what they are applied to.
+
+        For rules applied in turn to whatever expression is given: not each has something to do each time.
+        """
+        kept: list[Step] = []
+        for step in steps:
+            if step.expression != (kept[-1].expression if kept else start):
+                kept.append(step)
+        return cls(title, start, tuple(kept))
+
+    def then(self, *steps: Step) -> Route:
+        """Return this chain with more steps at its end."""
+        return replace(self, steps=(*self.steps, *steps))
+
+    @property
+    def end(self) -> Any:
+        """The expression that the route ends in."""
+        return self.steps[-1].expression
