@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
@@ -101,3 +102,17 @@ def test_an_audit_has_a_suite_for_each_layer() -> None:
         assert suite.attrib["failures"] == str(sum(kind == "failure" for kind in wanted.values()))
     messages = [one.attrib["message"] for one in suites[audit.layers[0].id].iter("failure")]
     assert all("fix: divide by" in message for message in messages)
+
+
+def test_totals_and_rounded_messages(small: RunRecord) -> None:
+    """The whole file says how many there are; nobody reads sixteen digits."""
+    good = small.claims[0]
+    refuted = good.checks[0].model_copy(update={"verdict": Verdict.REFUTED})
+    record = _with(small, good.model_copy(update={"checks": (refuted, *good.checks[1:])}))
+    root = ET.fromstring(to_junit(record))  # noqa: S314 - our own
+    for total in ("tests", "failures", "errors"):
+        assert int(root.attrib[total]) == sum(int(suite.attrib[total]) for suite in root)
+    assert root.attrib["failures"] == "1"
+    messages = [one.attrib["message"] for one in root.iter("failure")]
+    assert messages[0].startswith("estimate ")
+    assert not any(re.search(r"\d\.\d{9}", message) for message in messages)

@@ -14,11 +14,14 @@ from verify.engine.catalogue import ClaimFile, broken, resolve
 from verify.errors import WorkerError, claim_errors
 from verify.executors.workers import Task, Workers
 from verify.report.latex import plain, spoken
+from verify.report.numbers import exact
+from verify.spec.claim import several
 from verify.symbolic.printing import unicode_art
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from verify.evidence import Fact
     from verify.spec.claim import Claim
     from verify.symbolic.derivation import Derivation, Examined
 
@@ -75,11 +78,12 @@ def shown(claim: Claim, origin: object = "") -> tuple[str, bool]:
     with claim_errors(claim.id, origin):
         derivation = claim.derive()
         examined = derivation.examine()
-    return page(claim, derivation, examined), examined.status != "failed"
+        facts = several(claim.facts(derivation)) if examined.status != "failed" else ()
+    return page(claim, derivation, examined, facts), examined.status != "failed"
 
 
-def page(claim: Claim, derivation: Derivation, examined: Examined) -> str:
-    """Return one claim with its derivation as text, and with what became of each step's check."""
+def page(claim: Claim, derivation: Derivation, examined: Examined, facts: Sequence[Fact] = ()) -> str:
+    """Return one claim with its derivation as text, what became of each step's check, and its facts."""
     blocks = [
         f"{claim.id} — {plain(claim.title)}",
         f"Chapter: {CHAPTERS[claim.chapter].title}",
@@ -95,6 +99,9 @@ def page(claim: Claim, derivation: Derivation, examined: Examined) -> str:
             checked = f"{'✓' if one.holds else '✗'} {plain(one.step.check.label)}"
             blocks.append(f"  {plain(one.step.rule)}\n  {checked}\n\n{_art(one.step.expression)}")
     blocks.append(f"{_ENDINGS[examined.status]}: {examined.reason}")
+    if facts:
+        lines = (f"  {fact.id}: {plain(fact.what)}, {exact(fact.value)}" for fact in facts)
+        blocks.append("Exact values that documents print\n" + "\n".join(lines))
     if derivation.beyond:
         blocks.append(_wrapped(f"Beyond the derivation: {plain(derivation.beyond)}"))
     return "\n\n".join(blocks)

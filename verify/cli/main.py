@@ -43,13 +43,13 @@ def cli() -> None:
 @cli.command()
 @run_options
 @edition_option
-def report(out: Path, edition: str, **options: Any) -> None:
+def report(out: Path, edition: str, *, strict_sources: bool, **options: Any) -> None:
     """Verify claims and write report.html, report.pdf and results.json."""
     from verify.report.names import RUN
 
     record = _verified(out, options, (RUN.evidence, RUN.page, RUN.sheet_of(edition)))
     rendered(record, out, options["workers"], record.run.phases_s, edition)
-    end(record.exit_status())
+    end(record.exit_status(strict_sources=strict_sources))
 
 
 @cli.command()
@@ -58,7 +58,7 @@ def report(out: Path, edition: str, **options: Any) -> None:
 @click.option(
     "--summary", type=PATH, metavar="FILE", help="Write it as Markdown as well, for a CI job's page."
 )
-def run(out: Path, junit: Path | None, summary: Path | None, **options: Any) -> None:
+def run(out: Path, junit: Path | None, summary: Path | None, *, strict_sources: bool, **options: Any) -> None:
     """Verify claims and write results.json only."""
     from verify.export.junit import to_junit
     from verify.export.markdown import to_markdown
@@ -82,7 +82,7 @@ def run(out: Path, junit: Path | None, summary: Path | None, **options: Any) -> 
     write_together(files)
     for path in files:
         say(path)
-    end(record.exit_status())
+    end(record.exit_status(strict_sources=strict_sources))
 
 
 @cli.command()
@@ -156,7 +156,15 @@ def _verified(out: Path, options: dict[str, Any], names: Sequence[str] = ("resul
     with _processes(**options) as workers:
         from verify import api
         from verify.cli.elsewhere import joined
-        from verify.cli.progress import counts_line, following, log, stored_line, surprise_line, verdict_line
+        from verify.cli.progress import (
+            counts_line,
+            following,
+            log,
+            outcome_line,
+            stored_line,
+            surprise_line,
+            verdict_line,
+        )
         from verify.cli.storing import opened
         from verify.files.writing import check_writable
 
@@ -177,6 +185,9 @@ def _verified(out: Path, options: dict[str, Any], names: Sequence[str] = ("resul
             record = api.run(claims, callbacks=callbacks, **given)
     for claim in record.claims:
         say(verdict_line(claim))
+    if options["sources"] is not None:
+        for statement in record.statements:
+            say(outcome_line(statement))
     for statement in record.surprises():
         say(surprise_line(statement))
     log(counts_line(record))

@@ -92,6 +92,9 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
             help="Statements to decide, in place of those shipped; at most 1 MB, or - for standard input.",
         ),
         click.option(
+            "--strict-sources", is_flag=True, help="End with 1 if a statement is misprinted or wrong."
+        ),
+        click.option(
             "--out",
             type=PATH,
             default=Path("reports"),

@@ -15,6 +15,7 @@ from verify.engine.runner import Callbacks
 from verify.escapes import for_terminal
 from verify.evidence import ClaimRecord, Proof, RunRecord, Statement, Stored, Verdict
 from verify.report import numbers
+from verify.report.latex import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -125,6 +126,12 @@ def counts_line(record: RunRecord) -> str:
     claims = f"{len(record.claims)} {'claim' if len(record.claims) == 1 else 'claims'}"
     checks = f"{record.measured_checks} measured and {record.exact_checks} exact checks"
     return f"{claims}: {checks}; {refuted} of {len(controls)} wrong versions refuted"
+
+
+def outcome_line(statement: Statement) -> str:
+    """Return one line on a statement of the user's own: its outcome, and why it does not hold."""
+    reasons = " ".join(plain(part.reason) for part in statement.parts if not part.holds)
+    return f"{statement.id}: {statement.outcome.replace('-', ' ')}. {reasons}".rstrip(" .") + "."
 
 
 def surprise_line(statement: Statement) -> str:

@@ -6,12 +6,14 @@ import difflib
 import re
 import tomllib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr, StrictBool, ValidationError
 from pydantic_core import PydanticCustomError
 
-from verify.engine.origin import Origin, Place
+from verify.engine import computations
+from verify.engine.contradictions import contradictions
+from verify.engine.origin import Origin
 from verify.errors import SourcesError
 from verify.evidence import Outcome, Record, Slug, Source
 from verify.evidence.texts import prose
@@ -19,7 +21,7 @@ from verify.files.reading import MEGABYTE, Kind, read_text
 from verify.files.shipped import folder
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection
     from pathlib import Path
 
 _SOURCES = Kind(MEGABYTE, SourcesError, "give a TOML file in UTF-8 of at most 1 MB", dash=True)
@@ -71,39 +73,52 @@ Prose = Annotated[str, AfterValidator(_prose)]
 class PartEntry(Record):
     """One thing a statement says, as the file has it; ``about`` when the source itself says "about".
 
-    ``kind`` "prints" is for what stands on the page: a figure, a formula, a line of code, an axis.
+    ``kind`` "prints" is for what stands on the page: a figure, a formula, a line of code, an axis. Either
+    the ``evidence`` of a ``claim`` decides it, or what it has computed. ``given`` are the numbers of its
+    text that nothing decides.
     """
 
     text: Prose
-    claim: Slug
-    evidence: Annotated[str, AfterValidator(_evidence)]
+    claim: Slug | None = None
+    evidence: Annotated[str, AfterValidator(_evidence)] | None = None
+    compute: dict[str, Any] | None = None
     kind: Literal["says", "prints"]
     printed: Annotated[str, AfterValidator(_printed)] | None = None
     about: StrictBool = False
+    given: tuple[str, ...] = ()
 
     @property
     def evidence_kind(self) -> str:
-        """What decides this part: ``"verdict"``, ``"check"``, ``"control"`` or ``"fact"``."""
-        return self.evidence.partition(":")[0]
+        """What decides this part: ``"verdict"``, ``"check"``, ``"control"``, ``"fact"`` or ``"compute"``."""
+        return "compute" if self.compute is not None else (self.evidence or "").partition(":")[0]
 
     @property
     def evidence_id(self) -> str:
-        """The id of the check, control or fact; empty for a verdict."""
-        return self.evidence.partition(":")[2]
+        """The id of the check, control or fact, or the computation's name; empty for a verdict."""
+        if self.compute is not None:
+            return str(self.compute.get("what", ""))
+        return (self.evidence or "").partition(":")[2]
+
+    @property
+    def evidence_claim(self) -> str:
+        """The claim that decides this part, or whose derivation is evaluated."""
+        return computations.computation(self.evidence_id).CLAIM if self.compute else self.claim or ""
 
 
 class StatementEntry(Record):
-    """A statement as the file has it; ``claim`` is the claim that mainly decides it.
+    """A statement as the file has it; ``claim`` is the claim that mainly decides it, if one does.
 
-    ``note`` was written for the outcome ``noted``; a run that decides otherwise gives its own reasons.
+    ``note`` was written for the outcome ``noted``; a run that decides otherwise, and one without a note,
+    gives its own reasons. ``given`` are the numbers of its text that no part decides.
     """
 
     id: Slug
     source: str
     text: Prose
-    claim: Slug
-    note: Prose
-    noted: Outcome
+    claim: Slug | None = None
+    note: Prose | None = None
+    noted: Outcome | None = None
+    given: tuple[str, ...] = ()
     parts: tuple[PartEntry, ...] = Field(alias="part")
 
 
@@ -131,10 +146,10 @@ class SourceBook(Record):
     def wanted(self, claim: str) -> tuple[Wanted, ...]:
         """Return the evidence that the statements' parts expect ``claim`` to have."""
         return tuple(
-            Wanted(part.evidence, self.place(i, j, "evidence"))
+            Wanted(part.evidence or "", self.place(i, j, "evidence"))
             for i, entry in enumerate(self.statements)
             for j, part in enumerate(entry.parts)
-            if part.claim == claim and part.evidence_id
+            if part.claim == claim and part.evidence_id and part.compute is None
         )
 
 
@@ -168,7 +183,7 @@ def refuse_unknown_claims(book: SourceBook, known: Collection[str]) -> None:
     """
     for i, entry in enumerate(book.statements):
         for j, part in enumerate(entry.parts):
-            if part.claim not in known:
+            if part.claim is not None and part.claim not in known:
                 raise SourcesError(
                     f"{book.place(i, j, 'claim')} names the claim {part.claim!r}, which does not exist; "
                     f"{_did_you_mean(part.claim, known)}"
@@ -202,7 +217,7 @@ def read_sources(path: Path | None = None) -> SourceBook:
         first = min(error.errors(), key=lambda e: (e["type"] == "missing", origin.line(e["loc"])))
         remedy = _REMEDIES.get(first["type"], first["msg"])
         raise SourcesError(f"{origin.at(first['loc'])} {remedy}") from error
-    for place, remedy in _contradictions(book):
+    for place, remedy in contradictions(book):
         raise SourcesError(f"{origin.at(place)} {remedy}")
     return book.read_from(origin)
 
@@ -212,37 +227,3 @@ def _syntax(name: str, text: str, message: str) -> str:
     line = int(place[1]) if place else text.rstrip().count("\n") + 1
     what = " ".join(message[: place.start()].split()) if place else message
     return f"{name}: line {line}: is not TOML ({what}); correct the line"
-
-
-def _contradictions(book: SourceBook) -> Iterator[tuple[Place, str]]:
-    """Yield what is wrong between keys, which the types of the single keys cannot show."""
-    sources = [source.id for source in book.sources]
-    yield from _repeats("source", sources)
-    yield from _repeats("statement", [entry.id for entry in book.statements])
-    for i, entry in enumerate(book.statements):
-        if entry.source not in sources:
-            yield ("statement", i, "source"), f"is none of the sources {', '.join(sources)}; name one of them"
-        if entry.claim not in {part.claim for part in entry.parts}:
-            yield ("statement", i, "claim"), "decides none of the parts; name the claim of one of them"
-        for j, part in enumerate(entry.parts):
-            for key, remedy in _part_contradictions(part):
-                yield ("statement", i, "part", j, key), remedy
-
-
-def _repeats(table: str, ids: list[str]) -> Iterator[tuple[Place, str]]:
-    for i, name in enumerate(ids):
-        if name in ids[:i]:
-            yield (table, i, "id"), f"is the id of an earlier {table}, too; give each its own"
-
-
-def _part_contradictions(part: PartEntry) -> Iterator[tuple[str, str]]:
-    by = part.evidence_kind
-    if part.kind == "says" and by == "fact":
-        yield "evidence", 'is a figure, which decides only kind "prints"; name a verdict, check or control'
-    if part.kind == "prints" and by == "verdict":
-        yield "evidence", 'has no figure for kind "prints"; name a fact, check or control'
-    has_figure = part.kind == "prints" and by in {"fact", "check"}
-    if has_figure and part.printed is None:
-        yield "printed", 'is missing for kind "prints"; add the figure as printed'
-    if not has_figure and part.printed is not None:
-        yield "printed", 'needs kind "prints" and a fact or check to compare with; remove it or name those'

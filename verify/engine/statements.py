@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Protocol
 
+from verify.engine import computations
+from verify.engine.computed import INCOMPATIBLE
 from verify.engine.sources import is_figure
 from verify.evidence import Outcome, Part, Proof, Statement, Verdict
 from verify.evidence.decimals import as_decimal, rounded
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from verify.engine.sources import PartEntry, SourceBook, StatementEntry, Wanted
-    from verify.evidence import ClaimRecord
+    from verify.evidence import ClaimRecord, Record
 
 
 @dataclass(frozen=True)
@@ -121,12 +123,12 @@ def _roundings(exact: float, printed: str) -> tuple[Decimal, Decimal]:
 
 
 def _decided(entry: StatementEntry, claims: Mapping[str, ClaimRecord]) -> Statement:
-    findings = [_examined(part, claims.get(part.claim)) for part in entry.parts]
+    findings = [_found(part, claims) for part in entry.parts]
     parts = tuple(
         Part(
             text=part.text,
-            claim=part.claim,
-            evidence=part.evidence,
+            claim=part.evidence_claim,
+            evidence=f"compute:{part.evidence_id}" if part.compute else part.evidence or "",
             kind=part.kind,
             printed=part.printed,
             computed=finding.computed,
@@ -151,6 +153,30 @@ def _decided(entry: StatementEntry, claims: Mapping[str, ClaimRecord]) -> Statem
     )
 
 
+def _found(part: PartEntry, claims: Mapping[str, ClaimRecord]) -> _Finding:
+    if part.compute is not None:
+        return _held_against_computed(part.printed or "", *computations.inputs_of(part.compute))
+    return _examined(part, claims.get(part.claim or ""))
+
+
+def _held_against_computed(printed: str, what: str, inputs: Record) -> _Finding:
+    """Hold a printed figure against what is computed: to its digits, or as one sample of those expected."""
+    computed = computations.computation(what).compute(inputs)
+    shown = as_printed(computed.value, printed)
+    if not computed.deviation:
+        holds = rounds_to(computed.value, printed)
+        return _Finding(holds, f"{computed.words} is {shown}{f', not {printed}' * (not holds)}.", shown)
+    figure = float(_number(printed)) / (100 if printed.endswith("%") else 1)
+    chance = computed.probability(figure)
+    fits = "is compatible with" if chance >= INCOMPATIBLE else "contradicts"
+    return _Finding(
+        chance >= INCOMPATIBLE,
+        f"{computed.words} is {shown} on average, with a standard deviation of {computed.deviation:.2g}; "
+        f"a sample as far off as {printed} or further has probability {chance:.2g}, so it {fits} that.",
+        shown,
+    )
+
+
 def _outcome(parts: Sequence[Part], *, exactly: bool) -> Outcome:
     if any(part.holds is None for part in parts):
         return Outcome.OPEN
@@ -172,7 +198,9 @@ def _note(entry: StatementEntry, outcome: Outcome, parts: Sequence[Part]) -> str
     """Return the written note where it fits the outcome, else the reasons that the parts give."""
     if outcome is Outcome.OPEN:
         return _awaited(parts)
-    return entry.note if outcome is entry.noted else " ".join(part.reason for part in parts)
+    if entry.note is not None and outcome is entry.noted:
+        return entry.note
+    return " ".join(part.reason for part in parts)
 
 
 def _awaited(parts: Sequence[Part]) -> str:

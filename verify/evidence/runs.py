@@ -304,8 +304,14 @@ class RunRecord(Sealed):
         run = {claim.id for claim in self.claims}
         return tuple(one for one in self.statements if one.contradicts_its_note(run))
 
-    def exit_status(self) -> int:
-        """Return 1 if anything is refuted or a derivation failed, else 3 if undecided, else 0."""
+    def exit_status(self, *, strict_sources: bool = False) -> int:
+        """Return 1 if anything is refuted or a derivation failed, else 3 if undecided, else 0.
+
+        With ``strict_sources``, a statement that is misprinted or wrong counts as refuted.
+        """
+        bad = {Outcome.MISPRINTED, Outcome.WRONG}
+        if strict_sources and any(statement.outcome in bad for statement in self.statements):
+            return 1
         if any(c.verdict is Verdict.REFUTED or c.derivation.status is Proof.FAILED for c in self.claims):
             return 1
         return 3 if any(c.verdict is Verdict.UNDECIDED for c in self.claims) else 0

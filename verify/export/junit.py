@@ -8,6 +8,8 @@ from xml.etree import ElementTree as ET
 from verify.escapes import for_xml
 from verify.evidence import ClaimRecord, Proof, RunRecord, Verdict
 from verify.evidence.audits import Judgement
+from verify.report import numbers
+from verify.report.audits.tables import figures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,7 +30,7 @@ def to_junit(record: RunRecord | AuditRecord) -> bytes:
     findings that decide are its cases.
     """
     elapsed = record.run.elapsed_s if isinstance(record, RunRecord) else record.elapsed_s
-    root = ET.Element("testsuites", name="sdpa-verify", time=f"{elapsed:.3f}")
+    root = ET.Element("testsuites", name="sdpa-verify")
     if isinstance(record, RunRecord):
         for claim in record.claims:
             suite = _suite(root, claim.id, f"{claim.chapter}.{claim.id}", _cases(claim))
@@ -36,6 +38,9 @@ def to_junit(record: RunRecord | AuditRecord) -> bytes:
     else:
         for layer in record.layers:
             _suite(root, layer.id, f"audit.{layer.id}", _audit_cases(layer))
+    for total in ("tests", "failures", "errors"):
+        root.set(total, str(sum(int(suite.get(total, "0")) for suite in root)))
+    root.set("time", f"{elapsed:.3f}")
     ET.indent(root)
     body: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
     return body + b"\n"
@@ -57,11 +62,13 @@ def _audit_cases(layer: LayerRecord) -> Iterator[Case]:
     for one in layer.findings:
         if one.decides:
             problem = {Judgement.REFUTED: "failure", Judgement.UNDECIDED: "error"}.get(one.judgement, "")
-            value = (
-                "" if one.estimate is None else f"estimate {one.estimate:g}, interval {list(one.interval)}"
-            )
+            value = "" if one.estimate is None else _measured(*figures(one))
             fix = f"fix: {one.fix}" if one.fix else ""
             yield one.id, problem, "; ".join(filter(None, [value, one.reason, one.cause, fix]))
+
+
+def _measured(estimate: str, _error: str, low: str, high: str) -> str:
+    return f"estimate {estimate}" + (f", interval [{low}, {high}]" if low or high else "")
 
 
 def _add_properties(suite: ET.Element, claim: ClaimRecord) -> None:
@@ -80,10 +87,10 @@ def _cases(claim: ClaimRecord) -> Iterator[Case]:
     derivation = claim.derivation
     yield "derivation", "failure" if derivation.status is Proof.FAILED else "", derivation.reason
     for check in claim.checks:
-        message = (
-            f"estimate {check.estimate:g}, interval {list(check.interval)}, predicted {check.prediction:g}"
-        )
-        message = "; ".join(filter(None, [message, check.reason]))
+        found = numbers.estimate(check.estimate, check.standard_error, check.interval)
+        predicted = numbers.beside(check.prediction, check.standard_error)
+        value = f"estimate {found.value}{found.times}, interval {found.interval}, predicted {predicted}"
+        message = "; ".join(filter(None, [value, check.reason]))
         problem = {Verdict.REFUTED: "failure", Verdict.UNDECIDED: "error"}.get(check.verdict, "")
         yield check.id, problem, message
     for control in claim.controls:

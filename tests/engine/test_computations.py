@@ -1,0 +1,190 @@
+"""What a statement's part has computed, without code: against numbers found otherwise, and its mistakes."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from verify.claims.chapters import CHAPTERS
+from verify.engine import computations
+from verify.engine.catalogue import catalogue
+from verify.engine.sources import read_sources
+from verify.engine.statements import decide
+from verify.errors import SourcesError
+from verify.evidence import Outcome
+from verify.spec.claim import several
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.tool import Ended
+    from verify.evidence import Statement
+
+HEAD = """[[source]]
+id = "s"
+title = "Some page"
+kind = "article"
+
+[[statement]]
+id = "s1"
+source = "s"
+text = "{text}"
+
+[[statement.part]]
+text = "{text}"
+kind = "prints"
+"""
+
+
+def computed(**table: Any) -> float:
+    """Return the value of a computation."""
+    what, inputs = computations.inputs_of(table)
+    return computations.computation(what).compute(inputs).value
+
+
+def written(folder: Path, text: str, rest: str) -> Path:
+    """Return a file of sources with one statement of one part."""
+    path = folder / "mine.toml"
+    path.write_text(HEAD.replace("{text}", text) + rest + "\n", encoding="utf-8")
+    return path
+
+
+def decided(folder: Path, text: str, rest: str) -> Statement:
+    """Return the statement, decided without any claim."""
+    (statement,) = decide(read_sources(written(folder, text, rest)), ())
+    return statement
+
+
+def test_values_are_those_of_numpy() -> None:
+    """Softmax, entropy, dot products, variances and scales, each by another route."""
+    scores = np.array([2.5, 1.0, -0.3])
+    weights = np.exp(scores) / np.exp(scores).sum()
+    entropy = -(weights * np.log(weights)).sum()
+    assert computed(what="softmax", scores=scores.tolist(), key=2) == pytest.approx(weights[1], rel=1e-14)
+    assert computed(what="entropy", scores=scores.tolist()) == pytest.approx(entropy, rel=1e-14)
+    bits = computed(what="entropy", scores=scores.tolist(), unit="bits")
+    assert bits == pytest.approx(entropy / math.log(2), rel=1e-14)
+    halved = computed(what="softmax", scores=(2 * scores).tolist(), key=1, d_k=4)
+    assert halved == pytest.approx(weights[0], rel=1e-14)
+    assert computed(what="dot-product", q=[0.1, 2], k=[3, 4]) == 8.3
+    assert computed(what="dot-product", q=[1, 2, 3, 4], k=[1, 1, 1, 1], scaled=True) == 5
+    assert computed(what="variance", d_k=64) == 64
+    assert computed(what="variance", d_k=64, query_variance=4, root=True) == 16
+    assert computed(what="variance", d_k=64, scale="1/d_k") == 1 / 64
+    assert computed(what="scale", d_k=64) == 8
+    assert computed(what="scale", d_k=64, form="factor") == 0.125
+
+
+@pytest.mark.parametrize("statistic", ["mean", "variance", "standard-deviation"])
+def test_a_sample_spreads_as_simulated_ones_do(statistic: str) -> None:
+    """Many samples of 200 scores in 8 dimensions."""
+    rng = np.random.default_rng(1)
+    q, k = rng.standard_normal((2, 4000, 200, 8))
+    scores = (q * k).sum(axis=2)
+    found = {"mean": scores.mean(axis=1), "variance": scores.var(axis=1, ddof=1)}
+    found["standard-deviation"] = np.sqrt(found["variance"])
+    what, inputs = computations.inputs_of({"what": "sample", "statistic": statistic, "d_k": 8, "scores": 200})
+    expected = computations.computation(what).compute(inputs)
+    assert found[statistic].mean() == pytest.approx(expected.value, abs=0.05)
+    assert found[statistic].std() == pytest.approx(expected.deviation, rel=0.06)
+
+
+def test_every_computation_rests_on_a_claim_of_the_catalogue() -> None:
+    """Whose derivation it evaluates, and to which its statement leads."""
+    names = {claim for chapter in CHAPTERS.values() for claim in chapter.claims}
+    assert {computations.computation(name).CLAIM for name in computations.names()} <= names
+
+
+SCALE = 'compute = { what = "scale", d_k = 64 }'
+SOFTMAX = 'compute = { what = "softmax", scores = [2, 1], key = 1 }'
+SAMPLE = 'compute = { what = "sample", statistic = "variance", d_k = 64, scores = 1000 }'
+
+
+@pytest.mark.parametrize(
+    ("text", "printed", "table", "outcome"),
+    [
+        ("With $d_k = 64$ one divides by 8.", "8", SCALE, "holds"),
+        ("With $d_k = 64$ one divides by 9.", "9", SCALE, "misprinted"),
+        ("Scores 2 and 1 give 73.1%.", "73.1%", SOFTMAX, "holds"),
+        ("Scores 2 and 1 give 73.2%.", "73.2%", SOFTMAX, "misprinted"),
+        ("1000 scores at 64 had variance 66.1.", "66.1", SAMPLE, "holds"),
+        ("1000 scores at 64 had variance 90.", "90", SAMPLE, "misprinted"),
+    ],
+)
+def test_a_statement_is_decided_without_code(
+    tmp_path: Path, text: str, printed: str, table: str, outcome: str
+) -> None:
+    """To the digits that are printed, or as one sample of those expected; its reason says how."""
+    statement = decided(tmp_path, text, f'printed = "{printed}"\n{table}')
+    assert statement.outcome is Outcome(outcome)
+    (part,) = statement.parts
+    assert part.evidence.startswith("compute:")
+    assert str(part.computed) in part.reason
+    assert statement.note == part.reason
+    assert ("has probability" in part.reason) is (table == SAMPLE)
+
+
+PRINTED = 'printed = "8"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "rest", "what"),
+    [
+        ("One divides by 9.", PRINTED + SCALE, "stands nowhere in the text"),
+        ("8, with 32 of them", PRINTED + SCALE, "has the number 32, which"),
+        ("8", PRINTED + SCALE.replace("scale", "scal"), "scale"),
+        ("8", PRINTED + SCALE.replace("d_k", "d"), "is no input of it"),
+        ("8", PRINTED + 'compute = { what = "scale" }', "scale d_k is missing"),
+        ("8", PRINTED + SOFTMAX.replace("key = 1", "key = 3"), "there are 2 scores"),
+        ("8", PRINTED + 'compute = { what = "dot-product", q = [1], k = [1, 2] }', "give as many"),
+        ("8", PRINTED + SCALE + '\nclaim = "sqrt-scaling"', "no place beside compute"),
+        ("8", SCALE, "with the figure as printed"),
+        ("8", PRINTED, "claim"),
+    ],
+)
+def test_mistakes_are_named_with_their_line(tmp_path: Path, text: str, rest: str, what: str) -> None:
+    """Before anything is drawn."""
+    with pytest.raises(SourcesError, match=r"mine\.toml: line \d+: .*") as caught:
+        read_sources(written(tmp_path, text, rest))
+    assert what in str(caught.value)
+
+
+def test_a_number_of_a_text_is_bound_to_its_evidence(tmp_path: Path) -> None:
+    """A claim decides what it says, not any number beside it; what is only mentioned is listed."""
+    rest = 'claim = "sqrt-scaling"\nevidence = "verdict"'
+    path = written(tmp_path, "With 64 one divides by 9.", rest)
+    says = path.read_text(encoding="utf-8").replace('"prints"', '"says"')
+    says = says.replace('source = "s"\n', 'source = "s"\nclaim = "sqrt-scaling"\n')
+    path.write_text(says, encoding="utf-8")
+    with pytest.raises(
+        SourcesError, match="has the number 64, which neither its figure nor its evidence has"
+    ):
+        read_sources(path)
+    path.write_text(says + 'given = ["64", "9"]\n', encoding="utf-8")
+    assert len(read_sources(path).statements) == 1
+    assert "sqrt-scaling" in catalogue()
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_outcomes_are_printed_and_may_fail_the_run(
+    tmp_path: Path, tool: Callable[..., Ended], strict: bool
+) -> None:
+    """Of statements of one's own; without --strict-sources, only claims decide the status."""
+    path = written(tmp_path, "With $d_k = 64$ one divides by 9.", f'printed = "9"\n{SCALE}')
+    given = ("--sources", path, "--profile", "quick", "--out", tmp_path, "--fresh")
+    ended = tool("run", "worked-dot-products", *given, *(["--strict-sources"] if strict else []))
+    assert ended.status == int(strict)
+    assert "s1: misprinted. What q·k is divided by at d_k = 64, for variance 1 is 8, not 9." in ended.out
+
+
+def test_show_lists_facts(tool: Callable[..., Ended]) -> None:
+    """The exact values that documents print, by the ids that statements and keys name."""
+    shown = tool("show", "worked-dot-products").out
+    (claim,) = (one for one in catalogue().values() if one.id == "worked-dot-products")
+    facts = several(claim.facts(claim.derive()))
+    assert facts
+    assert all(f"  {fact.id}: " in shown for fact in facts)
