@@ -78,7 +78,7 @@ def test_values_of_everything_or_of_one(tool: Tool, results: Path) -> None:
     assert every.status == one.status == 0
     keys = {line.split()[0] for line in every.out.splitlines()}
     assert {line.split()[0] for line in one.out.splitlines()} < keys
-    assert all(line.startswith(("score-variance", "run:")) for line in one.out.splitlines())
+    assert all(line.startswith(("score-variance", "run:", "run ")) for line in one.out.splitlines())
     assert len(every.out.splitlines()) > len(one.out.splitlines()) > 20
 
 
@@ -99,6 +99,34 @@ def test_every_export_is_written(tool: Tool, results: Path, form: str, tmp_path:
     text = (tmp_path / "it").read_text(encoding="utf-8")
     assert re.search(r"score.variance.*?slope.*?estimate", text, re.DOTALL)
     assert not re.search("over.scaling", text)
+
+
+@pytest.mark.parametrize("form", citations.names())
+@pytest.mark.parametrize("key", ["run", "source.v1"])
+def test_a_run_and_a_statement_are_cited(tool: Tool, results: Path, form: str, key: str) -> None:
+    """As a claim is, in every form."""
+    ended = tool("cite", key, "--format", form, "--results", results)
+    assert ended.status == 0
+    assert key in ended.out
+
+
+def test_a_doi_leads_to_the_results(tool: Tool, results: Path) -> None:
+    """In the place of the page, with seed, profile and digest where styles print them; no file is added."""
+    given = ("cite", "score-variance.slope", "--doi", "10.5281/zenodo.1", "--results", results)
+    digest = record().claims[0].digest
+    csl = json.loads(tool(*given, "--format", "csl-json").out)[0]
+    assert (csl["DOI"], csl["URL"]) == ("10.5281/zenodo.1", "https://doi.org/10.5281/zenodo.1")
+    assert csl["version"] == f"0.1.0 (seed 20170612, profile standard, digest {digest[:12]})"
+    ris = dict(line.split("  - ") for line in tool(*given, "--format", "ris").out.splitlines())
+    assert (ris["TY"], ris["DO"], ris["ET"]) == ("COMP", csl["DOI"], csl["version"])
+    assert "  doi = {10.5281/zenodo.1}," in tool(*given, "--format", "bibtex").out
+    page = json.loads(tool(*given, "--format", "json-ld").out)
+    assert page["identifier"] == "https://doi.org/10.5281/zenodo.1"
+    assert {one["name"] for one in page["isBasedOn"]["additionalProperty"]} == {"seed", "profile", "sha256"}
+    address = ("--url", "https://doi.org/10.5281/zenodo.1", "--format", "bibtex")
+    assert "url = {https://doi.org/10.5281/zenodo.1}" in tool("cite", "score-variance", *address).out
+    whole = ("--url", "https://example.org/r/report.html", "--format", "bibtex")
+    assert "{https://example.org/r/report.html#score-variance}" in tool("cite", "score-variance", *whole).out
 
 
 def test_help_names_every_format(tool: Tool) -> None:
@@ -128,8 +156,10 @@ def test_without_results_the_last_run_counts_then_the_reference(
             "no value 'score-varianc' in these results; did you mean 'score-variance",
         ),
         (("cite", "score-variance", "--format", "docx"), "no format 'docx'; choose bibtex, csl-json"),
-        (("cite", "run:seed"), "'run:seed' is a value of the run or of a source"),
-        (("cite", "run:claims"), "cite a claim or a check, CLAIM or CLAIM.CHECK, as `sdpa-verify list`"),
+        (("cite", "run:seed"), "'run:seed' is a value of the run, which is cited as a whole; cite 'run'"),
+        (("cite", "source.v1:outcome"), "'source.v1:outcome' is a part of what is cited as a whole"),
+        (("cite", "score-variance", "--doi", "11/x"), "--doi '11/x': is no DOI; give one such as 10."),
+        (("badge", "run"), "'run' has no badge; give a claim"),
         (("cite", "score-variance.slope:estimate"), "cite 'score-variance.slope'"),
         (("cite", "score-variance:verdict"), "cite 'score-variance'"),
         (("cite", "score-variance", "--url", "ftp://x.org"), "--url 'ftp://x.org': give a folder's http(s)"),

@@ -201,7 +201,9 @@ def test_the_shipped_file_is_complete() -> None:
     for entry in book.statements:
         assert entry.source == entry.id[0]
         assert entry.parts
+        assert entry.note is not None
         assert entry.note.endswith(".")
+        assert entry.claim is not None
         assert re.fullmatch(r"[a-z]+(-[a-z]+)+", entry.claim)
 
 

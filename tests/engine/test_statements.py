@@ -275,7 +275,7 @@ def test_the_shipped_statements_come_out_as_theory_has_it() -> None:
     found: dict[str, dict[str, set[str]]] = {}
     for one in (one for entry in book.statements for one in entry.parts):
         kinds = found.setdefault(
-            one.claim, {"verdict": set(), "check": set(), "control": set(), "fact": set()}
+            one.evidence_claim, {"verdict": set(), "check": set(), "control": set(), "fact": set()}
         )
         kinds[one.evidence_kind].add(one.evidence_id)
     claims = [

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from verify.escapes import for_html
 from verify.evidence import ClaimRecord, Proof, Verdict
-from verify.evidence.audits import AuditRecord, Judgement
+from verify.evidence.audits import AuditRecord, Judgement, LayerRecord
 from verify.report.audits.tables import most_serious
 
 if TYPE_CHECKING:
     from verify.evidence import RunRecord
-    from verify.report.citation import Subject
 
 # White text on each has a contrast of at least 4.5.
 _PROOFS = {
@@ -47,6 +46,10 @@ _SVG = """<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{heigh
 """
 
 
+Badged = ClaimRecord | LayerRecord | AuditRecord
+"""What has a verdict that a badge can show."""
+
+
 class Badge(NamedTuple):
     """What a badge says: a name, a message, a colour, and whether that is a failure."""
 
@@ -57,7 +60,7 @@ class Badge(NamedTuple):
     is_error: bool
 
 
-def badge_of(record: RunRecord | AuditRecord, subject: Subject) -> Badge:
+def badge_of(record: RunRecord | AuditRecord, subject: Badged) -> Badge:
     """Return the badge of a claim, of a layer or of a whole audit."""
     if isinstance(subject, ClaimRecord):
         return _of_claim(subject)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from verify.citing.value import DATE, DIGEST, VERSION, Figure, Value, counted, decimal, level_text, one_of
 from verify.evidence import PROFILES, Check, ClaimRecord, Control, Outcome, Proof, Verdict
 from verify.report import numbers
+from verify.report.citation import RUN, SOURCE
 from verify.report.imprint import creation, digest
 from verify.report.latex import plain
 
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
 
     from verify.citing.value import Text
     from verify.evidence import RunRecord, Statement
-
-RUN, SOURCE = "run", "source"
-"""What keys of the whole run and of the documents' statements start with, in the place of a claim's id."""
 
 _TOTALS = {
     "confirmed": "claims",
@@ -72,6 +70,11 @@ def _whole_values(record: RunRecord) -> Iterator[Value]:
         "misprinted": outcomes[Outcome.MISPRINTED],
         "wrong": outcomes[Outcome.WRONG],
     }
+    # The run as a whole has no text of its own: what it stands for is how it ended.
+    good, whole = counts["confirmed"], counts["claims"]
+    text = f"{numbers.count(good)} of {numbers.count(whole)} claims confirmed"
+    figures = (Figure(Decimal(good)), Figure(Decimal(whole)))
+    yield Value(RUN, text, figures, "summary", record)
     for name, count in counts.items():
         total = Figure(Decimal(counts[_TOTALS.get(name, name)]))
         yield Value(f"{RUN}:{name}", *counted(count), "summary", total=total)
@@ -173,7 +176,7 @@ def _statement_values(statement: Statement) -> Iterator[Value]:
     anchor = f"statement-{statement.id}"
     outcome = statement.outcome.value.replace("-", " ")
     for part in ("", ":outcome"):
-        yield Value(f"{key}{part}", outcome, (), anchor, kind=_OUTCOMES)
+        yield Value(f"{key}{part}", outcome, (), anchor, statement, kind=_OUTCOMES)
     for part, text in (("printed", statement.printed), ("computed", statement.computed)):
         if text:
-            yield Value(f"{key}:{part}", plain(text), (), anchor)
+            yield Value(f"{key}:{part}", plain(text), (), anchor, statement)

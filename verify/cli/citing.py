@@ -48,7 +48,7 @@ def values(names: tuple[str, ...], results: Path | None) -> None:
 
 
 @click.command("cite")
-@click.argument("key", metavar="CLAIM[.CHECK]|LAYER[.FINDING]")
+@click.argument("key", metavar="CLAIM[.CHECK]|LAYER[.FINDING]|run|source.ID")
 @click.option(
     "--format",
     "form",
@@ -57,28 +57,34 @@ def values(names: tuple[str, ...], results: Path | None) -> None:
     metavar="|".join(citations.names()),
     help="Form of the citation.",
 )
-@click.option("--url", default="", metavar="URL", help="The folder where the report is published.")
+@click.option(
+    "--url", default="", metavar="URL", help="Where the report is published: its page, its folder, or a DOI."
+)
+@click.option(
+    "--doi", default="", metavar="DOI", help="The DOI of the results, such as 10.5281/zenodo.1234567."
+)
 @_results
-def cite_(key: str, form: str, url: str, results: Path | None) -> None:
-    """Print a citation of a claim or of one of its findings; of an audit, of a layer or a finding."""
+def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None:
+    """Print a citation of a claim or of one of its findings; of an audit, of a layer or a finding.
+
+    ’run’ stands for the run as a whole, ’source.ID’ for a statement of a document, ’audit’ for an audit.
+    """
     from verify.citing.configuration import configuration
     from verify.citing.values import lookup
-    from verify.report.citation import check_address, cite
+    from verify.report.citation import check_address, check_doi, cite
 
     render = citations.form(_known(form, citations.names()))
     url = url or configuration().report
     check_address(url)
+    check_doi(doi)
     record = _present(results)
     value = lookup(record, key)
-    if value.subject is None:
-        raise CitationError(
-            f"{key!r} is a value of the run or of a source, of which there are no citations; "
-            "cite a claim or a check, CLAIM or CLAIM.CHECK, as `sdpa-verify list` shows them"
-        )
     whole, _, part = key.partition(":")
+    if value.subject is None:
+        raise CitationError(f"{key!r} is a value of the run, which is cited as a whole; cite {whole!r}")
     if part:
         raise CitationError(f"{key!r} is a part of what is cited as a whole; cite {whole!r}")
-    say(render(cite(record, value.subject, value.part, url)))
+    say(render(cite(record, value.subject, value.part, url, doi)))
     end(0)
 
 
@@ -223,13 +229,13 @@ def badge(name: str, out: Path, results: Path | None) -> None:
     Of an audit, ’audit’ stands for the whole, whose files are called attention-audit; a badge shows the
     most serious judgement that decides.
     """
-    from verify.citing.badge import as_endpoint, as_svg, badge_of
+    from verify.citing.badge import Badged, as_endpoint, as_svg, badge_of
     from verify.citing.values import lookup
     from verify.files.writing import write_together
 
     record = _present(results)
     value = lookup(record, name)
-    if value.subject is None or value.part is not None or ":" in name:
+    if value.part is not None or ":" in name or not isinstance(value.subject, Badged):
         raise CitationError(f"{name!r} has no badge; give a claim, or of an audit a layer or audit")
     shown = badge_of(record, value.subject)
     # Not audit.json, which is the evidence.

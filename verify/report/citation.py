@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from verify.errors import CitationError
 from verify.escapes import as_prose
-from verify.evidence import Check, ClaimRecord, Control, Fact, RunRecord
+from verify.evidence import Check, ClaimRecord, Control, Fact, RunRecord, Statement
 from verify.evidence.audits import AuditRecord, Finding, LayerRecord
 from verify.report import numbers
 from verify.report.audits.tables import figures, held_against, most_serious, summary
-from verify.report.imprint import creation, origin
+from verify.report.imprint import creation, digest, origin
 from verify.report.latex import plain
 from verify.report.names import names
 from verify.report.words import badge, capitalised, cell_text, predicted
@@ -21,8 +22,8 @@ from verify.report.words import badge, capitalised, cell_text, predicted
 if TYPE_CHECKING:
     from datetime import datetime
 
-AUDIT = "audit"
-"""The key of an audit as a whole."""
+AUDIT, RUN, SOURCE = "audit", "run", "source"
+"""The keys of an audit and of a run as a whole, and what those of statements start with."""
 
 AUTHORS = "The sdpa-verify authors"
 
@@ -33,7 +34,9 @@ _ADDRESS = re.compile(rf"(?:https?://[A-Za-z0-9](?:{_PATH}|:\d)*|(?!//){_PATH}+)
 _DOI = re.compile(r"(?:^|//(?:dx\.)?doi\.org/)10\.\d{4,9}/")
 """What a DOI starts with, bare or as an address."""
 
-Subject = ClaimRecord | LayerRecord | AuditRecord
+_WHOLE_DOI = re.compile(r"(?:https://doi\.org/)?10\.\d{4,9}/[-._;()/:A-Za-z0-9]+")
+
+Subject = ClaimRecord | LayerRecord | AuditRecord | RunRecord | Statement
 Part = Check | Control | Fact | Finding
 
 
@@ -63,6 +66,18 @@ class Citation:
     anchor: str
     stem: str
     address: str
+    doi: str = ""
+
+    @property
+    def link(self) -> str:
+        """Where a reader is led: the DOI where there is one, else the place in the HTML report."""
+        return f"https://doi.org/{self.doi}" if self.doi else self.page
+
+    @property
+    def run(self) -> str:
+        """Which run or audit it is and its digest, in a few words, for styles that print a version."""
+        settings = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in self.settings.items())
+        return f"{settings}, digest {self.digest[:12]}"
 
     @property
     def page(self) -> str:
@@ -76,16 +91,24 @@ class Citation:
 
 
 def cite(
-    record: RunRecord | AuditRecord, subject: Subject, part: Part | None = None, address: str = ""
+    record: RunRecord | AuditRecord,
+    subject: Subject,
+    part: Part | None = None,
+    address: str = "",
+    doi: str = "",
 ) -> Citation:
-    """Return the citation of a run's claim or of an audit or its layer, or of one of their findings.
+    """Return the citation of a run, its claim or statement, of an audit or its layer, or of a finding.
 
     ``address`` is where the report is published, the URL of its page or folder, or a DOI; nothing means
-    beside the document.
+    beside the document. ``doi`` is the results' own, where they have one.
     """
     if isinstance(record, RunRecord) and isinstance(subject, ClaimRecord):
         said = _of_claim(record, subject, part)
-    elif isinstance(record, AuditRecord) and not isinstance(subject, ClaimRecord):
+    elif isinstance(record, RunRecord) and isinstance(subject, Statement):
+        said = _of_statement(record, subject)
+    elif isinstance(record, RunRecord) and isinstance(subject, RunRecord):
+        said = _of_run(record)
+    elif isinstance(record, AuditRecord) and isinstance(subject, AuditRecord | LayerRecord):
         said = _of_audit(record, subject, part)
     else:
         raise TypeError(f"a {type(subject).__name__} is no part of a {type(record).__name__}")
@@ -97,6 +120,7 @@ def cite(
         created=creation(record),
         stem=names(record).stem,
         address=address,
+        doi=doi.removeprefix("https://doi.org/"),
         **said,
     )
 
@@ -111,7 +135,41 @@ def _of_claim(record: RunRecord, claim: ClaimRecord, part: Part | None) -> dict[
         "statement": claim.statement,
         "judged": f"Claim {badge(claim.verdict).word}",
         "digest": claim.digest,
-        "settings": {"seed": record.run.settings.seed, "profile": record.run.settings.profile},
+        "settings": _settings(record),
+    }
+
+
+def _settings(record: RunRecord) -> dict[str, int | float | str]:
+    return {"seed": record.run.settings.seed, "profile": record.run.settings.profile}
+
+
+def _of_run(record: RunRecord) -> dict[str, Any]:
+    verdicts = Counter(badge(claim.verdict).word for claim in record.claims)
+    tally = ", ".join(f"{numbers.count(count)} {word}" for word, count in verdicts.items())
+    return {
+        "key": RUN,
+        "anchor": "summary",
+        "label": "run",
+        "title": "Verification of claims about scaled dot-product attention",
+        "statement": f"{numbers.count(len(record.claims))} claims: {tally}.",
+        "judged": f"Claims {tally}",
+        "digest": digest(record),
+        "settings": _settings(record),
+    }
+
+
+def _of_statement(record: RunRecord, statement: Statement) -> dict[str, Any]:
+    sources = {source.id: source for source in record.sources}
+    title = sources[statement.source].title
+    return {
+        "key": f"{SOURCE}.{statement.id}",
+        "anchor": f"statement-{statement.id}",
+        "label": f"statement {statement.id}",
+        "title": f"A statement of “{title}”, held against derivation and measurement",
+        "statement": statement.text,
+        "judged": f"Statement {badge(statement.outcome).word}",
+        "digest": digest(record),
+        "settings": _settings(record),
     }
 
 
@@ -154,6 +212,16 @@ def place_in_report(address: str, stem: str, anchor: str, suffix: str = ".html")
     else:
         page = f"{address}{'/' if address and not address.endswith('/') else ''}{stem}{suffix}"
     return f"{page}{'#' if suffix == '.html' else '#nameddest='}{quote(anchor)}"
+
+
+def check_doi(doi: str) -> None:
+    """Check that a DOI can be one; an empty one is fine.
+
+    Raises:
+        CitationError: it is none.
+    """
+    if doi and not _WHOLE_DOI.fullmatch(doi):
+        raise CitationError(f"--doi {doi!r}: is no DOI; give one such as 10.5281/zenodo.1234567")
 
 
 def check_address(address: str) -> None:

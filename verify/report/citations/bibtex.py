@@ -24,7 +24,8 @@ def render(cited: Citation) -> str:
         "month": f"{cited.created:%b}".lower(),
         "howpublished": f"Software, version {for_tex(cited.version)}",
         "note": note,
-        "url": cited.page,
+        **({"doi": for_tex(cited.doi)} if cited.doi else {}),
+        "url": cited.link,
     }
     lines = (
         f"  {name} = {value}," if name == "month" else f"  {name} = {{{value}}},"

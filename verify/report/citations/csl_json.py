@@ -21,9 +21,12 @@ def render(cited: Citation) -> str:
         "title": f"sdpa-verify, {cited.label}: {plain(cited.title)}",
         "author": [{"literal": AUTHORS}],
         "issued": {"date-parts": [[cited.created.year, cited.created.month, cited.created.day]]},
-        "version": cited.version,
+        # Styles print the version, few the note.
+        "version": f"{cited.version} ({cited.run})",
         "note": f"{plain(cited.what)}: {cited.found}; {note}" if cited.found else note,
-        "URL": cited.page,
+        "URL": cited.link,
     }
+    if cited.doi:
+        item["DOI"] = cited.doi
     fields = (f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in item.items())
     return "[{\n  " + ",\n  ".join(fields) + "\n}]"
