@@ -31,8 +31,12 @@ if TYPE_CHECKING:
     from verify.symbolic.derivation import Derivation
     from verify.symbolic.routes import Route
 
+_ALIKE = "both keys have the same distribution"
 EQUIVALENT: dict[tuple[str, str], str] = {
     ("softmax-jacobian", "-p[i]*Sum(p[j], (j, 1, n))**2 + p[i]"): "the sum is 1, and so is its square",
+    ("variance-split", r"-E(q^{\mathsf T} k)*E(q^{\mathsf T} k') + E(q^{\mathsf T} k'**2)"): _ALIKE,
+    ("variance-split", r"E(q^{\mathsf T} k**2) - E(q^{\mathsf T} k')**2"): _ALIKE,
+    ("variance-split", r"-E(q^{\mathsf T} k)**2 + E(q^{\mathsf T} k**2)"): _ALIKE,
     ("softmax-jacobian", "0"): "the sum is 1, so that nothing is left without it as well",
 }
 """Claim and spoiled expression, which is as right as the original, and why."""

@@ -26,12 +26,12 @@ from sympy import (
     S,
     Sum,
     Symbol,
-    expand,
     symbols,
 )
 from sympy.core.sorting import default_sort_key
 
 from verify.errors import VerifyError
+from verify.symbolic.algebra import multiplied_out
 from verify.symbolic.printing import plain
 
 if TYPE_CHECKING:
@@ -272,6 +272,6 @@ def _per_monomial(argument: Any, population: Population, moment: Callable[[Any, 
     if argument.atoms(Sum):
         raise DerivationError(f"{plain(argument)}: split the sums by index first")
     total = S.Zero
-    for powers, coefficient in Poly(expand(argument), *randoms).terms():
+    for powers, coefficient in multiplied_out(argument, randoms):
         total += coefficient * Mul(*[moment(a, n) for a, n in zip(randoms, powers, strict=True) if n])
     return total

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sympy import Matrix, MatrixSymbol, Rational, S, Symbol, Trace, expand, symbols
+from sympy import Matrix, MatrixSymbol, Rational, S, Symbol, Trace, symbols
 
 from verify.spec import (
     E, NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, SIZE, Assumption, Claim, Definition, Derivation, Experiment, Linked,
@@ -26,9 +26,7 @@ def _gap(before: Any, after: Any, size: int) -> Any:
     given = {SIGMA_Q: a * a.T, SIGMA_K: b * b.T, MU_Q: mu_q, MU_K: mu_k}
     products = {PRODUCT: q.dot(k), OTHER: q.dot(other), OF_KEYS: q.dot(b * b.T * q), OF_MEAN: q.dot(mu_k)}
     population = Population(dict.fromkeys((*u, *w, *x), (S.One, S.Zero, S.One)), d)
-    one, two = (
-        evaluate(expand(in_numbers(side, given).subs(products)), population) for side in (before, after)
-    )
+    one, two = (evaluate(in_numbers(side, given).subs(products), population) for side in (before, after))
     return one - two
 
 

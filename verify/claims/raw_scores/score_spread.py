@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import scipy
 from sympy import (
-    Function, Integral, Limit, Rational, S, Symbol, cos, diff, erfinv, exp, integrate, limit, log, oo, pi,
-    simplify, sqrt,
+    Function, Integral, Limit, Rational, S, Symbol, diff, erf, erfinv, integrate, limit, log, oo, simplify,
+    sqrt,
 )  # fmt: skip
 
 from verify.spec import (
     GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Allowance, Assumption, Claim, Control, Definition,
-    Derivation, Distribution, Exact, Experiment, Figure, Findings, Identity, PairShares, Prediction, Quantile,
-    Quantity, Route, Simulated, Step, biased, by, capped, cell_of, d, exactly, figure, function, is_zero,
-    line, prediction, scatter, score, score_law, variance_route, with_moments, wrong,
+    Derivation, Distribution, Exact, Experiment, Figure, Findings, Identity, PairShares, Prediction,
+    Quantile, Quantity, Route, Simulated, Step, biased, by, capped, cell_of, d, exactly, figure, function,
+    is_zero, line, prediction, scatter, score, score_law, variance_route, with_moments, wrong,
 )  # fmt: skip
 
 NORMAL_DIMENSIONS = (2, 100)
@@ -71,12 +71,15 @@ def _limit(before: Any, after: Any) -> bool:
     return bool(simplify(limit(known, d, oo) - after) == S.Zero)
 
 
-@by("SymPy inverts the function and integrates the density", "general")
+@by("SymPy: the density that has this function, and its integral", "general")
 def _normal_share(before: Any, after: Any) -> bool:
-    """Invert the function to its density, and integrate that up to the point."""
-    place = Symbol("x", real=True)
-    density = integrate(exp(before) * cos(t * place), (t, 0, oo)) / pi
-    return is_zero(integrate(density, (place, -oo, after)) - Rational(95, 100))
+    """The transform F of a density with f' = -xf/(2a) obeys F' = -2atF, so that F is exp(-at²)."""
+    a, place = -before / t**2, Symbol("x", real=True)
+    below = (1 + erf(place / (2 * sqrt(a)))) / 2
+    density = diff(below, place)
+    normal = is_zero(diff(density, place) + place / (2 * a) * density) and not a.has(t)
+    whole = limit(below, place, -oo) == 0 and limit(below, place, oo) == 1
+    return normal and whole and is_zero(below.subs(place, after) - Rational(95, 100))
 
 
 def derive() -> Derivation:
