@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from verify.errors import OutputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 @pytest.fixture
@@ -25,10 +25,10 @@ def context() -> Iterator[click.Context]:
 
 
 class Broken(io.TextIOWrapper):
-    """A stream of a file of its own that cannot be written to."""
+    """A stream to a file that cannot be written to."""
 
-    def __init__(self, error: OSError) -> None:
-        super().__init__(os.fdopen(os.open(os.devnull, os.O_WRONLY), "wb"), encoding="utf-8")
+    def __init__(self, path: Path, error: OSError) -> None:
+        super().__init__(path.open("wb"), encoding="utf-8", write_through=True)
         self.error: OSError | None = error
 
     def write(self, text: str) -> int:
@@ -66,24 +66,27 @@ def test_a_command_ends_with_its_status(status: int) -> None:
 
 
 @pytest.mark.usefixtures("context")
-def test_results_that_could_not_be_written_are_an_error_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_that_could_not_be_written_are_an_error_at_the_end(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """The command goes on, says no more, and does not end as if all were well."""
-    with Broken(OSError(28, "No space left on device")) as full:
+    with Broken(tmp_path / "out", OSError(28, "No space left on device")) as full:
         monkeypatch.setattr(sys, "stdout", full)
         say("lost")
         full.error = None
         say("goes nowhere")
         with pytest.raises(OutputError) as caught:
             end(0)
+    assert (tmp_path / "out").read_bytes() == b""
     assert str(caught.value) == (
         "standard output: cannot be written (No space left on device); free space or send it elsewhere"
     )
 
 
 @pytest.mark.usefixtures("context")
-def test_a_reader_who_goes_away_has_read_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_who_goes_away_has_read_enough(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """As ``head`` does: the status is that of the command."""
-    with Broken(BrokenPipeError(32, "Broken pipe")) as gone:
+    with Broken(tmp_path / "out", BrokenPipeError(32, "Broken pipe")) as gone:
         monkeypatch.setattr(sys, "stdout", gone)
         say("unread")
         with pytest.raises(SystemExit) as ended:
@@ -91,10 +94,11 @@ def test_a_reader_who_goes_away_has_read_enough(monkeypatch: pytest.MonkeyPatch)
     assert ended.value.code == 3
 
 
-def test_a_complaint_that_nobody_reads_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_complaint_that_nobody_reads_stops_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What follows on the same stream goes nowhere."""
-    with Broken(OSError(28, "No space left on device")) as full:
+    with Broken(tmp_path / "out", OSError(28, "No space left on device")) as full:
         monkeypatch.setattr(sys, "stderr", full)
         complain("lost")
         full.error = None
         complain("goes nowhere")
+    assert (tmp_path / "out").read_bytes() == b""
