@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import io
 import json
-import os
 import re
 import subprocess
 import sys
@@ -273,7 +273,9 @@ def test_the_exit_status_says_the_outcome(
     """0 confirmed, 1 refuted, 3 undecided, and results in any case; other tests here end with 0 and 1."""
     monkeypatch.setattr(pdf, "render_pdf", lambda *_: b"%PDF")
     path = claim_file(*changes)
-    ended = tool("run", "doubled-keys", "--claims", path, "--profile", "quick", "--out", tmp_path)
+    ended = tool(
+        "run", "doubled-keys", "--claims", path, "--profile", "quick", "--workers", 1, "--out", tmp_path
+    )
     assert ended.out.startswith(mark)
     assert ended.status == status
     assert (tmp_path / "results.json").is_file()
@@ -293,7 +295,9 @@ def test_a_step_that_does_not_follow_ends_with_status_1(
         "    return Derivation.of(replace(route, steps=(first, second, *rest)))"
     )
     path = claim_file((old, new))
-    ended = tool("run", "doubled-keys", "--claims", path, "--profile", "quick", "--out", tmp_path)
+    ended = tool(
+        "run", "doubled-keys", "--claims", path, "--profile", "quick", "--workers", 1, "--out", tmp_path
+    )
     assert ended.status == 1
     assert ended.out.startswith(
         "✗ doubled-keys             undecided    the derivation failed, so nothing was drawn: "
@@ -349,14 +353,19 @@ def test_the_package_is_a_program_too() -> None:
     assert done.stdout == f"sdpa-verify, version {__version__}\n"
 
 
-def test_a_terminal_without_unicode_is_served() -> None:
+def test_a_terminal_without_unicode_is_served(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A character that cannot be shown becomes a question mark, not an error."""
-    command = [sys.executable, "-m", "verify", "show", "score-mean"]
-    done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, check=True, env={**os.environ, "PYTHONIOENCODING": "latin-1"}
-    )
-    assert b"? exact expansion" in done.stdout
-    assert done.stderr == b""
+    shown = io.BytesIO()
+    with io.TextIOWrapper(shown, encoding="latin-1") as terminal:
+        monkeypatch.setattr(sys, "stdout", terminal)
+        with pytest.raises(SystemExit) as ended:
+            main(["show", "score-mean"])
+        terminal.flush()
+        assert b"? exact expansion" in shown.getvalue()
+    assert ended.value.code == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_main_takes_the_arguments_of_the_process(
