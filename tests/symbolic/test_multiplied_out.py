@@ -95,6 +95,13 @@ def test_sums_have_indices_of_their_own() -> None:
     assert not {k, i} & term.bound.keys()
 
 
+def test_a_delta_is_0_or_1_so_that_its_powers_are_itself() -> None:
+    """And what stands beside it is written with one of its two indices."""
+    (one,), (squared,) = (terms(KroneckerDelta(i, j) ** power * x[j]) for power in (1, 2))
+    assert one == squared
+    assert one == terms(KroneckerDelta(i, j) * x[i])[0]
+
+
 def test_exponentials_multiply_by_their_exponents() -> None:
     """exp(x + 2y) is exp(x) exp(y)²; the sum over all keys is one factor, wherever it stands."""
     (term,) = terms(exp(x[i] + 2 * x[j]))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sympy import Dummy, Idx, Indexed, IndexedBase, S, Symbol, exp
+from sympy import Dummy, Idx, Indexed, IndexedBase, KroneckerDelta, S, Symbol, exp
 
 from tests.strategies import examples, fractions
 from verify.symbolic.expectation import DerivationError
@@ -57,7 +58,7 @@ def test_one_over_a_sum_has_no_form() -> None:
 
 def test_an_index_is_put_in_everywhere() -> None:
     """Factors that become the same are one factor with both powers; those that cancel are gone."""
-    term = Term(S(3), {x[i]: 2, x[j]: 1, y[i]: -1, y[j]: 1, exp(x[i]): 1})
+    term = Term(S(3), {x[i]: 2, x[j]: 1, y[i]: -1, y[j]: 1, exp(x[i]): 1, KroneckerDelta(i, j): 1})
     assert term.put(i, j) == Term(S(3), {x[j]: 3, y[j]: 0, exp(x[j]): 1})
     assert term.put(k, j) == term
 
@@ -91,6 +92,30 @@ def test_the_form_does_not_depend_on_names(factors: list[tuple[int, int, int]], 
     assert key(term((*BOUND, i), factors)) == key(same)
     changed = [(factors[0][0], factors[0][1], factors[0][2] + 1), *factors[1:]]
     assert key(term((*BOUND, i), changed)) != key(same)
+
+
+@examples(40)
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=5, unique=True),
+    st.permutations(range(4)),
+)
+def test_entries_of_two_indices_have_a_form_as_well(pairs: list[tuple[int, int]], order: list[int]) -> None:
+    """Round a circle all indices look alike, and still the form is one, wherever the circle is begun."""
+    names = [Dummy("u", integer=True) for _ in range(4)]
+    bound = dict.fromkeys(names, n)
+    one = Term(powers={x[names[a], names[b]]: 1 for a, b in pairs}, bound=bound)
+    same = Term(powers={x[names[order[a]], names[order[b]]]: 1 for a, b in pairs}, bound=bound)
+    assert key(one) == key(same)
+
+
+def test_a_circle_has_one_form() -> None:
+    """However its indices are called."""
+    forms = set()
+    for order in permutations(range(4)):
+        names = [Dummy("u", integer=True) for _ in range(4)]
+        circle = [x[names[order[place]], names[order[(place + 1) % 4]]] for place in range(4)]
+        forms.add(key(Term(powers=dict.fromkeys(circle, 1), bound=dict.fromkeys(names, n))))
+    assert len(forms) == 1
 
 
 @pytest.mark.parametrize(
