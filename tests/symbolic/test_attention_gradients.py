@@ -14,7 +14,7 @@ from verify.symbolic.scores import d
 from verify.symbolic.softmax import n, p
 
 if TYPE_CHECKING:
-    from verify.symbolic.derivation import Route
+    from verify.symbolic.routes import Route
 
 RNG = np.random.default_rng(4)
 SIZES = {m: 2, n: 3, d: 2, d_v: 2}
