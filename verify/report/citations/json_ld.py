@@ -19,6 +19,7 @@ def render(cited: Citation) -> str:
         "@context": "https://schema.org",
         "@type": "ClaimReview",
         "@id": cited.link,
+        "alternateName": f"sdpa-verify:{cited.key}",
         "url": cited.link,
         "name": f"sdpa-verify, {cited.label}: {plain(cited.title)}",
         "claimReviewed": plain(cited.statement),

@@ -1,0 +1,96 @@
+"""The plugin for mystmd: what it answers, and a real build where mystmd is installed."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.report.records import record
+from tests.tool import ROOT
+from verify.citing import mystmd
+from verify.citing.values import lookup
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KEY = "score-variance.slope:estimate"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a project with results and their report's address, which is the present folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "results.json").write_text(record().to_json(), encoding="utf-8")
+    settings = '[tool.sdpa-verify]\nresults = "results.json"\nreport = "https://example.org/r/"\n'
+    (tmp_path / "pyproject.toml").write_text(settings, encoding="utf-8")
+    return tmp_path
+
+
+def asked(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], body: str | None = None
+) -> Any:
+    """Return what the plugin answers to a call of mystmd."""
+    monkeypatch.setattr(sys, "argv", ["plugin", *(["--role", "verify"] if body is not None else [])])
+    monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps({"name": "verify", "body": body})))
+    mystmd.main()
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.usefixtures("project")
+def test_a_role_becomes_a_linked_value(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As the results have it, with a text of one's own where that is so."""
+    assert [role["name"] for role in asked(monkeypatch, capsys)["roles"]] == ["verify"]
+    value = lookup(record(), KEY)
+    (link,) = asked(monkeypatch, capsys, KEY)
+    assert link["url"] == f"https://example.org/r/report.html#{value.anchor}"
+    assert link["children"] == [{"type": "text", "value": value.text}]
+    rounded = f"{value.figures[0].exact:.2f}"
+    (link,) = asked(monkeypatch, capsys, f"{rounded} <{KEY}>")
+    assert link["children"][0]["value"] == rounded
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize(
+    ("body", "what"), [("score-variance.slop", "did you mean"), (f"7.25 <{KEY}>", "printed '7.25', now")]
+)
+def test_what_is_not_so_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], body: str, what: str
+) -> None:
+    """In one line."""
+    with pytest.raises(SystemExit, match=what):
+        asked(monkeypatch, capsys, body)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("key", "is_known"), [(KEY, True), ("score-variance.slop", False)])
+def test_a_site_is_built(project: Path, key: str, is_known: bool) -> None:
+    """By mystmd itself."""
+    myst = shutil.which("myst")
+    if myst is None:
+        pytest.skip("needs mystmd on the PATH")
+    plugin = project / "plugin"
+    plugin.write_text(
+        f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(ROOT)!r})\n"
+        "from verify.citing.mystmd import main\nmain()\n",
+        encoding="utf-8",
+    )
+    plugin.chmod(0o755)
+    settings = "version: 1\nproject:\n  plugins:\n    - type: executable\n      path: plugin\n"
+    (project / "myst.yml").write_text(settings + "site:\n  template: book-theme\n", encoding="utf-8")
+    (project / "page.md").write_text(f"# Page\n\nIt is {{verify}}`{key}`.\n", encoding="utf-8")
+    command = [myst, "build", "page.md", "--md", "--strict", "--ci"]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, timeout=100)
+    said = done.stdout + done.stderr
+    made = "".join(path.read_text(encoding="utf-8") for path in (project / "_build").rglob("*.md"))
+    if is_known:
+        assert lookup(record(), KEY).text in made, said
+    else:
+        assert done.returncode != 0 or "did you mean" in said, said

@@ -1,0 +1,100 @@
+"""A plugin for MkDocs: ``{verify}`KEY``` shows a value linked to the report; an unknown key fails the build.
+
+In ``mkdocs.yml``::
+
+    plugins:
+      - sdpa-verify:
+          results: results.json                    # beside mkdocs.yml
+          report: https://example.org/report.html  # where links go; default: none
+
+A key may ask for a form, as in ``{verify}`KEY|digits=3```. A text of one's own, ``{verify}`1.001 <KEY>```,
+and what stands between markers, is held against the value: a warning, which fails a build with ``--strict``,
+says if it is no longer so.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mkdocs.config import config_options
+from mkdocs.exceptions import PluginError
+from mkdocs.plugins import BasePlugin, get_plugin_logger
+
+from verify.citing.agreement import agrees
+from verify.citing.languages import language_of
+from verify.citing.markers import quotes_in
+from verify.citing.values import by_key, lookup_in
+from verify.errors import VerifyError
+from verify.escapes import for_html
+from verify.evidence.load import load_either, present
+from verify.report.citation import place_in_report
+
+if TYPE_CHECKING:
+    from verify.citing.markers import Quote
+    from verify.citing.value import Value
+
+_LOG = get_plugin_logger("sdpa-verify")
+_ROLE_START, _ROLE_END = "{verify}`", "`"
+
+
+class VerifyPlugin(BasePlugin):  # type: ignore[misc]  # MkDocs may not be installed
+    """The plugin, which MkDocs finds by the name ``sdpa-verify``."""
+
+    config_scheme = (
+        ("results", config_options.Type(str, default="")),
+        ("report", config_options.Type(str, default="")),
+    )
+
+    def on_config(self, config: Any) -> Any:
+        """Read the results before any page, and have them watched."""
+        chosen = self.config["results"]
+        path = Path(config["config_file_path"]).parent / chosen if chosen else None
+        try:
+            self._known = by_key(load_either(path) if path else present(None))
+        except VerifyError as error:
+            raise PluginError(f"results: {error}") from error
+        if path:
+            config["watch"] = [*config.get("watch", []), str(path)]
+        return config
+
+    def on_page_markdown(self, markdown: str, /, *, page: Any, **_: Any) -> str:
+        """Return a page with its roles replaced by their values."""
+        path = Path(page.file.src_uri)
+        try:
+            quotes = quotes_in(path, markdown, language_of(path))
+        except VerifyError as error:
+            raise PluginError(str(error)) from error
+        parts, end = [], 0
+        for quote in quotes:
+            value = self._value(path, quote)
+            start = markdown.rfind(_ROLE_START, end, quote.start)
+            is_role = start >= 0 and not markdown[start + len(_ROLE_START) : quote.start].strip()
+            if is_role:
+                parts += [markdown[end:start], self._shown(value, quote, page)]
+                end = markdown.index(_ROLE_END, quote.end) + len(_ROLE_END)
+        return "".join([*parts, markdown[end:]])
+
+    def _value(self, path: Path, quote: Quote) -> Value:
+        place = f"{path}:{quote.line}"
+        if quote.mistake:
+            raise PluginError(f"{place}: {quote.mistake}")
+        try:
+            value = lookup_in(self._known, quote.key)
+        except VerifyError as error:
+            raise PluginError(f"{place}: {error}") from error
+        if value.doubt:
+            _LOG.warning("%s: %s: %s", place, value.key, value.doubt)
+        if quote.quoted is not None and not agrees(quote.quoted, value, quote.after):
+            _LOG.warning("%s: %s: printed %r, now %r", place, value.key, quote.quoted, value.text)
+        return value
+
+    def _shown(self, value: Value, quote: Quote, page: Any) -> str:
+        text = for_html(quote.quoted or value.text)
+        if not self.config["report"]:
+            return f'<span class="verify">{text}</span>'
+        address = place_in_report(self.config["report"], "report", value.anchor)
+        if "://" not in address and not address.startswith("/"):
+            # A relative address counts from the folder of the first page.
+            address = "../" * page.url.count("/") + address
+        return f'<a class="verify" title="{for_html(value.key)}" href="{for_html(address)}">{text}</a>'

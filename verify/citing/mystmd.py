@@ -1,0 +1,68 @@
+"""A plugin for mystmd: ``{verify}`KEY``` shows a value linked to the report; an unknown key is an error.
+
+In ``myst.yml``, with the path of the command that is installed with this tool::
+
+    project:
+      plugins:
+        - type: executable
+          path: .venv/bin/sdpa-verify-myst
+
+mystmd calls it without arguments for what it offers, and with ``--role verify`` for each role, whose text
+it reads as JSON. Results and the report's address are those of ``[tool.sdpa-verify]`` in pyproject.toml, else
+the last run's. A text of one's own, ``{verify}`1.001 <KEY>```, is held against the value.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import Any
+
+from verify.citing.agreement import agrees
+from verify.citing.configuration import configuration
+from verify.citing.values import lookup
+from verify.errors import CitationError, VerifyError
+from verify.evidence.load import present
+from verify.report.citation import place_in_report
+
+_ROLE = {
+    "name": "verify",
+    "doc": "A value of sdpa-verify, by its key.",
+    "body": {"type": "string", "required": True},
+}
+_OFFERED = {"name": "sdpa-verify", "author": "The sdpa-verify authors", "license": "MIT", "roles": [_ROLE]}
+_TITLED = re.compile(r"(?P<text>.+?)\s*<(?P<key>[^<>]+)>\s*", re.DOTALL)
+
+
+def shown(body: str) -> list[dict[str, Any]]:
+    """Return the nodes that stand in the place of a role.
+
+    Raises:
+        VerifyError: the key is unknown, what rests on it has to be written again, or the text is stale.
+    """
+    settings = configuration()
+    titled = _TITLED.fullmatch(body)
+    value = lookup(present(settings.results_file), titled["key"].strip() if titled else body.strip())
+    if value.doubt:
+        raise CitationError(f"{value.key}: {value.doubt}; rewrite what rests on it")
+    text = titled["text"] if titled else value.text
+    if titled and not agrees(text, value):
+        raise CitationError(f"{value.key}: printed {text!r}, now {value.text!r}; fix the role's text")
+    leaf = {"type": "text", "value": text}
+    if not settings.report:
+        return [leaf]
+    address = place_in_report(settings.report, "report", value.anchor)
+    return [{"type": "link", "url": address, "title": value.key, "children": [leaf]}]
+
+
+def main() -> None:
+    """Answer one call of mystmd; an error is one line, and status 1 fails the build."""
+    if "--role" not in sys.argv:
+        answer: Any = _OFFERED
+    else:
+        try:
+            answer = shown(str(json.load(sys.stdin).get("body", "")))
+        except (VerifyError, ValueError) as error:
+            sys.exit(f"sdpa-verify: {error}")
+    json.dump(answer, sys.stdout)
