@@ -168,7 +168,7 @@ class Sums:
         Raises:
             ValueError: they are sums about different shifts.
         """
-        if not np.array_equal(self.shift, other.shift):
+        if not np.array_equal(self.shift, other.shift, equal_nan=True):
             raise ValueError("sums about different shifts cannot be added")
         return Sums(
             self.shift,

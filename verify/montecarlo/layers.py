@@ -114,7 +114,7 @@ class LayerStack:
         tokens, upstream = tokens[:, None], upstream[:, None]
         passes = []
         for layer in weights:
-            forward = _Layer(tuple(one[:, None] for one in layer), scales, self.normalisation)
+            forward = _Layer(layer, scales, self.normalisation)
             tokens = forward(tokens)
             passes.append(forward)
         squares = []
@@ -136,7 +136,7 @@ class _Layer:
         if self.normalisation == "before":
             seen, self.size = _normalised(tokens)
         self.seen = seen
-        self.queries, self.keys, self.values = (seen @ one for one in self.weights)
+        self.queries, self.keys, self.values = (_projected(seen, one) for one in self.weights)
         self.probabilities = probabilities(self.queries, self.keys, self.scales)
         after = tokens + self.probabilities @ self.values
         if self.normalisation == "after":
@@ -150,19 +150,31 @@ class _Layer:
             upstream = _through_normalisation(upstream, self.after, self.size)
         found = gradients(self.queries, self.keys, self.values, self.probabilities, upstream, self.scales)
         query, key, value = (np.swapaxes(one, -1, -2) for one in self.weights)
-        branch = found.queries @ query + found.keys @ key + found.values @ value
+        branch = _projected(found.queries, query)
+        branch += _projected(found.keys, key)
+        branch += _projected(found.values, value)
         if self.normalisation == "before":
             branch = _through_normalisation(branch, self.seen, self.size)
         return upstream + branch
 
 
+def _projected(tokens: Array, weights: Array) -> Array:
+    """Return tokens, shape (stacks, scales, tokens, width), times their stacks' weights, (stacks, width, …).
+
+    All scales' tokens of a stack are one matrix: fewer and larger products are faster.
+    """
+    stacks, scales, many, width = tokens.shape
+    projected: Array = tokens.reshape(stacks, scales * many, width) @ weights
+    return projected.reshape(stacks, scales, many, -1)
+
+
 def _normalised(tokens: Array) -> tuple[Array, Array]:
-    size = np.sqrt(np.mean(tokens**2, axis=-1, keepdims=True))
+    size = np.sqrt(np.einsum("...d,...d->...", tokens, tokens) / tokens.shape[-1])[..., None]
     return tokens / size, size
 
 
 def _through_normalisation(upstream: Array, normalised: Array, size: Array) -> Array:
     """Return the gradient before x/rms(x): its part along the token is lost, the rest divided by the size."""
-    along = np.mean(upstream * normalised, axis=-1, keepdims=True)
+    along = np.einsum("...d,...d->...", upstream, normalised)[..., None] / normalised.shape[-1]
     back: Array = (upstream - normalised * along) / size
     return back
