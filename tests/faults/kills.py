@@ -1,5 +1,8 @@
 """A campaign of kills: the tool or its workers are ended at random moments, and nothing may be lost or left.
 
+The store must be sound afterwards, and a run that goes on from it have the digests of an undisturbed one. A
+cluster of Dask's is among the victims where Dask is installed.
+
 ``python -m tests.faults.kills --kills 500 --seed 1`` prints a table, and what went wrong with its number;
 ``--only NUMBER`` repeats one kill of a campaign.
 """
@@ -8,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib.util
 import io
 import os
 import random
@@ -24,6 +28,7 @@ from typing import TYPE_CHECKING
 from tests.tool import EXAMPLE, alive, begin, example_claim, finish
 from verify import api
 from verify.cli import main as command_line
+from verify.engine.store import VARIABLE, Store
 from verify.errors import VerifyError
 from verify.evidence.load import load
 
@@ -31,6 +36,13 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable, Iterator, Sequence
 
+HAS_DASK = importlib.util.find_spec("distributed") is not None
+TARGETS = ("main", "main", "worker", *(["dask worker", "main"] if HAS_DASK else []))
+COMMANDS = {
+    "main": ("run", "report", "render", "check-docs", *(["cluster"] if HAS_DASK else [])),
+    "worker": ("run", "report"),
+    "dask worker": ("cluster",),
+}
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 PATIENCE = 180.0
 """Seconds in which a command that lost a worker must have ended by itself."""
@@ -47,6 +59,7 @@ class Kill:
     number: signal.Signals
     target: str
     moment: float | None
+    cold: bool = True
 
     @property
     def kind(self) -> tuple[str, str, str]:
@@ -77,7 +90,13 @@ class Place:
         self.claim.write_text(example_claim(), encoding="utf-8")
         # The commands that run in this process have the same one.
         tempfile.tempdir = str(self.temporary)
-        self.environment = {"TMPDIR": str(self.temporary), "XDG_CACHE_HOME": str(folder / "cache")}
+        self.store = folder / "store" / "store.sqlite"
+        self.environment = {
+            "TMPDIR": str(self.temporary),
+            "XDG_CACHE_HOME": str(folder / "cache"),
+            VARIABLE: str(self.store),
+        }
+        self.digests = self._digests(store=None)
         self.record = api.run(["score-variance"], profile="quick", workers=1)
         self.results = folder / "results.json"
         self.results.write_text(self.record.to_json(), encoding="utf-8")
@@ -86,6 +105,7 @@ class Place:
         self.commands: dict[str, tuple[object, ...]] = {
             "run": ("run", *own, "score-mean", "--workers", 2, *quick),
             "report": ("report", *own, "--workers", 2, *quick),
+            **({"cluster": ("run", *own, "score-mean", "--cluster", "local:2", *quick)} if HAS_DASK else {}),
             "render": ("render", self.results, "--out", self.out),
             "check-docs": ("check-docs", "--write", "--results", self.results, self.document),
         }
@@ -93,8 +113,10 @@ class Place:
         self.old = self._contents()
         self.fixed = self.document.read_text()
 
-    def start(self, command: str) -> subprocess.Popen[str]:
-        """Start a command in a session of its own; the document holds a stale figure."""
+    def start(self, command: str, *, cold: bool = False) -> subprocess.Popen[str]:
+        """Start a command in a session of its own, ``cold`` without a store; the document is stale."""
+        if cold:
+            shutil.rmtree(self.store.parent, ignore_errors=True)
         self.document.write_text(_DOCUMENT)
         return begin(*self.commands[command], environment=self.environment, start_new_session=True)
 
@@ -116,10 +138,30 @@ class Place:
         if self.document.read_text() not in {self.fixed, _DOCUMENT}:
             yield "the document is half written"
 
+    def faults_of_the_store(self) -> Iterator[str]:
+        """Yield what is wrong with the store, or with the run that goes on from it."""
+        if self.store.is_file():
+            try:
+                with Store(self.store) as store:
+                    damaged = store.contents().damaged
+            except VerifyError as error:
+                yield str(error)
+            else:
+                yield from [f"{damaged} rows of the store are damaged"] * bool(damaged)
+        if self._digests(self.store) != self.digests:
+            yield "the repeated run has other digests"
+
+    def _digests(self, store: Path | None) -> dict[str, str]:
+        run = api.run([self.claim, "score-mean"], profile="quick", workers=2, store=store)
+        return {claim.id: claim.digest for claim in run.claims}
+
     def debris(self) -> Iterator[str]:
         """Yield what is left over after the next commands, which run in this process."""
         quick = ("--profile", "quick", "--workers", "1", "--out", str(self.out))
-        for command in (("run", "worked-dot-products", *quick), tuple(map(str, self.commands["check-docs"]))):
+        for command in (
+            ("run", "worked-dot-products", "--fresh", *quick),
+            tuple(map(str, self.commands["check-docs"])),
+        ):
             with (
                 contextlib.suppress(SystemExit),
                 contextlib.redirect_stdout(io.StringIO()),
@@ -135,7 +177,7 @@ class Place:
 
     def _time(self, command: str) -> float:
         begun = time.monotonic()
-        ended = finish(self.start(command), PATIENCE)
+        ended = finish(self.start(command, cold=True), PATIENCE)
         assert ended.status == 0, ended.err
         return time.monotonic() - begun
 
@@ -159,23 +201,23 @@ def kills(number: int, seed: int) -> list[Kill]:
     source = random.Random(seed)  # noqa: S311 - nothing is secret
     campaign = []
     for place in range(number):
-        target = "worker" if place % 3 == 2 else "main"
+        target = TARGETS[place % len(TARGETS)]
         moment = None if target == "main" and source.random() < 0.4 else source.uniform(0, 1.05)
-        commands = ("run", "report") if target == "worker" else ("run", "report", "render", "check-docs")
-        campaign.append(Kill(source.choice(commands), SIGNALS[place % 4], target, moment))
+        command = source.choice(COMMANDS[target])
+        campaign.append(Kill(command, SIGNALS[place % 4], target, moment, cold=source.random() < 0.7))
     return campaign
 
 
 def struck(kill: Kill, place: Place) -> Outcome:
     """Start the command, kill, and return what is wrong afterwards."""
     outcome = Outcome(kill)
-    process = place.start(kill.command)
+    process = place.start(kill.command, cold=kill.cold)
     usual = place.usual_s[kill.command]
     if kill.moment is not None:
         time.sleep(kill.moment * usual)
     victims: Callable[[], Sequence[int]] = lambda: [process.pid]  # noqa: E731
-    if kill.target == "worker":
-        victims = lambda: sorted(alive(process.pid) - {process.pid})  # noqa: E731
+    if kill.target != "main":
+        victims = lambda: workers_of(process.pid, kill.target)  # noqa: E731
     ready = place.writes if kill.moment is None else victims
     while process.poll() is None and not ready():
         time.sleep(0.0005)
@@ -187,24 +229,42 @@ def struck(kill: Kill, place: Place) -> Outcome:
     ended = finish(process, PATIENCE)
     assert isinstance(ended.status, int)
     outcome.status = ended.status
-    time.sleep(1)
+    _wait_for_the_end(process.pid, 10 if kill.command == "cluster" else 1)
     outcome.problems += [f"process {pid} is alive" for pid in alive(process.pid)]
     # Before Python has come to the tool's first line, Ctrl-C is its own affair.
     ours = "Traceback" not in ended.err or ", in main" in ended.err
     outcome.problems += [f"standard error: {ended.err}" for word in _NOISE if ours and word in ended.err]
     if ended.status not in _statuses(kill, hit=outcome.hit):
         outcome.problems.append(f"status {ended.status}: {ended.err}")
-    outcome.problems += [*place.damage(), *place.debris()]
+    outcome.problems += [*place.damage(), *place.debris(), *place.faults_of_the_store()]
     for pid in alive(process.pid):
         os.kill(pid, signal.SIGKILL)
     return outcome
+
+
+def _wait_for_the_end(session: int, seconds: float) -> None:
+    """Give the processes of a session the time that they may take to end."""
+    until = time.monotonic() + seconds
+    while alive(session) and time.monotonic() < until:
+        time.sleep(0.1)
+
+
+def workers_of(session: int, target: str) -> list[int]:
+    """Return the processes at work for the one that leads a session: its own, or those of a Dask cluster."""
+    marks = {"worker": b"verify.executors.worker", "dask worker": b"spawn_main"}
+    found = []
+    for pid in sorted(alive(session) - {session}):
+        with contextlib.suppress(OSError):
+            if marks[target] in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.append(pid)
+    return found
 
 
 def _statuses(kill: Kill, *, hit: bool) -> set[int]:
     """Return what the command may end with; a signal may also come before it is handled, or too late."""
     if not hit:
         return {0}
-    if kill.target == "worker":
+    if kill.target != "main":
         # A worker ignores Ctrl-C; one that has done its work is not missed.
         return {0} if kill.number is signal.SIGINT else {0, 2, 4}
     return {0, -kill.number, *([128 + kill.number] if kill.number is not signal.SIGKILL else [])}
@@ -213,16 +273,16 @@ def _statuses(kill: Kill, *, hit: bool) -> set[int]:
 def table(outcomes: Sequence[Outcome]) -> str:
     """Return how many of each kind there were, hit something, and went wrong."""
     kinds = sorted({one.kill.kind for one in outcomes})
-    lines = [f"{'target':8} {'signal':8} {'when':14} {'kills':>5} {'hit':>5} {'wrong':>5}  statuses"]
+    lines = [f"{'target':12} {'signal':8} {'when':14} {'kills':>5} {'hit':>5} {'wrong':>5}  statuses"]
     for kind in kinds:
         some = [one for one in outcomes if one.kill.kind == kind]
         wrong = sum(bool(one.problems) for one in some)
         statuses = ", ".join(f"{n}×{status}" for status, n in sorted(Counter(o.status for o in some).items()))
         counts = f"{len(some):5} {sum(one.hit for one in some):5} {wrong:5}"
-        lines.append(f"{kind[0]:8} {kind[1]:8} {kind[2]:14} {counts}  {statuses}")
+        lines.append(f"{kind[0]:12} {kind[1]:8} {kind[2]:14} {counts}  {statuses}")
     wrong = sum(bool(one.problems) for one in outcomes)
     total = f"{len(outcomes):5} {sum(one.hit for one in outcomes):5} {wrong:5}"
-    return "\n".join([*lines, f"{'together':32} {total}"])
+    return "\n".join([*lines, f"{'together':36} {total}"])
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.faults.kills import SIGNALS, Place, kills, struck, table
+from tests.faults.kills import SIGNALS, TARGETS, Place, kills, struck, table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +19,7 @@ def test_a_campaign_is_a_function_of_its_seed() -> None:
     assert campaign == kills(60, 3) != kills(60, 4)
     assert campaign[:12] == kills(12, 3)
     assert {kill.number for kill in campaign} == set(SIGNALS)
-    assert {kill.target for kill in campaign if kill.number is SIGNALS[0]} == {"main", "worker"}
+    assert {kill.target for kill in campaign if kill.number is SIGNALS[0]} == set(TARGETS)
     assert {kill.moment is None for kill in campaign} == {True, False}
 
 

@@ -40,7 +40,8 @@ class Cluster(Executor):
                 f"--cluster {address}: needs Dask; install it with `pip install 'sdpa-verify[dask]'`"
             ) from error
         # What happens to a cluster is said here in one line.
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        for name in [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]:
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         self._address, self._well = address, time.monotonic()
         with contextlib.ExitStack() as stack:
             target: Any = address
