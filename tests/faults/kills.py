@@ -265,8 +265,8 @@ def _statuses(kill: Kill, *, hit: bool) -> set[int]:
     if not hit:
         return {0}
     if kill.target != "main":
-        # A worker ignores Ctrl-C; one that has done its work is not missed.
-        return {0} if kill.number is signal.SIGINT else {0, 2, 4}
+        # A worker of ours ignores Ctrl-C; one that has done its work is not missed.
+        return {0} if (kill.target, kill.number) == ("worker", signal.SIGINT) else {0, 2, 4}
     return {0, -kill.number, *([128 + kill.number] if kill.number is not signal.SIGKILL else [])}
 
 

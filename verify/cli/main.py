@@ -24,6 +24,7 @@ from verify.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from verify.engine.plan import Planned
     from verify.evidence import RunRecord
     from verify.executors.workers import Workers
 
@@ -103,15 +104,36 @@ def render(results: Path, out: Path | None, edition: str) -> None:
 
 @cli.command()
 @plan_options
-def plan(claims: tuple[str, ...], claim_files: tuple[Path, ...], **options: Any) -> None:
+@click.option("--workers", type=int, default=1, show_default=True, help="Workers to plan for.")
+@click.option("--by-tolerance", is_flag=True, help="Say what ±1% to ±0.01% cost instead.")
+def plan(
+    claims: tuple[str, ...],
+    claim_files: tuple[Path, ...],
+    workers: int,
+    by_tolerance: bool,
+    **options: Any,
+) -> None:
     """Say what verifying the claims would take: blocks, draws, memory and time."""
-    with _processes(claim_files=claim_files) as workers:
+    with _processes(claim_files=claim_files) as some:
         from verify import api
-        from verify.engine.plan import table
+        from verify.engine.plan import TOLERANCES, costs, table
         from verify.engine.runner import settings
+        from verify.errors import SettingsError
+        from verify.executors.workers import processors
 
-        rows = api.plan([*claims, *claim_files], workers=workers, **options)
-    say(table(rows, settings(**options)))
+        count, wanted = processors(workers), [*claims, *claim_files]
+
+        def planned(tolerance: float) -> Sequence[Planned] | None:
+            try:
+                return api.plan(wanted, workers=some, **{**options, "tolerance": tolerance})
+            except SettingsError:
+                return None
+
+        if by_tolerance:
+            text = costs({tolerance: planned(tolerance) for tolerance in TOLERANCES}, count)
+        else:
+            text = table(api.plan(wanted, workers=some, **options), settings(**options), count)
+    say(text)
     end(0)
 
 

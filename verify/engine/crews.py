@@ -27,12 +27,20 @@ _WORTH_A_PROCESS = 10**9
 """Random components that take longer to draw than a process takes to start."""
 
 
+_TASKS_OF_ONE_CHUNK = 512
+"""Tasks of a quarter of a second that this process can keep in hand; beyond them, they are made longer."""
+
+
 class Crew(Protocol):
     """Executors that work for claims; each task is one future."""
 
     @property
     def count(self) -> int:
         """How many tasks are best in hand at a time."""
+
+    @property
+    def chunks_at_once(self) -> int:
+        """How many chunks make a task: more where handing them out one by one would take too long."""
 
     def settle(self, work: Work, proof: str, answers: Sequence[Sequence[Sums]]) -> Future[Any]:
         """Return what will hold the result of ``advance``."""
@@ -50,6 +58,8 @@ class Crew(Protocol):
 
 class Here:
     """This process settles, and so many of its threads draw."""
+
+    chunks_at_once = 1
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -86,6 +96,8 @@ def _done(function: Callable[..., Any], *arguments: Any) -> Future[Any]:
 class Local:
     """Processes of this one's own; a claim file's run nothing else."""
 
+    chunks_at_once = 1
+
     def __init__(self, workers: Workers) -> None:
         self._workers, self.count = workers, workers.count
 
@@ -117,6 +129,7 @@ class Elsewhere:
 
     def __init__(self, executor: Executor, count: int = 64, check: Callable[[], None] = lambda: None) -> None:
         self._executor, self.count, self.refuse_if_gone = executor, count, check
+        self.chunks_at_once = -(-count // _TASKS_OF_ONE_CHUNK)
 
     def settle(self, work: Work, proof: str, answers: Sequence[Sequence[Sums]]) -> Future[Any]:
         """Settle wherever there is room."""

@@ -18,11 +18,15 @@ from verify.montecarlo.chunks import Drawing
 from verify.montecarlo.streams import stream
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from verify.evidence import Settings
     from verify.montecarlo.blocks import Cell
     from verify.spec.claim import Claim
+
+
+TOLERANCES = (0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001)
+"""Those of the table of costs."""
 
 
 class PlannedCell(Record):
@@ -30,7 +34,8 @@ class PlannedCell(Record):
 
     ``settings`` say what is drawn, as the record of a check says it. ``draws`` are random components;
     ``memory`` is in bytes for one worker and does not grow with the draws; ``seconds`` is the time of one
-    worker, from timing one batch on this machine.
+    worker, from timing one batch on this machine, and ``chunk_s`` that of the longest chunk, the work that
+    is never shared.
     """
 
     id: Line
@@ -40,6 +45,7 @@ class PlannedCell(Record):
     draws: Count
     memory: Count
     seconds: Positive
+    chunk_s: Positive = 0.0
 
 
 class Planned(Record):
@@ -78,6 +84,14 @@ class Planned(Record):
     def seconds(self) -> float:
         """Time of one worker on this machine."""
         return sum(cell.seconds for cell in self.cells)
+
+    def wall_s(self, workers: int) -> float:
+        """Return the seconds within which so many workers like those of this machine draw everything.
+
+        Whoever is free takes the next chunk, so all are at work until the last ones are begun (Graham 1966).
+        """
+        longest = max((cell.chunk_s for cell in self.cells), default=0.0)
+        return self.seconds if workers == 1 else self.seconds / workers + longest
 
 
 def plan_with(workers: Workers, claim: Claim | ClaimFile, settings: Settings) -> Planned:
@@ -129,6 +143,7 @@ def _planned_cell(cell: Cell, wanted: int) -> PlannedCell:
     """Return what it takes to draw the ``wanted`` blocks, which come in whole batches."""
     batches = -(-wanted // cell.batch_blocks)
     blocks = batches * cell.batch_blocks
+    seconds = _batch_seconds(cell)
     return PlannedCell(
         id=cell.id,
         settings=dict(cell.settings),
@@ -136,39 +151,76 @@ def _planned_cell(cell: Cell, wanted: int) -> PlannedCell:
         scores=blocks * cell.sampler.scores,
         draws=blocks * cell.sampler.coordinates,
         memory=cell.batch_bytes,
-        seconds=batches * _batch_seconds(cell),
+        seconds=batches * seconds,
+        chunk_s=min(batches, cell.chunk_batches) * seconds,
     )
 
 
-def table(rows: Sequence[Planned], settings: Settings) -> str:
+def table(rows: Sequence[Planned], settings: Settings, workers: int = 1) -> str:
     """Return the plans as text, a line a claim and one of totals, under the settings they are for."""
+    whose = "one worker" if workers == 1 else f"{workers} workers like those of this machine"
     head = (
         f"tolerance {settings.tolerance:g}, false alarms {settings.false_alarm:g} for the whole run, "
-        f"power {settings.power:g}; memory and time are those of one worker"
+        f"power {settings.power:g}; memory and time are those of {whose}"
     )
     names = ("claim", "checks", "controls", "cells", "blocks", "scores", "draws", "memory", "time")
-    total = Planned(
+    lines = [names, *(_cells(row, workers) for row in (*rows, together(rows)))]
+    return "\n".join([head, "", *_columns(lines)])
+
+
+def costs(plans: Mapping[float, Sequence[Planned] | None], workers: int) -> str:
+    """Return what each tolerance costs as text; None is out of reach, and said so."""
+    names = ("tolerance", "draws", "memory", "one worker", f"{workers} workers")
+    lines = [names[:4] if workers == 1 else names]
+    for tolerance, rows in plans.items():
+        if rows is None:
+            lines.append((f"±{tolerance:.2%}", "out of reach", *[""] * (len(lines[0]) - 2)))
+            continue
+        total = together(rows)
+        times = [total.wall_s(count) for count in sorted({1, workers})]
+        memory = f"{workers * total.memory / 1e6:.0f} MB"
+        lines.append((f"±{tolerance:.2%}", f"{total.draws:.1e}", memory, *map(_time, times)))
+    head = "first looks; derivations come on top, and do not depend on the tolerance"
+    return "\n".join([head, "", *_columns(lines)])
+
+
+def together(rows: Sequence[Planned]) -> Planned:
+    """Return the plans of several claims as one."""
+    return Planned(
         claim="together",
         checks=sum(row.checks for row in rows),
         controls=sum(row.controls for row in rows),
         cells=tuple(cell for row in rows for cell in row.cells),
     )
-    lines = [names, *(_cells(row) for row in (*rows, total))]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(names))]
-    body = (
-        "  ".join(
+
+
+def _columns(lines: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    for line in lines:
+        yield "  ".join(
             cell.ljust(w) if not n else cell.rjust(w)
             for n, (cell, w) in enumerate(zip(line, widths, strict=True))
-        )
-        for line in lines
-    )
-    return "\n".join([head, "", *body])
+        ).rstrip()
 
 
-def _cells(row: Planned) -> tuple[str, ...]:
+def _time(seconds: float) -> str:
+    """Return a time in the unit that suits it."""
+    for unit, size in (("d", 86_400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.2f} s"
+
+
+def _cells(row: Planned, workers: int) -> tuple[str, ...]:
     counts = (row.checks, row.controls, len(row.cells), row.blocks)
     large = (f"{number:.1e}" if number >= 100_000 else str(number) for number in (row.scores, row.draws))
-    return (row.claim, *map(str, counts), *large, f"{row.memory / 1e6:.0f} MB", f"{row.seconds:.2f} s")
+    return (
+        row.claim,
+        *map(str, counts),
+        *large,
+        f"{workers * row.memory / 1e6:.0f} MB",
+        f"{row.wall_s(workers):.2f} s",
+    )
 
 
 def _batch_seconds(cell: Cell) -> float:

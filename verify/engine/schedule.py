@@ -318,7 +318,7 @@ class Schedule:
         for cell, chunk in self._to_draw(claim):
             together.append((cell, chunk))
             share += (chunk.stop - chunk.first) / cell.asked.chunk_batches
-            if share >= 1:
+            if share >= claim.crew.chunks_at_once:
                 yield self._handed_out(claim, together)
                 together, share = [], 0.0
         if together:

@@ -45,14 +45,14 @@ class Cluster(Executor):
         self._address, self._well = address, time.monotonic()
         with contextlib.ExitStack() as stack:
             target: Any = address
-            if address.startswith("local:"):
-                target = stack.enter_context(_local(address))
             try:
+                if address.startswith("local:"):
+                    target = stack.enter_context(_local(address))
                 self._client = stack.enter_context(
                     distributed.Client(target, timeout=_JOIN_S, set_as_default=False)
                 )
                 self._client.wait_for_workers(1, timeout=_JOIN_S)
-            except (OSError, TimeoutError, ValueError) as error:
+            except (OSError, TimeoutError, ValueError, RuntimeError) as error:
                 raise SettingsError(
                     f"--cluster {address}: no worker can be reached ({' '.join(str(error).split())}); "
                     "start `dask scheduler` and `dask worker`"
