@@ -24,6 +24,7 @@ from verify.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from verify.engine.catalogue import Named
     from verify.engine.plan import Planned
     from verify.evidence import RunRecord
     from verify.executors.workers import Workers
@@ -121,7 +122,8 @@ def plan(
         from verify.errors import SettingsError
         from verify.executors.workers import processors
 
-        count, wanted = processors(workers), [*claims, *claim_files]
+        chosen, count = settings(**options), processors(workers)
+        wanted: list[Named] = [*claims, *claim_files]
 
         def planned(tolerance: float) -> Sequence[Planned] | None:
             try:
@@ -132,7 +134,7 @@ def plan(
         if by_tolerance:
             text = costs({tolerance: planned(tolerance) for tolerance in TOLERANCES}, count)
         else:
-            text = table(api.plan(wanted, workers=some, **options), settings(**options), count)
+            text = table(api.plan(wanted, workers=some, **options), chosen, count)
     say(text)
     end(0)
 

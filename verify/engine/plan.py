@@ -171,7 +171,7 @@ def table(rows: Sequence[Planned], settings: Settings, workers: int = 1) -> str:
 def costs(plans: Mapping[float, Sequence[Planned] | None], workers: int) -> str:
     """Return what each tolerance costs as text; None is out of reach, and said so."""
     names = ("tolerance", "draws", "memory", "one worker", f"{workers} workers")
-    lines = [names[:4] if workers == 1 else names]
+    lines: list[tuple[str, ...]] = [names[:4] if workers == 1 else names]
     for tolerance, rows in plans.items():
         if rows is None:
             lines.append((f"±{tolerance:.2%}", "out of reach", *[""] * (len(lines[0]) - 2)))
