@@ -184,9 +184,9 @@ CLAIM = Claim(
     r"row move by at most $\varepsilon$, a weight moves by at most $\tanh(\varepsilon/2)$. A scale that is "
     "a power of two gives the same bits before rounding as after.",
     meaning="Two raw scores of 64.7 and 64.3 are the same in bfloat16, and weights of 0.6 and 0.4 become "
-    "equal; scaled scores, of size 1, move by a few thousandths, and weights by a thousandth. Scaling "
-    "first or last hardly matters to rounding, for the error is in proportion: it is that softmax gets "
-    "small scores. What it does matter to is the range: E4M3 ends at 448, which raw scores reach.",
+    "equal; scaled scores, of size 1, move by a few thousandths at most, and so do weights. Whether one "
+    "scales first or last hardly matters to rounding, for its error is in proportion to the score. What "
+    "helps is that softmax gets small scores.",
     assumptions=(
         INDEPENDENT,
         NORMAL_COMPONENTS,

@@ -52,7 +52,7 @@ def derive() -> Derivation:
     integral = Integral(factor * t ** (n - 1) * (1 + 2 * t) ** (-n - d / 2), (t, 0, oo))
     across = "One component lies along the key, d − 1 across: a normal and a chi-square number"
     moments = Route.of(
-        "All even moments: the square has a Beta law", E(COSINE ** (2 * n)),
+        "All even moments; odd ones are 0, for $-q$ has the law of $q$", E(COSINE ** (2 * n)),
         Step(integral, across, _along_the_key),
         Step(BETA, "Integrated", _integrates),
     )  # fmt: skip
