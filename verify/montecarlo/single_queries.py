@@ -94,11 +94,12 @@ class SingleQueries:
             largest = np.abs(found.probabilities).max(axis=(2, 3))
             unit = (self.scale * np.sqrt(_squares(query)) * largest)[:, :, None]
             lengths = np.sqrt(np.einsum("brnd,brnd->brn", found.keys, found.keys)) / unit
+            of_class = (chances * (1 - chances), lengths)
             for low, high in pairwise(self.edges):
-                inside = (chances > low) & (chances <= high)
-                of_class = (chances * (1 - chances), lengths)
-                statistics += [np.sum(of_keys, axis=2, where=inside) for of_keys in of_class]
-        return np.stack([one.mean(axis=1) for one in statistics], axis=1)
+                inside = ((chances > low) & (chances <= high)).astype(np.float64)
+                statistics += [np.einsum("brn,brn->br", of_keys, inside) for of_keys in of_class]
+        means: Array = np.stack(statistics, axis=1).mean(axis=2)
+        return means
 
 
 def _squares(matrices: Array) -> Array:

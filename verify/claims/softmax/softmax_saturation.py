@@ -107,8 +107,9 @@ def _largest(keys: int, d_k: int, scale: Any) -> Quantity:
     cell, factor = attention_cell(keys, d_k, 1 if keys == 2 else 4, scale, "largest"), scaled(scale, d_k)
     mean = _given_length() if keys == 2 else mean_largest_weight
     exact = integrated(over_lengths(mean, keys, d_k, factor).value)
-    # Raw weights near 1: most rows lie at that end, too skewed for anything but bounds.
-    estimand = Bounded("largest") if scale == RAW else component("largest", positive=True)
+    # Raw weights of two keys near 1: most rows lie at that end, too skewed for anything but bounds.
+    bounded = scale == RAW and keys == 2
+    estimand = Bounded("largest") if bounded else component("largest", positive=True)
     kind, number = cell.id.split("-")[0], "two" if keys == 2 else "many"
     return Quantity(f"{kind}-{number}-keys-d{d_k}", LABEL, cell, estimand, exact)
 
