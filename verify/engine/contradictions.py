@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from verify.engine import computations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from verify.engine.entries import PartEntry, StatementEntry
     from verify.engine.origin import Place
-    from verify.engine.sources import PartEntry, SourceBook, StatementEntry
+    from verify.evidence import Source
 
 # An exponent and an index are a part of their formula.
 _NUMBER = re.compile(r"(?<![A-Za-z_0-9.^])(?<![\^_]\{)\d+(?:\.\d+)?")
@@ -25,12 +26,14 @@ def numbers_without(text: str, others: Iterable[str]) -> list[str]:
     return [found for found in dict.fromkeys(_NUMBER.findall(text)) if found not in known]
 
 
-def contradictions(book: SourceBook) -> Iterator[tuple[Place, str]]:
+def contradictions(
+    documents: Sequence[Source], statements: Sequence[StatementEntry]
+) -> Iterator[tuple[Place, str]]:
     """Yield what is wrong between keys, which the types of the single keys cannot show."""
-    sources = [source.id for source in book.sources]
+    sources = [source.id for source in documents]
     yield from _repeats("source", sources)
-    yield from _repeats("statement", [entry.id for entry in book.statements])
-    for i, entry in enumerate(book.statements):
+    yield from _repeats("statement", [entry.id for entry in statements])
+    for i, entry in enumerate(statements):
         if entry.source not in sources:
             yield ("statement", i, "source"), f"is none of the sources {', '.join(sources)}; name one of them"
         for key, remedy in _statement_contradictions(entry):

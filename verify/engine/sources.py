@@ -6,17 +6,15 @@ import difflib
 import re
 import tomllib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING
 
-from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr, StrictBool, ValidationError
-from pydantic_core import PydanticCustomError
+from pydantic import ConfigDict, Field, PrivateAttr, ValidationError
 
-from verify.engine import computations
 from verify.engine.contradictions import contradictions
+from verify.engine.entries import StatementEntry
 from verify.engine.origin import Origin
 from verify.errors import SourcesError
-from verify.evidence import Outcome, Record, Slug, Source
-from verify.evidence.texts import prose
+from verify.evidence import Record, Source
 from verify.files.reading import MEGABYTE, Kind, read_text
 from verify.files.shipped import folder
 
@@ -25,8 +23,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _SOURCES = Kind(MEGABYTE, SourcesError, "give a TOML file in UTF-8 of at most 1 MB", dash=True)
-_EVIDENCE = re.compile(r"verdict|(?:check|control|fact):[a-z0-9]+(?:-[a-z0-9]+)*")
-_FIGURE = re.compile(r"-?[0-9]+(?:\.[0-9]+)?%?")
 _REMEDIES = {
     "missing": "is missing; add it",
     "extra_forbidden": "is not a known key; remove it or correct its spelling",
@@ -38,88 +34,6 @@ _REMEDIES = {
     "tuple_type": "must be a list of tables; write each under its own [[header]]",
     "model_type": "must be a table; write it under its own [[header]]",
 }
-
-
-def is_figure(text: str) -> bool:
-    """Return whether ``text`` is a decimal number as printed, such as ``"0.880"`` or ``"26.89%"``."""
-    return _FIGURE.fullmatch(text) is not None
-
-
-def _prose(text: str) -> str:
-    if not text.strip():
-        raise PydanticCustomError("empty", "must not be empty; write what it should say")
-    if text.count("$") % 2:
-        raise PydanticCustomError("dollar", "has a dollar sign without its partner; put LaTeX between two")
-    # A text in several lines of the file is one line here.
-    return prose(" ".join(text.split()))
-
-
-def _evidence(text: str) -> str:
-    if not _EVIDENCE.fullmatch(text):
-        forms = '"verdict", "check:ID", "control:ID" or "fact:ID"'
-        raise PydanticCustomError("evidence", f"is not a kind of evidence; write {forms}")
-    return text
-
-
-def _printed(text: str) -> str:
-    if not is_figure(text):
-        raise PydanticCustomError("printed", 'is not a decimal number; write it as in "0.880" or "26.89%"')
-    return text
-
-
-Prose = Annotated[str, AfterValidator(_prose)]
-
-
-class PartEntry(Record):
-    """One thing a statement says, as the file has it; ``about`` when the source itself says "about".
-
-    ``kind`` "prints" is for what stands on the page: a figure, a formula, a line of code, an axis. Either
-    the ``evidence`` of a ``claim`` decides it, or what it has computed. ``given`` are the numbers of its
-    text that nothing decides.
-    """
-
-    text: Prose
-    claim: Slug | None = None
-    evidence: Annotated[str, AfterValidator(_evidence)] | None = None
-    compute: dict[str, Any] | None = None
-    kind: Literal["says", "prints"]
-    printed: Annotated[str, AfterValidator(_printed)] | None = None
-    about: StrictBool = False
-    given: tuple[str, ...] = ()
-
-    @property
-    def evidence_kind(self) -> str:
-        """What decides this part: ``"verdict"``, ``"check"``, ``"control"``, ``"fact"`` or ``"compute"``."""
-        return "compute" if self.compute is not None else (self.evidence or "").partition(":")[0]
-
-    @property
-    def evidence_id(self) -> str:
-        """The id of the check, control or fact, or the computation's name; empty for a verdict."""
-        if self.compute is not None:
-            return str(self.compute.get("what", ""))
-        return (self.evidence or "").partition(":")[2]
-
-    @property
-    def evidence_claim(self) -> str:
-        """The claim that decides this part, or whose derivation is evaluated."""
-        return computations.computation(self.evidence_id).CLAIM if self.compute else self.claim or ""
-
-
-class StatementEntry(Record):
-    """A statement as the file has it; ``claim`` is the claim that mainly decides it, if one does.
-
-    ``note`` was written for the outcome ``noted``; a run that decides otherwise, and one without a note,
-    gives its own reasons. ``given`` are the numbers of its text that no part decides.
-    """
-
-    id: Slug
-    source: str
-    text: Prose
-    claim: Slug | None = None
-    note: Prose | None = None
-    noted: Outcome | None = None
-    given: tuple[str, ...] = ()
-    parts: tuple[PartEntry, ...] = Field(alias="part")
 
 
 class SourceBook(Record):
@@ -217,7 +131,7 @@ def read_sources(path: Path | None = None) -> SourceBook:
         first = min(error.errors(), key=lambda e: (e["type"] == "missing", origin.line(e["loc"])))
         remedy = _REMEDIES.get(first["type"], first["msg"])
         raise SourcesError(f"{origin.at(first['loc'])} {remedy}") from error
-    for place, remedy in contradictions(book):
+    for place, remedy in contradictions(book.sources, book.statements):
         raise SourcesError(f"{origin.at(place)} {remedy}")
     return book.read_from(origin)
 

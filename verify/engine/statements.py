@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Protocol
 
 from verify.engine import computations
 from verify.engine.computed import INCOMPATIBLE
-from verify.engine.sources import is_figure
+from verify.engine.entries import is_figure
 from verify.evidence import Outcome, Part, Proof, Statement, Verdict
 from verify.evidence.decimals import as_decimal, rounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from verify.engine.sources import PartEntry, SourceBook, StatementEntry, Wanted
+    from verify.engine.entries import PartEntry, StatementEntry
+    from verify.engine.sources import SourceBook, Wanted
     from verify.evidence import ClaimRecord, Record
 
 
