@@ -192,20 +192,18 @@ def _wrong_code(
     )
 
 
-def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
+def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw what reaches the values, against the dimension, below its bound."""
-    return (
-        figure(
-            "values",
-            "The gradient of the values never exceeds what comes from above",
-            "Mean squared gradient of the values over that of the output, without scaling, at 8, 16 and 64 "
-            "dimensions: it rises as the scores grow, but stays below its bound of one, while the variance "
-            "of the scores grows to 64.",
-            r"$\|dV\|^2$ over $\|g\|^2$",
-            line("bound: 1", float(_bound(derivation))),
-            line("variance of the scores", lambda n: n, "control"),
-            measured(findings.matching("values-d*")),
-        ),
+    return figure(
+        "values",
+        "The gradient of the values never exceeds what comes from above",
+        "Mean squared gradient of the values over that of the output, without scaling, at 8, 16 and 64 "
+        "dimensions: it rises as the scores grow, but stays below its bound of one, while the variance "
+        "of the scores grows to 64.",
+        r"$\|dV\|^2$ over $\|g\|^2$",
+        line("bound: 1", float(_bound(derivation))),
+        line("variance of the scores", lambda n: n, "control"),
+        measured(findings.matching("values-d*")),
     )
 
 

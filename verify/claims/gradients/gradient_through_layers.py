@@ -185,24 +185,22 @@ def _path(findings: Findings, scale: str, label: str) -> Layer:
     return estimates(label, depths, points, "measured" if scale == "scaled" else "other")
 
 
-def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
+def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the gradient's growth over the layers at each scale, and that of even attention."""
     law = function((stack.layers,), (derivation.result.subs(n, TOKENS)) ** S.Half)
-    return (
-        figure(
-            "growth-by-layer",
-            "Without scaling the gradient grows from layer to layer",
-            "Growth of the gradient's norm over one to six layers on its way back, for 64-dimensional "
-            "queries and keys, four times the width of the tokens. Unscaled it rises by more than half in "
-            "every layer; scaled by the root, or by the dimension itself, it stays near one.",
-            "norm of the gradient, in units of that at the output",
-            line("even attention, not normalised (derived)", law, at=range(1, LAYERS + 1)),
-            _path(findings, "unscaled", "unscaled"),
-            _path(findings, "scaled", r"over $\sqrt{d_k}$"),
-            _path(findings, "over-scaled", "over $d_k$"),
-            x="layers passed on the way back",
-            x_scale="linear",
-        ),
+    return figure(
+        "growth-by-layer",
+        "Without scaling the gradient grows from layer to layer",
+        "Growth of the gradient's norm over one to six layers on its way back, for 64-dimensional "
+        "queries and keys, four times the width of the tokens. Unscaled it rises by more than half in "
+        "every layer; scaled by the root, or by the dimension itself, it stays near one.",
+        "norm of the gradient, in units of that at the output",
+        line("even attention, not normalised (derived)", law, at=range(1, LAYERS + 1)),
+        _path(findings, "unscaled", "unscaled"),
+        _path(findings, "scaled", r"over $\sqrt{d_k}$"),
+        _path(findings, "over-scaled", "over $d_k$"),
+        x="layers passed on the way back",
+        x_scale="linear",
     )
 
 

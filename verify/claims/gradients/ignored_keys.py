@@ -147,7 +147,7 @@ def _controls(derivation: Derivation, classes: list[Quantity]) -> tuple[Control,
     )  # fmt: skip
 
 
-def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
+def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw what reaches keys on average, and the bound, against their probability."""
     probability = Ordered("p_j", "p", positive=True)
     span = (EDGES["unscaled"][0], EDGES["unscaled"][-1])
@@ -167,17 +167,15 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
         layers.append(
             estimates(name, middles, found, as_drawn=lambda middle, value: value * (middle * (1 - middle)))
         )
-    return (
-        figure(
-            "by-probability",
-            "What reaches a key through the scores is in proportion to its probability",
-            "Mean gradient of a key against its probability, both on log axes, with scaling and without, "
-            "at 16 dimensions and random signs as values: on the derived line, half of the bound, from one "
-            "in ten thousand up to one half, and nowhere zero.",
-            r"$\|dk_j\|$, in units of $c|q|\max|dP|$",
-            *layers,
-            x="probability $p_j$ (classes, drawn at their middle)",
-        ),
+    return figure(
+        "by-probability",
+        "What reaches a key through the scores is in proportion to its probability",
+        "Mean gradient of a key against its probability, both on log axes, with scaling and without, "
+        "at 16 dimensions and random signs as values: on the derived line, half of the bound, from one "
+        "in ten thousand up to one half, and nowhere zero.",
+        r"$\|dk_j\|$, in units of $c|q|\max|dP|$",
+        *layers,
+        x="probability $p_j$ (classes, drawn at their middle)",
     )
 
 

@@ -174,7 +174,7 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
     )
 
 
-def figures(derivation: Derivation) -> tuple[Figure, ...]:
+def figures(derivation: Derivation) -> Figure:
     """Draw the norm against the lead of one key, for few and for many keys."""
     leads, points = np.linspace(0, 10, 101), np.linspace(0, 10, 11)
     layers: list[Any] = []
@@ -184,19 +184,17 @@ def figures(derivation: Derivation) -> tuple[Figure, ...]:
             line(f"{keys} keys", np.asarray(of_lead(np.exp(leads))), at=leads),
             scatter("", points, [_norm_ahead(softmax, keys, float(lead)) for lead in points]),
         ]
-    return (
-        figure(
-            "lead",
-            "With many keys, larger scores first open the softmax and only then close it",
-            "Norm of the softmax Jacobian against the lead of one key over all others, for 2, 16 and "
-            "128 keys: with two keys it only falls; with more it starts near zero, rises to just above a "
-            "quarter where the lead is the logarithm of the number of keys, and falls again.",
-            r"$\|J\|_2$",
-            *layers,
-            x="lead of one score over all others",
-            x_scale="linear",
-            y_scale="linear",
-        ),
+    return figure(
+        "lead",
+        "With many keys, larger scores first open the softmax and only then close it",
+        "Norm of the softmax Jacobian against the lead of one key over all others, for 2, 16 and "
+        "128 keys: with two keys it only falls; with more it starts near zero, rises to just above a "
+        "quarter where the lead is the logarithm of the number of keys, and falls again.",
+        r"$\|J\|_2$",
+        *layers,
+        x="lead of one score over all others",
+        x_scale="linear",
+        y_scale="linear",
     )
 
 

@@ -141,23 +141,21 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
     return tuple(Fact(id=name, what=what, latex=f"{value:.6g}", value=value) for name, what, value in found)
 
 
-def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
+def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw both means of two keys over the dimension, and the limit."""
     span, top = (2.0, 256.0), extremes.number(derivation.result, 2)
-    return (
-        figure(
-            "two-keys",
-            "Scaled rows keep passing gradients on; unscaled ones less with every dimension",
-            "Mean squared norm of the softmax Jacobian of two keys against the dimension, on log axes: "
-            "with scaling it stays near 0.15, without it falls like one over the root of the dimension, "
-            "close to the derived limit; measured points lie on both curves.",
-            NORM,
-            line("scaled", lambda n: _exact(n, n**-0.5), over=span, points=15),
-            line("unscaled", lambda n: _exact(n, 1.0), over=span, points=15),
-            line(r"limit $M_2/(3\sqrt{d_k})$", lambda n: top / math.sqrt(n), "other", over=span),
-            measured(findings.matching("scaled-d*"), ""),
-            measured(findings.matching("unscaled-d*")),
-        ),
+    return figure(
+        "two-keys",
+        "Scaled rows keep passing gradients on; unscaled ones less with every dimension",
+        "Mean squared norm of the softmax Jacobian of two keys against the dimension, on log axes: "
+        "with scaling it stays near 0.15, without it falls like one over the root of the dimension, "
+        "close to the derived limit; measured points lie on both curves.",
+        NORM,
+        line("scaled", lambda n: _exact(n, n**-0.5), over=span, points=15),
+        line("unscaled", lambda n: _exact(n, 1.0), over=span, points=15),
+        line(r"limit $M_2/(3\sqrt{d_k})$", lambda n: top / math.sqrt(n), "other", over=span),
+        measured(findings.matching("scaled-d*"), ""),
+        measured(findings.matching("unscaled-d*")),
     )
 
 

@@ -176,7 +176,7 @@ def facts() -> tuple[Fact, ...]:
     )  # fmt: skip
 
 
-def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
+def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw both ratios over the dimension: the root mean square rises where the median falls below 1."""
     dimensions, ends = [4 * 2**power for power in range(9)], (4, 1024)
     checks, layers = findings.checks.values(), []
@@ -186,19 +186,17 @@ def figures(derivation: Derivation, findings: Findings) -> tuple[Figure, ...]:
             layers.append(line(f"root mean square, {keys} keys (derived)", roots, at=dimensions))
             layers.append(measured(medians, f"median, {keys} keys"))
     full = [one for one in checks if one.quantity == RMS.format("Q") and "small" not in one.id]
-    return (
-        figure(
-            "two-answers",
-            "Without scaling the typical gradient dies while the root mean square grows",
-            "Ratio of the query gradient's norm without scaling to that with it. The root mean square rises "
-            "steadily with the dimension, as derived; the median rises first, then falls below one, for 16 "
-            "keys between 64 and 128 dimensions.",
-            "norm of a query’s gradient, unscaled over scaled",
-            line(r"small scores: $\sqrt{d_k}$", function((d,), derivation.result), over=ends),
-            line("no difference", 1.0, "control", at=ends),
-            *layers,
-            measured(full, "root mean square, 16 keys"),
-        ),
+    return figure(
+        "two-answers",
+        "Without scaling the typical gradient dies while the root mean square grows",
+        "Ratio of the query gradient's norm without scaling to that with it. The root mean square rises "
+        "steadily with the dimension, as derived; the median rises first, then falls below one, for 16 "
+        "keys between 64 and 128 dimensions.",
+        "norm of a query’s gradient, unscaled over scaled",
+        line(r"small scores: $\sqrt{d_k}$", function((d,), derivation.result), over=ends),
+        line("no difference", 1.0, "control", at=ends),
+        *layers,
+        measured(full, "root mean square, 16 keys"),
     )
 
 

@@ -68,9 +68,9 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     return Experiment(tuple(checks), (*controls, biased(checks[2], tolerance)))
 
 
-def figures(findings: Findings) -> tuple[Figure, ...]:
+def figures(findings: Findings) -> Figure:
     """Draw the entropy lost under each scale on the curve of all."""
-    over_variance = figure(
+    return figure(
         "entropy-of-mix-ups",
         "The wrong width costs rows their balance, or never lets them choose",
         "Mean entropy lost by rows of 64 keys over the variance that a scale leaves: a quarter for the "
@@ -81,7 +81,6 @@ def figures(findings: Findings) -> tuple[Figure, ...]:
         measured(findings.matching("entropy-*"), against="variance"),
         x="variance of the scores that the scale leaves",
     )
-    return (over_variance,)
 
 
 CLAIM = Claim(
