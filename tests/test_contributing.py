@@ -17,6 +17,7 @@ from tests.auditing.calls import arrays
 from tests.tool import EXAMPLE, ROOT, examples, page
 from verify import spec
 from verify.auditing.findings import effective_keys
+from verify.citing.markers import quotes_in
 from verify.engine.samples import cells_of
 from verify.montecarlo.stated_moments import contradiction
 from verify.report import citations
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 PAGE = page("CONTRIBUTING.md")
 CLAIMS = (EXAMPLE, "key_lengths.py", "excess_kurtosis.py")
-DISTRIBUTION, FORMAT, FINDING = "triangular.py", "org.py", "concentration.py"
+DISTRIBUTION, FORMAT, FINDING, LANGUAGE = "triangular.py", "org.py", "concentration.py", "textile.py"
 
 
 def _names_of(folder: Path, name: str) -> dict[str, Any]:
@@ -53,8 +54,16 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> RunRecord:
 
 def test_every_example_is_tested() -> None:
     """Each of its Python blocks is one of those that the tests below run."""
-    assert set(examples()) == {*CLAIMS, DISTRIBUTION, FORMAT, FINDING}
+    assert set(examples()) == {*CLAIMS, DISTRIBUTION, FORMAT, FINDING, LANGUAGE}
     assert len(examples()) == PAGE.count("```python\n")
+
+
+def test_the_language_finds_what_is_quoted(tmp_path: Path) -> None:
+    """And not what a listing shows."""
+    language = _names_of(tmp_path, LANGUAGE)["LANGUAGE"]
+    quoted = "<!-- verify: {} -->1<!-- /verify -->"
+    text = f"It is {quoted.format('run:seed')}.\n\nbc. {quoted.format('run:shown')}\n\nMore.\n"
+    assert [one.key for one in quotes_in(tmp_path / "page.textile", text, language)] == ["run:seed"]
 
 
 @pytest.mark.slow
