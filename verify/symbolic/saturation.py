@@ -23,11 +23,12 @@ from sympy import (
     Symbol,
     diff,
     exp,
+    expand,
+    expand_log,
     gamma,
     integrate,
     log,
     oo,
-    powsimp,
     simplify,
     sqrt,
 )
@@ -202,7 +203,7 @@ def inverse_length() -> Route:
             Step(
                 gamma((d - 1) / 2) / (sqrt(2) * gamma(d / 2)),
                 "The integral is a gamma function again, for $d_k > 1$",
-                By("SymPy integrates, for any d above 1", _is_inverse_length, "general"),
+                By("SymPy substitutes, for any d above 1", _is_inverse_length, "general"),
             ),
         ),
     )
@@ -268,10 +269,8 @@ def _by_parts(before: Any, after: Any) -> bool:
     (first,), (second,) = (side.atoms(Integral) for side in (before, after))
     gap = after / second * second.function - before / first * first.function
     boundary = -n * NORMAL_DENSITY * BELOW ** (n - 1) / 3
-    vanishes = all(
-        NORMAL_DENSITY.subs(z, end) == S.Zero and 0 <= BELOW.subs(z, end) <= 1 for end in (-oo, oo)
-    )
-    return vanishes and bool(simplify(gap - diff(boundary, z)) == S.Zero)
+    ends = all(NORMAL_DENSITY.subs(z, end) == S.Zero and 0 <= BELOW.subs(z, end) <= 1 for end in (-oo, oo))
+    return ends and is_zero(gap - diff(boundary, z))
 
 
 def _of_two(before: Any, after: Any) -> bool:
@@ -281,11 +280,12 @@ def _of_two(before: Any, after: Any) -> bool:
 
 
 def _is_inverse_length(before: Any, after: Any) -> bool:
-    """Integrate with d - 1 = a for any positive a, not only whole ones."""
-    order = Symbol("a", positive=True)
+    """With r²/2 = v and d - 1 = a, for any positive a, it is Euler's integral of the gamma function."""
+    order, v = Symbol("a", positive=True), Symbol("v", positive=True)
     (integral,) = before.atoms(Integral)
-    outside, inside = integral.function.subs(d, order + 1).as_independent(r)
-    value = integrate(powsimp(inside), (r, 0, oo))
-    factor = (before / integral).subs(d, order + 1)
-    gap = factor * outside * value - after.subs(d, order + 1)
-    return runs_over(before, (r, 0, oo)) and bool(simplify(gap) == S.Zero)
+    moved = integral.function.subs(d, order + 1).subs(r, sqrt(2 * v)) / sqrt(2 * v)
+    euler = v ** (order / 2 - 1) * exp(-v) / gamma(order / 2)
+    outside = (before / integral).subs(d, order + 1)
+    # The logarithm of what must be 1 whatever v is.
+    ratio = expand_log(log(outside * moved / (euler * after.subs(d, order + 1))), force=True)
+    return runs_over(before, (r, 0, oo)) and bool(expand(ratio) == S.Zero)
