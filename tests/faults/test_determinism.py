@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-UNLIKE = ("created", "elapsed_s", "phases_s", "spent_s", "environment")
+UNLIKE = ("created", "elapsed_s", "phases_s", "spent_s", "environment", "stored")
 """What of a run says how and when it was made."""
 
 WORLDS: tuple[tuple[int, dict[str, str]], ...] = (
