@@ -114,7 +114,7 @@ def measured(workers: int, tolerance: float) -> str:
     alone = api.run(claims, tolerance=tolerance, workers=2)
     times["2 processes"] = time.perf_counter() - begun
     with Cluster(f"local:{workers}") as cluster:
-        crew = Elsewhere(cluster, cluster.count, cluster.refuse_if_gone)
+        crew = Elsewhere(cluster, cluster.workers, cluster.refuse_if_gone)
         begun = time.perf_counter()
         found = api.run(claims, tolerance=tolerance, executor=crew)
         times[f"{workers} Dask workers"] = time.perf_counter() - begun

@@ -86,7 +86,7 @@ def test_a_lost_worker_changes_no_digit() -> None:
     with Cluster("local:2") as cluster:
         victim = processes_of(cluster)[0]
         threading.Timer(1.5, os.kill, (victim, signal.SIGKILL)).start()
-        crew = Elsewhere(cluster, cluster.count, cluster.refuse_if_gone)
+        crew = Elsewhere(cluster, cluster.workers, cluster.refuse_if_gone)
         found = api.run(["over-scaling"], profile="standard", executor=crew)
     assert found.claims[0].digest == alone.claims[0].digest
 

@@ -25,4 +25,4 @@ def joined(address: str | None) -> Iterator[Elsewhere | None]:
     from verify.executors.cluster import Cluster
 
     with Cluster(address) as cluster:
-        yield Elsewhere(cluster, cluster.count, cluster.refuse_if_gone)
+        yield Elsewhere(cluster, cluster.workers, cluster.refuse_if_gone)

@@ -27,12 +27,19 @@ _WORTH_A_PROCESS = 10**9
 """Random components that take longer to draw than a process takes to start."""
 
 
-_TASKS_OF_ONE_CHUNK = 512
-"""Tasks of a quarter of a second that this process can keep in hand; beyond them, they are made longer."""
+_IN_HAND = 3
+"""Tasks in hand for each worker, so that none waits for the next one to arrive."""
+
+_WITH_ONE_CHUNK = 512
+"""Workers that this process can keep busy with tasks of one chunk; with more of them, tasks are longer."""
 
 
 class Crew(Protocol):
     """Executors that work for claims; each task is one future."""
+
+    @property
+    def workers(self) -> int:
+        """How many work at the same time."""
 
     @property
     def count(self) -> int:
@@ -61,9 +68,9 @@ class Here:
 
     chunks_at_once = 1
 
-    def __init__(self, count: int) -> None:
-        self.count = count
-        self._threads = Threads(count) if count > 1 else None
+    def __init__(self, workers: int) -> None:
+        self.workers = self.count = workers
+        self._threads: Threads | None = None
 
     def settle(self, work: Work, proof: str, answers: Sequence[Sequence[Sums]]) -> Future[Any]:
         """Settle at once."""
@@ -71,8 +78,9 @@ class Here:
 
     def draw(self, work: Work, chunks: Sequence[tuple[CellToDraw, Chunk]]) -> Future[Any]:
         """Draw in a thread, or at once."""
-        if self._threads is None:
+        if self.workers == 1:
             return _done(draw_chunks, work, chunks)
+        self._threads = self._threads or Threads(self.workers)
         return self._threads.submit(draw_chunks, work, chunks)
 
     def refuse_if_gone(self) -> None:
@@ -99,7 +107,8 @@ class Local:
     chunks_at_once = 1
 
     def __init__(self, workers: Workers) -> None:
-        self._workers, self.count = workers, workers.count
+        self._workers = workers
+        self.workers = self.count = workers.count
 
     def settle(self, work: Work, proof: str, answers: Sequence[Sequence[Sums]]) -> Future[Any]:
         """Settle in one process, which has at hand what it computed for the claim before."""
@@ -124,12 +133,15 @@ def _isolation(work: Work) -> str:
 class Elsewhere:
     """Any executor whose workers have the same version of this tool, such as one of a cluster.
 
-    ``count`` is how many tasks it is given at a time; ``check`` raises where nobody is left to work.
+    ``workers`` is how many of them there are; ``check`` raises where nobody is left to work.
     """
 
-    def __init__(self, executor: Executor, count: int = 64, check: Callable[[], None] = lambda: None) -> None:
-        self._executor, self.count, self.refuse_if_gone = executor, count, check
-        self.chunks_at_once = -(-count // _TASKS_OF_ONE_CHUNK)
+    def __init__(
+        self, executor: Executor, workers: int = 16, check: Callable[[], None] = lambda: None
+    ) -> None:
+        self._executor, self.workers, self.refuse_if_gone = executor, workers, check
+        self.count = _IN_HAND * workers
+        self.chunks_at_once = -(-workers // _WITH_ONE_CHUNK)
 
     def settle(self, work: Work, proof: str, answers: Sequence[Sequence[Sums]]) -> Future[Any]:
         """Settle wherever there is room."""

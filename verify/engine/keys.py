@@ -52,7 +52,7 @@ def arithmetic() -> dict[str, str]:
     """Return what decides the last digits of sums: versions, and the instructions that compute them."""
     simd = np.show_config(mode="dicts")["SIMD Extensions"]
     return {
-        "python": platform.python_version(),
+        "python": ".".join(platform.python_version_tuple()[:2]),
         **{name: version(name) for name in ("numpy", "scipy")},
         "machine": platform.machine(),
         "instructions": " ".join([*simd.get("baseline", ()), *simd.get("found", ())]),

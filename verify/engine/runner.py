@@ -189,8 +189,8 @@ class _Crews:
 
     @property
     def count(self) -> int:
-        """How many tasks are worked on at a time."""
-        return self.built_in.count
+        """How many work at the same time."""
+        return self.built_in.workers
 
 
 @contextmanager

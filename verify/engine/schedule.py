@@ -37,7 +37,7 @@ _AT_ONCE = 64
 class Progress:
     """How far a run is: random components drawn and from the store, of those known to be wanted.
 
-    ``seconds`` are those since it began, ``workers`` how many tasks are in hand.
+    ``seconds`` are those since it began, ``workers`` how many are at work.
     """
 
     drawn: int = 0
@@ -253,7 +253,7 @@ class Schedule:
 
     def _report(self, **more: int) -> None:
         done = {name: getattr(self.progress, name) + count for name, count in more.items()}
-        at_work = sum(len(hands.open) for hands in self._hands)
+        at_work = sum(min(len(hands.open), hands.crew.workers) for hands in self._hands)
         seconds = time.monotonic() - self._begun
         self.progress = replace(self.progress, **done, seconds=seconds, workers=at_work)
         self._on_progress(self.progress)

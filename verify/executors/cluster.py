@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import sys
 import time
 from concurrent.futures import Executor, Future
 from typing import TYPE_CHECKING, Any
@@ -19,8 +20,8 @@ _JOIN_S = 15
 _GONE_S = 10.0
 """Seconds without a scheduler or any worker after which nobody is waited for."""
 
-_IN_HAND = 3
-"""Tasks in hand for each thread of the cluster, so that none waits for the next one to arrive."""
+
+_QUIETLY = "ignore:resource_tracker:UserWarning"
 
 
 class Cluster(Executor):
@@ -61,10 +62,10 @@ class Cluster(Executor):
             self._stack = stack.pop_all()
 
     @property
-    def count(self) -> int:
-        """How many tasks it is best given at a time."""
+    def workers(self) -> int:
+        """How many threads its workers have."""
         threads: int = sum(self._client.nthreads().values())
-        return _IN_HAND * max(1, threads)
+        return max(1, threads)
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
         """Return what will hold the result of ``function``, or a WorkerError if the cluster fails."""
@@ -101,9 +102,14 @@ def _local(address: str) -> Any:
     number = address.removeprefix("local:")
     if not (number.isascii() and number.isdigit() and int(number)):
         raise SettingsError(f"--cluster {address}: give local:N with a number of processes")
-    return LocalCluster(
-        n_workers=int(number), threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
-    )
+    # Python's own helper of these processes cleans up after an interruption, and need not say so.
+    sys.warnoptions.append(_QUIETLY)
+    try:
+        return LocalCluster(
+            n_workers=int(number), threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
+        )
+    finally:
+        sys.warnoptions.remove(_QUIETLY)
 
 
 def _pass_on(inner: Any, future: Future[Any]) -> None:
