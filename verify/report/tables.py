@@ -58,11 +58,14 @@ def check_table(claim: str, checks: Sequence[Check], *, wide: bool = False) -> C
 
 def control_table(claim: str, controls: Sequence[Control]) -> ControlTable:
     """Return a claim's controls, in their order; ``claim`` is its id."""
-    common = _shared_settings(controls) if len(controls) > 1 else {}
-    rows = tuple(_control(claim, control, without=tuple(common)) for control in controls)
+    drawn = [control for control in controls if control.blocks]
+    members = drawn if len(drawn) > 1 else controls
+    common = _shared_settings(members) if len(members) > 1 else {}
+    rows = tuple(_control(claim, one, tuple(common) if one in members else ()) for one in controls)
+    owners = "controls" if len(members) == len(controls) else "simulated controls"
     return ControlTable(
         rows=rows,
-        common=_common_line("controls", common),
+        common=_common_line(owners, common),
         widths=control_widths(rows),
         refuted=sum(control.verdict is Verdict.REFUTED for control in controls),
     )
@@ -162,7 +165,7 @@ def _group(
         # The first column is too narrow for that: it gets a line of its own.
         return GroupView(_title(checks, Prose("")), _rows(claim, checks, tuple(stated), [None]))
     if alone:
-        title = _title(checks, own)
+        title = _title(checks, own, bare=wide and tolerance_text(first) == "exact")
         if wide and _is_tall(first.prediction_latex):
             title = replace(
                 title, formula=Prose("")
@@ -174,7 +177,8 @@ def _group(
     return GroupView(_title(checks, own), _rows(claim, checks, common, [None] * len(checks)))
 
 
-def _title(checks: tuple[Check, ...], settings: Prose) -> Title:
+def _title(checks: tuple[Check, ...], settings: Prose, *, bare: bool = False) -> Title:
+    """Return what checks are about; ``bare`` without how far an estimate may be off."""
     formulas = {check.prediction_latex for check in checks}
     formula = formulas.pop() if len(formulas) == 1 else ""
     shown = rf"\displaystyle {formula}" if _is_tall(formula) else formula
@@ -182,7 +186,7 @@ def _title(checks: tuple[Check, ...], settings: Prose) -> Title:
         quantity=Prose(checks[0].quantity),
         # A bare number stands in the column of predictions already.
         formula=Prose(f"predicted ${shown}$" if _has_symbol(formula) else ""),
-        note=Prose("; ".join(filter(None, [settings, tolerance_text(checks[0])]))),
+        note=Prose("; ".join(filter(None, [settings, "" if bare else tolerance_text(checks[0])]))),
     )
 
 

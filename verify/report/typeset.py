@@ -32,6 +32,7 @@ _WIDE_WIDTH = 32.5  # em of a formula that takes the place of its check as well
 _FULL_WIDTH = 44.0  # em of a formula on a line of its own
 _NUMBERED_WIDTH = 36.0  # em of a formula that is centred with its number in the margin
 _NARROW_WIDTH = 15.5  # em of a formula that fits into half a page, beside its rule
+_TALL = 12.0  # em of a formula of many lines, which gets fewer and longer ones
 _STRETCH = 1.1  # a formula may shrink by this much before it gets more room
 _SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]*⁻[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+")
 _STUCK = re.compile("(?:[^\\s(\\[]|\N{NO-BREAK SPACE})*")  # what must stay on a formula's line
@@ -185,7 +186,7 @@ def step_formula(formulas: Formulas, tex: Tex) -> tuple[Formula, str]:
     """
     for room, width in (("", _STEP_WIDTH), ("wide", _WIDE_WIDTH)):
         drawn = formulas.display(tex, width if room else None)
-        if drawn.width <= width * _STRETCH:
+        if drawn.width <= width * _STRETCH and drawn.height <= _TALL:
             return drawn, room
     return formulas.display(tex, _FULL_WIDTH), "full"
 

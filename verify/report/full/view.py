@@ -9,6 +9,7 @@ from verify.evidence import Verdict
 from verify.report.full.arguments import shared_arguments
 from verify.report.full.derivations import full_routes, legend
 from verify.report.full.terms import index
+from verify.report.latex import plain
 from verify.report.summary import HALF
 from verify.report.tables import check_table
 from verify.report.views import FigureView
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 
     from verify.evidence import ClaimRecord, RunRecord
     from verify.report.full.arguments import Argument
-    from verify.report.views import CardView, ReportView
+    from verify.report.views import CardView, ReportView, RowView
+
+_SHORT = 34  # letters
 
 
 def full_view(record: RunRecord, seen: ReportView) -> FullView:
@@ -53,7 +56,7 @@ def _card(
 ) -> FullCard:
     powers = {row.power for row in card.controls.rows}
     measured = [check for check in claim.checks if check.method != "exact"]
-    exact = [check for check in claim.checks if check.method == "exact"]
+    exact = check_table(claim.id, [one for one in claim.checks if one.method == "exact"], wide=True)
     return FullCard(
         card=card,
         routes=full_routes(claim, card.routes, arguments, numbers),
@@ -62,8 +65,15 @@ def _card(
             Numbered(next(places), FigureView(HALF + one.key, one.title, one.alt)) for one in card.figures
         ),
         measured=check_table(claim.id, measured, wide=True),
-        exact=check_table(claim.id, exact, wide=True),
+        exact=exact,
+        short=all(_is_short(row) for group in exact.groups for row in group.rows),
         confirmed=all(check.verdict is Verdict.CONFIRMED for check in claim.checks),
         refuted=card.controls.refuted == len(card.controls.rows),
         power=powers.pop() if len(powers) == 1 else "",
     )
+
+
+def _is_short(row: RowView) -> bool:
+    """Whether what an exact check compares fits on a line of half a page, beside its two values."""
+    name = " ".join((row.title.quantity, row.title.formula, row.title.note)) if row.title else row.label
+    return len(plain(f"{name} {row.remark}")) <= _SHORT

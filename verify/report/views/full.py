@@ -50,7 +50,8 @@ class FullCard:
     """A claim; ``legend`` are the ways its steps are checked, by their letters, a lone one without a letter.
 
     ``measured`` and ``exact`` are its two tables of checks; ``confirmed`` and ``refuted`` whether all checks
-    and all controls are, and ``power`` that of all controls, empty where they differ.
+    and all controls are, and ``power`` that of all controls, empty where they differ. The rows of ``exact``
+    are ``short`` if half a page is wide enough for each.
     """
 
     card: CardView
@@ -59,6 +60,7 @@ class FullCard:
     figures: tuple[Numbered, ...]
     measured: CheckTable
     exact: CheckTable
+    short: bool
     confirmed: bool
     refuted: bool
     power: str
