@@ -1,0 +1,97 @@
+"""Values in the form that a document asks for: digits, places, units, half-widths, a text of one's own."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.report.records import record
+from verify.citing.agreement import agrees
+from verify.citing.documents import check, fix
+from verify.citing.fixing import fixed
+from verify.citing.formatting import formatted
+from verify.citing.value import Figure, Value
+from verify.citing.values import by_key, lookup_in
+from verify.errors import CitationError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LOW, HIGH = Figure(Decimal("0.99784"), "down"), Figure(Decimal("1.00381"), "up")
+BOTH = Value("k.c", "1.0008 [0.9978, 1.0039]", (Figure(Decimal("1.00083")), LOW, HIGH), "k")
+DRAWS = Value("k.c:draws", "92\N{NARROW NO-BREAK SPACE}414\N{NARROW NO-BREAK SPACE}464",
+              (Figure(Decimal(92414464)),), "k")  # fmt: skip
+WORD = Value("k:verdict", "confirmed", (), "k", kind="confirmed|refuted")
+SEED = Value("run:seed", "7", (Figure(Decimal(7), "exact"),), "k")
+
+
+@pytest.mark.parametrize(
+    ("value", "options", "text"),
+    [
+        (BOTH, "digits=3", "1.00 [0.99, 1.01]"),
+        (BOTH, "places=3", "1.001 [0.997, 1.004]"),
+        (BOTH, "percent", "100.08 [99.78, 100.39]%"),
+        (BOTH, "percent,places=0", "100 [99, 101]%"),
+        (BOTH, "plusminus", "1.0008 ± 0.0031"),
+        (BOTH, "plusminus, places=3", "1.001 ± 0.004"),
+        (BOTH, "plusminus,percent,places=1", "(100.1 ± 0.4)%"),
+        (DRAWS, "si,digits=3", "92.4 M"),
+        (DRAWS, "digits=2", "92 000 000"),
+    ],
+)
+def test_a_form_is_printed(value: Value, options: str, text: str) -> None:
+    """Ends are rounded outwards, half-widths up."""
+    plain = formatted(value, options).text.translate({0xA0: " ", 0x202F: " "})
+    assert plain == text
+
+
+@pytest.mark.parametrize(
+    ("value", "options", "what"),
+    [
+        (BOTH, "digit=3", "no format 'digit=3'; write digits=N"),
+        (BOTH, "digits=0", "leaves nothing"),
+        (BOTH, "digits=2,places=2", "exclude each other"),
+        (BOTH, "percent,si", "exclude each other"),
+        (DRAWS, "plusminus", "has no interval"),
+        (WORD, "digits=2", "is no measured number"),
+        (SEED, "digits=2", "is no measured number"),
+    ],
+)
+def test_a_form_that_cannot_be_is_refused(value: Value, options: str, what: str) -> None:
+    """In one line, with what to write."""
+    with pytest.raises(CitationError, match=what):
+        formatted(value, options)
+
+
+def test_a_form_is_kept_to_the_sign() -> None:
+    """Other digits are stale even where they are right; a text of one's own is not held against anything."""
+    value = formatted(BOTH, "plusminus")
+    assert agrees("**1.0008 ± 0.0031**", value)
+    assert not agrees("1.001 ± 0.004", value)
+    assert fixed("**1.001 ± 0.004**", value) == f"**{value.text}**"
+    assert agrees("see the slope", formatted(BOTH, "link"))
+
+
+@given(st.decimals(-(10**6), 10**6, places=4, allow_nan=False), st.integers(0, 6))
+def test_a_printed_form_is_right_of_its_value(exact: Decimal, places: int) -> None:
+    """Rounding to fewer places is quoting fewer digits."""
+    value = Value("k", str(exact), (Figure(exact),), "k")
+    text = formatted(value, f"places={places}").text
+    rounded = Decimal(text.replace("\N{NARROW NO-BREAK SPACE}", "").replace("−", "-"))
+    assert abs(rounded - exact) <= Decimal(1).scaleb(-places) / 2
+
+
+def test_markers_and_macros_ask_for_forms(tmp_path: Path) -> None:
+    """A document says how a value is to be printed, and --write prints it so."""
+    run = record()
+    key = "score-variance.slope|plusminus"
+    page = tmp_path / "page.md"
+    page.write_text(f"It is <!-- verify: {key} -->1<!-- /verify -->.\n", encoding="utf-8")
+    fix(check([page], run))
+    text = lookup_in(by_key(run), key).text
+    assert f"-->{text}<!--" in page.read_text(encoding="utf-8")
+    assert check([page], run)[0].problems == []
