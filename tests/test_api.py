@@ -145,7 +145,7 @@ def test_a_plan_has_a_row_a_claim_with_its_cells(doubled: Claim, claim_file: Cal
     ]  # fmt: skip
     assert [cell.id for cell in made_here.cells] == ["d1", "d8", "d64"]
     for one, other in zip(from_file.cells, made_here.cells, strict=True):
-        assert one.model_copy(update={"seconds": other.seconds}) == other
+        assert one.model_copy(update={"seconds": other.seconds, "chunk_s": other.chunk_s}) == other
     assert made_here.cells[1].settings["d_k"] == 8
 
 
