@@ -15,11 +15,14 @@ from verify.cli.progress import (
     following,
     log,
     phases_line,
+    progress_line,
     rendering,
+    stored_line,
     surprise_line,
     verdict_line,
 )
-from verify.evidence import Outcome, Part, Proof, Statement, Verdict
+from verify.engine.schedule import Progress
+from verify.evidence import Outcome, Part, Proof, Statement, Stored, Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -141,3 +144,11 @@ def test_a_surprise_is_one_line_with_both_outcomes() -> None:
     )  # fmt: skip
     line = surprise_line(statement)
     assert line == "! statement s1: misprinted, known as holds. The computed value rounds to 0.881."
+
+
+def test_progress_and_store_are_said_in_a_line() -> None:
+    """Draws, rate, time left and workers; what came from the store, as a share of the draws."""
+    line = progress_line(Progress(drawn=3 * 10**8, stored=10**8, wanted=10**9, seconds=2.0, workers=7))
+    assert line == "3.00e+08 drawn · 1.00e+08 stored · 1.5e+08/s · 4 s left · 7 at work"
+    assert stored_line(Stored(derivations=3, draws=1, drawn=3)).endswith("3 derivations and 25% of the draws")
+    assert stored_line(Stored(derivations=3, draws=0, drawn=0)).endswith("0% of the draws")

@@ -7,7 +7,7 @@ import pytest
 from tests.auditing.records import good
 from tests.report.builders import spaced
 from tests.report.records import record
-from verify.evidence import Settings
+from verify.evidence import Settings, Stored
 from verify.report.imprint import budget, creation, digest, origin, settings
 from verify.report.view import view
 
@@ -90,3 +90,16 @@ def test_a_place_of_the_budget_has_an_equal_share() -> None:
     none = run.run.budget.model_copy(update={"places": 0})
     empty = run.run.model_copy(update={"budget": none})
     assert budget(run.model_copy(update={"run": empty})).share == "0"
+
+
+def test_what_came_from_the_store_is_printed() -> None:
+    """Of all that the run rests on; nothing where no store was asked."""
+    made = record()
+    stored = Stored(derivations=1, draws=3, drawn=9)
+    warm = made.model_copy(update={"run": made.run.model_copy(update={"stored": stored})})
+    added = dict(settings(warm)).items() - dict(settings(made)).items()
+    assert dict(added) == {
+        "drawn before, from the store": "3 of 12 numbers",
+        "derived before, from the store": f"1 of {len(made.claims)} derivations",
+    }
+    assert digest(warm) == digest(made)
