@@ -23,6 +23,7 @@ def render(cited: Citation) -> str:
         "url": cited.link,
         "name": f"sdpa-verify, {cited.label}: {plain(cited.title)}",
         "claimReviewed": plain(cited.statement),
+        "description": f"{cited.origin}, digest {cited.digest}",
         "reviewBody": f"{plain(cited.what)}: {cited.found}. {cited.judged}."
         if cited.found
         else f"{cited.judged}.",
