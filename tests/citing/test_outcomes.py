@@ -4,37 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
-from typing import TYPE_CHECKING
 
-import pytest
-
-from tests.report.records import record
+from tests.citing.pages import KEY, TEXT
 from verify.citing import outcomes
-from verify.citing.checked import Checked, address, changes
-from verify.citing.documents import check, fix
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-RUN = record()
-GIT = str(shutil.which("git"))
-KEY = "score-variance.slope:estimate"
-TEXT = (
-    f"It is <!-- verify: {KEY} -->7.25<!-- /verify -->.\n"
-    "100%: so <!-- verify: score-variance.nothing -->1<!-- /verify -->\n"
-    f"<!-- verify: {KEY} -->7.25 (Fig. 3)<!-- /verify -->"
-)
-
-
-@pytest.fixture
-def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checked:
-    """Return the outcome of a page with a stale figure, an unknown key, one to fix by hand, and a warning."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "a page.md").write_text(TEXT, encoding="utf-8")
-    return Checked(check([tmp_path / "docs" / "a page.md"], RUN), "seed 1")
+from verify.citing.checked import Checked
 
 
 def test_github_shows_problems_beside_their_lines(checked: Checked) -> None:
@@ -85,21 +58,3 @@ def test_text_ends_with_what_can_be_done(checked: Checked) -> None:
     after = Checked(checked.documents, "seed 1", written=True)
     assert len(after.left) == 2
     assert "1 fixed, 2 not so" in outcomes.form("text")(after)
-
-
-def test_a_diff_does_what_writing_does(checked: Checked, tmp_path: Path) -> None:
-    """As git applies it, in a folder that is no repository, too."""
-    patch = changes(checked.documents)
-    page = checked.documents[0].path
-    subprocess.run([GIT, "apply", "-"], input=patch, cwd=tmp_path, text=True, check=True, encoding="utf-8")
-    applied = page.read_text(encoding="utf-8")
-    page.write_text(TEXT, encoding="utf-8")
-    fix(checked.documents)
-    assert page.read_text(encoding="utf-8") == applied != TEXT
-
-
-def test_addresses_are_short_and_portable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the present folder where the file is in it."""
-    monkeypatch.chdir(tmp_path)
-    assert address(tmp_path / "docs" / "page.md") == "docs/page.md"
-    assert address(tmp_path.parent / "page.md") == str(tmp_path.parent / "page.md")

@@ -19,7 +19,7 @@ from tests.report.records import record
 from verify.citing.value import Figure, Value
 from verify.citing.values import by_key, values
 from verify.export import values as exports
-from verify.export.nested import leaves, name, tree
+from verify.export.nested import leaves, tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,19 +44,6 @@ def test_a_reader_of_its_own_gives_every_value_back(form: str, chosen: list[Valu
     read = READERS[form](exports.form(form).export(RUN, chosen))
     assert read == tree(RUN, chosen)
     assert len(list(leaves(read["texts"]))) == len(chosen)
-
-
-def test_the_words_of_a_key_lead_to_its_value() -> None:
-    """With underscores, which every language takes in a name."""
-    made = tree(RUN, values(RUN))
-    known = by_key(RUN)
-    slope = made["texts"]["score_variance"]["slope"]
-    assert slope["text"] == known["score-variance.slope"].text
-    assert slope["estimate"] == known["score-variance.slope:estimate"].text
-    assert made["numbers"]["score_variance"]["slope"]["estimate"] == float(slope["estimate"])
-    assert made["about"]["seed"] == RUN.run.settings.seed
-    assert all(word.isidentifier() for path, _ in leaves(made) for word in path)
-    assert name("1st-of-all") == "n1st_of_all"
 
 
 def test_tables_of_csv_and_attributes_of_asciidoc() -> None:

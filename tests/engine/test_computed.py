@@ -1,0 +1,54 @@
+"""Numbers that statements' parts have computed: as the file has them, and what a sample scatters by."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from pydantic import TypeAdapter, ValidationError
+from scipy.stats import norm
+from sympy import Rational, sqrt
+
+from tests.strategies import floats
+from verify.engine.computed import Computed, Dimension, Number, Vector, exact, listed, value_of
+
+
+@given(floats(-100, 100), floats(0.01, 50), floats(-3, 3))
+def test_a_sample_is_as_improbable_as_the_normal_law_has_it(
+    value: float, deviation: float, off: float
+) -> None:
+    """On either side of the number; at it, every sample is as far away."""
+    found = Computed(value, "the mean", deviation)
+    assert found.probability(value + off * deviation) == pytest.approx(2 * norm.sf(abs(off)), rel=1e-6)
+    assert found.probability(value) == 1
+
+
+def test_a_number_is_the_decimal_that_stands_there() -> None:
+    """Not the float next to it; an exact expression is the nearest float."""
+    assert exact(0.1) == Rational(1, 10)
+    assert exact(3) == 3
+    assert value_of(sqrt(2)) == math.sqrt(2)
+    assert value_of(Rational(1, 3) ** 40) == (1 / 3**40)
+
+
+def test_numbers_stand_in_a_row() -> None:
+    """As short as they are."""
+    assert listed([1, 2.5, 1e-7]) == "1, 2.5, 1e-07"
+
+
+@pytest.mark.parametrize(
+    ("kind", "good", "bad"),
+    [
+        (Number, [0, -2.5], [math.nan, math.inf, "x"]),
+        (Dimension, [1, 10**9], [0, 10**9 + 1, 1.5]),
+        (Vector, [(1,), (1.5,) * 64], [(), (1,) * 65, (math.nan,)]),
+    ],
+)
+def test_inputs_have_ends(kind: object, good: list[object], bad: list[object]) -> None:
+    """What a file may ask for is finite."""
+    of: TypeAdapter[object] = TypeAdapter(kind)
+    assert [of.validate_python(one) for one in good] == good
+    for one in bad:
+        with pytest.raises(ValidationError):
+            of.validate_python(one)

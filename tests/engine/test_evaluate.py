@@ -1,0 +1,97 @@
+"""What is put on record of a claim: its derivation as examined, its evidence, and ordinary fits once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from tests.catalogue import CATALOGUE, derivation, experiment
+from tests.report.builders import check, control
+from verify.engine import evaluate
+from verify.engine.evaluate import NOTHING, Evidence, claim_record, derivation_record
+from verify.evidence import Proof, Verdict
+from verify.montecarlo.experiment import Fit
+from verify.spec.claim import Findings
+from verify.symbolic.printing import latex, plain
+from verify.symbolic.scores import d
+
+if TYPE_CHECKING:
+    from verify.evidence import DerivationRecord
+
+NAME = "sqrt-scaling-unique"
+CLAIM = CATALOGUE[NAME]
+
+
+@pytest.fixture(scope="module")
+def proof() -> DerivationRecord:
+    """Return the record of the claim's derivation."""
+    return derivation_record(derivation(NAME), derivation(NAME).examine())
+
+
+def test_a_derivation_is_on_record_step_by_step(proof: DerivationRecord) -> None:
+    """As it was examined: expressions printed, rules, checks and whether they hold."""
+    derived = derivation(NAME)
+    assert (proof.status, proof.result, proof.subject) == (
+        Proof.PROVED, plain(derived.result), latex(derived.subject),
+    )  # fmt: skip
+    routes = (*derived.lemmas, *derived.routes)
+    assert [route.title for route in proof.routes] == [route.title for route in routes]
+    for shown, route in zip(proof.routes, routes, strict=True):
+        assert shown.start_plain == plain(route.start)
+        assert [(one.rule, one.latex, one.checked_by, one.reach) for one in shown.steps] == [
+            (one.rule, latex(one.expression), one.check.label, one.check.reach) for one in route.steps
+        ]
+        assert all(one.holds for one in shown.steps)
+
+
+def test_a_step_that_does_not_hold_is_on_record_as_such() -> None:
+    """With the state of the whole."""
+    derived = derivation(NAME)
+    wrong = replace(derived, result=d)
+    record = derivation_record(wrong, wrong.examine())
+    assert record.status is Proof.FAILED
+    assert record.reason
+
+
+def test_a_record_has_all_of_its_claim_and_is_sealed(proof: DerivationRecord) -> None:
+    """Without evidence too; its verdict is that of its checks, and any change would show."""
+    record = claim_record(CLAIM, proof, NOTHING)
+    for name in ("id", "chapter", "title", "statement", "meaning", "assumptions", "references"):
+        assert getattr(record, name) == getattr(CLAIM, name)
+    assert record.sealed() == record
+    wrong = check("a", 80.0, 64.0, verdict=Verdict.REFUTED)
+    refuted = claim_record(
+        CLAIM, proof, Evidence(checks=(wrong,), controls=(control("c", "it is 9", 9, 80),))
+    )
+    assert (refuted.verdict, refuted.checks) == (Verdict.REFUTED, (wrong,))
+    assert refuted.digest != record.digest
+
+
+def test_points_have_one_ordinary_line_however_many_fits_go_through_them() -> None:
+    """NumPy's through the measured estimates; of power laws there is none."""
+    name = next(one for one in ("over-scaling", "variance-of-multiple") if _fits(one))
+    made = experiment(name)
+    rng = np.random.default_rng(1)
+    found = {
+        member.id: check(member.id, float(rng.uniform(1, 9)), 5.0, error=9.0)
+        for fit in _fits(name)
+        for member in fit.members
+    }
+    lines = list(evaluate._ordinary_fits(made, Findings(found, {}, {})))
+    wanted = {
+        tuple(member.id for member in fit.members): fit for fit in _fits(name) if fit.fit.model != "power"
+    }
+    assert len(lines) == len(wanted)
+    for line, (members, fit) in zip(lines, wanted.items(), strict=True):
+        y = [found[member].estimate for member in members]
+        slope, intercept = np.polyfit(fit.fit.x, y, 1)
+        assert (line.slope, line.intercept) == pytest.approx((slope, intercept), rel=1e-6)
+        assert line.r_squared == pytest.approx(np.corrcoef(fit.fit.x, y)[0, 1] ** 2, rel=1e-6)
+        assert line.id.startswith("ordinary")
+
+
+def _fits(name: str) -> list[Any]:
+    return [one for one in experiment(name).checks if isinstance(one, Fit)]
