@@ -112,7 +112,7 @@ def test_a_failed_derivation_is_all_that_is_on_record() -> None:
     assert isinstance(end, Settled)
     record = received(work.claim, end)
     assert record.derivation.status is Proof.FAILED
-    assert record.checks == record.controls == ()
+    assert (record.checks, record.controls) == ((), ())
 
 
 def test_what_is_no_evidence_is_refused(alone: tuple[Settled, list[Sequence[Sums]]]) -> None:

@@ -1,0 +1,80 @@
+"""Quotations of a document: between markers, or looked up again; what is mistyped or not closed is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from verify.citing.languages import language_of
+from verify.citing.markers import Quote, quotes_in
+from verify.errors import CitationError
+
+KEY = "score-variance.slope:estimate"
+PAGE = Path("page.md")
+
+
+def quotes(text: str, path: Path = PAGE) -> list[Quote]:
+    """Return what a text quotes."""
+    return quotes_in(path, text, language_of(path))
+
+
+def test_what_stands_between_markers_is_quoted() -> None:
+    """With its key, its line, its place, and what follows; in the order of the text."""
+    text = f"a\n<!-- verify: {KEY} -->1.0<!-- /verify -->% of\n<!--verify:b-->two<!--/verify-->"
+    one, two = quotes(text)
+    assert (one.key, one.line, one.quoted, one.after[:4]) == (KEY, 2, "1.0", "% of")
+    assert text[one.start : one.end] == "1.0"
+    assert (two.key, two.line, two.quoted, text[two.start : two.end]) == ("b", 3, "two", "two")
+    assert quotes("nothing is quoted <!-- a comment -->") == []
+
+
+@pytest.mark.parametrize(
+    ("marker", "right"),
+    [("<!-- verfy: k -->", "<!-- verify: k -->"), ("<!-- /Verify -->", "<!-- /verify -->")],
+)
+def test_a_mistyped_marker_is_no_comment(marker: str, right: str) -> None:
+    """It is said how it is written."""
+    (quote,) = quotes(f"a {marker} b")
+    assert quote.mistake == f"mistyped marker {marker}; write {right}"
+    assert quote.quoted is None
+
+
+@pytest.mark.parametrize(
+    "comment", ["<!-- see: this -->", "<!-- verify: two words -->", "<!-- to verify -->"]
+)
+def test_comments_of_other_words_are_left_alone(comment: str) -> None:
+    """A key has no space."""
+    assert quotes(f"a {comment} b") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("\n<!-- verify: a -->1", "page.md:2: the marker of a is not closed; end what it quotes with"),
+        ("1<!-- /verify -->", "page.md:1: <!-- /verify --> closes nothing; remove it"),
+        (
+            "<!-- verify: a -->\n<!-- verify: b -->1<!-- /verify -->",
+            "page.md:2: a marker inside that of line 1; close it with <!-- /verify --> first",
+        ),
+    ],
+)
+def test_markers_that_do_not_pair_are_an_error(text: str, message: str) -> None:
+    """By file and line, with what to do."""
+    with pytest.raises(CitationError) as caught:
+        quotes(text)
+    assert str(caught.value).startswith(message)
+
+
+def test_code_only_shows_how_to_quote() -> None:
+    """In a fence and between grave accents nothing is quoted."""
+    marked = "<!-- verify: a -->1<!-- /verify -->"
+    assert quotes(f"```\n{marked}\n```\n`{marked}`") == []
+    assert len(quotes(f"    \n{marked}")) == 1
+
+
+def test_a_role_is_looked_up_again_when_the_document_is_built() -> None:
+    """Its key may come after a text."""
+    one, two = quotes(f":verify:`{KEY}` and :verify:`1.0 <{KEY}>`", Path("page.rst"))
+    assert (one.key, one.quoted) == (KEY, None)
+    assert (two.key, two.quoted) == (KEY, "1.0")
