@@ -83,11 +83,16 @@ def scale_of(text: str, d: int) -> float:
     plain = text.replace("$", "").replace("−", "-").replace("d_{k}", "d_k").replace("- ", "-")
     if fraction := re.fullmatch(r"(-?)\\frac\{([\d.]+)\}\{(.+)\}", plain):
         return float(f"{fraction[1]}1") * number(fraction[2]) / denominator(fraction[3], d)
+    if yarn := re.fullmatch(
+        r"\\frac\{\\left\(\\frac\{\\ln\{?\\left\((\d+) ?\\right\)\}?\}\{10\} \+ 1\\right\)\^\{2\}\}\{(.+)\}",
+        plain,
+    ):
+        return (math.log(int(yarn[1])) / 10 + 1) ** 2 / denominator(yarn[2], d)
     if power := re.fullmatch(r"d_k\^\{(-?[\d/]+)\}", plain):
         return float(d ** number(power[1]))
     if over := re.fullmatch(r"(-?[\d.]+)/(\\sqrt\{d_k\}|d_k)", plain):
         return number(over[1]) / (d if over[2] == "d_k" else d**0.5)
-    return number(plain)
+    return denominator(plain, d)
 
 
 def moments_of(label: str) -> tuple[float, float, float]:
@@ -156,7 +161,7 @@ def _mean_is(values: Array, expected: float) -> bool:
 
 
 def _scales(cell: Cell, label: str) -> bool:
-    d = dimension(cell.sampler)
+    d = dimension(cell.sampler) - BESIDE.get(Drawn(cell).kind, 0)
     stated = [scale_of(part, d) for part in re.split(r", | and ", label)]
     held = _held_scales(Drawn(cell))
     return held is None or np.allclose(stated, held, rtol=1e-12)
@@ -249,7 +254,7 @@ def _block(cell: Cell, label: str) -> bool:
     stated = [int(one) for one in re.findall(r"\d+", label)]
     if "×" in label and hasattr(sampler, "side"):
         return stated == [sampler.side, sampler.side]
-    names = {"queries": ("rows", "queries"), "keys": ("keys",), "rows": ("rows",)}
+    names = {"queries": ("rows", "queries"), "keys": ("keys",), "rows": ("rows",), "times": ("times",)}
     if "×" in label:
         return stated == [sampler.queries, sampler.keys]
     words = re.findall(r"\d+ (\w+)", label)
@@ -323,8 +328,11 @@ def _causal(cell: Cell, label: str) -> bool:
     return label == "causal" and Drawn(cell).kind == "CausalRows"
 
 
+BESIDE = {"Dropped": 8}
+"""Components of a vector that are not a query's or a key's, by the statistic that uses them otherwise."""
+
 RULES: dict[str, Callable[[Cell, Any], bool]] = {
-    "d_k": lambda cell, value: dimension(cell.sampler) == value,
+    "d_k": lambda cell, value: dimension(cell.sampler) - BESIDE.get(Drawn(cell).kind, 0) == value,
     "d_v": _field("d_v", "value_d"),
     "n": _field("keys"),
     "keys": _field("keys"),
@@ -366,6 +374,13 @@ RULES: dict[str, Callable[[Cell, Any], bool]] = {
     "rates": _rates,
     "success": _success,
     "task": _task,
+    "heads": _field("queries"),
+    "m": _field("distance", "slope"),
+    "c": _field("cap"),
+    "b": _field("sink"),
+    "r": _field("rate"),
+    "s": lambda cell, value: Drawn(cell).keys == 8 * value,
+    "format": lambda cell, value: Drawn(cell).bits == {"bfloat16": 8, "E4M3": 4}[value],
 }
 
 

@@ -140,18 +140,18 @@ def _kept(keys: int, sink: float) -> float:
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the bound over the sink's score for both numbers of keys, and what is measured below it."""
-    layers = []
+    layers, at = [], np.linspace(-1, 8, 10)
     for keys in (4, 64):
-        law = function((b,), derivation.result.subs({n: keys, d: D}))
-        layers += [
-            line(f"bound, $n = {keys}$", law, at=np.linspace(-1, 8, 46)),
-            measured(findings.matching(f"kept-n{keys}-b*"), "measured" if keys == 4 else "", "b"),
-        ]
+        bound = function((b,), derivation.result.subs({n: keys, d: D}))
+        exact = [_kept(keys, float(sink)) for sink in at]
+        layers += [line(f"$n = {keys}$", exact, at=at), line(f"bound, $n = {keys}$", bound, "other", at=at)]
+        layers.append(measured(findings.matching(f"kept-n{keys}-b*"), "measured" if keys == 4 else "", "b"))
     return figure(
         "sink",
         "A sink takes half of the weight where its score is about the logarithm of the number of keys plus ½",
         "Weight of all keys over the score of the sink, for 4 and for 64 keys: falling curves of logistic "
-        "shape, which pass one half at scores of about two and about five; measured points lie just below.",
+        "shape, which pass one half at scores of about two and about five; measured points lie on them, "
+        "and the bounds just above.",
         LABEL,
         *layers,
         x="score $b$ of the sink", x_scale="linear", y_scale="linear",

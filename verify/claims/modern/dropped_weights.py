@@ -75,12 +75,13 @@ class Dropped(Statistic):
     Beyond the first ``D`` components those of a query decide which keys it drops, and a key's is its value.
     """
 
+    scale: float
     rate: float
     names = ("bias", "noise", "size", "lost", "lead")
 
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return means of (o' - o)o, (o' - o)², o², what the larger of two weights loses, and 2p - 1."""
-        scores = queries[:, :, :D] @ keys[:, :, :D].swapaxes(1, 2) / D**0.5
+        scores = self.scale * queries[:, :, :D] @ keys[:, :, :D].swapaxes(1, 2)
         masks, values = queries[:, :, D:] < special.ndtri(1 - self.rate), keys[:, :, D, None]
         weights, two = softmax(scores), np.sort(softmax(scores[:, :, :2]))
         output = (weights @ values)[..., 0]
@@ -109,7 +110,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     )
     checks = {}
     for rate in RATES:
-        drawn = Simulated(NORMAL, NORMAL, 16, KEYS, D + KEYS), Dropped(float(rate))
+        drawn = Simulated(NORMAL, NORMAL, 16, KEYS, D + KEYS), Dropped(D**-0.5, float(rate))
         cell = cell_of(f"r{100 * rate}", *drawn, scale=1 / sqrt(d), d_k=D, n=KEYS, r=float(rate))
         for name, label, estimand, law, band in kinds:
             right = prediction(law.subs(r, rate))

@@ -160,19 +160,18 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
 
 def figures(findings: Findings) -> Figure:
-    """Draw the root mean square error of raw and of scaled scores over the dimension."""
+    """Draw the mean squared error of raw and of scaled scores over the dimension."""
     layers = []
     for name, scale in SCALES.items():
         found = findings.matching(f"bfloat16-{name}-d*")
-        exact = [math.sqrt(_error(one, 8)) * scaled(scale, one) for one in DIMENSIONS]
-        layers += [line(f"{name}, derived", exact, at=DIMENSIONS),
-                   measured(found, "", as_drawn=lambda _, square: math.sqrt(square))]  # fmt: skip
+        exact = [_error(one, 8) * scaled(scale, one) ** 2 for one in DIMENSIONS]
+        layers += [line(f"{name}, derived", exact, at=DIMENSIONS), measured(found, "")]
     return figure(
         "errors",
         "Rounding raw scores to bfloat16 costs more in every dimension, scaled ones the same in all",
-        "Root mean square error of scores rounded to bfloat16, over the dimension: for raw scores it grows "
-        "like the root of the dimension, for scaled ones it stays at about two thousandths.",
-        "root mean square error of a score",
+        "Mean squared error of scores rounded to bfloat16, over the dimension: for raw scores it grows in "
+        "proportion to the dimension, for scaled ones it stays at about three millionths.",
+        ERROR,
         *layers,
     )
 

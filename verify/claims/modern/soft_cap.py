@@ -76,12 +76,13 @@ def derive() -> Derivation:
 class CappedScores(Statistic):
     """Mean squares of scaled scores and of capped ones, and the mean slope of the cap by a complex step."""
 
+    scale: float
     cap: float
     names = ("square", "capped", "slope")
 
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return the three, shape (blocks, 3)."""
-        scores = queries @ keys.swapaxes(1, 2) / queries.shape[2] ** 0.5
+        scores = self.scale * queries @ keys.swapaxes(1, 2)
         capped, step = self.cap * np.tanh(scores / self.cap), 1e-20
         slope = (self.cap * np.tanh((scores + 1j * step) / self.cap)).imag / step
         return np.stack([one.mean(axis=(1, 2)) for one in (scores**2, capped**2, slope)], axis=1)
@@ -104,7 +105,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     checks: dict[tuple[str, int], Quantity] = {}
     damped = derivation.lemmas[1].end
     for cap in CAPS:
-        drawn = Simulated(NORMAL, NORMAL, 16, 16, D), CappedScores(cap)
+        drawn = Simulated(NORMAL, NORMAL, 16, 16, D), CappedScores(D**-0.5, cap)
         cell = cell_of(f"c{cap}", *drawn, scale=1 / sqrt(d), c=cap)
         most = prediction(derivation.result.subs({d: D, c: cap}))
         slope = component("slope", positive=True)
@@ -135,7 +136,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         "What a cap takes of the variance of scaled scores, over the cap: measured points on the integrated "
         "curve, which falls like the inverse square of the cap and for large caps meets its bound.",
         "variance lost",
-        line("integrated", _lost, points=9),
+        line("integrated", _lost, at=np.geomspace(CAPS[0], CAPS[-1], 13)),
         line("bound", function((c,), derivation.result.subs(d, D)), "other"),
         measured(findings.matching("lost-c*"), against="c"),
         x="cap $c$",

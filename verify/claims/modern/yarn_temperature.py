@@ -117,20 +117,19 @@ def figures(findings: Findings) -> Figure:
     """Draw the effective number of keys over s, with the factor, without it, and as in training."""
     at = (1, 2, 4, 8, 16, 32, 64)
 
-    def effective(scale: Any) -> list[float]:
-        return [1 / _of_rows(mean_squares, one, scale(one)) for one in at]
-
-    with_factor = effective(_scale)
+    with_factor = [_of_rows(mean_squares, one, _scale(one)) for one in at]
+    without = [_of_rows(mean_squares, one, 1 / sqrt(d)) for one in at]
     return figure(
         "effective",
         "YaRN’s factor slows the spreading of attention over longer rows, and does not stop it",
-        "Effective keys over how many times as long rows become: with the factor they grow more slowly than "
-        "without, and still far above the level line of as many as in training.",
-        r"$1/\mathbb{E}\sum p_j^2$",
+        "Mean sum of squared weights, one over the effective number of keys, over the length of rows: with "
+        "the factor it falls more slowly than without, and still far below the level line of as many keys "
+        "as in training.",
+        SQUARES,
         line("integrated", with_factor, at=at),
-        line("without the factor", effective(lambda _: 1 / sqrt(d)), "other", at=at),
+        line("without the factor", without, "other", at=at),
         line("as in training", with_factor[0], "control"),
-        measured(findings.matching("squares-*"), against="s", as_drawn=lambda _, squares: 1 / squares),
+        measured(findings.matching("squares-*"), against="s"),
         x="length of a row over that in training, $s$",
     )
 
