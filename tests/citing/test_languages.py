@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from tests.report.records import record
-from verify.citing.documents import Kind, check, fix
+from verify.citing.documents import check, fix
 from verify.citing.languages import language_of, suffixes
+from verify.citing.problems import Kind
 from verify.citing.values import lookup
 from verify.errors import CitationError
 

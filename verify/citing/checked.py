@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from verify.citing.documents import Document, Problem
+    from verify.citing.documents import Document
+    from verify.citing.problems import Problem
 
 
 @dataclass(frozen=True)

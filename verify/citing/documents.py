@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from verify.citing.languages import language_of
 from verify.citing.latex import EXPORTED, line_text
 from verify.citing.markers import Quote, quotes_in
 from verify.citing.mentions import mentions
+from verify.citing.problems import Kind, Problem
 from verify.citing.values import by_key, lookup_in, shortened
 from verify.errors import CitationError, OutputError
 from verify.files.reading import MEGABYTE, head, read_text
@@ -39,49 +39,6 @@ _RAW_LINE = (
 )
 _READINGS = 5
 """After so many attempts to change some of a document's quotations, none is changed."""
-
-
-class Kind(StrEnum):
-    """What is wrong with a quotation; the last two are warnings, which fail nothing."""
-
-    STALE = "stale"
-    UNKNOWN = "unknown-key"
-    DOUBT = "no-longer-confirmed"
-    MISTYPED = "mistyped-marker"
-    RAW_LINE = "raw-html-line"
-    MENTION = "claim-named"
-
-
-_WARNINGS = frozenset([Kind.RAW_LINE, Kind.MENTION])
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """A quotation that is not so: where it is, what is wrong, and the text that would put it right.
-
-    ``new`` is None where only the author can; then ``what`` says how.
-    """
-
-    path: Path
-    quote: Quote
-    kind: Kind
-    what: str
-    new: str | None = None
-
-    @property
-    def fixable(self) -> bool:
-        """Whether `fix` puts it right."""
-        return self.new is not None
-
-    @property
-    def is_warning(self) -> bool:
-        """Whether it is only said."""
-        return self.kind in _WARNINGS
-
-    def __str__(self) -> str:
-        """Return one line: file, line, key, what is wrong."""
-        warning = "warning: " * self.is_warning
-        return f"{self.path}:{self.quote.line}: {warning}{shortened(self.quote.key)}: {self.what}"
 
 
 @dataclass

@@ -9,7 +9,7 @@ from verify.escapes import one_line
 
 if TYPE_CHECKING:
     from verify.citing.checked import Checked
-    from verify.citing.documents import Problem
+    from verify.citing.problems import Problem
 
 
 def render(checked: Checked) -> str:

@@ -9,7 +9,7 @@ from verify.citing.checked import address
 
 if TYPE_CHECKING:
     from verify.citing.checked import Checked
-    from verify.citing.documents import Problem
+    from verify.citing.problems import Problem
 
 
 def render(checked: Checked) -> str:

@@ -6,12 +6,12 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from verify.citing.checked import address
-from verify.citing.documents import Kind
+from verify.citing.problems import Kind
 from verify.version import __version__
 
 if TYPE_CHECKING:
     from verify.citing.checked import Checked
-    from verify.citing.documents import Problem
+    from verify.citing.problems import Problem
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _RULES = {
