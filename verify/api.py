@@ -218,6 +218,7 @@ def render(
     announce: Callable[[str], None] = lambda _phase: None,
     workers: int | None = None,
     edition: str = EDITIONS[0],
+    earlier: RunRecord | None = None,
 ) -> Written:
     """Write ``results.json``, ``report.html`` and ``report.pdf`` of a run into the folder ``out``.
 
@@ -226,12 +227,14 @@ def render(
     The PDF of a run has three editions: "report" of at most twelve pages, "brief" of one page, which is
     written to ``report-brief.pdf``, and "full" with all evidence, to ``report-full.pdf``.
 
-    ``workers`` processes draw figures and formulas; None means one for each processor.
+    ``workers`` processes draw figures and formulas; None means one for each processor. The page of a run says
+    what changed since an ``earlier`` one.
 
     Raises:
         OutputError: the folder cannot be written; what was there before is untouched.
         ResultsError: this is not the record of a run or of an audit.
-        SettingsError: there is no such edition, or the record is an audit's, which has but one.
+        SettingsError: there is no such edition, or the record is an audit's, which has but one and is
+            compared with nothing; or what is to be compared with is no run.
     """
     if edition not in EDITIONS:
         raise SettingsError(f"edition {edition!r}: give one of {', '.join(EDITIONS)}")
@@ -241,6 +244,8 @@ def render(
         )
     if isinstance(record, AuditRecord) and edition != EDITIONS[0]:
         raise SettingsError(f"edition {edition!r}: an audit's PDF has one edition; leave it out")
+    if earlier is not None and not (isinstance(earlier, RunRecord) and isinstance(record, RunRecord)):
+        raise SettingsError("compare: only a run can be compared, with an earlier run; give two results.json")
     from verify.report.write import write_report  # noqa: PLC0415 - not needed for a run
 
-    return write_report(record, Path(out), announce, workers, edition)
+    return write_report(record, Path(out), announce, workers, edition, earlier)

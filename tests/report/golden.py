@@ -36,7 +36,8 @@ class Spelled:
 
 def cards() -> dict[str, str]:
     """Return the card of every made-up claim as HTML, by claim id."""
-    page = render("report.html.j2", view(record()), Formulas(), Spelled(), definitions=str)
+    given = {"definitions": str, "linked": "", "evidence": "results.json"}
+    page = render("report.html.j2", view(record()), Formulas(), Spelled(), **given)
     found = re.findall(r'<article class="card" id="([^"]+)".*?</article>', page, flags=re.DOTALL)
     assert found == [claim.id for claim in CLAIMS]
     whole = re.finditer(r'<article class="card".*?</article>', page, flags=re.DOTALL)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from verify.evidence import Proof
 from verify.report.html import render_html
 
 if TYPE_CHECKING:
@@ -46,38 +47,71 @@ const ids = $$("[id]").map((e) => e.id);
 found.twice = ids.filter((id, place) => ids.indexOf(id) !== place);
 found.outside = $$("[src], link[href]").map((e) => e.src || e.href).filter((a) => !a.startsWith("data:"));
 found.requests = performance.getEntriesByType("resource").map((e) => e.name).filter((n) => !n.startsWith("data:"));
-const bars = () => $("svg[data-panel=probabilities]").innerHTML;
+const drawn = (name, side) => $(`svg[data-panel=${name}][data-side=${side}]`).innerHTML;
 found.explorer = !$("#explorer").hidden;
-const first = bars();
+const first = drawn("weights", "unscaled"), kept = drawn("weights", "scaled");
 change($("#dimension"), 10, "input");
-found.sameDimension = bars() === first;
-change($("select[name=scale]"), "one", "input");
-const reading = $("[data-reading=probabilities]").textContent;
-found.largest = parseFloat(reading.match(/largest ([0-9.]+)/)[1]);
-change($("#keys"), 8, "input");
-found.bars = $$("svg[data-panel=scores] rect").length;
-const before = bars();
+found.sameDimension = drawn("weights", "unscaled") === first;
+found.sameSides = drawn("scores", "unscaled") === drawn("scores", "scaled");
+const largest = (side) => parseFloat($(`[data-reading=weights][data-side=${side}]`).textContent.match(/largest ([0-9.]+)/)[1]);
+found.largest = [largest("unscaled"), largest("scaled")];
+found.dots = $$("svg[data-measured=deviation][data-side=unscaled] .dot").length;
+found.reading = $("[data-reading=deviation][data-side=unscaled]").textContent;
+change($("#keys"), 6, "input");
+found.bars = $$("svg[data-panel=scores][data-side=scaled] rect").length;
+const before = drawn("weights", "scaled");
 $("#explorer form button").click();
-found.sameDraw = bars() === before;
-const [chapter, verdict] = $$("#filters select");
-change(chapter, "chapter-2", "change");
-found.shown = $$("article.card:not([hidden])").map((card) => card.id);
+found.sameDraw = drawn("weights", "scaled") === before;
+found.folded = $$("details.row").every((one) => !one.open);
+const shown = () => $$("article.card:not([hidden])").map((card) => card.id);
+const filters = $("#filters").elements;
+change(filters.q, "saturates dimension", "input");
+found.searched = shown();
 found.count = $("#filters output").textContent;
-change(chapter, "", "change");
-found.folded = $$("details.unfold").every((one) => !one.open);
-const table = $("#score-variance table.checks");
-table.querySelector("button.sort").click();
-table.querySelector("button.sort").click();
-found.sorted = [...table.querySelectorAll("tbody:first-of-type tr:not(.group)")].map((row) => row.cells[1].textContent);
-found.copies = $$("button.copy").length;
-found.cards = $$("article.card").length;
+found.address = location.search;
+change(filters.q, "", "input");
+change(filters.derivation, "in part", "input");
+found.inPart = shown();
+change(filters.derivation, "", "input");
+change(filters.source, filters.source.options[1].value, "input");
+found.ofSource = [filters.source.value, shown()];
+location.hash = "#score-mean";
+const after = (work) => new Promise((done) => setTimeout(() => { work(); done(); }, 60));
+found.names = $$("button, select, input").filter((e) => !(e.ariaLabel || e.textContent.trim() || e.labels?.length)).length;
 found.entries = $$("pre[data-copy]").length;
 found.headings = $$("h1, h2, h3, h4, h5").filter((h) => !h.closest("[hidden]")).map((h) => Number(h.tagName[1]));
-found.names = $$("button, select, input").filter((e) => !(e.ariaLabel || e.textContent.trim() || e.labels?.length)).length;
 found.paper = getComputedStyle(document.body).backgroundColor;
 found.width = document.documentElement.scrollWidth;
-found.problems = problems;
-document.body.append(Object.assign(document.createElement("pre"), { id: "probe", textContent: JSON.stringify(found) }));
+const told = [];
+navigator.clipboard.writeText = async (text) => { told.push(text); };
+after(() => { location.hash = "#score-variance.variance-d64"; })
+  .then(() => after(() => {
+    const row = document.getElementById("score-variance.variance-d64");
+    found.opened = [!row.closest("article").hidden, row.closest("details").open, row.closest("details.row").open];
+    found.everything = shown().length;
+    const take = row.querySelector(".take");
+    for (const button of take.querySelectorAll("button")) button.click();
+    const table = row.closest("table");
+    table.querySelector("button.sort").click();
+    table.querySelector("button.sort").click();
+    found.sorted = [...table.querySelectorAll("tbody:first-of-type tr:not(.group)")].map((one) => one.cells[1].textContent);
+    const svg = $("#score-variance figure svg"), box = svg.getBoundingClientRect();
+    found.taken = $$("#score-variance figcaption button").map((one) => one.textContent);
+    const mark = svg.querySelector("use[clip-path], g use") || svg;
+    const place = mark.getBoundingClientRect();
+    svg.dispatchEvent(new PointerEvent("pointermove", {
+      clientX: place.x + place.width / 2, clientY: place.y + place.height / 2, bubbles: true,
+    }));
+    found.tip = $("#score-variance .tip").textContent;
+    dispatchEvent(new KeyboardEvent("keydown", { key: "/", bubbles: true }));
+  }))
+  .then(() => after(() => {
+    document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "/", bubbles: true, cancelable: true }));
+    found.focused = document.activeElement.name;
+    found.told = told;
+    found.problems = problems;
+    document.body.append(Object.assign(document.createElement("pre"), { id: "probe", textContent: JSON.stringify(found) }));
+  }));
 }</script>"""
 
 
@@ -138,34 +172,79 @@ def test_every_anchor_resolves(found: dict[str, Any]) -> None:
 
 
 def test_the_explorer_redraws(found: dict[str, Any]) -> None:
-    """Sliders and choices change the picture at once; without scaling 1024 dimensions freeze the row."""
+    """Sliders change both sides at once; without scaling 1024 dimensions freeze the row, with it they do not."""
     assert found["explorer"]
     assert not found["sameDimension"]
-    assert found["largest"] > 0.9
-    assert found["bars"] == 256
+    assert not found["sameSides"]
+    unscaled, scaled = found["largest"]
+    assert unscaled > 0.9 > 0.7 > scaled
+    assert found["bars"] == 64
     assert not found["sameDraw"]
 
 
-def test_claims_can_be_filtered(found: dict[str, Any], quick: RunRecord) -> None:
-    """Choosing a chapter leaves its claims and says how many."""
-    second = [claim.id for claim in quick.claims if claim.chapter == "scaling"]
-    assert found["shown"] == second
-    assert found["count"] == f"{len(second)} of {len(quick.claims)} claims shown"
+def test_the_explorer_marks_what_the_run_measured(found: dict[str, Any], quick: RunRecord) -> None:
+    """A dot for each measured variance; the reading is the root of the estimate in this dimension."""
+    checks = [one for one in quick.claim("score-variance").checks if one.id.startswith("variance-d")]
+    assert found["dots"] == len(checks)
+    (wide,) = (one for one in checks if one.id == "variance-d1024")
+    assert found["reading"].startswith(f"at 1024: {wide.estimate**0.5:.4g} (")
 
 
-def test_tables_sort_and_derivations_fold(found: dict[str, Any]) -> None:
+def test_claims_are_found_by_words_derivation_and_source(found: dict[str, Any], quick: RunRecord) -> None:
+    """Each leaves what it should, says how many, and stands in the address."""
+    assert "softmax-saturation" in found["searched"]
+    assert 0 < len(found["searched"]) < 10
+    assert found["count"] == f"{len(found['searched'])} of {len(quick.claims)} claims shown"
+    assert found["address"] == "?q=saturates+dimension"
+    in_part = [claim.id for claim in quick.claims if claim.derivation.status is Proof.IN_PART]
+    assert found["inPart"] == in_part
+    source, shown = found["ofSource"]
+    said = [one for one in quick.statements if f"source-{one.source}" == source]
+    deciding = {name for one in said for name in (one.claim, *(part.claim for part in one.parts))}
+    assert set(shown) == deciding & {claim.id for claim in quick.claims}
+    assert found["focused"] == "q"
+
+
+def test_a_link_opens_what_it_leads_to(found: dict[str, Any], quick: RunRecord) -> None:
+    """Even where it was filtered away and folds within a row: then everything is shown again."""
+    assert found["folded"]
+    assert found["opened"] == [True, True, True]
+    assert found["everything"] == len(quick.claims)
+
+
+def test_a_check_can_be_taken_along(found: dict[str, Any], quick: RunRecord) -> None:
+    """Its value with the interval, its key, and its citation with version, seed, profile and full digest."""
+    value, key, citation = found["told"]
+    claim = quick.claim("score-variance")
+    assert re.fullmatch(r"[\d.]+ \[[\d.]+, [\d.]+\]", value)
+    assert key == "score-variance.variance-d64"
+    assert citation.startswith(f"sdpa-verify {quick.tool.version}, {key}: ")
+    for part in (
+        claim.digest,
+        f"seed {quick.run.settings.seed}",
+        quick.run.settings.profile,
+        value.split()[0],
+    ):
+        assert part.lower() in citation.lower()
+
+
+def test_figures_say_their_values(found: dict[str, Any]) -> None:
+    """Under the pointer, and as files."""
+    assert found["taken"] == ["CSV", "SVG"]
+    assert re.match(r".+: [\d.]+, [\d.]+", found["tip"])
+
+
+def test_tables_sort(found: dict[str, Any]) -> None:
     """A second click on a column's head sorts it downwards, by value and not by its letters."""
     values = [float(text.replace("\N{NARROW NO-BREAK SPACE}", "")) for text in found["sorted"]]
     assert values == sorted(values, reverse=True)
     assert len(values) > 5
-    assert found["folded"]
 
 
 def test_controls_have_names_and_headings_their_order(found: dict[str, Any]) -> None:
     """A screen reader meets no nameless control, and no heading more than one level deeper than the last."""
     assert found["names"] == 0
     assert found["entries"] == 5
-    assert found["copies"] == 2 * found["cards"] + found["entries"]
     levels = found["headings"]
     assert levels[0] == 1
     assert all(after <= before + 1 for before, after in pairwise(levels))

@@ -1,4 +1,4 @@
-"""The drawn signs of the verdicts: each has its own outline, and a symbol to be used from anywhere."""
+"""The drawn signs of the verdicts: each has its own outline, and a drawing of its own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 from verify.evidence import Outcome, Proof, Verdict
 from verify.evidence.audits import Judgement
-from verify.report.marks import MARKS, symbols
+from verify.report.marks import MARKS, drawings
 from verify.report.words import badge
 
 
@@ -33,13 +33,12 @@ def test_marks_stay_in_their_square() -> None:
             assert 0.75 <= float(y) <= 15.25
 
 
-def test_symbols_are_well_formed_and_had_by_their_names() -> None:
-    """One for each mark, with its paths, stroked in the colour of the text."""
-    root = ET.fromstring(f"<svg>{symbols()}</svg>")  # noqa: S314 - our own
-    assert [one.get("id") for one in root] == [f"mark-{name}" for name in MARKS]
-    for one, drawing in zip(root, MARKS.values(), strict=True):
-        (group,) = one
-        assert (one.get("viewBox"), group.get("fill"), group.get("stroke")) == (
-            "0 0 16 16", "none", "currentColor",
-        )  # fmt: skip
-        assert len(group) == drawing.count("<path")
+def test_drawings_are_well_formed_and_had_by_their_names() -> None:
+    """One for each mark, with its paths, in black to be cut out."""
+    found = drawings()
+    assert list(found) == list(MARKS)
+    for name, drawing in found.items():
+        (group,) = root = ET.fromstring(drawing)  # noqa: S314 - our own
+        assert (root.get("viewBox"), group.get("fill"), group.get("stroke")) == ("0 0 16 16", "none", "black")
+        assert len(group) == MARKS[name].count("<path")
+        assert "currentColor" not in drawing

@@ -10,7 +10,7 @@ def tidied(inner: str) -> str:
 
 def test_factors_and_definitions_are_kept() -> None:
     """Rounding spares factors and text; a path to be used elsewhere may look idle where it is defined."""
-    idle = '<path d="M 0 0" style="fill: none"/>'
+    idle = '<path d="M0 0" style="fill: none"/>'
     text = (
         '<text style="opacity: 0.1234" transform="translate(1.23456 -0.001) scale(0.00125 -0.00125)">'
         'x="0.12345"</text>'

@@ -21,7 +21,7 @@ from verify.evidence import Verdict
 from verify.report import typeset
 from verify.report.latex import Prose, Tex
 from verify.report.math import Formulas
-from verify.report.typeset import SCALE, InPage, OnPaper, render, standalone, step_formula
+from verify.report.typeset import SCALE, OnPaper, render, standalone, step_formula
 from verify.report.view import view
 from verify.report.words import badge
 
@@ -125,30 +125,6 @@ def test_steps_get_the_room_that_they_need(formulas: Formulas) -> None:
     # A sum breaks at its signs; where nothing breaks, lines of its own are all that can be given.
     assert 21 < found[1][0].width <= 32.5 * 1.1
     assert found[2][0].width <= 32.5 * 1.1 < found[3][0].width
-
-
-def test_a_formula_in_a_page_is_defined_once(formulas: Formulas) -> None:
-    """However often it stands there; each place has its words."""
-    page = InPage({})
-    one, other = formulas.inline("d"), formulas.inline("n")
-    places = [page.formula(made, "", words) for made, words in ((one, "d"), (other, "<n>"), (one, "d"))]
-    assert [re.findall('href="#(F[0-9]+)"', place) for place in places] == [["F0"], ["F1"], ["F0"]]
-    assert 'aria-label="&lt;n&gt;"' in places[1]
-    defined = ET.fromstring(page.definitions())  # noqa: S314 - our own
-    ids = [one.get("id") for one in defined.iter() if one.get("id")]
-    assert {"F0", "F1", "mark-check"} <= set(ids)
-    assert len(ids) == len(set(ids))
-
-
-def test_a_figure_may_stand_twice_in_a_page() -> None:
-    """Its ids differ each time, and its references follow them; markup in words is text."""
-    page = InPage({"c.f": FIGURE})
-    twice = [str(page.figure("c.f", 'a "b" <c>')) for _ in range(2)]
-    ids = [set(re.findall(r'(?: id="|"#|\(#)([^")]+)', svg)) for svg in twice]
-    assert ids == [{"c.f.1.a"}, {"c.f.2.a"}]
-    for svg in twice:
-        root = ET.fromstring(svg)  # noqa: S314 - our own
-        assert (root.get("role"), root.get("aria-label")) == ("img", 'a "b" <c>')
 
 
 def test_print_fetches_pictures_by_their_names(formulas: Formulas, paper: OnPaper) -> None:

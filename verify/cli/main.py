@@ -16,7 +16,7 @@ import click
 from verify.cli import auditing, citing, probing, recording, storing
 from verify.cli.console import PATH, complain, end, say
 from verify.cli.interrupts import INTERRUPTED, insisting, status_after
-from verify.cli.options import edition_option, plan_options, run_options
+from verify.cli.options import compare_option, edition_option, plan_options, run_options
 from verify.cli.rendering import rendered
 from verify.errors import OutputError, VerifyError, unforeseen
 from verify.version import __version__
@@ -45,12 +45,15 @@ def cli() -> None:
 @cli.command()
 @run_options
 @edition_option
-def report(out: Path, edition: str, *, strict_sources: bool, **options: Any) -> None:
+@compare_option
+def report(out: Path, edition: str, compare: Path | None, *, strict_sources: bool, **options: Any) -> None:
     """Verify claims and write report.html, report.pdf and results.json."""
     from verify.report.names import RUN
 
+    # Before anything is measured, and before this run's results may take the place of the earlier ones.
+    earlier = _earlier(compare)
     record = _verified(out, options, (RUN.evidence, RUN.page, RUN.sheet_of(edition)))
-    rendered(record, out, options["workers"], record.run.phases_s, edition)
+    rendered(record, out, options["workers"], record.run.phases_s, edition, earlier)
     end(record.exit_status(strict_sources=strict_sources))
 
 
@@ -91,7 +94,8 @@ def run(out: Path, junit: Path | None, summary: Path | None, *, strict_sources: 
 @click.argument("results", type=PATH)
 @click.option("--out", type=PATH, metavar="DIR", help="Folder to write to.  [default: that of RESULTS]")
 @edition_option
-def render(results: Path, out: Path | None, edition: str) -> None:
+@compare_option
+def render(results: Path, out: Path | None, edition: str, compare: Path | None) -> None:
     """Rebuild the report from RESULTS, without deriving or drawing anything.
 
     RESULTS is a results.json of at most 32 MB, an audit.json of at most 128 MB, or - for standard input.
@@ -99,7 +103,7 @@ def render(results: Path, out: Path | None, edition: str) -> None:
     from verify.evidence.load import load_either
 
     record = load_either(results)
-    rendered(record, out or results.parent, edition=edition)
+    rendered(record, out or results.parent, edition=edition, earlier=_earlier(compare))
     end(record.exit_status())
 
 
@@ -169,6 +173,15 @@ def show(claim: str, claim_files: tuple[Path, ...]) -> None:
         text, proved = show_with(workers, chosen)
     say(text)
     end(0 if proved else 1)
+
+
+def _earlier(path: Path | None) -> RunRecord | None:
+    """Return the run that is to be compared with, if there is one."""
+    if path is None:
+        return None
+    from verify.evidence.load import load
+
+    return load(path)
 
 
 def _verified(out: Path, options: dict[str, Any], names: Sequence[str] = ("results.json",)) -> RunRecord:

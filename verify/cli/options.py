@@ -68,6 +68,16 @@ def edition_option(command: Callable[..., None]) -> Callable[..., None]:
     )(command)
 
 
+def compare_option(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command an earlier run that the page is to compare this one with."""
+    return click.option(
+        "--compare",
+        type=PATH,
+        metavar="OLD",
+        help="An earlier results.json; the page then says what changed since.",
+    )(command)
+
+
 def run_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command that, and what says by how many processors, for which statements and where to."""
     options = (

@@ -19,10 +19,11 @@ def rendered(
     record: RunRecord | AuditRecord,
     out: Path,
     workers: int | None = None,
-    earlier: Mapping[str, float] | None = None,
+    phases_s: Mapping[str, float] | None = None,
     edition: str = EDITIONS[0],
+    earlier: RunRecord | None = None,
 ) -> None:
-    """Write the report and log the times, after those of ``earlier`` phases.
+    """Write the report, compared with an ``earlier`` run, and log the times after those of phases before it.
 
     If a rendering step could not be done, say so and end with its exit status.
     """
@@ -31,9 +32,9 @@ def rendered(
     from verify.files.writing import temporary_files_together
 
     with temporary_files_together(), rendering() as announce:
-        written = api.render(record, out, announce, workers, edition)
+        written = api.render(record, out, announce, workers, edition, earlier)
     for path in written.paths:
         say(path)
-    log(phases_line({**(earlier or {}), **written.phases_s}))
+    log(phases_line({**(phases_s or {}), **written.phases_s}))
     if written.problem is not None:
         raise written.problem

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from verify.evidence import Check, Proof, Verdict
 from verify.report import numbers
-from verify.report.citation import cite, without_address
+from verify.report.citation import citation_parts, cite
 from verify.report.latex import Prose, Tex, plain, spoken
 from verify.report.speech import prose_in_words
+from verify.report.statements import deciding
 from verify.report.tables import check_table, control_table
+from verify.report.values import figure_values
 from verify.report.views import (
     Badge,
     CardView,
@@ -87,7 +89,12 @@ def card(record: RunRecord, claim: ClaimRecord, number: str) -> CardView:
         basis="measurement" if claim.measured_checks else "exact checks",
         deviation=largest_deviation(claim.checks),
         figures=tuple(
-            FigureView(f"{claim.id}.{figure.id}", Prose(figure.title), prose_in_words(figure.alt))
+            FigureView(
+                f"{claim.id}.{figure.id}",
+                Prose(figure.title),
+                prose_in_words(figure.alt),
+                figure_values(figure),
+            )
             for figure in claim.series
         ),
         controls=controls,
@@ -95,7 +102,8 @@ def card(record: RunRecord, claim: ClaimRecord, number: str) -> CardView:
         facts=tuple(_fact(claim.id, fact) for fact in claim.facts),
         references=tuple(_reference(one) for one in claim.references),
         digest=claim.digest,
-        citation=without_address(cite(record, claim, decisive or next(iter(claim.checks), None))),
+        citation=citation_parts(cite(record, claim, decisive or next(iter(claim.checks), None))),
+        sources=tuple(deciding(record, claim.id)),
     )
 
 

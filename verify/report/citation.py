@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -279,6 +279,14 @@ def _measured(finding: Finding) -> str:
     against = held_against(finding)
     parts = (estimate, interval, f"held against {against}" if against else "", finding.judgement.value)
     return "; ".join(filter(None, parts))
+
+
+def citation_parts(cited: Citation) -> tuple[str, str, str, str, str]:
+    """Return the same paragraph in parts: the second is the key, the fourth what was measured."""
+    form = without_address(replace(cited, key="\0", what="\0", found="\0"))
+    before, between, _, after = form.split("\0")
+    measured = f"{capitalised(plain(cited.what))}: {cited.found}" if cited.found else ""
+    return before, cited.key, between, measured, after if measured else after.removeprefix(". ")
 
 
 def without_address(cited: Citation) -> str:

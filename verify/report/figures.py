@@ -87,7 +87,9 @@ def draw(figure: Figure, prefix: str, *, half: bool = False) -> str:
             raise RenderError(
                 f"the figure {figure.id} cannot be drawn: {reason}; fix it in the claim"
             ) from error
-    return tidy(svg, prefix, ink=INK, family=FAMILY)
+        frame = _frame(axes, figure)
+    drawn = tidy(svg, prefix, ink=INK, family=FAMILY)
+    return drawn.replace("<svg ", f'<svg data-frame="{frame}" ', 1)
 
 
 @cache
@@ -201,6 +203,16 @@ def _tick(axis: Axis) -> Callable[[float, int], str]:
         return rf"${factor}10^{{{exponent}}}$"
 
     return power if axis.scale == "log" else plain
+
+
+def _frame(axes: Axes, figure: Figure) -> str:
+    """Return both axes as ``scale first last from to``: their ends in numbers and in the drawing's points."""
+    box, height = axes.get_window_extent(), axes.get_figure().bbox.height
+    across = (figure.x.scale, *axes.get_xlim(), box.x0, box.x1)
+    up = (figure.y.scale, *axes.get_ylim(), height - box.y0, height - box.y1)
+    return ";".join(
+        " ".join(part if isinstance(part, str) else f"{part:.6g}" for part in one) for one in (across, up)
+    )
 
 
 def _svg(canvas: Canvas) -> str:

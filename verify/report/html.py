@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup
+
 from verify.files import shipped
+from verify.report.compact import compact
 from verify.report.fonts import rules_for_screen
+from verify.report.inpage import InPage
+from verify.report.linked import linked_data
 from verify.report.names import AUDIT, RUN, names
 from verify.report.parts import Parts
-from verify.report.typeset import InPage, render
+from verify.report.typeset import render
+from verify.report.views import ReportView
 
 if TYPE_CHECKING:
     from verify.evidence import RunRecord
     from verify.evidence.audits import AuditRecord
 
 
-_SCRIPTS = {RUN: ("row.js", "page.js"), AUDIT: ("page.js",)}
+_STYLES = {RUN: ("common.css", "page.css", "rows.css"), AUDIT: ("common.css", "page.css")}
+_SCRIPTS = {
+    RUN: ("page.js", "claims.js", "figures.js", "row.js", "explorer.js"),
+    AUDIT: ("page.js",),
+}
 
 
 def render_html(record: RunRecord | AuditRecord, parts: Parts | None = None) -> str:
@@ -29,9 +39,20 @@ def render_html(record: RunRecord | AuditRecord, parts: Parts | None = None) -> 
     parts = parts or Parts.of(record)
     called = names(record)
     medium = InPage(parts.figures)
-    body = render(f"{called.page}.j2", parts.view, parts.formulas, medium, definitions=medium.definitions)
+    body = render(
+        f"{called.page}.j2",
+        parts.view,
+        parts.formulas,
+        medium,
+        definitions=medium.definitions,
+        evidence=called.evidence,
+        linked=Markup(linked_data(parts.view)) if isinstance(parts.view, ReportView) else "",  # noqa: S704
+    )
+    body = compact(body)
     # The faces carry just the characters of this page; those of its markup are among them, at no cost.
-    style = rules_for_screen("".join(sorted(set(body)))) + _joined("common.css", "page.css")
+    style = rules_for_screen("".join(sorted(set(body)))) + medium.formula_rules()
+    style += _joined(*_STYLES[called]) + medium.mark_rules()
+    body = body.replace("/* drawn */", medium.figure_rules(), 1)
     # A record's own text may hold the place holder too; the real one comes last.
     before, _, after = body.replace("/* style */", style, 1).rpartition("/* script */")
     return before + _joined(*_SCRIPTS[called]) + after

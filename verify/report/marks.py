@@ -24,11 +24,13 @@ MARKS = {
 STROKE_WIDTH = 1.5
 
 
-def symbols() -> str:
-    """Return all marks as SVG symbols with ids ``mark-…``, to be used from anywhere in the page."""
-    stroke = f'fill="none" stroke="currentColor" stroke-width="{STROKE_WIDTH}"'
-    return "".join(
-        f'<symbol id="mark-{name}" viewBox="0 0 16 16">'
-        f'<g {stroke} stroke-linecap="round" stroke-linejoin="round">{drawing}</g></symbol>'
+def drawings() -> dict[str, str]:
+    """Return all marks by name, each as an SVG of its own in black."""
+    stroke = f"fill='none' stroke='black' stroke-width='{STROKE_WIDTH}'"
+    return {
+        name: "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'>"
+        f"<g {stroke} stroke-linecap='round' stroke-linejoin='round'>{{}}</g></svg>".format(
+            drawing.replace('"', "'").replace("currentColor", "black")
+        )
         for name, drawing in MARKS.items()
-    )
+    }

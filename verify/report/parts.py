@@ -53,10 +53,10 @@ class Parts:
         return cls(seen, draw_formulas(seen), figures)
 
 
-def view_of(record: RunRecord | AuditRecord) -> ReportView | AuditView:
-    """Return what the report prints about a run or an audit."""
+def view_of(record: RunRecord | AuditRecord, earlier: RunRecord | None = None) -> ReportView | AuditView:
+    """Return what the report prints about a run, compared with an ``earlier`` one, or about an audit."""
     if isinstance(record, RunRecord):
-        return view(record)
+        return view(record, earlier)
     return audit_view(record, {claim.id: claim for claim in shipped().claims})
 
 

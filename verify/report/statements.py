@@ -39,6 +39,18 @@ def corrections(sources: tuple[SourceView, ...]) -> tuple[StatementView, ...]:
     return tuple(sorted(found, key=lambda one: kinds.index(one.outcome)))
 
 
+def deciding(record: RunRecord, claim: str) -> Iterator[str]:
+    """Yield the anchors of the documents with a statement that a claim helps to decide, each once."""
+    for source in record.sources:
+        stated = (one for one in record.statements if one.source == source.id)
+        if any(claim in {one.claim, *(part.claim for part in one.parts)} for one in stated):
+            yield _anchor(source)
+
+
+def _anchor(source: Source) -> str:
+    return f"source-{source.id}"
+
+
 def _anchors(record: RunRecord) -> Iterator[str]:
     for claim in record.claims:
         yield claim.id
@@ -48,7 +60,7 @@ def _anchors(record: RunRecord) -> Iterator[str]:
 
 def _source(source: Source, statements: tuple[Statement, ...], anchors: AbstractSet[str]) -> SourceView:
     return SourceView(
-        id=f"source-{source.id}",
+        id=_anchor(source),
         title=source.title,
         byline=_byline(source),
         tallies=tallies(Counter(statement.outcome for statement in statements), Outcome),

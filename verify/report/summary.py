@@ -8,6 +8,7 @@ from verify.evidence import Verdict
 from verify.report import numbers
 from verify.report.latex import Prose, Tex
 from verify.report.speech import prose_in_words
+from verify.report.values import figure_values
 from verify.report.views import AnswerView, FigureView, KeyView, LimitView, SummaryView
 from verify.report.words import badge, cell_text, predicted
 
@@ -121,7 +122,7 @@ def _figures(claims: Sequence[ClaimRecord]) -> dict[str, Figure]:
 
 
 def _panel(key: str, figure: Figure) -> FigureView:
-    return FigureView(HALF + key, Prose(figure.title), prose_in_words(figure.alt))
+    return FigureView(HALF + key, Prose(figure.title), prose_in_words(figure.alt), figure_values(figure))
 
 
 def _answer(text: str, rests: Sequence[ClaimRecord | None]) -> AnswerView:

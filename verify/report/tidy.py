@@ -4,6 +4,13 @@ from __future__ import annotations
 
 import re
 from itertools import groupby
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_UNSEEN = 0.05  # points off a curve
+_PIECE = re.compile(r"M(?:\s*-?[\d.]+){2}\s*(?:L(?:\s*-?[\d.]+){2}\s*)*(?=[MZz]|$)")
 
 
 def tidy(svg: str, prefix: str, *, ink: str, family: str) -> str:
@@ -48,7 +55,32 @@ def _without_idle_paths(svg: str) -> str:
 def _brief(tag: re.Match[str]) -> str:
     """Return a tag without what has no effect: places finer than a hundredth of a point, turns by nothing."""
     short = re.sub(r' transform="rotate\(-?0 [^"]*"', "", tag[0])
-    return re.sub(r' (?:d|x|y|width|height)="[^"]*|translate\([^)]*', _rounded, short)
+    short = re.sub(r' (?:d|x|y|width|height)="[^"]*|translate\([^)]*', _rounded, short)
+    return re.sub(r'(?<= d=")[^"]*', lambda path: _PIECE.sub(_straightened, path[0].replace("\n", "")), short)
+
+
+def _straightened(piece: re.Match[str]) -> str:
+    """Return a polyline without the points that nobody could see missing, and without idle spaces."""
+    points = [complex(*map(float, point.split())) for point in re.split("[ML]", piece[0].strip())[1:]]
+    kept = [0, *_needed(points, 0, len(points) - 1), len(points) - 1] if len(points) > 1 else [0]
+    return "M" + "L".join(f"{points[at].real:g} {points[at].imag:g}" for at in kept)
+
+
+def _needed(points: Sequence[complex], first: int, last: int) -> Iterator[int]:
+    """Yield the points between two that a straight line misses by too much (Ramer, Douglas and Peucker)."""
+    if last - first < 2:
+        return
+    along = points[last] - points[first]
+
+    def off(at: int) -> float:
+        away = points[at] - points[first]
+        return abs((away * along.conjugate()).imag) / abs(along) if along else abs(away)
+
+    farthest = max(range(first + 1, last), key=off)
+    if off(farthest) > _UNSEEN:
+        yield from _needed(points, first, farthest)
+        yield farthest
+        yield from _needed(points, farthest, last)
 
 
 def _rounded(places: re.Match[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,7 +12,6 @@ from verify.escapes import pieces
 from verify.evidence import Outcome, Proof, Verdict
 from verify.evidence.audits import Judgement
 from verify.files import shipped
-from verify.report import marks
 from verify.report.latex import Prose, Tex
 from verify.report.math import glyph_definitions
 from verify.report.speech import in_words
@@ -55,50 +53,6 @@ class Medium(Protocol):
 
     def figure(self, key: str, words: str) -> Markup:
         """Return markup for a figure."""
-
-
-class InPage:
-    """Pictures as inline SVG in the text's own colour; formulas and glyphs are defined once for the page."""
-
-    folds = True
-
-    def __init__(self, figures: Mapping[str, str]) -> None:
-        self._figures = figures
-        self._names: dict[str, str] = {}
-        self._used: list[Formula] = []
-        self._places = itertools.count(1)
-
-    def formula(self, formula: Formula, style: str, words: str) -> Markup:
-        """Return an inline SVG that refers to the formula among the page's definitions."""
-        if formula.body not in self._names:
-            # A capital letter: claims' ids have none.
-            self._names[formula.body] = f"F{len(self._used)}"
-            self._used.append(formula)
-        return Markup(
-            '<svg class="f" role="img" aria-label="{}" viewBox="{}" style="{}"><use href="#{}"/></svg>'
-        ).format(words, formula.view_box, style, self._names[formula.body])
-
-    def mark(self, badge: Badge) -> Markup:
-        """Return an inline SVG, hidden from screen readers: its word stands beside it."""
-        return Markup('<svg class="mark tone-{}" aria-hidden="true"><use href="#mark-{}"/></svg>').format(
-            badge.tone, badge.mark
-        )
-
-    def figure(self, key: str, words: str) -> Markup:
-        """Return the figure's own SVG with its words."""
-        # A figure may stand twice in a page; its ids must not.
-        place = next(self._places)
-        svg = re.sub(rf'(id="|url\(#|href="#){re.escape(key)}\.', rf"\g<1>{key}.{place}.", self._figures[key])
-        opening, rest = svg.split(">", 1)
-        return Markup('{} role="img" aria-label="{}">{}').format(_drawn(opening), words, _drawn(rest))
-
-    def definitions(self) -> Markup:
-        """Return every glyph, formula and mark that the page used so far."""
-        formulas = "".join(f'<g id="{name}">{body}</g>' for body, name in self._names.items())
-        drawn = glyph_definitions(self._used, "") + formulas + marks.symbols()
-        return _drawn(
-            f'<svg class="definitions" aria-hidden="true" focusable="false"><defs>{drawn}</defs></svg>'
-        )
 
 
 class OnPaper:
@@ -158,7 +112,7 @@ def render(
         lstrip_blocks=True,
     )
     # An attribute's value is plain text, with no markup for raised digits.
-    environment.filters["attribute"] = lambda text: _drawn(str(escape(text)))
+    environment.filters["attribute"] = lambda text: trusted(str(escape(text)))
     environment.filters["prose"] = lambda text: setter.finish(Prose(text))
     environment.globals.update(
         step=setter.step,
@@ -256,11 +210,11 @@ def _together(before: str, formula: Markup, after: str) -> Markup:
 def _text(text: str) -> Markup:
     """Return text escaped; a negative power of ten is raised, since no face here has a superscript minus."""
     escaped = str(escape(text))
-    return _drawn(_SUPERSCRIPT.sub(lambda run: f"<sup>{run[0].translate(_PLAIN_DIGITS)}</sup>", escaped))
+    return trusted(_SUPERSCRIPT.sub(lambda run: f"<sup>{run[0].translate(_PLAIN_DIGITS)}</sup>", escaped))
 
 
-def _drawn(markup: str) -> Markup:
-    # Only for what this package made itself: shapes it let through, text it escaped.
+def trusted(markup: str) -> Markup:
+    """Return markup as such: only for what this package made itself, or has escaped."""
     return Markup(markup)  # noqa: S704
 
 

@@ -11,7 +11,9 @@ from verify.evidence import ClaimRecord, Outcome, Proof, Verdict
 from verify.report import citations, imprint, numbers
 from verify.report.calibration import calibration
 from verify.report.cards import card
+from verify.report.changes import changes
 from verify.report.citation import Citation, cite
+from verify.report.explorer import measured_panels
 from verify.report.latex import Prose, Tex
 from verify.report.statements import corrections, sources
 from verify.report.summary import chapter_figure, summary
@@ -29,8 +31,8 @@ _EXAMPLE = "score-variance"  # the claim whose citation is shown, if it ran
 _ENTRIES = (("Text", "text"), ("BibTeX", "bibtex"), ("CSL-JSON", "csl-json"), ("Markdown", "markdown"))
 
 
-def view(record: RunRecord) -> ReportView:
-    """Return what the report prints about a run."""
+def view(record: RunRecord, earlier: RunRecord | None = None) -> ReportView:
+    """Return what the report prints about a run, and how it differs from an ``earlier`` one, if given."""
     chapters = _chapters(record)
     cards = [one for chapter in chapters for one in chapter.cards]
     stated = sources(record)
@@ -55,6 +57,8 @@ def view(record: RunRecord) -> ReportView:
         concerns=tuple(one for one in cards if one.verdict.tone != "good" or one.alarms),
         corrections=corrections(stated),
         summary=summary(record, chapters),
+        explorer=measured_panels(record),
+        changes=changes(earlier, record) if earlier else None,
         settings=imprint.settings(record),
         environment=tuple(sorted(record.run.environment.items())),
         budget=imprint.budget(record),

@@ -36,11 +36,13 @@ def write_report(
     announce: Callable[[str], None],
     workers: int | None = None,
     edition: str = EDITIONS[0],
+    earlier: RunRecord | None = None,
 ) -> Written:
     """Write ``results.json`` into a folder, then make and write ``report.html`` and ``report.pdf``.
 
     Of an audit, these are ``audit.json``, ``audit.html`` and ``audit.pdf``. ``edition`` is that of a run's
-    PDF, one of `EDITIONS`; those other than the first have its name in theirs.
+    PDF, one of `EDITIONS`; those other than the first have its name in theirs. The page says what changed
+    since the ``earlier`` run, if there is one.
 
     ``announce`` is called with each phase's name as it starts: figures, formulas, html, pdf, write.
     ``workers`` processes draw what is not kept from an earlier report, None meaning one for each processor.
@@ -76,7 +78,7 @@ def write_report(
             with phase("formulas"):
                 from verify.report.parts import Parts, draw_formulas, view_of  # noqa: PLC0415
 
-                seen = view_of(record)
+                seen = view_of(record, earlier)
                 parts = Parts(seen, draw_formulas(seen, workers), figures)
             with phase("html"):
                 from verify.report.html import render_html  # noqa: PLC0415

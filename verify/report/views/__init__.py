@@ -21,6 +21,7 @@ from verify.report.views.cards import (
     Title,
 )
 from verify.report.views.run import BudgetView, ReportView
+from verify.report.views.screen import ChangesView, ChangeView, MeasuredPanel, MeasuredSide
 from verify.report.views.sources import OpenView, PartView, SourceView, StatementView
 from verify.report.views.summary import AnswerView, KeyView, LimitView, SummaryView
 
@@ -32,6 +33,8 @@ __all__ = [
     "CalibrationView",
     "CardView",
     "Cell",
+    "ChangeView",
+    "ChangesView",
     "ChapterView",
     "CheckTable",
     "ControlTable",
@@ -44,6 +47,8 @@ __all__ = [
     "KeyView",
     "LevelRow",
     "LimitView",
+    "MeasuredPanel",
+    "MeasuredSide",
     "OpenView",
     "PartView",
     "ReferenceView",

@@ -130,11 +130,12 @@ class RouteView:
 
 @dataclass(frozen=True, slots=True)
 class FigureView:
-    """A drawn figure: ``key`` finds its drawing."""
+    """A drawn figure: ``key`` finds its drawing; ``values`` is the text to take along, if any."""
 
     key: str
     title: Prose
     alt: str
+    values: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +171,9 @@ class CardView:
     """Everything the report prints about one claim.
 
     ``short`` is its decisive number, and ``strongest`` the control that is least far off, in short.
+    ``citation`` is in parts, of which the second is a key and the fourth what was measured: those of others
+    can stand there.
+    ``sources`` are the anchors of the documents with a statement that it decides.
     """
 
     id: str
@@ -203,7 +207,8 @@ class CardView:
     facts: tuple[FactView, ...]
     references: tuple[ReferenceView, ...]
     digest: str
-    citation: str
+    citation: tuple[str, str, str, str, str]
+    sources: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

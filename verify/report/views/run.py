@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from verify.report.views.calibration import CalibrationView
     from verify.report.views.cards import CardView, ChapterView, FigureView, Tally
+    from verify.report.views.screen import ChangesView, MeasuredPanel
     from verify.report.views.sources import SourceView, StatementView
     from verify.report.views.summary import SummaryView
 
@@ -47,6 +48,8 @@ class ReportView:
     concerns: tuple[CardView, ...]
     corrections: tuple[StatementView, ...]
     summary: SummaryView
+    explorer: tuple[MeasuredPanel, ...]
+    changes: ChangesView | None
     settings: tuple[tuple[str, str], ...]
     environment: tuple[tuple[str, str], ...]
     budget: BudgetView
