@@ -45,7 +45,7 @@ def test_the_copied_citation_holds_all_that_it_takes_to_check_it() -> None:
         "Seed 20170612, standard profile, 2026-11-20",
         f"digest {PAIRWISE.digest}.",
     ):
-        assert part in spaced(made.citation)
+        assert part in spaced("".join(made.citation))
 
 
 def test_alarms_are_raised_for_failed_derivations_and_standing_controls() -> None:

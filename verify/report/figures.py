@@ -87,7 +87,7 @@ def draw(figure: Figure, prefix: str, *, half: bool = False) -> str:
             raise RenderError(
                 f"the figure {figure.id} cannot be drawn: {reason}; fix it in the claim"
             ) from error
-        frame = _frame(axes, figure)
+        frame = _frame(axes, figure, height)
     drawn = tidy(svg, prefix, ink=INK, family=FAMILY)
     return drawn.replace("<svg ", f'<svg data-frame="{frame}" ', 1)
 
@@ -205,9 +205,9 @@ def _tick(axis: Axis) -> Callable[[float, int], str]:
     return power if axis.scale == "log" else plain
 
 
-def _frame(axes: Axes, figure: Figure) -> str:
+def _frame(axes: Axes, figure: Figure, height: float) -> str:
     """Return both axes as ``scale first last from to``: their ends in numbers and in the drawing's points."""
-    box, height = axes.get_window_extent(), axes.get_figure().bbox.height
+    box = axes.get_window_extent()
     across = (figure.x.scale, *axes.get_xlim(), box.x0, box.x1)
     up = (figure.y.scale, *axes.get_ylim(), height - box.y0, height - box.y1)
     return ";".join(
