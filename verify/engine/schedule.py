@@ -8,23 +8,23 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verify.engine.catalogue import ClaimFile, broken
-from verify.engine.keys import cell_code, chunk_key, derivation_key, settled_key
+from verify.engine.pending import PendingCell, PendingClaim
 from verify.engine.settle import Awaiting, Drawings, Settled, broken_evidence
 from verify.errors import WorkerError
 from verify.montecarlo.blocks import Sums
-from verify.montecarlo.chunks import Chunk, Drawn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from verify.engine.crews import Crew
-    from verify.engine.settle import CellToDraw, Work
+    from verify.engine.settle import Work
     from verify.engine.store import Store
+    from verify.montecarlo.chunks import Chunk
 
 _LOOK_S = 0.5
 """Seconds between looks at whether those at work are still there."""
@@ -64,93 +64,6 @@ class Outcome(NamedTuple):
     place: int
     settled: Settled
     spent_s: dict[str, float]
-
-
-@dataclass
-class _Cell:
-    """A cell of a claim, what is drawn of it, and what was drawn ahead of its turn."""
-
-    asked: CellToDraw
-    code: str
-    seed: int
-    drawn: Drawn = field(default_factory=Drawn)
-    early: dict[int, tuple[Chunk, Sums]] = field(default_factory=dict)
-
-    def missing(self, claim: str) -> Iterator[Chunk]:
-        """Yield the chunks that are still to be drawn."""
-        return self.drawn.missing(claim, self.seed, self.asked.batches, self.asked.chunk_batches)
-
-    def take(self, chunk: Chunk, sums: Sums) -> None:
-        """Add a chunk's sums in their turn."""
-        self.early[chunk.first] = chunk, sums
-        while self.drawn.batches in self.early:
-            self.drawn = self.drawn.then(*self.early.pop(self.drawn.batches), self.asked.chunk_batches)
-
-    def key(self, claim: str, chunk: Chunk) -> bytes:
-        """Return the key of what a chunk's sums are, with those before them."""
-        return chunk_key(self.code, self.seed, claim, self.asked.id, self._start(chunk), chunk.stop)
-
-    def beginning(self, claim: str, chunk: Chunk) -> bytes:
-        """Return the key of the last unfinished part of that chunk that was drawn."""
-        return chunk_key(self.code, self.seed, claim, self.asked.id, self._start(chunk), -1)
-
-    def fits(self, chunk: Chunk, sums: object) -> bool:
-        """Return whether these can be the sums of that chunk: of as many blocks."""
-        return isinstance(sums, Sums) and self.end_of(chunk, sums) == chunk.stop
-
-    def end_of(self, chunk: Chunk, sums: Sums) -> int:
-        """Return the batch up to which these sums reach, in the chunk's own chunk; -1 in the midst of one."""
-        batches, more = divmod(sums.count, self.asked.batch_blocks)
-        return -1 if more else self._start(chunk) + batches
-
-    def draws(self, chunk: Chunk) -> int:
-        """Return the random components that a chunk takes."""
-        return (chunk.stop - chunk.first) * self.asked.batch_draws
-
-    def _start(self, chunk: Chunk) -> int:
-        return chunk.first // self.asked.chunk_batches * self.asked.chunk_batches
-
-    @property
-    def is_drawn(self) -> bool:
-        """Whether all that was asked for is there."""
-        return self.drawn.batches >= self.asked.batches
-
-
-@dataclass
-class _Claim:
-    """A claim that is being settled."""
-
-    place: int
-    work: Work
-    crew: Crew
-    proof: str = ""
-    answers: list[tuple[Sums, ...]] = field(default_factory=list)
-    cells: dict[str, _Cell] = field(default_factory=dict)
-    awaited: tuple[str, ...] = ()
-    spent_s: dict[str, float] = field(default_factory=lambda: {"derivation": 0.0, "simulation": 0.0})
-
-    @cached_property
-    def derivation_key(self) -> bytes | None:
-        """Where its checked derivation is in the store, None where it is not."""
-        return derivation_key(self.work.claim)
-
-    @cached_property
-    def settled_key(self) -> bytes | None:
-        """Where its record is in the store, None where it is not."""
-        return settled_key(self.work.claim, self.work.settings, self.work.wanted)
-
-    def ask(self, asked: CellToDraw) -> None:
-        """Want more of a cell."""
-        if asked.id in self.cells:
-            self.cells[asked.id].asked = asked
-        else:
-            code = cell_code(self.work.claim, asked.pickled, asked.modules)
-            self.cells[asked.id] = _Cell(asked, code, self.work.settings.seed)
-
-    def spend(self, spent: dict[str, float]) -> None:
-        """Add to the seconds spent."""
-        for name, seconds in spent.items():
-            self.spent_s[name] += seconds
 
 
 Job = Iterator[tuple[Future[Any], Callable[[Any], None]]]
@@ -193,7 +106,7 @@ class Schedule:
         on_start: Callable[[str], None] = lambda _claim: None,
         on_progress: Callable[[Progress], None] = lambda _progress: None,
     ) -> None:
-        self._claims = [_Claim(place, work, crew_of(work)) for place, work in enumerate(works)]
+        self._claims = [PendingClaim(place, work, crew_of(work)) for place, work in enumerate(works)]
         self._store, self._on_start, self._on_progress = store, on_start, on_progress
         crews = {id(claim.crew): claim.crew for claim in self._claims}
         self._hands = [_Hands(crew) for crew in crews.values()]
@@ -232,7 +145,7 @@ class Schedule:
             hands.fill(self._done)
         return any(hands.open for hands in self._hands)
 
-    def _hands_of(self, claim: _Claim) -> _Hands:
+    def _hands_of(self, claim: PendingClaim) -> _Hands:
         return next(hands for hands in self._hands if hands.crew is claim.crew)
 
     def _heed(self) -> None:
@@ -258,7 +171,7 @@ class Schedule:
         self.progress = replace(self.progress, **done, seconds=seconds, workers=at_work)
         self._on_progress(self.progress)
 
-    def _begin(self, claim: _Claim) -> Job:
+    def _begin(self, claim: PendingClaim) -> Job:
         self._on_start(claim.work.claim.id)
         if kept := self._recalled("claim", claim.settled_key):
             self._take_over(claim, kept)
@@ -273,13 +186,13 @@ class Schedule:
             return b""
         return self._store.get(kind, [key]).get(key, b"")
 
-    def _take_over(self, claim: _Claim, kept: bytes) -> None:
+    def _take_over(self, claim: PendingClaim, kept: bytes) -> None:
         """Take a claim that an earlier run has settled in the same way; its record follows its draws."""
         draws, _, record = kept.decode().partition("\n")
         self._report(derivations=1, stored=int(draws), wanted=int(draws))
         self._outcomes.append(Outcome(claim.place, Settled(record, "", {}), claim.spent_s))
 
-    def _keep_progress(self, claim: _Claim, result: Settled | Awaiting) -> None:
+    def _keep_progress(self, claim: PendingClaim, result: Settled | Awaiting) -> None:
         """Store a derivation that was checked now, and the record of a claim that is settled now."""
         if self._store is None:
             return
@@ -289,11 +202,11 @@ class Schedule:
             draws = sum(cell.asked.batch_draws * cell.drawn.batches for cell in claim.cells.values())
             self._store.put("claim", claim.settled_key, f"{draws}\n{result.record}".encode())
 
-    def _settle(self, claim: _Claim) -> Job:
+    def _settle(self, claim: PendingClaim) -> Job:
         future = claim.crew.settle(claim.work, claim.proof, tuple(claim.answers))
         yield future, partial(self._advanced, claim)
 
-    def _advanced(self, claim: _Claim, future: Future[Any]) -> None:
+    def _advanced(self, claim: PendingClaim, future: Future[Any]) -> None:
         """Take in how far a claim has come: it is settled, or needs more to be drawn."""
         result = _result(claim, future)
         if not isinstance(result, Settled | Awaiting):
@@ -311,9 +224,9 @@ class Schedule:
         add = jobs.appendleft if isinstance(claim.work.claim, ClaimFile) else jobs.append
         add(self._draw(claim))
 
-    def _draw(self, claim: _Claim) -> Job:
+    def _draw(self, claim: PendingClaim) -> Job:
         """Hand out the chunks that a claim awaits and the store does not have, small ones together."""
-        together: list[tuple[_Cell, Chunk]] = []
+        together: list[tuple[PendingCell, Chunk]] = []
         share = 0.0
         for cell, chunk in self._to_draw(claim):
             together.append((cell, chunk))
@@ -326,12 +239,12 @@ class Schedule:
         self._go_on(claim)
 
     def _handed_out(
-        self, claim: _Claim, some: list[tuple[_Cell, Chunk]]
+        self, claim: PendingClaim, some: list[tuple[PendingCell, Chunk]]
     ) -> tuple[Future[Any], Callable[[Any], None]]:
         future = claim.crew.draw(claim.work, tuple((cell.asked, chunk) for cell, chunk in some))
         return future, partial(self._drawn, claim, some)
 
-    def _to_draw(self, claim: _Claim) -> Iterator[tuple[_Cell, Chunk]]:
+    def _to_draw(self, claim: PendingClaim) -> Iterator[tuple[PendingCell, Chunk]]:
         """Yield the chunks that are to be drawn; those that are stored are taken from there."""
         for cell in map(claim.cells.__getitem__, claim.awaited):
             chunks = cell.missing(claim.work.claim.id)
@@ -347,7 +260,9 @@ class Schedule:
                     if done < chunk.stop:
                         yield cell, replace(chunk, first=done, before=sums or chunk.before)
 
-    def _kept(self, claim: _Claim, cell: _Cell, chunks: Sequence[Chunk]) -> dict[int, tuple[int, Sums]]:
+    def _kept(
+        self, claim: PendingClaim, cell: PendingCell, chunks: Sequence[Chunk]
+    ) -> dict[int, tuple[int, Sums]]:
         """Return what the store has of some chunks, by their first batches: up to which one, and its sums.
 
         That is all of a chunk or, where an earlier run wanted less, the beginning of it.
@@ -364,14 +279,14 @@ class Schedule:
                     found[chunk.first] = stop, sums
         return found
 
-    def _keep(self, claim: _Claim, cell: _Cell, chunk: Chunk, sums: Sums) -> None:
+    def _keep(self, claim: PendingClaim, cell: PendingCell, chunk: Chunk, sums: Sums) -> None:
         """Store a chunk's sums; those of an unfinished one also as what a later run goes on from."""
         if self._store is not None and cell.code:
             self._store.put("chunk", cell.key(claim.work.claim.id, chunk), sums.to_bytes())
             if chunk.stop % cell.asked.chunk_batches:
                 self._store.put("chunk", cell.beginning(claim.work.claim.id, chunk), sums.to_bytes())
 
-    def _drawn(self, claim: _Claim, some: list[tuple[_Cell, Chunk]], future: Future[Any]) -> None:
+    def _drawn(self, claim: PendingClaim, some: list[tuple[PendingCell, Chunk]], future: Future[Any]) -> None:
         """Take in the sums of chunks that were drawn."""
         result = _result(claim, future)
         sums = result.sums if isinstance(result, Drawings) else ()
@@ -386,7 +301,7 @@ class Schedule:
             self._report(drawn=cell.draws(chunk))
         self._go_on(claim)
 
-    def _go_on(self, claim: _Claim) -> None:
+    def _go_on(self, claim: PendingClaim) -> None:
         """Settle a claim further once all that it awaits is drawn."""
         cells = [claim.cells[name] for name in claim.awaited]
         if cells and all(cell.is_drawn for cell in cells):
@@ -395,7 +310,7 @@ class Schedule:
             self._hands_of(claim).jobs.appendleft(self._settle(claim))
 
 
-def _result(claim: _Claim, future: Future[Any]) -> Any:
+def _result(claim: PendingClaim, future: Future[Any]) -> Any:
     try:
         return future.result()
     except WorkerError as error:
