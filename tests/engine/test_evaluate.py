@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from sympy import S
 
-from tests.catalogue import CATALOGUE, derivation, experiment
+from tests.catalogue import CATALOGUE, derivation
 from tests.report.builders import check, control
 from verify.engine import evaluate
 from verify.engine.evaluate import NOTHING, Evidence, claim_record, derivation_record
 from verify.evidence import Proof, Verdict
-from verify.montecarlo.experiment import Fit
+from verify.montecarlo.distributions import NORMAL
+from verify.montecarlo.experiment import Experiment, Tolerance
 from verify.spec.claim import Findings
+from verify.spec.designs import score_cell, variances
+from verify.spec.fitting import Wanted, fits, linear_fits
 from verify.symbolic.printing import latex, plain
 from verify.symbolic.scores import d
 
@@ -49,11 +53,16 @@ def test_a_derivation_is_on_record_step_by_step(proof: DerivationRecord) -> None
 
 def test_a_step_that_does_not_hold_is_on_record_as_such() -> None:
     """With the state of the whole."""
-    derived = derivation(NAME)
-    wrong = replace(derived, result=d)
-    record = derivation_record(wrong, wrong.examine())
+    derived = derivation("variance-of-multiple")
+    route = derived.routes[0]
+    first, second, *rest = route.steps
+    wrong = replace(route, steps=(first, replace(second, expression=second.expression + 1), *rest))
+    spoiled = replace(derived, routes=(wrong, *derived.routes[1:]))
+    record = derivation_record(spoiled, spoiled.examine())
     assert record.status is Proof.FAILED
     assert record.reason
+    (shown,) = (one for one in record.routes if one.title == route.title)
+    assert [one.holds for one in shown.steps][:2] == [True, False]
 
 
 def test_a_record_has_all_of_its_claim_and_is_sealed(proof: DerivationRecord) -> None:
@@ -72,26 +81,18 @@ def test_a_record_has_all_of_its_claim_and_is_sealed(proof: DerivationRecord) ->
 
 def test_points_have_one_ordinary_line_however_many_fits_go_through_them() -> None:
     """NumPy's through the measured estimates; of power laws there is none."""
-    name = next(one for one in ("over-scaling", "variance-of-multiple") if _fits(one))
-    made = experiment(name)
+    members = variances([score_cell(n, NORMAL, NORMAL, 0.05) for n in (1, 2, 8, 64)], "Var", 3 * d)
+    of_power = Wanted("power-misfit", "misfit", "power", "misfit", S.Zero, Tolerance())
+    lines = linear_fits(members, 3 * d)
+    made = Experiment((*members, *lines, *fits(members[1:], of_power), *linear_fits(members[:3], 3 * d)), ())
     rng = np.random.default_rng(1)
-    found = {
-        member.id: check(member.id, float(rng.uniform(1, 9)), 5.0, error=9.0)
-        for fit in _fits(name)
-        for member in fit.members
-    }
-    lines = list(evaluate._ordinary_fits(made, Findings(found, {}, {})))
-    wanted = {
-        tuple(member.id for member in fit.members): fit for fit in _fits(name) if fit.fit.model != "power"
-    }
-    assert len(lines) == len(wanted)
-    for line, (members, fit) in zip(lines, wanted.items(), strict=True):
-        y = [found[member].estimate for member in members]
-        slope, intercept = np.polyfit(fit.fit.x, y, 1)
+    found = {one.id: check(one.id, float(rng.uniform(1, 9)), 5.0, error=9.0) for one in members}
+    drawn = list(evaluate._ordinary_fits(made, Findings(found, {}, {})))
+    assert len(lines) > 1
+    assert len(drawn) == 2
+    for line, through in zip(drawn, (members, members[:3]), strict=True):
+        x, y = [1.0, 2.0, 8.0, 64.0][: len(through)], [found[one.id].estimate for one in through]
+        slope, intercept = np.polyfit(x, y, 1)
         assert (line.slope, line.intercept) == pytest.approx((slope, intercept), rel=1e-6)
-        assert line.r_squared == pytest.approx(np.corrcoef(fit.fit.x, y)[0, 1] ** 2, rel=1e-6)
-        assert line.id.startswith("ordinary")
-
-
-def _fits(name: str) -> list[Any]:
-    return [one for one in experiment(name).checks if isinstance(one, Fit)]
+        assert line.r_squared == pytest.approx(np.corrcoef(x, y)[0, 1] ** 2, rel=1e-6)
+        assert (line.id, line.quantity) == (f"ordinary-{lines[0].id}", "Var")
