@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verify.escapes import pieces
-from verify.report.latex import in_lines, plain, spoken
+from verify.report.latex import in_lines, plain, slashed, spoken
 
 
 @pytest.mark.parametrize(
@@ -94,3 +94,16 @@ def _drawn_width(latex: str) -> float:
     """Return the letters of the widest line."""
     parts = re.split(r"\\\\|\}\{", re.sub(r"\\qquad", "", latex))
     return max(len(re.sub(r"\\[a-z]+|\W", "", part)) for part in parts)
+
+
+@pytest.mark.parametrize(
+    ("prose", "line"),
+    [
+        (r"scale $\frac{1}{\sqrt{d_{k}}}$", r"scale $1/\sqrt{d_{k}}$"),
+        (r"$\frac{a + b}{2}$ of it", r"$(a + b)/2$ of it"),
+        (r"no formula, \$5", r"no formula, \$5"),
+    ],
+)
+def test_small_print_has_slashes(prose: str, line: str) -> None:
+    """Fractions stand on one line; what is no formula stays as it is."""
+    assert slashed(prose) == line

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from verify.escapes import pieces
+from verify.escapes import as_prose, pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -151,6 +151,13 @@ def spoken(latex: str) -> str:
     text = re.sub(r"\s*([·×∘])\s*", r"\1", re.sub(r"\s+", " ", text)).replace("-", "−").strip()
     text = re.sub(r"([±∂]) ", r"\1", text)
     return re.sub(r" ([)\],.;])", r"\1", re.sub(r"([(\[]) ", r"\1", text))
+
+
+def slashed(prose: str) -> str:
+    """Return prose whose fractions have a slash, as a line of small print can show them."""
+    return "".join(
+        f"${_on_one_line(one.text)}$" if one.is_formula else as_prose(one.text) for one in pieces(prose)
+    )
 
 
 def _on_one_line(latex: str) -> str:

@@ -74,6 +74,14 @@ def _role(pdf: Any, element: Any, path: tuple[str, ...], place: int, figures: Co
         return "/Formula"
     if role == "/Link" and not any(kid.get("Type") == "/OBJR" for kid in _kids(pdf, element)):
         return "/Span"  # what CSS adds to a link
+    return _role_in_list(pdf, element, above, place)
+
+
+def _role_in_list(pdf: Any, element: Any, above: str, place: int) -> str:
+    """Return the role of an element, which may be part of a list."""
+    role = element["S"]
+    if role == "/L" and any(kid.get("S") == "/L" for kid in _kids(pdf, element)):
+        return "/Div"  # the box around a list that is laid out as a table
     if (role, above) == ("/Div", "/L"):
         return "/LI"  # a term and what it means, grouped
     if (role, above) == ("/LI", "/LI"):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from verify.evidence import Check, Outcome, Proof, Verdict
 from verify.evidence.audits import Judgement
 from verify.report import numbers
-from verify.report.latex import Prose
+from verify.report.latex import Prose, slashed
 from verify.report.views import Badge, Tally
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ def _setting(key: str, value: Setting) -> str:
     shown = numbers.setting(value)
     symbol = _SYMBOL.fullmatch(key)
     if symbol is None or isinstance(value, str):
-        return f"{key.replace('_', ' ')} {shown}"
+        return f"{key.replace('_', ' ')} {slashed(shown)}"
     base = "\\" + symbol[1] if symbol[1] in _GREEK else symbol[1]
     index = symbol[2] or ""
     upright = rf"\mathrm{{{index}}}" if len(index) > 1 else index
