@@ -106,7 +106,10 @@ def _local(address: str) -> Any:
     sys.warnoptions.append(_QUIETLY)
     try:
         return LocalCluster(
-            n_workers=int(number), threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
+            n_workers=int(number),
+            threads_per_worker=1,
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.CRITICAL,
         )
     finally:
         sys.warnoptions.remove(_QUIETLY)
