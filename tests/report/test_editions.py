@@ -47,6 +47,14 @@ def test_the_whole_catalogue_keeps_to_its_pages() -> None:
     assert 8 <= len(report.pages) <= 12
 
 
+@pytest.mark.slow
+def test_all_evidence_takes_little_more_than_a_page_a_claim() -> None:
+    """A page and a quarter for a claim, and sixteen for all that stands before and after the claims."""
+    run = shipped()
+    full = pikepdf.open(BytesIO(render_pdf(run, edition="full")))
+    assert len(full.pages) <= 16 + 1.25 * len(run.claims)
+
+
 def test_an_edition_that_there_is_not(run: RunRecord, tmp_path: object) -> None:
     """One line, before anything is written."""
     with pytest.raises(SettingsError, match="edition 'long': give one of report, brief, full"):
