@@ -197,6 +197,17 @@ def test_unreadable_results_are_reported(tool: Tool, tmp_path: Path, make: Calla
     assert ended.complaint.startswith(f"{path}: cannot be read (")
 
 
+def test_what_to_compare_with_is_read_first(tool: Tool, tmp_path: Path, small: RunRecord) -> None:
+    """Earlier results that are none end the command before anything is written."""
+    path, old = tmp_path / "results.json", tmp_path / "old.json"
+    path.write_text(small.to_json())
+    old.write_text("[]")
+    ended = tool("render", path, "--compare", old)
+    assert ended.status == 2
+    assert ended.complaint.startswith(f"{old}: ")
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["old.json", "results.json"]
+
+
 def test_a_run_writes_results_and_prints_verdicts(tool: Tool, tmp_path: Path) -> None:
     """Standard output holds the verdicts and the files written, and nothing else."""
     junit = tmp_path / "ci" / "junit.xml"

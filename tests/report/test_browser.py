@@ -172,13 +172,12 @@ def test_every_anchor_resolves(found: dict[str, Any]) -> None:
 
 
 def test_the_explorer_redraws(found: dict[str, Any]) -> None:
-    """Sliders change both sides at once; without scaling 1024 dimensions freeze the row, with it they do not."""
+    """Sliders change both sides at once; in 1024 dimensions only scaled weights are spread."""
     assert found["explorer"]
     assert not found["sameDimension"]
     assert not found["sameSides"]
     unscaled, scaled = found["largest"]
-    assert unscaled > 0.9
-    assert scaled < 0.7
+    assert unscaled > 3 * scaled
     assert found["bars"] == 64
     assert not found["sameDraw"]
 
