@@ -273,7 +273,27 @@ GUARDS = {
         "S.Zero in gaps and all(gap.is_nonnegative for gap in gaps)",
         "all(gap.is_nonnegative for gap in gaps)",
     ),
-    "range-of-half": Known("verify/symbolic/jacobian.py", "M * (1 - r) / (1 + r)", "M / (1 + r)"),
+    "range-of-half": Known("verify/symbolic/surplus.py", "M * (1 - ratio) / (1 + ratio)", "M / (1 + ratio)"),
+    "one-key-for-two": Known(
+        "verify/symbolic/surplus.py",
+        'new = [Dummy(f"i{place}", integer=True) for place in range(len(indices))]',
+        'new = [Dummy("i", integer=True)] * len(indices)',
+    ),
+    "sums-of-any-size": Known(
+        "verify/symbolic/multiplied_out.py",
+        "if held and (held != {index} or term.bound[index] != self._families.size(entry, place)):",
+        "if held and held != {index}:",
+    ),
+    "sums-from-two": Known("verify/symbolic/multiplied_out.py", "if low != 1:", "if low > 2:"),
+    "one-dimension-too-few": Known(
+        "verify/symbolic/expansion.py", "range(1, enough + 1)", "range(1, enough)"
+    ),
+    "fields-of-any-growth": Known(
+        "verify/symbolic/by_parts.py", "_is_tame(self.field) and vanishes(", "vanishes("
+    ),
+    "bounds-either-way": Known(
+        "verify/symbolic/by_parts.py", "return bool(moves) and at_its_least", "return at_its_least"
+    ),
     "sums-from-anywhere": Known(
         "verify/symbolic/expectation.py",
         "if len(one.limits) != 1 or tuple(one.limits[0][1:]) != (1, population.dimension):",

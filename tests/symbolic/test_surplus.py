@@ -77,7 +77,8 @@ def test_every_pair_of_keys_is_looked_at() -> None:
     """Alike, different, the first and the second: a term that is negative for one choice only is found."""
     apart = Sum((1 - KroneckerDelta(i, j)) * p[i] * p[j], (i, 1, n), (j, 1, n))
     assert Surplus(apart).holds(S.Zero, 1 - SQUARES)
-    for hidden in (KroneckerDelta(i, j), KroneckerDelta(i, 1), KroneckerDelta(i, 2) * KroneckerDelta(j, 1)):
+    same, first = KroneckerDelta(i, j), KroneckerDelta(i, 1)
+    for hidden in (same, first, KroneckerDelta(i, 2) * KroneckerDelta(j, 1), 1 - same, 1 - first):
         term = Sum(p[i] * p[j] * (1 - 2 * hidden), (i, 1, n), (j, 1, n))
         assert not Surplus(p[1] + p[2] + term).holds(S.Zero, p[1] + p[2] + term)
     nested = Sum(p[i] * Sum((1 - 2 * KroneckerDelta(i, j)) * p[j], (j, 1, n)), (i, 1, n))

@@ -174,18 +174,19 @@ def _is_largest_eigenvalue(before: Any, after: Any) -> bool:
     """
     ahead = Families(made_of={p: lambda index: (1 + (t - 1) * KroneckerDelta(index, 1)) / (t + n - 1)})
     other = 1 / (t + n - 1)
+    leading = {p[1]: t * other}
     pairs: tuple[tuple[Callable[[Any], Any], Any], ...] = (
         (lambda _: S.One, S.Zero),
-        (lambda index: KroneckerDelta(index, 1) - 1 / n, after),
+        (lambda index: KroneckerDelta(index, 1) - 1 / n, SMALLEST.xreplace(leading)),
         (lambda index: KroneckerDelta(index, 2) - KroneckerDelta(index, 3), other),
     )
-    gaps = [Sum(ENTRY * vector(j), (j, 1, n)) - value * vector(i) for vector, value in pairs]
-    more, lead = symbols("more lead", nonnegative=True)
-    above = factor((after - other).subs({n: more + 2, t: 1 + lead}))
-    first = before.xreplace({p[1]: t * other})
-    return (
-        all(vanishes(gap, ahead) for gap in gaps) and above.is_nonnegative and is_rational_zero(first - after)
+    known = all(
+        vanishes(Sum(ENTRY * vector(j), (j, 1, n)) - value * vector(i), ahead) for vector, value in pairs
     )
+    more, lead = symbols("more lead", nonnegative=True)
+    gaps = [factor((after - value).subs({n: more + 2, t: 1 + lead})) for _, value in pairs]
+    largest = S.Zero in gaps and all(gap.is_nonnegative for gap in gaps)
+    return known and largest and is_rational_zero(before.xreplace(leading) - after)
 
 
 def _is_derivative(before: Any, after: Any) -> bool:
