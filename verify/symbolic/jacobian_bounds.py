@@ -23,7 +23,7 @@ VARIANCE = Sum(p[i] * x[i] ** 2, (i, 1, n)) - Sum(p[i] * x[i], (i, 1, n)) ** 2
 BELOW_LARGEST = Sum(p[i] * x[i] ** 2, (i, 1, n))
 ROW_SUMS = 2 * Sum(p[i] * (1 - p[i]) * x[i] ** 2, (i, 1, n))
 BOUND = 2 * p[1] * (1 - p[1])
-SMALLEST = n / (n - 1) * p[1] * (1 - p[1])
+SMALLEST: Any = n / (n - 1) * p[1] * (1 - p[1])
 
 t = symbols("t", positive=True)
 """exp of the lead of the first score over all others, which are equal."""
