@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import integrate as quadrature
+import scipy
 from sympy import Derivative, Symbol, diff, expand, series, simplify, sqrt, tanh
 
 from verify.spec import (
@@ -92,7 +92,9 @@ def _mean(of_score: Any, cap: float) -> float:
     """Return the mean of a function of a scaled score under that cap, integrated over the exact law."""
     density = function((score_law.x,), score_law.DENSITY.subs(d, D), "scipy")
     of_one = function((score,), of_score.subs(c, cap), "numpy")
-    return 2 * float(quadrature.quad(lambda raw: of_one(raw / D**0.5) * density(raw), 1e-9, 80, limit=200)[0])
+    return 2 * float(
+        scipy.integrate.quad(lambda raw: of_one(raw / D**0.5) * density(raw), 1e-9, 80, limit=200)[0]
+    )
 
 
 def _lost(cap: float) -> float:
