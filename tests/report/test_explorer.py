@@ -37,7 +37,7 @@ def test_points_are_the_checks_of_the_record(quick: RunRecord) -> None:
             assert all(float(panel.low) <= value <= float(panel.high) for value in shown)
 
 
-def test_one_side_may_be_missing() -> None:
-    """Of a run of one claim the other side is left out."""
+def test_a_claim_without_measurements_gives_no_panel() -> None:
+    """Even if it is one of those that are looked at."""
     claim = SCORE_VARIANCE.model_copy(update={"checks": ()})
     assert measured_panels(record(claim)) == ()

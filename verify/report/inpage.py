@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from verify.report.views import Badge
 
 
-SAFE = " /:=.,-()"
+_SAFE = " /:=.,-()"
 """What need not be escaped in a data address between single quotes."""
 
 
@@ -36,6 +36,7 @@ class InPage:
         self._sizes: dict[tuple[str, str], str] = {}
         self._styles: dict[str, str] = {}
         self._places = itertools.count(1)
+        self._face = Typeface()
 
     def formula(self, formula: Formula, style: str, words: str) -> Markup:
         """Return an inline SVG that refers to the formula among the page's definitions."""
@@ -74,18 +75,17 @@ class InPage:
         return trusted(f"<svg {hidden}><defs>{self._shapes()}</defs></svg>")
 
     def _shapes(self) -> str:
-        face, drawn, outlined = Typeface(), [], set[tuple[str, str]]()
+        drawn, outlined = [], set[tuple[str, str]]()
         for name, formula in self._formulas.values():
-            body, needed = face.text(formula)
+            body, needed = self._face.text(formula)
             outlined.update(glyph for glyph in formula.glyphs if glyph[0] in needed)
             drawn.append(f'<symbol id="{name}" viewBox="{formula.view_box}">{body}</symbol>')
-        self._face = face.woff2()
         glyphs = "".join(f'<path id="{name}" d="{outline}"/>' for name, outline in sorted(outlined))
         return glyphs + "".join(drawn)
 
     def formula_rules(self) -> str:
         """Return the style rules of the formulas that ``definitions`` has defined, with their face."""
-        address = "data:font/woff2;base64," + base64.b64encode(self._face).decode()
+        address = "data:font/woff2;base64," + base64.b64encode(self._face.woff2()).decode()
         rules = (f".{called}{{{size}}}" for (_, size), called in self._sizes.items())
         return (
             f"@font-face{{font-family:{FAMILY};src:url('{address}') format('woff2');font-display:block}}\n"
@@ -95,7 +95,7 @@ class InPage:
     def mark_rules(self) -> str:
         """Return the style rules that give each mark its shape."""
         return "\n".join(
-            f".m-{name}{{mask-image:url('data:image/svg+xml,{quote(shape, safe=SAFE)}')}}"
+            f".m-{name}{{mask-image:url('data:image/svg+xml,{quote(shape, safe=_SAFE)}')}}"
             for name, shape in marks.drawings().items()
         )
 
