@@ -107,6 +107,7 @@ def test_a_number_knows_how_it_is_written() -> None:
     assert not one("3 of").foreign
 
 
+@examples(40)
 @given(st.text("<a>b! -1_{}()#/&;", max_size=30))
 def test_what_readers_do_not_see_is_blanked_in_its_place(text: str) -> None:
     """Every character that is left stands where it stood."""
