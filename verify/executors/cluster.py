@@ -97,13 +97,16 @@ class Cluster(Executor):
 
 
 def _local(address: str) -> Any:
-    from distributed import LocalCluster  # noqa: PLC0415 - an extra
+    import dask  # noqa: PLC0415 - an extra
+    from distributed import LocalCluster  # noqa: PLC0415
 
     number = address.removeprefix("local:")
     if not (number.isascii() and number.isdigit() and int(number)):
         raise SettingsError(f"--cluster {address}: give local:N with a number of processes")
     # Python's own helper of these processes cleans up after an interruption, and need not say so.
     sys.warnoptions.append(_QUIETLY)
+    # Nobody looks at the profiles that its processes take of themselves every 10 ms.
+    dask.config.set({"distributed.worker.profile.enabled": False})
     try:
         return LocalCluster(
             n_workers=int(number),
