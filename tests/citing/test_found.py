@@ -52,7 +52,7 @@ def test_a_pattern_may_reach_into_folders_and_a_name_is_no_pattern(folder: Path)
     ("path", "message"),
     [
         ("*.rst", "no file fits this pattern; correct it"),
-        ("empty", "holds no document; give one that it should"),
+        ("empty", "holds no document that can be checked"),
     ],
 )
 @pytest.mark.usefixtures("folder")

@@ -213,7 +213,7 @@ ERRORS = {
     "freedom-of-a-misfit": Known(
         f"{ENGINE}/fits.py", "freedom = len(values) - design.shape[1]", "freedom = len(values)"
     ),
-    "power-always-one": Known("verify/engine/verdict.py", "float(stats.norm.cdf(room / error))", "1.0"),
+    "power-always-one": Known("verify/engine/verdict.py", "float(special.ndtr(room / error))", "1.0"),
 }
 COMMON = {
     "one-kurtosis-twice": Known(
@@ -231,7 +231,7 @@ COMMON = {
     ),
     "moments-of-triple": Known(f"{SCALING}/scaled_variance_general.py", "S(0), S(9))", "S(0), S(4))"),
     "gradient-of-queries-doubled": Known(
-        f"{ENGINE}/attention.py", "queries=scale * of_scores @ keys", "queries=2 * scale * of_scores @ keys"
+        f"{ENGINE}/attention.py", "queries=scaled @ keys", "queries=2 * scaled @ keys"
     ),
     "mask-for-arrays-only": Known(
         f"{ENGINE}/attention.py",

@@ -175,7 +175,8 @@ def _growth(record: ClaimRecord, figure: Figure) -> list[str]:
             end = layer.y[-1], layer.lo[-1], layer.hi[-1]
             found = [one**last for one in (check.estimate, *check.interval)]
             # The bars hold for the product, the interval for its root: alike as far as both are narrow.
-            if not _close(end[0], found[0]) or not np.allclose(np.log(end), np.log(found), rtol=0.2):
+            width = math.log(found[2] / found[1])
+            if not _close(end[0], found[0]) or not np.allclose(np.log(end), np.log(found), 0, 0.2 * width):
                 wrong.append(f"{layer.label}: {end} after {last} layers, not {found}")
     return wrong
 

@@ -29,7 +29,7 @@ def _files(path: Path) -> list[Path]:
     if path.is_dir():
         found = sorted(_within(path))
         if not found:
-            raise CitationError(f"{path}: holds no document; give one that it should be, or another folder")
+            raise CitationError(f"{path}: holds no document that can be checked; give another")
         return found
     # Where a shell does not fill in patterns, they arrive as they are.
     if glob.has_magic(str(path)) and not path.exists():

@@ -66,6 +66,10 @@ class Ordered(Symbol):  # type: ignore[misc]  # SymPy has no types
     def __getnewargs_ex__(self) -> tuple[tuple[str, str], dict[str, Any]]:
         return (self.name, self.rank), self._assumptions_orig
 
+    def _hashable_content(self) -> tuple[Any, ...]:
+        # Else SymPy's cache would take one for another of that name, and print what came first in a process.
+        return (*super()._hashable_content(), self.rank)
+
     def sort_key(self, order: Any = None) -> Any:
         """Return the key that SymPy orders by; a power of the symbol already sorts by its rank."""
         return self.class_key(), (1, (str(self),)), S.One.sort_key(order), S.One

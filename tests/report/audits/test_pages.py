@@ -39,9 +39,9 @@ def opened(parts: Parts) -> pikepdf.Pdf:
 def test_the_page_is_complete(parts: Parts) -> None:
     """Every link leads to an element of the page, no id comes twice, and nothing is fetched."""
     page = render_html(BAD, parts)
-    ids = re.findall(r'\bid="([^"]+)"', page)
+    ids = re.findall(r'\bid="?([^\s">]+)', page)
     assert len(ids) == len(set(ids))
-    links = set(re.findall(r'href="([^"]+)"', page))
+    links = set(re.findall(r'href="?([^\s">]+)', page))
     assert {link for link in links if not link.startswith("#")} == {"data:,"}
     assert {link[1:] for link in links if link.startswith("#")} <= set(ids)
     assert not re.findall(r'src="(?!data:)', page)
@@ -50,10 +50,10 @@ def test_the_page_is_complete(parts: Parts) -> None:
 def test_every_figure_is_described(parts: Parts) -> None:
     """A drawing has words, and a table of its values beside it."""
     page = render_html(BAD, parts)
-    drawn = re.findall(r'<svg [^>]*class="map"[^>]*>', page)
+    drawn = re.findall(r'<svg [^>]*class="?map\b[^>]*>', page)
     assert len(drawn) == len(parts.figures)
-    assert all(re.search(r'role="img" aria-label="Map of [^"]+"', tag) for tag in drawn)
-    assert page.count('<table class="matrix">') == len(parts.view.maps)  # type: ignore[union-attr]
+    assert all(re.search(r'role="?img"? aria-label="Map of [^"]+"', tag) for tag in drawn)
+    assert len(re.findall(r'<table class="?matrix\b', page)) == len(parts.view.maps)  # type: ignore[union-attr]
 
 
 def test_the_document_has_its_evidence_and_destinations(opened: pikepdf.Pdf) -> None:
