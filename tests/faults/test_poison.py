@@ -129,5 +129,6 @@ def test_all_texts_that_take_a_poison_hold_it_harmlessly(
         assert not {
             link for link in page.links if "evil" in link or not link.startswith(("https://", "#"))
         } - {
-            "data:,"  # our own: no icon
+            "data:,",  # our own: no icon
+            "results.json",  # beside it
         }
