@@ -24,7 +24,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("name", "file"), [("templates", "base.j2"), ("data", "sources.toml"), ("reference", "results.json")]
+    ("name", "file"), [("templates", "skeleton.j2"), ("data", "sources.toml"), ("reference", "results.json")]
 )
 def test_a_checkout_has_them_at_the_top_level(name: str, file: str) -> None:
     """Each with what is read from it."""
