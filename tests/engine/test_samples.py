@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.engine.test_measure import BUDGET, SETTINGS, Bell, quantity
-from verify.engine.samples import Samples, cells_of, validate
+from tests.engine.test_measure import BUDGET, SETTINGS, quantity
+from verify.engine.samples import Samples
 from verify.errors import ClaimError, SettingsError
-from verify.montecarlo.blocks import Cell
 from verify.montecarlo.chunks import Drawing
 from verify.montecarlo.estimands import component
 from verify.montecarlo.experiment import Control, Experiment, Prediction, Tolerance
@@ -26,55 +24,6 @@ WRONG = Control("the mean is 2", quantity("wrong", 1.0, 2.0))
 def here(settings: Settings = SETTINGS) -> Samples:
     """Return samples that this process draws."""
     return Samples("a-claim", settings, BUDGET, Drawing("a-claim", settings.seed))
-
-
-class TestRefuseMalformed:
-    """An experiment is refused by name before anything is measured."""
-
-    def test_a_sound_experiment_passes(self) -> None:
-        """A check, a control, and one cell each leave nothing to refuse."""
-        experiment = Experiment((RIGHT,), (WRONG,))
-        validate(experiment, "a-claim")
-        assert len(cells_of([RIGHT, WRONG.comparison])) == 2
-
-    @pytest.mark.parametrize(
-        ("experiment", "said"),
-        [
-            (Experiment((), (WRONG,)), "at least one check and one control"),
-            (Experiment((RIGHT,), ()), "at least one check and one control"),
-            (Experiment((RIGHT, RIGHT), (WRONG,)), "'right' is used twice"),
-            (Experiment((RIGHT,), (Control("x", replace(RIGHT)),)), "'right' is used twice"),
-            (Experiment((replace(RIGHT, id="No Slug"),), (WRONG,)), "'No Slug': use lower-case"),
-        ],
-    )
-    def test_unclear_or_toothless(self, experiment: Experiment, said: str) -> None:
-        """No check, no control, a name twice, and a name that is no slug are reported in one line."""
-        with pytest.raises(ClaimError, match=said) as caught:
-            validate(experiment, "a-claim")
-        assert str(caught.value).startswith("claim a-claim")
-        assert "\n" not in str(caught.value)
-
-    @pytest.mark.parametrize(
-        ("change", "said"),
-        [
-            ({"tolerance": Tolerance(factor=-1.0)}, "its tolerance's factor is -1; give a positive number"),
-            ({"tolerance": Tolerance(factor=0.0)}, "its tolerance's factor is 0; give a positive number"),
-            ({"tolerance": Tolerance(factor=math.nan)}, "its tolerance's factor is nan; give a positive"),
-            ({"tolerance": Tolerance(scale=math.nan)}, "its tolerance's scale is nan; give a positive"),
-            ({"tolerance": Tolerance(scale=-2.0)}, "its tolerance's scale is -2; give a positive"),
-            ({"prediction": Prediction(math.inf, "x")}, "its prediction is inf; give a finite number"),
-        ],
-    )
-    def test_numbers_that_make_no_band(self, change: dict[str, Any], said: str) -> None:
-        """What is wrong is reported of the check, not of what comes of it."""
-        with pytest.raises(ClaimError, match=f"claim a-claim, check right: {said}"):
-            validate(Experiment((replace(RIGHT, **change),), (WRONG,)), "a-claim")
-
-    def test_two_cells_of_one_name(self) -> None:
-        """Two different samplers under one cell id would share a sample; they are refused."""
-        other = replace(RIGHT, id="other", cell=Cell(RIGHT.cell.id, (), Bell(5.0)))
-        with pytest.raises(ClaimError, match="two different cells"):
-            validate(Experiment((RIGHT, other), (WRONG,)), "a-claim")
 
 
 class TestPlan:

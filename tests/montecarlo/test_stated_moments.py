@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.montecarlo.samples import score_matrices
-from verify.engine.samples import validate
+from verify.engine.validation import validate
 from verify.errors import ClaimError
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distributions import (

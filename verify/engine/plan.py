@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from threadpoolctl import threadpool_limits
 
 from verify.engine.catalogue import ClaimFile, broken, resolve
-from verify.engine.samples import Samples, cells_of, every_comparison, validate
+from verify.engine.samples import Samples, cells_of, every_comparison
+from verify.engine.validation import validate
 from verify.engine.verdict import ErrorBudget
 from verify.errors import ClaimError, WorkerError, claim_errors, correction
 from verify.evidence import Record, Setting

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
-from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from verify.errors import ClaimError, SettingsError
-from verify.evidence import SLUG
 from verify.montecarlo.chunks import Request
-from verify.montecarlo.distributions import Distribution
 from verify.montecarlo.estimands import MIN_BLOCKS, Goal, Measured
 from verify.montecarlo.experiment import (
     Comparison,
@@ -22,10 +19,9 @@ from verify.montecarlo.experiment import (
     band,
     excess,
 )
-from verify.montecarlo.stated_moments import contradiction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from verify.engine.verdict import ErrorBudget
     from verify.evidence import Settings
@@ -33,9 +29,6 @@ if TYPE_CHECKING:
 
 MAX_DRAWS = 10**12
 """A cell planned to draw more components than this is refused: it would take hours."""
-
-MAX_BATCH_BYTES = 4 * 2**30
-"""More memory than this is not asked for."""
 
 _FIRST_PILOT = 2 * MIN_BLOCKS
 """Blocks of the smallest pilot sample, doubled while planning by it asks for more blocks than it has."""
@@ -266,74 +259,3 @@ def cells_of(comparisons: Iterable[Comparison]) -> list[Cell]:
 def every_comparison(experiment: Experiment) -> list[Comparison]:
     """Return the checks and what the controls compare, in order."""
     return [*experiment.checks, *(control.comparison for control in experiment.controls)]
-
-
-def validate(experiment: Experiment, claim: str) -> None:
-    """Refuse an experiment that could not fail, or whose names are unclear.
-
-    Raises:
-        ClaimError: no check or no control; an id is no slug or used twice; two cells share an id; a block
-            that takes more memory than a machine has to spare; a distribution whose draws contradict its
-            moments.
-    """
-    if not experiment.checks or not experiment.controls:
-        raise ClaimError(f"claim {claim}: needs at least one check and one control, or it could not fail")
-    comparisons = every_comparison(experiment)
-    names = [one.id for one in comparisons]
-    for name in names:
-        if not re.fullmatch(SLUG, name):
-            raise ClaimError(f"claim {claim}: check id {name!r}: use lower-case words joined by hyphens")
-        if names.count(name) > 1:
-            raise ClaimError(f"claim {claim}: the check id {name!r} is used twice; rename one")
-    cells: dict[str, Cell] = {}
-    for one in quantities_of(comparisons):
-        if cells.setdefault(one.cell.id, one.cell) != one.cell:
-            raise ClaimError(f"claim {claim}: two different cells are called {one.cell.id!r}; rename one")
-    for comparison in comparisons:
-        _refuse_nonsense(comparison, claim)
-    _refuse_giants(cells.values(), claim)
-    _refuse_misstated_distributions(cells.values(), claim)
-
-
-def _refuse_nonsense(one: Comparison, claim: str) -> None:
-    """Refuse numbers of which no band of agreement can be made."""
-    given: dict[str, tuple[float | None, bool]] = {"prediction": (one.prediction.value, False)}
-    if isinstance(one, Exact):
-        given["computed value"] = (one.computed, False)
-    else:
-        tolerance = one.tolerance
-        given |= {
-            "tolerance's factor": (tolerance.factor, True),
-            "tolerance's scale": (tolerance.scale, True),
-        }
-    for what, (value, positive) in given.items():
-        if value is not None and (not math.isfinite(value) or (positive and value <= 0)):
-            wanted = "a positive number" if positive else "a finite number"
-            raise ClaimError(f"claim {claim}, check {one.id}: its {what} is {value:g}; give {wanted}")
-
-
-def _refuse_giants(cells: Iterable[Cell], claim: str) -> None:
-    for cell in cells:
-        if cell.batch_bytes > MAX_BATCH_BYTES:
-            size = f"{cell.batch_bytes / 2**30:.0f} GB"
-            raise ClaimError(f"claim {claim}: a block of cell {cell.id!r} takes {size}; make it smaller")
-
-
-def _refuse_misstated_distributions(cells: Iterable[Cell], claim: str) -> None:
-    """Refuse draws that contradict their stated moments, for predictions and plans rest on them."""
-    for cell in cells:
-        for distribution in _distributions(cell.sampler):
-            if fault := contradiction(distribution):
-                raise ClaimError(
-                    f"claim {claim}, cell {cell.id}: the distribution {distribution.name!r} {fault}; "
-                    "correct its moments or the function that fills"
-                )
-
-
-def _distributions(value: Any) -> Iterator[Distribution]:
-    """Yield the distributions that a sampler draws from, those of its parts included."""
-    if isinstance(value, Distribution):
-        yield value
-    elif is_dataclass(value):
-        for one in fields(value):
-            yield from _distributions(getattr(value, one.name))

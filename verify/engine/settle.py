@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from verify.engine.catalogue import ClaimFile, resolve
 from verify.engine.evaluate import NOTHING, claim_record, derivation_record, measured
-from verify.engine.samples import cells_of, every_comparison, validate
+from verify.engine.samples import cells_of, every_comparison
 from verify.engine.statements import refuse_absent_evidence
+from verify.engine.validation import validate
 from verify.engine.verdict import ErrorBudget
 from verify.errors import ClaimError, claim_errors, correction
 from verify.evidence import ClaimRecord, DerivationRecord, Fact, Proof, Settings

@@ -1,0 +1,94 @@
+"""What is refused of an experiment before anything is drawn: what could not fail, or is unclear or false."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+from verify.engine.samples import every_comparison, quantities_of
+from verify.errors import ClaimError
+from verify.evidence import SLUG
+from verify.montecarlo.distributions import Distribution
+from verify.montecarlo.experiment import Comparison, Exact, Experiment
+from verify.montecarlo.stated_moments import contradiction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from verify.montecarlo.blocks import Cell
+
+MAX_BATCH_BYTES = 4 * 2**30
+"""More memory than this is not asked for."""
+
+
+def validate(experiment: Experiment, claim: str) -> None:
+    """Refuse an experiment that could not fail, or whose names are unclear.
+
+    Raises:
+        ClaimError: no check or no control; an id is no slug or used twice; two cells share an id; a block
+            that takes more memory than a machine has to spare; a distribution whose draws contradict its
+            moments.
+    """
+    if not experiment.checks or not experiment.controls:
+        raise ClaimError(f"claim {claim}: needs at least one check and one control, or it could not fail")
+    comparisons = every_comparison(experiment)
+    names = [one.id for one in comparisons]
+    for name in names:
+        if not re.fullmatch(SLUG, name):
+            raise ClaimError(f"claim {claim}: check id {name!r}: use lower-case words joined by hyphens")
+        if names.count(name) > 1:
+            raise ClaimError(f"claim {claim}: the check id {name!r} is used twice; rename one")
+    cells: dict[str, Cell] = {}
+    for one in quantities_of(comparisons):
+        if cells.setdefault(one.cell.id, one.cell) != one.cell:
+            raise ClaimError(f"claim {claim}: two different cells are called {one.cell.id!r}; rename one")
+    for comparison in comparisons:
+        _refuse_nonsense(comparison, claim)
+    _refuse_giants(cells.values(), claim)
+    _refuse_misstated_distributions(cells.values(), claim)
+
+
+def _refuse_nonsense(one: Comparison, claim: str) -> None:
+    """Refuse numbers of which no band of agreement can be made."""
+    given: dict[str, tuple[float | None, bool]] = {"prediction": (one.prediction.value, False)}
+    if isinstance(one, Exact):
+        given["computed value"] = (one.computed, False)
+    else:
+        tolerance = one.tolerance
+        given |= {
+            "tolerance's factor": (tolerance.factor, True),
+            "tolerance's scale": (tolerance.scale, True),
+        }
+    for what, (value, positive) in given.items():
+        if value is not None and (not math.isfinite(value) or (positive and value <= 0)):
+            wanted = "a positive number" if positive else "a finite number"
+            raise ClaimError(f"claim {claim}, check {one.id}: its {what} is {value:g}; give {wanted}")
+
+
+def _refuse_giants(cells: Iterable[Cell], claim: str) -> None:
+    for cell in cells:
+        if cell.batch_bytes > MAX_BATCH_BYTES:
+            size = f"{cell.batch_bytes / 2**30:.0f} GB"
+            raise ClaimError(f"claim {claim}: a block of cell {cell.id!r} takes {size}; make it smaller")
+
+
+def _refuse_misstated_distributions(cells: Iterable[Cell], claim: str) -> None:
+    """Refuse draws that contradict their stated moments, for predictions and plans rest on them."""
+    for cell in cells:
+        for distribution in _distributions(cell.sampler):
+            if fault := contradiction(distribution):
+                raise ClaimError(
+                    f"claim {claim}, cell {cell.id}: the distribution {distribution.name!r} {fault}; "
+                    "correct its moments or the function that fills"
+                )
+
+
+def _distributions(value: Any) -> Iterator[Distribution]:
+    """Yield the distributions that a sampler draws from, those of its parts included."""
+    if isinstance(value, Distribution):
+        yield value
+    elif is_dataclass(value):
+        for one in fields(value):
+            yield from _distributions(getattr(value, one.name))
