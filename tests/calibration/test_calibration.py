@@ -1,4 +1,4 @@
-"""The judge is judged: a smaller run of the calibration study, and the stored table."""
+"""The verdicts are calibrated: a smaller run of the study, and the stored table."""
 
 from __future__ import annotations
 

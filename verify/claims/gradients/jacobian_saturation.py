@@ -171,7 +171,7 @@ CLAIM = Claim(
     ),
     meaning=(
         "As the dimension grows, what a row can pass on to its scores soon settles if they are scaled, and "
-        "fades if they are not. But it fades slowly, not exponentially: the mean lives from rare rows whose "
+        "fades if they are not. But it fades slowly, not exponentially: rare rows keep the mean up whose "
         "two largest scores nearly tie. (The bound is loose: no mean was found above two thirds of it, which "
         "is its limit.) And it falls below the scaled value late when there are many keys, since an almost "
         "uniform row passes on little as well: 64 keys in 16 dimensions still pass on more unscaled. All "

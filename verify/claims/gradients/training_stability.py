@@ -210,7 +210,7 @@ def figures(findings: Findings) -> tuple[Figure, ...]:
         ),
         figure(
             "training-curves",
-            "At its best learning rate unscaled training arrives, but later",
+            "At its best learning rate unscaled training reaches the goal, but later",
             "Mean loss over the training steps, each scale at its best learning rate, in 64 dimensions. "
             "Unscaled training starts higher than even attention and falls later than the two scaled ones, "
             "which are nearly alike.",

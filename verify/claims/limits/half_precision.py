@@ -183,8 +183,8 @@ def figures(findings: Findings) -> Figure:
 CLAIM = Claim(
     title="In half precision, unscaled scores overflow the exponential",
     statement=r"The exponential of a score above $\ln 65504 \approx 11.09$ is infinite in half precision. "
-    "For standard normal components that befalls 0.4% of the raw scores at 16 dimensions, 8% at 64 and 24% "
-    "at 256. Of scaled scores it befalls less than one in $10^{13}$ at any of these by the derived law; a "
+    "For standard normal components so large are 0.4% of the raw scores at 16 dimensions, 8% at 64 and 24% "
+    "at 256, and of scaled scores less than one in $10^{13}$ at any of these by the derived law; a "
     "sample shows only that it is less than one in a thousand.",
     meaning="Programs subtract each row's largest score before they take exponentials, and then nothing "
     "overflows at any scale: saturation is a matter of statistics, overflow one of arithmetic. Where a "
