@@ -99,6 +99,14 @@ def summary(record: RunRecord, chapters: Sequence[ChapterView]) -> SummaryView:
     )
 
 
+def by_chapter(record: RunRecord) -> tuple[list[ClaimRecord], ...]:
+    """Return the claims of each chapter, in the record's order."""
+    chapters: dict[str, list[ClaimRecord]] = {}
+    for claim in record.claims:
+        chapters.setdefault(claim.chapter, []).append(claim)
+    return tuple(chapters.values())
+
+
 def chapter_figure(claims: Sequence[ClaimRecord]) -> FigureView | None:
     """Return the figure that stands for a chapter: the first that is not on the first page."""
     figures = _figures(claims)
@@ -110,10 +118,7 @@ def panels(record: RunRecord, edition: str) -> dict[str, Figure]:
     figures = _figures(record.claims)
     if edition == "full":
         return {HALF + key: one for key, one in figures.items()}
-    chapters: dict[str, list[ClaimRecord]] = {}
-    for claim in record.claims:
-        chapters.setdefault(claim.chapter, []).append(claim)
-    shown = {one.key for claims in chapters.values() if (one := chapter_figure(claims))}
+    shown = {one.key for claims in by_chapter(record) if (one := chapter_figure(claims))}
     return {HALF + key: one for key, one in figures.items() if key in _PANELS or HALF + key in shown}
 
 

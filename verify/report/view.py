@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from verify.escapes import pieces
-from verify.evidence import ClaimRecord, Outcome, Proof, Verdict
+from verify.evidence import Outcome, Proof, Verdict
 from verify.report import citations, imprint, numbers
 from verify.report.calibration import calibration
 from verify.report.cards import card
@@ -16,7 +16,7 @@ from verify.report.citation import Citation, cite
 from verify.report.explorer import measured_panels
 from verify.report.latex import Prose, Tex
 from verify.report.statements import corrections, sources
-from verify.report.summary import chapter_figure, summary
+from verify.report.summary import by_chapter, chapter_figure, summary
 from verify.report.views import ChapterView, ReportView
 from verify.report.words import counted_checks, tallies
 
@@ -113,9 +113,6 @@ def _leading_figure(cards: Sequence[CardView]) -> FigureView | None:
 
 
 def _chapters(record: RunRecord) -> tuple[ChapterView, ...]:
-    order: dict[str, list[ClaimRecord]] = {}
-    for claim in record.claims:
-        order.setdefault(claim.chapter, []).append(claim)
     return tuple(
         ChapterView(
             id=f"chapter-{number}",
@@ -124,5 +121,5 @@ def _chapters(record: RunRecord) -> tuple[ChapterView, ...]:
             cards=tuple(card(record, claim, f"{number}.{place}") for place, claim in enumerate(claims, 1)),
             figure=chapter_figure(claims),
         )
-        for number, claims in enumerate(order.values(), 1)
+        for number, claims in enumerate(by_chapter(record), 1)
     )
