@@ -18,7 +18,7 @@ from verify.escapes import CONTROLS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_SECONDS = 2.0
+_SECONDS = 10.0  # of computing: several times what a whole page takes on a slow machine
 _WAITING = 60.0  # seconds by the clock, where a reader waits instead of computing
 _STATUSES = frozenset([0, 1, 2, 3, 4])
 
