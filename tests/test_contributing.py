@@ -18,6 +18,7 @@ from tests.tool import EXAMPLE, ROOT, examples, page
 from verify import spec
 from verify.auditing.findings import effective_keys
 from verify.citing.markers import quotes_in
+from verify.engine.catalogue import load
 from verify.engine.samples import cells_of
 from verify.montecarlo.stated_moments import contradiction
 from verify.report import citations
@@ -79,7 +80,8 @@ def test_the_claims_are_proved_and_confirmed(record: RunRecord) -> None:
 
 def test_the_claim_records_the_factor_of_its_scores(claim_file: Callable[..., Path]) -> None:
     """What is drawn follows from the claim's objects, so a reader of its record can draw it again."""
-    claim = runpy.run_path(str(claim_file()))["CLAIM"]
+    path = claim_file()
+    claim = load(path, path.read_bytes())
     cells = cells_of(claim.experiment(claim.derive(), 0.05).checks)
     assert [dict(cell.settings)["scale"] for cell in cells] == [2, 2, 2]
 
@@ -174,5 +176,5 @@ def test_every_call_of_a_claim_is_there() -> None:
 
 def test_the_functions_of_a_claim_take_what_the_table_says() -> None:
     """Under the names of the parameters, in the order of the table."""
-    rows = dict(re.findall(r"^\| `(experiment|facts|figures)`.*? \| (.*?) \|", PAGE, re.MULTILINE))
+    rows = dict(re.findall(r"^\| `(derive|experiment|facts|figures)`.*? \| (.*?) \|", PAGE, re.MULTILINE))
     assert {name: tuple(re.findall(r"`(\w+)`", taken)) for name, taken in rows.items()} == _PARAMETERS

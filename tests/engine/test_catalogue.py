@@ -40,7 +40,10 @@ BROKEN = [
         ("=STANDARD_COMPONENTS", MALFORMED), "In de", "Assumption id: String should match", id="slug"
     ),
     pytest.param(("title=", "titel="), "CLAIM", "no field 'titel'; did you mean 'title'?", id="field"),
-    pytest.param(("    derive=derive,\n", ""), "CLAIM", "argument: 'derive'", id="field-missing"),
+    pytest.param(('    meaning="', "    #"), "CLAIM", "argument: 'meaning'", id="field-missing"),
+    pytest.param(("def derive(", "def derives("), "", "has no derive; give it that function", id="no-derive"),
+    pytest.param(("def experiment(", "def measure("), "", "doubled-keys: it has no exp", id="no-experiment"),
+    pytest.param(("CLAIM =", "facts = ()\nCLAIM ="), "", "facts is no function; make", id="no-function"),
     pytest.param(('meaning="', 'meaning=" ",  # '), "CLAIM", "its meaning is empty; write one", id="empty"),
     pytest.param(
         ("    NORMAL,", "    NORMALL,"),
@@ -50,8 +53,8 @@ BROKEN = [
     ),
     pytest.param(
         ("def figures(derivation, findings)", "def figures(derivation, finding)"),
-        "CLAIM",
-        "Claim: figures takes 'finding'; did you mean 'findings'? It may take derivation and findings",
+        "",
+        "claim doubled-keys: figures takes 'finding'; did you mean 'findings'? it may take derivation",
         id="parameter",
     ),
     pytest.param(("LABEL = ", "LABEL = 1 / 0  # "), "LABEL", "ZeroDivisionError: division", id="raises"),

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 DERIVE = '    """Derive the variance index by index; every step is checked by another route."""\n'
 EXPERIMENT = "    return Experiment(checks, controls)\n"
-END = "    experiment=experiment,\n"
+DRAW = '    """Draw what is measured, and both lines as far as that reaches."""\n'
+CLAIM = "\n\nCLAIM = Claim("
 
 MISDEEDS = {
     "exits": ("__import__('sys').exit(0)", "SystemExit: 0"),
@@ -72,9 +73,9 @@ def test_a_file_that_misbehaves_when_loaded(workers: Workers, tmp_path: Path, mi
         pytest.param("run", "exits", (DERIVE, f"{DERIVE}    %s\n"), marks=pytest.mark.slow),
         pytest.param("run", "leaves", (EXPERIMENT, f"    %s\n{EXPERIMENT}"), marks=pytest.mark.slow),
         pytest.param(
-            "run", "is-killed", (END, f"{END}    facts=lambda derivation: %s,\n"), marks=pytest.mark.slow
+            "run", "is-killed", (CLAIM, f"\n\nfacts = lambda derivation: %s{CLAIM}"), marks=pytest.mark.slow
         ),
-        ("run", "closes-all-files", ("=figures,", "=lambda derivation, findings: %s,")),
+        ("run", "closes-all-files", (DRAW, f"{DRAW}    %s\n")),
         ("show", "is-interrupted", (DERIVE, f"{DERIVE}    %s\n")),
         pytest.param("plan", "exits", (EXPERIMENT, f"    %s\n{EXPERIMENT}"), marks=pytest.mark.slow),
     ],

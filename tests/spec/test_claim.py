@@ -54,7 +54,7 @@ def claim(**changes: Any) -> Any:
 @pytest.mark.parametrize("name", ["", "two-keys", "a", "x2-3"])
 def test_an_id_is_a_slug_or_follows_from_the_file(name: str) -> None:
     """Where a claim has one of its own, its place in a file does not change it; the chapter is the file's."""
-    placed = claim(id=name).placed("of-the-file", "scaling")
+    placed = claim(id=name).placed("of-the-file", "scaling", {})
     assert (placed.id, placed.chapter) == (name or "of-the-file", "scaling")
     assert claim(id=name).chapter == USER
     assert (placed.title, placed.experiment("D", 0.01)) == ("title", "measured")
@@ -113,7 +113,7 @@ def test_a_function_stays_the_authors_in_name() -> None:
     [
         (
             {"experiment": lambda tolerence: tolerence},
-            "Claim: experiment takes 'tolerence'; did you mean 'tolerance'? It may take derivation and t",
+            "Claim: experiment takes 'tolerence'; did you mean 'tolerance'? it may take derivation and t",
         ),
         (
             {"facts": lambda tolerance: tolerance},
@@ -121,7 +121,7 @@ def test_a_function_stays_the_authors_in_name() -> None:
         ),
         (
             {"id": "two-keys", "figures": lambda finding: finding},
-            "claim two-keys: figures takes 'finding'; did you mean 'findings'? It may take derivation and f",
+            "claim two-keys: figures takes 'finding'; did you mean 'findings'? it may take derivation and f",
         ),
     ],
 )
@@ -137,3 +137,50 @@ def test_facts_and_figures_may_be_left_out() -> None:
     """Then there are none."""
     made = claim()
     assert made.facts("D") == made.figures("D", FOUND) == ()
+
+
+class TestPlaced:
+    """A claim of a file uses the functions that the file defines under their names."""
+
+    def test_what_is_not_named_is_found(self) -> None:
+        """By its name, and wrapped as if the claim had named it; what else the file defines is not used."""
+        defined = {
+            "derive": lambda: "found",
+            "experiment": lambda tolerance: tolerance,
+            "facts": lambda derivation: derivation,
+            "title": "no title",
+        }
+        bare = Claim(title="title", statement="statement", meaning="meaning", assumptions=())
+        placed: Any = bare.placed("two-keys", "scaling", defined)
+        assert (placed.derive(), placed.experiment("D", 0.01)) == ("found", 0.01)
+        assert (placed.facts("D"), placed.figures("D", FOUND), placed.title) == ("D", (), "title")
+
+    def test_what_is_named_is_kept(self) -> None:
+        """The claim's own word goes before its file's."""
+        placed: Any = claim().placed("two-keys", "scaling", {"derive": lambda: "found"})
+        assert placed.derive() == "derived"
+
+    @pytest.mark.parametrize("name", ["derive", "experiment"])
+    def test_what_cannot_be_left_out_is_missed(self, name: str) -> None:
+        """In one line, by the claim's id."""
+        defined = {"derive": lambda: "found", "experiment": lambda: "measured"}
+        del defined[name]
+        bare = Claim(title="title", statement="statement", meaning="meaning", assumptions=())
+        with pytest.raises(ClaimError) as caught:
+            bare.placed("two-keys", "scaling", defined)
+        assert str(caught.value) == f"claim two-keys: it has no {name}; give it that function"
+
+    @pytest.mark.parametrize(
+        ("defined", "message"),
+        [
+            ({"facts": ()}, "facts is no function; make it one"),
+            ({"derive": lambda tolerance: tolerance}, "derive takes 'tolerance'; it may take nothing"),
+        ],
+    )
+    def test_what_is_found_is_checked(self, defined: dict[str, Any], message: str) -> None:
+        """Like what a claim names itself."""
+        functions = {"derive": lambda: "found", "experiment": lambda: "measured", **defined}
+        bare = Claim(title="title", statement="statement", meaning="meaning", assumptions=())
+        with pytest.raises(ClaimError) as caught:
+            bare.placed("two-keys", "scaling", functions)
+        assert str(caught.value) == f"claim two-keys: {message}"

@@ -163,7 +163,7 @@ def _own(claim: Claim) -> tuple[Claim, str]:
     origin = f"Claim {claim.title!r}"
     if not claim.id:
         raise ClaimError(f"{origin}: has no id; give it one, such as Claim(id='my-claim', …)")
-    return claim.placed(claim.id, USER), origin
+    return claim.placed(claim.id, USER, {}), origin
 
 
 def _sorted(entries: Sequence[tuple[_Claim, str]]) -> dict[str, _Claim]:
@@ -283,7 +283,10 @@ def _claim_of(module: ModuleType, origin: str, path: Path, chapter: str) -> Clai
         raise ClaimError(
             f"{origin}: a claim's id is its file's name, in lower-case words joined by underscores; rename it"
         )
-    return claim.placed(name, chapter)
+    try:
+        return claim.placed(name, chapter, vars(module))
+    except ClaimError as error:
+        raise ClaimError(f"{origin}: {error}; {_CORRECT}") from error
 
 
 def _mistake(path: Path, error: BaseException) -> str:

@@ -25,7 +25,8 @@ USER = "user"
 """The chapter of claims that do not come with the tool."""
 
 
-def _nothing() -> tuple[Any, ...]:
+def _nothing(*_given: Any) -> Any:
+    """Stand for a function that a claim does not name: no facts, no figures."""
     return ()
 
 
@@ -62,8 +63,9 @@ class Claim:
     derivation, ``experiment`` what to measure, ``facts`` exact values that a document may have printed, and
     ``figures`` what to draw; one fact or figure may stand for itself. The last three name the parameters
     that they use: ``derivation``, what ``derive`` returned; ``experiment`` also ``tolerance``, the run's
-    relative tolerance; ``figures`` also ``findings``, what was found. ``id`` is permanent: that of a claim
-    file follows from the file's name, with hyphens for underscores; ``chapter`` is its folder.
+    relative tolerance; ``figures`` also ``findings``, what was found. In a claim file these functions are
+    found by their names. ``id`` is permanent: that of a claim file follows from the file's name, with
+    hyphens for underscores; ``chapter`` is its folder.
 
     Raises:
         ClaimError: the id is not a lower-case slug, a text is empty, or a function wants something else.
@@ -76,8 +78,8 @@ class Claim:
     meaning: str
     assumptions: tuple[Assumption, ...]
     references: tuple[Reference, ...] = ()
-    derive: Callable[[], Derivation]
-    experiment: Callable[..., Experiment]
+    derive: Callable[[], Derivation] = _nothing
+    experiment: Callable[..., Experiment] = _nothing
     facts: Callable[..., Fact | tuple[Fact, ...]] = _nothing
     figures: Callable[..., Figure | tuple[Figure, ...]] = _nothing
 
@@ -98,15 +100,16 @@ class Claim:
     def _accepting(self, name: str, parameters: tuple[str, ...]) -> Callable[..., Any]:
         """Return one of the functions so that it takes all ``parameters`` and gets those that it names."""
         function: Callable[..., Any] = getattr(self, name)
+        if not callable(function):
+            raise ClaimError(f"{self._named}{name} is no function; make it one")
         wanted = tuple(inspect.signature(function).parameters)
-        if wanted == parameters:
+        if function is _nothing or wanted == parameters:
             return function
         unknown = [one for one in wanted if one not in parameters]
         if unknown:
-            raise ClaimError(
-                f"{self._named}{name} takes {unknown[0]!r}; {nearest(unknown[0], parameters)} "
-                f"It may take {' and '.join(parameters)}"
-            )
+            near = nearest(unknown[0], parameters)
+            may = f"it may take {' and '.join(parameters) or 'nothing'}"
+            raise ClaimError(f"{self._named}{name} takes {unknown[0]!r}; {near}{' ' if near else ''}{may}")
         places = [parameters.index(one) for one in wanted]
 
         def call(*given: Any) -> Any:
@@ -118,12 +121,30 @@ class Claim:
         )
         return call
 
-    def placed(self, name: str, chapter: str) -> Claim:
-        """Return this claim of a file with the id that it does not give itself, and its chapter."""
-        return replace(self, id=self.id or name, chapter=chapter)
+    def placed(self, name: str, chapter: str, functions: Mapping[str, Any]) -> Claim:
+        """Return this claim with its chapter, and what it does not give itself.
+
+        Args:
+            name: The id, which follows from the file's name.
+            chapter: The id of the chapter.
+            functions: What its file defines, if it has one, of which ``derive``, ``experiment``, ``facts``
+                and ``figures`` are used.
+
+        Raises:
+            ClaimError: there is no ``derive`` or ``experiment``, or a function wants something else.
+        """
+        found = {
+            one: functions[one] for one in _PARAMETERS if one in functions and getattr(self, one) is _nothing
+        }
+        placed = replace(self, id=self.id or name, chapter=chapter, **found)
+        for one in ("derive", "experiment"):
+            if getattr(placed, one) is _nothing:
+                raise ClaimError(f"{placed._named}it has no {one}; give it that function")
+        return placed
 
 
-_PARAMETERS = {
+_PARAMETERS: dict[str, tuple[str, ...]] = {
+    "derive": (),
     "experiment": ("derivation", "tolerance"),
     "facts": ("derivation",),
     "figures": ("derivation", "findings"),

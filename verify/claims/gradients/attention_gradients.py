@@ -231,7 +231,4 @@ CLAIM = Claim(
         ),
     ),
     references=(VASWANI, DAO),
-    derive=derive,
-    experiment=experiment,
-    figures=figures,
 )

@@ -236,7 +236,4 @@ CLAIM = Claim(
             text="Values keep the width of the tokens; one head a layer, no output projection besides.",
         ),
     ),
-    derive=derive,
-    experiment=experiment,
-    figures=figures,
 )

@@ -202,7 +202,4 @@ CLAIM = Claim(
             "random signs.",
         ),
     ),
-    derive=derive,
-    experiment=experiment,
-    figures=figures,
 )

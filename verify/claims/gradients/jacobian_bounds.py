@@ -221,8 +221,4 @@ CLAIM = Claim(
         ),
     ),
     references=(STORN,),
-    derive=derive,
-    experiment=experiment,
-    facts=facts,
-    figures=figures,
 )

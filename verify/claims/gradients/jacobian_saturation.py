@@ -187,8 +187,4 @@ CLAIM = Claim(
         ),
     ),
     references=(STEIN,),
-    derive=derive,
-    experiment=experiment,
-    facts=facts,
-    figures=figures,
 )

@@ -200,6 +200,4 @@ CLAIM = Claim(
         Assumption(id="finite-scores", text="The scores are finite; a masked key counts as no key."),
     ),
     references=(BRIDLE,),
-    derive=derive,
-    experiment=experiment,
 )

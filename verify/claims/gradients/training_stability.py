@@ -249,7 +249,4 @@ CLAIM = Claim(
             id="paired", text="All scales and rates of one seed share its initial weights and its data."
         ),
     ),
-    derive=derive,
-    experiment=experiment,
-    figures=figures,
 )

@@ -224,8 +224,4 @@ CLAIM = Claim(
             id="upstream", text="Values and the gradient at the output are standard normal and independent."
         ),
     ),
-    derive=derive,
-    experiment=experiment,
-    facts=facts,
-    figures=figures,
 )

@@ -99,7 +99,4 @@ CLAIM = Claim(
         ),
     ),
     references=(YANG,),
-    derive=derive,
-    experiment=experiment,
-    figures=figures,
 )

@@ -164,7 +164,4 @@ CLAIM = Claim(
     "tokens average. Statistics over all rows of a causal head mix these. The lower bound is one on the "
     "mean: in 64 dimensions 4% of the rows lose more with 2 keys, 19% with 8, 31% with 32 and 38% with 128.",
     assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
-    derive=derive,
-    experiment=experiment,
-    figures=figures,
 )

@@ -154,7 +154,4 @@ CLAIM = Claim(
         Assumption(id="independent", text="Query and key are independent of each other and centred."),
         Assumption(id="finite-variance", text="Their components have finite variances."),
     ),
-    derive=derive,
-    experiment=experiment,
-    figures=figures,
 )

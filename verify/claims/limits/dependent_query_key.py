@@ -229,6 +229,4 @@ CLAIM = Claim(
         Assumption(id="jointly-normal", text="All components of query and key together are normal."),
     ),
     references=(ISSERLIS,),
-    derive=derive,
-    experiment=experiment,
 )

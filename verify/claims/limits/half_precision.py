@@ -196,8 +196,4 @@ CLAIM = Claim(
             id="half", text="Arithmetic is that of IEEE 754 binary16, with 65504 as its largest number."
         ),
     ),
-    derive=derive,
-    experiment=experiment,
-    facts=facts,
-    figures=figures,
 )

@@ -193,8 +193,4 @@ CLAIM = Claim(
     "moment, and therefore no standard error for its estimate; this tool ends such a check undecided.",
     assumptions=(Assumption(id="cauchy", text="All components are independent and standard Cauchy."),),
     references=(SPRINGER,),
-    derive=derive,
-    experiment=experiment,
-    facts=facts,
-    figures=figures,
 )

@@ -128,8 +128,4 @@ CLAIM = Claim(
         Assumption(id="normal", text=r"Scores are independent and normal with standard deviation $\sigma$."),
     ),
     references=(CHIANG,),
-    derive=derive,
-    experiment=experiment,
-    facts=facts,
-    figures=figures,
 )

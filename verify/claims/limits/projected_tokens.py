@@ -152,7 +152,4 @@ CLAIM = Claim(
         ),
     ),
     references=(GLOROT, KAIMING_HE),
-    derive=derive,
-    experiment=experiment,
-    facts=facts,
 )

@@ -123,7 +123,4 @@ CLAIM = Claim(
         Assumption(id="alike", text="The components of queries have one law, those of keys another."),
         FINITE_VARIANCE,
     ),
-    derive=derive,
-    experiment=experiment,
-    figures=figures,
 )

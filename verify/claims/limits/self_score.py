@@ -101,7 +101,4 @@ CLAIM = Claim(
         Assumption(id="independent", text="The components of the vector are independent."),
         Assumption(id="standard", text=r"Each has mean 0, variance 1 and finite kurtosis $\kappa$."),
     ),
-    derive=derive,
-    experiment=experiment,
-    figures=figures,
 )

@@ -172,7 +172,4 @@ CLAIM = Claim(
     "must be, by its logarithm.",
     assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
     references=(XIAO,),
-    derive=derive,
-    experiment=experiment,
-    figures=figures,
 )

@@ -165,7 +165,4 @@ CLAIM = Claim(
         ),
     ),
     references=(SRIVASTAVA, LI),
-    derive=derive,
-    experiment=experiment,
-    figures=figures,
 )

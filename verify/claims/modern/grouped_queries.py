@@ -123,7 +123,4 @@ CLAIM = Claim(
     "squares, at the start of training.",
     assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
     references=(AINSLIE,),
-    derive=derive,
-    experiment=experiment,
-    figures=figures,
 )

@@ -141,7 +141,4 @@ CLAIM = Claim(
     "matters of the slope: the row does not freeze on one key, it forgets the far ones.",
     assumptions=STANDARD_COMPONENTS,
     references=(PRESS,),
-    derive=derive,
-    experiment=experiment,
-    figures=figures,
 )

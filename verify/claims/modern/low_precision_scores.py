@@ -192,7 +192,4 @@ CLAIM = Claim(
         Assumption(id="nearest", text="Rounding is to the nearest number, ties to even, within the range."),
     ),
     references=(KALAMKAR, MICIKEVICIUS),
-    derive=derive,
-    experiment=experiment,
-    figures=figures,
 )

@@ -152,7 +152,4 @@ CLAIM = Claim(
     "too.",
     assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
     references=(HENRY, DEHGHANI),
-    derive=derive,
-    experiment=experiment,
-    figures=figures,
 )

@@ -180,7 +180,4 @@ CLAIM = Claim(
         Assumption(id="alike", text="Components of a query have one variance, those of a key another."),
     ),
     references=(SU,),
-    derive=derive,
-    experiment=experiment,
-    figures=figures,
 )

@@ -163,6 +163,4 @@ CLAIM = Claim(
         Assumption(id="independent-errors", text=r"The output’s errors are independent, variance $\tau^2$."),
         Assumption(id="known-inputs", text="Queries, keys, values and mask are those that were used."),
     ),
-    derive=derive,
-    experiment=experiment,
 )

@@ -158,7 +158,4 @@ CLAIM = Claim(
     "deviation its first two terms are far off.",
     assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
     references=(GEMMA,),
-    derive=derive,
-    experiment=experiment,
-    figures=figures,
 )

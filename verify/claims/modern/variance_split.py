@@ -119,6 +119,4 @@ CLAIM = Claim(
         ),
         Assumption(id="second-moments", text="All components have a finite variance."),
     ),
-    derive=derive,
-    experiment=experiment,
 )

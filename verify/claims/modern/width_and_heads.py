@@ -93,7 +93,4 @@ CLAIM = Claim(
     "mixed up: by the model’s width attention starts out nearly even, by the number of heads it starts "
     "out sharp.",
     assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
-    derive=derive,
-    experiment=experiment,
-    figures=figures,
 )

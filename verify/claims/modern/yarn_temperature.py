@@ -146,7 +146,4 @@ CLAIM = Claim(
     "what it does.",
     assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
     references=(PENG,),
-    derive=derive,
-    experiment=experiment,
-    figures=figures,
 )

@@ -146,6 +146,4 @@ CLAIM = Claim(
     "zero is a score like any other. A row whose keys are all masked has no softmax.",
     assumptions=(Assumption(id="some-key", text="The mask leaves every query at least one key."),),
     references=(VASWANI,),
-    derive=derive,
-    experiment=experiment,
 )

@@ -134,7 +134,4 @@ CLAIM = Claim(
     assumptions=(
         Assumption(id="one-head", text="One head, with queries, keys and values from the same tokens."),
     ),
-    derive=derive,
-    experiment=experiment,
-    facts=facts,
 )

@@ -108,6 +108,4 @@ CLAIM = Claim(
     "so makes intervals far too short, which is why this tool takes whole matrices as its units.",
     assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
     references=(HOEFFDING,),
-    derive=derive,
-    experiment=experiment,
 )

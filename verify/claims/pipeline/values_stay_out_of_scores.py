@@ -73,6 +73,4 @@ CLAIM = Claim(
         *STANDARD_COMPONENTS,
         Assumption(id="values", text="Values are independent of queries and keys."),
     ),
-    derive=derive,
-    experiment=experiment,
 )

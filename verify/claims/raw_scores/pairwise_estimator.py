@@ -236,8 +236,4 @@ CLAIM = Claim(
         Assumption(id="alike", text="All components have one law with four finite moments."),
     ),
     references=(HOEFFDING,),
-    derive=derive,
-    experiment=experiment,
-    facts=facts,
-    figures=figures,
 )

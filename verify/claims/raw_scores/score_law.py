@@ -147,7 +147,4 @@ CLAIM = Claim(
     "approach the bell. Intervals made for normal data therefore do not hold for scores of few dimensions.",
     assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
     references=(DLMF_BASSET,),
-    derive=derive,
-    experiment=experiment,
-    figures=figures,
 )

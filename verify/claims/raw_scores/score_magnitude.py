@@ -165,7 +165,4 @@ CLAIM = Claim(
     "negative. A raw score of 6 or 7 is ordinary at 64 dimensions.",
     assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
     references=(DLMF_GAMMA,),
-    derive=derive,
-    experiment=experiment,
-    figures=figures,
 )

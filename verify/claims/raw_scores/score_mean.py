@@ -59,7 +59,4 @@ CLAIM = Claim(
     "It takes only one of the two vectors to be centred. Where neither is (say, after a ReLU), the mean "
     "grows like the dimension itself.",
     assumptions=(INDEPENDENT, ANY_VARIANCE),
-    derive=derive,
-    experiment=experiment,
-    figures=figures,
 )

@@ -233,7 +233,4 @@ CLAIM = Claim(
     "much. Formulas that take scores as normal are approximations of this quality, worse in few dimensions "
     "and, relative to what is left there, in the far tails.",
     assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
-    derive=derive,
-    experiment=experiment,
-    figures=figures,
 )

@@ -231,7 +231,4 @@ CLAIM = Claim(
         INDEPENDENT,
         Assumption(id="laws", text=r"Components are standard normal, or uniform on $(0, 1)$."),
     ),
-    derive=derive,
-    experiment=experiment,
-    figures=figures,
 )

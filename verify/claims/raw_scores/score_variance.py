@@ -87,8 +87,4 @@ CLAIM = Claim(
     "normal law: only that the components are independent, centred and of unit variance.",
     assumptions=STANDARD_COMPONENTS,
     references=(VASWANI,),
-    derive=derive,
-    experiment=experiment,
-    facts=facts,
-    figures=figures,
 )

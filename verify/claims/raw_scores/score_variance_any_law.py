@@ -122,7 +122,4 @@ CLAIM = Claim(
     "or heavy-tailed components with the same two moments give the same line. What the law does change are "
     "the extremes of single scores, and this fades like $1/d_k$.",
     assumptions=STANDARD_COMPONENTS,
-    derive=derive,
-    experiment=experiment,
-    figures=figures,
 )

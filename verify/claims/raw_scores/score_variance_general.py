@@ -99,8 +99,4 @@ CLAIM = Claim(
     "the habit of many demonstrations, the variance is $7d_k/144$, of which only $d_k/144$ would remain if "
     "the components were centred. Much of that surplus is common to all keys of one query.",
     assumptions=(INDEPENDENT, ALIKE, FINITE_VARIANCE),
-    derive=derive,
-    experiment=experiment,
-    facts=facts,
-    figures=figures,
 )

@@ -171,7 +171,4 @@ CLAIM = Claim(
         ),
     ),
     references=(SNEDECOR,),
-    derive=derive,
-    experiment=experiment,
-    facts=facts,
 )

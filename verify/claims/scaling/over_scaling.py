@@ -53,7 +53,4 @@ CLAIM = Claim(
     "an even spread over all keys. (Where queries and keys are aligned rather than independent, the mean of "
     "the score grows like $d_k$ itself, and this scale has its use.)",
     assumptions=STANDARD_COMPONENTS,
-    derive=derive,
-    experiment=experiment,
-    figures=figures,
 )

@@ -90,7 +90,4 @@ CLAIM = Claim(
     "variance 1 rests on unit components: layer normalisation or initialisation must provide them. With "
     "deviations of 2 and 3 scaled scores still have a deviation of 6, enough to saturate the softmax.",
     assumptions=(INDEPENDENT, ALIKE, FINITE_VARIANCE),
-    derive=derive,
-    experiment=experiment,
-    figures=figures,
 )

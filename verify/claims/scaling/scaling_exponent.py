@@ -78,7 +78,4 @@ CLAIM = Claim(
     "the dimension, more of it and they fade. There is no second level line, and being a little off costs "
     r"little at 64 dimensions: $\alpha = 0.45$ leaves a variance of 1.5.",
     assumptions=STANDARD_COMPONENTS,
-    derive=derive,
-    experiment=experiment,
-    figures=figures,
 )

@@ -133,6 +133,4 @@ CLAIM = Claim(
         Assumption(id="positive", text="The factor is positive."),
         Assumption(id="normal", text="For the share of scores beyond 1: components are standard normal."),
     ),
-    derive=derive,
-    experiment=experiment,
 )

@@ -83,7 +83,4 @@ CLAIM = Claim(
     "for no other scale on this account. What the length does change is the largest of many scores and the "
     "spread of the softmax over many keys; other claims measure that.",
     assumptions=STANDARD_COMPONENTS,
-    derive=derive,
-    experiment=experiment,
-    figures=figures,
 )

@@ -72,8 +72,4 @@ CLAIM = Claim(
     "trained queries and keys need not keep to them.",
     assumptions=STANDARD_COMPONENTS,
     references=(VASWANI,),
-    derive=derive,
-    experiment=experiment,
-    facts=facts,
-    figures=figures,
 )

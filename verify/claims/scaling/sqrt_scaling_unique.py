@@ -76,6 +76,4 @@ CLAIM = Claim(
     meaning=r"The scale $1/\sqrt{d_k}$ is not one choice among several: under these assumptions it is the "
     "only positive one with unit variance. (Whether unit variance is the best target is another question.)",
     assumptions=STANDARD_COMPONENTS,
-    derive=derive,
-    experiment=experiment,
 )

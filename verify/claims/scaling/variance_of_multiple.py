@@ -60,6 +60,4 @@ CLAIM = Claim(
     meaning="To divide a variance by $d_k$, divide the variable by its square root. This one rule is why the "
     "scale of attention is a root, and it holds for every law, not only for the normal one.",
     assumptions=(Assumption(id="finite-variance", text="$X$ has a finite variance."),),
-    derive=derive,
-    experiment=experiment,
 )

@@ -152,8 +152,4 @@ CLAIM = Claim(
     "or two random keys.",
     assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
     references=(DERRIDA,),
-    derive=derive,
-    experiment=experiment,
-    facts=facts,
-    figures=figures,
 )

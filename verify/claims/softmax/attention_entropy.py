@@ -161,8 +161,4 @@ CLAIM = Claim(
     "not give it.",
     assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
     references=(STEIN,),
-    derive=derive,
-    experiment=experiment,
-    facts=facts,
-    figures=figures,
 )

@@ -160,7 +160,4 @@ CLAIM = Claim(
     assumptions=(
         Assumption(id="normal", text=r"Scores are independent and normal with standard deviation $\sigma$."),
     ),
-    derive=derive,
-    experiment=experiment,
-    figures=figures,
 )

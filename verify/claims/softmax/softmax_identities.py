@@ -123,6 +123,4 @@ CLAIM = Claim(
     "This is why programs may subtract the largest score first, and why it is the spread of the scores, and "
     "not their size, that saturates the softmax.",
     assumptions=(Assumption(id="finite", text="The scores are finite numbers."),),
-    derive=derive,
-    experiment=experiment,
 )

@@ -185,8 +185,4 @@ CLAIM = Claim(
         NORMAL_COMPONENTS,
         Assumption(id="one-query", text="All keys meet the same query."),
     ),
-    derive=derive,
-    experiment=experiment,
-    facts=facts,
-    figures=figures,
 )

@@ -169,8 +169,4 @@ CLAIM = Claim(
     assumptions=(
         Assumption(id="normal", text=r"Both scores are independent and normal with deviation $\sigma$."),
     ),
-    derive=derive,
-    experiment=experiment,
-    facts=facts,
-    figures=figures,
 )

@@ -116,7 +116,4 @@ CLAIM = Claim(
     "gap and gives it six times as much. The examples are small enough to check with a pocket calculator, "
     "and one of the printed figures does not survive that.",
     assumptions=(Assumption(id="printed", text="The scores are the ones that the sources print."),),
-    derive=derive,
-    experiment=experiment,
-    facts=facts,
 )
