@@ -76,6 +76,7 @@ from verify.spec.assumptions import (
     INDEPENDENT,
     NORMAL_COMPONENTS,
     STANDARD_COMPONENTS,
+    assume,
 )
 from verify.spec.claim import Claim, Findings
 from verify.spec.controls import biased, sharper, softmax_over_queries, wrong, wrong_fits
@@ -375,6 +376,7 @@ __all__ = [
     "Var",
     "Wanted",
     "against_loops",
+    "assume",
     "attention",
     "attention_cell",
     "attention_in_loops",

@@ -16,3 +16,13 @@ ALIKE = Assumption(id="alike", text="The components of a query have one law, tho
 
 STANDARD_COMPONENTS = (INDEPENDENT, CENTRED, UNIT_VARIANCE)
 """What every introduction assumes of queries and keys."""
+
+
+def assume(*shared: Assumption, **own: str) -> tuple[Assumption, ...]:
+    """Return a claim's assumptions: those that it shares with others, then its own.
+
+    Args:
+        *shared: Assumptions such as ``INDEPENDENT``, as they are.
+        **own: Texts by id, with underscores for the hyphens of ids, as in the names of claim files.
+    """
+    return (*shared, *(Assumption(id=name.replace("_", "-"), text=text) for name, text in own.items()))

@@ -8,8 +8,8 @@ import numpy as np
 from sympy import Rational, S
 
 from verify.spec import (
-    DAO, ROUNDING, SHAPE, VASWANI, Allowance, Array, Assumption, Claim, Comparison, Control, Derivation,
-    Exact, Experiment, Figure, Findings, Prediction, Quantity, SingleQueries, Tolerance, attention_in_loops,
+    DAO, ROUNDING, SHAPE, VASWANI, Allowance, Array, Claim, Comparison, Control, Derivation, Exact,
+    Experiment, Figure, Findings, Prediction, Quantity, SingleQueries, Tolerance, assume, attention_in_loops,
     capped, cell_of, complex_step, computed, drawn, figure, gradient_rules, gradients, gradients_of_loops,
     in_single_precision, jacobian, largest_difference, line, matrices, measured, no_distance, over_queries,
     plain, prediction, probabilities, ratio, softmax, threshold, wrong,
@@ -209,26 +209,20 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="The gradients of attention",
-    statement=(
-        r"For the output $PV$ with $P = \operatorname{softmax}(c\,QK^{\mathsf T})$ and the gradient $G$ of a "
-        r"loss at the output: $dV = P^{\mathsf T}G$, $dP = GV^{\mathsf T}$, "
-        r"$dS = P\circ(dP - \operatorname{rowsum}(P\circ dP))$, $dQ = c\,dS\,K$ and "
-        r"$dK = c\,dS^{\mathsf T}Q$. What one query with gradient $g$ sends to all values together satisfies "
-        r"$\|dV\|^2 = |g|^2\sum p_j^2 \le |g|^2$; for $dQ$ and $dK$ there is no such bound."
-    ),
+    statement=r"For the output $PV$ with $P = \operatorname{softmax}(c\,QK^{\mathsf T})$ and the gradient "
+    r"$G$ of a loss at the output: $dV = P^{\mathsf T}G$, $dP = GV^{\mathsf T}$, $dS = P\circ(dP - "
+    r"\operatorname{rowsum}(P\circ dP))$, $dQ = c\,dS\,K$ and $dK = c\,dS^{\mathsf T}Q$. What one query with "
+    r"gradient $g$ sends to all values together satisfies $\|dV\|^2 = |g|^2\sum p_j^2 \le |g|^2$; for $dQ$ "
+    "and $dK$ there is no such bound.",
     meaning="Scores reach the gradients in two ways. Values get the upstream gradient shared out by the "
-    "probabilities: more of it to one key when attention is sharp, but never more than there was. "
-    "Queries and keys get it through the softmax's Jacobian, multiplied by the scale and by the keys or "
-    "queries themselves, which nothing bounds. A sharp row thus gives the values larger gradients in the "
-    "mean square than a spread one, up to the bound.",
-    assumptions=(
-        Assumption(
-            id="no-mask", text="Scores are finite; a key that a mask excludes counts as no key of that query."
-        ),
-        Assumption(
-            id="drawn-normal",
-            text="For what is measured: queries, keys, values and upstream gradients are standard normal.",
-        ),
+    "probabilities: more of it to one key when attention is sharp, but never more than there was. Queries "
+    "and keys get it through the softmax's Jacobian, multiplied by the scale and by the keys or queries "
+    "themselves, which nothing bounds. A sharp row thus gives the values larger gradients in the mean square "
+    "than a spread one, up to the bound.",
+    assumptions=assume(
+        no_mask="Scores are finite; a key that a mask excludes counts as no key of that query.",
+        drawn_normal="For what is measured: queries, keys, values and upstream gradients are standard "
+        "normal.",
     ),
     references=(VASWANI, DAO),
 )

@@ -7,9 +7,9 @@ import numpy as np
 from sympy import Rational, S, limit, oo, sqrt
 
 from verify.spec import (
-    Array, Assumption, Cell, Claim, Control, Derivation, Experiment, Figure, Findings, Layer, LayerStack,
-    Normalisation, Outputs, Quantity, Relation, Smooth, against_loops, biased, capped, cell_of, d, estimates,
-    figure, function, line, n, prediction, ratio, softmax_over_queries, stack, threshold, wrong,
+    Array, Cell, Claim, Control, Derivation, Experiment, Figure, Findings, Layer, LayerStack, Normalisation,
+    Outputs, Quantity, Relation, Smooth, against_loops, assume, biased, capped, cell_of, d, estimates, figure,
+    function, line, n, prediction, ratio, softmax_over_queries, stack, threshold, wrong,
 )  # fmt: skip
 
 TOKENS, WIDTH, LAYERS = 8, 16, 6
@@ -207,33 +207,23 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 CLAIM = Claim(
     title="Without scaling the gradient grows through the layers at initialisation, faster in wider heads",
     statement="In a stack of $L$ residual attention layers over $n$ tokens whose scores hardly vary, without "
-    r"normalisation, the gradient’s mean square grows by $1 + (2^L - 1)/n$. With full scores, tokens of "
-    r"width 16 normalised after every layer, $n = 8$ and $L = 6$, the norm grows at scale 1 by less than "
-    r"even attention’s own rate, 1.20 a layer, for $d_k = 4$, by more for $d_k = 8$ and 16, and by more "
-    r"than $\sqrt{2}$, the most that even attention reaches in ever deeper stacks, for $d_k$ of 32 and "
-    r"64, twice and four times the width. For $d_k = 64$ it grows by less than 1.20 at $1/\sqrt{d_k}$, "
-    r"and not at all at $1/d_k$.",
-    meaning=(
-        "The text that says gradients accumulate and explode without scaling is right for a network at its "
-        "start, where rows that are not yet decided send back undamped gradients, and each layer adds some: "
-        "it grows in every layer, and by how much depends on the dimension of queries and keys against the "
-        "width of the model. Heads are mostly narrower than the model; there the growth is slower than here "
-        "at twice the width. Scaling prevents it. It is not like clipping, though: clipping bounds every "
-        "gradient at every step, and scaled attention whose weights have grown behaves exactly as unscaled "
-        "attention did. Measured on small stacks of attention alone, without the other layers of a "
-        "transformer."
-    ),
-    assumptions=(
-        Assumption(
-            id="initialisation",
-            text="Weights are independent normal with mean 0 and variance one over their number of rows.",
-        ),
-        Assumption(
-            id="tokens", text="Tokens and the gradient at the output are standard normal and independent."
-        ),
-        Assumption(
-            id="values",
-            text="Values keep the width of the tokens; one head a layer, no output projection besides.",
-        ),
+    "normalisation, the gradient’s mean square grows by $1 + (2^L - 1)/n$. With full scores, tokens of width "
+    "16 normalised after every layer, $n = 8$ and $L = 6$, the norm grows at scale 1 by less than even "
+    "attention’s own rate, 1.20 a layer, for $d_k = 4$, by more for $d_k = 8$ and 16, and by more than "
+    r"$\sqrt{2}$, the most that even attention reaches in ever deeper stacks, for $d_k$ of 32 and 64, twice "
+    r"and four times the width. For $d_k = 64$ it grows by less than 1.20 at $1/\sqrt{d_k}$, and not at all "
+    "at $1/d_k$.",
+    meaning="The text that says gradients accumulate and explode without scaling is right for a network at "
+    "its start, where rows that are not yet decided send back undamped gradients, and each layer adds some: "
+    "it grows in every layer, and by how much depends on the dimension of queries and keys against the width "
+    "of the model. Heads are mostly narrower than the model; there the growth is slower than here at twice "
+    "the width. Scaling prevents it. It is not like clipping, though: clipping bounds every gradient at "
+    "every step, and scaled attention whose weights have grown behaves exactly as unscaled attention did. "
+    "Measured on small stacks of attention alone, without the other layers of a transformer.",
+    assumptions=assume(
+        initialisation="Weights are independent normal with mean 0 and variance one over their number of "
+        "rows.",
+        tokens="Tokens and the gradient at the output are standard normal and independent.",
+        values="Values keep the width of the tokens; one head a layer, no output projection besides.",
     ),
 )

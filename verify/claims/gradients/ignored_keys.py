@@ -9,9 +9,9 @@ import numpy as np
 from sympy import Idx, Indexed, KroneckerDelta, Rational, S, Sum, sqrt
 
 from verify.spec import (
-    E, RADEMACHER, ROUNDING, Array, Assumption, Claim, Control, Definition, Derivation, Exact, Experiment,
-    Families, Figure, Findings, Ordered, Prediction, Quantity, Relation, Route, SingleQueries, Step,
-    SumIdentity, Surplus, Tolerance, attention_in_loops, by, cell_of, computed, estimates, figure, function,
+    E, RADEMACHER, ROUNDING, Array, Claim, Control, Definition, Derivation, Exact, Experiment, Families,
+    Figure, Findings, Ordered, Prediction, Quantity, Relation, Route, SingleQueries, Step, SumIdentity,
+    Surplus, Tolerance, assume, attention_in_loops, by, cell_of, computed, estimates, figure, function,
     gradients, i, in_single_precision, j, jacobian, line, matrices, n, p, prediction, probabilities, ratio,
     vanishes, wrong,
 )  # fmt: skip
@@ -181,25 +181,17 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="Improbable keys get little through the scores, but not nothing",
-    statement=(
-        r"Let one query give key $j$ the probability $p_j$. The gradient that reaches that key through its "
-        r"score satisfies $|dS_j| = p_j\left|dP_j - \sum_i p_i\,dP_i\right| \le 2p_j(1-p_j)\max_i|dP_i|$, "
-        r"hence $\|dk_j\| \le 2c\,|q|\,p_j(1-p_j)\max_i|dP_i|$; for every $p$ there are gradients $dP$ that "
-        "attain it, and on average over random signs as values a key gets half of it."
-    ),
+    statement="Let one query give key $j$ the probability $p_j$. The gradient that reaches that key through "
+    r"its score satisfies $|dS_j| = p_j\left|dP_j - \sum_i p_i\,dP_i\right| \le 2p_j(1-p_j)\max_i|dP_i|$, "
+    r"hence $\|dk_j\| \le 2c\,|q|\,p_j(1-p_j)\max_i|dP_i|$; for every $p$ there are gradients $dP$ that "
+    "attain it, and on average over random signs as values a key gets half of it.",
     meaning="What attention passes over it also trains slowly: a key with a probability of one in a thousand "
-    "gets at most about a five-hundredth of what there is to get. But the update is small, not zero, "
-    "unless floating-point arithmetic rounds the probability to zero. And it is the gradient of one key "
-    "from one query: the weights that make all keys also learn from the other keys and queries.",
-    assumptions=(
-        Assumption(
-            id="through-scores",
-            text="Only the way through the scores counts; a token's value gets a gradient of its own.",
-        ),
-        Assumption(
-            id="drawn-normal",
-            text="For what is measured: queries, keys and upstream gradients are standard normal; values are "
-            "random signs.",
-        ),
+    "gets at most about a five-hundredth of what there is to get. But the update is small, not zero, unless "
+    "floating-point arithmetic rounds the probability to zero. And it is the gradient of one key from one "
+    "query: the weights that make all keys also learn from the other keys and queries.",
+    assumptions=assume(
+        through_scores="Only the way through the scores counts; a token's value gets a gradient of its own.",
+        drawn_normal="For what is measured: queries, keys and upstream gradients are standard normal; "
+        "values are random signs.",
     ),
 )

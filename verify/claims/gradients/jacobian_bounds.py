@@ -9,9 +9,9 @@ import numpy as np
 from sympy import Rational, S, log
 
 from verify.spec import (
-    STORN, Allowance, Array, Assumption, Claim, Control, Definition, Derivation, Exact, Experiment, Fact,
-    Figure, OfRows, complex_step, computed, fact, figure, function, in_single_precision, jacobian,
-    jacobian_bounds, largest_ratio, line, n, p, scatter, softmax, spectral_norms,
+    STORN, Allowance, Array, Claim, Control, Definition, Derivation, Exact, Experiment, Fact, Figure, OfRows,
+    assume, complex_step, computed, fact, figure, function, in_single_precision, jacobian, jacobian_bounds,
+    largest_ratio, line, n, p, scatter, softmax, spectral_norms,
 )  # fmt: skip
 
 SIZES = (2, 3, 8)
@@ -200,25 +200,20 @@ def figures(derivation: Derivation) -> Figure:
 
 CLAIM = Claim(
     title="How much a softmax row can pass on",
-    statement=(
-        r"Let $p_1 \ge p_2 \ge \dots$ be the probabilities of a row of $n \ge 2$ keys in falling order. The "
-        r"largest eigenvalue of $J = \operatorname{diag}(p) - pp^{\mathsf T}$, its norm $\|J\|_2$, satisfies "
-        r"$\max\left(p_2, \frac{n}{n-1}p_1(1-p_1)\right) \le \|J\|_2 \le \min\left(p_1, 2p_1(1-p_1)\right) "
-        r"\le \frac12$. It is not monotone in the temperature: for the scores $(0,0,0)$, $(\ln 2, 0, 0)$ and "
-        r"$(2\ln 2, 0, 0)$ it is $\frac13$, $\frac38$ and $\frac13$."
-    ),
+    statement=r"Let $p_1 \ge p_2 \ge \dots$ be the probabilities of a row of $n \ge 2$ keys in falling "
+    r"order. The largest eigenvalue of $J = \operatorname{diag}(p) - pp^{\mathsf T}$, its norm $\|J\|_2$, "
+    r"satisfies $\max\left(p_2, \frac{n}{n-1}p_1(1-p_1)\right) \le \|J\|_2 \le \min\left(p_1, "
+    r"2p_1(1-p_1)\right) \le \frac12$. It is not monotone in the temperature: for the scores $(0,0,0)$, "
+    r"$(\ln 2, 0, 0)$ and $(2\ln 2, 0, 0)$ it is $\frac13$, $\frac38$ and $\frac13$.",
     meaning="A row passes a gradient on only as far as its largest probability is neither near 0 nor near 1: "
-    "a row that is spread over very many keys is as closed as a saturated one. So making scores smaller "
-    "does not always let more gradient through; with many keys a uniform row passes almost nothing, and "
-    "some spread of the scores is needed. Some row attains each bound. The bounds concern one row; what "
-    "reaches queries and keys is multiplied by these, and by the scale.",
-    assumptions=(
-        Assumption(id="two-keys", text="There are at least two keys, and their scores are finite."),
-        Assumption(
-            id="symmetric",
-            text=r"$J$ is symmetric and $x^{\mathsf T}Jx$ is a variance, so its norm is the largest "
-            r"$x^{\mathsf T}Jx$ with $|x| = 1$.",
-        ),
+    "a row that is spread over very many keys is as closed as a saturated one. So making scores smaller does "
+    "not always let more gradient through; with many keys a uniform row passes almost nothing, and some "
+    "spread of the scores is needed. Some row attains each bound. The bounds concern one row; what reaches "
+    "queries and keys is multiplied by these, and by the scale.",
+    assumptions=assume(
+        two_keys="There are at least two keys, and their scores are finite.",
+        symmetric=r"$J$ is symmetric and $x^{\mathsf T}Jx$ is a variance, so its norm is the largest "
+        r"$x^{\mathsf T}Jx$ with $|x| = 1$.",
     ),
     references=(STORN,),
 )

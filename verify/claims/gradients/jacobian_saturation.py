@@ -6,9 +6,9 @@ from functools import cache
 from sympy import S
 
 from verify.spec import (
-    EVEN, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STEIN, Assumption, BothScales, Cell, Claim, Control,
-    Derivation, Experiment, Fact, Figure, Findings, NormalRows, Prediction, Quantity, Simulated, Smooth,
-    Tolerance, biased, capped, cell_of, component, d, extremes, figure, function, integrated, line,
+    EVEN, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STEIN, BothScales, Cell, Claim, Control, Derivation,
+    Experiment, Fact, Figure, Findings, NormalRows, Prediction, Quantity, Simulated, Smooth, Tolerance,
+    assume, biased, capped, cell_of, component, d, extremes, figure, function, integrated, line,
     mean_jacobian, mean_squares, measured, over_lengths, prediction, ratio, saturation, share_reached,
     sharper, sigma, threshold, wrong,
 )  # fmt: skip
@@ -161,30 +161,22 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="Without scaling the softmax saturates, in the mean like one over the root of the dimension",
-    statement=(
-        r"For $n$ independent normal scores of standard deviation $\sigma$ and the softmax Jacobian $J$: "
-        r"$\mathbb{E}\,\|J\|_F^2 \le \tfrac12(1 - \mathbb{E}\sum p_j^2) \le M_n/(2\sigma)$ always and "
-        r"$\sigma\,\mathbb{E}\,\|J\|_F^2 \to M_n/3$ as $\sigma\to\infty$, where $M_n$ is the mean of the "
-        r"largest of $n$ standard normal variables. Unscaled, $\sigma$ is the length of the query, about "
-        r"$\sqrt{d_k}$, and the mean falls to 0; divided by $\sqrt{d_k}$, $\sigma$ tends to 1 and the mean "
-        "to a constant."
-    ),
-    meaning=(
-        "As the dimension grows, what a row can pass on to its scores soon settles if they are scaled, and "
-        "fades if they are not. But it fades slowly, not exponentially: rare rows keep the mean up whose "
-        "two largest scores nearly tie. (The bound is loose: no mean was found above two thirds of it, which "
-        "is its limit.) And it falls below the scaled value late when there are many keys, since an almost "
-        "uniform row passes on little as well: 64 keys in 16 dimensions still pass on more unscaled. All "
-        "this is for random queries and keys, as at the start of training."
-    ),
-    assumptions=(
+    statement=r"For $n$ independent normal scores of standard deviation $\sigma$ and the softmax Jacobian "
+    r"$J$: $\mathbb{E}\,\|J\|_F^2 \le \tfrac12(1 - \mathbb{E}\sum p_j^2) \le M_n/(2\sigma)$ always and "
+    r"$\sigma\,\mathbb{E}\,\|J\|_F^2 \to M_n/3$ as $\sigma\to\infty$, where $M_n$ is the mean of the largest "
+    r"of $n$ standard normal variables. Unscaled, $\sigma$ is the length of the query, about $\sqrt{d_k}$, "
+    r"and the mean falls to 0; divided by $\sqrt{d_k}$, $\sigma$ tends to 1 and the mean to a constant.",
+    meaning="As the dimension grows, what a row can pass on to its scores soon settles if they are scaled, "
+    "and fades if they are not. But it fades slowly, not exponentially: rare rows keep the mean up whose two "
+    "largest scores nearly tie. (The bound is loose: no mean was found above two thirds of it, which is its "
+    "limit.) And it falls below the scaled value late when there are many keys, since an almost uniform row "
+    "passes on little as well: 64 keys in 16 dimensions still pass on more unscaled. All this is for random "
+    "queries and keys, as at the start of training.",
+    assumptions=assume(
         INDEPENDENT,
         NORMAL_COMPONENTS,
-        Assumption(
-            id="given-the-query",
-            text=r"Given a query $q$, its scores with normal keys are independent and normal, with standard "
-            r"deviation $c|q|$ at scale $c$.",
-        ),
+        given_the_query="Given a query $q$, its scores with normal keys are independent and normal, with "
+        "standard deviation $c|q|$ at scale $c$.",
     ),
     references=(STEIN,),
 )

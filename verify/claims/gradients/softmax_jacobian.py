@@ -8,9 +8,9 @@ from scipy import special
 from sympy import Derivative, Idx, KroneckerDelta, S, Sum, exp, log, symbols
 
 from verify.spec import (
-    BRIDLE, ROUNDING, SQUARES, Array, Assumption, Claim, Control, Derivation, Exact, Experiment, Prediction,
-    Route, Step, SumIdentity, by, complex_step, function, i, in_single_precision, j, jacobian,
-    largest_difference, n, p, s, softmax,
+    BRIDLE, ROUNDING, SQUARES, Array, Claim, Control, Derivation, Exact, Experiment, Prediction, Route, Step,
+    SumIdentity, assume, by, complex_step, function, i, in_single_precision, j, jacobian, largest_difference,
+    n, p, s, softmax,
 )  # fmt: skip
 
 Softmax = Callable[[Array], Array]
@@ -186,18 +186,13 @@ def experiment(derivation: Derivation) -> Experiment:
 
 CLAIM = Claim(
     title="The Jacobian of softmax",
-    statement=r"With $p = \operatorname{softmax}(s)$ the derivative of $p_i$ by $s_j$ is "
-    r"$J_{ij} = p_i(\delta_{ij} - p_j)$, that is $J = \operatorname{diag}(p) - pp^{\mathsf T}$. Its rows "
-    r"sum to 0, its trace is $1 - \sum p_i^2$, and $\|J\|_F^2 = \sum p_i^2 - 2\sum p_i^3 + "
-    r"\left(\sum p_i^2\right)^2$.",
-    meaning=(
-        "All gradients to queries and keys pass through this matrix. It vanishes when one probability is 1: "
-        "a saturated row passes nothing back. It is not a list of logistic slopes, for raising one score "
-        "lowers all other probabilities; and moving all scores alike changes nothing, so what counts is "
-        "their differences, not their size."
-    ),
-    assumptions=(
-        Assumption(id="finite-scores", text="The scores are finite; a masked key counts as no key."),
-    ),
+    statement=r"With $p = \operatorname{softmax}(s)$ the derivative of $p_i$ by $s_j$ is $J_{ij} = "
+    r"p_i(\delta_{ij} - p_j)$, that is $J = \operatorname{diag}(p) - pp^{\mathsf T}$. Its rows sum to 0, its "
+    r"trace is $1 - \sum p_i^2$, and $\|J\|_F^2 = \sum p_i^2 - 2\sum p_i^3 + \left(\sum p_i^2\right)^2$.",
+    meaning="All gradients to queries and keys pass through this matrix. It vanishes when one probability is "
+    "1: a saturated row passes nothing back. It is not a list of logistic slopes, for raising one score "
+    "lowers all other probabilities; and moving all scores alike changes nothing, so what counts is their "
+    "differences, not their size.",
+    assumptions=assume(finite_scores="The scores are finite; a masked key counts as no key."),
     references=(BRIDLE,),
 )

@@ -7,8 +7,8 @@ import numpy as np
 from sympy import Rational, S, sqrt
 
 from verify.spec import (
-    LAST, NORMAL, Allowance, Array, Assumption, Bounded, Claim, Comparison, Control, Derivation, Exact,
-    Experiment, Figure, Findings, Layer, Lookup, Quantity, Relation, Tolerance, TrainingRuns, against_loops,
+    LAST, NORMAL, Allowance, Array, Bounded, Claim, Comparison, Control, Derivation, Exact, Experiment,
+    Figure, Findings, Layer, Lookup, Quantity, Relation, Tolerance, TrainingRuns, against_loops, assume,
     cell_of, computed, d, descent, estimates, figure, largest_difference, latex, line, losses,
     softmax_over_queries, stream, student_quantile, threshold,
 )  # fmt: skip
@@ -225,28 +225,21 @@ def figures(findings: Findings) -> tuple[Figure, ...]:
 
 CLAIM = Claim(
     title="Scaling widens the range of learning rates that work, and speeds training up, in high dimension",
-    statement=(
-        r"Gradient descent at scale $c$ and rate $\eta$ is unscaled gradient descent from weights $\sqrt{c}$ "
-        r"times as large at rate $c\eta$. One head that learns to look up one of 4 tokens, from weights of "
-        r"variance one over their rows, at 7 rates: with $d_k$ of 64 and 512 the scale $1/\sqrt{d_k}$, in "
-        "most seeds, succeeds at more rates than scale 1 and takes fewer steps to the same loss, averaged "
-        "over the rates and at the best rate of each; at some rate every scale succeeds."
-    ),
+    statement=r"Gradient descent at scale $c$ and rate $\eta$ is unscaled gradient descent from weights "
+    r"$\sqrt{c}$ times as large at rate $c\eta$. One head that learns to look up one of 4 tokens, from "
+    "weights of variance one over their rows, at 7 rates: with $d_k$ of 64 and 512 the scale "
+    r"$1/\sqrt{d_k}$, in most seeds, succeeds at more rates than scale 1 and takes fewer steps to the same "
+    "loss, averaged over the rates and at the best rate of each; at some rate every scale succeeds.",
     meaning="Training without scaling is slower, and works at fewer learning rates, in 16 and more so in 64 "
-    "and 512 dimensions; in 4 dimensions it succeeded at more of them. It does not fail as such: with a "
-    "rate chosen for it, unscaled training succeeds too, and so does division by $d_k$, which at a high "
-    "rate is nearly as fast as the root. A scale is a choice of initial weights and learning rate; that "
-    "is all it does to plain gradient descent. One small task; how many rates succeed depends on which "
-    "were tried, here a range wide enough for all three scales.",
-    assumptions=(
-        Assumption(id="descent", text="Plain gradient descent, without momentum or adaptive rates."),
-        Assumption(
-            id="task",
-            text="Fresh normal tokens in every step; each query is a copy of one token with noise, and the "
-            "values are fixed unit vectors, so that only the weights of queries and keys are trained.",
-        ),
-        Assumption(
-            id="paired", text="All scales and rates of one seed share its initial weights and its data."
-        ),
+    "and 512 dimensions; in 4 dimensions it succeeded at more of them. It does not fail as such: with a rate "
+    "chosen for it, unscaled training succeeds too, and so does division by $d_k$, which at a high rate is "
+    "nearly as fast as the root. A scale is a choice of initial weights and learning rate; that is all it "
+    "does to plain gradient descent. One small task; how many rates succeed depends on which were tried, "
+    "here a range wide enough for all three scales.",
+    assumptions=assume(
+        descent="Plain gradient descent, without momentum or adaptive rates.",
+        task="Fresh normal tokens in every step; each query is a copy of one token with noise, and the "
+        "values are fixed unit vectors, so that only the weights of queries and keys are trained.",
+        paired="All scales and rates of one seed share its initial weights and its data.",
     ),
 )

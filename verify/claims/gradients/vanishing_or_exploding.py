@@ -8,8 +8,8 @@ import numpy as np
 from sympy import Float, Rational, S, sqrt
 
 from verify.spec import (
-    EVEN, INDEPENDENT, NORMAL_COMPONENTS, Assumption, Cell, Claim, Control, Derivation, Experiment, Fact,
-    Figure, Findings, Path, Quantile, Quantity, Ratio, Relation, RowGradients, Smooth, against_loops, biased,
+    EVEN, INDEPENDENT, NORMAL_COMPONENTS, Cell, Claim, Control, Derivation, Experiment, Fact, Figure,
+    Findings, Path, Quantile, Quantity, Ratio, Relation, RowGradients, Smooth, against_loops, assume, biased,
     capped, cell_of, d, fact, figure, function, integrated, line, measured, prediction, ratio, row_gradients,
     softmax_over_queries, threshold, wrong,
 )  # fmt: skip
@@ -202,26 +202,20 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="Without scaling the typical gradient vanishes in high dimension while the root mean square grows",
-    statement=(
-        r"Let $R$ compare the norm of one query’s gradient at scale 1 with that at scale $1/\sqrt{d_k}$, "
-        r"for standard normal components. Where scores hardly vary, $R = \sqrt{d_k}$ in the limit. At full "
-        "size the ratio of root mean squares rises with the dimension, for 16 keys and $d_k$ of 16, 64 and "
-        "256 to 4.01, 6.44 and 9.59 for queries, nearly the same for keys, and 2.08, 2.43 and 2.59 for "
-        "values; that of medians starts above 1 and falls below it, for 16 keys between 64 and 128 "
-        "dimensions and for more keys later: for 128 keys between 256 and 768, for 1024 keys beyond 64."
-    ),
-    meaning=(
-        "“Gradients vanish” and “gradients explode” are both half true. Most rows saturate and send almost "
-        "nothing back, but the rare row that is still undecided between two keys sends back a gradient that "
-        "lacks the damping factor, and it dominates every mean square. In low dimension, or with many keys, "
-        "even the typical gradient is larger without scaling. Say which norm, which statistic and which path "
-        "is meant. All this is at initialisation: trained weights are not independent."
-    ),
-    assumptions=(
+    statement="Let $R$ compare the norm of one query’s gradient at scale 1 with that at scale "
+    r"$1/\sqrt{d_k}$, for standard normal components. Where scores hardly vary, $R = \sqrt{d_k}$ in the "
+    "limit. At full size the ratio of root mean squares rises with the dimension, for 16 keys and $d_k$ of "
+    "16, 64 and 256 to 4.01, 6.44 and 9.59 for queries, nearly the same for keys, and 2.08, 2.43 and 2.59 "
+    "for values; that of medians starts above 1 and falls below it, for 16 keys between 64 and 128 "
+    "dimensions and for more keys later: for 128 keys between 256 and 768, for 1024 keys beyond 64.",
+    meaning="“Gradients vanish” and “gradients explode” are both half true. Most rows saturate and send "
+    "almost nothing back, but the rare row that is still undecided between two keys sends back a gradient "
+    "that lacks the damping factor, and it dominates every mean square. In low dimension, or with many keys, "
+    "even the typical gradient is larger without scaling. Say which norm, which statistic and which path is "
+    "meant. All this is at initialisation: trained weights are not independent.",
+    assumptions=assume(
         INDEPENDENT,
         NORMAL_COMPONENTS,
-        Assumption(
-            id="upstream", text="Values and the gradient at the output are standard normal and independent."
-        ),
+        upstream="Values and the gradient at the output are standard normal and independent.",
     ),
 )

@@ -5,10 +5,10 @@ from typing import Any
 from sympy import S, Sum, sqrt
 
 from verify.spec import (
-    NORMAL, NORMAL_MOMENTS, YANG, Assumption, Cell, Claim, Definition, Derivation, Experiment, Figure,
-    Findings, Linked, Ordered, OrderedBase, PairMoments, Population, Quantity, Tolerance, Var, biased,
-    block_variances, cell_of, component, d, figure, index, line, mean_route, measured, prediction, scaled,
-    variance, variance_route, wrong,
+    NORMAL, NORMAL_MOMENTS, YANG, Cell, Claim, Definition, Derivation, Experiment, Figure, Findings, Linked,
+    Ordered, OrderedBase, PairMoments, Population, Quantity, Tolerance, Var, assume, biased, block_variances,
+    cell_of, component, d, figure, index, line, mean_route, measured, prediction, scaled, variance,
+    variance_route, wrong,
 )  # fmt: skip
 
 DIMENSIONS, PAIRS, RHO = (4, 16, 64), 32, S.One / 2
@@ -92,11 +92,9 @@ CLAIM = Claim(
     meaning="The root is the right scale at initialisation, when queries and keys know nothing of each "
     "other. Where training aligns them, the mean takes over, which calls for $1/d_k$: the choice of "
     "maximal-update parametrisation. Which scale is right depends on what it is to keep.",
-    assumptions=(
-        Assumption(id="normal", text="Components are standard normal."),
-        Assumption(
-            id="pairs", text=r"$q_i$ and $k_i$ have correlation $\rho$; everything else is independent."
-        ),
+    assumptions=assume(
+        normal="Components are standard normal.",
+        pairs=r"$q_i$ and $k_i$ have correlation $\rho$; everything else is independent.",
     ),
     references=(YANG,),
 )

@@ -5,9 +5,9 @@ from typing import Any
 from sympy import Matrix, Rational, S, Sum, Trace, expand, sqrt, symbols
 
 from verify.spec import (
-    E, NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, Assumption, Claim, Definition, Derivation, Expansion, Experiment,
-    Figure, Findings, Identity, Linked, Ordered, OrderedBase, PairMoments, Population, Quantity, Route,
-    ScoreMoments, Simulated, Step, Var, biased, capped, cell_of, d, evaluate, figure, in_numbers, index, line,
+    E, NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, Claim, Definition, Derivation, Expansion, Experiment, Figure,
+    Findings, Identity, Linked, Ordered, OrderedBase, PairMoments, Population, Quantity, Route, ScoreMoments,
+    Simulated, Step, Var, assume, biased, capped, cell_of, d, evaluate, figure, in_numbers, index, line,
     measured, prediction, settled_by_two, unfold, variance, wrong,
 )  # fmt: skip
 
@@ -150,8 +150,8 @@ CLAIM = Claim(
     r"live in fewer directions than they have components; with a correlation of $\tfrac14$ the scaled "
     "variance at 64 dimensions is 5, not 1. What counts is not $d_k$ but "
     r"$\operatorname{tr}(\Sigma_q\Sigma_k)$, which can be measured.",
-    assumptions=(
-        Assumption(id="independent", text="Query and key are independent of each other and centred."),
-        Assumption(id="finite-variance", text="Their components have finite variances."),
+    assumptions=assume(
+        independent="Query and key are independent of each other and centred.",
+        finite_variance="Their components have finite variances.",
     ),
 )

@@ -9,9 +9,9 @@ from sympy import (
 from sympy.matrices.expressions.matexpr import MatrixElement
 
 from verify.spec import (
-    E, ISSERLIS, NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, SIZE, Assumption, Claim, ComponentMoments, Definition,
-    Derivation, DerivationError, Experiment, Linked, PairMoments, Population, Quantity, Route, Step,
-    Tolerance, Var, biased, by, capped, cell_of, component, covariance, d, evaluate, in_numbers, of_deviation,
+    E, ISSERLIS, NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, SIZE, Claim, ComponentMoments, Definition, Derivation,
+    DerivationError, Experiment, Linked, PairMoments, Population, Quantity, Route, Step, Tolerance, Var,
+    assume, biased, by, capped, cell_of, component, covariance, d, evaluate, in_numbers, of_deviation,
     prediction, settled_by_two, variance, wrong,
 )  # fmt: skip
 
@@ -225,8 +225,6 @@ CLAIM = Claim(
     meaning="This is what takes over once training has made queries and keys depend on each other. The "
     "dependence can lower the variance as well as raise it, for the trace of $CC$ may be negative. With $C = "
     "0$ the formula of the earlier chapters comes back.",
-    assumptions=(
-        Assumption(id="jointly-normal", text="All components of query and key together are normal."),
-    ),
+    assumptions=assume(jointly_normal="All components of query and key together are normal."),
     references=(ISSERLIS,),
 )

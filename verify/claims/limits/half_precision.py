@@ -7,9 +7,9 @@ import numpy as np
 from sympy import Integral, Rational, S, Symbol, exp, gamma, integrate, log, oo, pi, simplify, sqrt
 
 from verify.spec import (
-    EVEN, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Allowance, Assumption, Bounded, Claim, Comparison, Control,
-    Derivation, Exact, Experiment, Fact, Figure, Findings, Ordered, PairShares, Prediction, Quantity, Route,
-    Simulated, Step, Tolerance, by, cell_of, characteristic, computed, d, fact, figure, integrated, line,
+    EVEN, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Allowance, Bounded, Claim, Comparison, Control, Derivation,
+    Exact, Experiment, Fact, Figure, Findings, Ordered, PairShares, Prediction, Quantity, Route, Simulated,
+    Step, Tolerance, assume, by, cell_of, characteristic, computed, d, fact, figure, integrated, line,
     measured, runs_over, scaled, score_law, softmax, threshold, wrong,
 )  # fmt: skip
 
@@ -184,16 +184,14 @@ CLAIM = Claim(
     title="In half precision, unscaled scores overflow the exponential",
     statement=r"The exponential of a score above $\ln 65504 \approx 11.09$ is infinite in half precision. "
     "For standard normal components so large are 0.4% of the raw scores at 16 dimensions, 8% at 64 and 24% "
-    "at 256, and of scaled scores less than one in $10^{13}$ at any of these by the derived law; a "
-    "sample shows only that it is less than one in a thousand.",
+    "at 256, and of scaled scores less than one in $10^{13}$ at any of these by the derived law; a sample "
+    "shows only that it is less than one in a thousand.",
     meaning="Programs subtract each row's largest score before they take exponentials, and then nothing "
     "overflows at any scale: saturation is a matter of statistics, overflow one of arithmetic. Where a "
     "kernel leaves the subtraction out to save time, scaling is what keeps half precision alive.",
-    assumptions=(
+    assumptions=assume(
         INDEPENDENT,
         NORMAL_COMPONENTS,
-        Assumption(
-            id="half", text="Arithmetic is that of IEEE 754 binary16, with 65504 as its largest number."
-        ),
+        half="Arithmetic is that of IEEE 754 binary16, with 65504 as its largest number.",
     ),
 )

@@ -11,9 +11,9 @@ from sympy import E as EULER
 from sympy import Integral, Rational, S, Symbol, diff, limit, log, logcombine, oo, pi, simplify, sqrt
 
 from verify.spec import (
-    CAUCHY, SPRINGER, Assumption, Bounded, Claim, Derivation, DistanceToLaw, Experiment, Fact, Figure,
-    Findings, Ordered, PairShares, Quantity, Route, Simulated, Step, by, cell_of, d, fact, figure, function,
-    integrated, line, of_probability, prediction, runs_over, scaled, scatter, score_law, threshold, wrong,
+    CAUCHY, SPRINGER, Bounded, Claim, Derivation, DistanceToLaw, Experiment, Fact, Figure, Findings, Ordered,
+    PairShares, Quantity, Route, Simulated, Step, assume, by, cell_of, d, fact, figure, function, integrated,
+    line, of_probability, prediction, runs_over, scaled, scatter, score_law, threshold, wrong,
 )  # fmt: skip
 
 POINTS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0)
@@ -191,6 +191,6 @@ CLAIM = Claim(
     "the variance grows with the sample and never settles, so none is made here: what can be known are "
     "shares and quantiles. Between the two worlds, Student’s t with 3 degrees has a variance, but no fourth "
     "moment, and therefore no standard error for its estimate; this tool ends such a check undecided.",
-    assumptions=(Assumption(id="cauchy", text="All components are independent and standard Cauchy."),),
+    assumptions=assume(cauchy="All components are independent and standard Cauchy."),
     references=(SPRINGER,),
 )

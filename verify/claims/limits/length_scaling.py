@@ -8,10 +8,10 @@ from typing import Any
 from sympy import Float, Rational, S, Sum, log, simplify, sqrt
 
 from verify.spec import (
-    CHIANG, E, KEYS as LENGTHS, NORMAL, SQUARES, WEIGHTED_SCORE, Assumption, ByParts, Claim, Derivation,
-    Experiment, Fact, Figure, Findings, LargestScore, NormalRows, Quantity, Route, Step, Surplus, Tolerance,
-    by, capped, cell_of, component, fact, figure, integrated, j, largest, line, mean_squares, measured, n, p,
-    prediction, s, sharper, sigma, wrong,
+    CHIANG, E, KEYS as LENGTHS, NORMAL, SQUARES, WEIGHTED_SCORE, ByParts, Claim, Derivation, Experiment, Fact,
+    Figure, Findings, LargestScore, NormalRows, Quantity, Route, Step, Surplus, Tolerance, assume, by, capped,
+    cell_of, component, fact, figure, integrated, j, largest, line, mean_squares, measured, n, p, prediction,
+    s, sharper, sigma, wrong,
 )  # fmt: skip
 
 KEYS = (4, 64, 1024)
@@ -124,8 +124,6 @@ CLAIM = Claim(
     r"many keys share the same weight. A factor that grows with $\ln n$ on the scores undoes this, which is "
     "what log-length scaling of long contexts does. (Here the root of it acts on the spread of random "
     "scores; trained scores are not random.)",
-    assumptions=(
-        Assumption(id="normal", text=r"Scores are independent and normal with standard deviation $\sigma$."),
-    ),
+    assumptions=assume(normal=r"Scores are independent and normal with standard deviation $\sigma$."),
     references=(CHIANG,),
 )

@@ -7,9 +7,9 @@ from typing import Any
 from sympy import S, Symbol, integrate, sqrt
 
 from verify.spec import (
-    CENTRED, E, EVEN, GLOROT, KAIMING_HE, NORMAL, UNIFORM, Assumption, Claim, Derivation, Evaluation,
-    Experiment, Fact, Ordered, OtherTokens, Population, ProjectedTokens, Quantity, Route, Step, Var, biased,
-    by, capped, cell_of, component, d, evaluate, fact, prediction, score, sigma_k, sigma_q, wrong,
+    CENTRED, E, EVEN, GLOROT, KAIMING_HE, NORMAL, UNIFORM, Claim, Derivation, Evaluation, Experiment, Fact,
+    Ordered, OtherTokens, Population, ProjectedTokens, Quantity, Route, Step, Var, assume, biased, by, capped,
+    cell_of, component, d, evaluate, fact, prediction, score, sigma_k, sigma_q, wrong,
 )  # fmt: skip
 
 WIDTH, HEAD, TOKENS = 128, 32, 64
@@ -145,11 +145,9 @@ CLAIM = Claim(
     meaning="The assumption of unit components is a statement about the projections. Common defaults differ "
     "by a factor of 36 in the variance of scaled scores, from a softmax that starts almost even to one that "
     "is already sharp. Who changes an initialisation changes the temperature of attention.",
-    assumptions=(
-        Assumption(id="tokens", text="Tokens have squared length $D$ and differ from each other."),
-        Assumption(
-            id="entries", text="All entries of both projections are independent and centred, of variance $v$."
-        ),
+    assumptions=assume(
+        tokens="Tokens have squared length $D$ and differ from each other.",
+        entries="All entries of both projections are independent and centred, of variance $v$.",
     ),
     references=(GLOROT, KAIMING_HE),
 )

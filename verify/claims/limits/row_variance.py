@@ -5,9 +5,9 @@ from typing import Any
 from sympy import Rational, S, Sum, Symbol, exp, simplify, sqrt
 
 from verify.spec import (
-    E, EVEN, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Assumption, Claim, Definition,
-    Derivation, Distribution, Evaluation, Expansion, Experiment, Figure, Findings, Ordered, OrderedBase,
-    Population, Quantity, Route, RowVariance, Simulated, Step, SumIdentity, Tolerance, Var, biased,
+    E, EVEN, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Claim, Definition, Derivation,
+    Distribution, Evaluation, Expansion, Experiment, Figure, Findings, Ordered, OrderedBase, Population,
+    Quantity, Route, RowVariance, Simulated, Step, SumIdentity, Tolerance, Var, assume, biased,
     block_variances, cell_of, component, d, evaluate, figure, in_dimension, index, j, k, line, measured,
     moment_steps, mu_k, mu_q, n, p, prediction, q, s, score, sigma_k, sigma_q, wrong,
 )  # fmt: skip
@@ -119,8 +119,7 @@ CLAIM = Claim(
     "components, such as those of demonstrations with U(0, 1), the total variance overstates what the "
     "softmax feels: there by three quarters.",
     assumptions=(
-        INDEPENDENT,
-        Assumption(id="alike", text="The components of queries have one law, those of keys another."),
+        *assume(INDEPENDENT, alike="The components of queries have one law, those of keys another."),
         FINITE_VARIANCE,
     ),
 )

@@ -5,10 +5,10 @@ from typing import Any
 from sympy import IndexedBase, S, Sum, Symbol, sqrt
 
 from verify.spec import (
-    E, NORMAL, NORMAL_MOMENTS, UNIFORM, Assumption, Cell, Claim, Definition, Derivation, Distribution,
-    Experiment, Figure, Findings, Linked, PairMoments, Population, Quantity, Tolerance, biased,
-    block_variances, cell_of, component, d, figure, in_dimension, index, line, mean_route, measured,
-    of_deviation, prediction, variance, variance_route, wrong,
+    E, NORMAL, NORMAL_MOMENTS, UNIFORM, Cell, Claim, Definition, Derivation, Distribution, Experiment, Figure,
+    Findings, Linked, PairMoments, Population, Quantity, Tolerance, assume, biased, block_variances, cell_of,
+    component, d, figure, in_dimension, index, line, mean_route, measured, of_deviation, prediction, variance,
+    variance_route, wrong,
 )  # fmt: skip
 
 DIMENSIONS, PAIRS = (1, 8, 64, 128), 32
@@ -97,8 +97,8 @@ CLAIM = Claim(
     meaning="Where query and key are the same vector, as with tied projections, nothing averages out: the "
     r"score is the squared length. Divided by $\sqrt{d_k}$ it still grows like $\sqrt{d_k}$, and every token "
     "attends to itself. The statement on the variance needs query and key to be independent.",
-    assumptions=(
-        Assumption(id="independent", text="The components of the vector are independent."),
-        Assumption(id="standard", text=r"Each has mean 0, variance 1 and finite kurtosis $\kappa$."),
+    assumptions=assume(
+        independent="The components of the vector are independent.",
+        standard=r"Each has mean 0, variance 1 and finite kurtosis $\kappa$.",
     ),
 )

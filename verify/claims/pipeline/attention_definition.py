@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from sympy import Idx, Indexed, IndexedBase, Sum, Symbol, exp
 
 from verify.spec import (
-    EXACTLY, NORMAL, VASWANI, Allowance, Array, Assumption, Claim, Control, Derivation, Exact, Experiment,
-    Families, Ordered, OrderedBase, Route, Sees, Step, attention, attention_in_loops, by, d, everywhere,
+    EXACTLY, NORMAL, VASWANI, Allowance, Array, Claim, Control, Derivation, Exact, Experiment, Families,
+    Ordered, OrderedBase, Route, Sees, Step, assume, attention, attention_in_loops, by, d, everywhere,
     in_single_precision, largest_difference, n, no_distance, over_queries, probabilities, softmax, stream,
     vanishes,
 )  # fmt: skip
@@ -144,6 +144,6 @@ CLAIM = Claim(
     meaning="The array code that the other claims measure is attention as defined: to rounding the same as "
     "plain loops, with no mask, a causal one and one for padding. A mask must set scores to minus infinity; "
     "zero is a score like any other. A row whose keys are all masked has no softmax.",
-    assumptions=(Assumption(id="some-key", text="The mask leaves every query at least one key."),),
+    assumptions=assume(some_key="The mask leaves every query at least one key."),
     references=(VASWANI,),
 )

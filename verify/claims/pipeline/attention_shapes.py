@@ -5,8 +5,8 @@ from typing import Any
 from sympy import Function, MatrixSymbol, Tuple
 
 from verify.spec import (
-    NORMAL, Array, Assumption, Claim, Control, Definition, Derivation, Exact, Experiment, Fact, Ordered,
-    Route, Step, attention, by, computed, d, fact, probabilities, stream, wrong,
+    NORMAL, Array, Claim, Control, Definition, Derivation, Exact, Experiment, Fact, Ordered, Route, Step,
+    assume, attention, by, computed, d, fact, probabilities, stream, wrong,
 )  # fmt: skip
 
 TOKENS, WIDTH, HEAD = 3, 512, 64
@@ -131,7 +131,5 @@ CLAIM = Claim(
     meaning="The dimension under the root is the number of columns of queries and keys, $d_k$. It is neither "
     "the width of the tokens nor their number, and often much smaller than the width: 64 where the embedding "
     "has 512. It is the embedding's dimension where there is one head as wide as that.",
-    assumptions=(
-        Assumption(id="one-head", text="One head, with queries, keys and values from the same tokens."),
-    ),
+    assumptions=assume(one_head="One head, with queries, keys and values from the same tokens."),
 )

@@ -5,10 +5,10 @@ from dataclasses import replace
 from sympy import S
 
 from verify.spec import (
-    E, EXPONENTIAL, LAPLACE, NORMAL, STANDARD, STANDARD_COMPONENTS, Assumption, Cell, Claim, Definition,
-    Derivation, Distribution, Expansion, Experiment, Ordered, Population, Quantity, Route, ScoresBesideValues,
-    Step, biased, capped, cell_of, covariance, d, k, prediction, q, score, variance_of_scores, variance_route,
-    wrong,
+    E, EXPONENTIAL, LAPLACE, NORMAL, STANDARD, STANDARD_COMPONENTS, Cell, Claim, Definition, Derivation,
+    Distribution, Expansion, Experiment, Ordered, Population, Quantity, Route, ScoresBesideValues, Step,
+    assume, biased, capped, cell_of, covariance, d, k, prediction, q, score, variance_of_scores,
+    variance_route, wrong,
 )  # fmt: skip
 
 D, SIDE = 64, 32
@@ -69,8 +69,5 @@ CLAIM = Claim(
     "and values are independent where their projections are.",
     meaning="The variance of a score comes from the dimension of queries and keys alone. Values are averaged "
     "with the weights afterwards; their dimension may differ from $d_k$ and calls for no scale.",
-    assumptions=(
-        *STANDARD_COMPONENTS,
-        Assumption(id="values", text="Values are independent of queries and keys."),
-    ),
+    assumptions=assume(*STANDARD_COMPONENTS, values="Values are independent of queries and keys."),
 )

@@ -11,10 +11,10 @@ from sympy import (
 )  # fmt: skip
 
 from verify.spec import (
-    E, EVEN, HOEFFDING, UNIT_INTERVAL, AllPairs, Assumption, Claim, Control, Derivation, Exact, Experiment,
-    Fact, Figure, Findings, Ordered, Population, Quantity, Route, SharedVectors, Smooth, Step, Tolerance,
-    Var, biased, by, cell_of, d, evaluate, exactly, expanded, fact, figure, index, line, linear_fits,
-    measured, moment_steps, powers_of_dimension, prediction, variance, wrong, wrong_fits,
+    E, EVEN, HOEFFDING, UNIT_INTERVAL, AllPairs, Claim, Control, Derivation, Exact, Experiment, Fact, Figure,
+    Findings, Ordered, Population, Quantity, Route, SharedVectors, Smooth, Step, Tolerance, Var, assume,
+    biased, by, cell_of, d, evaluate, exactly, expanded, fact, figure, index, line, linear_fits, measured,
+    moment_steps, powers_of_dimension, prediction, variance, wrong, wrong_fits,
 )  # fmt: skip
 
 VECTORS = 100
@@ -231,9 +231,9 @@ CLAIM = Claim(
     "The popular experiment still shows the right shape, a straight line without curvature; only its slope "
     "is 1.7% low. And its 4950 pairs are worth far fewer independent ones: a single run scatters by 12 to "
     "14%.",
-    assumptions=(
-        Assumption(id="independent", text="The N vectors are independent, and so are their components."),
-        Assumption(id="alike", text="All components have one law with four finite moments."),
+    assumptions=assume(
+        independent="The N vectors are independent, and so are their components.",
+        alike="All components have one law with four finite moments.",
     ),
     references=(HOEFFDING,),
 )

@@ -4,15 +4,12 @@ import math
 from fractions import Fraction
 
 from verify.spec import (
-    CENTRED, INDEPENDENT, NORMAL, Assumption, Claim, Derivation, Experiment, Figure, Findings, Tolerance,
-    biased, figure, in_dimension, line, mean_route, means, measured, score, score_cell, wrong,
+    CENTRED, INDEPENDENT, NORMAL, Claim, Derivation, Experiment, Figure, Findings, Tolerance, assume, biased,
+    figure, in_dimension, line, mean_route, means, measured, score, score_cell, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (1, 8, 64, 512, 1024)
 LABEL = r"$\mathbb{E}[q\cdot k]$"
-ANY_VARIANCE = Assumption(
-    id="centred", text=r"Every component has mean 0; any variance $\sigma_q^2$, $\sigma_k^2$."
-)
 
 
 def derive() -> Derivation:
@@ -58,5 +55,7 @@ CLAIM = Claim(
     meaning="Scores balance out around zero: what grows with the dimension is their spread, not their mean. "
     "It takes only one of the two vectors to be centred. Where neither is (say, after a ReLU), the mean "
     "grows like the dimension itself.",
-    assumptions=(INDEPENDENT, ANY_VARIANCE),
+    assumptions=assume(
+        INDEPENDENT, centred=r"Every component has mean 0; any variance $\sigma_q^2$, $\sigma_k^2$."
+    ),
 )

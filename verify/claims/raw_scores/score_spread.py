@@ -12,10 +12,10 @@ from sympy import (
 )  # fmt: skip
 
 from verify.spec import (
-    GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Allowance, Assumption, Claim, Control, Definition,
-    Derivation, Distribution, Exact, Experiment, Figure, Findings, Identity, PairShares, Prediction,
-    Quantile, Quantity, Route, Simulated, Step, biased, by, capped, cell_of, d, exactly, figure, function,
-    is_zero, line, prediction, scatter, score, score_law, variance_route, with_moments, wrong,
+    GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Allowance, Claim, Control, Definition, Derivation,
+    Distribution, Exact, Experiment, Figure, Findings, Identity, PairShares, Prediction, Quantile, Quantity,
+    Route, Simulated, Step, assume, biased, by, capped, cell_of, d, exactly, figure, function, is_zero, line,
+    prediction, scatter, score, score_law, variance_route, with_moments, wrong,
 )  # fmt: skip
 
 NORMAL_DIMENSIONS = (2, 100)
@@ -227,8 +227,5 @@ CLAIM = Claim(
     meaning="What the eye sees in histograms of dot products is right: in more dimensions they are wider, by "
     "the root of the ratio and not by the ratio itself. Where components have a mean, the histogram moves as "
     "a whole as well, and in proportion to the dimension; the two must not be confused.",
-    assumptions=(
-        INDEPENDENT,
-        Assumption(id="laws", text=r"Components are standard normal, or uniform on $(0, 1)$."),
-    ),
+    assumptions=assume(INDEPENDENT, laws="Components are standard normal, or uniform on $(0, 1)$."),
 )

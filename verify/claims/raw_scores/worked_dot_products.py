@@ -9,7 +9,7 @@ from scipy import special
 from sympy import Idx, Poly, Rational, S, Sum, expand, factor, summation, symbols
 
 from verify.spec import (
-    SNEDECOR, Allowance, Assumption, Claim, Control, Derivation, Exact, Experiment, Fact, Route, Step, by,
+    SNEDECOR, Allowance, Claim, Control, Derivation, Exact, Experiment, Fact, Route, Step, assume, by,
     computed, fact, prediction, wrong,
 )  # fmt: skip
 
@@ -163,12 +163,9 @@ CLAIM = Claim(
     "components grow along with the dimension, so what they show is a growing mean of products of positive "
     "numbers. And with three numbers a side, a ratio of variances as large as the printed one comes up by "
     "chance in about one of five or six trials.",
-    assumptions=(
-        Assumption(id="printed-vectors", text="The vectors are the ones that the sources print."),
-        Assumption(
-            id="f-test",
-            text="The F test compares two sets of three normal values: the customary test for variances.",
-        ),
+    assumptions=assume(
+        printed_vectors="The vectors are the ones that the sources print.",
+        f_test="The F test compares two sets of three normal values: the customary test for variances.",
     ),
     references=(SNEDECOR,),
 )

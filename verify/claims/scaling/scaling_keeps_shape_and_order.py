@@ -7,9 +7,9 @@ import numpy as np
 from sympy import Mul, Symbol, factor, log, sign
 
 from verify.spec import (
-    NORMAL, Array, Assumption, Claim, Control, Definition, Derivation, DistanceToLaw, Exact, Experiment,
-    Identity, PairShares, Quantity, Route, Simulated, Step, SumIdentity, by, cell_of, computed,
-    of_probability, p, prediction, s, score_law, softmax, stream, wrong,
+    NORMAL, Array, Claim, Control, Definition, Derivation, DistanceToLaw, Exact, Experiment, Identity,
+    PairShares, Quantity, Route, Simulated, Step, SumIdentity, assume, by, cell_of, computed, of_probability,
+    p, prediction, s, score_law, softmax, stream, wrong,
 )  # fmt: skip
 
 SIZES = (2, 5, 64, MOST := 512)
@@ -129,8 +129,8 @@ CLAIM = Claim(
     meaning="Scaling never decides which key wins, only by how much. Nor does it make all scores small: at "
     "64 dimensions almost a third of the scaled scores are still larger than 1 in size. Its purpose is one "
     "spread in every dimension.",
-    assumptions=(
-        Assumption(id="positive", text="The factor is positive."),
-        Assumption(id="normal", text="For the share of scores beyond 1: components are standard normal."),
+    assumptions=assume(
+        positive="The factor is positive.",
+        normal="For the share of scores beyond 1: components are standard normal.",
     ),
 )

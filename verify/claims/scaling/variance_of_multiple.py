@@ -3,8 +3,8 @@
 from sympy import Rational, S, Symbol
 
 from verify.spec import (
-    EXPONENTIAL, LAPLACE, NORMAL, RADEMACHER, UNIT_INTERVAL, Assumption, Claim, Derivation, Expansion,
-    Experiment, Identity, Ordered, Population, Quantity, Route, Step, Var, biased, by_component, d, latex,
+    EXPONENTIAL, LAPLACE, NORMAL, RADEMACHER, UNIT_INTERVAL, Claim, Derivation, Expansion, Experiment,
+    Identity, Ordered, Population, Quantity, Route, Step, Var, assume, biased, by_component, d, latex,
     prediction, score_cell, unfold, wrong,
 )  # fmt: skip
 
@@ -59,5 +59,5 @@ CLAIM = Claim(
     r"c^2\operatorname{Var}(X)$.",
     meaning="To divide a variance by $d_k$, divide the variable by its square root. This one rule is why the "
     "scale of attention is a root, and it holds for every law, not only for the normal one.",
-    assumptions=(Assumption(id="finite-variance", text="$X$ has a finite variance."),),
+    assumptions=assume(finite_variance="$X$ has a finite variance."),
 )

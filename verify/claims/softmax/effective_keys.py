@@ -10,8 +10,8 @@ from sympy import (
 )  # fmt: skip
 
 from verify.spec import (
-    E, NORMAL, SQUARES, Allowance, Assumption, Claim, Control, Derivation, Exact, Experiment, Figure,
-    Findings, NormalRows, Quantity, Route, Step, by, cell_of, component, figure, i, integrated, line,
+    E, NORMAL, SQUARES, Allowance, Claim, Control, Derivation, Exact, Experiment, Figure, Findings,
+    NormalRows, Quantity, Route, Step, assume, by, cell_of, component, figure, i, integrated, line,
     mean_squares, measured, n, prediction, runs_over, s, sigma, vanishes, wrong,
 )  # fmt: skip
 
@@ -157,7 +157,5 @@ CLAIM = Claim(
     meaning="At initialisation a head does not look anything up; it averages more than a third of everything "
     "there is, and with twice as many keys it averages over twice as many. The approach is quick: with "
     f"64 keys the product is {times_squares(64):.2f} of {e:.2f}.",
-    assumptions=(
-        Assumption(id="normal", text=r"Scores are independent and normal with standard deviation $\sigma$."),
-    ),
+    assumptions=assume(normal=r"Scores are independent and normal with standard deviation $\sigma$."),
 )

@@ -7,8 +7,8 @@ from scipy import special
 from sympy import S, Sum, Symbol, exp
 
 from verify.spec import (
-    Array, Assumption, Claim, Control, Definition, Derivation, Exact, Experiment, Route, Step, SumIdentity,
-    i, in_single_precision, largest_difference, n, no_distance, over_queries, p, s, softmax, stream,
+    Array, Claim, Control, Definition, Derivation, Exact, Experiment, Route, Step, SumIdentity, assume, i,
+    in_single_precision, largest_difference, n, no_distance, over_queries, p, s, softmax, stream,
 )  # fmt: skip
 
 Softmax = Callable[[Array], Array]
@@ -122,5 +122,5 @@ CLAIM = Claim(
     meaning="Only differences of scores count: whether they are large or small as numbers is irrelevant. "
     "This is why programs may subtract the largest score first, and why it is the spread of the scores, and "
     "not their size, that saturates the softmax.",
-    assumptions=(Assumption(id="finite", text="The scores are finite numbers."),),
+    assumptions=assume(finite="The scores are finite numbers."),
 )

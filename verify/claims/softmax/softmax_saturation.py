@@ -7,9 +7,9 @@ from typing import Any
 from sympy import Float, Integral, Max, S, Symbol, exp, expand, integrate, log, oo, pi, simplify, sqrt
 
 from verify.spec import (
-    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Approximation, Assumption, Bounded, Claim, Derivation,
-    Experiment, Fact, Figure, Findings, NormalRows, Quantity, Route, Step, Tolerance, attention_cell, by,
-    capped, cell_of, complement, component, d, fact, figure, function, integrated, is_zero, legendre, line,
+    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Approximation, Bounded, Claim, Derivation, Experiment, Fact,
+    Figure, Findings, NormalRows, Quantity, Route, Step, Tolerance, assume, attention_cell, by, capped,
+    cell_of, complement, component, d, fact, figure, function, integrated, is_zero, legendre, line,
     mean_largest_weight, measured, over_lengths, p, prediction, runs_over, scaled, scores, sharper, sigma,
     threshold, written_out, wrong,
 )  # fmt: skip
@@ -180,9 +180,5 @@ CLAIM = Claim(
     meaning="Winner takes all is what raw scores lead to, and the softmax does nothing against it. With 16 "
     "keys and 256 dimensions the largest raw weight is near 0.9 on average, the largest scaled one about a "
     "quarter. How quickly it happens depends on the number of keys; the claim on concentration says when.",
-    assumptions=(
-        INDEPENDENT,
-        NORMAL_COMPONENTS,
-        Assumption(id="one-query", text="All keys meet the same query."),
-    ),
+    assumptions=assume(INDEPENDENT, NORMAL_COMPONENTS, one_query="All keys meet the same query."),
 )

@@ -7,8 +7,8 @@ import scipy
 from sympy import Float, Integral, S, Symbol, diff, exp, expand, oo, pi, simplify, sqrt
 
 from verify.spec import (
-    E, NORMAL, Assumption, Claim, Definition, Derivation, Experiment, Fact, Figure, Findings, Identity,
-    NormalRows, Prediction, Quantity, Route, Step, by, capped, cell_of, component, fact, figure, function,
+    E, NORMAL, Claim, Definition, Derivation, Experiment, Fact, Figure, Findings, Identity, NormalRows,
+    Prediction, Quantity, Route, Step, assume, by, capped, cell_of, component, fact, figure, function,
     integrated, is_zero, line, measured, p, prediction, runs_over, s, scores, sharper, sigma, written_out,
     wrong,
 )  # fmt: skip
@@ -166,7 +166,5 @@ CLAIM = Claim(
     "gap it is exponentially small; on average over random gaps it is not, because now and then two scores "
     "come close. Once the spread is large, twice the spread halves the average. Talk of gradients that "
     "vanish exponentially describes the typical row only.",
-    assumptions=(
-        Assumption(id="normal", text=r"Both scores are independent and normal with deviation $\sigma$."),
-    ),
+    assumptions=assume(normal=r"Both scores are independent and normal with deviation $\sigma$."),
 )

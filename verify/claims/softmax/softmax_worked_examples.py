@@ -7,9 +7,9 @@ import numpy as np
 from sympy import Rational, S, exp, simplify, sqrt
 
 from verify.spec import (
-    EXACTLY, Allowance, Array, Assumption, Claim, Control, Derivation, Exact, Experiment, Fact, Route, Step,
-    by, fact, in_single_precision, is_zero, largest_difference, latex, no_distance, p, prediction, s,
-    softmax, threshold, written_out,
+    EXACTLY, Allowance, Array, Claim, Control, Derivation, Exact, Experiment, Fact, Route, Step, assume, by,
+    fact, in_single_precision, is_zero, largest_difference, latex, no_distance, p, prediction, s, softmax,
+    threshold, written_out,
 )  # fmt: skip
 
 EXAMPLES = ((4, 5), (1, 10), (14, 10), (7, 5))
@@ -115,5 +115,5 @@ CLAIM = Claim(
     meaning="A gap of 4 leaves one key less than a fiftieth of the weight; halving both scores halves the "
     "gap and gives it six times as much. The examples are small enough to check with a pocket calculator, "
     "and one of the printed figures does not survive that.",
-    assumptions=(Assumption(id="printed", text="The scores are the ones that the sources print."),),
+    assumptions=assume(printed="The scores are the ones that the sources print."),
 )
