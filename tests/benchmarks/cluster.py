@@ -12,8 +12,10 @@ to workers as the tool does: whoever is free gets the next one, in order. It ass
   ten seconds, and it comes back after a minute;
 - derivations are in the store, and memory and network are not what limits: a chunk's sums are kilobytes.
 
-``python -m tests.benchmarks.cluster --measure 4`` times a run of at least a minute by two processes and by so
-many Dask workers, whose overhead is what they take longer.
+``python -m tests.benchmarks.cluster --measure 4`` runs the same by two processes and by so many Dask workers
+of this machine, each with a new store, and prints what Dask takes more: of wall time, and of processor time,
+which means something also where others use the machine. Both are of the whole command, with starting and
+ending all processes; at the default tolerance two processes are at work for more than a minute.
 """
 
 from __future__ import annotations
@@ -21,14 +23,18 @@ from __future__ import annotations
 import argparse
 import heapq
 import math
+import os
 import random
+import subprocess
+import tempfile
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
-from verify import api
-from verify.engine.crews import Elsewhere
-from verify.executors.cluster import Cluster
+from tests.tool import begin
+from verify.evidence.load import load
 
+CLAIMS = ("score-variance", "over-scaling", "sqrt-scaling", "attention-entropy")
 WORKERS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 10_000)
 
 
@@ -106,22 +112,47 @@ def table(given: Assumptions) -> str:
     return "\n".join(lines)
 
 
-def measured(workers: int, tolerance: float) -> str:
-    """Return what two processes and so many Dask workers of this machine take for the same run, as text."""
-    claims = ["score-variance", "over-scaling", "sqrt-scaling", "attention-entropy"]
-    times = {}
+@dataclass(frozen=True)
+class Measured:
+    """Seconds of a command, those of all its processes on processors, and the digests of its claims."""
+
+    wall_s: float
+    processor_s: float
+    digests: tuple[str, ...]
+
+
+def measure(folder: Path, tolerance: float, *workers: object) -> Measured:
+    """Return what a run takes with these ``workers``, which keeps what it has drawn in a store of its own."""
     begun = time.perf_counter()
-    alone = api.run(claims, tolerance=tolerance, workers=2)
-    times["2 processes"] = time.perf_counter() - begun
-    with Cluster(f"local:{workers}") as cluster:
-        crew = Elsewhere(cluster, cluster.workers, cluster.refuse_if_gone)
-        begun = time.perf_counter()
-        found = api.run(claims, tolerance=tolerance, executor=crew)
-        times[f"{workers} Dask workers"] = time.perf_counter() - begun
-    same = [one.digest for one in alone.claims] == [one.digest for one in found.claims]
-    lines = [f"{name:16} {seconds:7.1f} s" for name, seconds in times.items()]
-    few, many = times.values()
-    return "\n".join([*lines, f"overhead {many / few - 1:+.1%}, digests {'equal' if same else 'DIFFER'}"])
+    store = ("--store", folder / "store.sqlite")
+    process = begin(
+        "run", *CLAIMS, "--tolerance", tolerance, "--out", folder, *store, *workers,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"the run with {workers} has ended with status {process.returncode}")
+    digests = tuple(claim.digest for claim in load(folder / "results.json").claims)
+    return Measured(time.perf_counter() - begun, used.ru_utime + used.ru_stime, digests)
+
+
+def comparison(workers: int, tolerance: float) -> str:
+    """Return what two processes and so many Dask workers of this machine take for the same run, as text."""
+    choices = {"2 processes": ("--workers", 2), f"{workers} Dask workers": ("--cluster", f"local:{workers}")}
+    found = {}
+    for name, choice in choices.items():
+        with tempfile.TemporaryDirectory() as folder:
+            found[name] = measure(Path(folder), tolerance, *choice)
+    few, many = found.values()
+    more = (many.wall_s / few.wall_s - 1, many.processor_s / few.processor_s - 1)
+    lines = [
+        f"{'':16} {'wall':>9} {'processor':>9}",
+        *(f"{name:16} {one.wall_s:7.1f} s {one.processor_s:7.1f} s" for name, one in found.items()),
+        f"{'overhead':16} {more[0]:>+9.1%} {more[1]:>+9.1%}",
+        f"digests {'equal' if few.digests == many.digests else 'DIFFERENT'}",
+    ]
+    return "\n".join(lines)
 
 
 def main() -> None:
@@ -135,7 +166,7 @@ def main() -> None:
     parser.add_argument("--hours", type=float, default=Assumptions.lost_every_s / 3600)
     options = parser.parse_args()
     if options.measure:
-        print(measured(options.measure, options.tolerance))
+        print(comparison(options.measure, options.tolerance))
         return
     given = Assumptions(
         options.chunks,

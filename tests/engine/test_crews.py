@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import pickle
 import sys
+from concurrent.futures import Executor, Future
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from verify.engine.crews import perform
+from verify.engine.catalogue import BuiltIn
+from verify.engine.crews import Elsewhere, perform
 from verify.engine.keys import made_by
+from verify.engine.settle import Work
 from verify.errors import ClaimError, SettingsError, WorkerError
+from verify.evidence import Settings
+
+if TYPE_CHECKING:
+    from verify.executors.workers import Task
 
 
 def complain(text: str) -> None:
@@ -36,3 +44,30 @@ def test_a_task_is_done_with_the_same_version() -> None:
         perform(made_by(), pickle.dumps((int, ("x",))))
     with pytest.raises(WorkerError, match="SystemExit: 3"):
         perform(made_by(), pickle.dumps((sys.exit, (3,))))
+
+
+class Noting(Executor):
+    """Takes tasks, does none, and notes what they are near to."""
+
+    def __init__(self) -> None:
+        self.near: list[str] = []
+
+    def hand_out(self, task: Task) -> Future[Any]:
+        """Note it."""
+        self.near.append(task.near)
+        return Future()
+
+
+def test_the_stretches_of_a_claim_stay_together_where_the_executor_can() -> None:
+    """What one worker has derived it need not derive again; what is drawn may be drawn anywhere."""
+    executor = Noting()
+    crew = Elsewhere(executor)
+    first, second = (
+        Work(BuiltIn("raw_scores", name), Settings(), (), "run") for name in ("score-mean", "score-variance")
+    )
+    for work in (first, second, first):
+        crew.settle(work, "", ())
+        crew.draw(work, ())
+    settled, drawn = executor.near[::2], executor.near[1::2]
+    assert settled[0] == settled[2] != settled[1]
+    assert drawn == ["", "", ""]

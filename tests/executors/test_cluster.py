@@ -19,6 +19,7 @@ from verify import api
 from verify.errors import SettingsError, WorkerError
 from verify.executors import cluster as module
 from verify.executors.cluster import Cluster
+from verify.executors.workers import Task
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -136,3 +137,16 @@ def test_what_fails_on_the_cluster_is_a_worker_error() -> None:
         assert cluster.submit(abs, -1).result(30) == 1
         with pytest.raises(WorkerError, match="ValueError"):
             cluster.submit(int, "x").result(30)
+
+
+@pytest.mark.slow
+def test_tasks_near_each_other_go_to_one_worker() -> None:
+    """As long as there is that worker; and none of them gives memory back after each array."""
+    pytest.importorskip("distributed")
+    with Cluster("local:2") as cluster:
+        cluster._client.wait_for_workers(2)
+        near = [cluster.hand_out(Task(os.getpid, near="claim")).result(30) for _ in range(8)]
+        assert len(set(near)) == 1
+        assert cluster.submit(os.environ.get, "MALLOC_TRIM_THRESHOLD_").result(30) is None
+        os.kill(near[0], signal.SIGKILL)
+        assert cluster.hand_out(Task(os.getpid, near="claim")).result(30) != near[0]

@@ -12,7 +12,7 @@ from verify.engine.keys import made_by
 from verify.engine.settle import advance, draw_chunks
 from verify.errors import SettingsError, VerifyError, WorkerError
 from verify.executors.threads import Threads
-from verify.executors.workers import Task
+from verify.executors.workers import TakesTasks, Task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -144,15 +144,18 @@ class Elsewhere:
         self.chunks_at_once = -(-workers // _WITH_ONE_CHUNK)
 
     def settle(self, work: Work, proof: str, answers: Sequence[Sequence[Sums]]) -> Future[Any]:
-        """Settle wherever there is room."""
-        return self._submit(advance, work, proof, answers)
+        """Settle wherever there is room; where the executor can, beside what was computed for it before."""
+        return self._submit(f"{work.run} {work.claim.id}", advance, work, proof, answers)
 
     def draw(self, work: Work, chunks: Sequence[tuple[CellToDraw, Chunk]]) -> Future[Any]:
         """Draw wherever there is room."""
-        return self._submit(draw_chunks, work, chunks)
+        return self._submit("", draw_chunks, work, chunks)
 
-    def _submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        return self._executor.submit(perform, made_by(), pickle.dumps((function, arguments)))
+    def _submit(self, near: str, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        task = Task(perform, (made_by(), pickle.dumps((function, arguments))), near=near)
+        if isinstance(self._executor, TakesTasks):
+            return self._executor.hand_out(task)
+        return self._executor.submit(task.function, *task.arguments)
 
 
 def perform(wanted: dict[str, str], task: bytes) -> Any:

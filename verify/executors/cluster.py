@@ -7,9 +7,11 @@ import logging
 import sys
 import time
 from concurrent.futures import Executor, Future
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from verify.errors import SettingsError, VerifyError, WorkerError
+from verify.executors.workers import Task
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +22,17 @@ _JOIN_S = 15
 _GONE_S = 10.0
 """Seconds without a scheduler or any worker after which nobody is waited for."""
 
+
+_CONFIGURATION = {
+    # Else memory goes back to the system after each array, and every batch pays for having it again.
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
+    # Nobody looks at profiles and loads, taken up to 100 times a second by each process.
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "5s",
+    "distributed.worker.memory.monitor-interval": "1s",
+}
+"""What Dask does otherwise for ``local:N``, where it would take a third of the processors for itself."""
 
 _QUIETLY = "ignore:resource_tracker:UserWarning"
 
@@ -44,6 +57,7 @@ class Cluster(Executor):
         for name in [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]:
             logging.getLogger(name).setLevel(logging.CRITICAL)
         self._address, self._well = address, time.monotonic()
+        self._homes: dict[str, str] = {}
         with contextlib.ExitStack() as stack:
             target: Any = address
             try:
@@ -69,10 +83,29 @@ class Cluster(Executor):
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
         """Return what will hold the result of ``function``, or a WorkerError if the cluster fails."""
+        return self.hand_out(Task(partial(function, **named) if named else function, arguments))
+
+    def hand_out(self, task: Task) -> Future[Any]:
+        """Return what will hold the result of a task.
+
+        One ``near`` others goes to the worker that did the first of them, unless that one is gone.
+        """
         future: Future[Any] = Future()
         future.set_running_or_notify_cancel()
-        inner = self._executor.submit(function, *arguments, **named)
-        inner.add_done_callback(lambda one: _pass_on(one, future))
+        home = self._homes.get(task.near)
+        where = {"workers": [home], "allow_other_workers": True} if home else {}
+        inner = self._executor.submit(_done_at, task.function, task.arguments, **where)
+
+        def pass_on(done: Future[Any]) -> None:
+            if (error := _failure(done)) is not None:
+                future.set_exception(error)
+                return
+            address, result = done.result()
+            if task.near:
+                self._homes[task.near] = address
+            future.set_result(result)
+
+        inner.add_done_callback(pass_on)
         return future
 
     def refuse_if_gone(self) -> None:
@@ -105,25 +138,30 @@ def _local(address: str) -> Any:
         raise SettingsError(f"--cluster {address}: give local:N with a number of processes")
     # Python's own helper of these processes cleans up after an interruption, and need not say so.
     sys.warnoptions.append(_QUIETLY)
-    # Nobody looks at the profiles that its processes take of themselves every 10 ms.
-    dask.config.set({"distributed.worker.profile.enabled": False})
     try:
-        return LocalCluster(
-            n_workers=int(number),
-            threads_per_worker=1,
-            dashboard_address="127.0.0.1:0",
-            silence_logs=logging.CRITICAL,
-        )
+        with dask.config.set(_CONFIGURATION):
+            return LocalCluster(
+                n_workers=int(number),
+                threads_per_worker=1,
+                dashboard_address="127.0.0.1:0",
+                silence_logs=logging.CRITICAL,
+            )
     finally:
         sys.warnoptions.remove(_QUIETLY)
 
 
-def _pass_on(inner: Any, future: Future[Any]) -> None:
-    if inner.cancelled():
-        future.set_exception(WorkerError("its task was lost with the cluster's scheduler"))
-    elif (error := inner.exception()) is None:
-        future.set_result(inner.result())
-    elif isinstance(error, VerifyError):
-        future.set_exception(error)
-    else:
-        future.set_exception(WorkerError(" ".join(f"{type(error).__name__}: {error}".split())))
+def _done_at(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[str, Any]:
+    """Return the address of the worker that this runs on, with the result of ``function``."""
+    from distributed import get_worker  # noqa: PLC0415 - an extra
+
+    return get_worker().address, function(*arguments)
+
+
+def _failure(done: Future[Any]) -> VerifyError | None:
+    """Return why there is no result; None where there is one."""
+    if done.cancelled():
+        return WorkerError("its task was lost with the cluster's scheduler")
+    error = done.exception()
+    if error is None or isinstance(error, VerifyError):
+        return error
+    return WorkerError(" ".join(f"{type(error).__name__}: {error}".split()))

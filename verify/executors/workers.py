@@ -15,7 +15,7 @@ from collections import deque
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from verify import errors
 from verify.errors import SettingsError, VerifyError, WorkerError
@@ -61,6 +61,14 @@ class Task:
     arguments: tuple[Any, ...] = ()
     isolate: str = ""
     near: str = ""
+
+
+@runtime_checkable
+class TakesTasks(Protocol):
+    """An executor that heeds which tasks have something in common."""
+
+    def hand_out(self, task: Task) -> Future[Any]:
+        """Return what will hold the result of a task, or the VerifyError that it led to."""
 
 
 @dataclass
