@@ -104,7 +104,8 @@ class Reader:
         made = self._families.made_of.get(expression.base)
         return self.terms(made(*expression.indices)) if made else _opaque(expression)
 
-    def _delta(self, expression: Any) -> Terms:
+    def _itself(self, expression: Any) -> Terms:
+        """Return a delta, or an index that stands for its own value, as a factor."""
         return _opaque(expression)
 
     def _exponential(self, expression: Any) -> Terms:
@@ -194,7 +195,9 @@ _READERS: dict[type, Callable[[Reader, Any], Terms]] = {
     Pow: Reader._raised,
     Sum: Reader._summed,
     Indexed: Reader._entry,
-    KroneckerDelta: Reader._delta,
+    KroneckerDelta: Reader._itself,
+    Idx: Reader._itself,
+    Symbol: Reader._itself,
     Derivative: Reader._differentiated,
     E: Reader._averaged,
 }

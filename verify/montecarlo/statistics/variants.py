@@ -1,0 +1,206 @@
+"""Statistics of what today's models do to queries, keys and scores before the softmax, or after it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from verify.montecarlo.attention import softmax
+from verify.montecarlo.distributions import Array
+from verify.montecarlo.statistics.base import Statistic, scores_of
+
+_STEP = 1e-20
+"""The imaginary step of a slope: its square is less than any rounding."""
+
+
+def cosine_scores(queries: Array, keys: Array, scale: float = 1.0) -> Array:
+    """Return the scores of normalised queries and keys times ``scale``, shape (…, m, n)."""
+    units = [one / np.linalg.norm(one, axis=-1, keepdims=True) for one in (queries, keys)]
+    return scores_of(scale * units[0], units[1])
+
+
+def rotation_angles(pairs: int) -> Array:
+    """Return by which angle each of so many pairs is turned from one position to the next: 10000^(-i/pairs).
+
+    Source: J. Su et al., RoFormer, 2021, section 3.2.2.
+    """
+    angles: Array = 10000.0 ** (-np.arange(pairs) / pairs)
+    return angles
+
+
+def rotated(vectors: Array, position: float) -> Array:
+    """Return vectors, shape (…, 2·pairs), with turned pairs: all first parts, then all second."""
+    angles = position * rotation_angles(vectors.shape[-1] // 2)
+    turned = (vectors[..., ::2] + 1j * vectors[..., 1::2]) * np.exp(1j * angles)
+    return np.concatenate([turned.real, turned.imag], axis=-1)
+
+
+def with_linear_bias(scores: Array, slope: float) -> Array:
+    """Return scores, shape (…, n), less the slope times the distance of the key, 0 to n - 1."""
+    return scores - slope * np.arange(scores.shape[-1], dtype=np.float64)
+
+
+def soft_capped(scores: Array, cap: float) -> Array:
+    """Return cap·tanh(scores/cap), also of complex scores."""
+    capped: Array = cap * np.tanh(scores / cap)
+    return capped
+
+
+def beside_sink(scores: Array, sink: float) -> Array:
+    """Return the weights of keys beside a sink: softmax with one score more, which has no value."""
+    padded = np.concatenate([scores, np.full((*scores.shape[:-1], 1), sink, scores.dtype)], axis=-1)
+    weights: Array = softmax(padded)[..., :-1]
+    return weights
+
+
+def rounded(values: Array, bits: int) -> Array:
+    """Return the nearest numbers of so many significant bits, ties to even; no exponent is out of range."""
+    fraction, exponent = np.frexp(values)
+    nearest: Array = np.ldexp(np.rint(np.ldexp(fraction, bits)), exponent - bits)
+    return nearest
+
+
+@dataclass(frozen=True)
+class Cosines(Statistic):
+    """Mean square and mean fourth power of ``scale`` times the cosines of queries and keys."""
+
+    scale: float = 1.0
+    names = ("square", "fourth")
+
+    def reduce(self, queries: Array, keys: Array) -> Array:
+        """Return both, shape (blocks, 2)."""
+        squares = cosine_scores(queries, keys, self.scale) ** 2
+        return np.stack([squares.mean(axis=(1, 2)), (squares**2).mean(axis=(1, 2))], axis=1)
+
+
+@dataclass(frozen=True)
+class RotatedScores(Statistic):
+    """Mean and mean square of the scores of turned queries and keys, so many positions apart."""
+
+    distance: int
+    names = ("mean", "square")
+
+    def reduce(self, queries: Array, keys: Array) -> Array:
+        """Return both, shape (blocks, 2); the keys are at position 5."""
+        scores = scores_of(rotated(queries, 5 + self.distance), rotated(keys, 5))
+        return np.stack([scores.mean(axis=(1, 2)), (scores**2).mean(axis=(1, 2))], axis=1)
+
+
+@dataclass(frozen=True)
+class BiasedRows(Statistic):
+    """The mean variance within rows of scores less the slope times the distance of the key."""
+
+    scale: float
+    slope: float
+    names = ("row-variance",)
+
+    def reduce(self, queries: Array, keys: Array) -> Array:
+        """Return it, shape (blocks, 1)."""
+        scores = with_linear_bias(scores_of(self.scale * queries, keys), self.slope)
+        rows: Array = scores.var(axis=2).mean(axis=1, keepdims=True)
+        return rows
+
+
+@dataclass(frozen=True)
+class CappedScores(Statistic):
+    """Mean squares of scaled scores and of capped ones, and the mean slope of the cap by a complex step."""
+
+    scale: float
+    cap: float
+    names = ("square", "capped", "slope")
+
+    def reduce(self, queries: Array, keys: Array) -> Array:
+        """Return the three, shape (blocks, 3)."""
+        scores = scores_of(self.scale * queries, keys)
+        slope = soft_capped(scores + 1j * _STEP, self.cap).imag / _STEP
+        squares = scores**2, soft_capped(scores, self.cap) ** 2
+        return np.stack([one.mean(axis=(1, 2)) for one in (*squares, slope)], axis=1)
+
+
+@dataclass(frozen=True)
+class BesideSink(Statistic):
+    """The mean over rows of the weight of all keys together beside a sink of that score."""
+
+    scale: float
+    sink: float
+    names = ("kept",)
+
+    def reduce(self, queries: Array, keys: Array) -> Array:
+        """Return it, shape (blocks, 1)."""
+        weights = beside_sink(scores_of(self.scale * queries, keys), self.sink)
+        kept: Array = weights.sum(axis=2).mean(axis=1, keepdims=True)
+        return kept
+
+
+@dataclass(frozen=True)
+class GroupedScores(Statistic):
+    """Moments of the scores of heads, a query each, with keys that all share or, if not ``shared``, own.
+
+    They are the means of scores, their squares and fourth powers, and over pairs of heads that meet the same
+    key, or each its own of the same number, those of products of two scores and of two squares.
+    """
+
+    shared: bool = True
+    names = ("mean", "square", "product", "squares", "fourth")
+
+    def reduce(self, queries: Array, keys: Array) -> Array:
+        """Return the means, shape (blocks, 5)."""
+        heads = queries.shape[1]
+        own = keys[:, None] if self.shared else keys.reshape(len(keys), heads, -1, keys.shape[2])
+        scores = np.einsum("bhd,bhnd->bhn", queries, np.broadcast_to(own, (len(keys), heads, *own.shape[2:])))
+        squares = scores**2
+        mean, square, fourth = (one.mean(axis=(1, 2)) for one in (scores, squares, squares**2))
+        return np.stack([mean, square, _over_pairs(scores), _over_pairs(squares), fourth], axis=1)
+
+
+def _over_pairs(of_heads: Array) -> Array:
+    """Return the mean product over pairs of different heads, shape (blocks,) for (blocks, heads, keys)."""
+    heads = of_heads.shape[1]
+    products: Array = (of_heads.sum(axis=1) ** 2 - (of_heads**2).sum(axis=1)).mean(axis=1)
+    return products / (heads * (heads - 1))
+
+
+@dataclass(frozen=True)
+class DroppedWeights(Statistic):
+    """What dropout of weights at a ``rate`` does to outputs, and that of keys to the larger of two weights.
+
+    Scores are made of the first ``width`` components. The others, one for each key and standard normal,
+    decide of a query which keys it drops; and a key's next is its value. Kept weights are divided by
+    1 - ``rate``. A row whose first two keys are both dropped adds nothing to ``lost`` and ``lead``.
+    """
+
+    scale: float
+    rate: float
+    width: int
+    names = ("bias", "noise", "size", "lost", "lead")
+
+    def reduce(self, queries: Array, keys: Array) -> Array:
+        """Return means of (o' - o)o, (o' - o)², o², what the larger of two weights loses, and 2p - 1."""
+        vectors = (one[:, :, : self.width] for one in (queries, keys))
+        scores = self.scale * next(vectors) @ next(vectors).swapaxes(1, 2)
+        masks = queries[:, :, self.width :] < special.ndtri(1 - self.rate)
+        values = keys[:, :, self.width, None]
+        weights, two = softmax(scores), np.sort(softmax(scores[:, :, :2]))
+        output = (weights @ values)[..., 0]
+        noise = (weights * masks / (1 - self.rate) @ values)[..., 0] - output
+        kept, of_two = two * masks[:, :, :2], masks[:, :, :2].any(axis=2)
+        lost = (two[..., 1] - kept[..., 1] / np.where(of_two, kept.sum(axis=2), 1)) * of_two
+        found = noise * output, noise**2, output**2, lost, (2 * two[..., 1] - 1) * of_two
+        return np.stack([one.mean(axis=1) for one in found], axis=1)
+
+
+@dataclass(frozen=True)
+class RoundedScores(Statistic):
+    """The mean squared error of scores that are rounded to so many significant bits."""
+
+    scale: float
+    bits: int
+    names = ("error",)
+
+    def reduce(self, queries: Array, keys: Array) -> Array:
+        """Return it, shape (blocks, 1)."""
+        scores = scores_of(self.scale * queries, keys)
+        errors: Array = ((rounded(scores, self.bits) - scores) ** 2).mean(axis=(1, 2))
+        return errors[:, None]
