@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sympy import Integral, Limit, oo
+from sympy import Integral, oo
 
 from tests.catalogue import experiment
-from verify.claims.softmax import effective_keys, softmax_saturation
+from verify.claims.softmax import softmax_saturation
 from verify.montecarlo.experiment import Exact, Quantity, band, excess
-from verify.symbolic.softmax import n
 
 BOUNDS = {
     "attention-entropy": 0.98,
@@ -69,19 +68,3 @@ def test_the_smaller_weight_is_integrated_over_the_whole_gap() -> None:
     assert not step.check.holds(route.start, 1 - Integral(integral.function * 2, (x, 0, oo)))
     assert not step.check.holds(route.start, 1 - Integral(integral.function, (x, 1, oo)))
     assert not step.check.holds(route.start + 1, step.expression)
-
-
-def test_the_laplace_transform_counts_every_factor() -> None:
-    """n² for n, t² for t, or a power of ψ more do not follow from the mean of squares."""
-    route = effective_keys.derive().routes[0]
-    step = route.steps[0]
-    t, psi = effective_keys.t, effective_keys.psi
-    bend = psi(t).diff(t, 2)
-    assert step.check.holds(route.start, step.expression)
-    for factor, inside in (
-        (n, t * bend * psi(t) ** (n - 1)),
-        (n**2, t**2 * bend * psi(t) ** (n - 1)),
-        (n**2, t * bend * psi(t) ** n),
-    ):
-        wrong = factor * Integral(inside, (t, 0, oo))
-        assert not step.check.holds(route.start, Limit(wrong, n, oo))

@@ -14,7 +14,6 @@ from tests.catalogue import derivation, experiment
 from verify.claims.modern import (
     dropped_weights,
     linear_bias,
-    low_precision_scores,
     rotary_positions,
     soft_cap,
 )
@@ -106,16 +105,6 @@ def test_where_yarns_factor_takes_back_all() -> None:
     crossing = optimize.brentq(lambda at: (1 + at / 10) ** 4 - 1 - at, 1, 10)
     assert 6.6 < crossing < 6.7
     assert math.exp(6.6) == pytest.approx(735, abs=1)
-
-
-def test_rounding_to_bfloat16_is_that_of_bit_patterns() -> None:
-    """Nearest and ties to even, by adding to the bits of single precision; ties among them."""
-    values = np.concatenate([RNG.normal(size=1000) * 100, np.arange(64, 66, 0.25)]).astype(np.float32)
-    bits = values.view(np.uint32)
-    nearest = (bits + 0x7FFF + ((bits >> 16) & 1)) & np.uint32(0xFFFF0000)
-    assert np.array_equal(
-        low_precision_scores.rounded(values.astype(np.float64), 8), nearest.view(np.float32)
-    )
 
 
 def test_what_two_close_scores_lose() -> None:

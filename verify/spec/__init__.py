@@ -68,6 +68,21 @@ from verify.montecarlo.statistics.pairs import AllPairs, ComponentMoments, PairM
 from verify.montecarlo.statistics.products import ScoreProducts
 from verify.montecarlo.statistics.rows import BothScales, CausalRows, RowVariance, SoftmaxRows
 from verify.montecarlo.statistics.scores import EntryProducts, OtherTokens, ScoreMoments, ScorePowers
+from verify.montecarlo.statistics.variants import (
+    BesideSink,
+    BiasedRows,
+    CappedScores,
+    Cosines,
+    DroppedWeights,
+    GroupedScores,
+    RotatedScores,
+    RoundedScores,
+    beside_sink,
+    cosine_scores,
+    rotation_angles,
+    rounded,
+    with_linear_bias,
+)
 from verify.montecarlo.streams import stream
 from verify.montecarlo.training import LAST, Lookup, TrainingRuns, losses
 from verify.spec.assumptions import (
@@ -147,6 +162,7 @@ from verify.symbolic import (
 from verify.symbolic import (
     characteristic,
     descent,
+    effective_keys,
     extremes,
     jacobian,
     jacobian_bounds,
@@ -158,9 +174,11 @@ from verify.symbolic import (
     law as score_law,
 )
 from verify.symbolic.algebra import is_zero
+from verify.symbolic.bounds import AtItsLeast, FromZero, Jensen, OnRange
 from verify.symbolic.by_parts import EVEN_IS_MOST, TOTAL_GROWS, ByParts, LargestScore
 from verify.symbolic.checks import By, Identity, by
 from verify.symbolic.derivation import Definition, Derivation
+from verify.symbolic.euler import EulerIntegrals, SameGammas, euler_integral
 from verify.symbolic.expansion import Evaluation, Expansion, expanded
 from verify.symbolic.expectation import (
     DerivationError,
@@ -177,6 +195,7 @@ from verify.symbolic.integrals import runs_over
 from verify.symbolic.powers import powers_of_dimension
 from verify.symbolic.predict import function
 from verify.symbolic.printing import Ordered, OrderedBase, latex, plain
+from verify.symbolic.rewriting import ClosedSums, FirstTerms, PutIn, SameExponentials
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.row_gradients import Path
 from verify.symbolic.row_integrals import (
@@ -299,25 +318,33 @@ __all__ = [
     "Approximation",
     "Array",
     "Assumption",
+    "AtItsLeast",
     "Axis",
+    "BesideSink",
+    "BiasedRows",
     "BothScales",
     "Bounded",
     "By",
     "ByParts",
+    "CappedScores",
     "CausalRows",
     "Cell",
     "Check",
     "Claim",
+    "ClosedSums",
     "Comparison",
     "ComponentMoments",
     "Control",
+    "Cosines",
     "Definition",
     "Derivation",
     "DerivationError",
     "DistanceToLaw",
     "Distribution",
+    "DroppedWeights",
     "E",
     "EntryProducts",
+    "EulerIntegrals",
     "Evaluation",
     "Exact",
     "Expansion",
@@ -326,8 +353,12 @@ __all__ = [
     "Families",
     "Figure",
     "Findings",
+    "FirstTerms",
     "Fit",
+    "FromZero",
+    "GroupedScores",
     "Identity",
+    "Jensen",
     "LargestScore",
     "Layer",
     "LayerStack",
@@ -336,6 +367,7 @@ __all__ = [
     "NormalRows",
     "Normalisation",
     "OfRows",
+    "OnRange",
     "Ordered",
     "OrderedBase",
     "OtherTokens",
@@ -346,15 +378,20 @@ __all__ = [
     "Population",
     "Prediction",
     "ProjectedTokens",
+    "PutIn",
     "Quantile",
     "Quantity",
     "Ratio",
     "RecoveredScales",
     "Reference",
     "Relation",
+    "RotatedScores",
+    "RoundedScores",
     "Route",
     "RowGradients",
     "RowVariance",
+    "SameExponentials",
+    "SameGammas",
     "ScoreCell",
     "ScoreMoments",
     "ScorePowers",
@@ -380,6 +417,7 @@ __all__ = [
     "attention",
     "attention_cell",
     "attention_in_loops",
+    "beside_sink",
     "biased",
     "block_variances",
     "by",
@@ -393,13 +431,16 @@ __all__ = [
     "complex_step",
     "component",
     "computed",
+    "cosine_scores",
     "covariance",
     "d",
     "descent",
     "difference",
     "distance_from_loops",
     "drawn",
+    "effective_keys",
     "estimates",
+    "euler_integral",
     "evaluate",
     "everywhere",
     "exactly",
@@ -465,6 +506,8 @@ __all__ = [
     "q",
     "ratio",
     "response",
+    "rotation_angles",
+    "rounded",
     "row_gradients",
     "runs_over",
     "s",
@@ -495,6 +538,7 @@ __all__ = [
     "variance_of_scores",
     "variance_route",
     "variances",
+    "with_linear_bias",
     "with_moments",
     "written_out",
     "wrong",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from sympy import Dummy, Poly, S, diff, expand, factor, factor_list, oo, tanh, together
+from sympy import Dummy, Poly, Rational, S, diff, expand, factor, factor_list, oo, tanh, together
 from sympy.calculus.util import minimum
 
 from verify.symbolic.algebra import is_zero
@@ -36,8 +36,9 @@ class Jensen:
         """Return whether what is averaged is curved one way, and its value at the mean is the other side."""
         inside = pointwise(before)
         curvature = factor(together(diff(inside, self.variable, 2)))
-        at_mean = inside.subs(self.variable, E(self.variable))
-        return _has_sign(curvature, "≤" if self.relation == "≤" else "≥") and is_zero(at_mean - after)
+        gap = inside.subs(self.variable, E(self.variable)) - after
+        means = {mean: Dummy(positive=True) for mean in gap.atoms(E)}
+        return _has_sign(curvature, self.relation) and is_zero(gap.xreplace(means))
 
 
 @dataclass(frozen=True)
@@ -74,9 +75,10 @@ def _is_least(argument: Any, least: Any) -> bool:
 
 @dataclass(frozen=True)
 class OnRange:
-    """A bound by a polynomial in a ``variable`` from ``low`` to ``high``; from ``beyond`` on it fails.
+    """A polynomial bound in a ``variable`` from ``low``, where the sides are equal, to ``high``.
 
-    By Sturm's theorem, which counts roots exactly: a proof for the whole range, not for points of it.
+    By Sturm's theorem, which counts roots exactly: a proof for the whole range, not for points of it. At
+    ``beyond`` the bound fails, so that the range is about as long as it can be.
     """
 
     variable: Any
@@ -95,21 +97,27 @@ class OnRange:
     def holds(self, before: Any, after: Any) -> bool:
         """Return whether the bound holds in the range, and fails where it is said to."""
         gap = after - before if self.relation == "≤" else before - after
-        fails = gap.subs(self.variable, self.beyond) < 0
-        return bool(fails) and never_negative(gap, self.variable, self.low, self.high)
+        tight = gap.subs(self.variable, self.low) == S.Zero and gap.subs(self.variable, self.beyond) < 0
+        return bool(tight) and never_negative(gap, self.variable, self.low, self.high)
 
 
 def never_negative(polynomial: Any, variable: Any, low: Any, high: Any) -> bool:
     """Return whether a polynomial with rational coefficients is nowhere negative between two ends.
 
-    Exact: it is if it is not halfway, and if no factor of an odd power has a root inside (Sturm's theorem).
+    Exact: it is if it is positive at one place, and if no factor of an odd power has a root inside (Sturm's
+    theorem), at which it would change its sign.
     """
+    if polynomial == S.Zero:
+        return True
     _, factors = factor_list(polynomial, variable)
-    inside = low + 1 if high == oo else (low + high) / 2
-    if not polynomial.subs(variable, inside) >= 0:
-        return False
     odd = (Poly(one, variable) for one, power in factors if power % 2)
-    return all(_roots_inside(one, low, high) == 0 for one in odd)
+    if any(_roots_inside(one, low, high) for one in odd):
+        return False
+    # More places than the polynomial has roots, so that it is not 0 at all of them.
+    parts = Poly(polynomial, variable).degree() + 2
+    width = 1 if high == oo else high - low
+    values = (polynomial.subs(variable, low + width * Rational(part, parts)) for part in range(1, parts))
+    return bool(next(value for value in values if value != S.Zero) > 0)
 
 
 def _roots_inside(polynomial: Poly, low: Any, high: Any) -> int:

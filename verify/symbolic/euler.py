@@ -10,7 +10,22 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sympy import Add, Integral, Mul, Poly, Pow, S, exp, expand, expand_log, gamma, gammasimp, log, oo, together
+from sympy import (
+    Add,
+    Integral,
+    Mul,
+    Poly,
+    Pow,
+    S,
+    exp,
+    expand,
+    expand_log,
+    gamma,
+    gammasimp,
+    log,
+    oo,
+    together,
+)
 
 from verify.symbolic.expectation import DerivationError
 from verify.symbolic.printing import plain
@@ -63,9 +78,11 @@ class _Parts:
                 self.constant *= factor
             elif isinstance(factor, exp):
                 self._add_exponent(factor.args[0], variable)
+            elif power.has(variable):
+                raise self.error()
             elif base == variable:
                 self.power += power
-            elif isinstance(base, Add) and self.base in {None, base} and not power.has(variable):
+            elif isinstance(base, Add) and self.base in {None, base}:
                 self.base, self.of_base = base, self.of_base + power
             else:
                 raise self.error()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PutIn:
-    """The step holds by another check once ``values`` are put in for symbols or expressions, on both sides."""
+    """The step holds by another check once ``values`` are put in for what they stand for, on both sides."""
 
     values: Mapping[Any, Any]
     then: Checker = field(default_factory=Identity)

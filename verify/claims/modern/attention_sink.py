@@ -1,104 +1,68 @@
 """A sink of score b takes weight from all keys alike: half of it where b is about ln n + ½."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sympy import Derivative, Rational, Symbol, diff, exp, expand, factor, integrate, log, oo, simplify, sqrt
+from sympy import Derivative, Integral, Rational, Symbol, exp, expand, log, oo, sqrt
 
 from verify.spec import (
-    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, XIAO, Approximation, Array, Claim, Definition, Derivation,
-    Experiment, Figure, Findings, Identity, Ordered, Quantity, Route, Simulated, Statistic, Step, biased, by,
-    capped, cell_of, complex_step, component, d, figure, function, integrated, largest_difference, line,
-    mean_beside_sink, measured, n, no_distance, over_lengths, prediction, score_law, sharper, softmax, stream,
-    wrong,
+    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, XIAO, Approximation, BesideSink, Claim, Definition, Derivation,
+    EulerIntegrals, Experiment, Figure, Findings, Identity, Jensen, Ordered, PutIn, Quantity, Route,
+    Simulated, Step, beside_sink, biased, by, capped, cell_of, complex_step, component, d, figure, function,
+    integrated, largest_difference, line, mean_beside_sink, measured, n, no_distance, over_lengths,
+    prediction, score_law, sharper, softmax, stream, wrong,
 )  # fmt: skip
 
 D, ROWS = 16, ((4, 0), (4, 2), (64, 2), (64, 5))
 """Dimension of the scaled scores; numbers of keys and scores of the sink."""
 LABEL = "mean weight of all keys together"
-b = Ordered("b", "b", real=True)
-Z, x, z = (Ordered(name, name, positive=True) for name in "Zxz")
-s, rest = Symbol("s_j", real=True), Symbol("R", positive=True)
+b, s = Ordered("b", "b", real=True), Symbol("s_j", real=True)
+Z, x, R = (Ordered(name, name, positive=True) for name in "ZxR")
 KEPT = Z / (Z + exp(b))
-"""The keys’ weight, Z being the sum of their exponentials, and x that of one of them."""
+"""The keys’ weight, Z being the sum of their exponentials; x is that of one of them, R that of all others."""
 
 
-@by("SymPy: the tangent at the mean less the function is a square over what is positive", "general")
-def _below_its_tangent(before: Any, after: Any) -> bool:
-    """A mean of a function below its tangent is at most the tangent’s mean, its value at the mean."""
-    (inside,) = before.args
-    at = inside.subs(Z, z)
-    tangent = at + diff(at, z) * (Z - z)
-    gap = factor(simplify(tangent - inside))
-    positive = simplify(gap - exp(b) * (Z - z) ** 2 / ((Z + exp(b)) * (z + exp(b)) ** 2)) == 0
-    return bool(positive and simplify(after.subs(E(Z), z) - at) == 0)
-
-
-@by("SymPy: a completed square, and a gamma integral with symbolic d > 1", "general")
-def _mean_of_total(before: Any, after: Any) -> bool:
-    """Given the query a score is normal with variance v = w/d, and E exp(s) = exp(v/2); w is chi-square."""
-    w, rate = score_law.w, Symbol("r", positive=True)
-    square = expand(s - s**2 / (2 * x) - (x / 2 - (s - x) ** 2 / (2 * x)))
-    power = w ** (d / 2 - 1) * exp(-rate * w)
-    given = {rate: (1 - 1 / d) / 2}
-    weight = simplify(score_law.CHI_SQUARE * exp(w / (2 * d)) / power.subs(given))
-    mean = n * weight * integrate(power, (w, 0, oo)).subs(given)
-    odds = simplify(before.subs(E(Z), z) / (1 - before.subs(E(Z), z))), simplify(1 / after - 1)
-    return square == 0 and bool(simplify(odds[0].subs(z, mean) * odds[1]) == 1)
-
-
-@by("SymPy differentiates, all other keys in one sum", "general")
-def _one_key_in_the_total(before: Any, after: Any) -> bool:
-    return bool(simplify(before.doit() - after.subs({x: exp(s), Z: exp(s) + rest})) == 0)
+@by("SymPy completes the square", "general")
+def _given_the_query(before: Any, after: Any) -> bool:
+    """A score is normal with variance v = w/d for a query of squared length w, and E exp(s) = exp(v/2)."""
+    w, v = score_law.w, Symbol("v", positive=True)
+    square = expand(s - s**2 / (2 * v) - (v / 2 - (s - v) ** 2 / (2 * v)))
+    total = n * exp(v / 2).subs(v, w / d) * score_law.CHI_SQUARE
+    return before == E(Z) and square == 0 and bool(after == Integral(total, (w, 0, oo)))
 
 
 def derive() -> Derivation:
     """Derive the keys’ mean weight at most, what becomes of each weight, and of the gradient of their sum."""
+    w = score_law.w
+    total = Route.of(
+        "The mean total of $n$ scaled scores", E(Z),
+        Step(Integral(n * exp(w / (2 * d)) * score_law.CHI_SQUARE, (w, 0, oo)),
+             "Given a query of squared length w a score is normal with variance $w/d_k$", _given_the_query),
+        Step(n * (1 - 1 / d) ** (-d / 2), "Integrated over w, for $d_k > 1$", EulerIntegrals(w)),
+    )  # fmt: skip
     bound = Route.of(
         "The weight that is left to the keys", E(KEPT),
-        Step(E(Z) / (E(Z) + exp(b)), "Concave in the total: below its tangent at the mean (Jensen)",
-             _below_its_tangent, "≤"),
-        Step(1 / (1 + exp(b) * (1 - 1 / d) ** (d / 2) / n), "The mean total of $n$ scaled scores, $d_k > 1$",
-             _mean_of_total),
+        Step(KEPT.subs(Z, E(Z)), "Concave in the total: at most its value at the mean", Jensen(Z)),
+        Step(1 / (1 + exp(b) * (1 - 1 / d) ** (d / 2) / n), "The mean total", PutIn({E(Z): total.end})),
     )  # fmt: skip
     against = log(KEPT / (1 - KEPT))
     odds = Route.of("Keys against sink", against, Step(log(Z) - b, "One more score, $b$", Identity()))
-    slope = Derivative(KEPT.subs(Z, exp(s) + rest), s)
-    product = Step(x / Z * KEPT * (1 - KEPT), "Without a sink it is 0", _one_key_in_the_total)
-    follows = Route.of("Gradient of the keys’ weight", slope, product)
-    definitions = (Definition(against, "the log odds of the keys’ weight"),
-                   Definition(slope, "how the keys’ weight follows a score"))  # fmt: skip
-    return Derivation.of(bound, lemmas=(odds, follows), relation="≤", definitions=definitions)
-
-
-@dataclass(frozen=True)
-class BesideSink(Statistic):
-    """The mean over rows of the weight of all keys beside a sink."""
-
-    scale: float
-    sink: float
-    names = ("kept",)
-
-    def reduce(self, queries: Array, keys: Array) -> Array:
-        """Return it, shape (blocks, 1)."""
-        weights = beside(self.scale * queries @ keys.swapaxes(1, 2), self.sink)
-        kept: Array = weights.sum(axis=2).mean(axis=1, keepdims=True)
-        return kept
-
-
-def beside(scores: Array, sink: float) -> Array:
-    """Return the weights of keys beside a sink: softmax with one score more, which has no value."""
-    padded = np.concatenate([scores, np.full((*scores.shape[:-1], 1), sink, scores.dtype)], axis=-1)
-    weights: Array = softmax(padded)[..., :-1]
-    return weights
+    parts = {x: exp(s), Z: exp(s) + R}
+    follows = Route.of(
+        "Gradient of the keys’ weight", Derivative(KEPT.subs(parts), s),
+        Step(x / Z * KEPT * (1 - KEPT), "Without a sink it is 0", PutIn(parts)),
+    )  # fmt: skip
+    definitions = (Definition(total.start, "the mean of the keys’ sum of exponentials"),
+                   Definition(against, "the log odds of the keys’ weight"),
+                   Definition(follows.start, "how the keys’ weight follows a score"))  # fmt: skip
+    return Derivation.of(bound, lemmas=(total, odds, follows), relation="≤", definitions=definitions)
 
 
 def distance_of_gradients(sink: float) -> float:
     """Return how far the derived gradient of the keys' weight is from the array code's, for fixed scores."""
     scores = NORMAL.draw(stream(0, "attention-sink", "row", 0), (8,))
-    found = complex_step(lambda at: beside(at, 1.0).sum(axis=-1, keepdims=True), scores)[:, 0]
-    kept = beside(scores, sink).sum()
+    found = complex_step(lambda at: beside_sink(at, 1.0).sum(axis=-1, keepdims=True), scores)[:, 0]
+    kept = beside_sink(scores, sink).sum()
     return largest_difference(found, softmax(scores) * kept * (1 - kept))
 
 

@@ -1,95 +1,44 @@
 """Dropout on weights keeps the mean output and adds noise; dropping keys before softmax does not keep it."""
 
-from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
 import numpy as np
-from scipy import special
-from sympy import Rational, S, Sum, expand, simplify, sqrt, symbols
+from sympy import Rational, S, Sum, simplify, sqrt
 
 from verify.spec import (
-    E, LI, NORMAL, SRIVASTAVA, Array, Assumption, Claim, Definition, Derivation, Experiment, Figure, Findings,
-    Ordered, OrderedBase, Population, Quantity, Route, Simulated, Smooth, Statistic, Step, Tolerance, Var,
-    biased, by, cell_of, d, evaluate, figure, function, j, line, measured, n, p, prediction, ratio, softmax,
+    E, LI, NORMAL, SRIVASTAVA, Assumption, Claim, Definition, Derivation, DroppedWeights, Experiment,
+    Families, Figure, Findings, Identity, Ordered, OrderedBase, Quantity, Route, Simulated, Smooth, Step,
+    SumIdentity, Tolerance, biased, cell_of, d, figure, function, j, line, measured, n, p, prediction, ratio,
     wrong,
 )  # fmt: skip
 
 D, KEYS, RATES = 8, 8, (Rational(1, 10), Rational(1, 2))
 r, first = Ordered("r", "r", positive=True), Ordered("p_1", "p", positive=True)
-v, kept = OrderedBase(Ordered("v", "v")), OrderedBase(Ordered("m", "m"))
-DROPPED = Sum(p[j] * kept[j] * v[j], (j, 1, n)) / (1 - r)
-"""One component of the output, each weight kept with probability 1 - r and then divided by it."""
+v, z = OrderedBase(Ordered("v", "v")), OrderedBase(Ordered("z", "z"))
+OUTPUT = Sum(p[j] * v[j], (j, 1, n))
+DROPPED = Sum(p[j] * (1 - r + z[j]) * v[j], (j, 1, n)) / (1 - r)
+"""One component of the output, and what dropout makes of it: a weight is multiplied by 1 with probability
+1 - r, else by 0, that is by 1 - r and what it is off that, then divided by 1 - r."""
+MASKS = Families(variances={z: r * (1 - r)})
+BOTH, ONE = (1 - r) ** 2, r * (1 - r)
+OF_TWO = (BOTH * first + ONE * 1 + ONE * 0) / (BOTH + 2 * ONE)
+"""The mean weight of the first of two keys: both are kept, it alone, or the other alone."""
 NOISE = r"$\mathbb{E}(o' - o)^2/\mathbb{E}o^2$"
 BIAS = r"$\mathbb{E}(o' - o)o/\mathbb{E}o^2$"
 LEAD = r"share of its lead $2p_1 - 1$ that the larger of two weights loses, keys dropped before softmax"
-OF_TWO = Ordered("w_1", "w", positive=True)
-"""The weight of the first of two keys of which some are dropped, one at least being kept."""
-
-
-@by("written out for 1 and 2 masks, which settle it: no term holds more", "general")
-def _mean_over_masks(before: Any, after: Any) -> bool:
-    for keys in (1, 2):
-        masks = symbols(f"m1:{keys + 1}")
-        given: dict[Any, Any] = {}
-        for at, mask in enumerate(masks, 1):
-            given |= {kept[at]: mask, p[at]: symbols(f"p{at}"), v[at]: symbols(f"v{at}")}
-        one, other = (side.subs(n, keys).doit().xreplace(given) for side in (before, after))
-        (inside,) = one.args
-        masked = Population(dict.fromkeys(masks, (S.One, 1 - r, 1 - r)), d)
-        square, mean = (evaluate(E(expand(inside**power)), masked) for power in (2, 1))
-        if simplify((square - mean**2 if isinstance(before, Var) else mean) - other) != 0:
-            return False
-    return True
-
-
-@by("all masks of two keys, one at least being kept", "general")
-def _over_masks_of_two(before: Any, after: Any) -> bool:
-    weight, chance = S.Zero, S.Zero
-    for one, other in product((0, 1), repeat=2):
-        if one or other:
-            share = (1 - r) ** (one + other) * r ** (2 - one - other)
-            chance += share
-            weight += share * one * first / (one * first + other * (1 - first))
-    return bool(before == E(OF_TWO) and simplify(weight / chance - after) == 0)
 
 
 def derive() -> Derivation:
     """Derive mean and variance of an output whose weights are dropped, and what dropping keys does to two."""
-    mean = Route.of("Mean", E(DROPPED), Step(Sum(p[j] * v[j], (j, 1, n)), "Every weight keeps its mean",
-                                             _mean_over_masks))  # fmt: skip
+    mean = Route.of("Mean", E(DROPPED), Step(OUTPUT, "Every weight keeps its mean", SumIdentity(MASKS)))
     noise = r / (1 - r) * Sum(p[j] ** 2 * v[j] ** 2, (j, 1, n))
-    variance = Route.of("Variance", Var(DROPPED), Step(noise, "Masks are independent", _mean_over_masks))
-    keys = Route.of("Two keys, dropped before softmax", E(OF_TWO),
-                    Step(first + r * (1 - 2 * first) / (1 + r), "Weights are divided by what is kept",
-                         _over_masks_of_two))  # fmt: skip
-    definitions = (Definition(Var(DROPPED), "the variance of one component of the output"),
-                   Definition(E(OF_TWO), "the mean weight of the first of two keys"))  # fmt: skip
+    independent = Step(noise, "Masks are independent, of variance $r(1 - r)$", SumIdentity(MASKS))
+    variance = Route.of("Variance", E((DROPPED - OUTPUT) ** 2), independent)
+    simpler = Step(first + r * (1 - 2 * first) / (1 + r), "Over the common denominator", Identity())
+    keys = Route.of("Two keys, dropped before softmax, one at least being kept", OF_TWO, simpler)
+    definitions = (Definition(variance.start, "the variance of one component of the output"),
+                   Definition(OF_TWO, "the mean weight of the first of two keys"))  # fmt: skip
     return Derivation.of(mean, lemmas=(variance, keys), definitions=definitions)
-
-
-@dataclass(frozen=True)
-class Dropped(Statistic):
-    """What dropout does to weights and outputs.
-
-    Beyond the first ``D`` components those of a query decide which keys it drops, and a key's is its value.
-    """
-
-    scale: float
-    rate: float
-    names = ("bias", "noise", "size", "lost", "lead")
-
-    def reduce(self, queries: Array, keys: Array) -> Array:
-        """Return means of (o' - o)o, (o' - o)², o², what the larger of two weights loses, and 2p - 1."""
-        scores = self.scale * queries[:, :, :D] @ keys[:, :, :D].swapaxes(1, 2)
-        masks, values = queries[:, :, D:] < special.ndtri(1 - self.rate), keys[:, :, D, None]
-        weights, two = softmax(scores), np.sort(softmax(scores[:, :, :2]))
-        output = (weights @ values)[..., 0]
-        noise = (weights * masks / (1 - self.rate) @ values)[..., 0] - output
-        kept, of_two = two * masks[:, :, :2], masks[:, :, :2].any(axis=2)
-        lost = (two[..., 1] - kept[..., 1] / np.where(of_two, kept.sum(axis=2), 1)) * of_two
-        found = noise * output, noise**2, output**2, lost, (2 * two[..., 1] - 1) * of_two
-        return np.stack([one.mean(axis=1) for one in found], axis=1)
 
 
 def _shares(derivation: Derivation) -> tuple[Any, Any]:
@@ -110,7 +59,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     )
     checks = {}
     for rate in RATES:
-        drawn = Simulated(NORMAL, NORMAL, 16, KEYS, D + KEYS), Dropped(D**-0.5, float(rate))
+        drawn = Simulated(NORMAL, NORMAL, 16, KEYS, D + KEYS), DroppedWeights(D**-0.5, float(rate), D)
         cell = cell_of(f"r{100 * rate}", *drawn, scale=1 / sqrt(d), d_k=D, n=KEYS, r=float(rate))
         for name, label, estimand, law, band in kinds:
             right = prediction(law.subs(r, rate))

@@ -1,14 +1,10 @@
 """Heads that share their keys: no head's scores change, and those of two heads are not independent."""
 
-from dataclasses import dataclass
-
-import numpy as np
-
 from verify.spec import (
-    AINSLIE, E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_MOMENTS, Array, Claim, Definition, Derivation,
-    Experiment, Figure, Findings, Ordered, OrderedBase, Population, Quantity, Route, Simulated, Smooth,
-    Statistic, Tolerance, biased, cell_of, covariance, d, figure, k, line, measured, moment_steps, prediction,
-    q, score, variance, variance_route, wrong,
+    AINSLIE, E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_MOMENTS, Claim, Definition, Derivation,
+    Experiment, Figure, Findings, GroupedScores, Ordered, OrderedBase, Population, Quantity, Route, Simulated,
+    Smooth, Tolerance, biased, cell_of, covariance, d, figure, k, line, measured, moment_steps, prediction, q,
+    score, variance, variance_route, wrong,
 )  # fmt: skip
 
 DIMENSIONS, HEADS, KEYS = (1, 2, 8), 4, 16
@@ -32,29 +28,6 @@ def derive() -> Derivation:
     lemmas = tuple(Route.telling(one, start, moment_steps(start, SHARED)) for one, start in starts.items())
     means = tuple(Definition(start, f"the {one[0].lower()}{one[1:]}") for one, start in starts.items())
     return Derivation.of(variance_route(score, SHARED, "One head"), lemmas=lemmas, definitions=means)
-
-
-@dataclass(frozen=True)
-class GroupedScores(Statistic):
-    """Moments of the scores of heads, a query each, with keys that all share or, if not ``shared``, own."""
-
-    shared: bool = True
-    names = ("mean", "square", "product", "squares", "fourth")
-
-    def reduce(self, queries: Array, keys: Array) -> Array:
-        """Return means over keys, and over pairs of heads for the products, shape (blocks, 5)."""
-        heads = queries.shape[1]
-        own = keys[:, None] if self.shared else keys.reshape(len(keys), heads, -1, keys.shape[2])
-        scores = np.einsum("bhd,bhnd->bhn", queries, np.broadcast_to(own, (len(keys), heads, *own.shape[2:])))
-        squares = scores**2
-
-        def over_pairs(x: Array) -> Array:
-            pairs: Array = (x.sum(axis=1) ** 2 - (x**2).sum(axis=1)).mean(axis=1) / (heads * (heads - 1))
-            return pairs
-
-        means = (one.mean(axis=(1, 2)) for one in (scores, squares, squares**2))
-        mean, square, fourth = means
-        return np.stack([mean, square, over_pairs(scores), over_pairs(squares), fourth], axis=1)
 
 
 def _correlation() -> Smooth:

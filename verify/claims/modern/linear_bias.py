@@ -1,83 +1,49 @@
 """A linear bias adds m²(n² - 1)/12 to the variance of a row over n keys, whatever the scale."""
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
-from sympy import Rational, S, Sum, Symbol, exp, expand, simplify, sqrt, symbols, tanh
+from sympy import Rational, Sum, exp, sqrt, tanh
 
 from verify.spec import (
-    E, NORMAL, PRESS, ROUNDING, STANDARD_COMPONENTS, Array, Claim, Definition, Derivation, Experiment, Figure,
-    Findings, Ordered, Population, Quantity, Route, Simulated, Statistic, Step, biased, by, cell_of,
-    component, computed, d, evaluate, figure, function, index, line, measured, n, prediction, s, sigma,
-    softmax, wrong,
+    E, NORMAL, PRESS, ROUNDING, STANDARD_COMPONENTS, BiasedRows, Claim, ClosedSums, Definition, Derivation,
+    Experiment, Families, Figure, Findings, Identity, Ordered, Quantity, Route, SameExponentials, Simulated,
+    Step, SumIdentity, biased, cell_of, component, computed, d, figure, function, index, line, measured, n,
+    prediction, s, sigma, softmax, with_linear_bias, wrong,
 )  # fmt: skip
 
 D, SLOPES, KEYS = 16, (0.5, 0.125), (4, 16, 64)
 """Dimension, the slopes of the first and the third of eight heads, and numbers of keys."""
 VARIANCE = r"$\mathbb{E}\,\frac{1}{n}\sum_j (s_j - \bar s)^2$"
 m = Ordered("m", "m", positive=True)
-BIASED = s[index] - m * index
-ROW = E(Sum(BIASED**2, (index, 1, n)) / n - (Sum(BIASED, (index, 1, n)) / n) ** 2)
-ALONE = Sum(exp(-2 * m * index), (index, 1, n)) / Sum(exp(-m * index), (index, 1, n)) ** 2
-"""The variance of a row of biased scores; and Σp² where there are no scores, only the bias."""
-
-
-@by("written out for one to five keys, which settle it: times n², both sides have degree 4", "general")
-def _row_by_row(before: Any, after: Any) -> bool:
-    for keys in range(1, 6):
-        plain = symbols(f"s1:{keys + 1}", real=True)
-        population = Population(dict.fromkeys(plain, (S.One, S.Zero, sigma**2)), d)
-        inside = before.args[0].subs(n, keys).doit().xreplace({s[j + 1]: one for j, one in enumerate(plain)})
-        if simplify(evaluate(E(expand(inside)), population) - after.subs(n, keys)) != 0:
-            return False
-    return bool(before == ROW)
-
-
-@by("geometric sums, by their recursion in n: the first value and the next term", "general")
-def _geometric(before: Any, after: Any) -> bool:
-    """Both sums satisfy S(n + 1) = S(n) + next term with x = exp(-m), and so does the closed form’s parts."""
-    x = Symbol("x", positive=True)
-    closed = {power: x**power * (1 - x ** (power * n)) / (1 - x**power) for power in (1, 2)}
-    steps = (closed[power].subs(n, n + 1) - closed[power] - x ** (power * (n + 1)) for power in (1, 2))
-    first = (closed[power].subs(n, 1) - x**power for power in (1, 2))
-    ratio = (closed[2] / closed[1] ** 2).subs(x, exp(-m))
-    same = simplify((ratio / after).rewrite(exp))
-    return before == ALONE and all(simplify(one) == 0 for one in (*steps, *first)) and bool(same == 1)
+SCORES = s[index] - m * index
+ROW = E(Sum(SCORES**2, (index, 1, n)) / n - (Sum(SCORES, (index, 1, n)) / n) ** 2)
+"""The variance of a row of biased scores."""
 
 
 def derive() -> Derivation:
     """Derive the variance within a row, and how far attention reaches by the bias alone."""
+    squares, mean = (Sum((m * index) ** power, (index, 1, n)) / n for power in (2, 1))
     row = Route.of(
         "Variance within a row", ROW,
-        Step(sigma**2 * (1 - 1 / n) + m**2 * (n**2 - 1) / 12,
-             "Scores are independent with variance σ²; distances are the numbers up to n", _row_by_row),
+        Step(sigma**2 * (1 - 1 / n) + squares - mean**2,
+             "Scores are independent with variance σ²: what the bias varies is added",
+             SumIdentity(Families(variances={s: sigma**2}))),
+        Step(sigma**2 * (1 - 1 / n) + m**2 * (n**2 - 1) / 12, "Distances are 1 to n", Identity()),
     )  # fmt: skip
+    sums = {power: Sum(exp(-power * m * index), (index, 1, n)) for power in (1, 2)}
+    closed = {one: exp(-power * m) * (1 - exp(-power * m * n)) / (1 - exp(-power * m))
+              for power, one in sums.items()}  # fmt: skip
+    first, second = closed.values()
     alone = Route.of(
-        "The bias alone", ALONE,
-        Step(tanh(m / 2) / tanh(m * n / 2), "Geometric sums", _geometric),
+        "The bias alone", sums[2] / sums[1] ** 2,
+        Step(second / first**2, "Geometric sums", ClosedSums(closed)),
+        Step(tanh(m / 2) / tanh(m * n / 2), "Exponentials", SameExponentials()),
     )  # fmt: skip
-    return Derivation.of(row, lemmas=(alone,), definitions=(Definition(ALONE, "Σp² of equal scores"),))
-
-
-@dataclass(frozen=True)
-class BiasedRows(Statistic):
-    """The mean variance within rows of scores less the slope times the distance of the key."""
-
-    scale: float
-    slope: float
-    names = ("row-variance",)
-
-    def reduce(self, queries: Array, keys: Array) -> Array:
-        """Return it, shape (blocks, 1)."""
-        scores = self.scale * queries @ keys.swapaxes(1, 2) - self.slope * np.arange(keys.shape[1])
-        rows: Array = scores.var(axis=2).mean(axis=1, keepdims=True)
-        return rows
+    return Derivation.of(row, lemmas=(alone,), definitions=(Definition(alone.start, "Σp² of equal scores"),))
 
 
 def squares_of_bias(slope: float, keys: int) -> float:
     """Return Σp² of a row of equal scores under the bias."""
-    return float((softmax(-slope * np.arange(keys, dtype=np.float64)) ** 2).sum())
+    return float((softmax(with_linear_bias(np.zeros(keys), slope)) ** 2).sum())
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:

@@ -1,18 +1,17 @@
 """Scores in bfloat16 or 8 bits: the error is in proportion to the score, and what it does to weights."""
 
 import math
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
-from sympy import Rational, S, Symbol, cosh, diff, exp, log, simplify, sinh, sqrt, tanh
+from sympy import Rational, S, Symbol, cosh, exp, log, sinh, sqrt, tanh
 
 from verify.spec import (
-    INDEPENDENT, KALAMKAR, MICIKEVICIUS, NORMAL, NORMAL_COMPONENTS, Array, Assumption, Claim, Definition,
-    Derivation, Experiment, Figure, Findings, Identity, Ordered, Quantity, Route, Simulated, Statistic, Step,
-    Tolerance, biased, by, cell_of, component, computed, d, figure, integrated, line, measured, prediction,
-    scaled, score_law, softmax, stream, wrong,
+    INDEPENDENT, KALAMKAR, MICIKEVICIUS, NORMAL, NORMAL_COMPONENTS, Assumption, AtItsLeast, Claim, Definition,
+    Derivation, Experiment, Figure, Findings, Identity, Ordered, Quantity, RoundedScores, Route,
+    SameExponentials, Simulated, Step, Tolerance, biased, cell_of, component, computed, d, figure, integrated,
+    line, measured, prediction, rounded, scaled, score_law, softmax, stream, wrong,
 )  # fmt: skip
 
 BITS = {"bfloat16": 8, "E4M3": 4}
@@ -23,6 +22,8 @@ x, R = Ordered("x", "x", real=True), Symbol("R", positive=True)
 epsilon, s = Ordered("epsilon", "e", positive=True), Ordered("s", "s", real=True)
 g = Ordered("g", "g", nonnegative=True)
 b, e = Ordered("b", "b", integer=True, positive=True), Ordered("e", "f", integer=True)
+SPACING = 2 ** (e + 1 - b)
+"""Of the numbers of b significant bits from 2^e up to 2^(e + 1)."""
 CLOSE = (64.75 - 2.0**-20, 64.25 + 2.0**-20)
 """Two scores that bfloat16 does not tell apart: both become 64.5."""
 
@@ -31,62 +32,25 @@ def _logistic(odds: Any) -> Any:
     return 1 / (1 + exp(-odds))
 
 
-@by("SymPy: the quotient falls as cosh x grows, which is at least 1", "general")
-def _at_even_odds(before: Any, after: Any) -> bool:
-    c = Symbol("c", positive=True)
-    falling = simplify(diff(before.subs(cosh(x), c), c) * (c + cosh(epsilon)) ** 2 + sinh(epsilon))
-    return bool(falling == 0 and simplify((before.subs(x, 0) - after).rewrite(exp)) == 0)
-
-
-@by("SymPy: the same exponentials", "general")
-def _same(before: Any, after: Any) -> bool:
-    return bool(simplify((before - after).rewrite(exp)) == 0)
-
-
-@by("SymPy: the gap is a product of what is not negative, and 0 at a power of two", "general")
-def _of_a_score(before: Any, after: Any) -> bool:
-    gap = simplify(after - before)
-    return bool(gap.is_nonnegative and gap.subs(g, 0) == 0 and diff(gap, g) == before)
-
-
 def derive() -> Derivation:
     """Derive how far a weight moves when scores move by ε, and by how much rounding moves them."""
     moved = _logistic(x + epsilon) - _logistic(x - epsilon)
     change = Route.of(
         "Two values of a weight whose log odds are 2ε apart, x in their middle", moved,
-        Step(sinh(epsilon) / (cosh(epsilon) + cosh(x)), "Over the common denominator", _same),
-        Step(tanh(epsilon / 2), "Most at even odds, x = 0", _at_even_odds, "≤"),
+        Step(sinh(epsilon) / (cosh(epsilon) + cosh(x)), "Over the common denominator", SameExponentials()),
+        Step(sinh(epsilon) / (cosh(epsilon) + 1), "Most at even odds, x = 0", AtItsLeast(cosh(x), 1)),
+        Step(tanh(epsilon / 2), "By half the argument", SameExponentials()),
     )  # fmt: skip
     apart = log(exp(s + epsilon) / (exp(-epsilon) * R)) - log(exp(s) / R)
     common = Step(2 * epsilon, "The exponentials of the others have a common factor", Identity())
     odds = Route.of("Log odds of a key, its score up by ε and all others’, in R, down by ε", apart, common)
-    relative = Step(2 ** (e - b) * (1 + g), "$2^{-b}$ of a score of $2^e(1 + g)$", _of_a_score, "≤")
-    half = Route.of(r"Half the spacing $2^{e+1-b}$ of $b$-bit numbers from $2^e$ on", 2 ** (e - b), relative)
+    half = Route.of(
+        "Half the spacing of $b$-bit numbers from $2^e$ on, over a score of $2^e(1 + g)$",
+        SPACING / 2 / (2**e * (1 + g)), Step(2**-b, "Most at a power of two", AtItsLeast(g, 0)),
+    )  # fmt: skip
     definitions = (Definition(apart, "how far log odds move at most"),
-                   Definition(half.start, "how far rounding moves a score at most"))  # fmt: skip
+                   Definition(half.start, "how far rounding moves a score, over the score"))  # fmt: skip
     return Derivation.of(change, lemmas=(odds, half), relation="≤", definitions=definitions)
-
-
-def rounded(values: Array, bits: int) -> Array:
-    """Return the nearest numbers of so many significant bits, ties to even; no exponent is out of range."""
-    fraction, exponent = np.frexp(values)
-    nearest: Array = np.ldexp(np.rint(np.ldexp(fraction, bits)), exponent - bits)
-    return nearest
-
-
-@dataclass(frozen=True)
-class RoundedScores(Statistic):
-    """The mean squared error of scores that are rounded to so many significant bits."""
-
-    scale: float
-    bits: int
-    names = ("error",)
-
-    def reduce(self, queries: Array, keys: Array) -> Array:
-        """Return it, shape (blocks, 1)."""
-        scores = self.scale * queries @ keys.swapaxes(1, 2)
-        errors: Array = ((rounded(scores, self.bits) - scores) ** 2).mean(axis=(1, 2))
-        return errors[:, None]
 
 
 @cache
@@ -138,7 +102,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     where = {"scores": "64.75 and 64.25, nearly", "format": "bfloat16"}
     change = computed("change", "change of a weight", where, most, of_pair, 8, relation="≤")
     gaps = [computed(f"spacing-{kind.lower()}", "distance to the next number", {"at": 64, "format": kind},
-                     2 * derivation.lemmas[1].start.subs({b: bits, e: 6}), spacing, 64.0, bits)
+                     SPACING.subs({b: bits, e: 6}), spacing, 64.0, bits)
             for kind, bits in BITS.items()]  # fmt: skip
     label = "largest distance of scores rounded to 11 bits from half precision as NumPy has it"
     bitwise = computed("bit-for-bit", label, {"scores": 4096}, 0, from_half_precision, 11)

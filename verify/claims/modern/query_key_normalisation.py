@@ -1,16 +1,15 @@
 """Normalised queries and keys: a score is a cosine, and the scale must be √d_k, not 1/√d_k."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sympy import Integral, Rational, S, exp, gamma, gammasimp, integrate, oo, pi, simplify, sqrt, symbols
+from sympy import Integral, Rational, S, exp, gamma, oo, pi, sqrt, symbols
 
 from verify.spec import (
-    DEHGHANI, E, HENRY, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, ROUNDING, Array, Claim, Definition,
-    Derivation, Experiment, Figure, Findings, Ordered, Quantity, Route, Simulated, Statistic, Step, biased,
-    by, cell_of, component, computed, d, figure, kurtosis, line, measured, prediction, runs_over, scaled,
-    score_law, wrong,
+    DEHGHANI, E, HENRY, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, ROUNDING, Claim, Cosines, Definition,
+    Derivation, EulerIntegrals, Experiment, Figure, Findings, Ordered, Quantity, Route, SameGammas, Simulated,
+    Step, biased, by, cell_of, component, computed, cosine_scores, d, euler_integral, figure, kurtosis, line,
+    measured, prediction, runs_over, scaled, score_law, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (2, 8, 64, 512)
@@ -19,71 +18,44 @@ LABELS = {"cosine": r"$\operatorname{Var}(\hat q\cdot\hat k)$",
           "scaled": r"$\operatorname{Var}(\sqrt{d_k}\,\hat q\cdot\hat k)$"}  # fmt: skip
 COSINE = Ordered(r"\hat{q}\cdot\hat{k}", "a0", real=True)
 n = Ordered("n", "b", integer=True, positive=True)
-t, z = symbols("t z", positive=True)
-BETA = gamma(n + S.Half) * gamma(d / 2) / (sqrt(pi) * gamma(n + d / 2))
-"""The moments of a Beta(½, (d - 1)/2) number."""
+(t, z), w = symbols("t z", positive=True), score_law.w
+ALONG, ACROSS = 2 * exp(-(z**2) / 2) / sqrt(2 * pi), score_law.CHI_SQUARE.subs(d, d - 1)
+"""Densities of the size z of a query's component along the key, and of the others' sum of squares w."""
 
 
-@by("SymPy: means over a normal and a chi-square number, symbolic n and d", "general")
+@by("Euler’s integrals: both densities have mass 1, z² the mean 1 and w the mean d − 1", "general")
 def _along_the_key(before: Any, after: Any) -> bool:
-    """With z along the key, w = |q|² - z²: cos²ⁿ = z²ⁿ/(z² + w)ⁿ, and 1/rⁿ = ∫ tⁿ⁻¹ exp(-tr) dt/Γ(n)."""
-    normal, chi_square = 2 * exp(-(z**2) / 2) / sqrt(2 * pi), score_law.CHI_SQUARE.subs(d, d - 1)
-    along = integrate(z ** (2 * n) * exp(-t * z**2) * normal, (z, 0, oo), conds="none")
-    across = integrate(exp(-t * score_law.w) * chi_square, (score_law.w, 0, oo), conds="none")
-    ratio = after.function * gamma(n) / (t ** (n - 1) * along * across)
-    same = before == E(COSINE ** (2 * n)) and runs_over(after, (t, 0, oo))
-    return bool(same and gammasimp(simplify(ratio)) == S.One)
-
-
-@by("SymPy integrates, symbolic n and d", "general")
-def _integrates(before: Any, after: Any) -> bool:
-    ratio = integrate(before.function, before.limits[0], conds="none") / after
-    return bool(gammasimp(simplify(ratio)) == S.One)
-
-
-@by("SymPy: Γ(x + 1) = x Γ(x)", "general")
-def _by_recursion(before: Any, after: Any) -> bool:
-    return bool(gammasimp(before / after) == S.One)
+    """Of a query that lies anyhow one component is along the key: cos² = z²/(z² + w)."""
+    law = after.function * (z**2 + w) ** n / z ** (2 * n)
+    known = (S.One, S.One), (z**2, S.One), (w, d - 1)
+    means = (euler_integral(euler_integral(law * of, z), w) / mean for of, mean in known)
+    whole = before == E(COSINE ** (2 * n)) and runs_over(after, (z, 0, oo), (w, 0, oo))
+    return whole and all(SameGammas().holds(one, S.One) for one in means)
 
 
 def derive() -> Derivation:
     """Derive all moments of a cosine, which are those of a Beta law; the first two as lemmas."""
+    both = z ** (2 * n) * ALONG * ACROSS
+    triple = t ** (n - 1) * exp(-t * (z**2 + w)) * both / gamma(n)
     factor = 2**n * gamma(n + S.Half) / (sqrt(pi) * gamma(n))
-    integral = Integral(factor * t ** (n - 1) * (1 + 2 * t) ** (-n - d / 2), (t, 0, oo))
-    across = "One component lies along the key, d − 1 across: a normal and a chi-square number"
+    beta = gamma(n + S.Half) * gamma(d / 2) / (sqrt(pi) * gamma(n + d / 2))
     moments = Route.of(
         "All even moments; odd ones are 0, for $-q$ has the law of $q$", E(COSINE ** (2 * n)),
-        Step(integral, across, _along_the_key),
-        Step(BETA, "Integrated", _integrates),
+        Step(Integral(both / (z**2 + w) ** n, (z, 0, oo), (w, 0, oo)),
+             "One component along the key, d − 1 across: a normal and a chi-square number", _along_the_key),
+        Step(Integral(triple, (t, 0, oo), (z, 0, oo), (w, 0, oo)),
+             r"$1/r^n = \int t^{n-1} e^{-tr}\,dt / \Gamma(n)$ for $r = z^2 + w$", EulerIntegrals(t)),
+        Step(Integral(factor * t ** (n - 1) * (1 + 2 * t) ** (-n - d / 2), (t, 0, oo)),
+             "Integrated over z and w", EulerIntegrals(z, w)),
+        Step(beta, "Integrated over t: the moments of a Beta(½, (d − 1)/2) number", EulerIntegrals(t)),
     )  # fmt: skip
     ends = {"variance": 1 / d, "fourth moment": 3 / (d * (d + 2))}
-    instances = {name: BETA.subs(n, power) for power, name in enumerate(ends, 1)}
+    named = tuple(Definition(beta.subs(n, power), f"the {name}") for power, name in enumerate(ends, 1))
     lemmas = tuple(
-        Route.of(f"The {name}", start, Step(ends[name], "Gamma functions of neighbours", _by_recursion))
-        for name, start in instances.items()
+        Route.of(f"The {name}", one.expression, Step(end, "Gamma functions of neighbours", SameGammas()))
+        for one, (name, end) in zip(named, ends.items(), strict=True)
     )
-    named = tuple(Definition(start, f"the {name}") for name, start in instances.items())
     return Derivation.of(moments, lemmas=lemmas, definitions=named)
-
-
-@dataclass(frozen=True)
-class Cosines(Statistic):
-    """Mean square and fourth power of scores of vectors that are divided by their length."""
-
-    scale: float
-    names = ("square", "fourth")
-
-    def reduce(self, queries: Array, keys: Array) -> Array:
-        """Return both, shape (blocks, 2)."""
-        squares = cosine_scores(queries, keys, self.scale) ** 2
-        return np.stack([squares.mean(axis=(1, 2)), (squares**2).mean(axis=(1, 2))], axis=1)
-
-
-def cosine_scores(queries: Array, keys: Array, scale: float) -> Array:
-    """Return the scores of normalised queries and keys, shape (…, m, n)."""
-    units = [one / np.linalg.norm(one, axis=-1, keepdims=True) for one in (queries, keys)]
-    scores: Array = scale * units[0] @ units[1].swapaxes(-1, -2)
-    return scores
 
 
 def largest_score(scale: float) -> float:

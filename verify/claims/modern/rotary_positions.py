@@ -1,16 +1,16 @@
 """Rotary positions keep lengths and the variance of scores; they turn means, and mix what is correlated."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sympy import S, Symbol, cos, exp, expand, sin, sqrt, symbols
+from sympy import S, Symbol, cos, sin, sqrt, symbols
 
 from verify.spec import (
-    E, NORMAL, SU, Array, Assumption, Claim, Definition, Derivation, Evaluation, Experiment, Figure, Findings,
-    Linked, Ordered, Population, Prediction, Quantity, Route, Statistic, Step, Var, biased, by, cell_of,
-    component, d, figure, function, line, measured, of_deviation, variance, wrong,
+    E, NORMAL, SU, Assumption, Claim, Definition, Derivation, Evaluation, Experiment, Figure, Findings,
+    Linked, Ordered, Population, Prediction, Quantity, RotatedScores, Route, SameExponentials, Step, Var,
+    biased, cell_of, component, d, figure, function, line, measured, of_deviation, rotation_angles, variance,
+    wrong,
 )  # fmt: skip
 
 PAIRS, SIDE, DISTANCES = 8, 16, (0, 1, 10)
@@ -33,11 +33,6 @@ def _score(query: Any, key: Any) -> Any:
     return query[0] * key[0] + query[1] * key[1]
 
 
-@by("SymPy: the difference in exponentials expands to 0", "general")
-def _by_exponentials(before: Any, after: Any) -> bool:
-    return bool(expand((before - after).rewrite(exp)) == 0)
-
-
 def derive() -> Derivation:
     """Derive for one pair of components what a rotation does; pairs are independent and add up."""
     laws = {q1: (1, mu[0], mu[0] ** 2 + tau**2), q2: (1, mu[1], mu[1] ** 2 + tau**2),
@@ -50,9 +45,9 @@ def derive() -> Derivation:
     turned = Step(_score(mu, _turned(nu[0], nu[1], turn)), "The mean key is turned", moments)
     mean = Route.of("Mean", E(apart), turned)
     length = sum(part**2 for part in _turned(q1, q2, a))
-    kept = Route.of("Length", length, Step(q1**2 + q2**2, "cos² + sin² = 1", _by_exponentials))
+    kept = Route.of("Length", length, Step(q1**2 + q2**2, "cos² + sin² = 1", SameExponentials()))
     relative = Route.of(
-        "Two positions", one, Step(apart.subs(turn, b - a), "Only the distance counts", _by_exponentials)
+        "Two positions", one, Step(apart.subs(turn, b - a), "Only the distance counts", SameExponentials())
     )
     standard = dict.fromkeys((q1, u, k1, w), (S.One, S.Zero, S.One))
     query, key = ((x, rho * x + sqrt(1 - rho**2) * y) for x, y in ((q1, u), (k1, w)))
@@ -71,8 +66,6 @@ def derive() -> Derivation:
     return Derivation.of(variance, lemmas=(mean, kept, relative, correlated), definitions=definitions)
 
 
-ANGLES = 10000.0 ** (-np.arange(PAIRS) / PAIRS)
-"""By which the pairs are turned from one position to the next."""
 _OWN = ((1.0, 0.0), (MIXED, (1 - MIXED**2) ** 0.5))
 WORLDS = {
     "means": Linked(PAIRS, SIDE, NORMAL, tuple(map(tuple, np.eye(4).tolist())), MEANS),
@@ -81,30 +74,11 @@ WORLDS = {
 }  # fmt: skip
 
 
-def rotated(vectors: Array, position: float) -> Array:
-    """Return vectors, shape (…, 2·pairs), with turned pairs: all first parts, then all second."""
-    turned = (vectors[..., ::2] + 1j * vectors[..., 1::2]) * np.exp(1j * position * ANGLES)
-    return np.concatenate([turned.real, turned.imag], axis=-1)
-
-
-@dataclass(frozen=True)
-class RotatedScores(Statistic):
-    """Mean and mean square of the scores of turned queries and keys, so many positions apart."""
-
-    distance: int
-    names = ("mean", "square")
-
-    def reduce(self, queries: Array, keys: Array) -> Array:
-        """Return both, shape (blocks, 2); the keys are at position 5."""
-        scores = rotated(queries, 5 + self.distance) @ rotated(keys, 5).swapaxes(1, 2)
-        return np.stack([scores.mean(axis=(1, 2)), (scores**2).mean(axis=(1, 2))], axis=1)
-
-
 def _over_pairs(of_pair: Any) -> Callable[[float], float]:
     """Return what the pairs add up to at a distance; the query is ahead, so that keys turn back."""
     given = {tau: 1, kappa: 1, rho: MIXED, **dict(zip((*mu, *nu), MEANS, strict=True))}
     of_angle = function((turn,), of_pair.subs(given))
-    return lambda distance: sum(of_angle(-distance * angle) for angle in ANGLES)
+    return lambda distance: sum(of_angle(-distance * angle) for angle in rotation_angles(PAIRS))
 
 
 def _at(of_pair: Any, distance: float) -> Prediction:

@@ -1,54 +1,25 @@
 """A soft cap: c·tanh(s/c) bounds scores, takes little variance where they are small, and damps gradients."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy
-from sympy import Derivative, Symbol, diff, expand, series, simplify, sqrt, tanh
+from sympy import Derivative, Symbol, sqrt, tanh
 
 from verify.spec import (
-    E, GEMMA, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_MOMENTS, Array, Claim, Definition, Derivation,
-    Experiment, Figure, Findings, Identity, Ordered, Population, Quantity, Route, Simulated, Smooth,
-    Statistic, Step, Tolerance, biased, by, capped, cell_of, component, d, evaluate, figure, function,
-    integrated, k, line, measured, prediction, q, score as raw, score_law, sharper, wrong,
+    E, GEMMA, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_MOMENTS, CappedScores, Claim, Definition,
+    Derivation, Evaluation, Experiment, Figure, Findings, FirstTerms, FromZero, Identity, Ordered, Population,
+    PutIn, Quantity, Route, Simulated, Smooth, Step, Tolerance, biased, capped, cell_of, component, d, figure,
+    function, integrated, k, line, measured, prediction, q, score as raw, score_law, sharper, wrong,
 )  # fmt: skip
 
 D, CAPS = 16, (1, 2, 4, 8)
 """Dimension of the scaled scores, and caps; the caps in use, 20 to 50, are larger still."""
-c, x = Ordered("c", "a", positive=True), Symbol("x", positive=True)
-score = Symbol("s", real=True)
+c, score = Ordered("c", "a", positive=True), Symbol("s", real=True)
 SCALED = Population(dict.fromkeys((q, k), NORMAL_MOMENTS[:5]), d)
 CAPPED = c * tanh(score / c)
 WIDE = Tolerance(2.0)
 LOST, DAMPED = r"$\mathbb{E}s^2 - \mathbb{E}[c\tanh(s/c)]^2$", r"$\mathbb{E}[1 - \tanh^2(s/c)]$"
-
-
-@by("SymPy: x − tanh x and tanh x − x + x³/3 rise from 0, for their derivatives are not negative", "general")
-def _at_most_the_fourth_power(before: Any, after: Any) -> bool:
-    """So x - x³/3 ≤ tanh x ≤ x for x ≥ 0. Where x² ≤ 3 squares keep that: x² - tanh² x ≤ 2x⁴/3 - x⁶/9.
-
-    Where x² > 3, 2x⁴/3 is more than x² itself. Both sides are even, and x = s/c.
-    """
-    first, second = x - tanh(x), tanh(x) - x + x**3 / 3
-    rises = diff(first, x) - tanh(x) ** 2, diff(second, x) - (x - tanh(x)) * (x + tanh(x))
-    inside, most = (side.args[0].subs(score, c * x) / c**2 for side in (before, after))
-    squared = x**2 - (x - x**3 / 3) ** 2 + x**6 / 9 - most
-    beyond = (most - x**2).subs(x, sqrt(3)) > 0 and diff(most / x**2, x).is_positive
-    zero = (*rises, squared, inside - x**2 + tanh(x) ** 2, first.subs(x, 0), second.subs(x, 0))
-    return bool(beyond) and all(simplify(one) == 0 for one in zero)
-
-
-@by("moment calculus, symbolic d", "general")
-def _fourth_moment(before: Any, after: Any) -> bool:
-    moment = evaluate(E((raw / sqrt(d)) ** 4), SCALED)
-    return bool(simplify(before.args[0] / score**4 * moment - after) == 0)
-
-
-@by("SymPy: series in 1/c", "general")
-def _first_terms(before: Any, after: Any) -> bool:
-    terms = series(before.subs(c, 1 / x), x, 0, 5).removeO().subs(x, 1 / c)
-    return bool(expand(terms - after) == 0)
 
 
 def derive() -> Derivation:
@@ -56,36 +27,17 @@ def derive() -> Derivation:
     lost = score**2 - CAPPED**2
     bound = Route.of(
         "For any law with a fourth moment", E(lost),
-        Step(E(2 * score**4 / (3 * c**2)), "0 < x − tanh x < x³/3, for x = s/c",
-             _at_most_the_fourth_power, "≤"),
-        Step((2 + 4 / d) / c**2, "The fourth moment of a scaled score", _fourth_moment),
+        Step(E(2 * score**4 / (3 * c**2)), r"$x^2 - \tanh^2 x \le 2x^4/3$ for $x = s/c$", FromZero(score, c)),
+        Step((2 + 4 / d) / c**2, "The fourth moment of a scaled score",
+             PutIn({score: raw / sqrt(d)}, Evaluation(SCALED, assumed=True))),
     )  # fmt: skip
     first = 2 * score**4 / (3 * c**2) - 17 * score**6 / (45 * c**4)
     terms = Route.of("For a large cap", lost, Step(first, "Next come the 8th power and c to the −6th",
-                                                   _first_terms, "⇒"))  # fmt: skip
+                                                   FirstTerms(c, 4), "⇒"))  # fmt: skip
     slope = Derivative(CAPPED, score)
     damped = Route.of("The slope", slope, Step(1 - CAPPED**2 / c**2, "tanh' = 1 − tanh²", Identity()))
-    definitions = (
-        Definition(lost, "what the cap takes of a square"),
-        Definition(slope, "the cap’s slope"),
-    )
+    definitions = (Definition(lost, "what the cap takes of a square"), Definition(slope, "the cap’s slope"))
     return Derivation.of(bound, lemmas=(terms, damped), relation="≤", definitions=definitions)
-
-
-@dataclass(frozen=True)
-class CappedScores(Statistic):
-    """Mean squares of scaled scores and of capped ones, and the mean slope of the cap by a complex step."""
-
-    scale: float
-    cap: float
-    names = ("square", "capped", "slope")
-
-    def reduce(self, queries: Array, keys: Array) -> Array:
-        """Return the three, shape (blocks, 3)."""
-        scores = self.scale * queries @ keys.swapaxes(1, 2)
-        capped, step = self.cap * np.tanh(scores / self.cap), 1e-20
-        slope = (self.cap * np.tanh((scores + 1j * step) / self.cap)).imag / step
-        return np.stack([one.mean(axis=(1, 2)) for one in (scores**2, capped**2, slope)], axis=1)
 
 
 def _mean(of_score: Any, cap: float) -> float:

@@ -3,67 +3,38 @@
 import math
 from typing import Any
 
-from sympy import Poly, Rational, Symbol, cancel, exp, log, simplify, sqrt
+from sympy import Rational, S, log, sqrt
 
 from verify.spec import (
-    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, PENG, STANDARD, Claim, Definition, Derivation, Experiment,
-    Figure, Findings, Ordered, Quantity, Route, Simulated, Smooth, SoftmaxRows, Step, Tolerance, biased, by,
-    cell_of, component, d, figure, integrated, line, mean_entropy, mean_squares, measured, over_lengths,
-    prediction, scaled, score, score_cell, sigma, variance_route, wrong,
+    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, PENG, STANDARD, Claim, Definition, Derivation, Experiment, Figure,
+    Findings, OnRange, Ordered, PutIn, Quantity, Route, Simulated, Smooth, SoftmaxRows, Step, Tolerance,
+    biased, cell_of, component, d, effective_keys, figure, integrated, line, mean_entropy, mean_squares,
+    measured, over_lengths, prediction, scaled, score, score_cell, variance_route, wrong,
 )  # fmt: skip
 
 D, TRAINED, LONGER = 16, 8, (1, 4, 16, 64)
 """Dimension, keys of the rows of training, and how many times as long the rows become."""
-s, ell, x = (Ordered(name, name, positive=True) for name in ("s", r"\ell", "e^{s_j}"))
+s, ell = (Ordered(name, name, positive=True) for name in ("s", r"\ell"))
 FACTOR, factor = (log(s) / 10 + 1) ** 2, Ordered("c", "c", positive=True)
-UNTIL = Rational(33, 5)
-"""The logarithm of s up to which there are at least as many effective keys as at s = 1: s = 735."""
+UNTIL, BEYOND = Rational(33, 5), Rational(20, 3)
+"""Up to the first of these logarithms of s, at s = 735, effective keys are no fewer than at s = 1; at the
+second, at s = 786, they are."""
 VARIANCE, SQUARES = r"$\operatorname{Var}(c\,q\cdot k)$", r"$\mathbb{E}\sum p_j^2$"
 LOST = r"$\ln n - \mathbb{E}H$"
 
 
-@by("SymPy completes the square", "general")
-def _of_exponentials(before: Any, after: Any) -> bool:
-    """For a normal score y, ay - y²/2σ² is (aσ)²/2 less a square, so that E exp(ay) = exp((aσ)²/2)."""
-    a, y = Symbol("a"), Symbol("y")
-    square = (y - a * sigma**2) ** 2 / (2 * sigma**2)
-    completed = simplify(a * y - y**2 / (2 * sigma**2) - a**2 * sigma**2 / 2 + square)
-    means = {E(x**power): exp(power**2 * sigma**2 / 2) for power in (1, 2)}
-    return bool(completed == 0 and simplify(before.subs(means) / after) == 1)
-
-
-@by("SymPy: the gap over ℓ is a polynomial that falls, positive at 6.6 and negative at 6.7", "general")
-def _up_to_the_end(before: Any, after: Any) -> bool:
-    room = Poly(cancel((after - before) / ell), ell)
-    falls = all(coefficient < 0 for coefficient in room.all_coeffs()[:-1])
-    return bool(falls and room.eval(UNTIL) > 0 > room.eval(UNTIL + Rational(1, 10)))
-
-
-@by("SymPy puts the factor in", "general")
-def _put_in(before: Any, after: Any) -> bool:
-    return bool(simplify(before.subs(factor, FACTOR) - after) == 0)
-
-
 def derive() -> Derivation:
     """Derive the variance, the effective share of many keys, and for which lengths their number grows."""
-    chosen = Step(FACTOR**2, r"YaRN’s factor, $c = (0.1\ln s + 1)^2$", _put_in, "⇒")
+    chosen = Step(FACTOR**2, r"YaRN’s factor, $c = (0.1\ln s + 1)^2$", PutIn({factor: FACTOR}), "⇒")
     variance = variance_route(factor * score / sqrt(d), STANDARD).then(chosen)
-    share = Route.of(
-        "Many keys: $n\\sum p_j^2$ tends to the mean square of the exponentials over their squared mean",
-        E(x**2) / E(x) ** 2, Step(exp(sigma**2), "Normal scores of variance σ²", _of_exponentials),
-    )  # fmt: skip
-    spread = (1 + ell / 10) ** 4
     grows = Route.of(
-        r"The variance at $\ell = \ln s$ stays below what keeps $n e^{-\sigma^2}$ the same", spread,
-        Step(1 + ell, r"for $0 < \ell \le 6.6$, that is $s \le 735$", _up_to_the_end, "≤"),
+        r"The variance at $\ell = \ln s$ stays below what keeps $n e^{-\sigma^2}$ the same",
+        (1 + ell / 10) ** 4,
+        Step(1 + ell, r"for $0 < \ell \le 6.6$, that is $s \le 735$", OnRange(ell, S.Zero, UNTIL, BEYOND)),
     )  # fmt: skip
-    definitions = (Definition(share.start, "the limit of $n\\sum p_j^2$, by the law of large numbers"),
-                   Definition(spread, "the variance of the scores"))  # fmt: skip
-    beyond = (
-        "what becomes of rows of finitely many keys, which is integrated numerically and measured, and that "
-        "sums over many keys tend to their means, which is the law of large numbers."
-    )
-    return Derivation.of(variance, lemmas=(share, grows), definitions=definitions, beyond=beyond)
+    definitions = (Definition(effective_keys.MANY, "many keys over the effective number of them"),
+                   Definition(grows.start, "the variance of the scores"))  # fmt: skip
+    return Derivation.of(variance, lemmas=(effective_keys.for_many(), grows), definitions=definitions)
 
 
 def _scale(longer: float) -> Any:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
 
 from verify.montecarlo.attention import softmax
-from verify.montecarlo.distributions import Array
 from verify.montecarlo.statistics.base import Statistic, scores_of
+
+if TYPE_CHECKING:
+    from verify.montecarlo.distributions import Array
 
 _STEP = 1e-20
 """The imaginary step of a slope: its square is less than any rounding."""
