@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import special
@@ -45,10 +45,9 @@ def with_linear_bias(scores: Array, slope: float) -> Array:
     return scores - slope * np.arange(scores.shape[-1], dtype=np.float64)
 
 
-def soft_capped(scores: Array, cap: float) -> Array:
-    """Return cap·tanh(scores/cap), also of complex scores."""
-    capped: Array = cap * np.tanh(scores / cap)
-    return capped
+def soft_capped(scores: Any, cap: float) -> Any:
+    """Return cap·tanh(scores/cap), of real scores or of complex ones, in an array of the same kind."""
+    return cap * np.tanh(scores / cap)
 
 
 def beside_sink(scores: Array, sink: float) -> Array:
@@ -161,8 +160,9 @@ class GroupedScores(Statistic):
 def _over_pairs(of_heads: Array) -> Array:
     """Return the mean product over pairs of different heads, shape (blocks,) for (blocks, heads, keys)."""
     heads = of_heads.shape[1]
-    products: Array = (of_heads.sum(axis=1) ** 2 - (of_heads**2).sum(axis=1)).mean(axis=1)
-    return products / (heads * (heads - 1))
+    products: Array = of_heads.sum(axis=1) ** 2 - (of_heads**2).sum(axis=1)
+    means: Array = products.mean(axis=1) / (heads * (heads - 1))
+    return means
 
 
 @dataclass(frozen=True)
