@@ -20,9 +20,9 @@ from verify.spec.designs import (
     prediction,
     score_cell,
     threshold,
-    variances,
 )
 from verify.spec.fitting import Wanted, fits, linear_fits, misfit
+from verify.spec.quantities import variances
 from verify.symbolic.scores import d
 
 if TYPE_CHECKING:

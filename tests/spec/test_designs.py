@@ -14,7 +14,7 @@ from sympy import Rational, S, sqrt
 from tests.strategies import FALSE_ALARM
 from verify.errors import ClaimError
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, UNIT_INTERVAL, Distribution, student_t
-from verify.montecarlo.experiment import Allowance, Quantity, Tolerance
+from verify.montecarlo.experiment import Allowance, Tolerance
 from verify.montecarlo.inputs import Simulated
 from verify.montecarlo.layers import LayerStack
 from verify.montecarlo.planning import SIDES
@@ -26,10 +26,8 @@ from verify.spec.designs import (
     computed,
     exactly,
     fact,
-    means,
     prediction,
     score_cell,
-    variances,
 )
 from verify.symbolic.scores import d, sigma_q
 
@@ -162,34 +160,6 @@ class TestPredictions:
     def test_fractions_stay_exact(self) -> None:
         """A fraction becomes the same rational number."""
         assert exactly(Fraction(-7, 144)) == Rational(-7, 144)
-
-
-CELLS = [score_cell(n, NORMAL, NORMAL, 0.05) for n in (1, 2, 8)]
-
-
-def points() -> tuple[Quantity, ...]:
-    """Return the variances of three cells against d."""
-    return variances(CELLS, "Var", 3 * d)
-
-
-class TestComparisons:
-    """Comparisons built from cells."""
-
-    def test_variances(self) -> None:
-        """One comparison a cell, with the predicted number of its dimension."""
-        made = points()
-        assert [one.id for one in made] == ["variance-d1", "variance-d2", "variance-d8"]
-        assert [one.prediction.value for one in made] == [3.0, 6.0, 24.0]
-        assert all(one.cell is cell.cell for one, cell in zip(made, CELLS, strict=True))
-        renamed = variances([score_cell(1, NORMAL, NORMAL, 0.05, prefix="my-")], "Var", d)
-        assert renamed[0].id == "my-variance-d1"
-
-    def test_means(self) -> None:
-        """They have a tolerance of their own in each dimension, for they may be 0."""
-        made = means(CELLS, "E", 0, lambda n: Tolerance(2.0, n**0.5, "the root"))
-        assert [one.id for one in made] == ["mean-d1", "mean-d2", "mean-d8"]
-        assert all(one.estimand is cell.mean for one, cell in zip(made, CELLS, strict=True))
-        assert made[2].tolerance.width(0.0, 0.01) == pytest.approx(0.02 * 8**0.5)
 
 
 def test_a_prediction_is_a_number() -> None:

@@ -107,7 +107,6 @@ from verify.spec.designs import (
     exactly,
     fact,
     integrated,
-    means,
     no_distance,
     of_deviation,
     of_probability,
@@ -116,10 +115,10 @@ from verify.spec.designs import (
     score_cell,
     threshold,
     variance_of_scores,
-    variances,
 )
 from verify.spec.figures import estimates, figure, line, measured, scatter
 from verify.spec.fitting import Wanted, exponent, fits, in_dimension, linear_fits, misfit, no_slope, slope_of
+from verify.spec.quantities import means, over_dimensions, variances
 from verify.spec.references import (
     AINSLIE,
     BRIDLE,
@@ -496,6 +495,7 @@ __all__ = [
     "of_deviation",
     "of_probability",
     "one_product",
+    "over_dimensions",
     "over_lengths",
     "over_queries",
     "p",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from sympy import Rational, S, sympify
 
@@ -12,7 +12,7 @@ from verify.evidence import PROFILES, Fact
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import Smooth, component, variance
-from verify.montecarlo.experiment import EXACTLY, Allowance, Exact, Prediction, Quantity, Tolerance
+from verify.montecarlo.experiment import EXACTLY, Allowance, Exact, Prediction, Tolerance
 from verify.montecarlo.inputs import Simulated
 from verify.montecarlo.literal import distance_from_loops
 from verify.montecarlo.planning import best_side
@@ -24,7 +24,7 @@ from verify.symbolic.printing import latex
 from verify.symbolic.scores import d
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from fractions import Fraction
 
     from verify.montecarlo.blocks import BlockSampler, Settings
@@ -243,44 +243,6 @@ def fact(name: str, what: str, expression: Any) -> Fact:
     """
     _refuse_symbols(expression)
     return Fact(id=name, what=what, latex=latex(expression), value=float(expression))
-
-
-def variances(
-    cells: Sequence[ScoreCell],
-    label: str,
-    law: Any,
-    tolerance: Tolerance | Callable[[int], Tolerance] = EVEN,
-) -> tuple[Quantity, ...]:
-    """Return one comparison a cell: the scores' variance with ``law``, an expression in the dimension.
-
-    ``tolerance`` is one for all cells, or gives that of a dimension.
-    """
-    return tuple(_comparison(one, "variance", label, law, tolerance) for one in cells)
-
-
-def means(
-    cells: Sequence[ScoreCell],
-    label: str,
-    law: Any,
-    tolerance: Callable[[int], Tolerance],
-) -> tuple[Quantity, ...]:
-    """Return one comparison a cell: the scores' mean with ``law``, an expression in the dimension.
-
-    ``tolerance`` gives that of a dimension: a mean of 0 has no size of its own to take it from.
-    """
-    return tuple(_comparison(one, "mean", label, law, tolerance) for one in cells)
-
-
-def _comparison(
-    one: ScoreCell,
-    what: Literal["mean", "variance"],
-    label: str,
-    law: Any,
-    tolerance: Tolerance | Callable[[int], Tolerance],
-) -> Quantity:
-    name, expected = f"{one.prefix}{what}-d{one.d}", prediction(sympify(law).subs(d, one.d))
-    band = tolerance(one.d) if callable(tolerance) else tolerance
-    return Quantity(name, label, one.cell, getattr(one, what), expected, band)
 
 
 def attention_cell(keys: int, d_k: int, queries: int, scale: Any, *wanted: OfRow) -> Cell:

@@ -7,13 +7,15 @@ from sympy import (
 )  # fmt: skip
 
 from verify.spec import (
-    DLMF_GAMMA, E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STANDARD, Claim, Definition, Derivation,
-    Experiment, Figure, Findings, Quantity, Route, ScorePowers, Simulated, Step, biased, by, cell_of,
-    component, computed, d, evaluate, figure, function, in_dimension, index, line, measured, prediction, q,
-    score, score_law, wrong,
+    DLMF_GAMMA, E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STANDARD, By, Claim, Definition, Derivation,
+    Experiment, Figure, Findings, Route, ScorePowers, Simulated, Step, biased, by, cell_of, component,
+    computed, d, evaluate, figure, function, in_dimension, index, line, measured, over_dimensions, q, score,
+    score_law, wrong,
 )  # fmt: skip
 
-DIMENSIONS = (1, 2, 8, 64, 512)
+SIDES = {1: 8, 2: 8, 8: 32, 64: 32, 512: 32}
+"""Dimensions, and how many queries and keys a block has in each."""
+
 LABEL = r"$\mathbb{E}|q\cdot k|$"
 BOUNDED = 64
 """The dimension in which both bounds are compared."""
@@ -50,11 +52,6 @@ def _mean_of_the_density(before: Any, after: Any) -> bool:
 def _shares(before: Any, after: Any) -> bool:
     share = before / ASYMPTOTE
     return bool(gammasimp(after / (share * share.subs(d, d + 1))) == S.One)
-
-
-@by("SymPy: both squares agree", "general")
-def _product_of_neighbours(before: Any, after: Any) -> bool:
-    return bool(simplify(gammasimp(before) ** 2 - after**2) == S.Zero)
 
 
 @by("SymPy: the squares differ by a mean of squares", "general")
@@ -97,13 +94,14 @@ def derive() -> Derivation:
     )
     share = EXACT / ASYMPTOTE
     further = r"Over $\sqrt{2d_k/\pi}$, and times the same one dimension further"
+    squares = By("SymPy: both squares agree",
+                 lambda one, other: simplify(gammasimp(one) ** 2 - other**2) == S.Zero, "general")  # fmt: skip
     squeeze = Route.of(
         r"The share of $\sqrt{2d_k/\pi}$ reached, at most 1, times the next dimension's share",
         EXACT,
         Step(share * share.subs(d, d + 1), further, _shares, "⇒"),
-        Step(sqrt(d / (d + 1)), r"so the share lies between $\sqrt{d_k/(d_k+1)}$ and 1",
-             _product_of_neighbours),
-    )  # fmt: skip
+        Step(sqrt(d / (d + 1)), r"so the share lies between $\sqrt{d_k/(d_k+1)}$ and 1", squares),
+    )
     length = Definition(E(LENGTH), "the mean length of a query")
     return Derivation.of(by_length, by_density, lemmas=(longest, squeeze), definitions=(length,))
 
@@ -113,32 +111,28 @@ def _size(derivation: Derivation, n: float) -> float:
     return float(derivation.result.subs(d, n))
 
 
-def _measured(derivation: Derivation, n: int) -> Quantity:
-    side = 8 if n < 8 else 32
-    cell = cell_of(f"d{n}", Simulated(NORMAL, NORMAL, side, side, n), ScorePowers((1,)))
-    expected = prediction(derivation.result.subs(d, n))
-    return Quantity(f"magnitude-d{n}", LABEL, cell, component("size", positive=True), expected)
-
-
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the mean size over the dimensions, and hold it against its bounds at 64."""
-    checks = tuple(_measured(derivation, n) for n in DIMENSIONS)
+    drawn = (Simulated(NORMAL, NORMAL, side, side, n) for n, side in SIDES.items())
+    cells = {one.d: cell_of(f"d{one.d}", one, ScorePowers((1,))) for one in drawn}
+    size = component("size", positive=True)
+    checks = over_dimensions("magnitude", LABEL, cells, size, derivation.result)
     at64 = in_dimension(checks, BOUNDED)
     most = ASYMPTOTE.subs(d, BOUNDED)
     least = (ASYMPTOTE * sqrt(d / (d + 1))).subs(d, BOUNDED)
     where, of64 = {"d_k": BOUNDED}, (derivation, BOUNDED)
     upper = computed("upper-bound", LABEL, where, most, _size, *of64, relation="≤")
     lower = computed("lower-bound", LABEL, where, least, _size, *of64, relation="≥")
-    deviation = r"a typical score has the size of its standard deviation, $\sqrt{d_k}$"
-    proportional = r"sizes grow in proportion to $d_k$ from $\sqrt{2/\pi}$ on"
-    hundredth = Rational(1, 100)
+    less, more = (most * Rational(99, 100), least * Rational(101, 100))
     controls = (
-        wrong(at64, "size-of-deviation", deviation, sqrt(S(64))),
-        wrong(at64, "proportional", proportional, 64 * sqrt(2 / pi)),
+        wrong(at64, "size-of-deviation",
+              r"a typical score has the size of its standard deviation, $\sqrt{d_k}$", sqrt(S(64))),
+        wrong(at64, "proportional", r"sizes grow in proportion to $d_k$ from $\sqrt{2/\pi}$ on",
+              64 * sqrt(2 / pi)),
         biased(at64, tolerance),
-        wrong(upper, "upper-bound-lower", "the upper bound holds with 1% less", most * (1 - hundredth)),
-        wrong(lower, "lower-bound-higher", "the lower bound holds with 1% more", least * (1 + hundredth)),
-    )
+        wrong(upper, "upper-bound-lower", "the upper bound holds with 1% less", less),
+        wrong(lower, "lower-bound-higher", "the lower bound holds with 1% more", more),
+    )  # fmt: skip
     return Experiment((*checks, upper, lower), controls)
 
 

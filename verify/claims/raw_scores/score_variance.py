@@ -25,16 +25,14 @@ def _series(before: Any, after: Any) -> bool:
 
 def derive() -> Derivation:
     """Derive the variance index by index, and again through the characteristic function."""
-    at_zero = -diff(characteristic.OF_SCORE, t, 2).subs(t, 0)
+    at_zero = "Minus the second derivative at t = 0; the first vanishes there, so the mean is 0"
     through = Route.of(
         "Characteristic function, for normal components",
         characteristic.START,
         *characteristic.STEPS,
-        Step(at_zero, "Minus the second derivative at t = 0; the first vanishes there, so the mean is 0",
-             _series, "⇒"),
-    )  # fmt: skip
-    by_index = variance_route(score, STANDARD)
-    return Derivation.of(by_index, through, definitions=(characteristic.DEFINITION,))
+        Step(-diff(characteristic.OF_SCORE, t, 2).subs(t, 0), at_zero, _series, "⇒"),
+    )
+    return Derivation.of(variance_route(score, STANDARD), through, definitions=(characteristic.DEFINITION,))
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
@@ -44,14 +42,15 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     lines = linear_fits(points, derivation.result)
     at8, at64 = in_dimension(points, 8), in_dimension(points, 64)
     correlated = cell_of("correlated-d8", Simulated(NORMAL, NORMAL, 64, 64, 8, 0.5), ScoreMoments())
-    square = "the variance is $d_k^2$, as when one and the same product is added $d_k$ times"
-    also = r"the variance is $d_k$ also when the components of a vector are correlated ($\rho = 0.5$)"
     controls = (
-        wrong(at64, "d-squared", square, 64**2),
+        wrong(at64, "d-squared",
+              "the variance is $d_k^2$, as when one and the same product is added $d_k$ times", 64**2),
         biased(at64, tolerance),
-        wrong(at8, "correlated-components", also, cell=correlated, estimand=variance()),
+        wrong(at8, "correlated-components",
+              r"the variance is $d_k$ also when the components of a vector are correlated ($\rho = 0.5$)",
+              cell=correlated, estimand=variance()),
         *wrong_fits(lines, tolerance),
-    )
+    )  # fmt: skip
     return Experiment((*points, *lines), controls)
 
 
