@@ -15,6 +15,7 @@ from verify.montecarlo.literal import (
     gradients_of_loops,
     in_single_precision,
     largest_difference,
+    of_halves,
     over_queries,
 )
 
@@ -85,3 +86,9 @@ def test_over_queries_sums_to_one_the_other_way() -> None:
     weights = over_queries(np.arange(6.0).reshape(2, 3) ** 2)
     np.testing.assert_allclose(weights.sum(axis=0), 1, rtol=1e-15)
     assert largest_difference(weights.sum(axis=1), np.ones(2)) > 0.1
+
+
+def test_half_the_scores_give_the_roots_of_the_weights_ratios() -> None:
+    """Which is not what the softmax gives."""
+    weights = of_halves(np.log([1.0, 4.0, 9.0]))
+    np.testing.assert_allclose(weights, np.array([1, 2, 3]) / 6, rtol=1e-15)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sympy import Derivative, Rational, S, Symbol, cos, sin
 
-from verify.symbolic.checks import By, Identity, by
+from verify.symbolic.checks import By, Identity, by, made_by
 
 x = Symbol("x", positive=True)
 
@@ -35,3 +35,11 @@ def test_a_check_for_one_step_is_what_its_test_says() -> None:
     assert one_more.holds(x, x + 2) is False
     with pytest.raises(TypeError, match="reach"):
         By("always", lambda *_: True)  # type: ignore[call-arg]  # that is the point
+
+
+def test_what_is_made_of_the_expression_before_is_nothing_else() -> None:
+    """It is compared as it stands, without any algebra."""
+    check = made_by("its derivative", lambda before: Derivative(before, x))
+    assert (check.label, check.reach) == ("its derivative", "general")
+    assert check.holds(x**3, Derivative(x**3, x))
+    assert not check.holds(x**3, 3 * x**2)

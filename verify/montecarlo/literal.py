@@ -108,3 +108,8 @@ def over_queries(scores: Array) -> Array:
     """Return the softmax along the wrong axis: every key's weights over the queries sum to one."""
     weights: Array = np.swapaxes(attention.softmax(np.swapaxes(scores, -1, -2)), -1, -2)
     return weights
+
+
+def of_halves(scores: Array) -> Array:
+    """Return the softmax of half the scores."""
+    return attention.softmax(scores / 2)

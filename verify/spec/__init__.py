@@ -57,6 +57,7 @@ from verify.montecarlo.literal import (
     gradients_of_loops,
     in_single_precision,
     largest_difference,
+    of_halves,
     over_queries,
 )
 from verify.montecarlo.normal_rows import NormalRows
@@ -94,6 +95,7 @@ from verify.spec.assumptions import (
     assume,
 )
 from verify.spec.claim import Claim, Findings
+from verify.spec.components import UNIFORM_COMPONENTS, Components, for_components
 from verify.spec.controls import biased, sharper, softmax_over_queries, wrong, wrong_fits
 from verify.spec.designs import (
     EVEN,
@@ -175,7 +177,7 @@ from verify.symbolic import (
 from verify.symbolic.algebra import is_zero
 from verify.symbolic.bounds import AtItsLeast, FromZero, Jensen, OnRange
 from verify.symbolic.by_parts import EVEN_IS_MOST, TOTAL_GROWS, ByParts, LargestScore
-from verify.symbolic.checks import By, Identity, by
+from verify.symbolic.checks import By, Identity, by, made_by
 from verify.symbolic.derivation import Definition, Derivation
 from verify.symbolic.euler import EulerIntegrals, SameGammas, euler_integral
 from verify.symbolic.expansion import Evaluation, Expansion, expanded
@@ -307,6 +309,7 @@ __all__ = [
     "SU",
     "TOTAL_GROWS",
     "UNIFORM",
+    "UNIFORM_COMPONENTS",
     "UNIT_INTERVAL",
     "VASWANI",
     "WEIGHTED_SCORE",
@@ -333,6 +336,7 @@ __all__ = [
     "ClosedSums",
     "Comparison",
     "ComponentMoments",
+    "Components",
     "Control",
     "Cosines",
     "Definition",
@@ -450,6 +454,7 @@ __all__ = [
     "figure",
     "fits",
     "fitted_scale",
+    "for_components",
     "function",
     "gradient_rules",
     "gradients",
@@ -475,6 +480,7 @@ __all__ = [
     "line",
     "linear_fits",
     "losses",
+    "made_by",
     "matrices",
     "mean_beside_sink",
     "mean_entropy",
@@ -493,6 +499,7 @@ __all__ = [
     "no_distance",
     "no_slope",
     "of_deviation",
+    "of_halves",
     "of_probability",
     "one_product",
     "over_dimensions",

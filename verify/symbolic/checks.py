@@ -60,3 +60,8 @@ class By:
 def by(label: str, reach: Reach) -> Callable[[Callable[[Any, Any], bool]], By]:
     """Return a decorator that makes of a test the check ``By`` of this label and reach."""
     return lambda test: By(label, test, reach)
+
+
+def made_by(label: str, make: Callable[[Any], Any]) -> By:
+    """Return the check of a step to exactly what ``make`` makes of the expression before it."""
+    return By(label, lambda before, after: bool(after == make(before)), "general")

@@ -1,16 +1,15 @@
 """J = diag(p) - ppᵀ, its row sums, its trace and its norm."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from scipy import special
 from sympy import Derivative, Idx, KroneckerDelta, S, Sum, exp, log, symbols
 
 from verify.spec import (
-    BRIDLE, ROUNDING, SQUARES, Array, Claim, Control, Derivation, Exact, Experiment, Prediction, Route, Step,
-    SumIdentity, assume, by, complex_step, function, i, in_single_precision, j, jacobian, largest_difference,
-    n, p, s, softmax,
+    BRIDLE, ROUNDING, SQUARES, Array, Claim, Control, Derivation, Exact, Experiment, Route, Step, SumIdentity,
+    assume, complex_step, function, i, in_single_precision, integrated, j, jacobian, largest_difference,
+    made_by, n, of_halves, p, s, softmax,
 )  # fmt: skip
 
 Softmax = Callable[[Array], Array]
@@ -25,82 +24,54 @@ LABELS = {
     "trace": "trace of $J$",
     "norm": r"$\|J\|_F^2$",
 }
-SINGLE = "single precision is exact"
-BY_ENTRIES = SumIdentity()
+CHECK = SumIdentity()
 
 
 def derive() -> Derivation:
-    """Differentiate by the quotient rule and by way of the logarithm."""
-    start = Derivative(SOFTMAX, s[j])
-    delta = KroneckerDelta(i, j)
+    """Differentiate by the quotient rule and by way of the logarithm; then sum entries and their squares."""
+    start, entry, delta = Derivative(SOFTMAX, s[j]), jacobian.ENTRY, KroneckerDelta(i, j)
+    whole = Step(entry, "Each exponential over the sum is a probability", CHECK)
     by_quotient = Route.of(
         "By the quotient rule",
         start,
         Step(exp(s[i]) * delta / TOTAL - exp(s[i]) * exp(s[j]) / TOTAL**2,
-             "Quotient rule; in the sum only term j depends on score j", BY_ENTRIES),
-        Step(jacobian.ENTRY, "Each exponential over the sum is a probability", BY_ENTRIES),
+             "Quotient rule; in the sum only term j depends on score j", CHECK),
+        whole,
     )  # fmt: skip
     by_logarithm = Route.of(
         "By the logarithm",
         start,
         Step(p[i] * Derivative(s[i] - log(TOTAL), s[j]),
-             "A derivative is the value times that of its logarithm", BY_ENTRIES),
+             "A derivative is the value times that of its logarithm", CHECK),
         Step(p[i] * (delta - exp(s[j]) / TOTAL), "The logarithm of the sum has the softmax as its gradient",
-             BY_ENTRIES),
-        Step(jacobian.ENTRY, "Each exponential over the sum is a probability", BY_ENTRIES),
+             CHECK),
+        whole,
     )  # fmt: skip
-    return Derivation.of(by_quotient, by_logarithm, lemmas=(_row_sums(), _trace(), _norm()))
-
-
-@by("the entries’ sum", "general")
-def _is_row_sum(before: Any, after: Any) -> bool:
-    return bool(after == Sum(before, (j, 1, n)))
-
-
-@by("the entries’ sum", "general")
-def _is_diagonal_sum(before: Any, after: Any) -> bool:
-    return bool(after == Sum(before.subs(j, i), (i, 1, n)))
-
-
-@by("the squares’ sum", "general")
-def _is_sum_of_squares(before: Any, after: Any) -> bool:
-    return bool(after == Sum(before**2, (i, 1, n), (j, 1, n)))
-
-
-def _row_sums() -> Route:
-    check = SumIdentity()
-    return Route.of(
+    row_sums = Route.of(
         "Row sums: moving all scores alike changes nothing",
-        jacobian.ENTRY,
-        Step(Sum(jacobian.ENTRY, (j, 1, n)), "Summed over a row", _is_row_sum, "⇒"),
-        Step(p[i] - p[i] * Sum(p[j], (j, 1, n)), "The delta picks one term", check),
-        Step(S.Zero, "Probabilities sum to 1", check),
-    )
-
-
-def _trace() -> Route:
-    check = SumIdentity()
-    diagonal = jacobian.ENTRY.subs(j, i)
-    return Route.of(
-        "Trace",
-        jacobian.ENTRY,
-        Step(Sum(diagonal, (i, 1, n)), "Summed over the diagonal", _is_diagonal_sum, "⇒"),
-        Step(1 - SQUARES, "Probabilities sum to 1", check),
-    )
-
-
-def _norm() -> Route:
-    check = SumIdentity()
-    delta = KroneckerDelta(i, j)
-    squared = p[i] ** 2 * (delta - 2 * delta * p[j] + p[j] ** 2)
-    return Route.of(
-        "Squared Frobenius norm",
-        jacobian.ENTRY,
-        Step(Sum(jacobian.ENTRY**2, (i, 1, n), (j, 1, n)), "Squared, and summed over all entries",
-             _is_sum_of_squares, "⇒"),
-        Step(Sum(squared, (i, 1, n), (j, 1, n)), "Squared; the delta is its own square", check),
-        Step(jacobian.FROBENIUS, "The delta picks one term of each inner sum", check),
+        entry,
+        Step(Sum(entry, (j, 1, n)), "Summed over a row",
+             made_by("the entries’ sum", lambda one: Sum(one, (j, 1, n))), "⇒"),
+        Step(p[i] - p[i] * Sum(p[j], (j, 1, n)), "The delta picks one term", CHECK),
+        Step(S.Zero, "Probabilities sum to 1", CHECK),
     )  # fmt: skip
+    trace = Route.of(
+        "Trace",
+        entry,
+        Step(Sum(entry.subs(j, i), (i, 1, n)), "Summed over the diagonal",
+             made_by("the entries’ sum", lambda one: Sum(one.subs(j, i), (i, 1, n))), "⇒"),
+        Step(1 - SQUARES, "Probabilities sum to 1", CHECK),
+    )  # fmt: skip
+    squared = p[i] ** 2 * (delta - 2 * delta * p[j] + p[j] ** 2)
+    norm = Route.of(
+        "Squared Frobenius norm",
+        entry,
+        Step(Sum(entry**2, (i, 1, n), (j, 1, n)), "Squared, and summed over all entries",
+             made_by("the squares’ sum", lambda one: Sum(one**2, (i, 1, n), (j, 1, n))), "⇒"),
+        Step(Sum(squared, (i, 1, n), (j, 1, n)), "Squared; the delta is its own square", CHECK),
+        Step(jacobian.FROBENIUS, "The delta picks one term of each inner sum", CHECK),
+    )  # fmt: skip
+    return Derivation.of(by_quotient, by_logarithm, lemmas=(row_sums, trace, norm))
 
 
 def _point(keys: int) -> Array:
@@ -134,23 +105,10 @@ def _found(code: Softmax, keys: int, entries: Array) -> dict[str, float]:
 def _held(derivation: Derivation, what: str, name: str, code: Softmax, keys: int) -> Exact:
     """Return one property of the derivatives of ``code``, compared with what is derived."""
     entries, expected = _derived(derivation, keys)
-    return Exact(
-        name,
-        f"{LABELS[what]} of the array code, by complex steps",
-        (("keys", keys), ("scores", "normal, deviation 2, one fixed row")),
-        Prediction(expected[what], f"{expected[what]:.6g}"),
-        _found(code, keys, entries)[what],
-        ROUNDING,
-        code=_found,
-    )
-
-
-def _logistic(scores: Array) -> Array:
-    return 1 / (1 + np.exp(-scores))
-
-
-def _halved(scores: Array) -> Array:
-    return softmax(scores / 2)
+    label = f"{LABELS[what]} of the array code, by complex steps"
+    settings = ("keys", keys), ("scores", "normal, deviation 2, one fixed row")
+    found = _found(code, keys, entries)[what]
+    return Exact(name, label, settings, integrated(expected[what]), found, ROUNDING, code=_found)
 
 
 def _constant_sum(scores: Array) -> Array:
@@ -161,27 +119,20 @@ def _constant_sum(scores: Array) -> Array:
 
 def experiment(derivation: Derivation) -> Experiment:
     """Compare with derivatives of the array code by complex steps."""
-    checks = tuple(
-        _held(derivation, what, f"{what}-n{keys}", softmax, keys) for keys in KEYS for what in LABELS
-    )
+    checks = (_held(derivation, what, f"{what}-n{keys}", softmax, keys) for keys in KEYS for what in LABELS)
     constant = "the normalising sum can be taken as constant, so that $J$ is diag$(p)$"
+    single = in_single_precision(softmax)
     wrong: tuple[tuple[str, str, Softmax, str], ...] = (
-        ("entries", "a-factor-cancels", _halved, "a factor on all scores cancels as a shift does"),
+        ("entries", "a-factor-cancels", of_halves, "a factor on all scores cancels as a shift does"),
         ("row-sums", "constant-sum-rows", _constant_sum, f"{constant}, and its rows sum to 0"),
         ("trace", "constant-sum", _constant_sum, constant),
-        (
-            "norm",
-            "logistic-each",
-            _logistic,
-            "each probability depends on its own score only, as a logistic function would",
-        ),
-        *(
-            (what, f"{what}-in-single-precision", in_single_precision(softmax), f"{SINGLE}: {label}")
-            for what, label in LABELS.items()
-        ),
-    )
+        ("norm", "logistic-each", lambda scores: 1 / (1 + np.exp(-scores)),
+         "each probability depends on its own score only, as a logistic function would"),
+        *((what, f"{what}-in-single-precision", single, f"single precision is exact: {label}")
+          for what, label in LABELS.items()),
+    )  # fmt: skip
     controls = (Control(words, _held(derivation, what, name, code, 5)) for what, name, code, words in wrong)
-    return Experiment(checks, tuple(controls))
+    return Experiment(tuple(checks), tuple(controls))
 
 
 CLAIM = Claim(

@@ -3,15 +3,14 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
-from sympy import Float, Rational, S, Sum, log, simplify, sqrt
+from sympy import Float, Rational, Sum, log, simplify, sqrt
 
 from verify.spec import (
-    CHIANG, E, KEYS as LENGTHS, NORMAL, SQUARES, WEIGHTED_SCORE, ByParts, Claim, Derivation, Experiment, Fact,
-    Figure, Findings, LargestScore, NormalRows, Quantity, Route, Step, Surplus, Tolerance, assume, by, capped,
-    cell_of, component, fact, figure, integrated, j, largest, line, mean_squares, measured, n, p, prediction,
-    s, sharper, sigma, wrong,
+    CHIANG, E, KEYS as LENGTHS, NORMAL, SQUARES, WEIGHTED_SCORE, By, ByParts, Claim, Derivation, Experiment,
+    Fact, Figure, Findings, LargestScore, NormalRows, Quantity, Route, Step, Surplus, Tolerance, assume,
+    capped, cell_of, component, fact, figure, integrated, j, largest, line, mean_squares, measured, n, p,
+    prediction, s, sharper, sigma, wrong,
 )  # fmt: skip
 
 KEYS = (4, 64, 1024)
@@ -22,11 +21,6 @@ GROWING = TIMES * sqrt(2 * log(n))
 LABEL = r"$\mathbb{E}\sum p_j^2$"
 
 
-@by("SymPy puts the spread in", "general")
-def _keeps(before: Any, after: Any) -> bool:
-    return bool(simplify(before.subs(sigma, GROWING) - after) == S.Zero)
-
-
 def derive() -> Derivation:
     """Derive that a spread of a multiple of √(2 ln n) keeps a share of the weight on few keys."""
     route = Route.of(
@@ -35,26 +29,14 @@ def derive() -> Derivation:
         Step(1 - E(WEIGHTED_SCORE) / sigma**2, "Integration by parts (Stein)", ByParts(-p[j])),
         Step(1 - E(largest) / sigma**2, "No average of scores exceeds the largest",
              Surplus(Sum(p[j] * (largest - s[j]), (j, 1, n)) / sigma**2, "≥")),
-        Step(1 - sqrt(2 * log(n)) / sigma, "The largest of $n$ normal scores",
-             LargestScore("≥")),
+        Step(1 - sqrt(2 * log(n)) / sigma, "The largest of $n$ normal scores", LargestScore("≥")),
     )  # fmt: skip
-    choice = Route.of(
-        rf"With $\sigma = {TIMES}\sqrt{{2\ln n}}$",
-        route.end,
-        Step(1 - Rational(1, TIMES), "The number of keys cancels", _keeps, "⇒"),
-    )
-    return Derivation.of(
-        route,
-        lemmas=(choice,),
-        relation="≥",
-        beyond="that attention thins out at a fixed spread, which is integrated numerically and measured "
-        "here; its limit is derived with the effective number of keys.",
-    )
-
-
-def _growing(keys: int) -> float:
-    """Return the spread that keeps attention concentrated."""
-    return float(GROWING.subs(n, keys))
+    put_in = By("SymPy puts the spread in", lambda a, b: simplify(a.subs(sigma, GROWING) - b) == 0, "general")
+    kept = Step(1 - Rational(1, TIMES), "The number of keys cancels", put_in, "⇒")
+    choice = Route.of(rf"With $\sigma = {TIMES}\sqrt{{2\ln n}}$", route.end, kept)
+    beyond = ("that attention thins out at a fixed spread, which is integrated numerically and measured "
+              "here; its limit is derived with the effective number of keys.")  # fmt: skip
+    return Derivation.of(route, lemmas=(choice,), relation="≥", beyond=beyond)
 
 
 def _rows(keys: int, deviation: float, kind: str) -> Quantity:
@@ -67,7 +49,7 @@ def _rows(keys: int, deviation: float, kind: str) -> Quantity:
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure concentration over the number of keys, at one fixed and at a growing spread."""
     kept, near = prediction(derivation.lemmas[0].end), capped(0.5, tolerance)
-    growing = [_rows(keys, _growing(keys), "growing") for keys in KEYS]
+    growing = [_rows(keys, float(GROWING.subs(n, keys)), "growing") for keys in KEYS]
     dense, *_, thin = fixed = [_rows(keys, 1.0, "fixed") for keys in KEYS]
     bounds = [
         replace(one, id=one.id.replace("growing", "kept"), prediction=kept, tolerance=near, relation="≥")
@@ -88,7 +70,7 @@ def facts() -> tuple[Fact, ...]:
     """Return what the growing spread keeps of few and of many keys, beside the bound of one half."""
     return tuple(
         fact(f"kept-by-n{keys}", rf"mean of $\sum p_j^2$ over {keys} keys at the growing spread, integrated",
-             Float(mean_squares(keys, _growing(keys)).value, 6))
+             Float(mean_squares(keys, float(GROWING.subs(n, keys))).value, 6))
         for keys in (KEYS[0], KEYS[-1], LENGTHS[-1])
     )  # fmt: skip
 

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from sympy import Rational, S, Sum, Symbol, exp, simplify, sqrt
+from sympy import S, Sum, Symbol, exp
 
 from verify.spec import (
-    E, EVEN, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Claim, Definition, Derivation,
-    Distribution, Evaluation, Expansion, Experiment, Figure, Findings, Ordered, OrderedBase, Population,
-    Quantity, Route, RowVariance, Simulated, Step, SumIdentity, Tolerance, Var, assume, biased,
-    block_variances, cell_of, component, d, evaluate, figure, in_dimension, index, j, k, line, measured,
-    moment_steps, mu_k, mu_q, n, p, prediction, q, s, score, sigma_k, sigma_q, wrong,
+    E, EVEN, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIFORM_COMPONENTS, Claim, Components, Definition,
+    Derivation, Evaluation, Expansion, Experiment, Figure, Findings, Ordered, OrderedBase, Population,
+    Quantity, Route, RowVariance, Simulated, Smooth, Step, SumIdentity, Tolerance, Var, assume, biased,
+    block_variances, cell_of, component, d, evaluate, figure, for_components, in_dimension, index, j, k, line,
+    measured, moment_steps, mu_k, mu_q, n, over_dimensions, p, q, s, score, sigma_k, sigma_q, wrong,
 )  # fmt: skip
 
 DIMENSIONS, QUERIES, KEYS = (1, 8, 64, 256), 16, 32
@@ -17,8 +17,7 @@ LABEL = "mean variance of the scores within a row"
 COARSE = Tolerance(2.0)
 """The keys' mean direction decides how a block's rows vary, so that draws are dear."""
 other = OrderedBase(Ordered("k'", "q3"))
-_KEY = GENERAL.moments[k]
-POPULATION = Population({**GENERAL.moments, other: _KEY}, d, alike=((k, other),))
+POPULATION = Population({**GENERAL.moments, other: GENERAL.moments[k]}, d, alike=((k, other),))
 sibling = Sum(q[index] * other[index], (index, 1, d))
 """The score of the same query with another key."""
 
@@ -42,11 +41,8 @@ def derive() -> Derivation:
              Evaluation(POPULATION, assumed=True)),
     )  # fmt: skip
     shifted = exp(s[1] + c) / Sum(exp(s[j] + c), (j, 1, n))
-    shift = Route.of(
-        "A softmax does not see a shift of its row",
-        shifted,
-        Step(p[1], "The factor $e^c$ cancels", SumIdentity()),
-    )
+    cancels = Step(p[1], "The factor $e^c$ cancels", SumIdentity())
+    shift = Route.of("A softmax does not see a shift of its row", shifted, cancels)
     definitions = (
         Definition(Var(score), "the variance over all queries and keys"),
         Definition(shifted, "the first weight of a row whose scores are all shifted"),
@@ -54,42 +50,36 @@ def derive() -> Derivation:
     return Derivation.of(route, lemmas=(total, shift), definitions=definitions)
 
 
-Moments = tuple[Any, Any]
-"""Mean and variance of a component, written out: a prediction asks nothing of what is drawn."""
-
-OF_UNIFORM: Moments = (Rational(1, 2), Rational(1, 12))
-OF_NORMAL: Moments = (S(0), S(1))
+def _alike(expression: Any, components: Components = UNIFORM_COMPONENTS) -> Any:
+    """Return ``expression`` for such components of queries and keys."""
+    return for_components(expression, components, components)
 
 
-def _at(expression: Any, moments: Moments) -> Any:
-    """Return ``expression`` for components of this mean and variance, in queries and keys."""
-    mean, spread = moments
-    given = {mu_q: mean, mu_k: mean, sigma_q: sqrt(spread), sigma_k: sqrt(spread)}
-    return simplify(expression.subs(given))
+def _rows(name: str, components: Components, law: Any) -> tuple[Quantity, ...]:
+    """Return the comparisons of the mean row variance with ``law``, by its derived block variance."""
+    drawn = components.distribution
+    inputs = {n: Simulated(drawn, drawn, QUERIES, KEYS, n) for n in DIMENSIONS}
+    cells = {n: cell_of(f"{name}-d{n}", one, RowVariance()) for n, one in inputs.items()}
+    moments = (drawn.mean, *drawn.central_moments(4)[2:])
 
+    def estimand(n: int) -> Smooth:
+        absolute = block_variances.row_variance(n, QUERIES, KEYS, moments, moments)
+        return component("row-variance", block_variance=absolute / float(law.subs(d, n)) ** 2, positive=True)
 
-def _row(dimension: int, distribution: Distribution, law: Any, prefix: str) -> Quantity:
-    """Return the comparison of the mean row variance with ``law``, by its derived block variance."""
-    drawn = Simulated(distribution, distribution, QUERIES, KEYS, dimension)
-    cell = cell_of(f"{prefix}d{dimension}", drawn, RowVariance())
-    moments = (distribution.mean, *distribution.central_moments(4)[2:])
-    expected = law.subs(d, dimension)
-    absolute = block_variances.row_variance(dimension, QUERIES, KEYS, moments, moments)
-    estimand = component("row-variance", block_variance=absolute / float(expected) ** 2, positive=True)
-    return Quantity(f"{prefix}row-d{dimension}", LABEL, cell, estimand, prediction(expected), COARSE)
+    return over_dimensions(f"{name}-row", LABEL, cells, estimand, law, COARSE)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the variance within rows for components with and without a mean."""
-    of_uniform, of_normal = (_at(derivation.result, moments) for moments in (OF_UNIFORM, OF_NORMAL))
-    uniform = [_row(n, UNIT_INTERVAL, of_uniform, "uniform-") for n in DIMENSIONS]
-    normal = [_row(n, NORMAL, of_normal, "normal-") for n in DIMENSIONS]
+    centred = Components(NORMAL, S(0), S(1))
+    uniform = _rows("uniform", UNIFORM_COMPONENTS, _alike(derivation.result))
+    normal = _rows("normal", centred, _alike(derivation.result, centred))
     at64 = in_dimension(uniform, 64)
     controls = (
         wrong(at64, "total-variance", r"rows vary as much as all scores together: $7d_k/144$ for $U(0, 1)$",
-              _at(evaluate(Var(score), GENERAL), OF_UNIFORM).subs(d, 64), tolerance=EVEN),
+              _alike(evaluate(Var(score), GENERAL)).subs(d, 64), tolerance=EVEN),
         wrong(at64, "without-means", r"rows vary by $d_k\sigma_q^2\sigma_k^2$, whatever the means",
-              OF_UNIFORM[1] ** 2 * 64, tolerance=EVEN),
+              UNIFORM_COMPONENTS.variance**2 * 64, tolerance=EVEN),
         biased(at64, tolerance),
     )  # fmt: skip
     return Experiment((*uniform, *normal), controls)
@@ -103,8 +93,8 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         "For components from U(0, 1) the measured variance within rows lies on d over 36, below the "
         "total variance of 7 d over 144.",
         "variance of the scores",
-        line("within a row", _at(derivation.result, OF_UNIFORM)),
-        line("total", _at(evaluate(Var(score), GENERAL), OF_UNIFORM), "control"),
+        line("within a row", _alike(derivation.result)),
+        line("total", _alike(evaluate(Var(score), GENERAL)), "control"),
         measured(findings.matching("uniform-row-d*")),
     )
 

@@ -94,8 +94,7 @@ def derive() -> Derivation:
     )
     share = EXACT / ASYMPTOTE
     further = r"Over $\sqrt{2d_k/\pi}$, and times the same one dimension further"
-    squares = By("SymPy: both squares agree",
-                 lambda one, other: simplify(gammasimp(one) ** 2 - other**2) == S.Zero, "general")  # fmt: skip
+    squares = By("SymPy: both squares agree", lambda a, b: simplify(gammasimp(a) ** 2 - b**2) == 0, "general")
     squeeze = Route.of(
         r"The share of $\sqrt{2d_k/\pi}$ reached, at most 1, times the next dimension's share",
         EXACT,

@@ -10,11 +10,11 @@ from sympy import (
 )  # fmt: skip
 
 from verify.spec import (
-    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Allowance, Claim, Control, Definition, Derivation,
-    DistanceToLaw, Exact, Experiment, Figure, Findings, Identity, PairShares, Population, Prediction,
-    Quantity, Route, ScorePowers, Simulated, Step, biased, by, capped, cell_of, characteristic, computed, d,
-    exponent, figure, k, kurtosis, kurtosis_route, line, mean_route, measured, of_probability, prediction, q,
-    score, score_law, wrong,
+    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_MOMENTS, Allowance, By, Claim, Control, Definition,
+    Derivation, DistanceToLaw, Exact, Experiment, Figure, Findings, Identity, PairShares, Population,
+    Prediction, Quantity, Route, ScorePowers, Simulated, Step, biased, by, capped, cell_of, characteristic,
+    computed, d, exponent, figure, k, kurtosis, kurtosis_route, line, made_by, mean_route, measured,
+    of_probability, prediction, q, score, score_law, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (1, 2, 4)
@@ -29,8 +29,7 @@ LABEL = r"$|P(q\cdot k \le -x\sqrt{d_k}) - \Phi(-x)|$ at $x = 0.742$"
 RATE = r"exponent of $|P(q\cdot k \le -x\sqrt{d_k}) - \Phi(-x)|$ in $d_k$"
 
 t, x = characteristic.t, Symbol("x", positive=True)
-_NORMAL = (S.One, S.Zero, S.One, S.Zero, S(3))
-POPULATION = Population({q: _NORMAL, k: _NORMAL}, d)
+POPULATION = Population({q: NORMAL_MOMENTS, k: NORMAL_MOMENTS}, d)
 WORST, SECOND = sqrt(3 - sqrt(6)), sqrt(3 + sqrt(6))
 """Where the leading term of the distance is stationary: the roots of the fourth Hermite polynomial."""
 
@@ -39,11 +38,6 @@ BEYOND = "what falls faster than the first-order term"
 
 PLACES = tuple(map(float, np.linspace(0.125, 4.0, 32)))
 """Distances from 0, in standard deviations, at which the exact law is searched for its largest gap."""
-
-
-@by("SymPy puts it in", "general")
-def _scaled(before: Any, after: Any) -> bool:
-    return bool(simplify(log(before.subs(t, t / sqrt(d)) / after)) == S.Zero)
 
 
 @by("SymPy: series of its logarithm in 1/d", "general")
@@ -65,11 +59,6 @@ def _inversion(before: Any, after: Any) -> bool:
     return bool(simplify(density - gained) == S.Zero and after.subs(x, 0) == 0)
 
 
-@by("the derivative of the term above", "general")
-def _slope(before: Any, after: Any) -> bool:
-    return bool(after == Derivative(before, x))
-
-
 @by("SymPy differentiates, and compares the sizes at both roots", "general")
 def _largest_at_worst(before: Any, after: Any) -> bool:
     """The slope vanishes at both roots and nowhere else, and the term is larger at the first."""
@@ -81,13 +70,14 @@ def _largest_at_worst(before: Any, after: Any) -> bool:
 
 def _distance() -> Route:
     """Return the first-order term of a score's distance from the normal law."""
-    tail = (x**3 - 3 * x) * exp(-(x**2) / 2) / sqrt(2 * pi) / (4 * d)
+    tail, root = (x**3 - 3 * x) * exp(-(x**2) / 2) / sqrt(2 * pi) / (4 * d), t / sqrt(d)
+    put_in = By("SymPy puts it in", lambda a, b: simplify(log(a.subs(t, root) / b)) == S.Zero, "general")
     return Route.of(
         "Distance to the normal law, to first order in $1/d_k$",
         characteristic.START,
         *characteristic.STEPS,
-        Step(characteristic.OF_SCORE.subs(t, t / sqrt(d)),
-             r"The same of $q\cdot k/\sqrt{d_k}$: $t/\sqrt{d_k}$ in the place of $t$", _scaled, "⇒"),
+        Step(characteristic.OF_SCORE.subs(t, root),
+             r"The same of $q\cdot k/\sqrt{d_k}$: $t/\sqrt{d_k}$ in the place of $t$", put_in, "⇒"),
         Step(exp(-(t**2) / 2) * (1 + t**4 / (4 * d)), "Expanded in $1/d_k$", _expansion, "⇒"),
         Step(tail, r"What is added to $P(q\cdot k/\sqrt{d_k} \le -x)$, $x > 0$", _inversion, "⇒"),
     )  # fmt: skip
@@ -96,13 +86,14 @@ def _distance() -> Route:
 def _where_largest(tail: Any) -> Route:
     """Return the slope of the first-order term, factored so that it shows where the term is largest."""
     slope = exp(-(x**2) / 2) / (4 * d * sqrt(2 * pi)) * (x**2 - WORST**2) * (SECOND**2 - x**2)
-    largest = r"so the term is largest in size at $x = \sqrt{3 - \sqrt 6} \approx 0.742$"
+    derivative = made_by("the derivative of the term above", lambda term: Derivative(term, x))
     return Route.of(
         "Where that first-order term is largest",
         tail,
-        Step(Derivative(tail, x), "How it changes with the place", _slope, "⇒"),
-        Step(slope, largest, _largest_at_worst),
-    )
+        Step(Derivative(tail, x), "How it changes with the place", derivative, "⇒"),
+        Step(slope, r"so the term is largest in size at $x = \sqrt{3 - \sqrt 6} \approx 0.742$",
+             _largest_at_worst),
+    )  # fmt: skip
 
 
 def derive() -> Derivation:
@@ -166,22 +157,16 @@ def _from_exact_law(derivation: Derivation) -> tuple[tuple[Exact, ...], tuple[Co
     rate = computed("rate", RATE, {"from": NEAR, "to": FAR}, power, _rate, allowance=of_rate)
     same = "the same distance, from the exact law"
     leading = computed("leading-term", same, {"d_k": FAR}, first, _gap, FAR, allowance=of_gap)
-    largest = computed(
-        "largest-gap",
-        f"largest gap from the normal law at {len(PLACES)} points, from the exact law",
-        {"d_k": NEAR},
-        _leading(derivation, NEAR),
-        _largest_gap,
-        NEAR,
-        allowance=of_largest,
-    )
-    root = r"the distance shrinks like $1/\sqrt{d_k}$, as it does for sums of skewed terms"
-    elsewhere = "the gap is largest where the slope vanishes for the second time"
+    label = f"largest gap from the normal law at {len(PLACES)} points, from the exact law"
+    at_worst = _leading(derivation, NEAR), _largest_gap, NEAR
+    largest = computed("largest-gap", label, {"d_k": NEAR}, *at_worst, allowance=of_largest)
     controls = (
-        wrong(rate, "root-rate", root, -S.Half),
+        wrong(rate, "root-rate",
+              r"the distance shrinks like $1/\sqrt{d_k}$, as it does for sums of skewed terms", -S.Half),
         wrong(leading, "larger-term", "the first-order term is larger by 1%", first * Rational(101, 100)),
-        wrong(largest, "largest-at-second", elsewhere, second),
-    )
+        wrong(largest, "largest-at-second",
+              "the gap is largest where the slope vanishes for the second time", second),
+    )  # fmt: skip
     return (rate, leading, largest), controls
 
 
@@ -193,15 +178,15 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     expected = prediction(3 + derivation.result.subs(d, MIDDLE))
     fourth = Quantity(f"kurtosis-d{MIDDLE}", KURTOSIS, powers, kurtosis(), expected, capped(1.0, tolerance))
     checks, controls = _from_exact_law(derivation)
-    mesokurtic = "scores of 32 dimensions have the kurtosis of a normal law, 3"
-    normal, exact = "a score of one dimension is normal", _leading(derivation, 1)
     controls = (
-        wrong(fourth, "mesokurtic", mesokurtic, 3),
-        wrong(one, "normal-at-once", normal, 0, tolerance=of_probability(), truth=None),
-        wrong(one, "first-order-is-exact", "the first-order term is exact already in one dimension", exact),
+        wrong(fourth, "mesokurtic", "scores of 32 dimensions have the kurtosis of a normal law, 3", 3),
+        wrong(one, "normal-at-once", "a score of one dimension is normal", 0, tolerance=of_probability(),
+              truth=None),
+        wrong(one, "first-order-is-exact", "the first-order term is exact already in one dimension",
+              _leading(derivation, 1)),
         *controls,
         biased(fourth, tolerance),
-    )
+    )  # fmt: skip
     return Experiment((*distances, fourth, *checks), controls)
 
 

@@ -6,22 +6,17 @@ from typing import Any
 from sympy import Rational, S
 
 from verify.spec import (
-    ALIKE, E, EVEN, EXPONENTIAL, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Claim,
-    Definition, Derivation, Distribution, Experiment, Fact, Figure, Findings, Identity, Quantity, ScoreCell,
-    Step, Tolerance, biased, d, evaluate, fact, figure, in_dimension, line, linear_fits, mean_route, means,
-    measured, mu_k, mu_q, of_deviation, score, score_cell, sigma_k, sigma_q, variance_route, variances,
-    with_moments, wrong, wrong_fits,
+    ALIKE, E, EXPONENTIAL, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIFORM_COMPONENTS, Claim,
+    Components, Definition, Derivation, Experiment, Fact, Figure, Findings, Identity, ScoreCell, Step,
+    Tolerance, biased, d, evaluate, fact, figure, for_components, in_dimension, line, linear_fits, mean_route,
+    means, measured, mu_k, mu_q, of_deviation, score, score_cell, sigma_k, sigma_q, variance_route, variances,
+    wrong, wrong_fits,
 )  # fmt: skip
 
 LABEL = r"$\operatorname{Var}(q\cdot k)$"
-
-Drawn = tuple[Distribution, Any, Any]
-"""What is drawn; its mean and variance, written out: a prediction asks nothing of what is drawn."""
-
-UNIFORM: Drawn = (UNIT_INTERVAL, Rational(1, 2), Rational(1, 12))
-SHIFTED_Q: Drawn = (NORMAL.moved(Fraction(1, 2), 1), Rational(1, 2), S(1))
-SHIFTED_K: Drawn = (NORMAL.moved(-1, 2), S(-1), S(4))
-SKEWED: Drawn = (EXPONENTIAL.moved(1, 1), S(1), S(1))
+SHIFTED_Q = Components(NORMAL.moved(Fraction(1, 2), 1), Rational(1, 2), S(1))
+SHIFTED_K = Components(NORMAL.moved(-1, 2), S(-1), S(4))
+SKEWED = Components(EXPONENTIAL.moved(1, 1), S(1), S(1))
 
 
 def derive() -> Derivation:
@@ -35,34 +30,34 @@ def derive() -> Derivation:
     )
 
 
-def _at(expression: Any, query: Drawn, key: Drawn) -> Any:
-    return with_moments(expression, query[1:], key[1:])
-
-
-def _coarse(n: int) -> Tolerance:
-    """Return twice the tolerance for 1000 dimensions: means make blocks vary as single vectors do."""
-    return Tolerance(2.0) if n >= 1000 else EVEN
+def _for_uniform(expression: Any) -> Any:
+    return for_components(expression, UNIFORM_COMPONENTS, UNIFORM_COMPONENTS)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure three pairs of laws with means; fit the line for components from U(0, 1)."""
 
-    def drawn(
-        name: str, query: Drawn, key: Drawn, *dimensions: int
-    ) -> tuple[list[ScoreCell], tuple[Quantity, ...]]:
-        cells = [score_cell(n, query[0], key[0], tolerance, prefix=f"{name}-") for n in dimensions]
-        label = f"{LABEL}, {query[0].name} components" if query is key else LABEL
-        return cells, variances(cells, label, _at(derivation.result, query, key), _coarse)
+    def cells(name: str, query: Components, key: Components, *dimensions: int) -> list[ScoreCell]:
+        laws = query.distribution, key.distribution
+        return [score_cell(n, *laws, tolerance, prefix=f"{name}-") for n in dimensions]
 
-    law, mean = (_at(one, UNIFORM, UNIFORM) for one in (derivation.result, evaluate(E(score), GENERAL)))
-    cells, uniform = drawn("uniform", UNIFORM, UNIFORM, 1, 3, 100, 1000)
+    law, mean = map(_for_uniform, (derivation.result, evaluate(E(score), GENERAL)))
+    of_uniform = cells("uniform", UNIFORM_COMPONENTS, UNIFORM_COMPONENTS, 1, 3, 100, 1000)
+    # In 1000 dimensions means make blocks vary as single vectors do.
+    label, coarse = f"{LABEL}, U(0,1) components", lambda n: Tolerance(2.0 if n == 1000 else 1.0)
+    uniform = variances(of_uniform, label, law, coarse)
     lines = linear_fits(uniform, law, "uniform-")
-    of_mean = means(cells, r"$\mathbb{E}[q\cdot k]$", mean, lambda n: of_deviation(law.subs(d, n), 2.0))
-    _, normal = drawn("normal", SHIFTED_Q, SHIFTED_K, 1, 8, 64)
-    _, skewed = drawn("exponential", SKEWED, SHIFTED_Q, 2, 32)
+    of_mean = means(of_uniform, r"$\mathbb{E}[q\cdot k]$", mean, lambda n: of_deviation(law.subs(d, n), 2.0))
+    normal, skewed = (
+        variances(cells(name, query, key, *dimensions), LABEL, for_components(derivation.result, query, key))
+        for name, query, key, *dimensions in (
+            ("normal", SHIFTED_Q, SHIFTED_K, 1, 8, 64),
+            ("exponential", SKEWED, SHIFTED_Q, 2, 32),
+        )
+    )
     without = r"the means do not matter: the variance is $d_k \sigma_q^2 \sigma_k^2$"
     controls = (
-        wrong(in_dimension(uniform, 100), "without-means", without, 100 * UNIFORM[2] ** 2),
+        wrong(in_dimension(uniform, 100), "without-means", without, 100 * UNIFORM_COMPONENTS.variance**2),
         biased(uniform[0], tolerance),
         wrong(in_dimension(of_mean, 3), "as-if-centred", "the mean is 0 also for components from U(0, 1)", 0),
         *wrong_fits(lines, tolerance),
@@ -73,7 +68,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 def facts(derivation: Derivation) -> Fact:
     """Return what one dimension of U(0, 1) components contributes."""
     what = "variance per dimension, components from U(0, 1)"
-    return fact("uniform-variance-per-dimension", what, _at(derivation.result, UNIFORM, UNIFORM) / d)
+    return fact("uniform-variance-per-dimension", what, _for_uniform(derivation.result) / d)
 
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:
@@ -84,8 +79,8 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         "Measured variances of q·k for components from U(0, 1) lie on 7d/144, seven times above the line "
         "d/144 that ignores the means.",
         r"variance of $q\cdot k$",
-        line("derived", _at(derivation.result, UNIFORM, UNIFORM)),
-        line("wrong, without means", UNIFORM[2] ** 2 * d, "control"),
+        line("derived", _for_uniform(derivation.result)),
+        line("wrong, without means", UNIFORM_COMPONENTS.variance**2 * d, "control"),
         measured(findings.matching("uniform-variance-d*")),
     )
 

@@ -1,26 +1,20 @@
 """After dividing by the root of the dimension the variance is that of a single product."""
 
-from typing import Any
-
-from sympy import Rational, S, sqrt
+from sympy import S, sqrt
 
 from verify.spec import (
-    ALIKE, CENTRED, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Claim, Comparison,
-    Derivation, Distribution, Evaluation, Experiment, Figure, Findings, Step, Var, biased, d, evaluate,
-    figure, fits, line, measured, no_slope, one_product, score, score_cell, variance_route, variances,
-    with_moments, wrong, wrong_fits,
+    ALIKE, CENTRED, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIFORM_COMPONENTS, Claim, Comparison,
+    Components, Derivation, Evaluation, Experiment, Figure, Findings, Step, Var, biased, d, evaluate, figure,
+    fits, for_components, line, measured, no_slope, one_product, score, score_cell, variance_route, variances,
+    wrong, wrong_fits,
 )  # fmt: skip
 
 DIMENSIONS = (1, 8, 64, 256)
 LABEL = r"$\operatorname{Var}(q\cdot k/\sqrt{d_k})$"
-
-Drawn = tuple[Distribution, Any, Any]
-"""What is drawn; its mean and variance, written out: a prediction asks nothing of what is drawn."""
-
-DOUBLE: Drawn = (NORMAL.moved(0, 2), S(0), S(4))
-TRIPLE: Drawn = (NORMAL.moved(0, 3), S(0), S(9))
-UNIFORM: Drawn = (UNIT_INTERVAL, Rational(1, 2), Rational(1, 12))
-CASES = {"centred": (DOUBLE, TRIPLE), "uniform": (UNIFORM, UNIFORM)}
+CASES = {
+    "centred": (Components(NORMAL.moved(0, 2), S(0), S(4)), Components(NORMAL.moved(0, 3), S(0), S(9))),
+    "uniform": (UNIFORM_COMPONENTS, UNIFORM_COMPONENTS),
+}
 
 
 def derive() -> Derivation:
@@ -33,43 +27,35 @@ def derive() -> Derivation:
     return Derivation.of(whole, lemmas=(variance_route(scaled, CENTRED, "For centred components"),))
 
 
-def _level(derivation: Derivation, query: Drawn, key: Drawn) -> Any:
-    """Return the variance of one product of such components."""
-    return with_moments(evaluate(derivation.result, GENERAL), query[1:], key[1:])
-
-
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure it for centred components of unequal spread, and for components from U(0, 1)."""
     checks: list[Comparison] = []
     for name, (query, key) in CASES.items():
-        level = _level(derivation, query, key)
-        cells = [
-            score_cell(n, query[0], key[0], tolerance, scale=1 / sqrt(d), prefix=f"{name}-")
-            for n in DIMENSIONS
-        ]
-        label = f"{LABEL}, {query[0].name} and {key[0].name} components"
-        points = variances(cells, label, level)
-        lines = fits(points, no_slope(level, DIMENSIONS[-1], f"{name}-"))
+        level = for_components(evaluate(derivation.result, GENERAL), query, key)
+        laws, prefix = (query.distribution, key.distribution), f"{name}-"
+        cells = [score_cell(n, *laws, tolerance, scale=1 / sqrt(d), prefix=prefix) for n in DIMENSIONS]
+        points = variances(cells, f"{LABEL}, {laws[0].name} and {laws[1].name} components", level)
+        lines = fits(points, no_slope(level, DIMENSIONS[-1], prefix))
         checks += [*points, *lines]
-    one = r"scaling makes the variance 1, whatever the components ($U(0, 1)$)"
-    spreads = r"it is $\sigma_q^2\sigma_k^2$ also for components with a mean ($U(0, 1)$)"
     controls = (
-        wrong(points[-1], "always-one", one, 1),
-        wrong(points[-1], "means-do-not-matter", spreads, UNIFORM[2] ** 2),
+        wrong(points[-1], "always-one",
+              "scaling makes the variance 1, whatever the components ($U(0, 1)$)", 1),
+        wrong(points[-1], "means-do-not-matter",
+              r"it is $\sigma_q^2\sigma_k^2$ also for components with a mean ($U(0, 1)$)",
+              UNIFORM_COMPONENTS.variance**2),
         biased(points[1], tolerance),
         *wrong_fits(lines, tolerance),
-    )
+    )  # fmt: skip
     return Experiment(tuple(checks), controls)
 
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw both levels over the dimension."""
-    layers = []
+    layers, of_product = [], evaluate(derivation.result, GENERAL)
     for name, (query, key) in CASES.items():
-        layers += [
-            line(f"{query[0].name} and {key[0].name}", _level(derivation, query, key)),
-            measured(findings.matching(f"{name}-variance-d*"), ""),
-        ]
+        words = f"{query.distribution.name} and {key.distribution.name}"
+        layers.append(line(words, for_components(of_product, query, key)))
+        layers.append(measured(findings.matching(f"{name}-variance-d*"), ""))
     return figure(
         "levels",
         "Scaling brings back the variance of one product, which need not be 1",

@@ -8,8 +8,8 @@ from sympy import Mul, Symbol, factor, log, sign
 
 from verify.spec import (
     NORMAL, Array, Claim, Control, Definition, Derivation, DistanceToLaw, Exact, Experiment, Identity,
-    PairShares, Quantity, Route, Simulated, Step, SumIdentity, assume, by, cell_of, computed, of_probability,
-    p, prediction, s, score_law, softmax, stream, wrong,
+    PairShares, Quantity, Route, Simulated, Step, SumIdentity, assume, by, cell_of, computed, made_by,
+    of_probability, p, prediction, s, score_law, softmax, stream, wrong,
 )  # fmt: skip
 
 SIZES = (2, 5, 64, MOST := 512)
@@ -31,25 +31,19 @@ def _without_the_factor(before: Any, after: Any) -> bool:
     return bool(positive.is_positive and Mul(positive, rest).equals(difference) and after == sign(rest))
 
 
-@by("SymPy puts them in", "general")
-def _both_scaled(before: Any, after: Any) -> bool:
-    return bool(before.xreplace({s[1]: c * s[1], s[2]: c * s[2]}) == after)
-
-
 def derive() -> Derivation:
     """Derive that order is kept, and that the softmax feels the spacing alone."""
-    kept = "A positive factor leaves the sign of the difference"
-    order = Route.of(
-        "Which of two scores is larger",
-        sign(c * first - c * second),
-        Step(sign(first - second), kept, _without_the_factor),
+    kept = Step(
+        sign(first - second), "A positive factor leaves the sign of the difference", _without_the_factor
     )
+    order = Route.of("Which of two scores is larger", sign(c * first - c * second), kept)
+    put_in = made_by("SymPy puts them in", lambda one: one.xreplace({s[1]: c * s[1], s[2]: c * s[2]}))
     ratio, cancels = log(p[1] / p[2]), "The common denominator cancels: only the difference counts"
     odds = Route.of("What the softmax makes of two scores", ratio, Step(s[1] - s[2], cancels, SumIdentity()))
     scaled = Route.of(
         "and of two scaled scores",
         s[1] - s[2],
-        Step(c * s[1] - c * s[2], "With scaled scores in their place", _both_scaled, "⇒"),
+        Step(c * s[1] - c * s[2], "With scaled scores in their place", put_in, "⇒"),
         Step(c * (s[1] - s[2]), "The differences are multiplied by the factor", Identity()),
     )
     logarithm = Definition(ratio, "the logarithm of the ratio of two weights")
@@ -97,14 +91,9 @@ def experiment() -> Experiment:
     shape = _shape("shape", lambda scores: scores / D**0.5)
     reach = D**0.5
     upper = score_law.below(D, reach)
-    beyond = Quantity(
-        "scores-beyond-one",
-        r"gap in $P(q\cdot k/\sqrt{d_k} \le \pm 1)$",
-        cell_of("pairs", Simulated(NORMAL, NORMAL, 64, 64, D), PairShares((-reach, reach))),
-        DistanceToLaw((1 - upper, upper)),
-        prediction(0),
-        of_probability(0.5),
-    )
+    cell = cell_of("pairs", Simulated(NORMAL, NORMAL, 64, 64, D), PairShares((-reach, reach)))
+    label, distance = r"gap in $P(q\cdot k/\sqrt{d_k} \le \pm 1)$", DistanceToLaw((1 - upper, upper))
+    beyond = Quantity("scores-beyond-one", label, cell, distance, prediction(0), of_probability(0.5))
     scores, lengths = _scores(MOST), np.linalg.norm(_drawn(MOST)[1], axis=1)
     moved = float(np.abs(softmax(scores) - softmax(scores / D**0.5)).sum(axis=1).mean())
     label = "mean change of a row's weights, in all"

@@ -8,7 +8,7 @@ from sympy import S, Sum, Symbol, exp
 
 from verify.spec import (
     Array, Claim, Control, Definition, Derivation, Exact, Experiment, Route, Step, SumIdentity, assume, i,
-    in_single_precision, largest_difference, n, no_distance, over_queries, p, s, softmax, stream,
+    in_single_precision, largest_difference, n, no_distance, of_halves, over_queries, p, s, softmax, stream,
 )  # fmt: skip
 
 Softmax = Callable[[Array], Array]
@@ -23,39 +23,23 @@ LABELS = {
 }
 """The identities by name, and what says how far array code is from them."""
 
-SINGLE = "single precision is exact"
-
 a = Symbol("a", real=True)
 
 
 def derive() -> Derivation:
     """Derive that the weights sum to one; ratio, order and shift as lemmas."""
-    total = Sum(p[i], (i, 1, n))
-    whole = Route.of(
-        "The weights sum to one",
-        total,
-        Step(S.One, "Numerators and denominator are the same sum", SumIdentity()),
-    )
-    ratio = Route.of(
-        "The ratio of two weights: larger scores have larger weights",
-        p[1] / p[2],
-        Step(exp(s[1] - s[2]), "The common denominator cancels", SumIdentity()),
-    )
-    shift = Route.of(
-        r"Add any number $a$ to all scores",
-        exp(s[1] + a) / Sum(exp(s[i] + a), (i, 1, n)),
-        Step(p[1], "It cancels from numerator and denominator", SumIdentity()),
-    )
     shifted = exp(s[1] + a) / Sum(exp(s[i] + a), (i, 1, n))
+    one = Step(S.One, "Numerators and denominator are the same sum", SumIdentity())
+    difference = Step(exp(s[1] - s[2]), "The common denominator cancels", SumIdentity())
+    same = Step(p[1], "It cancels from numerator and denominator", SumIdentity())
+    whole = Route.of("The weights sum to one", Sum(p[i], (i, 1, n)), one)
+    ratio = Route.of("The ratio of two weights: larger scores have larger weights", p[1] / p[2], difference)
+    shift = Route.of(r"Add any number $a$ to all scores", shifted, same)
     definitions = (
         Definition(p[1] / p[2], "the ratio of two weights"),
         Definition(shifted, "the first weight of the shifted scores"),
     )
     return Derivation.of(whole, lemmas=(ratio, shift), definitions=definitions)
-
-
-def _drawn(size: float) -> Array:
-    return size * stream(0, "softmax-identities", f"scores-{size:g}", 0).normal(size=(ROWS, KEYS))
 
 
 def _distances(code: Softmax, scores: Array) -> dict[str, float]:
@@ -73,46 +57,28 @@ def _distances(code: Softmax, scores: Array) -> dict[str, float]:
 
 def _held(what: str, name: str, code: Softmax, size: float) -> Exact:
     """Return how far ``code`` is from one of the identities, at scores of this standard deviation."""
+    scores = size * stream(0, "softmax-identities", f"scores-{size:g}", 0).normal(size=(ROWS, KEYS))
     settings = (("rows", ROWS), ("keys", KEYS), ("sigma", size))
-    return no_distance(name, LABELS[what], settings, _distances(code, _drawn(size))[what], _distances)
-
-
-def _over_their_number(scores: Array) -> Array:
-    """Return exponentials over the number of keys, as if that were their sum."""
-    exponentials: Array = np.exp(scores) / scores.shape[1]
-    return exponentials
-
-
-def _of_squares(scores: Array) -> Array:
-    """Return squared scores over their sum: weights that add up to one without an exponential."""
-    weights: Array = scores**2 / np.sum(scores**2, axis=1, keepdims=True)
-    return weights
-
-
-def _halved(scores: Array) -> Array:
-    """Return the softmax of half the scores."""
-    return softmax(scores / 2)
+    return no_distance(name, LABELS[what], settings, _distances(code, scores)[what], _distances)
 
 
 def experiment() -> Experiment:
     """Hold the array code against the identities, for small and for huge scores."""
-    checks = tuple(
-        _held(what, f"{what}-at-{size:g}".replace(".", "-"), softmax, size)
-        for size in SIZES
-        for what in LABELS
-    )
-    wrong = (
-        ("sum", "divided-by-n", _over_their_number, "the number of keys will do in place of the sum"),
-        ("ratio", "ratio-of-halves", _halved, "a factor on all scores cancels as a shift does"),
-        ("shift", "squares-for-exponentials", _of_squares, "squares will do in place of the exponentials"),
+    at = {size: f"at-{size:g}".replace(".", "-") for size in SIZES}
+    checks = (_held(what, f"{what}-{at[size]}", softmax, size) for size in SIZES for what in LABELS)
+    single = in_single_precision(softmax)
+    wrong: tuple[tuple[str, str, Softmax, str], ...] = (
+        ("sum", "divided-by-n", lambda scores: np.exp(scores) / KEYS,
+         "the number of keys will do in place of the sum"),
+        ("ratio", "ratio-of-halves", of_halves, "a factor on all scores cancels as a shift does"),
+        ("shift", "squares-for-exponentials", lambda scores: scores**2 / np.sum(scores**2, 1, keepdims=True),
+         "squares will do in place of the exponentials"),
         ("library", "over-rows", over_queries, "the weights may sum to one over the rows"),
-        *(
-            (what, f"{what}-in-single-precision", in_single_precision(softmax), f"{SINGLE}: {label}")
-            for what, label in LABELS.items()
-        ),
-    )
+        *((what, f"{what}-in-single-precision", single, f"single precision is exact: {label}")
+          for what, label in LABELS.items()),
+    )  # fmt: skip
     controls = (Control(words, _held(what, name, code, 1.0)) for what, name, code, words in wrong)
-    return Experiment(checks, tuple(controls))
+    return Experiment(tuple(checks), tuple(controls))
 
 
 CLAIM = Claim(
