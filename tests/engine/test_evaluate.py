@@ -17,8 +17,9 @@ from verify.evidence import Proof, Verdict
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.experiment import Experiment, Tolerance
 from verify.spec.claim import Findings
-from verify.spec.designs import score_cell, variances
+from verify.spec.designs import score_cell
 from verify.spec.fitting import Wanted, fits, linear_fits
+from verify.spec.quantities import variances
 from verify.symbolic.printing import latex, plain
 from verify.symbolic.scores import d
 
