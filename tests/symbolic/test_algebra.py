@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sympy import Function, Integral, S, Symbol, cos, exp, log, pi, sin, sqrt
+from sympy import Function, Integral, S, Symbol, cos, cosh, exp, log, pi, sin, sinh, sqrt, tanh
 
-from verify.symbolic.algebra import differs_somewhere, is_zero
+from verify.symbolic.algebra import differs_somewhere, is_zero, vanishes_in_exponentials
 
 x, y = Symbol("x", positive=True), Symbol("y", real=True)
 low = Symbol("z", negative=True)
@@ -62,3 +62,19 @@ def test_not_zero(expression: Any) -> None:
 def test_nothing_is_said_where_there_is_no_number(expression: Any) -> None:
     """Symbols that are no positive integers, integrals, unknown functions, and a zero that was hit."""
     assert not differs_somewhere(expression)
+
+
+@pytest.mark.parametrize(
+    ("expression", "vanishes"),
+    [
+        (sin(x + y) - sin(x) * cos(y) - cos(x) * sin(y), True),
+        (sin(x + y) - sin(x) * cos(y) + cos(x) * sin(y), False),
+        (tanh(x / 2) - sinh(x) / (1 + cosh(x)), True),
+        (tanh(x / 2) - sinh(x) / (2 + cosh(x)), False),
+        (exp(x) ** 2 - exp(2 * x), True),
+    ],
+)
+def test_zero_in_exponentials(expression: Any, *, vanishes: bool) -> None:
+    """Angles that add up and halves of them, whatever they are."""
+    assert vanishes_in_exponentials(expression) is vanishes
+    assert is_zero(expression) is vanishes

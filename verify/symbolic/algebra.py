@@ -17,6 +17,7 @@ from sympy import (
     PolynomialError,
     Pow,
     S,
+    exp,
     expand,
     fraction,
     prime,
@@ -25,6 +26,8 @@ from sympy import (
     xring,
 )
 from sympy.concrete.expr_with_limits import ExprWithLimits
+from sympy.functions.elementary.hyperbolic import HyperbolicFunction
+from sympy.functions.elementary.trigonometric import TrigonometricFunction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +41,16 @@ def is_zero(expression: Any) -> bool:
         return True
     if differs_somewhere(expression):
         return False
-    return bool(expand(expression) == S.Zero or simplify(expression) == S.Zero)
+    if expand(expression) == S.Zero:
+        return True
+    if expression.has(TrigonometricFunction, HyperbolicFunction) and vanishes_in_exponentials(expression):
+        return True
+    return bool(simplify(expression) == S.Zero)
+
+
+def vanishes_in_exponentials(expression: Any) -> bool:
+    """Return whether an expression is 0 as a rational function of exponentials, sines and cosines too."""
+    return is_rational_zero(expand(expression.rewrite(exp), power_exp=True))
 
 
 def is_rational_zero(expression: Any) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sympy import S, Sum, exp, expand, fraction, series, symbols, together
+from sympy import S, Sum, expand, series, symbols
 
+from verify.symbolic.algebra import vanishes_in_exponentials
 from verify.symbolic.checks import Identity
 from verify.symbolic.printing import latex
 
@@ -39,12 +40,6 @@ class PutIn:
         return self.then.holds(*(side.doit().subs(self.values) for side in (before, after)))
 
 
-def same_exponentials(one: Any, other: Any) -> bool:
-    """Return whether two expressions are the same rational function of exponentials."""
-    gap = together(expand((one - other).rewrite(exp), power_exp=True))
-    return bool(expand(fraction(gap)[0]) == S.Zero)
-
-
 @dataclass(frozen=True)
 class SameExponentials:
     """Both sides are the same once hyperbolic functions, sines and cosines are written as exponentials."""
@@ -54,7 +49,7 @@ class SameExponentials:
 
     def holds(self, before: Any, after: Any) -> bool:
         """Return whether they are."""
-        return same_exponentials(before, after)
+        return vanishes_in_exponentials(before - after)
 
 
 @dataclass(frozen=True)
@@ -72,7 +67,7 @@ class ClosedSums:
         """Return whether the closed forms are right, and ``after`` is ``before`` with them."""
         closed = self.closed or {before: after}
         put_in = before.xreplace(dict(closed))
-        return all(map(_by_induction, closed, closed.values())) and same_exponentials(put_in, after)
+        return all(map(_by_induction, closed, closed.values())) and vanishes_in_exponentials(put_in - after)
 
 
 def _by_induction(sum_: Sum, form: Any) -> bool:
@@ -80,7 +75,7 @@ def _by_induction(sum_: Sum, form: Any) -> bool:
     ((index, low, size),) = sum_.limits
     first = form.subs(size, low) - sum_.function.subs(index, low)
     step = form.subs(size, size + 1) - form - sum_.function.subs(index, size + 1)
-    return all(same_exponentials(gap, S.Zero) for gap in (first, step))
+    return all(vanishes_in_exponentials(gap) for gap in (first, step))
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,15 @@
 """The worked dot products of the sources: right as arithmetic, no evidence about a variance."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy import special
-from sympy import Idx, Poly, Rational, S, Sum, expand, factor, summation, symbols
+from sympy import Idx, Integral, Poly, Rational, S, Sum, Symbol, expand, factor, oo, summation, symbols
 
 from verify.spec import (
-    SNEDECOR, Allowance, Claim, Control, Derivation, Exact, Experiment, Fact, Route, Step, assume, by,
-    computed, fact, prediction, wrong,
+    ROUNDING, SNEDECOR, Allowance, Claim, ClosedSums, Control, Definition, Derivation, EulerIntegrals, Exact,
+    Experiment, Fact, Identity, Route, Step, assume, computed, d, fact, prediction, score_law, wrong,
 )  # fmt: skip
 
 n = symbols("n", integer=True, positive=True)
@@ -24,29 +23,28 @@ EVIDENCE_LEVEL = 0.05
 """The customary level at which a difference between two variances would count as evidence."""
 
 
-@by("induction: first value and next term", "general")
-def _induction(before: Any, after: Any) -> bool:
-    """The formula is right at n = 1, and grows by the next term of the sum."""
-    step = after.subs(n, n + 1) - after - before.function.subs(i, n + 1)
-    return bool(expand(step) == S.Zero and after.subs(n, 1) == before.subs(n, 1).doit())
-
-
-@by("SymPy: the same polynomial", "general")
-def _same_polynomial(before: Any, after: Any) -> bool:
-    return bool(Poly(before, n) == Poly(after, n))
+f, w, u = (Symbol(name, positive=True) for name in "fwu")
+EXPONENTIAL = score_law.CHI_SQUARE.subs(d, 2)
+"""The density of the sum of squared deviations of three normal numbers, in units of their variance."""
 
 
 def derive() -> Derivation:
-    """Derive the closed form of the growing dot products."""
+    """Derive the closed form of the growing dot products, and the test for two variances of three numbers."""
     closed = expand(summation(GROWING.function, (i, 1, n)))
     route = Route.of(
         "Summation",
         GROWING,
-        Step(closed, "Sums of squares and of integers", _induction),
-        Step(factor(closed), "Factored", _same_polynomial),
+        Step(closed, "Sums of squares and of integers", ClosedSums()),
+        Step(factor(closed), "Factored", Identity()),
     )
-    test = "that three products cannot show that a variance grows, which rests on a test of equal variances."
-    return Derivation.of(route, beyond=test)
+    both = (EXPONENTIAL.subs(score_law.w, one) for one in (f * w + u, w))
+    test = Route.of(
+        "The chance that one of two such sums of squares is $f$ times the other, $w$, or more, by $u$",
+        Integral(next(both) * next(both), (u, 0, oo), (w, 0, oo)),
+        Step(1 / (1 + f), "Integrated over both", EulerIntegrals(u, w)),
+    )
+    chance = Definition(test.start, "the chance that the F test with 2 and 2 degrees of freedom goes by")
+    return Derivation.of(route, lemmas=(test,), definitions=(chance,))
 
 
 def _growing(length: int) -> tuple[list[int], list[int]]:
@@ -84,11 +82,13 @@ def _order(examples: Any, others: Any) -> float:
     return float(np.sign(_array_variance(examples) - _array_variance(others)))
 
 
-def _p_value() -> float:
+LARGER = _exact_variance(THREE_DIMENSIONAL) / _exact_variance(TWO_DIMENSIONAL)
+"""How many times as large the second set's variance is."""
+
+
+def _p_value(freedom: int) -> float:
     """Return the one-sided p-value of the F test for equal variances of the two sets."""
-    freedom = len(TWO_DIMENSIONAL) - 1
-    larger = _exact_variance(THREE_DIMENSIONAL) / _exact_variance(TWO_DIMENSIONAL)
-    return float(special.fdtrc(freedom, freedom, float(larger)))
+    return float(special.fdtrc(freedom, freedom, float(LARGER)))
 
 
 def _spread(name: str, examples: Any, words: str) -> Exact:
@@ -111,6 +111,9 @@ def experiment(derivation: Derivation) -> Experiment:
     order = computed("two-below-three", label, {"products": 3}, -1, _order, *pair)
     two = _spread("spread-of-two", TWO_DIMENSIONAL, "two-dimensional")
     three = _spread("spread-of-three", THREE_DIMENSIONAL, "three-dimensional")
+    label = "one-sided p-value of the F test that the second variance is larger"
+    chance = derivation.lemmas[0].end.subs(f, LARGER)
+    test = computed("f-test", label, {"degrees of freedom": 2}, chance, _p_value, 2, allowance=ROUNDING)
     of_one = float(_degree([sum(range(1, m + 1)) for m in lengths]))
     one_grows = "it is cubic also where one vector keeps its components"
     no_more = "the three-dimensional products scatter no more than the two-dimensional ones"
@@ -121,9 +124,10 @@ def experiment(derivation: Derivation) -> Experiment:
         wrong(three, "same-spread", no_more, two.prediction),
         wrong(order, "exchanged", exchanged, computed=_order(THREE_DIMENSIONAL, TWO_DIMENSIONAL)),
         wrong(sums[6], "linear-growth", in_proportion, 11 * 6 / S(2)),
+        wrong(test, "three-degrees", "three products have three degrees of freedom", computed=_p_value(3)),
         *_evidence(),
     )
-    return Experiment((*sums.values(), cubic, order, two, three), controls)
+    return Experiment((*sums.values(), cubic, order, two, three, test), controls)
 
 
 def _evidence() -> tuple[Control, ...]:
@@ -131,7 +135,7 @@ def _evidence() -> tuple[Control, ...]:
     smallest, largest = (max(*a, *b) for a, b in (_growing(2), _growing(6)))
     label = "largest component of the six-dimensional example"
     small = Exact("components-stay-small", label, (("n", 6),), prediction(smallest), float(largest))
-    label, rejected = "the F test rejects equal variances (1 = yes)", float(_p_value() < EVIDENCE_LEVEL)
+    label, rejected = "the F test rejects equal variances (1 = yes)", float(_p_value(2) < EVIDENCE_LEVEL)
     test = Exact("three-products-are-evidence", label, (("products", 3),), prediction(1), rejected)
     grows = f"three products each are evidence that the variance grows (F test at {EVIDENCE_LEVEL:.0%})"
     return Control("the components stay as small in six dimensions as in two", small), Control(grows, test)
@@ -139,7 +143,6 @@ def _evidence() -> tuple[Control, ...]:
 
 def facts(derivation: Derivation) -> tuple[Fact, ...]:
     """Return the worked dot products, their spreads, and the p-value of their comparison."""
-    p = _p_value()
     dots = (
         fact(f"dot-{m}", f"worked product [1, …, {m}]·[3, …, {m + 2}]", derivation.result.subs(n, m))
         for m in (2, 4, 6)
@@ -150,8 +153,8 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
         for size, examples in (("two", TWO_DIMENSIONAL), ("three", THREE_DIMENSIONAL))
     )
     what = "one-sided p-value of the F test that the second variance is larger"
-    test = Fact(id="f-test-p", what=what, latex=f"{p:.6g}", value=p if math.isfinite(p) else 1.0)
-    return (*dots, *spreads, test)
+    chance = derivation.lemmas[0].end.subs(f, LARGER)
+    return (*dots, *spreads, fact("f-test-p", what, chance))
 
 
 CLAIM = Claim(
