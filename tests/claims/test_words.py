@@ -75,7 +75,7 @@ def test_rounded_words_are_right() -> None:
     """What the texts say in words: thirds, three quarters, one in five or six, two thousandths."""
     assert 0.28 < 2 * below(64, -8.0) < 1 / 3, "almost a third of scaled scores beyond 1"
     assert pytest.approx(3 / 4) == (7 / 144) / (1 / 36) - 1, "overstates by three quarters"
-    assert 1 / 6 < _p_value() < 1 / 5, "about one in five or six trials"
+    assert 1 / 6 < _p_value(2) < 1 / 5, "about one in five or six trials"
     assert _largest_gap(64) == pytest.approx(0.002, abs=0.0005), "about two thousandths"
     assert max(_tail(n, -0.5) for n in (16, 64, 256)) < 1e-13, "less than one in 10^13"
 
