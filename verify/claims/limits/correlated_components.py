@@ -8,7 +8,7 @@ from verify.spec import (
     E, NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, Claim, Definition, Derivation, Expansion, Experiment, Figure,
     Findings, Identity, Linked, Ordered, OrderedBase, PairMoments, Population, Quantity, Route, ScoreMoments,
     Simulated, Step, Var, assume, biased, capped, cell_of, d, evaluate, figure, in_numbers, index, line,
-    measured, prediction, settled_by_two, unfold, variance, wrong,
+    measured, over_dimensions, prediction, settled_by_two, unfold, variance, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (2, 8, 64)
@@ -68,24 +68,13 @@ def derive() -> Derivation:
              moments),
         Step(d * (1 + (d - 1) * rho**2), "Collecting terms", Identity()),
     )  # fmt: skip
-    trace = Route.of(
-        "Any covariances of a centred query and key",
-        Var(PRODUCT),
-        Step(Trace(SIGMA_Q * SIGMA_K), "Sum over all pairs of dimensions", _is_the_trace),
-    )
-    of_any = Definition(
-        Var(PRODUCT),
-        r"the variance of a score whose query and key have mean 0 and any $\Sigma_q$, $\Sigma_k$",
-    )
-    return Derivation.of(route, lemmas=(trace,), definitions=(of_any,))
+    over_pairs = Step(Trace(SIGMA_Q * SIGMA_K), "Sum over all pairs of dimensions", _is_the_trace)
+    trace = Route.of("Any covariances of a centred query and key", Var(PRODUCT), over_pairs)
+    words = r"the variance of a score whose query and key have mean 0 and any $\Sigma_q$, $\Sigma_k$"
+    return Derivation.of(route, lemmas=(trace,), definitions=(Definition(Var(PRODUCT), words),))
 
 
-MIXING = (
-    (1.0, 0.0, 0.0, 0.0),
-    (0.5, 2.0, 0.0, 0.0),
-    (0.0, 0.0, 1.0, -1.0),
-    (0.0, 0.0, 0.0, 2.0),
-)
+MIXING = ((1.0, 0.0, 0.0, 0.0), (0.5, 2.0, 0.0, 0.0), (0.0, 0.0, 1.0, -1.0), (0.0, 0.0, 0.0, 2.0))
 """Queries and keys of other covariances, which share none of their four fresh numbers."""
 
 SPREADS = {SIGMA_Q: Matrix([[1, S.Half], [S.Half, Rational(17, 4)]]), SIGMA_K: Matrix([[2, -2], [-2, 4]])}
@@ -95,20 +84,12 @@ PAIRS = 4
 """Groups of two dimensions that a score adds."""
 
 
-def _law(derivation: Derivation) -> Any:
-    """Return the derived variance over the dimension, at the correlation that is drawn."""
-    return derivation.result.subs(rho, RHO)
-
-
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the variance of equicorrelated components over the dimensions, and of any one example."""
     estimand, band = variance(), capped(2.0, tolerance)
-    checks = []
-    for n in DIMENSIONS:
-        drawn = Simulated(NORMAL, NORMAL, 32, 32, n, float(RHO))
-        cell = cell_of(f"d{n}", drawn, ScoreMoments())
-        expected = prediction(_law(derivation).subs(d, n))
-        checks.append(Quantity(f"variance-d{n}", LABEL, cell, estimand, expected, band))
+    inputs = {n: Simulated(NORMAL, NORMAL, 32, 32, n, float(RHO)) for n in DIMENSIONS}
+    cells = {n: cell_of(f"d{n}", drawn, ScoreMoments()) for n, drawn in inputs.items()}
+    checks = over_dimensions("variance", LABEL, cells, estimand, derivation.result.subs(rho, RHO), band)
     last = checks[-1]
     cell = cell_of("any-covariances", Linked(PAIRS, 32, NORMAL, MIXING, (0.0,) * 4), PairMoments())
     trace = prediction(in_numbers(derivation.lemmas[0].end, SPREADS) * PAIRS)
@@ -135,7 +116,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         "The measured variance of scores whose components have correlation one quarter follows d times "
         "one plus d minus one sixteenths, and leaves the line variance = d from ten dimensions on.",
         r"variance of $q\cdot k$, $\rho = 1/4$",
-        line("derived", _law(derivation)),
+        line("derived", derivation.result.subs(rho, RHO)),
         line("independent", d, "control"),
         measured(findings.matching("variance-d*")),
     )

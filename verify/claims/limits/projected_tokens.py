@@ -1,6 +1,5 @@
 """Normalised tokens through freshly initialised projections: the variance depends on the initialisation."""
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -19,54 +18,18 @@ D = Ordered("D", "D", integer=True, positive=True)
 v = Ordered("v", "v", positive=True)
 """Width of a token and variance of the entries of a projection."""
 
-OUTPUTS = {
-    D: "one matrix for all heads",
-    d: "one matrix a head",
-    3 * D: "queries, keys and values in one matrix",
-}
-"""What a matrix with so many outputs is for."""
-
-
-@dataclass(frozen=True)
-class Xavier:
-    """Entries of variance 2/(inputs + outputs), by the outputs that are counted."""
-
-    outputs: Any
-
-    @property
-    def variance(self) -> Any:
-        """The variance of an entry."""
-        return 2 / (D + self.outputs)
-
-    @property
-    def words(self) -> str:
-        """The initialisation in words."""
-        return f"Xavier, {OUTPUTS[self.outputs]}"
-
-
-@dataclass(frozen=True)
-class ByInputs:
-    """Entries of a variance that counts the inputs alone."""
-
-    words: str
-    share: Any
-
-    @property
-    def variance(self) -> Any:
-        """The variance of an entry."""
-        return self.share / D
-
-
-HE = ByInputs("He", S(2))
-LINEAR = ByInputs("uniform on ±1/√D, a common default of linear layers", integrate(v**2, (v, -1, 1)) / 2)
-INITIALISATIONS: dict[str, tuple[Xavier | ByInputs, Fraction]] = {
-    "fused-xavier": (Xavier(D), Fraction(2, 128 + 128)),
-    "per-head-xavier": (Xavier(d), Fraction(2, 128 + 32)),
-    "packed-xavier": (Xavier(3 * D), Fraction(2, 128 + 3 * 128)),
-    "he": (HE, Fraction(2, 128)),
-    "linear-default": (LINEAR, Fraction(1, 3 * 128)),
-}
-"""Each initialisation, which predicts; and the variance of the entries that are drawn, written out."""
+OF_UNIFORM = integrate(v**2, (v, -1, 1)) / 2
+INITIALISATIONS: dict[str, tuple[str, Any, Fraction]] = {
+    "fused-xavier": ("Xavier, one matrix for all heads", 2 / (D + D), Fraction(2, 128 + 128)),
+    "per-head-xavier": ("Xavier, one matrix a head", 2 / (D + d), Fraction(2, 128 + 32)),
+    "packed-xavier": ("Xavier, queries, keys and values in one matrix", 2 / (D + 3 * D),
+                      Fraction(2, 128 + 3 * 128)),
+    "he": ("He", 2 / D, Fraction(2, 128)),
+    "linear-default": ("uniform on ±1/√D, a common default of linear layers", OF_UNIFORM / D,
+                       Fraction(1, 3 * 128)),
+}  # fmt: skip
+"""Each in words; the variance of an entry, Xavier's being 2/(inputs + outputs), which predicts; and that of
+the entries that are drawn, written out."""
 
 
 @by("written out for tokens of 1 and 2 components, which settle it: no term holds more", "general")
@@ -102,14 +65,14 @@ def derive() -> Derivation:
 
 
 def _expected(derivation: Derivation, name: str) -> Any:
-    return derivation.result.subs(v, INITIALISATIONS[name][0].variance).subs({D: WIDTH, d: HEAD})
+    return derivation.result.subs(v, INITIALISATIONS[name][1]).subs({D: WIDTH, d: HEAD})
 
 
 def _square(derivation: Derivation, name: str, tolerance: float) -> Quantity:
     """Return the comparison of scaled scores' mean square under an initialisation."""
-    (one, entry), expected = INITIALISATIONS[name], prediction(_expected(derivation, name))
-    drawn = ProjectedTokens(WIDTH, HEAD, TOKENS, NORMAL if one is HE else UNIFORM, entry)
-    cell = cell_of(name, drawn, OtherTokens(), initialisation=one.words)
+    (words, _, entry), expected = INITIALISATIONS[name], prediction(_expected(derivation, name))
+    drawn = ProjectedTokens(WIDTH, HEAD, TOKENS, NORMAL if name == "he" else UNIFORM, entry)
+    cell = cell_of(name, drawn, OtherTokens(), initialisation=words)
     estimand = component("square", positive=True)
     return Quantity(f"{name}-square", LABEL, cell, estimand, expected, capped(2.0, tolerance))
 
@@ -119,7 +82,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     checks = {name: _square(derivation, name, tolerance) for name in INITIALISATIONS}
     controls = (
         wrong(checks[name], f"{name}-is-one",
-              f"after scaling the variance is 1, with the initialisation {INITIALISATIONS[name][0].words}",
+              f"after scaling the variance is 1, with the initialisation {INITIALISATIONS[name][0]}",
               S.One, tolerance=EVEN)
         for name in ("per-head-xavier", "packed-xavier", "he")
     )  # fmt: skip
@@ -130,8 +93,8 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 def facts(derivation: Derivation) -> tuple[Fact, ...]:
     """Return the variance that each initialisation gives where tokens are four times as wide as heads."""
     return tuple(
-        fact(f"{name}-variance", f"scaled variance, {one.words}", _expected(derivation, name))
-        for name, (one, _) in INITIALISATIONS.items()
+        fact(f"{name}-variance", f"scaled variance, {words}", _expected(derivation, name))
+        for name, (words, *_) in INITIALISATIONS.items()
     )
 
 

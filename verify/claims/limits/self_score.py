@@ -1,14 +1,14 @@
 """A vector's score with itself: mean d_k, variance 2 d_k."""
 
-from typing import Any
+from collections.abc import Callable
 
 from sympy import IndexedBase, S, Sum, Symbol, sqrt
 
 from verify.spec import (
     E, NORMAL, NORMAL_MOMENTS, UNIFORM, Cell, Claim, Definition, Derivation, Distribution, Experiment, Figure,
-    Findings, Linked, PairMoments, Population, Quantity, Tolerance, assume, biased, block_variances, cell_of,
-    component, d, figure, in_dimension, index, line, mean_route, measured, of_deviation, prediction, variance,
-    variance_route, wrong,
+    Findings, Linked, PairMoments, Population, Smooth, Tolerance, assume, biased, block_variances, cell_of,
+    component, d, figure, in_dimension, index, line, mean_route, measured, of_deviation, over_dimensions,
+    variance, variance_route, wrong,
 )  # fmt: skip
 
 DIMENSIONS, PAIRS = (1, 8, 64, 128), 32
@@ -31,12 +31,9 @@ _MOMENTS = {
 
 def derive() -> Derivation:
     """Derive the variance for any kurtosis of the components, and the mean as a lemma."""
-    route = variance_route(own, POPULATION)
-    return Derivation.of(
-        route,
-        lemmas=(mean_route(own, POPULATION, "The mean"),),
-        definitions=(Definition(E(own), "the mean of a vector’s score with itself"),),
-    )
+    route, mean = variance_route(own, POPULATION), mean_route(own, POPULATION, "The mean")
+    of_mean = Definition(E(own), "the mean of a vector’s score with itself")
+    return Derivation.of(route, lemmas=(mean,), definitions=(of_mean,))
 
 
 def _cell(n: int, distribution: Distribution = NORMAL, prefix: str = "") -> Cell:
@@ -45,35 +42,34 @@ def _cell(n: int, distribution: Distribution = NORMAL, prefix: str = "") -> Cell
     return cell_of(f"{prefix}d{n}", drawn, PairMoments())
 
 
-def _variance(n: int, result: Any, distribution: Distribution, prefix: str = "") -> Quantity:
-    """Return the comparison of the variance, with its own variance in a block of independent scores."""
-    moments = _MOMENTS[distribution]
-    of_score = block_variances.kurtosis(own, Population({q: moments}, d)).subs(d, n)
-    estimand = variance(block_variance=float(of_score - 1) / PAIRS)
-    expected = prediction(result.subs({kappa: moments[4], d: n}))
-    cell = _cell(n, distribution, prefix)
-    return Quantity(f"{prefix}variance-d{n}", VARIANCE, cell, estimand, expected, COARSE)
-
-
-def _mean(n: int, derivation: Derivation) -> Quantity:
-    spread = derivation.result.subs({kappa: 3, d: n})
-    estimand = component("mean", block_variance=float(spread) / PAIRS)
-    expected = prediction(derivation.lemmas[0].end.subs(d, n))
-    return Quantity(f"mean-d{n}", MEAN, _cell(n), estimand, expected, of_deviation(spread, 1.5))
+def _of_variance(distribution: Distribution) -> Callable[[int], Smooth]:
+    """Return the estimand of the variance, with its own variance in a block of independent scores."""
+    of_score = block_variances.kurtosis(own, Population({q: _MOMENTS[distribution]}, d)) - 1
+    return lambda n: variance(block_variance=float(of_score.subs(d, n)) / PAIRS)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure mean and variance over the dimensions, and the variance for uniform components."""
-    result = derivation.result
-    means = [_mean(n, derivation) for n in DIMENSIONS]
-    spreads = [_variance(n, result, NORMAL) for n in DIMENSIONS]
+    cells = {n: _cell(n) for n in DIMENSIONS}
+    law, of_uniform = (derivation.result.subs(kappa, _MOMENTS[one][4]) for one in (NORMAL, UNIFORM))
+
+    def of_mean(n: int) -> Smooth:
+        return component("mean", block_variance=float(law.subs(d, n)) / PAIRS)
+
+    def near(n: int) -> Tolerance:
+        return of_deviation(law.subs(d, n), 1.5)
+
+    means = over_dimensions("mean", MEAN, cells, of_mean, derivation.lemmas[0].end, near)
+    spreads = over_dimensions("variance", VARIANCE, cells, _of_variance(NORMAL), law, COARSE)
+    at64, estimand = {64: _cell(64, UNIFORM, "uniform-")}, _of_variance(UNIFORM)
+    uniform = over_dimensions("uniform-variance", VARIANCE, at64, estimand, of_uniform, COARSE)
     mean, spread = (in_dimension(one, 64) for one in (means, spreads))
     controls = (
         wrong(mean, "mean-zero", "a vector's score with itself is like any other: mean 0", S.Zero),
         wrong(spread, "variance-of-independent", "its variance is $d_k$, as for an independent key", S(64)),
         biased(mean, tolerance),
     )
-    return Experiment((*means, *spreads, _variance(64, result, UNIFORM, "uniform-")), controls)
+    return Experiment((*means, *spreads, *uniform), controls)
 
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:

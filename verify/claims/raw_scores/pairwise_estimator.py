@@ -12,17 +12,14 @@ from sympy import (
 
 from verify.spec import (
     E, EVEN, HOEFFDING, UNIT_INTERVAL, AllPairs, Claim, Control, Derivation, Exact, Experiment, Fact, Figure,
-    Findings, Ordered, Population, Quantity, Route, SharedVectors, Smooth, Step, Tolerance, Var, assume,
-    biased, by, cell_of, d, evaluate, exactly, expanded, fact, figure, index, line, linear_fits, measured,
-    moment_steps, powers_of_dimension, prediction, variance, wrong, wrong_fits,
+    Findings, Ordered, Population, Route, SharedVectors, Smooth, Step, Tolerance, Var, assume, biased, by,
+    cell_of, d, evaluate, exactly, expanded, fact, figure, index, line, linear_fits, measured, moment_steps,
+    over_dimensions, powers_of_dimension, prediction, variance, wrong, wrong_fits,
 )  # fmt: skip
 
 VECTORS = 100
 DIMENSIONS = (1, 2, 8, 32, 128, 512)
 BIAS_DIMENSIONS = (1, 8, 32)
-COARSE = Tolerance(2.0)
-"""For the most dimensions, where a block takes most draws."""
-
 LABEL = r"$\mathbb{E}[\hat V]$"
 BIAS = r"$\operatorname{Var}(q\cdot k) - \mathbb{E}[\hat V]$"
 
@@ -48,15 +45,6 @@ axis = range(0, len(points))
 
 def _score(x: Any, y: Any) -> Any:
     return Sum(x[index] * y[index], (index, 1, d))
-
-
-def _by_shared_vectors() -> Any:
-    """Return E of the estimator: mean square minus mean, squared, sorted by how many vectors pairs share."""
-    pairs = N * (N - 1) / 2
-    same = E(_score(a, b) ** 2)
-    one_shared = 2 * (N - 2) * E(_score(a, b) * _score(a, c))
-    none_shared = (N - 2) * (N - 3) / 2 * E(_score(a, b)) ** 2
-    return same - (same + one_shared + none_shared) / pairs
 
 
 @by(
@@ -86,12 +74,15 @@ def _all_pairs(before: Any, after: Any) -> bool:
 
 
 def derive() -> Derivation:
-    """Derive the estimator's expectation for any N, d, mean and variance."""
+    """Derive the estimator's expectation: mean square minus mean squared, by how many vectors pairs share."""
+    pairs = N * (N - 1) / 2
+    same = E(_score(a, b) ** 2)
+    one_shared = 2 * (N - 2) * E(_score(a, b) * _score(a, c))
+    none_shared = (N - 2) * (N - 3) / 2 * E(_score(a, b)) ** 2
+    by_sharing = same - (same + one_shared + none_shared) / pairs
     shares = "Each of the N(N−1)/2 pairs shares one vector with 2(N−2) others"
-    by_sharing = _by_shared_vectors()
     first = Step(by_sharing, shares, _all_pairs)
-    route = Route.of("Pairs of pairs", E(V), first, *moment_steps(by_sharing, SHARED))
-    return Derivation.of(route)
+    return Derivation.of(Route.of("Pairs of pairs", E(V), first, *moment_steps(by_sharing, SHARED)))
 
 
 def _for_uniform(expression: Any) -> Any:
@@ -116,38 +107,32 @@ def _mean_score_kurtosis(dimension: int) -> float:
     numbers = Population({base: raw}, size)
     total = Sum(base[index], (index, 1, size))
     squares = Sum(base[index] ** 2, (index, 1, size))
-    m1, m2, m3, m4 = (
-        evaluate(E(expand((total**2 - squares) ** power)), numbers).subs(size, VECTORS)
-        for power in (1, 2, 3, 4)
-    )
-    spread = m2 - m1**2
-    fourth = m4 - 4 * m3 * m1 + 6 * m2 * m1**2 - 3 * m1**4
+    powers = (expand((total**2 - squares) ** power) for power in (1, 2, 3, 4))
+    m1, m2, m3, m4 = (evaluate(E(one), numbers).subs(size, VECTORS) for one in powers)
+    spread, fourth = m2 - m1**2, m4 - 4 * m3 * m1 + 6 * m2 * m1**2 - 3 * m1**4
     return float(3 + (fourth / spread**2 - 3) / dimension)
 
 
-def _of_plain_variance() -> Smooth:
-    """Return the mean of the plain variance over all pairs, from a block's mean S² and (mean S)²."""
-    return Smooth(lambda mean: mean["square"] - mean["squared-mean"], positive=True)
+PLAIN_VARIANCE = Smooth(lambda mean: mean["square"] - mean["squared-mean"], positive=True)
+"""The mean of the plain variance over all pairs, from a block's mean S² and (mean S)²."""
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Repeat the experiment of 100 shared vectors many times; its bias is the variance of the pairs' mean."""
     law = _for_uniform(derivation.result)
     shortfall = simplify(_true_variance() - law)
-
     cells = {n: cell_of(f"d{n}", SharedVectors(UNIT_INTERVAL, VECTORS, n), AllPairs()) for n in DIMENSIONS}
 
-    def average(n: int) -> Quantity:
-        band = COARSE if n == DIMENSIONS[-1] else EVEN
-        right = prediction(law.subs(d, n))
-        return Quantity(f"expected-d{n}", LABEL, cells[n], _of_plain_variance(), right, band)
+    def band(n: int) -> Tolerance:
+        # With the most dimensions a block takes most draws.
+        return Tolerance(2.0) if n == DIMENSIONS[-1] else EVEN
 
-    def bias(n: int) -> Quantity:
-        of_mean = variance("mean", "squared-mean", block_variance=_mean_score_kurtosis(n) - 1)
-        right = prediction(shortfall.subs(d, n))
-        return Quantity(f"bias-d{n}", BIAS, cells[n], of_mean, right, Tolerance(10.0))
+    def of_mean(n: int) -> Smooth:
+        return variance("mean", "squared-mean", block_variance=_mean_score_kurtosis(n) - 1)
 
-    averages, biases = tuple(map(average, DIMENSIONS)), tuple(map(bias, BIAS_DIMENSIONS))
+    averages = over_dimensions("expected", LABEL, cells, PLAIN_VARIANCE, law, band)
+    few = {n: cells[n] for n in BIAS_DIMENSIONS}
+    biases = over_dimensions("bias", BIAS, few, of_mean, shortfall, Tolerance(10.0))
     lines = linear_fits(averages, law)
     scale = Tolerance(10.0, biases[-1].prediction.value, "the derived bias")
     controls = (
@@ -173,33 +158,23 @@ def _first_of_ranges(code: ast.Module) -> dict[str, int]:
     found = {}
     for node in code.body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            (call,) = (
-                c for c in ast.walk(node) if isinstance(c, ast.Call) and ast.unparse(c.func) == "range"
-            )
-            found[node.targets[0].id] = int(ast.literal_eval(call.args[0]))
+            calls = (one for one in ast.walk(node) if isinstance(one, ast.Call))
+            (of_range,) = (call for call in calls if ast.unparse(call.func) == "range")
+            found[node.targets[0].id] = int(ast.literal_eval(of_range.args[0]))
     return found
 
 
 def _printed_code() -> tuple[Control, ...]:
     """Return what the printed experiment would have to satisfy to run and to plot what it says."""
-    code = ast.parse(PRINTED)
+    code, none = ast.parse(PRINTED), prediction(0)
     undefined, first = sorted(_undefined_names(code)), _first_of_ranges(code)
-    none, places = prediction(0), (("first dimension", first["points"]), ("first place", first["axis"]))
-    off = float(first["points"] - first["axis"])
-    names = Exact(
-        "code-runs-as-printed",
-        "undefined names in the printed experiment",
-        (("names", ", ".join(undefined)),),
-        none,
-        float(len(undefined)),
-    )
-    axis = Exact(
-        "axis-is-dimension", "first computed dimension minus its place on the axis", places, none, off
-    )
-    return (
-        Control("the experiment runs as printed", names),
-        Control("its horizontal axis is the dimension", axis),
-    )
+    label, settings = "undefined names in the printed experiment", (("names", ", ".join(undefined)),)
+    names = Exact("code-runs-as-printed", label, settings, none, float(len(undefined)))
+    label = "first computed dimension minus its place on the axis"
+    places = ("first dimension", first["points"]), ("first place", first["axis"])
+    axis = Exact("axis-is-dimension", label, places, none, float(first["points"] - first["axis"]))
+    runs, named = "the experiment runs as printed", "its horizontal axis is the dimension"
+    return Control(runs, names), Control(named, axis)
 
 
 def facts(derivation: Derivation) -> Fact:
