@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from verify.symbolic import law
 from verify.symbolic.law import DENSITY, below, distribution, x
 from verify.symbolic.predict import function
 from verify.symbolic.scores import d
@@ -28,3 +29,9 @@ def test_two_dimensions_are_laplace() -> None:
 def test_thousands_of_dimensions_are_nearly_normal() -> None:
     """No overflow far out, and the normal law within a hundred-thousandth."""
     assert below(4000, 4000**0.5) == pytest.approx(0.841345, abs=1e-4)
+
+
+def test_only_the_right_weights_mix_to_the_law() -> None:
+    """A query's squared length has d degrees of freedom, not one more."""
+    assert law.is_mixed_by(law.CHI_SQUARE)
+    assert not law.is_mixed_by(law.CHI_SQUARE.subs(d, d + 1))

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy
 from scipy import special
-from sympy import Symbol, besselk, exp, gamma, oo, pi, sqrt
+from sympy import Symbol, besselk, exp, gamma, oo, pi, simplify, sqrt
 from sympy import integrate as integrate_symbolically
 
+from verify.symbolic import characteristic
 from verify.symbolic.printing import Ordered
 from verify.symbolic.scores import d
 
@@ -38,6 +39,17 @@ CHI_SQUARE = w ** (d / 2 - 1) * exp(-w / 2) / (2 ** (d / 2) * gamma(d / 2))
 def over_both_sides(even: Any) -> Any:
     """Return the integral over the whole line of an ``even`` function, given as it is for x > 0."""
     return integrate_symbolically(2 * even, (x, 0, oo), meijerg=True, conds="none")
+
+
+def is_mixed_by(weight: Any) -> bool:
+    """Return whether a score has the law of normal numbers whose variance ``w`` has the density ``weight``.
+
+    A normal law of variance w has the characteristic function exp(-t²w/2); averaged over w, that has to be
+    the score's own.
+    """
+    t = Symbol("t", positive=True)
+    average = integrate_symbolically(exp(-(t**2) * w / 2) * weight, (w, 0, oo), meijerg=True, conds="none")
+    return bool(simplify(average - characteristic.OF_SCORE.subs(characteristic.t, t)) == 0)
 
 
 def distribution(density: Callable[[float], float], points: Array) -> Array:

@@ -4,13 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sympy import Integral, Rational, S, Symbol, exp, gamma, integrate, log, oo, pi, simplify, sqrt
+from sympy import Integral, Rational, S, Symbol, exp, log, oo, pi, simplify, sqrt
 
 from verify.spec import (
     EVEN, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Allowance, Bounded, Claim, Comparison, Control, Derivation,
     Exact, Experiment, Fact, Figure, Findings, Ordered, PairShares, Prediction, Quantity, Route, Simulated,
-    Step, Tolerance, assume, by, cell_of, characteristic, computed, d, fact, figure, integrated, line,
-    measured, runs_over, scaled, score_law, softmax, threshold, wrong,
+    Step, Tolerance, assume, by, cell_of, computed, d, fact, figure, integrated, line, measured, runs_over,
+    scaled, score_law, softmax, threshold, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (16, 64, 256)
@@ -27,47 +27,31 @@ NEVER = Rational(1, 10**13)
 ROOT = 1 / sqrt(d)
 
 b = Ordered("b", "b", positive=True)
-w = Symbol("w", positive=True)
-x = Symbol("x", real=True)
+w, x = score_law.w, Symbol("x", real=True)
 TAIL = Symbol(r"P(q\cdot k > b)")
-MIXTURE = Integral(
-    w ** (d / 2 - 1) * exp(-w / 2) / (2 ** (d / 2) * gamma(d / 2))
-    * Integral(exp(-(x**2) / (2 * w)) / sqrt(2 * pi * w), (x, b, oo)),
-    (w, 0, oo),
-)  # fmt: skip
+NORMAL_TAIL = Integral(exp(-(x**2) / (2 * w)) / sqrt(2 * pi * w), (x, b, oo))
+MIXTURE = Integral(score_law.CHI_SQUARE * NORMAL_TAIL, (w, 0, oo))
 
 
 @by("SymPy: the tail is a normal law's, the mixture has the score's characteristic function", "general")
 def _has_the_right_law(before: Any, after: Any) -> bool:
-    """Inside is the tail of the normal law of variance w, and the weights give the score's own function.
-
-    A normal law of variance w has exp(-t²w/2); averaged over w, that is the score's characteristic function.
-    """
+    """Inside is the tail of the normal law of variance w, and the weights give the score's own function."""
     if before != TAIL or not runs_over(after, (x, b, oo), (w, 0, oo)):
         return False
     (inner,) = after.function.atoms(Integral)
-    positive = Symbol("t", positive=True)
-    weight = simplify(after.function / inner)
-    average = integrate(exp(-(positive**2) * w / 2) * weight, (w, 0, oo), meijerg=True, conds="none")
-    return bool(
-        simplify(inner.function - exp(-(x**2) / (2 * w)) / sqrt(2 * pi * w)) == 0
-        and simplify(average - characteristic.OF_SCORE.subs(characteristic.t, positive)) == 0
-    )
+    normal = simplify(inner.function - exp(-(x**2) / (2 * w)) / sqrt(2 * pi * w)) == 0
+    return bool(normal and score_law.is_mixed_by(simplify(after.function / inner)))
 
 
 def derive() -> Derivation:
     """Derive the tail as a mixture of normal tails over the squared length of the query."""
-    step = Step(
-        MIXTURE,
-        "Given the query, the score is normal, its variance the squared length of the query, which is "
-        "chi-square",
-        _has_the_right_law,
-    )
-    return Derivation.of(
-        Route.of("Given the query", TAIL, step),
-        beyond="the shares in each dimension, which are computed numerically from the derived law and "
-        "measured; of those of scaled scores a sample shows only that they are below one in a thousand.",
-    )
+    normal = ("Given the query, the score is normal, its variance the squared length of the query, which is "
+              "chi-square")  # fmt: skip
+    beyond = ("the shares in each dimension, which are computed numerically from the derived law and "
+              "measured; of those of scaled scores a sample shows only that they are below one in a "
+              "thousand.")  # fmt: skip
+    route = Route.of("Given the query", TAIL, Step(MIXTURE, normal, _has_the_right_law))
+    return Derivation.of(route, beyond=beyond)
 
 
 def _overflow(patterns: type[np.unsignedinteger[Any]], floats: type[np.floating[Any]]) -> float:
@@ -117,17 +101,15 @@ def _plainly(scores: Any) -> Any:
         return np.exp(scores) / np.exp(scores).sum()
 
 
-def _not_finite(weights: Any) -> int:
-    """Return how many weights are not finite."""
-    return int(np.count_nonzero(~np.isfinite(weights)))
+def _not_finite(formula: Callable[[Any], Any], row: Any) -> int:
+    """Return how many weights of a row are not finite."""
+    return int(np.count_nonzero(~np.isfinite(formula(row))))
 
 
 def _spoilt(name: str, formula: Callable[[Any], Any]) -> Exact:
     """Return the comparison of how many weights a formula spoils, in half precision, with none."""
-    row = np.array([200.0, 190.0, 0.0], dtype=np.float16)
-    settings = {"scores": ", ".join(f"{score:g}" for score in row)}
-    label = "weights that are not finite, in half precision"
-    return computed(name, label, settings, S.Zero, _not_finite, formula(row))
+    label, row = "weights that are not finite, in half precision", np.array([200, 190, 0], dtype=np.float16)
+    return computed(name, label, {"scores": "200, 190, 0"}, S.Zero, _not_finite, formula, row)
 
 
 def experiment() -> Experiment:

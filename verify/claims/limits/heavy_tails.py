@@ -13,7 +13,7 @@ from sympy import Integral, Rational, S, Symbol, diff, limit, log, logcombine, o
 from verify.spec import (
     CAUCHY, SPRINGER, Bounded, Claim, Derivation, DistanceToLaw, Experiment, Fact, Figure, Findings, Ordered,
     PairShares, Quantity, Route, Simulated, Step, assume, by, cell_of, d, fact, figure, function, integrated,
-    line, of_probability, prediction, runs_over, scaled, scatter, score_law, threshold, wrong,
+    line, made_by, of_probability, prediction, runs_over, scaled, scatter, score_law, threshold, wrong,
 )  # fmt: skip
 
 POINTS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0)
@@ -53,11 +53,6 @@ def _has_this_primitive(before: Any, after: Any) -> bool:
     )
 
 
-@by("SymPy: the density times $2x^2$", "general")
-def _is_moment(before: Any, after: Any) -> bool:
-    return bool(runs_over(after, (x, EULER, T)) and simplify(after.function - 2 * x**2 * before) == 0)
-
-
 @by("SymPy: the excess is positive", "general")
 def _is_at_least_one(before: Any, after: Any) -> bool:
     """With ln x = 1 + y, y ≥ 0, the integrand over its bound is 1 plus something positive."""
@@ -80,17 +75,15 @@ def derive() -> Derivation:
         r"The second moment of a product, cut off at $T$",
         DENSITY,
         Step(Integral(2 * x**2 * DENSITY, (x, EULER, T)), r"Times $x^2$, on both sides of 0, from $e$ on",
-             _is_moment, "⇒"),
+             made_by("SymPy: the density times $2x^2$", lambda one: Integral(2 * x**2 * one, (x, EULER, T))),
+             "⇒"),
         Step(4 / pi**2 * (T - EULER),
              r"From $x = e$ on the integrand is at least $4/\pi^2$: the moment grows with $T$, without bound",
              _is_at_least_one, "≥"),
     )  # fmt: skip
-    return Derivation.of(
-        route,
-        lemmas=(moment,),
-        beyond=r"how many scores at 64 dimensions lie beyond $\pm 10$, which is computed numerically from "
-        "the characteristic function of a product, and measured.",
-    )
+    beyond = (r"how many scores at 64 dimensions lie beyond $\pm 10$, which is computed numerically from the "
+              "characteristic function of a product, and measured.")  # fmt: skip
+    return Derivation.of(route, lemmas=(moment,), beyond=beyond)
 
 
 @cache
@@ -98,9 +91,7 @@ def _upper(point: float) -> float:
     """Return P(qk ≤ point) for positive points by integrating the derived density."""
     density = function((x,), DENSITY)
     ends = [0.0, *sorted({end for end in (1e-6, 1e-3, 0.1, 1.0, 10.0, 100.0, point) if end <= point})]
-    return 0.5 + sum(
-        scipy.integrate.quad(density, low, high, epsabs=1e-11)[0] for low, high in pairwise(ends)
-    )
+    return 0.5 + sum(scipy.integrate.quad(density, *span, epsabs=1e-11)[0] for span in pairwise(ends))
 
 
 def _transform(t: float) -> float:

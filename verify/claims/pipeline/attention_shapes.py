@@ -6,7 +6,7 @@ from sympy import Function, MatrixSymbol, Tuple
 
 from verify.spec import (
     NORMAL, Array, Claim, Control, Definition, Derivation, Exact, Experiment, Fact, Ordered, Route, Step,
-    assume, attention, by, computed, d, fact, probabilities, stream, wrong,
+    assume, attention, computed, d, fact, made_by, probabilities, stream, wrong,
 )  # fmt: skip
 
 TOKENS, WIDTH, HEAD = 3, 512, 64
@@ -30,28 +30,20 @@ class Shape(Function):  # type: ignore[misc]  # SymPy has no types
         return rf"\operatorname{{shape}}\left({printer.doprint(self.args[0])}\right)"
 
 
-@by("SymPy's matrix shapes", "general")
-def _product(before: Any, after: Any) -> bool:
-    """SymPy's own shape of the product, which refuses factors that do not fit."""
-    return bool(Tuple(*before.args[0].shape) == after)
+OF_PRODUCT = made_by("SymPy's matrix shapes", lambda shape: Tuple(*shape.args[0].shape))
+"""SymPy's own shape of the product, which refuses factors that do not fit."""
 
 
 def derive() -> Derivation:
     """Derive the shape of the output; of queries, keys and scores as lemmas."""
     outer = "Rows of the first factor, columns of the last; the inner sizes agree"
     each = "Each score is a sum over the $d_k$ columns of a query and a key"
-    queries, scores = Shape(X * W_Q), Shape(X * W_Q * (X * W_K).T)
-    return Derivation.of(
-        Route.of("Output", Shape(P * (X * W_V)), Step(Tuple(T, d_v), outer, _product)),
-        lemmas=(
-            Route.of("Queries (keys alike)", queries, Step(Tuple(T, d), outer, _product)),
-            Route.of("Scores", scores, Step(Tuple(T, T), each, _product)),
-        ),
-        definitions=(
-            Definition(queries, "rows and columns of the queries"),
-            Definition(scores, "rows and columns of the scores"),
-        ),
-    )
+    output = Route.of("Output", Shape(P * (X * W_V)), Step(Tuple(T, d_v), outer, OF_PRODUCT))
+    queries = Route.of("Queries (keys alike)", Shape(X * W_Q), Step(Tuple(T, d), outer, OF_PRODUCT))
+    scores = Route.of("Scores", Shape(X * W_Q * (X * W_K).T), Step(Tuple(T, T), each, OF_PRODUCT))
+    definitions = (Definition(queries.start, "rows and columns of the queries"),
+                   Definition(scores.start, "rows and columns of the scores"))  # fmt: skip
+    return Derivation.of(output, lemmas=(queries, scores), definitions=definitions)
 
 
 def _arrays(head: int = HEAD, *, transposed: bool = False) -> dict[str, Array]:
@@ -88,26 +80,19 @@ def _check(name: str, found: tuple[str, str], expected: Any, arrays: dict[str, A
 def experiment(derivation: Derivation) -> Experiment:
     """Compare the derived shapes with those of arrays: 3 tokens of width 512, heads of 64 and one of 512."""
     arrays, swapped = _arrays(), _arrays(transposed=True)
-    sizes = {
-        (array, side): extent
-        for array, shape in _sizes(derivation).items()
-        for side, extent in zip(SIDES, shape, strict=True)
-    }
+    shapes = _sizes(derivation).items()
+    sizes = {(name, side): shape[at] for name, shape in shapes for at, side in enumerate(SIDES)}
     checks = {found: _check("-".join(found), found, size, arrays) for found, size in sizes.items()}
-    columns = "keys", "columns"
+    columns, score_rows, output_columns = ("keys", "columns"), ("scores", "rows"), ("output", "columns")
     whole = _check("one-head-key-columns", columns, _sizes(derivation, WIDTH)["keys"][1], _arrays(WIDTH))
     embedding, a_token = "$d_k$ is the dimension of the embedding", "a score adds one product for each token"
-    turned = (
-        ("rows", ("scores", "rows"), "scores compare the components, not the tokens"),
-        ("columns", ("output", "columns"), "tokens are the columns"),
-    )
+    rows = _check("transposed-rows", score_rows, sizes[score_rows], swapped)
+    turned = _check("transposed-columns", output_columns, sizes[output_columns], swapped)
     controls = (
         wrong(checks[columns], "key-dimension-is-embedding-dimension", embedding, WIDTH),
         wrong(checks["queries", "columns"], "products-are-tokens", a_token, TOKENS),
-        *(
-            Control(words, _check(f"transposed-{side}", found, sizes[found], swapped))
-            for side, found, words in turned
-        ),
+        Control("scores compare the components, not the tokens", rows),
+        Control("tokens are the columns", turned),
     )
     return Experiment((*checks.values(), whole), controls)
 

@@ -3,19 +3,19 @@
 from dataclasses import replace
 from typing import Any
 
-from sympy import S, Sum
+from sympy import Sum
 
 from verify.spec import (
-    E, HOEFFDING, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Claim, Definition, Derivation, EntryProducts,
-    Experiment, Ordered, OrderedBase, Population, Quantity, Route, Simulated, Tolerance, biased, capped,
-    cell_of, covariance, d, index, k, moment_steps, prediction, q, score, variance_route, wrong,
+    E, HOEFFDING, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_MOMENTS, Claim, Definition, Derivation,
+    EntryProducts, Experiment, Ordered, OrderedBase, Population, Quantity, Route, Simulated, Tolerance,
+    biased, capped, cell_of, covariance, d, index, k, moment_steps, prediction, q, score, variance_route,
+    wrong,
 )  # fmt: skip
 
 D, SIDE, SMALL_SIDE = 16, 32, 4
-_NORMAL = (S.One, S.Zero, S.One, S.Zero, S(3))
 other_key = OrderedBase(Ordered("kbar", "q3"))
 other_query = OrderedBase(Ordered("qbar", "q4"))
-POPULATION = Population(dict.fromkeys((q, k, other_key, other_query), _NORMAL), d)
+POPULATION = Population(dict.fromkeys((q, k, other_key, other_query), NORMAL_MOMENTS), d)
 same_row = Sum(q[index] * other_key[index], (index, 1, d))
 elsewhere = Sum(other_query[index] * other_key[index], (index, 1, d))
 """The scores of the same query with another key, and of another query with it."""
@@ -30,10 +30,8 @@ def _covariance(one: Any, other: Any, title: str, meaning: str) -> tuple[Route, 
 def derive() -> Derivation:
     """Derive the variance of an entry, and how entries of a row, and their squares, go together."""
     pairs = (
-        (score, same_row,
-         "Covariance of two entries of a row", "the covariance of two entries of a row"),
-        (score**2, same_row**2,
-         "Covariance of their squares", "the covariance of their squares"),
+        (score, same_row, "Covariance of two entries of a row", "the covariance of two entries of a row"),
+        (score**2, same_row**2, "Covariance of their squares", "the covariance of their squares"),
         (score**2, elsewhere**2,
          "Covariance of the squares of entries in different rows and columns",
          "the covariance of the squares of two entries that share nothing"),
@@ -52,16 +50,15 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     level = derivation.result.subs(d, D)
     row, squares, apart = (lemma.end.subs(d, D) for lemma in derivation.lemmas)
     of_scores, of_squares = Tolerance(2.0, float(level), "the variance of a score"), capped(2.5, tolerance)
+    near = capped(3.0, tolerance)
     of_row = replace(of_squares, scale=float(squares), of="the covariance within a row")
     rows = (
-        ("variance-first", r"$\operatorname{Var}(S_{11})$",
-         ("first-square", "first", "first"), level, capped(3.0, tolerance)),
-        ("variance-last", r"$\operatorname{Var}(S_{nn})$",
-         ("last-square", "last", "last"), level, capped(3.0, tolerance)),
-        ("variance-all", "variance over all entries",
-         ("square", "mean", "mean"), level, capped(2.0, tolerance)),
-        ("covariance-in-row", "covariance of two entries of a row",
-         ("row-product", "mean", "mean"), row, of_scores),
+        ("variance-first", r"$\operatorname{Var}(S_{11})$", ("first-square", "first", "first"), level, near),
+        ("variance-last", r"$\operatorname{Var}(S_{nn})$", ("last-square", "last", "last"), level, near),
+        ("variance-all", "variance over all entries", ("square", "mean", "mean"), level,
+         capped(2.0, tolerance)),
+        ("covariance-in-row", "covariance of two entries of a row", ("row-product", "mean", "mean"), row,
+         of_scores),
         ("covariance-of-corners",
          "covariance of the first and the last entry, which share neither row nor column",
          ("corners", "first", "last"), row, of_scores),
@@ -70,31 +67,22 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         ("squares-apart", "covariance of the squares of entries that share neither row nor column",
          ("apart-squares", "square", "square"), apart, of_row),
     )  # fmt: skip
-    checks = {
-        name: Quantity(
-            name,
-            label,
-            # A matrix has one first and one last entry, however large it is.
-            corners_of if "first" in statistics or "last" in statistics else whole_of,
-            covariance(*statistics),
-            prediction(expected),
-            band,
-        )
-        for name, label, statistics, expected, band in rows
-    }
-    whole, in_row = checks["variance-all"], checks["squares-in-row"]
-    independent = "the entries of a row are independent, so their squares are uncorrelated"
-    larger = (
-        "the entries of a matrix vary the more, the larger it is: "
-        f"{SIDE}×{SIDE} entries by {SIDE} times as much"
-    )
-    same = "the two corners are one and the same entry"
+    checks: dict[str, Quantity] = {}
+    for name, label, statistics, expected, band in rows:
+        # A matrix has one first and one last entry, however large it is.
+        cell = corners_of if "last" in statistics or "first" in statistics else whole_of
+        checks[name] = Quantity(name, label, cell, covariance(*statistics), prediction(expected), band)
+    whole = checks["variance-all"]
     controls = (
-        wrong(in_row, "row-is-independent", independent, apart, tolerance=of_row),
-        wrong(whole, "times-the-matrix", larger, SIDE * level),
-        wrong(checks["covariance-of-corners"], "corners-are-one", same, level),
+        wrong(checks["squares-in-row"], "row-is-independent",
+              "the entries of a row are independent, so their squares are uncorrelated", apart,
+              tolerance=of_row),
+        wrong(whole, "times-the-matrix", "the entries of a matrix vary the more, the larger it is: "
+              f"{SIDE}×{SIDE} entries by {SIDE} times as much", SIDE * level),
+        wrong(checks["covariance-of-corners"], "corners-are-one",
+              "the two corners are one and the same entry", level),
         biased(whole, tolerance),
-    )
+    )  # fmt: skip
     return Experiment(tuple(checks.values()), controls)
 
 

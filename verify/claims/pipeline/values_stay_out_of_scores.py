@@ -7,8 +7,8 @@ from sympy import S
 from verify.spec import (
     E, EXPONENTIAL, LAPLACE, NORMAL, STANDARD, STANDARD_COMPONENTS, Cell, Claim, Definition, Derivation,
     Distribution, Expansion, Experiment, Ordered, Population, Quantity, Route, ScoresBesideValues, Step,
-    assume, biased, capped, cell_of, covariance, d, k, prediction, q, score, variance_of_scores,
-    variance_route, wrong,
+    assume, biased, capped, cell_of, covariance, d, prediction, q, score, variance_of_scores, variance_route,
+    wrong,
 )  # fmt: skip
 
 D, SIDE = 64, 32
@@ -16,9 +16,8 @@ VALUES = {1: EXPONENTIAL, 64: NORMAL, 512: LAPLACE}
 """The values' dimensions, and the law of their components in each."""
 
 LABEL = r"$\operatorname{Var}(q\cdot k)$"
-_STANDARD = (S.One, S.Zero, S.One)
 v = Ordered("v", "v", real=True)
-BESIDE = Population({q: _STANDARD, k: _STANDARD, v: _STANDARD}, d)
+BESIDE = Population({**STANDARD.moments, v: STANDARD.moments[q]}, d)
 
 
 def derive() -> Derivation:
@@ -44,22 +43,17 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     cells = {width: _cell(f"values-{width}", width, law) for width, law in VALUES.items()}
     estimand = variance_of_scores(D, SIDE, NORMAL, NORMAL)
     checks = tuple(Quantity(f"variance-dv{n}", LABEL, cells[n], estimand, level) for n in VALUES)
-    none = Quantity(
-        "covariance",
-        "covariance of a squared score and the mean square of its value's components",
-        cells[64],
-        covariance("product", "square", "value-square"),
-        prediction(derivation.lemmas[0].end),
-        replace(capped(1.0, tolerance), scale=level.value, of="the variance of a score"),
-    )
-    wider = "wider values make larger scores: the variance is $d_v$"
-    alike = "the values come from the same projection as the keys"
-    as_keys = _cell("keys-as-values", D, None)
+    label = "covariance of a squared score and the mean square of its value's components"
+    of_both, zero = covariance("product", "square", "value-square"), prediction(derivation.lemmas[0].end)
+    band = replace(capped(1.0, tolerance), scale=level.value, of="the variance of a score")
+    none = Quantity("covariance", label, cells[64], of_both, zero, band)
     controls = (
-        wrong(checks[-1], "values-change-the-variance", wider, 512),
-        wrong(none, "values-are-the-keys", alike, cell=as_keys, truth=2.0),  # (d(d + 2) - d²)/d
+        wrong(checks[-1], "values-change-the-variance",
+              "wider values make larger scores: the variance is $d_v$", 512),
+        wrong(none, "values-are-the-keys", "the values come from the same projection as the keys",
+              cell=_cell("keys-as-values", D, None), truth=2.0),  # (d(d + 2) - d²)/d
         biased(checks[0], tolerance),
-    )
+    )  # fmt: skip
     return Experiment((*checks, none), controls)
 
 

@@ -31,12 +31,8 @@ EXPONENTIAL = score_law.CHI_SQUARE.subs(d, 2)
 def derive() -> Derivation:
     """Derive the closed form of the growing dot products, and the test for two variances of three numbers."""
     closed = expand(summation(GROWING.function, (i, 1, n)))
-    route = Route.of(
-        "Summation",
-        GROWING,
-        Step(closed, "Sums of squares and of integers", ClosedSums()),
-        Step(factor(closed), "Factored", Identity()),
-    )
+    formula = Step(closed, "Sums of squares and of integers", ClosedSums())
+    route = Route.of("Summation", GROWING, formula, Step(factor(closed), "Factored", Identity()))
     both = (EXPONENTIAL.subs(score_law.w, one) for one in (f * w + u, w))
     test = Route.of(
         "The chance that one of two such sums of squares is $f$ times the other, $w$, or more, by $u$",
@@ -114,19 +110,19 @@ def experiment(derivation: Derivation) -> Experiment:
     label = "one-sided p-value of the F test that the second variance is larger"
     chance = derivation.lemmas[0].end.subs(f, LARGER)
     test = computed("f-test", label, {"degrees of freedom": 2}, chance, _p_value, 2, allowance=ROUNDING)
-    of_one = float(_degree([sum(range(1, m + 1)) for m in lengths]))
-    one_grows = "it is cubic also where one vector keeps its components"
-    no_more = "the three-dimensional products scatter no more than the two-dimensional ones"
-    in_proportion = "the dot products grow in proportion to the dimension, from 11 in two dimensions"
-    exchanged = "with both sets exchanged the order is the same"
     controls = (
-        wrong(cubic, "one-vector-grows", one_grows, computed=of_one),
-        wrong(three, "same-spread", no_more, two.prediction),
-        wrong(order, "exchanged", exchanged, computed=_order(THREE_DIMENSIONAL, TWO_DIMENSIONAL)),
-        wrong(sums[6], "linear-growth", in_proportion, 11 * 6 / S(2)),
+        wrong(cubic, "one-vector-grows", "it is cubic also where one vector keeps its components",
+              computed=float(_degree([sum(range(1, m + 1)) for m in lengths]))),
+        wrong(three, "same-spread",
+              "the three-dimensional products scatter no more than the two-dimensional ones", two.prediction),
+        wrong(order, "exchanged", "with both sets exchanged the order is the same",
+              computed=_order(*pair[::-1])),
+        wrong(sums[6], "linear-growth",
+              "the dot products grow in proportion to the dimension, from 11 in two dimensions",
+              11 * 6 / S(2)),
         wrong(test, "three-degrees", "three products have three degrees of freedom", computed=_p_value(3)),
         *_evidence(),
-    )
+    )  # fmt: skip
     return Experiment((*sums.values(), cubic, order, two, three, test), controls)
 
 

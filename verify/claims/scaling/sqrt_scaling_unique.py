@@ -5,7 +5,7 @@ from typing import Any
 from sympy import Contains, Eq, FiniteSet, Poly, S, root, simplify, solveset, sqrt
 
 from verify.spec import (
-    NORMAL, STANDARD, STANDARD_COMPONENTS, Claim, Control, Derivation, Expansion, Experiment, Ordered,
+    NORMAL, STANDARD, STANDARD_COMPONENTS, By, Claim, Control, Derivation, Expansion, Experiment, Ordered,
     Quantity, Route, Step, Var, by, d, evaluate, prediction, scaled, score, score_cell,
 )  # fmt: skip
 
@@ -13,11 +13,6 @@ c = Ordered("c", "b", real=True)
 DIMENSIONS = (4, 64, 512)
 LABEL = r"$\operatorname{Var}(c\,q\cdot k)$"
 MOMENTS = Expansion(STANDARD, assumed=True)
-
-
-@by(MOMENTS.label, "general")
-def _evaluates(before: Any, after: Any) -> bool:
-    return before.rhs == after.rhs and MOMENTS.holds(before.lhs, after.lhs)
 
 
 @by("SymPy: each root put in gives 0, and there are as many as the degree", "general")
@@ -33,10 +28,11 @@ def derive() -> Derivation:
     wanted = Eq(Var(c * score), S.One, evaluate=False)
     equation = Eq(evaluate(Var(c * score), STANDARD), S.One, evaluate=False)
     solution = Contains(c, solveset(equation, c, S.Reals), evaluate=False)
+    left = By(MOMENTS.label, lambda a, b: a.rhs == b.rhs and MOMENTS.holds(a.lhs, b.lhs), "general")
     route = Route.of(
         "Solving for the factor",
         wanted,
-        Step(equation, "Variance of the multiple", _evaluates, "⇔"),
+        Step(equation, "Variance of the multiple", left, "⇔"),
         Step(solution, "Both roots, and a quadratic has no more", _all_roots, "⇔"),
     )
     result = Contains(c, FiniteSet(-1 / sqrt(d), 1 / sqrt(d)), evaluate=False)

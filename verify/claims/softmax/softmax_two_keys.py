@@ -7,7 +7,7 @@ import scipy
 from sympy import Float, Integral, S, Symbol, diff, exp, expand, oo, pi, simplify, sqrt
 
 from verify.spec import (
-    E, NORMAL, Claim, Definition, Derivation, Experiment, Fact, Figure, Findings, Identity, NormalRows,
+    E, NORMAL, By, Claim, Definition, Derivation, Experiment, Fact, Figure, Findings, Identity, NormalRows,
     Prediction, Quantity, Route, Step, assume, by, capped, cell_of, component, fact, figure, function,
     integrated, is_zero, line, measured, p, prediction, runs_over, s, scores, sharper, sigma, written_out,
     wrong,
@@ -34,11 +34,6 @@ def _averages_over_the_gap(before: Any, after: Any) -> bool:
     of_gap = written_out(before.args[0], 2).xreplace(dict(zip(scores(2), (second + x, second), strict=True)))
     whole = before == E(before.args[0]) and runs_over(after, (x, -oo, oo))
     return whole and not left.has(second) and is_zero(after.function / density - of_gap)
-
-
-@by("SymPy, written out for the two keys", "general")
-def _of_two_keys(before: Any, after: Any) -> bool:
-    return is_zero(written_out(before, 2) - written_out(after, 2))
 
 
 @by("SymPy: it falls on both sides of 0", "general")
@@ -77,22 +72,15 @@ def derive() -> Derivation:
              relation="≤"),
         Step(peak, "The slope of the logistic function integrates to its rise, 1", _is_the_rise),
     )  # fmt: skip
-    logistic = Route.of(
-        "The weights of two keys",
-        p[1],
-        Step(1 / (1 + exp(s[2] - s[1])), "Divide by the first exponential", _of_two_keys),
-    )
-    slope = Route.of(
-        r"The slope at a gap $x$, in the gap's hyperbolic form",
-        SLOPE,
-        Step(1 / (2 + exp(x) + exp(-x)), r"which tends to 0 as $x \to \pm\infty$", Identity()),
-    )
-    definitions = (
-        Definition(p[1], "the weight of the first key"),
-        Definition(exp(x) / (1 + exp(x)) ** 2, "the slope of the logistic function"),
-    )
-    lemmas = (logistic, slope)
-    return Derivation.of(route, lemmas=lemmas, relation="≤", definitions=definitions)
+    same = By("SymPy, written out for the two keys",
+              lambda one, other: is_zero(written_out(one - other, 2)), "general")  # fmt: skip
+    weight = Step(1 / (1 + exp(s[2] - s[1])), "Divide by the first exponential", same)
+    logistic = Route.of("The weights of two keys", p[1], weight)
+    vanishes = Step(1 / (2 + exp(x) + exp(-x)), r"which tends to 0 as $x \to \pm\infty$", Identity())
+    slope = Route.of(r"The slope at a gap $x$, in the gap's hyperbolic form", SLOPE, vanishes)
+    definitions = (Definition(p[1], "the weight of the first key"),
+                   Definition(exp(x) / (1 + exp(x)) ** 2, "the slope of the logistic function"))  # fmt: skip
+    return Derivation.of(route, lemmas=(logistic, slope), relation="≤", definitions=definitions)
 
 
 def _exact(derivation: Derivation, deviation: float) -> float:

@@ -70,19 +70,11 @@ def _gap(name: str, most: Any) -> Exact:
 def experiment(derivation: Derivation) -> Experiment:
     """Compare the closed form with arrays, and with what the sources say of it."""
     closed = {pair: _of(derivation.result, *pair) for pair in EXAMPLES}
-    checks = (
-        *(_weight_check(f"softmax-{a}-{b}", softmax, (a, b), closed[a, b]) for a, b in EXAMPLES),
-        _gap("gap-of-four", Rational(1, 50)),
-        _scaled("scaled-14-10", 1 / sqrt(S(4))),
-    )
-    misprinted = Exact(
-        "as-misprinted",
-        "first scaled weight, rounded to three digits",
-        (("scores", "7, 5"),),
-        prediction(Rational(880, 1000)),
-        round(_first_weight(softmax, 7, 5), 3),
-        code=_first_weight,
-    )
+    weights = (_weight_check(f"softmax-{a}-{b}", softmax, (a, b), closed[a, b]) for a, b in EXAMPLES)
+    others = _gap("gap-of-four", Rational(1, 50)), _scaled("scaled-14-10", 1 / sqrt(S(4)))
+    label, rounded = "first scaled weight, rounded to three digits", round(_first_weight(softmax, 7, 5), 3)
+    printed, scores = prediction(Rational(880, 1000)), (("scores", "7, 5"),)
+    misprinted = Exact("as-misprinted", label, scores, printed, rounded, code=_first_weight)
     by_ratio = _weight_check("ratio-counts", softmax, (14, 10), closed[7, 5])
     single = _weight_check("single", in_single_precision(softmax), (4, 5), closed[4, 5])
     controls = (
@@ -92,7 +84,7 @@ def experiment(derivation: Derivation) -> Experiment:
         Control("a gap of 4 leaves less than a 56th", _gap("less-than-a-56th", Rational(1, 56))),
         Control("the scale is $1/d_k$", _scaled("over-d", 1 / S(4))),
     )
-    return Experiment(checks, controls)
+    return Experiment((*weights, *others), controls)
 
 
 def facts(derivation: Derivation) -> tuple[Fact, ...]:
