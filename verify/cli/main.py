@@ -203,8 +203,10 @@ def _verified(out: Path, options: dict[str, Any], names: Sequence[str] = ("resul
             verdict_line,
         )
         from verify.cli.storing import opened
+        from verify.executors.memory import keep_freed
         from verify.files.writing import check_writable
 
+        keep_freed()
         imports = time.perf_counter() - begun
 
         def try_folder() -> None:

@@ -16,6 +16,7 @@ import threading
 from typing import Any, NamedTuple, NoReturn
 
 from verify import errors
+from verify.executors.memory import keep_freed
 
 HEADER = struct.Struct(">8sQ")
 """What goes before each message: a mark, and the length in bytes of what follows."""
@@ -44,6 +45,7 @@ def main(modules: str) -> None:
     """Work on tasks as they come; ``modules``, names joined by commas, are imported while none is there."""
     requests, replies = _own_channels()
     _end_with_parent()
+    keep_freed()
     inbox: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(requests, inbox), daemon=True).start()
     with contextlib.suppress(Exception):

@@ -192,6 +192,7 @@ from verify.symbolic.expectation import (
     evaluate,
     unfold,
 )
+from verify.symbolic.gauss import legendre
 from verify.symbolic.integrals import runs_over
 from verify.symbolic.powers import powers_of_dimension
 from verify.symbolic.predict import function
@@ -201,7 +202,6 @@ from verify.symbolic.routes import Route, Step
 from verify.symbolic.row_gradients import Path
 from verify.symbolic.row_integrals import (
     Approximation,
-    legendre,
     mean_beside_sink,
     mean_entropy,
     mean_jacobian,

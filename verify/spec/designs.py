@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from verify.montecarlo.statistics.rows import OfRow
 
 
+_Moments = tuple[tuple[float, ...], tuple[float, ...]]
+
 EVEN = Tolerance()
 """The run's tolerance, of the prediction."""
 
@@ -132,31 +134,31 @@ def score_cell(
     ``scale`` is a number, or an expression in the dimension; the record's settings say it.
     """
     factor = 1.0 if scale is None else scaled(scale, d)
-    side = best_side(d, lambda side: _relative_variance(d, side, query, key), tolerance)
-    of_mean = mean_variance(d, side, *_moments(query, key))
+    moments = _moments(query, key)
+    side = best_side(d, lambda side: _relative_variance(d, side, moments), tolerance)
     return ScoreCell(
         prefix,
         d,
         cell_of(f"{prefix}d{d}", Simulated(query, key, side, side, d), ScoreMoments(factor), scale=scale),
-        component("mean", block_variance=factor**2 * of_mean),
-        variance_of_scores(d, side, query, key),
+        component("mean", block_variance=factor**2 * mean_variance(d, side, *moments)),
+        variance(block_variance=_relative_variance(d, side, moments)),
     )
 
 
 def variance_of_scores(d: int, side: int, query: Distribution, key: Distribution) -> Smooth:
     """Return the variance of scores as what is estimated from matrices of ``side``×``side`` of them."""
-    return variance(block_variance=_relative_variance(d, side, query, key))
+    return variance(block_variance=_relative_variance(d, side, _moments(query, key)))
 
 
-def _relative_variance(d: int, side: int, query: Distribution, key: Distribution) -> float:
+def _relative_variance(d: int, side: int, moments: _Moments) -> float:
     """Return the variance of a matrix's mean squared deviation, relative to its square."""
-    moments = _moments(query, key)
     return square_variance(d, side, *moments) / mean_variance(d, 1, *moments) ** 2
 
 
-def _moments(*laws: Distribution) -> tuple[tuple[Fraction, ...], ...]:
-    """Return mean, variance, and third and fourth central moments of each law."""
-    return tuple((law.mean, *law.central_moments(4)[2:]) for law in laws)
+def _moments(query: Distribution, key: Distribution) -> _Moments:
+    """Return mean, variance, and third and fourth central moments of a query's and of a key's components."""
+    of_query, of_key = ((float(law.mean), *map(float, law.central_moments(4)[2:])) for law in (query, key))
+    return of_query, of_key
 
 
 def prediction(expression: Any) -> Prediction:

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special
 
+from verify.symbolic.gauss import legendre, of_lengths
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_RULES = ((0.2, 13.0), (0.26, 12.0))
+_RULES = ((0.24, 10.5), (0.27, 10.0))
 """Step in u, and reach in standard deviations, of the rule that counts and of the one that checks it."""
 
 _ROUNDING = 2.0**-46
@@ -38,8 +40,14 @@ _ROUNDING = 2.0**-46
 _NOTHING = 1e-40
 """What a kernel of size 1 may be off a constant for nothing: less than any sum over a million keys shows."""
 
-_LENGTHS = ((26, 1e-14), (20, 1e-12))
-"""Nodes of the two Gauss rules over a query's length, and the probability left out at either end."""
+_NODES = (5, 8, 12, 18, 26)
+"""Nodes of the Gauss rules over a query's length, of which one after another is taken."""
+
+_APART = 1e-8
+"""So near to the rule before, relative to the value, the next one is the last."""
+
+_UNSEEN = 1e-20
+"""A node of less weight is left out."""
 
 Exponents = tuple[tuple[int, int], ...]
 """For each of several different keys the exponents of its weight and of its score."""
@@ -179,39 +187,31 @@ def over_lengths(
 def _over_lengths(
     mean: Callable[[int, float], Approximation], keys: int, dimension: float, scale: float
 ) -> Approximation:
-    # The logarithm of the density of the length, without its power and its square.
-    constant = math.log(2) - math.log(2) * dimension / 2 - special.gammaln(dimension / 2)
-    sums = []
-    for nodes, tail in _LENGTHS:
-        low, high = special.gammaincinv(dimension / 2, tail), special.gammainccinv(dimension / 2, tail)
-        lengths, weights = legendre(math.sqrt(2 * low), math.sqrt(2 * high), nodes)
-        density = np.exp(constant + special.xlogy(dimension - 1, lengths) - lengths**2 / 2)
-        parts = (
-            mean(keys, scale * float(length)).times(float(weight))
-            for length, weight in zip(lengths, weights * density, strict=True)
-        )
-        sums.append(sum(parts, Approximation(0.0, 0.0)))
-    one, other = sums
-    return Approximation(one.value, one.error + abs(one.value - other.value))
+    one = _by_nodes(mean, keys, dimension, scale, _NODES[0])
+    for count in _NODES[1:]:
+        other, one = one, _by_nodes(mean, keys, dimension, scale, count)
+        apart = abs(one.value - other.value)
+        if apart <= _APART * abs(one.value):
+            break
+    return Approximation(one.value, one.error + apart)
 
 
-def legendre(low: float, high: float, count: int) -> tuple[Array, Array]:
-    """Return Gauss and Legendre's nodes and weights between two ends, shape (count,) each."""
-    nodes, weights = _unit_legendre(count)
-    return low + (high - low) * (nodes + 1) / 2, weights * (high - low) / 2
-
-
-@cache
-def _unit_legendre(count: int) -> tuple[Array, Array]:
-    nodes, weights = special.roots_legendre(count)
-    return nodes, weights
+def _by_nodes(
+    mean: Callable[[int, float], Approximation], keys: int, dimension: float, scale: float, count: int
+) -> Approximation:
+    parts = (
+        mean(keys, scale * float(length)).times(float(weight))
+        for length, weight in zip(*of_lengths(dimension, count), strict=True)
+        if weight > _UNSEEN
+    )
+    return sum(parts, Approximation(0.0, 0.0))
 
 
 class _Rule:
     """The trapezoid rule in u = ln t and in s, for scores of one standard deviation.
 
     φ_ab(u) = ∫ (v - u)^b·exp(av - e^v)·φ_σ(v - u) dv is a correlation on the common grid of u and s = v - u.
-    Below its grid of u less than exp(-40) of an integral is left even for a million keys, for n(1 - ψ) is at
+    Below its grid of u less than exp(-38) of an integral is left even for a million keys, for n(1 - ψ) is at
     most n·P(s > reach·σ) + n·exp(u + reach·σ) there. Above it as little is left of ψ.
     """
 

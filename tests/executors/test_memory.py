@@ -1,0 +1,34 @@
+"""Memory that is freed is at hand for the next array, and not taken from the system again."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import resource, sys
+import numpy as np
+from verify.executors.memory import keep_freed
+if sys.argv[1] == "kept":
+    keep_freed()
+def faults():
+    for _ in range(20):
+        arrays = [np.ones(1 << 17) for _ in range(4)]
+        del arrays
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+first = faults()
+print(faults() - first)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the C library is not glibc")
+def test_freed_memory_is_taken_again_without_a_page_fault() -> None:
+    """Twenty rounds of 4 MiB touch next to no new page; without it they touch most of them each time."""
+    kept, given_back = (
+        int(subprocess.run([sys.executable, "-c", PROGRAM, how], capture_output=True, check=True).stdout)
+        for how in ("kept", "given-back")
+    )
+    assert kept < 100
+    assert given_back > 1000

@@ -1,0 +1,29 @@
+"""How a process that draws deals with memory it has freed."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+
+_MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
+"""Parameters of ``mallopt``, as in glibc's malloc.h."""
+
+_LARGE = 1 << 25
+"""Bytes of an array that is still taken from memory at hand: the most that glibc allows."""
+
+_KEPT = 1 << 27
+"""Bytes that are kept at most."""
+
+
+def keep_freed() -> None:
+    """Keep memory that is freed for the next array, where the C library is glibc; elsewhere do nothing.
+
+    Otherwise each array of a batch is taken from the system again and given back, which empties every page
+    of it: that takes longer than to fill it with random numbers.
+    """
+    if sys.platform != "linux":
+        return
+    library = ctypes.CDLL(None)
+    if hasattr(library, "mallopt"):
+        library.mallopt(_MMAP_THRESHOLD, _LARGE)
+        library.mallopt(_TRIM_THRESHOLD, _KEPT)
