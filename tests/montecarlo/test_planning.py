@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.strategies import examples, floats
 from verify.montecarlo.estimands import MIN_BLOCKS
-from verify.montecarlo.planning import SIDES, best_side, block_cost
+from verify.montecarlo.planning import SIDES, best_queries, best_side, block_cost
 
 
 def gaussian(d: int) -> dict[int, float]:
@@ -47,3 +47,16 @@ def test_matrices_beat_single_pairs(d: int) -> None:
     assert side > 1
     # At best the gain tends to (d+3)/2; a side near √d must have a good part of it.
     assert draws[1] / draws[side] > (d + 3) / 2 / 4
+
+
+@examples(60)
+@given(keys=st.integers(2, 60), d=st.integers(1, 60))
+def test_queries_that_share_keys_cost_least_for_what_they_tell(keys: int, d: int) -> None:
+    """No other number has a smaller product of what is drawn and of the variance of the rows' mean."""
+    costs = {m: (m + keys) * (1 / m + 1 / d) for m in range(1, 8 * keys + 1)}
+    assert costs[best_queries(keys, d)] <= 1.01 * min(costs.values())
+
+
+def test_queries_are_never_too_many_or_none() -> None:
+    """At the ends of what keys and dimensions there are."""
+    assert [best_queries(*at) for at in ((1, 1), (2, 4096), (10**6, 1), (512, 512))] == [1, 16, 64, 64]

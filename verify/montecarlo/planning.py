@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from verify.montecarlo.estimands import MIN_BLOCKS
@@ -20,6 +21,12 @@ _PER_BLOCK = 20.0
 _CACHE = 1 << 18
 """Components of a block above which its arrays leave the processor's cache, and all takes twice as long."""
 
+_MOST_QUERIES = 64
+"""Queries above which little is gained, and few blocks are already more than enough."""
+
+_MANY = 8
+"""Times as many queries as keys: more of them would hardly save a key that is drawn."""
+
 _DEVIATIONS = 7.0
 """Standard errors that a typical check's tolerance spans: about 5 for its level and 2 for its power."""
 
@@ -29,6 +36,16 @@ def block_cost(d: int, side: int) -> float:
     product = 2 * side * d * d if d < side else side * side * d
     work = 2 * side * d + _MULTIPLY_ADD * product + 0.2 * min(d, side) ** 2 + _PER_BLOCK
     return work if 2 * side * d <= _CACHE else 2 * work
+
+
+def best_queries(keys: int, d: int) -> int:
+    """Return how many queries should share their ``keys`` keys where each row counts by itself.
+
+    m rows take m + keys vectors to draw. What they have in common is the keys, by whose lengths and angles
+    they differ the less the more dimensions there are: the variance of their mean is about 1/m + 1/d of that
+    of one row. The product of both is smallest at m = √(keys·d), and flat where queries outnumber keys.
+    """
+    return min(_MOST_QUERIES, _MANY * keys, max(1, round(math.sqrt(keys * d))))
 
 
 def best_side(d: int, relative_variance: Callable[[int], float], tolerance: float) -> int:

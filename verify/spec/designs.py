@@ -15,7 +15,7 @@ from verify.montecarlo.estimands import Smooth, component, variance
 from verify.montecarlo.experiment import EXACTLY, Allowance, Exact, Prediction, Tolerance
 from verify.montecarlo.inputs import Simulated
 from verify.montecarlo.literal import distance_from_loops
-from verify.montecarlo.planning import best_side
+from verify.montecarlo.planning import best_queries, best_side
 from verify.montecarlo.reduced import Reduced
 from verify.montecarlo.statistics.rows import SoftmaxRows
 from verify.montecarlo.statistics.scores import ScoreMoments
@@ -247,11 +247,11 @@ def fact(name: str, what: str, expression: Any) -> Fact:
     return Fact(id=name, what=what, latex=latex(expression), value=float(expression))
 
 
-def attention_cell(keys: int, d_k: int, queries: int, scale: Any, *wanted: OfRow) -> Cell:
+def attention_cell(keys: int, d_k: int, scale: Any, *wanted: OfRow) -> Cell:
     """Return the cell of what is ``wanted`` of attention's rows, for normal queries and keys.
 
     Its id says whether scores are ``raw``, at scale 1, or ``scaled``.
     """
-    drawn = Simulated(NORMAL, NORMAL, queries, keys, d_k)
+    drawn = Simulated(NORMAL, NORMAL, best_queries(keys, d_k), keys, d_k)
     name = f"{'raw' if scale == 1 else 'scaled'}-n{keys}-d{d_k}"
     return cell_of(name, drawn, SoftmaxRows(wanted, scaled(scale, d_k)), scale=scale)

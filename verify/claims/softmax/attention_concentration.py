@@ -53,7 +53,7 @@ def _bound(result: Any, keys: int, deviation: int, near: Tolerance) -> Quantity:
 
 def _attention(keys: int, d_k: int, scale: Any = S.One) -> Quantity:
     """Return the comparison of attention's concentration with its integral."""
-    cell = attention_cell(keys, d_k, max(8, d_k // 2), scale, "squares")
+    cell = attention_cell(keys, d_k, scale, "squares")
     exact = integrated(over_lengths(mean_squares, keys, d_k, scaled(scale, d_k)).value)
     return Quantity(cell.id, LABEL, cell, component("squares", positive=True), exact, Tolerance(2.0))
 

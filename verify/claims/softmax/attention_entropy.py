@@ -47,7 +47,7 @@ def derive() -> Derivation:
 
 
 def _attention(keys: int, d_k: int, scale: Any = SCALE) -> Cell:
-    return attention_cell(keys, d_k, 16, scale, "entropy", "sharp")
+    return attention_cell(keys, d_k, scale, "entropy", "sharp")
 
 
 def _rows(deviation: float) -> Cell:

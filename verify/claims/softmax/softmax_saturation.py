@@ -7,7 +7,7 @@ from typing import Any
 from sympy import Float, Integral, Max, S, Symbol, exp, expand, integrate, log, oo, pi, simplify, sqrt
 
 from verify.spec import (
-    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Approximation, Bounded, Claim, Derivation, Experiment, Fact,
+    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Approximation, Claim, Derivation, Experiment, Fact,
     Figure, Findings, NormalRows, Quantity, Route, Step, Tolerance, assume, attention_cell, by, capped,
     cell_of, complement, component, d, fact, figure, function, integrated, is_zero, legendre, line,
     mean_largest_weight, measured, over_lengths, p, prediction, runs_over, scaled, scores, sharper, sigma,
@@ -104,14 +104,13 @@ def _given_length() -> Callable[[int, float], Approximation]:
 
 def _largest(keys: int, d_k: int, scale: Any) -> Quantity:
     """Return the comparison of the largest of two or sixteen weights with its exact mean."""
-    cell, factor = attention_cell(keys, d_k, 1 if keys == 2 else 4, scale, "largest"), scaled(scale, d_k)
+    cell, factor = attention_cell(keys, d_k, scale, "largest"), scaled(scale, d_k)
     mean = _given_length() if keys == 2 else mean_largest_weight
     exact = integrated(over_lengths(mean, keys, d_k, factor).value)
-    # Raw weights of two keys near 1: most rows lie at that end, too skewed for anything but bounds.
-    bounded = scale == RAW and keys == 2
-    estimand = Bounded("largest") if bounded else component("largest", positive=True)
     kind, number = cell.id.split("-")[0], "two" if keys == 2 else "many"
-    return Quantity(f"{kind}-{number}-keys-d{d_k}", LABEL, cell, estimand, exact)
+    return Quantity(
+        f"{kind}-{number}-keys-d{d_k}", LABEL, cell, component("largest", positive=True), exact
+    )
 
 
 def _bounded(bound: Any, deviation: int, near: Tolerance) -> Quantity:
