@@ -108,9 +108,7 @@ def _largest(keys: int, d_k: int, scale: Any) -> Quantity:
     mean = _given_length() if keys == 2 else mean_largest_weight
     exact = integrated(over_lengths(mean, keys, d_k, factor).value)
     kind, number = cell.id.split("-")[0], "two" if keys == 2 else "many"
-    return Quantity(
-        f"{kind}-{number}-keys-d{d_k}", LABEL, cell, component("largest", positive=True), exact
-    )
+    return Quantity(f"{kind}-{number}-keys-d{d_k}", LABEL, cell, component("largest", positive=True), exact)
 
 
 def _bounded(bound: Any, deviation: int, near: Tolerance) -> Quantity:
