@@ -45,7 +45,7 @@ def of_lengths(dimension: float, count: int) -> tuple[Array, Array]:
     """
     diagonal, beside = _recurrence(float(dimension))
     nodes, vectors = linalg.eigh_tridiagonal(diagonal[:count], beside[: count - 1])
-    return nodes, vectors[0] ** 2
+    return np.asarray(nodes, np.float64), np.asarray(vectors[0] ** 2, np.float64)
 
 
 @cache
@@ -56,8 +56,8 @@ def _recurrence(dimension: float) -> tuple[Array, Array]:
     twice, for rounding would undo it.
     """
     half = dimension / 2
-    ends = special.gammaincinv(half, _LEFT_OUT), special.gammainccinv(half, _LEFT_OUT)
-    lengths, weights = legendre(*(math.sqrt(2 * end) for end in ends), _FINE)
+    low, high = special.gammaincinv(half, _LEFT_OUT), special.gammainccinv(half, _LEFT_OUT)
+    lengths, weights = legendre(math.sqrt(2 * low), math.sqrt(2 * high), _FINE)
     density = np.exp(special.xlogy(dimension - 1, lengths) - lengths**2 / 2 - _log_size(half))
     found = np.sqrt(weights * density)[None] / math.sqrt(np.sum(weights * density))
     diagonal, beside = np.empty(_MOST), np.empty(_MOST)
