@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from verify.montecarlo.statistics.variants import rounded
 from verify.symbolic import law
-from verify.symbolic.law import DENSITY, below, distribution, x
+from verify.symbolic.law import DENSITY, below, distribution, rounding_error, x
 from verify.symbolic.predict import function
 from verify.symbolic.scores import d
 
@@ -35,3 +36,12 @@ def test_only_the_right_weights_mix_to_the_law() -> None:
     """A query's squared length has d degrees of freedom, not one more."""
     assert law.is_mixed_by(law.CHI_SQUARE)
     assert not law.is_mixed_by(law.CHI_SQUARE.subs(d, d + 1))
+
+
+@pytest.mark.parametrize(("bits", "within"), [(4, 4e-3), (8, 5e-4)])
+def test_the_error_of_rounding_a_laplace_number(bits: int, within: float) -> None:
+    """In two dimensions the density is exp(-|x|)/2: against a sum over a fine grid of rounded numbers."""
+    step = 40 / 2_000_000
+    at = step * (np.arange(2_000_000) + 0.5)
+    found = float(np.sum((rounded(at, bits) - at) ** 2 * np.exp(-at)) * step)
+    assert rounding_error(2, bits) == pytest.approx(found, rel=within)

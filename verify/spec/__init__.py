@@ -82,6 +82,7 @@ from verify.montecarlo.statistics.variants import (
     cosine_scores,
     rotation_angles,
     rounded,
+    spacing_above,
     with_linear_bias,
 )
 from verify.montecarlo.streams import stream
@@ -534,6 +535,7 @@ __all__ = [
     "slope_of",
     "softmax",
     "softmax_over_queries",
+    "spacing_above",
     "spectral_norms",
     "stack",
     "stream",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +69,20 @@ def below(dimension: float, point: float) -> float:
     """
     length, probability = lengths(dimension)
     return float(probability @ special.ndtr(point / length))
+
+
+@cache
+def rounding_error(dimension: int, bits: int) -> float:
+    """Return the mean squared error of q·k rounded to so many significant bits.
+
+    A twelfth of the squared spacing of those numbers, 2^(e + 1 - bits) from 2^e on, averaged over the powers
+    of two from 1/16 of the standard deviation up to 16 of them. Scores are taken as even between neighbours:
+    to 0.4% with 4 bits, to a part in 2000 with 8.
+    """
+    top = round(math.log2(dimension**0.5)) + 4
+    powers = range(top - 8, top)
+    above = {e: below(dimension, -(2.0**e)) for e in (*powers, top)}
+    return sum(2 * (above[e] - above[e + 1]) * 4.0 ** (e + 1 - bits) / 12 for e in powers)
 
 
 def lengths(dimension: float) -> tuple[Array, Array]:

@@ -31,6 +31,7 @@ from verify.montecarlo.statistics.variants import (
     rotation_angles,
     rounded,
     soft_capped,
+    spacing_above,
     with_linear_bias,
 )
 
@@ -195,6 +196,14 @@ def test_rounding_keeps_to_half_a_spacing(value: float, bits: int) -> None:
         spacing = 2.0 ** (math.floor(math.log2(abs(value))) + 1 - bits)
         assert abs(found - value) <= spacing / 2
         assert found % spacing == 0
+
+
+@pytest.mark.parametrize(
+    ("at", "bits", "spacing"), [(64, 8, 0.5), (64, 4, 8.0), (1, 11, 2**-10), (1.5, 4, 0.125)]
+)
+def test_the_next_number_of_so_many_bits(at: float, bits: int, spacing: float) -> None:
+    """Half precision counts in 1024ths from 1 on."""
+    assert spacing_above(at, bits) == spacing
 
 
 def test_errors_of_rounded_scores() -> None:

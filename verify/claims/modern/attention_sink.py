@@ -1,12 +1,13 @@
 """A sink of score b takes weight from all keys alike: half of it where b is about ln n + ½."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sympy import Derivative, Integral, Rational, Symbol, exp, expand, log, oo, sqrt
 
 from verify.spec import (
-    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, XIAO, Approximation, BesideSink, Claim, Definition, Derivation,
+    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, XIAO, BesideSink, Claim, Definition, Derivation,
     EulerIntegrals, Experiment, Figure, Findings, Identity, Jensen, Ordered, PutIn, Quantity, Route,
     Simulated, Step, beside_sink, biased, by, capped, cell_of, complex_step, component, d, figure, function,
     integrated, largest_difference, line, mean_beside_sink, measured, n, no_distance, over_lengths,
@@ -68,17 +69,15 @@ def distance_of_gradients(sink: float) -> float:
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the keys' weight against the integral and the bound; compare gradients."""
-    checks: dict[tuple[str, int, int], Quantity] = {}
+    checks = {}
     for keys, sink in ROWS:
         drawn = Simulated(NORMAL, NORMAL, 4, keys, D), BesideSink(D**-0.5, sink)
         cell = cell_of(f"n{keys}-b{sink}", *drawn, scale=1 / sqrt(d), n=keys, b=sink)
-        kept, most = component("kept", positive=True), derivation.result.subs({n: keys, d: D, b: sink})
+        kept, near = component("kept", positive=True), capped(0.5, tolerance)
         value = integrated(_kept(keys, sink))
-        checks |= {
-            ("kept", keys, sink): Quantity(f"kept-{cell.id}", LABEL, cell, kept, value),
-            ("bound", keys, sink): Quantity(f"bound-{cell.id}", LABEL, cell, kept, prediction(most),
-                                            capped(0.5, tolerance), "≤"),
-        }  # fmt: skip
+        most = prediction(derivation.result.subs({n: keys, d: D, b: sink}))
+        checks["kept", keys, sink] = Quantity(f"kept-{cell.id}", LABEL, cell, kept, value)
+        checks["bound", keys, sink] = Quantity(f"bound-{cell.id}", LABEL, cell, kept, most, near, "≤")
     label = "largest distance of the derived gradient of the keys’ weight from that of the array code"
     slope = no_distance("gradient", label, (("keys", 8), ("b", 1)), distance_of_gradients(1.0),
                         distance_of_gradients)  # fmt: skip
@@ -96,10 +95,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
 
 def _kept(keys: int, sink: float) -> float:
-    def of_row(count: int, deviation: float) -> Approximation:
-        return mean_beside_sink(count, deviation, sink)
-
-    return over_lengths(of_row, keys, D, D**-0.5).value
+    return over_lengths(partial(mean_beside_sink, sink=sink), keys, D, D**-0.5).value
 
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:

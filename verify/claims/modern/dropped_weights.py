@@ -6,9 +6,9 @@ import numpy as np
 from sympy import Rational, S, Sum, simplify, sqrt
 
 from verify.spec import (
-    E, LI, NORMAL, SRIVASTAVA, Assumption, Claim, Definition, Derivation, DroppedWeights, Experiment,
-    Families, Figure, Findings, Identity, Ordered, OrderedBase, Quantity, Route, Simulated, Smooth, Step,
-    SumIdentity, Tolerance, biased, cell_of, d, figure, function, j, line, measured, n, p, prediction, ratio,
+    E, LI, NORMAL, SRIVASTAVA, Claim, Definition, Derivation, DroppedWeights, Experiment, Families, Figure,
+    Findings, Identity, Ordered, OrderedBase, Quantity, Route, Simulated, Smooth, Step, SumIdentity,
+    Tolerance, assume, biased, cell_of, d, figure, function, j, line, measured, n, p, prediction, ratio,
     wrong,
 )  # fmt: skip
 
@@ -106,12 +106,9 @@ CLAIM = Claim(
     "a thousand: with ten per cent dropped, a ninth of its mean square. Where keys are dropped instead, "
     "the weights that remain sum to 1 again, so no output is too small; but the larger weights become "
     "smaller on average, and what is learnt under dropout is not what is used without it.",
-    assumptions=(
-        Assumption(id="masks", text="What is dropped is independent of everything else."),
-        Assumption(
-            id="values",
-            text="For noise over size: values are independent and centred, alike in variance.",
-        ),
+    assumptions=assume(
+        masks="What is dropped is independent of everything else.",
+        values="For noise over size: values are independent and centred, alike in variance.",
     ),
     references=(SRIVASTAVA, LI),
 )

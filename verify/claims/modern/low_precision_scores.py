@@ -1,17 +1,14 @@
 """Scores in bfloat16 or 8 bits: the error is in proportion to the score, and what it does to weights."""
 
-import math
-from functools import cache
-from typing import Any
-
 import numpy as np
 from sympy import Rational, S, Symbol, cosh, exp, log, sinh, sqrt, tanh
 
 from verify.spec import (
-    INDEPENDENT, KALAMKAR, MICIKEVICIUS, NORMAL, NORMAL_COMPONENTS, Assumption, AtItsLeast, Claim, Definition,
-    Derivation, Experiment, Figure, Findings, Identity, Ordered, Quantity, RoundedScores, Route,
-    SameExponentials, Simulated, Step, Tolerance, biased, cell_of, component, computed, d, figure, integrated,
-    line, measured, prediction, rounded, scaled, score_law, softmax, stream, wrong,
+    INDEPENDENT, KALAMKAR, MICIKEVICIUS, NORMAL, NORMAL_COMPONENTS, AtItsLeast, Claim, Definition, Derivation,
+    Experiment, Figure, Findings, Identity, Ordered, Quantity, RoundedScores, Route, SameExponentials,
+    Simulated, Step, Tolerance, assume, biased, cell_of, component, computed, d, figure, integrated,
+    largest_difference, line, measured, prediction, rounded, scaled, score_law, softmax, spacing_above,
+    stream, wrong,
 )  # fmt: skip
 
 BITS = {"bfloat16": 8, "E4M3": 4}
@@ -28,13 +25,9 @@ CLOSE = (64.75 - 2.0**-20, 64.25 + 2.0**-20)
 """Two scores that bfloat16 does not tell apart: both become 64.5."""
 
 
-def _logistic(odds: Any) -> Any:
-    return 1 / (1 + exp(-odds))
-
-
 def derive() -> Derivation:
     """Derive how far a weight moves when scores move by ε, and by how much rounding moves them."""
-    moved = _logistic(x + epsilon) - _logistic(x - epsilon)
+    moved = 1 / (1 + exp(-x - epsilon)) - 1 / (1 + exp(-x + epsilon))
     change = Route.of(
         "Two values of a weight whose log odds are 2ε apart, x in their middle", moved,
         Step(sinh(epsilon) / (cosh(epsilon) + cosh(x)), "Over the common denominator", SameExponentials()),
@@ -53,38 +46,22 @@ def derive() -> Derivation:
     return Derivation.of(change, lemmas=(odds, half), relation="≤", definitions=definitions)
 
 
-@cache
-def _error(dimension: int, bits: int) -> float:
-    """Return the mean squared error of raw scores: a twelfth of the squared spacing, by powers of two."""
-    top = round(math.log2(dimension**0.5)) + 4
-    powers = range(top - 8, top)
-    above = {e: score_law.below(dimension, -(2.0**e)) for e in (*powers, top)}
-    return sum(2 * (above[e] - above[e + 1]) * 4.0 ** (e + 1 - bits) / 12 for e in powers)
-
-
 def of_pair(bits: int) -> float:
     """Return how much the weights of the two close scores change when these are rounded."""
     pair = np.array(CLOSE)
-    return float(np.abs(softmax(rounded(pair, bits)) - softmax(pair)).max())
-
-
-def spacing(at: float, bits: int) -> float:
-    """Return the distance of a number of so many bits from the next, found by halving steps."""
-    steps = 2.0 ** -np.arange(-8, 24)
-    return float(min(step for step in steps if rounded(np.array(at + step), bits) == at + step))
+    return largest_difference(softmax(rounded(pair, bits)), softmax(pair))
 
 
 def from_half_precision(bits: int) -> float:
     """Return the largest distance of rounded scores from those that NumPy's half precision stores."""
     scores = NORMAL.draw(stream(0, "low-precision-scores", "half", 0), (4096,))
-    return float(np.abs(rounded(scores, bits) - scores.astype(np.float16)).max())
+    return largest_difference(rounded(scores, bits), scores.astype(np.float16))
 
 
 def of_order(dimension: int) -> float:
     """Return how far scores that are scaled, then rounded are from those that are rounded, then scaled."""
     scores = NORMAL.draw(stream(0, "low-precision-scores", "order", 0), (4096,)) * dimension**0.5
-    first, last = rounded(scores * dimension**-0.5, 8), rounded(scores, 8) * dimension**-0.5
-    return float(np.abs(first - last).max())
+    return largest_difference(rounded(scores * dimension**-0.5, 8), rounded(scores, 8) * dimension**-0.5)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
@@ -95,14 +72,14 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             for one in DIMENSIONS if kind == "bfloat16" else DIMENSIONS[1:2]:
                 drawn = Simulated(NORMAL, NORMAL, 16, 16, one), RoundedScores(scaled(scale, one), bits)
                 cell = cell_of(f"{kind}-{name}-d{one}".lower(), *drawn, scale=scale, format=kind)
-                law = integrated(_error(one, bits) * scaled(scale, one) ** 2)
+                law = integrated(score_law.rounding_error(one, bits) * scaled(scale, one) ** 2)
                 mean = component("error", positive=True)
                 checks[kind, name, one] = Quantity(cell.id, ERROR, cell, mean, law, Tolerance(2.0))
     most = prediction(derivation.result.subs(epsilon, Rational(1, 4)))
     where = {"scores": "64.75 and 64.25, nearly", "format": "bfloat16"}
     change = computed("change", "change of a weight", where, most, of_pair, 8, relation="≤")
     gaps = [computed(f"spacing-{kind.lower()}", "distance to the next number", {"at": 64, "format": kind},
-                     SPACING.subs({b: bits, e: 6}), spacing, 64.0, bits)
+                     SPACING.subs({b: bits, e: 6}), spacing_above, 64.0, bits)
             for kind, bits in BITS.items()]  # fmt: skip
     label = "largest distance of scores rounded to 11 bits from half precision as NumPy has it"
     bitwise = computed("bit-for-bit", label, {"scores": 4096}, 0, from_half_precision, 11)
@@ -111,7 +88,8 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     raw, small = checks["bfloat16", "raw", 64], checks["bfloat16", "scaled", 64]
     controls = (
         wrong(raw, "as-precise", "raw scores are rounded as precisely as scaled ones", small.prediction),
-        wrong(raw, "one-bit-more", "bfloat16 has nine significant bits", integrated(_error(64, 9))),
+        wrong(raw, "one-bit-more", "bfloat16 has nine significant bits",
+              integrated(score_law.rounding_error(64, 9))),
         wrong(change, "change-sharper", "a weight changes by 2% less than its bound at most",
               most.value * Rational(98, 100)),
         wrong(gaps[0], "spacing-at-128", "numbers from 64 on are as far apart as those from 128 on", 1),
@@ -128,7 +106,7 @@ def figures(findings: Findings) -> Figure:
     layers = []
     for name, scale in SCALES.items():
         found = findings.matching(f"bfloat16-{name}-d*")
-        exact = [_error(one, 8) * scaled(scale, one) ** 2 for one in DIMENSIONS]
+        exact = [score_law.rounding_error(one, 8) * scaled(scale, one) ** 2 for one in DIMENSIONS]
         layers += [line(f"{name}, derived", exact, at=DIMENSIONS), measured(found, "")]
     return figure(
         "errors",
@@ -150,10 +128,10 @@ CLAIM = Claim(
     "equal; scaled scores, of size 1, move by a few thousandths at most, and so do weights. Whether one "
     "scales first or last hardly matters to rounding, for its error is in proportion to the score. What "
     "helps is that softmax gets small scores.",
-    assumptions=(
+    assumptions=assume(
         INDEPENDENT,
         NORMAL_COMPONENTS,
-        Assumption(id="nearest", text="Rounding is to the nearest number, ties to even, within the range."),
+        nearest="Rounding is to the nearest number, ties to even, within the range.",
     ),
     references=(KALAMKAR, MICIKEVICIUS),
 )

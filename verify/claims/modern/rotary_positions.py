@@ -7,10 +7,9 @@ import numpy as np
 from sympy import S, Symbol, cos, sin, sqrt, symbols
 
 from verify.spec import (
-    E, NORMAL, SU, Assumption, Claim, Definition, Derivation, Evaluation, Experiment, Figure, Findings,
-    Linked, Ordered, Population, Prediction, Quantity, RotatedScores, Route, SameExponentials, Step, Var,
-    biased, cell_of, component, d, figure, function, line, measured, of_deviation, rotation_angles, variance,
-    wrong,
+    E, NORMAL, SU, Claim, Definition, Derivation, Evaluation, Experiment, Figure, Findings, Linked, Ordered,
+    Population, Prediction, Quantity, RotatedScores, Route, SameExponentials, Step, Var, assume, biased,
+    cell_of, component, d, figure, function, line, measured, of_deviation, rotation_angles, variance, wrong,
 )  # fmt: skip
 
 PAIRS, SIDE, DISTANCES = 8, 16, (0, 1, 10)
@@ -35,28 +34,25 @@ def _score(query: Any, key: Any) -> Any:
 
 def derive() -> Derivation:
     """Derive for one pair of components what a rotation does; pairs are independent and add up."""
-    laws = {q1: (1, mu[0], mu[0] ** 2 + tau**2), q2: (1, mu[1], mu[1] ** 2 + tau**2),
-            k1: (1, nu[0], nu[0] ** 2 + kappa**2), k2: (1, nu[1], nu[1] ** 2 + kappa**2)}  # fmt: skip
+    known = zip((q1, q2, k1, k2), (*mu, *nu), (tau, tau, kappa, kappa), strict=True)
+    laws = {one: (S.One, mean, mean**2 + deviation**2) for one, mean, deviation in known}
     moments = Evaluation(Population(laws, d), assumed=True)
     apart = _score((q1, q2), _turned(k1, k2, turn))
     one = _score(_turned(q1, q2, a), _turned(k1, k2, b))
     spread = tau**2 * kappa**2 * 2 + kappa**2 * _score(mu, mu) + tau**2 * _score(nu, nu)
     variance = Route.of("Variance", Var(apart), Step(spread, "The angle cancels: cos² + sin² = 1", moments))
-    turned = Step(_score(mu, _turned(nu[0], nu[1], turn)), "The mean key is turned", moments)
+    turned = Step(_score(mu, _turned(*nu, turn)), "The mean key is turned", moments)
     mean = Route.of("Mean", E(apart), turned)
     length = sum(part**2 for part in _turned(q1, q2, a))
     kept = Route.of("Length", length, Step(q1**2 + q2**2, "cos² + sin² = 1", SameExponentials()))
-    relative = Route.of(
-        "Two positions", one, Step(apart.subs(turn, b - a), "Only the distance counts", SameExponentials())
-    )
+    distance = Step(apart.subs(turn, b - a), "Only the distance counts", SameExponentials())
+    relative = Route.of("Two positions", one, distance)
     standard = dict.fromkeys((q1, u, k1, w), (S.One, S.Zero, S.One))
     query, key = ((x, rho * x + sqrt(1 - rho**2) * y) for x, y in ((q1, u), (k1, w)))
     mixed = _score(query, _turned(*key, turn))
-    correlated = Route.of(
-        "Variance, components of a pair correlated by ρ", Var(mixed),
-        Step(2 * (1 + rho**2 * cos(2 * turn)), "The angle stays",
-             Evaluation(Population(standard, d), assumed=True)),
-    )  # fmt: skip
+    unmixed = Evaluation(Population(standard, d), assumed=True)
+    swings = Step(2 * (1 + rho**2 * cos(2 * turn)), "The angle stays", unmixed)
+    correlated = Route.of("Variance, components of a pair correlated by ρ", Var(mixed), swings)
     definitions = (
         Definition(mean.start, "the mean of a pair’s part of a score"),
         Definition(length, "the squared length of a turned pair"),
@@ -119,12 +115,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw mean and both variances over the distance."""
     mean, *_, correlated = (lemma.end for lemma in derivation.lemmas)
-    ends = {"variance, components with means": derivation.result, "mean": mean,
-            "variance, correlated pairs": correlated}  # fmt: skip
     at = np.linspace(0, DISTANCES[-1], 61)
-    drawn = (line(label, _over_pairs(end), at=at) for label, end in ends.items())
-    found = (measured(findings.matching(f"{name}-at*"), "measured" if name == "mean" else "", "m")
-             for name in ("variance", "mean", "correlated"))  # fmt: skip
     return figure(
         "turning",
         "Rotary positions turn the mean of a score and leave the variance of independent components",
@@ -132,7 +123,12 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         "independent, with means or without; the mean falls and swings; where the two components of a pair "
         "are correlated, the variance swings as well.",
         "mean and variance of a score",
-        *drawn, *found,
+        line("variance, components with means", _over_pairs(derivation.result), at=at),
+        line("mean", _over_pairs(mean), at=at),
+        line("variance, correlated pairs", _over_pairs(correlated), at=at),
+        measured(findings.matching("variance-at*"), "", "m"),
+        measured(findings.matching("mean-at*"), "measured", "m"),
+        measured(findings.matching("correlated-at*"), "", "m"),
         x="distance $m$ of query and key", x_scale="linear", y_scale="linear",
     )  # fmt: skip
 
@@ -149,9 +145,9 @@ CLAIM = Claim(
     "depends on the distance is the mean: it is how a head prefers near keys or far ones, and it takes "
     "means, or correlation of query and key, which training makes. Then the variance may depend on the "
     "distance too.",
-    assumptions=(
-        Assumption(id="independent", text="Query and key are independent, and so are different pairs."),
-        Assumption(id="alike", text="Components of a query have one variance, those of a key another."),
+    assumptions=assume(
+        independent="Query and key are independent, and so are different pairs.",
+        alike="Components of a query have one variance, those of a key another.",
     ),
     references=(SU,),
 )

@@ -64,6 +64,12 @@ def rounded(values: Array, bits: int) -> Array:
     return nearest
 
 
+def spacing_above(at: float, bits: int) -> float:
+    """Return the distance of a number of so many bits from the next, the least step that rounding keeps."""
+    steps = 2.0 ** -np.arange(-8, 24)
+    return float(min(step for step in steps if rounded(np.array(at + step), bits) == at + step))
+
+
 @dataclass(frozen=True)
 class Cosines(Statistic):
     """Mean square and mean fourth power of ``scale`` times the cosines of queries and keys."""
