@@ -42,6 +42,6 @@ def test_only_the_right_weights_mix_to_the_law() -> None:
 def test_the_error_of_rounding_a_laplace_number(bits: int, within: float) -> None:
     """In two dimensions the density is exp(-|x|)/2: against a sum over a fine grid of rounded numbers."""
     step = 40 / 2_000_000
-    at = step * (np.arange(2_000_000) + 0.5)
+    at = np.asarray(step * (np.arange(2_000_000) + 0.5), dtype=np.float64)
     found = float(np.sum((rounded(at, bits) - at) ** 2 * np.exp(-at)) * step)
     assert rounding_error(2, bits) == pytest.approx(found, rel=within)

@@ -41,7 +41,7 @@ def derive() -> Derivation:
     one = _score(_turned(q1, q2, a), _turned(k1, k2, b))
     spread = tau**2 * kappa**2 * 2 + kappa**2 * _score(mu, mu) + tau**2 * _score(nu, nu)
     variance = Route.of("Variance", Var(apart), Step(spread, "The angle cancels: cos² + sin² = 1", moments))
-    turned = Step(_score(mu, _turned(*nu, turn)), "The mean key is turned", moments)
+    turned = Step(_score(mu, _turned(nu[0], nu[1], turn)), "The mean key is turned", moments)
     mean = Route.of("Mean", E(apart), turned)
     length = sum(part**2 for part in _turned(q1, q2, a))
     kept = Route.of("Length", length, Step(q1**2 + q2**2, "cos² + sin² = 1", SameExponentials()))
