@@ -60,7 +60,7 @@ def _laplace(before: Any, after: Any) -> bool:
     return weight and own and alike and after == _for_many(product) and before.args[1:3] == (n, oo)
 
 
-@by("SymPy: the integrand’s limit at $t = u/n$, and its integral", "general")
+@by("SymPy: the integrand’s limit at $t = u/n$, its integral, and the convexity that dominates it", "general")
 def _large_numbers(before: Any, after: Any) -> bool:
     """With ψ = 1 - m₁t + O(t²) and ψ'' = m₂ + O(t) the integrand over u tends to u·m₂·exp(-m₁u).
 

@@ -97,14 +97,14 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 
 CLAIM = Claim(
-    title="Longer texts thin attention out unless the scale grows with their logarithm",
+    title=r"Longer texts thin attention out unless scores spread like $\sqrt{\ln n}$",
     statement=r"At a fixed spread $\sigma$ of the scores $\mathbb{E}\sum p_j^2$ falls towards 0 as the "
     r"number of keys grows; with $\sigma = 2\sqrt{2\ln n}$ it stays above $\tfrac12$ for every $n$.",
     meaning=r"The growing spread leaves a mean $\sum p_j^2$ of 0.71 for 4 keys, 0.57 for 1024 and 0.54 for a "
     r"million. $1/\sqrt{d_k}$ makes attention independent of the dimension, not of the length: ten times as "
-    r"many keys share the same weight. A factor that grows with $\ln n$ on the scores undoes this, which is "
-    "what log-length scaling of long contexts does. (Here the root of it acts on the spread of random "
-    "scores; trained scores are not random.)",
+    r"many keys share the same weight. For random scores a spread that grows like $\sqrt{\ln n}$ is enough to "
+    r"prevent it; log-length scaling of long contexts multiplies scores by a factor that grows with $\ln n$ "
+    "itself. Trained scores are not random.",
     assumptions=assume(normal=r"Scores are independent and normal with standard deviation $\sigma$."),
     references=(CHIANG,),
 )

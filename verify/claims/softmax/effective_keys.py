@@ -1,4 +1,4 @@
-"""Scaled attention spreads over about n/e keys: n·E Σp² tends to e."""
+"""Attention over scores of variance 1 spreads over about n/e keys: n·E Σp² tends to e."""
 
 from math import e
 
@@ -57,7 +57,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     limit, span = float(derivation.result.subs(sigma, 1)), (2.0, 4096.0)
     return figure(
         "towards-e",
-        r"Scaled attention uses about a share of $1/e$ of its keys",
+        "Scores of variance 1 use a share of about $1/e$ of the keys",
         "The number of keys times the mean sum of squared weights rises with the number of keys "
         "along the exact curve towards e, 2.718; measured values lie on the curve.",
         LABEL,
@@ -70,12 +70,14 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 
 CLAIM = Claim(
-    title="Scaled attention spreads over about n/e keys",
+    title="Softmax of scores of variance 1 spreads over about n/e keys",
     statement=r"For independent normal scores of standard deviation $\sigma$, $n\,\mathbb{E}\sum p_j^2 \to "
     r"e^{\sigma^2}$ as the number of keys grows: at $\sigma = 1$ the effective number of keys, $1/\sum "
     "p_j^2$, is about $n/e$.",
-    meaning="At initialisation a head does not look anything up; it averages more than a third of everything "
-    "there is, and with twice as many keys it averages over twice as many. The approach is quick: with "
+    meaning="A head whose scores are like this does not look anything up; it averages more than a third of "
+    "everything there is, and with twice as many keys it averages over twice as many. Scaled scores of random "
+    "vectors have variance 1 over all queries; those of one query in a few dimensions may have more or less. "
+    "The approach is quick: with "
     f"64 keys the product is {times_squares(64):.2f} of {e:.2f}.",
     assumptions=assume(normal=r"Scores are independent and normal with standard deviation $\sigma$."),
 )
