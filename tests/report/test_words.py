@@ -69,7 +69,7 @@ def test_sentences_about_bounds(relation: Literal["≤", "≥"], verdict: Verdic
     assert largest_deviation((made,)) == "bounds only"
     mere = made.model_copy(update={"origin": "set"})
     assert ending.replace("derived bound", "threshold") in spaced(sentence(mere, derived=True))
-    assert spaced(tolerance_text(mere)) == f"{name} threshold, set in advance, {sign}1% of the threshold"
+    assert spaced(tolerance_text(mere)) == f"{name} threshold, not derived, {sign}1% of the threshold"
 
 
 @pytest.mark.parametrize("of", ["rounding of floating-point arithmetic", "the distance from the limit"])

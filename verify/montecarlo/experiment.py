@@ -23,7 +23,7 @@ Relation = Literal["=", "≤", "≥"]
 class Prediction:
     """What a quantity is compared with, and the LaTeX of the exact expression that it came from.
 
-    It is derived, or a threshold set in advance where only a direction or an order of size is claimed.
+    It is derived, or a threshold where only a direction or an order of size is claimed.
     """
 
     value: float

@@ -99,7 +99,7 @@ def cell_text(cell: Mapping[str, Setting], without: Sequence[str] = ()) -> Prose
 
 def tolerance_text(check: Check) -> Prose:
     """Return the tolerance, such as ``±1% of the prediction``; of an exact check, how much for what."""
-    kind = "bound" if check.origin == "derived" else "threshold, set in advance,"
+    kind = "bound" if check.origin == "derived" else "threshold, not derived,"
     bound = {"=": "", "≤": f"upper {kind}", "≥": f"lower {kind}"}[check.relation]
     if check.method == "exact" and check.tolerance:
         allowed = f"to {numbers.small(check.tolerance)} for {check.tolerance_of}"

@@ -182,7 +182,7 @@ def _refuse_symbols(expression: Any) -> None:
 
 
 def threshold(value: Any) -> Prediction:
-    """Return a number that is set in advance, not derived: what "most", "few" or "more" shall mean."""
+    """Return a number that is set before the draws, not derived: what "most", "few" or "more" shall mean."""
     return replace(prediction(value), origin="set")
 
 

@@ -219,15 +219,15 @@ CLAIM = Claim(
     "attention’s own rate, 1.20 a layer, for $d_k = 4$, by more for $d_k = 8$ and 16, and by more than "
     r"$\sqrt{2}$, the most that even attention reaches in ever deeper stacks, for $d_k$ of 32 and 64, twice "
     r"and four times the width. For $d_k = 64$ it grows by less than 1.20 at $1/\sqrt{d_k}$, and not at all "
-    "at $1/d_k$.",
+    "at $1/d_k$; over 24 layers it grows at scale 1 more than tenfold, but by less than $\\sqrt{2}$ a layer.",
     meaning="The text that says gradients accumulate without scaling is right for a network at its start, "
     "where rows that are not yet decided send back undamped gradients, and each layer adds some. By how much "
     "depends on the dimension of queries and keys against the width of the model: heads are mostly narrower "
     "than the model, and there the growth is slower than here at twice the width. It depends on the depth, "
-    "too: over 24 layers the norm grows more than tenfold, but by less per layer than over six. With scaling "
-    "it grows over six layers by less than by even attention. That is not like clipping, which bounds every "
-    "gradient at every step: the gradient of scaled attention whose weights have grown passes that rate again. "
-    "Measured on small stacks of attention alone, without the other layers of a transformer.",
+    "too: over 24 layers the norm grows by less per layer than over six. With scaling it grows over six "
+    "layers by less than even attention makes it. That is not like clipping, which bounds every gradient at "
+    "every step: once its weights have grown, scaled attention passes that rate again. Measured on small "
+    "stacks of attention alone, without the other layers of a transformer.",
     assumptions=assume(
         initialisation="Weights are independent normal with mean 0 and variance one over their number of "
         "rows.",

@@ -29,7 +29,7 @@ MARKS = (0, 1, 2, 3, 5, 7, 10, 14, 19, 26, 36, 49, 67, 91, STEPS - 1)
 D, HIGH, SMALL = 64, 512, 24
 HALF, MOST, NEARLY_ALL = S.Half, Rational(3, 4), Rational(7, 8)
 OWN_RATE = {UNSCALED: 1.0, ROOT: 4.0, WHOLE: 16.0}
-"""A rate for each scale, set in advance."""
+"""A rate for each scale, fixed before the draws."""
 
 
 def derive() -> Derivation:
@@ -224,7 +224,7 @@ def figures(findings: Findings) -> tuple[Figure, ...]:
 
 
 CLAIM = Claim(
-    title="On one task scaling widens the range of learning rates that work, and speeds training up, in high dimension",
+    title="On one task scaling widens the range of working rates, and speeds training up, in high dimension",
     statement=r"Gradient descent at scale $c$ and rate $\eta$ is unscaled gradient descent from weights "
     r"$\sqrt{c}$ times as large at rate $c\eta$. One head that learns to look up one of 4 tokens, from "
     "weights of variance one over their rows, at 7 rates: with $d_k$ of 64 and 512 the scale "

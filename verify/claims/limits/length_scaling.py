@@ -102,9 +102,9 @@ CLAIM = Claim(
     r"number of keys grows; with $\sigma = 2\sqrt{2\ln n}$ it stays above $\tfrac12$ for every $n$.",
     meaning=r"The growing spread leaves a mean $\sum p_j^2$ of 0.71 for 4 keys, 0.57 for 1024 and 0.54 for a "
     r"million. $1/\sqrt{d_k}$ makes attention independent of the dimension, not of the length: ten times as "
-    r"many keys share the same weight. For random scores a spread that grows like $\sqrt{\ln n}$ is enough to "
-    r"prevent it; log-length scaling of long contexts multiplies scores by a factor that grows with $\ln n$ "
-    "itself. Trained scores are not random.",
+    r"many keys share the same weight. For random scores a spread that grows like $\sqrt{\ln n}$ is enough "
+    r"to prevent it; log-length scaling of long contexts multiplies scores by a factor that grows with "
+    r"$\ln n$ itself. Trained scores are not random.",
     assumptions=assume(normal=r"Scores are independent and normal with standard deviation $\sigma$."),
     references=(CHIANG,),
 )

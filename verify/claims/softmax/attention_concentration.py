@@ -148,8 +148,8 @@ CLAIM = Claim(
     meaning="How many dimensions saturate the softmax depends on the number of keys, but only through its "
     "logarithm: 5.5 dimensions for 16 keys, 17 for 4096. It does not happen at a stroke: there about a "
     "quarter or a third of the weight has come together, and the rest follows slowly. Heads in use, with 64 "
-    "dimensions and more, are far beyond; without scaling their attention would start out as a lookup of a few "
-    "random keys.",
+    "dimensions and more, are far beyond; without scaling their attention would start out as a lookup of "
+    "a few random keys.",
     assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
     references=(DERRIDA,),
 )

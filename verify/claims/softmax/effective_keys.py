@@ -75,8 +75,8 @@ CLAIM = Claim(
     r"e^{\sigma^2}$ as the number of keys grows: at $\sigma = 1$ the effective number of keys, $1/\sum "
     "p_j^2$, is about $n/e$.",
     meaning="A head whose scores are like this does not look anything up; it averages more than a third of "
-    "everything there is, and with twice as many keys it averages over twice as many. Scaled scores of random "
-    "vectors have variance 1 over all queries; those of one query in a few dimensions may have more or less. "
+    "everything there is, and with twice as many keys it averages over twice as many. Scaled scores of "
+    "random vectors have variance 1 over all queries; those of one query may have more or less. "
     "The approach is quick: with "
     f"64 keys the product is {times_squares(64):.2f} of {e:.2f}.",
     assumptions=assume(normal=r"Scores are independent and normal with standard deviation $\sigma$."),
