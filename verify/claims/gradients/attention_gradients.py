@@ -27,13 +27,9 @@ GRADIENTS = dict(zip(BASES, ("values", "probabilities", "scores", "queries", "ke
 
 def derive() -> Derivation:
     """Derive the gradient of the queries by the chain rule, and the others beside it."""
-    queries = gradient_rules.of_queries()
-    lemmas = (
-        *gradient_rules.of_single_matrices(),
-        gradient_rules.bounded_values(),
-        gradient_rules.same_scores(),
-        gradient_rules.unbounded_queries(),
-    )
+    queries, values = gradient_rules.of_queries(), gradient_rules.bounded_values()
+    unbounded = gradient_rules.same_scores(), gradient_rules.unbounded_queries()
+    lemmas = (*gradient_rules.of_single_matrices(), values, *unbounded)
     return Derivation.of(queries, lemmas=lemmas, definitions=gradient_rules.DEFINITIONS)
 
 
@@ -112,11 +108,6 @@ def _shared(derivation: Derivation, name: str, weights: Array) -> Exact:
     return computed(name, label, settings | {"scale": SCALE}, shown, _share, weights, allowance=ROUNDING)
 
 
-def _bound(derivation: Derivation) -> Any:
-    """Return the derived bound on what reaches the values, ‖dV‖² over |g|²."""
-    return derivation.lemmas[4].end / gradient_rules.g**2
-
-
 def _to_values(name: str, dimension: int, scale: float, most: Prediction, band: Tolerance) -> Quantity:
     """Return the comparison of what reaches the values, in the mean square, with a bound."""
     cell = cell_of(f"scale{scale:g}-d{dimension}", SingleQueries(dimension, KEYS, 8, ROWS, scale))
@@ -132,12 +123,10 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     for base, name in GRADIENTS.items():
         label = f"largest difference of an entry of ${plain(base)}$: {{}} against complex steps of loops"
         formula, code = label.format("the derived formula"), label.format("the array code")
-        checks += [
-            _difference(f"derived-{name}", formula, derived[base], stepped[base], _derived),
-            _difference(f"code-{name}", code, coded[base], stepped[base], _coded),
-        ]
+        checks.append(_difference(f"derived-{name}", formula, derived[base], stepped[base], _derived))
+        checks.append(_difference(f"code-{name}", code, coded[base], stepped[base], _coded))
     times = (derivation.lemmas[-1].end / gradient_rules.OF_QUERIES).subs(gradient_rules.t, FACTOR)
-    most, band = prediction(_bound(derivation)), capped(1.0, tolerance)
+    most, band = prediction(derivation.lemmas[4].end / gradient_rules.g**2), capped(1.0, tolerance)
     few, some, many = (_to_values(f"d{one}", one, 1.0, most, band) for one in DIMENSIONS)
     tightest = _to_values("tightest", DIMENSIONS[-1], SHARP, most, band)
     checks += [
@@ -201,7 +190,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         "dimensions: it rises as the scores grow, but stays below its bound of one, while the variance "
         "of the scores grows to 64.",
         r"$\|dV\|^2$ over $\|g\|^2$",
-        line("bound: 1", float(_bound(derivation))),
+        line("bound: 1", float(derivation.lemmas[4].end / gradient_rules.g**2)),
         line("variance of the scores", lambda n: n, "control"),
         measured(findings.matching("values-d*")),
     )

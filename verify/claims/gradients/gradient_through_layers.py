@@ -32,11 +32,9 @@ MEAN_SQUARE = "growth of the gradient’s mean square through the stack, scores 
 
 def derive() -> Derivation:
     """Derive the growth through layers of even attention, which scores of no variance lead to."""
-    return replace(
-        stack.even_attention(),
-        beyond="the growth with full scores and normalised tokens, which is measured against that of even "
-        "attention.",
-    )
+    beyond = ("the growth with full scores and normalised tokens, which is measured against that of even "
+              "attention.")  # fmt: skip
+    return replace(stack.even_attention(), beyond=beyond)
 
 
 @dataclass(frozen=True)
@@ -75,8 +73,7 @@ def growth(name: str, number: int, over: str | None = None) -> Smooth:
     """Return exp(mean logarithmic growth over ``number`` layers, per layer), or the quotient of two such."""
 
     def grown(mean: Outputs) -> Array:
-        logarithm = mean[name] - (0.0 if over is None else mean[over])
-        rate: Array = np.exp(logarithm / number)
+        rate: Array = np.exp((mean[name] - (mean[over] if over else 0.0)) / number)
         return rate
 
     return Smooth(grown, positive=True)
@@ -97,15 +94,12 @@ def _small_scores(result: Any, tolerance: float) -> list[Quantity]:
     shapes, checks = ((2, 8, 1), (2, 16, 2), (4, 16, 3)), []
     for tokens, width, depth in shapes[: 1 if tolerance > FINE else 2 if tolerance > DEEP else 3]:
         name = f"small-scores-n{tokens}-l{depth}"
-        sampler = LayerStack(tokens, width, 1, depth, (float(TINY),), "none")
-        cell = cell_of(name, sampler, scale=TINY)
+        cell = cell_of(name, LayerStack(tokens, width, 1, depth, (float(TINY),), "none"), scale=TINY)
         in_all, each = (one.subs({n: tokens, stack.layers: depth}) for one in (result, _per_layer(result)))
         squares = (LayerStack.input_square(0), "output-square")
         root = ratio(*squares, 1 / (2 * depth))
-        checks += [
-            Quantity(name, MEAN_SQUARE, cell, ratio(*squares), prediction(in_all)),
-            Quantity(f"{name}-per-layer", PER_LAYER, cell, root, prediction(each)),
-        ]
+        checks.append(Quantity(name, MEAN_SQUARE, cell, ratio(*squares), prediction(in_all)))
+        checks.append(Quantity(f"{name}-per-layer", PER_LAYER, cell, root, prediction(each)))
     return checks
 
 

@@ -49,11 +49,8 @@ def derive() -> Derivation:
         Step(bound**2, "No two of the $x_i$ are further apart than 2M",
              Surplus(FACTOR * (1 - p[j]) * room, bounded=True)),
     )  # fmt: skip
-    attained = Route.of(
-        "No smaller bound holds: $x_j = M$ and $-M$ for all others",
-        OF_KEY,
-        Step(bound**2, "Both inequalities are then equations", _is_attained, "⇒"),
-    )
+    equal = Step(bound**2, "Both inequalities are then equations", _is_attained, "⇒")
+    attained = Route.of("No smaller bound holds: $x_j = M$ and $-M$ for all others", OF_KEY, equal)
     half = "Every other key differs from key j, by 2M, with chance one half"
     on_average = Route.of(
         "On average over random signs $x_i=\\pm M$: half of it",
@@ -128,10 +125,7 @@ def _worst(
 def _controls(derivation: Derivation, classes: list[Quantity]) -> tuple[Control, ...]:
     rare = next(one for one in classes if one.id == f"unscaled-{_slug(1e-2)}")
     bound = sqrt(derivation.result / (UNIT * p[j] * (1 - p[j])) ** 2)
-
-    def single(*arrays: Any) -> Array:
-        found: Array = in_single_precision(probabilities)(*arrays)
-        return found
+    single = in_single_precision(probabilities)
 
     def of_five(name: str, times: Any) -> Exact:
         return _worst(name, 5, derivation.result * times**2, relation="≤")
@@ -164,9 +158,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         checks = [findings.checks[f"{name}-{_slug(high)}"] for high in edges[1:]]
         found = ((one.estimate, one.interval) for one in checks)
         middles = [math.sqrt(low * high) for low, high in pairwise(edges)]
-        layers.append(
-            estimates(name, middles, found, as_drawn=lambda middle, value: value * (middle * (1 - middle)))
-        )
+        layers.append(estimates(name, middles, found, as_drawn=lambda p_j, value: value * (p_j * (1 - p_j))))
     return figure(
         "by-probability",
         "What reaches a key through the scores is in proportion to its probability",

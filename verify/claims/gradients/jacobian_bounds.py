@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,14 +22,10 @@ ROUNDING = Allowance(1e-10)
 
 def derive() -> Derivation:
     """Bound xᵀJx from above for every x, and from below by choosing x."""
-    upper = jacobian_bounds.by_row_sums()
-    lemmas = (
-        jacobian_bounds.by_largest(),
-        jacobian_bounds.never_above_half(),
-        *jacobian_bounds.from_below(),
-        jacobian_bounds.one_ahead(),
-    )
+    largest, half = jacobian_bounds.by_largest(), jacobian_bounds.never_above_half()
+    lemmas = (largest, half, *jacobian_bounds.from_below(), jacobian_bounds.one_ahead())
     quotient = Definition(jacobian.FORM / jacobian.LENGTH, r"the norm is its largest value over all $x$")
+    upper = jacobian_bounds.by_row_sums()
     return Derivation.of(upper, lemmas=lemmas, relation="≤", definitions=(quotient,))
 
 
@@ -59,22 +56,18 @@ def _even(keys: int, among: int | None = None) -> Array:
     return np.where(np.arange(keys) < (among or keys), 1 / (among or keys), 0.0)
 
 
-def _two(keys: int) -> Array:
-    return _even(keys, 2)
-
-
-def _one_leads(keys: int) -> Array:
-    return np.where(np.arange(keys) == 0, 3.0, 1.0) / (keys + 2)
+TWO, ONE_LEADS = partial(_even, among=2), lambda keys: np.where(np.arange(keys) == 0, 3.0, 1.0) / (keys + 2)
+"""Rows of two equal probabilities, and of one that is three times the others."""
 
 
 def _bounds(derivation: Derivation) -> dict[str, Bound]:
     """Return every derived bound by name."""
     largest, half, first, second, _ = (route.end for route in derivation.lemmas)
     return {
-        "rows": Bound(derivation.result / jacobian.LENGTH, True, _two, r"$\|J\|_2$ over $2p_1(1-p_1)$"),
+        "rows": Bound(derivation.result / jacobian.LENGTH, True, TWO, r"$\|J\|_2$ over $2p_1(1-p_1)$"),
         "largest": Bound(largest / jacobian.LENGTH, True, _even, r"$\|J\|_2$ over $p_1$"),
-        "half": Bound(half, True, _two, r"$\|J\|_2$ over $\frac12$"),
-        "first": Bound(first, False, _one_leads, r"$\frac{n}{n-1}p_1(1-p_1)$ over $\|J\|_2$"),
+        "half": Bound(half, True, TWO, r"$\|J\|_2$ over $\frac12$"),
+        "first": Bound(first, False, ONE_LEADS, r"$\frac{n}{n-1}p_1(1-p_1)$ over $\|J\|_2$"),
         "second": Bound(second, False, _even, r"$p_2$ over $\|J\|_2$"),
     }
 
@@ -82,29 +75,21 @@ def _bounds(derivation: Derivation) -> dict[str, Bound]:
 def experiment(derivation: Derivation) -> Experiment:
     """Search for rows that break a bound, look at one that attains it; compare the norm for one key ahead."""
     bounds, ahead = _bounds(derivation), _ahead(derivation)
-    checks = [
-        check
-        for name, bound in bounds.items()
-        for keys in SIZES
-        for check in (
-            _search(f"{name}-n{keys}", f"largest found: {bound.words}", keys, bound.sides(keys)),
-            _attained(f"{name}-attained-n{keys}", bound, keys, bound.attained(keys)),
-        )
-    ]
+    checks = []
+    for (name, bound), keys in product(bounds.items(), SIZES):
+        label = f"largest found: {bound.words}"
+        checks.append(_search(f"{name}-n{keys}", label, keys, bound.sides(keys)))
+        checks.append(_attained(f"{name}-attained-n{keys}", bound, keys, bound.attained(keys)))
     leads = {"none": S.One, "most": n - 1, "far": (n - 1) ** 2}
-    checks += [
-        _one_ahead(f"one-ahead-n{keys}-{name}", softmax, ahead, keys, lead.subs(n, keys))
-        for keys in (3, 128)
-        for name, lead in leads.items()
-    ]
+    for keys, (name, lead) in product((3, 128), leads.items()):
+        checks.append(_one_ahead(f"one-ahead-n{keys}-{name}", softmax, ahead, keys, lead.subs(n, keys)))
     return Experiment(tuple(checks), (*_wrong_bounds(bounds), *_wrong_norms(bounds, ahead)))
 
 
 def _search(name: str, label: str, keys: int, sides: tuple[OfRows, OfRows], most: Any = S.One) -> Exact:
     settings: dict[str, Any] = {"keys": keys, "rows": "searched by differential evolution"}
-    return computed(
-        name, label, settings, most, largest_ratio, *sides, keys, allowance=ROUNDING, relation="≤"
-    )
+    search = largest_ratio, *sides, keys
+    return computed(name, label, settings, most, *search, allowance=ROUNDING, relation="≤")
 
 
 def _ratio_at(row: Array, sides: tuple[OfRows, OfRows]) -> float:
@@ -180,10 +165,9 @@ def figures(derivation: Derivation) -> Figure:
     layers: list[Any] = []
     for keys in (2, 16, 128):
         of_lead = function((jacobian_bounds.t,), _ahead(derivation).subs(n, keys), "numpy")
-        layers += [
-            line(f"{keys} keys", np.asarray(of_lead(np.exp(leads))), at=leads),
-            scatter("", points, [_norm_ahead(softmax, keys, float(lead)) for lead in points]),
-        ]
+        layers.append(line(f"{keys} keys", np.asarray(of_lead(np.exp(leads))), at=leads))
+        found = [_norm_ahead(softmax, keys, float(lead)) for lead in points]
+        layers.append(scatter("", points, found))
     return figure(
         "lead",
         "With many keys, larger scores first open the softmax and only then close it",

@@ -34,14 +34,10 @@ OWN_RATE = {UNSCALED: 1.0, ROOT: 4.0, WHOLE: 16.0}
 
 def derive() -> Derivation:
     """Derive that a scale is a choice of initial weights and learning rate, one step at a time."""
-    route = descent.one_step()
-    return Derivation.of(
-        route,
-        lemmas=(descent.same_scores(),),
-        definitions=(descent.SCORES,),
-        beyond="what training comes to, which scale succeeds at more rates and takes fewer steps, is "
-        "measured, on one task.",
-    )
+    beyond = ("what training comes to, which scale succeeds at more rates and takes fewer steps, is "
+              "measured, on one task.")  # fmt: skip
+    route, lemmas = descent.one_step(), (descent.same_scores(),)
+    return Derivation.of(route, lemmas=lemmas, definitions=(descent.SCORES,), beyond=beyond)
 
 
 def _rescaled_gap(of_rates: float) -> float:
@@ -100,9 +96,8 @@ def _duel(dimension: int, name: str, measure: str, least: Any, other: str = UNSC
 def _gap(name: str, measure: str, what: str) -> Quantity:
     """Return the check that the root's scale is better than none on average over the seeds."""
     difference = TrainingRuns.difference(_number(ROOT), _number(UNSCALED), list(MEASURES).index(measure))
-    whole, estimand = Tolerance(1.0, 1.0, "the whole range"), Bounded(difference, signed=True)
-    check = _share(name, D, difference, "", S.Zero, "≥")
-    return replace(check, label=what, estimand=estimand, tolerance=whole)
+    cell, estimand = cell_of(f"d{D}", _runs(D)), Bounded(difference, signed=True)
+    return Quantity(name, what, cell, estimand, threshold(0), Tolerance(1.0, 1.0, "the whole range"), "≥")
 
 
 def _never(name: str, scale: str) -> Quantity:
@@ -147,20 +142,15 @@ def experiment(tolerance: float) -> Experiment:
 
 
 def _controls() -> tuple[Control, ...]:
-    others_rate = (
-        ("unscaled", "unscaled training succeeds at that of division by $d_k$", UNSCALED, WHOLE),
-        ("over-scaled", "division by $d_k$ succeeds at that of unscaled training", WHOLE, UNSCALED),
-    )
     low, same_rate = _duel(4, "helps-in-every-dimension", MORE, HALF), _rescaled("same-rate", S.One)
     return (
         Control("without scaling, training fails at every rate", _never("unscaled", UNSCALED)),
         Control("division by $d_k$ makes training impossible", _never("over-scaled", WHOLE)),
         Control("training succeeds at more rates with scaling in every dimension, such as 4", low),
-        *(
-            Control(f"one rate serves all scales: {words}",
-                    _at_rate(f"{name}-at-others-rate", scale, OWN_RATE[other], "≥"))
-            for name, words, scale, other in others_rate
-        ),
+        Control("one rate serves all scales: unscaled training succeeds at that of division by $d_k$",
+                _at_rate("unscaled-at-others-rate", UNSCALED, OWN_RATE[WHOLE], "≥")),
+        Control("one rate serves all scales: division by $d_k$ succeeds at that of unscaled training",
+                _at_rate("over-scaled-at-others-rate", WHOLE, OWN_RATE[UNSCALED], "≥")),
         Control("a scale is a choice of initial weights alone, at the same rate", same_rate),
         softmax_over_queries(),
     )  # fmt: skip
@@ -170,7 +160,7 @@ def _success_by_rate(findings: Findings, scale: str) -> Layer:
     """Return the share of seeds that succeed at each rate, with intervals at the level of the checks."""
     sample, alpha = findings.samples[f"d{D}"], 1 - findings.checks["success-rate"].level
     outputs = (TrainingRuns.success(_number(scale), rate) for rate in range(len(RATES)))
-    shares = [Bounded(output).measure(sample, alpha) for output in outputs]
+    shares = (Bounded(output).measure(sample, alpha) for output in outputs)
     found = ((one.value, one.interval) for one in shares)
     return estimates(scale, RATES, found, "measured" if scale == ROOT else "other")
 

@@ -43,11 +43,6 @@ class Place:
     about: float
 
     @property
-    def name(self) -> str:
-        """The cell's id."""
-        return f"n{self.keys}-d{self.d}"
-
-    @property
     def sampler(self) -> RowGradients:
         """The sampler; its grid is fine around where the median is expected."""
         grid = _grid(self.about, POINTS)
@@ -56,7 +51,7 @@ class Place:
     @property
     def cell(self) -> Cell:
         """The cell."""
-        return cell_of(self.name, self.sampler)
+        return cell_of(f"n{self.keys}-d{self.d}", self.sampler)
 
     @property
     def median(self) -> Ratio:
@@ -80,14 +75,11 @@ VAST = Place(16, 1024, 32, 0.001)
 
 def derive() -> Derivation:
     """Derive the ratio where scores hardly vary, and the mean squares at any size."""
-    route = row_gradients.ratio_at_small_scores()
-    return Derivation.of(
-        route,
-        lemmas=(row_gradients.of_small_scores(), *row_gradients.mean_squares()),
-        definitions=row_gradients.DEFINITIONS,
-        beyond="where the ratio of medians crosses 1, which is only measured; root mean squares at full size "
-        "are one-dimensional integrals of what is derived.",
-    )
+    beyond = ("where the ratio of medians crosses 1, which is only measured; root mean squares at full size "
+              "are one-dimensional integrals of what is derived.")  # fmt: skip
+    route, small = row_gradients.ratio_at_small_scores(), row_gradients.of_small_scores()
+    lemmas, definitions = (small, *row_gradients.mean_squares()), row_gradients.DEFINITIONS
+    return Derivation.of(route, lemmas=lemmas, definitions=definitions, beyond=beyond)
 
 
 def _places(tolerance: float) -> tuple[Place, ...]:
@@ -98,8 +90,7 @@ def _places(tolerance: float) -> tuple[Place, ...]:
 
 def _roots(path: str, sampler: RowGradients) -> Smooth:
     """Return the ratio of root mean squares on one path."""
-    raw, scaled = (sampler.mean_square(path, scaled=one) for one in (False, True))
-    return ratio(raw, scaled, 0.5)
+    return ratio(sampler.mean_square(path, scaled=False), sampler.mean_square(path, scaled=True), 0.5)
 
 
 def _rms(name: str, path: Path, place: Place, tolerance: float) -> Quantity:
@@ -124,7 +115,7 @@ def _small(dimension: int, result: Any) -> Quantity:
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure medians and root mean squares on both sides of the crossing, and the limit of small scores."""
-    places = {place.name: place for place in _places(tolerance)}
+    places = {place.cell.id: place for place in _places(tolerance)}
     checks = {
         path: _rms("rms-grows" + f"-{path}" * (path != "queries"), path, HIGH, tolerance) for path in LETTERS
     }

@@ -18,32 +18,24 @@ from verify.spec import (
 LABEL, MEAN = r"$\operatorname{Var}(q\cdot k)$", r"$\mathbb{E}[q\cdot k]$"
 FIRST, SECOND = Idx("i"), Idx("j")
 C, MU_Q, MU_K = MatrixSymbol("C", SIZE, SIZE), MatrixSymbol("mu_q", SIZE, 1), MatrixSymbol("mu_k", SIZE, 1)
-GENERAL = (
-    Trace(SIGMA_Q * SIGMA_K)
-    + Trace(C * C)
-    + Trace(MU_Q.T * SIGMA_K * MU_Q)
-    + Trace(MU_K.T * SIGMA_Q * MU_K)
-    + 2 * Trace(MU_Q.T * C.T * MU_K)
-)
+OF_BOTH = Trace(SIGMA_Q * SIGMA_K) + Trace(MU_Q.T * SIGMA_K * MU_Q) + Trace(MU_K.T * SIGMA_Q * MU_K)
+"""What is left where query and key are independent."""
+
+GENERAL = OF_BOTH + Trace(C * C) + 2 * Trace(MU_Q.T * C.T * MU_K)
 MEAN_OF_SCORE = Trace(C) + Trace(MU_Q.T * MU_K)
 
 
 def _entries(size: int) -> dict[Any, Any]:
     """Return symbolic matrices and means for ``size`` dimensions; C has no symmetry, the others are such."""
 
-    def matrix(name: str, *, symmetric: bool) -> Matrix:
-        def entry(a: int, b: int) -> Symbol:
-            return Symbol(f"{name}{min(a, b) if symmetric else a}_{max(a, b) if symmetric else b}", real=True)
+    def matrix(name: str) -> Matrix:
+        return Matrix(size, size, lambda a, b: Symbol(f"{name}{a}_{b}", real=True))
 
-        return Matrix(size, size, entry)
+    def symmetric(name: str) -> Matrix:
+        return Matrix(size, size, lambda a, b: Symbol(f"{name}{min(a, b)}_{max(a, b)}", real=True))
 
-    return {
-        SIGMA_Q: matrix("s", symmetric=True),
-        SIGMA_K: matrix("t", symmetric=True),
-        C: matrix("c", symmetric=False),
-        MU_Q: Matrix(symbols(f"m0:{size}", real=True)),
-        MU_K: Matrix(symbols(f"h0:{size}", real=True)),
-    }
+    means = {one: Matrix(symbols(f"{name}0:{size}", real=True)) for one, name in ((MU_Q, "m"), (MU_K, "h"))}
+    return {SIGMA_Q: symmetric("s"), SIGMA_K: symmetric("t"), C: matrix("c")} | means
 
 
 def _of_product(a: Any, b: Any) -> Any:
@@ -53,14 +45,12 @@ def _of_product(a: Any, b: Any) -> Any:
     is enumerated. For a = b two of the four numbers are one and the same, which the covariances say.
     """
     means = Matrix([MU_Q[a, 0], MU_K[a, 0], MU_Q[b, 0], MU_K[b, 0]])
-    covariance = Matrix(
-        [
-            [SIGMA_Q[a, a], C[a, a], SIGMA_Q[a, b], C[a, b]],
-            [C[a, a], SIGMA_K[a, a], C[b, a], SIGMA_K[a, b]],
-            [SIGMA_Q[a, b], C[b, a], SIGMA_Q[b, b], C[b, b]],
-            [C[a, b], SIGMA_K[a, b], C[b, b], SIGMA_K[b, b]],
-        ]
-    )
+    covariance = Matrix([
+        [SIGMA_Q[a, a], C[a, a], SIGMA_Q[a, b], C[a, b]],
+        [C[a, a], SIGMA_K[a, a], C[b, a], SIGMA_K[a, b]],
+        [SIGMA_Q[a, b], C[b, a], SIGMA_Q[b, b], C[b, b]],
+        [C[a, b], SIGMA_K[a, b], C[b, b], SIGMA_K[b, b]],
+    ])  # fmt: skip
     t = Matrix(symbols("t0:4", real=True))
     exponent = (t.T * means + t.T * covariance * t / 2)[0]
 
@@ -121,27 +111,22 @@ def _has_mixed_means(before: Any, after: Any, size: int) -> Any:
 
 def derive() -> Derivation:
     """Derive the variance from the covariances of two products; the mean as a lemma."""
+    i, j = FIRST, SECOND
     groups = (
-        SIGMA_Q[FIRST, SECOND] * SIGMA_K[FIRST, SECOND] + C[FIRST, SECOND] * C[SECOND, FIRST],
-        MU_Q[FIRST, 0] * MU_Q[SECOND, 0] * SIGMA_K[FIRST, SECOND]
-        + MU_K[FIRST, 0] * MU_K[SECOND, 0] * SIGMA_Q[FIRST, SECOND],
-        MU_Q[FIRST, 0] * C[SECOND, FIRST] * MU_K[SECOND, 0]
-        + MU_Q[SECOND, 0] * C[FIRST, SECOND] * MU_K[FIRST, 0],
+        SIGMA_Q[i, j] * SIGMA_K[i, j] + C[i, j] * C[j, i],
+        MU_Q[i, 0] * MU_Q[j, 0] * SIGMA_K[i, j] + MU_K[i, 0] * MU_K[j, 0] * SIGMA_Q[i, j],
+        MU_Q[i, 0] * C[j, i] * MU_K[j, 0] + MU_Q[j, 0] * C[i, j] * MU_K[i, 0],
     )
     route = Route.of(
         "Pairings of normal numbers",
         Var(PRODUCT),
-        Step(Add(*[Sum(one, (FIRST, 0, SIZE - 1), (SECOND, 0, SIZE - 1)) for one in groups]),
+        Step(Add(*[Sum(one, (i, 0, SIZE - 1), (j, 0, SIZE - 1)) for one in groups]),
              r"The covariance of $q_ik_i$ and $q_jk_j$, by Isserlis: over all ways to pair one's numbers "
              "with the other's", _adds_up),
         Step(GENERAL, "Double sums are traces; the two last are equal", _written_out),
     )  # fmt: skip
-    mean = Route.of(
-        "The mean, for any law",
-        E(PRODUCT),
-        Step(MEAN_OF_SCORE, r"The mean of $q_ik_i$ is its covariance plus the product of the means",
-             _has_mixed_means),
-    )  # fmt: skip
+    each = r"The mean of $q_ik_i$ is its covariance plus the product of the means"
+    mean = Route.of("The mean, for any law", E(PRODUCT), Step(MEAN_OF_SCORE, each, _has_mixed_means))
     of_score = Definition(E(PRODUCT), "the mean of a score")
     return Derivation.of(route, lemmas=(mean,), definitions=(of_score,))
 
@@ -161,12 +146,7 @@ EXAMPLE = {
 }
 """A group's moments, the key's covariances from CᵀC + 1 by hand: predictions ask nothing of the sampler."""
 
-MIXING = (
-    (1.0, 0.0, 0.0, 0.0),
-    (0.0, 1.0, 0.0, 0.0),
-    (0.5, -1.0, 1.0, 0.0),
-    (2.0, 0.5, 0.0, 1.0),
-)
+MIXING = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.5, -1.0, 1.0, 0.0), (2.0, 0.5, 0.0, 1.0))
 """What the sampler multiplies fresh numbers by, q = z₁ and k = Cᵀq + z₂, written out."""
 
 PAIRS = Linked(GROUPS, 32, NORMAL, MIXING, (1.0, -1.0, 0.5, 1.0))
@@ -190,22 +170,13 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     of_mean = Quantity("mean", MEAN, cell, component("mean"), prediction(mean), of_deviation(spread))
     covariances = {place: _covariance(*place) for place in product(range(2), repeat=2)}
     false = (
-        (
-            "as-if-independent",
-            "the dependence does not matter",
-            Trace(SIGMA_Q * SIGMA_K) + Trace(MU_Q.T * SIGMA_K * MU_Q) + Trace(MU_K.T * SIGMA_Q * MU_K),
-        ),
-        (
-            "wrong-transpose",
-            r"$\operatorname{tr}(CC^{\mathsf T})$ in place of $\operatorname{tr}(CC)$",
-            general.subs(Trace(C * C), Trace(C * C.T)),
-        ),
-        (
-            "wrong-transpose-of-means",
-            r"$2\mu_q^{\mathsf T}C\mu_k$ in place of $2\mu_q^{\mathsf T}C^{\mathsf T}\mu_k$",
-            general.subs(Trace(MU_Q.T * C.T * MU_K), Trace(MU_Q.T * C * MU_K)),
-        ),
-    )
+        ("as-if-independent", "the dependence does not matter", OF_BOTH),
+        ("wrong-transpose", r"$\operatorname{tr}(CC^{\mathsf T})$ in place of $\operatorname{tr}(CC)$",
+         general.subs(Trace(C * C), Trace(C * C.T))),
+        ("wrong-transpose-of-means",
+         r"$2\mu_q^{\mathsf T}C\mu_k$ in place of $2\mu_q^{\mathsf T}C^{\mathsf T}\mu_k$",
+         general.subs(Trace(MU_Q.T * C.T * MU_K), Trace(MU_Q.T * C * MU_K))),
+    )  # fmt: skip
     controls = (
         *(wrong(of_variance, name, what, GROUPS * in_numbers(one, EXAMPLE)) for name, what, one in false),
         wrong(of_mean, "mean-as-if-independent", "the mean does not feel the dependence", mean - GROUPS),

@@ -13,9 +13,9 @@ from sympy import (
 
 from verify.spec import (
     GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Allowance, Claim, Control, Definition, Derivation,
-    Distribution, Exact, Experiment, Figure, Findings, Identity, PairShares, Prediction, Quantile, Quantity,
-    Route, Simulated, Step, assume, biased, by, capped, cell_of, d, exactly, figure, function, is_zero, line,
-    prediction, scatter, score, score_law, variance_route, with_moments, wrong,
+    Distribution, Exact, Experiment, Figure, Findings, Identity, PairShares, Quantile, Quantity, Route,
+    Simulated, Step, assume, biased, by, capped, cell_of, d, exactly, figure, function, integrated, is_zero,
+    line, prediction, scatter, score, score_law, variance_route, with_moments, wrong,
 )  # fmt: skip
 
 NORMAL_DIMENSIONS = (2, 100)
@@ -103,16 +103,12 @@ def derive() -> Derivation:
         Step(NORMAL_POINT, "That is the normal law’s, and so the 95% point tends to that of the normal law",
              _normal_share, "⇒"),
     )  # fmt: skip
-    return Derivation.of(
-        variance_route(score, GENERAL),
-        lemmas=(product, many_dimensions),
-        definitions=(
-            Definition(SHARE, "the share of products that are at most u"),
-            Definition(IN_THE_LIMIT, r"each of the $d_k$ products adds its own, at $t/\sqrt{d_k}$"),
-        ),
-        beyond="the 95% points at a given dimension, which are computed numerically from the exact law of "
-        "the scores, or from that of one product, and measured.",
-    )
+    beyond = ("the 95% points at a given dimension, which are computed numerically from the exact law of the "
+              "scores, or from that of one product, and measured.")  # fmt: skip
+    share = Definition(SHARE, "the share of products that are at most u")
+    limit = Definition(IN_THE_LIMIT, r"each of the $d_k$ products adds its own, at $t/\sqrt{d_k}$")
+    route, lemmas = variance_route(score, GENERAL), (product, many_dimensions)
+    return Derivation.of(route, lemmas=lemmas, definitions=(share, limit), beyond=beyond)
 
 
 @cache
@@ -123,7 +119,7 @@ def _uniform_point(dimension: int) -> float:
     """
     edges = np.linspace(0, 1, _CELLS + 1)
     at_or_below = function((u,), PRODUCT, "numpy")
-    probabilities = np.diff(np.concatenate([[0.0], at_or_below(edges[1:])]))
+    probabilities = np.diff(at_or_below(edges[1:]), prepend=0.0)
     size = 1 << int(np.ceil(np.log2(dimension * _CELLS + 1)))
     spectrum = np.fft.rfft(probabilities, size) ** dimension
     cumulative = np.cumsum(np.fft.irfft(spectrum, size))
@@ -146,10 +142,6 @@ def _deviation(derivation: Derivation, law: Distribution, n: int) -> float:
     return math.sqrt(with_moments(derivation.result, moments, moments).subs(d, n))
 
 
-def _shown(point: float) -> Prediction:
-    return Prediction(point, f"{point:.5g}")
-
-
 def _measured(derivation: Derivation, law: Distribution, n: int, tolerance: float) -> Quantity:
     """Return the comparison of a measured 95% point with that of the exact or the convolved law."""
     name, point = ("normal", _normal_point) if law is NORMAL else ("uniform", _uniform_point)
@@ -157,8 +149,8 @@ def _measured(derivation: Derivation, law: Distribution, n: int, tolerance: floa
     grid = tuple(map(float, n * float(law.mean) ** 2 + steps))
     pairs = 64 if n < 1000 else 16
     cell = cell_of(f"{name}-d{n}", Simulated(law, law, pairs, pairs, n), PairShares(grid))
-    estimand = Quantile(tuple(map(float, steps)), level=LEVEL)
-    return Quantity(f"{name}-point-d{n}", LABEL, cell, estimand, _shown(point(n)), capped(3.0, tolerance))
+    estimand, expected = Quantile(tuple(map(float, steps)), level=LEVEL), integrated(point(n), 5)
+    return Quantity(f"{name}-point-d{n}", LABEL, cell, estimand, expected, capped(3.0, tolerance))
 
 
 def _in_deviations(derivation: Derivation, law: Distribution, n: int, name: str) -> Exact:
@@ -174,38 +166,34 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the 95% points against the exact law and against the convolved one."""
     two, hundred = (_measured(derivation, NORMAL, n, tolerance) for n in NORMAL_DIMENSIONS)
     uniform = tuple(_measured(derivation, UNIT_INTERVAL, n, tolerance) for n in UNIFORM_DIMENSIONS)
-    deviations = (
-        _in_deviations(derivation, NORMAL, 100, "normal-deviations-d100"),
-        _in_deviations(derivation, UNIT_INTERVAL, 1000, "uniform-deviations-d1000"),
-    )
-    as_wide, tenfold = two.prediction.value, 10 * uniform[1].prediction.value
-    wider = "uniform components: it is 10 times as wide at 1000 dimensions as at 100"
-    proportional = "its width grows in proportion to the dimension"
+    of_normal = _in_deviations(derivation, NORMAL, 100, "normal-deviations-d100")
+    of_uniform = _in_deviations(derivation, UNIT_INTERVAL, 1000, "uniform-deviations-d1000")
+    deviations, as_wide = (of_normal, of_uniform), two.prediction.value
     at_limit = "{} components: in standard deviations the point is at its limit already at {} dimensions"
     controls = (
-        wrong(hundred, "same-width", "the histogram is as wide at 100 dimensions as at 2", _shown(as_wide)),
-        wrong(hundred, "proportional-width", proportional, _shown(as_wide * 50)),
-        wrong(uniform[2], "tenfold-width", wider, _shown(tenfold)),
-        *(
-            Control(at_limit.format(name, n), _in_deviations(derivation, law, n, f"{name}-limit-at-{n}"))
-            for name, law, n in (("normal", NORMAL, 2), ("uniform", UNIT_INTERVAL, 3))
-        ),
+        wrong(hundred, "same-width", "the histogram is as wide at 100 dimensions as at 2",
+              integrated(as_wide, 5)),
+        wrong(hundred, "proportional-width", "its width grows in proportion to the dimension",
+              integrated(as_wide * 50, 5)),
+        wrong(uniform[2], "tenfold-width",
+              "uniform components: it is 10 times as wide at 1000 dimensions as at 100",
+              integrated(10 * uniform[1].prediction.value, 5)),
+        *(Control(at_limit.format(name, n), _in_deviations(derivation, law, n, f"{name}-limit-at-{n}"))
+          for name, law, n in (("normal", NORMAL, 2), ("uniform", UNIT_INTERVAL, 3))),
         biased(hundred, tolerance),
-    )
+    )  # fmt: skip
     return Experiment((two, hundred, *uniform, *deviations), controls)
 
 
 def figures(findings: Findings) -> Figure:
     """Draw the upper tails of uniform components at three dimensions, each from its mean on."""
-    layers = []
+    layers: list[Any] = []
     for n in UNIFORM_DIMENSIONS:
         grid = findings.cells[f"uniform-d{n}"].sampler.statistic.grid  # type: ignore[attr-defined]  # score pairs
         shares = 1 - findings.samples[f"uniform-d{n}"].mean
         point = _uniform_point(n)
-        layers += [
-            scatter(f"$d_k = {n}$", np.asarray(grid)[::10] - n / 4, shares[::10]),
-            line("", (1 - LEVEL, 1 - LEVEL, 0), at=(0, point, point)),
-        ]
+        layers.append(scatter(f"$d_k = {n}$", np.asarray(grid)[::10] - n / 4, shares[::10]))
+        layers.append(line("", (1 - LEVEL, 1 - LEVEL, 0), at=(0, point, point)))
     return figure(
         "tails",
         "Five scores in a hundred lie beyond a point that moves out with the dimension",
