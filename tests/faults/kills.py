@@ -4,7 +4,7 @@ The store must be sound afterwards, and a run that goes on from it have the dige
 cluster of Dask's is among the victims where Dask is installed.
 
 ``python -m tests.faults.kills --kills 500 --seed 1`` prints a table, and what went wrong with its number;
-``--only NUMBER`` repeats one kill of a campaign.
+``--only NUMBER`` repeats one kill of a campaign, ``--target "dask worker"`` kills nothing else.
 """
 
 from __future__ import annotations
@@ -196,12 +196,12 @@ def _is_whole(path: Path) -> bool:
     return path.read_bytes().rstrip().endswith(end)
 
 
-def kills(number: int, seed: int) -> list[Kill]:
-    """Return a campaign: signals, targets and moments take turns, the rest is drawn."""
+def kills(number: int, seed: int, targets: Sequence[str] = TARGETS) -> list[Kill]:
+    """Return a campaign: signals, ``targets`` and moments take turns, the rest is drawn."""
     source = random.Random(seed)  # noqa: S311 - nothing is secret
     campaign = []
     for place in range(number):
-        target = TARGETS[place % len(TARGETS)]
+        target = targets[place % len(targets)]
         moment = None if target == "main" and source.random() < 0.4 else source.uniform(0, 1.05)
         command = source.choice(COMMANDS[target])
         campaign.append(Kill(command, SIGNALS[place % 4], target, moment, cold=source.random() < 0.7))
@@ -291,10 +291,12 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", type=int)
+    parser.add_argument("--target", choices=sorted(set(TARGETS)))
     options = parser.parse_args()
     # A job in the background may have been started deaf to it.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    campaign = list(enumerate(kills(options.kills, options.seed)))
+    targets = [options.target] if options.target else TARGETS
+    campaign = list(enumerate(kills(options.kills, options.seed, targets)))
     outcomes = []
     with tempfile.TemporaryDirectory() as folder:
         place = Place(Path(folder))
