@@ -11,6 +11,7 @@ import pytest
 
 from tests.tool import begin
 from verify.cli.progress import (
+    closing_lines,
     counts_line,
     following,
     log,
@@ -22,7 +23,7 @@ from verify.cli.progress import (
     verdict_line,
 )
 from verify.engine.schedule import Progress
-from verify.evidence import Outcome, Part, Proof, Statement, Stored, Verdict
+from verify.evidence import Device, Outcome, Part, Proof, Statement, Stored, Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -116,6 +117,25 @@ def test_both_kinds_of_checks_are_counted(small: RunRecord) -> None:
     counted = f"{len(claim.checks) - exact} measured and {exact} exact checks"
     line = counts_line(small.model_copy(update={"claims": (claim,)}))
     assert line.startswith(f"1 claim: {counted}; {len(claim.controls)} of {len(claim.controls)} ")
+
+
+def test_what_a_device_has_drawn_is_counted(small: RunRecord) -> None:
+    """By the generator that cells name; without a device nothing is said of one."""
+    claim = small.claims[0]
+    drawn = [check for check in claim.checks if check.method == "monte-carlo"]
+    there = drawn[0].model_copy(update={"cell": {**drawn[0].cell, "generator": "Philox"}})
+    chosen = small.run.settings.model_copy(
+        update={"device": Device(name="cuda", model="Card", library="PyTorch 2")}
+    )
+    run = small.model_copy(
+        update={
+            "claims": (claim.model_copy(update={"checks": (there, *drawn[1:])}),),
+            "run": small.run.model_copy(update={"settings": chosen, "stored": None}),
+        }
+    )
+    line = f"drawn on cuda (Card, PyTorch 2): 1 of {len(drawn)} checks, the others as without it"
+    assert [*closing_lines(run)] == [counts_line(run), line]
+    assert not [one for one in closing_lines(small) if "drawn on" in one]
 
 
 def test_phases_are_summed() -> None:

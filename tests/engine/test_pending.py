@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.engine.test_crews import Noting
 from verify.engine.catalogue import BuiltIn, catalogue
-from verify.engine.crews import Here
+from verify.engine.crews import Elsewhere, Here
 from verify.engine.pending import PendingCell, PendingClaim
 from verify.engine.runner import settings
 from verify.engine.settle import Awaiting, CellToDraw, Work, advance, draw_chunks
@@ -108,3 +109,19 @@ def test_a_claim_that_asks_again_keeps_what_is_drawn(cell: CellToDraw) -> None:
     for _ in range(2):
         claim.spend({"derivation": 0.5, "simulation": 0.25})
     assert claim.spent_s == {"derivation": 1.0, "simulation": 0.5}
+
+
+def test_short_chunks_make_a_task_together_where_sending_costs(cell: CellToDraw) -> None:
+    """As many as fill its time, but not before that is known, nor more than leave something for all."""
+    waiting = pending(replace(cell, batches=480, chunk_batches=2))
+    crew = Elsewhere(Noting(), workers=4)
+    chunks = list(waiting.missing(NAME))
+    assert waiting.together(chunks[0], crew) == 1
+    waiting.chunk_s = 0.025
+    assert waiting.together(chunks[0], crew) == pytest.approx(10)
+    assert waiting.together(chunks[240 - 60], crew) == pytest.approx(60 / 12)
+    assert waiting.together(chunks[-1], crew) == 1
+    waiting.chunk_s = 2.0
+    assert waiting.together(chunks[0], crew) == 1
+    assert waiting.together(chunks[0], Elsewhere(Noting(), workers=2000)) == 4
+    assert waiting.together(chunks[0], Here(4)) == 1

@@ -19,10 +19,12 @@ from verify.evidence import (
     Calibration,
     ClaimRecord,
     Counted,
+    Device,
     Outcome,
     Part,
     Proof,
     RunRecord,
+    Settings,
     Source,
     Statement,
     Verdict,
@@ -35,6 +37,14 @@ def run_of(*claims: ClaimRecord, **more: Any) -> RunRecord:
     """Return a run of these claims alone."""
     alone: dict[str, Any] = {"claims": claims, "sources": (), "statements": ()}
     return record(CLAIM).model_copy(update=alone | more)
+
+
+def test_settings_without_a_device_are_written_as_before_there_were_any() -> None:
+    """So the seals of earlier runs fit; with one, it comes back."""
+    assert "device" not in Settings().model_dump()
+    chosen = Settings(device=Device(name="cuda", model="Card", library="PyTorch 2"))
+    assert Settings.model_validate_json(chosen.model_dump_json()) == chosen
+    assert str(chosen.device) == "cuda (Card, PyTorch 2)"
 
 
 def claim_of(kind: tuple[Verdict, Proof]) -> ClaimRecord:

@@ -17,6 +17,7 @@ import os
 import random
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -33,7 +34,6 @@ from verify.errors import VerifyError
 from verify.evidence.load import load
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Callable, Iterator, Sequence
 
 HAS_DASK = importlib.util.find_spec("distributed") is not None
@@ -109,7 +109,8 @@ class Place:
             "render": ("render", self.results, "--out", self.out),
             "check-docs": ("check-docs", "--write", "--results", self.results, self.document),
         }
-        self.usual_s = {name: self._time(name) for name in self.commands}
+        cold = {name: self._time(name) for name in self.commands}
+        self.usual_s = {(name, is_cold): cold[name] for name in cold for is_cold in (True, False)}
         self.old = self._contents()
         self.fixed = self.document.read_text()
 
@@ -212,20 +213,7 @@ def struck(kill: Kill, place: Place) -> Outcome:
     """Start the command, kill, and return what is wrong afterwards."""
     outcome = Outcome(kill)
     process = place.start(kill.command, cold=kill.cold)
-    usual = place.usual_s[kill.command]
-    if kill.moment is not None:
-        time.sleep(kill.moment * usual)
-    victims: Callable[[], Sequence[int]] = lambda: [process.pid]  # noqa: E731
-    if kill.target != "main":
-        victims = lambda: workers_of(process.pid, kill.target)  # noqa: E731
-    ready = place.writes if kill.moment is None else victims
-    while process.poll() is None and not ready():
-        time.sleep(0.0005)
-    for victim in victims()[:1]:
-        if process.poll() is None:
-            outcome.hit = True
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(victim, kill.number)
+    outcome.hit = _strike(kill, place, process)
     ended = finish(process, PATIENCE)
     assert isinstance(ended.status, int)
     outcome.status = ended.status
@@ -240,6 +228,28 @@ def struck(kill: Kill, place: Place) -> Outcome:
     for pid in alive(process.pid):
         os.kill(pid, signal.SIGKILL)
     return outcome
+
+
+def _strike(kill: Kill, place: Place, process: subprocess.Popen[str]) -> bool:
+    """Kill at the moment that is meant, and return whether the command was still running then."""
+    if kill.moment is not None:
+        begun = time.monotonic()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(kill.moment * place.usual_s[kill.command, kill.cold])
+            # It took less than it took at first: warm, or on a machine with less to do now.
+            place.usual_s[kill.command, kill.cold] = time.monotonic() - begun
+    victims: Callable[[], Sequence[int]] = lambda: [process.pid]  # noqa: E731
+    if kill.target != "main":
+        victims = lambda: workers_of(process.pid, kill.target)  # noqa: E731
+    ready = place.writes if kill.moment is None else victims
+    while process.poll() is None and not ready():
+        time.sleep(0.0005 if kill.moment is None else 0.01)
+    for victim in victims()[:1]:
+        if process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(victim, kill.number)
+            return True
+    return False
 
 
 def _wait_for_the_end(session: int, seconds: float) -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.auditing.records import good
 from tests.report.builders import spaced
 from tests.report.records import record
-from verify.evidence import Settings, Stored
+from verify.evidence import Device, Settings, Stored
 from verify.report.imprint import budget, creation, digest, origin, settings
 from verify.report.view import view
 
@@ -21,6 +21,10 @@ from verify.report.view import view
             Settings(seed=1, profile="deep", tolerance=0.01, false_alarm=1e-4, power=0.9),
             "sdpa-verify report --seed 1 --profile deep --tolerance 0.01 --false-alarm 0.0001 --power 0.9",
         ),
+        (
+            Settings(device=Device(name="cuda:1", model="Card", library="PyTorch 2")),
+            "sdpa-verify report --seed 20170612 --profile standard --device cuda:1",
+        ),
     ],
 )
 def test_command_repeats_the_run(chosen: Settings, command: str) -> None:
@@ -28,6 +32,15 @@ def test_command_repeats_the_run(chosen: Settings, command: str) -> None:
     made = record()
     again = made.model_copy(update={"run": made.run.model_copy(update={"settings": chosen})})
     assert view(again).command == command
+
+
+def test_a_device_is_among_the_settings() -> None:
+    """With what it is; without one there is no word of it."""
+    made = record()
+    chosen = Settings(device=Device(name="cuda", model="Card", library="PyTorch 2"))
+    again = made.model_copy(update={"run": made.run.model_copy(update={"settings": chosen})})
+    assert dict(settings(again))["drawn on"] == "cuda (Card, PyTorch 2)"
+    assert "drawn on" not in dict(settings(made))
 
 
 def test_command_names_the_claims_asked_for_and_files_of_the_users_own() -> None:

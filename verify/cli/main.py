@@ -194,11 +194,10 @@ def _verified(out: Path, options: dict[str, Any], names: Sequence[str] = ("resul
         from verify import api
         from verify.cli.elsewhere import joined
         from verify.cli.progress import (
-            counts_line,
+            closing_lines,
             following,
             log,
             outcome_line,
-            stored_line,
             surprise_line,
             verdict_line,
         )
@@ -229,10 +228,8 @@ def _verified(out: Path, options: dict[str, Any], names: Sequence[str] = ("resul
             say(outcome_line(statement))
     for statement in record.surprises():
         say(surprise_line(statement))
-    log(counts_line(record))
-    stored = record.run.stored
-    if stored is not None and (stored.derivations or stored.draws):
-        log(stored_line(stored))
+    for line in closing_lines(record):
+        log(line)
     phases = {"imports": round(imports, 3), **record.run.phases_s}
     return record.model_copy(update={"run": record.run.model_copy(update={"phases_s": phases})}).sealed()
 

@@ -89,6 +89,12 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
             help="Workers of a Dask cluster: its scheduler's address, or N processes for this run alone.",
         ),
         click.option(
+            "--device",
+            metavar="cuda|cuda:N|cpu",
+            help="Draw blocks of scores and softmax rows by PyTorch there, in single precision; other random "
+            "numbers, so other digits. Tried with cpu only, never on a card.",
+        ),
+        click.option(
             "--store",
             type=PATH,
             metavar="FILE",

@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from verify.engine.runner import Callbacks
 from verify.escapes import for_terminal
 from verify.evidence import ClaimRecord, Proof, RunRecord, Statement, Stored, Verdict
+from verify.montecarlo.devices import GENERATOR
 from verify.report import numbers
 from verify.report.latex import plain
 
@@ -76,6 +77,23 @@ def stored_line(stored: Stored) -> str:
     """Return one line on what a run took from the store."""
     share = stored.draws / (stored.draws + stored.drawn) if stored.draws else 0
     return f"from the store: {stored.derivations} derivations and {share:.0%} of the draws"
+
+
+def device_line(record: RunRecord) -> str:
+    """Return one line on how many checks a device has drawn; they name its generator."""
+    drawn = [check for claim in record.claims for check in claim.checks if check.method == "monte-carlo"]
+    there = sum(GENERATOR in check.cell for check in drawn)
+    return f"drawn on {record.run.settings.device}: {there} of {len(drawn)} checks, the others as without it"
+
+
+def closing_lines(record: RunRecord) -> Iterator[str]:
+    """Yield what there is to say of a whole run: how much it rests on, and where that came from."""
+    yield counts_line(record)
+    if record.run.settings.device is not None:
+        yield device_line(record)
+    stored = record.run.stored
+    if stored is not None and (stored.derivations or stored.draws):
+        yield stored_line(stored)
 
 
 @contextmanager

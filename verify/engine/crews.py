@@ -30,6 +30,9 @@ _WORTH_A_PROCESS = 10**9
 _IN_HAND = 3
 """Tasks in hand for each worker, so that none waits for the next one to arrive."""
 
+_TASK_S = 0.25
+"""Seconds of a task that is sent elsewhere: sending it and taking in its result take a hundredth of that."""
+
 _WITH_ONE_CHUNK = 512
 """Workers that this process can keep busy with tasks of one chunk; with more of them, tasks are longer."""
 
@@ -47,7 +50,11 @@ class Crew(Protocol):
 
     @property
     def chunks_at_once(self) -> int:
-        """How many chunks make a task: more where handing them out one by one would take too long."""
+        """How many chunks make a task, at least: more where handing them out one by one takes too long."""
+
+    @property
+    def task_s(self) -> float:
+        """Seconds that a task should take where chunks are so short that more of them can make one."""
 
     def settle(self, work: Work, proof: str, answers: Sequence[Sequence[Sums]]) -> Future[Any]:
         """Return what will hold the result of ``advance``."""
@@ -67,6 +74,7 @@ class Here:
     """This process settles, and so many of its threads draw."""
 
     chunks_at_once = 1
+    task_s = 0.0
 
     def __init__(self, workers: int) -> None:
         self.workers = self.count = workers
@@ -105,6 +113,7 @@ class Local:
     """Processes of this one's own; a claim file's run nothing else."""
 
     chunks_at_once = 1
+    task_s = 0.0
 
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
@@ -135,6 +144,8 @@ class Elsewhere:
 
     ``workers`` is how many of them there are; ``check`` raises where nobody is left to work.
     """
+
+    task_s = _TASK_S
 
     def __init__(
         self, executor: Executor, workers: int = 16, check: Callable[[], None] = lambda: None

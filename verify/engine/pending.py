@@ -19,13 +19,30 @@ if TYPE_CHECKING:
 
 @dataclass
 class PendingCell:
-    """A cell of a claim, what is drawn of it, and what was drawn ahead of its turn."""
+    """A cell of a claim, what is drawn of it, and what was drawn ahead of its turn.
+
+    ``chunk_s`` are the seconds that a worker took for a whole chunk of it, 0 where nobody knows yet.
+    """
 
     asked: CellToDraw
     code: str
     seed: int
     drawn: Drawn = field(default_factory=Drawn)
     early: dict[int, tuple[Chunk, Sums]] = field(default_factory=dict)
+    chunk_s: float = 0.0
+
+    def share(self, chunk: Chunk) -> float:
+        """Return how much of a whole chunk this one is."""
+        return (chunk.stop - chunk.first) / self.asked.chunk_batches
+
+    def together(self, chunk: Chunk, crew: Crew) -> float:
+        """Return how many of the cell's chunks, from this one on, make a task of the length that is wanted.
+
+        That is one until it is known how long one takes, and so few that all who work get some.
+        """
+        left = (self.asked.batches - chunk.first) / self.asked.chunk_batches
+        fitting = min(crew.task_s / self.chunk_s, left / crew.count) if self.chunk_s else 1.0
+        return max(crew.chunks_at_once, fitting)
 
     def missing(self, claim: str) -> Iterator[Chunk]:
         """Yield the chunks that are still to be drawn."""

@@ -20,6 +20,7 @@ from verify.evidence import PROFILES, ClaimRecord, Run, RunRecord, Settings, Sto
 from verify.evidence.load import stored_calibration
 from verify.executors.environment import environment
 from verify.executors.workers import Workers, using
+from verify.montecarlo.devices import FINEST, find_device
 from verify.spec.claim import USER
 from verify.version import __version__
 
@@ -58,11 +59,12 @@ def settings(
     tolerance: float | None = None,
     false_alarm: float = 1e-3,
     power: float = 0.95,
+    device: str | None = None,
 ) -> Settings:
     """Return the run's settings after checking them; ``tolerance`` None means the profile's.
 
     Raises:
-        SettingsError: one of them is outside what it may be.
+        SettingsError: one of them is outside what it may be, or there is no such device.
     """
     if not isinstance(profile, str) or profile not in PROFILES:
         raise SettingsError(f"no profile {profile!r}; choose quick, standard or deep")
@@ -86,8 +88,25 @@ def settings(
             "tolerance": tolerance,
             "false_alarm": false_alarm,
             "power": power,
+            "device": None if device is None else _found(device, tolerance),
         }
     )
+
+
+def _found(device: str, tolerance: float) -> dict[str, str]:
+    """Return what the record says of a device.
+
+    Raises:
+        SettingsError: there is none, or single precision is not enough for the tolerance.
+    """
+    if not isinstance(device, str):
+        raise SettingsError(f"device {device!r}: give its name, such as 'cuda'")
+    if tolerance < FINEST:
+        raise SettingsError(
+            f"--device {device}: draws in single precision, which serves a tolerance of {FINEST:g} and more, "
+            f"not {tolerance:g}; leave --device out or raise --tolerance"
+        )
+    return vars(find_device(device))
 
 
 def _refuse_other_than(kind: type[int | float], **values: object) -> None:

@@ -230,8 +230,8 @@ class Schedule:
         share = 0.0
         for cell, chunk in self._to_draw(claim):
             together.append((cell, chunk))
-            share += (chunk.stop - chunk.first) / cell.asked.chunk_batches
-            if share >= claim.crew.chunks_at_once:
+            share += cell.share(chunk) / cell.together(chunk, claim.crew)
+            if share >= 1:
                 yield self._handed_out(claim, together)
                 together, share = [], 0.0
         if together:
@@ -295,6 +295,8 @@ class Schedule:
         ):
             raise broken_evidence(claim.work.claim, "its sums are not those of what was to be drawn")
         claim.spend({"simulation": result.spent_s})
+        if len({cell.asked.id for cell, _ in some}) == 1:
+            some[0][0].chunk_s = result.spent_s / sum(cell.share(chunk) for cell, chunk in some)
         for (cell, chunk), one in zip(some, sums, strict=True):
             self._keep(claim, cell, chunk, one)
             cell.take(chunk, one)

@@ -23,7 +23,9 @@ from verify.errors import ClaimError, claim_errors, correction
 from verify.evidence import ClaimRecord, DerivationRecord, Fact, Proof, Settings
 from verify.executors.threads import one_blas_thread
 from verify.montecarlo.chunks import draw_chunk
+from verify.montecarlo.devices import Device
 from verify.montecarlo.experiment import Exact, Experiment
+from verify.montecarlo.on_device import moved
 from verify.spec.claim import USER, several
 
 if TYPE_CHECKING:
@@ -228,6 +230,8 @@ class _Prepared:
         work, claim = self._work, self._claim
         experiment = claim.experiment(self.derivation, work.settings.tolerance)
         validate(experiment, claim.id)
+        if (device := work.settings.device) is not None:
+            experiment = moved(experiment, Device(**dict(device)))
         facts = several(claim.facts(self.derivation))
         comparisons = tuple(control.comparison for control in experiment.controls)
         _refuse_double_names(claim.id, [one.id for one in (*every_comparison(experiment), *facts)])

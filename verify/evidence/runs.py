@@ -175,14 +175,42 @@ PROFILES = {"quick": 0.05, "standard": 0.01, "deep": 0.002}
 """The relative tolerance that each profile stands for."""
 
 
+class Device(Record):
+    """What has drawn blocks beside the processor: PyTorch's ``name`` of it, and what it is.
+
+    ``model`` is that of the card, ``library`` PyTorch with its version. A check whose blocks it has drawn
+    names its generator among the settings of its cell.
+    """
+
+    name: Line
+    model: Line
+    library: Line
+
+    def __str__(self) -> str:
+        """Return all of it in a few words."""
+        return f"{self.name} ({self.model}, {self.library})"
+
+
 class Settings(Record):
-    """The settings that results depend on, besides the claims themselves."""
+    """The settings that results depend on, besides the claims themselves.
+
+    ``device`` is None where the processor has drawn all blocks.
+    """
 
     seed: Seed = 20170612
     profile: Literal["quick", "standard", "deep"] = "standard"
     tolerance: Rate = 0.01
     false_alarm: Rate = 1e-3
     power: Rate = 0.95
+    device: Device | None = None
+
+    @model_serializer(mode="wrap")
+    def _as_before_devices(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out that there is none: so the seals of runs without one stay what they were."""
+        content: dict[str, Any] = write(self)
+        if self.device is None:
+            content.pop("device", None)
+        return content
 
 
 class Budget(Record):

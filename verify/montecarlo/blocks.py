@@ -88,16 +88,20 @@ class BlockSampler(Protocol):
 
 @dataclass(frozen=True)
 class Cell:
-    """One setting in which blocks are drawn; ``id`` is permanent, for it seeds the cell's streams."""
+    """One setting in which blocks are drawn; ``id`` is permanent, for it seeds the cell's streams.
+
+    ``batch_coordinates`` are those drawn from one stream, at most, where a block has no more.
+    """
 
     id: str
     settings: Settings
     sampler: BlockSampler
+    batch_coordinates: int = _BATCH_COORDINATES
 
     @property
     def batch_blocks(self) -> int:
         """Blocks drawn from one stream."""
-        return max(1, _BATCH_COORDINATES // self.sampler.coordinates)
+        return max(1, self.batch_coordinates // self.sampler.coordinates)
 
     @property
     def chunk_batches(self) -> int:

@@ -46,6 +46,7 @@ def settings(record: RunRecord) -> tuple[tuple[str, str], ...]:
         ("tolerance", f"±{numbers.percent(chosen.tolerance)}"),
         ("false alarms, whole run", f"at most {numbers.percent(chosen.false_alarm)}"),
         ("power aimed at", numbers.percent(chosen.power)),
+        *((("drawn on", str(chosen.device)),) if chosen.device else ()),
         ("made", f"{creation(record):%Y-%m-%d %H:%M} UTC"),
         ("time, whole run", numbers.seconds(record.run.elapsed_s)),
         *phases,
@@ -94,4 +95,6 @@ def command(record: RunRecord) -> str:
         words.append(f"--false-alarm {chosen.false_alarm:g}")
     if chosen.power != usual.power:
         words.append(f"--power {chosen.power:g}")
+    if chosen.device:
+        words.append(f"--device {chosen.device.name}")
     return " ".join(words)
