@@ -25,9 +25,9 @@ torch: Any = pytest.importorskip("torch")
 CARD = Device("cuda", "Card", "PyTorch 2")
 
 
-def cell(d: int = 16) -> Cell:
-    """Return a cell that the processor draws as a device."""
-    sampler = OnDevice(Simulated(NORMAL, NORMAL, 8, 8, d), ScoreMoments(), find_device("cpu"))
+def cell(d: int = 16, device: Device | None = None) -> Cell:
+    """Return a cell that the processor, or another device, draws as one."""
+    sampler = OnDevice(Simulated(NORMAL, NORMAL, 8, 8, d), ScoreMoments(), device or find_device("cpu"))
     return Cell("there", sampler.settings, sampler, sampler.batch_coordinates)
 
 
@@ -93,7 +93,7 @@ def test_what_cannot_be_drawn_there_stays() -> None:
 
 def test_a_cell_is_another_one_on_another_device() -> None:
     """So what is stored for one is none for the other; and it goes to another process as it is."""
-    here, there = cell(), replace(cell(), sampler=replace(cell().sampler, device=CARD))
+    here, there = cell(), cell(device=CARD)
     assert pickle.dumps(here) != pickle.dumps(there)
     assert pickle.loads(pickle.dumps(there)) == there  # noqa: S301 - its own
     with pytest.raises(SettingsError, match="--device cuda: "):
@@ -103,7 +103,7 @@ def test_a_cell_is_another_one_on_another_device() -> None:
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no card")
 def test_a_card_draws_the_same_twice_and_what_is_predicted() -> None:
     """The mean square of scores is d, and a batch is a function of its stream."""
-    sampler = replace(cell(64).sampler, device=find_device("cuda"))
+    sampler = cell(64, find_device("cuda")).sampler
     first, again = (sampler.sample(np.random.default_rng(1), 4096) for _ in range(2))
     assert np.array_equal(first, again)
     error = first.std(axis=0) / np.sqrt(len(first))

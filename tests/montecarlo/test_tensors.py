@@ -116,7 +116,7 @@ def test_what_is_not_known_there_is_not_drawn_there() -> None:
     for other in (CAUCHY, student_t(9)):
         assert not tensors.can_draw(Simulated(NORMAL, other, 2, 2, 2))
     # Of that name, but another function draws it.
-    assert not tensors.can_draw(Simulated(Distribution("normal", NORMAL.base_moments, min), NORMAL, 2, 2, 2))
+    assert not tensors.can_draw(Simulated(Distribution("normal", NORMAL.base_moments, CAUCHY.fill), NORMAL, 2, 2, 2))
     assert not tensors.can_draw(SharedVectors(NORMAL, 2, 2))
     assert all(tensors.can_reduce(one) for one in REDUCED)
     assert not tensors.can_reduce(EntryProducts())
