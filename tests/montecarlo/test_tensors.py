@@ -115,8 +115,8 @@ def test_what_is_not_known_there_is_not_drawn_there() -> None:
     assert all(tensors.can_draw(Simulated(one.moved(1, 2), NORMAL, 2, 2, 2)) for one in DRAWN)
     for other in (CAUCHY, student_t(9)):
         assert not tensors.can_draw(Simulated(NORMAL, other, 2, 2, 2))
-    # Of that name, but another function draws it.
-    assert not tensors.can_draw(Simulated(Distribution("normal", NORMAL.base_moments, CAUCHY.fill), NORMAL, 2, 2, 2))
+    only_called_normal = Distribution("normal", NORMAL.base_moments, CAUCHY.fill)
+    assert not tensors.can_draw(Simulated(only_called_normal, NORMAL, 2, 2, 2))
     assert not tensors.can_draw(SharedVectors(NORMAL, 2, 2))
     assert all(tensors.can_reduce(one) for one in REDUCED)
     assert not tensors.can_reduce(EntryProducts())
