@@ -10,17 +10,15 @@ from verify.claims.chapters import CHAPTERS
 from verify.engine import runner
 from verify.engine.catalogue import catalogue, catalogue_with, choose
 from verify.engine.sources import read_sources
-from verify.engine.store import Store
 from verify.errors import ClaimError, SettingsError
-from verify.evidence import Proof, RunRecord, Verdict
-from verify.montecarlo.devices import GENERATOR
+from verify.evidence import Proof
 from verify.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from verify.evidence import ClaimRecord
+    from verify.evidence import ClaimRecord, RunRecord
 
     Write = Callable[..., Path]
 
@@ -42,45 +40,6 @@ def test_rates_lie_between_0_and_1(name: str, value: float) -> None:
     """Both ends are excluded, and so is what is no number; the option is named as it is typed."""
     with pytest.raises(SettingsError, match=f"--{name.replace('_', '-')} .*: must lie between 0 and 1"):
         runner.settings(**{name: value})  # type: ignore[arg-type]  # one of the rates
-
-
-def test_a_device_is_looked_for_before_anything_is_drawn() -> None:
-    """It is on record with what it is; what single precision does not serve is refused."""
-    pytest.importorskip("torch")
-    device = runner.settings(device="cpu").device
-    assert device is not None
-    assert str(device).startswith("cpu (the processor, PyTorch ")
-    with pytest.raises(
-        SettingsError, match=r"--device cpu: .* tolerance of 0\.0001 and more, not 9e-05; leave"
-    ):
-        runner.settings(device="cpu", tolerance=9e-5)
-    with pytest.raises(SettingsError, match="give its name, such as 'cuda'"):
-        runner.settings(device=0)  # type: ignore[arg-type]  # what anybody may pass
-    assert runner.settings().device is None
-
-
-@pytest.mark.slow
-def test_on_a_device_claims_are_confirmed_and_their_wrong_versions_refuted(tmp_path: Path) -> None:
-    """By the code of a card, on the processor: with other digits, named, and the same by two processes."""
-    pytest.importorskip("torch")
-    names = ["row-variance", "over-scaling", "self-score"]
-    chosen = choose(catalogue(), names)
-    settings = runner.settings(profile="quick", device="cpu")
-    with Store(tmp_path / "store.sqlite") as store:
-        found = runner.run(chosen, settings, read_sources(), workers=2, store=store)
-        again = runner.run(chosen, settings, read_sources(), workers=1, store=store)
-    plain = runner.run(chosen, runner.settings(profile="quick"), read_sources(), workers=1)
-    assert found.exit_status() == 0
-    assert all(control.verdict is Verdict.REFUTED for one in found.claims for control in one.controls)
-    digests = [[claim.digest for claim in one.claims] for one in (found, again, plain)]
-    assert digests[0] == digests[1]
-    assert again.run.stored is not None
-    assert again.run.stored.drawn == 0
-    drawn = [[GENERATOR in check.cell for check in claim.checks] for claim in found.claims]
-    # Vectors that are queries and keys at once are drawn as without a device.
-    assert [any(there) for there in drawn] == [True, True, False]
-    assert [one == other for one, other in zip(digests[0], digests[2], strict=True)] == [False, False, True]
-    assert RunRecord.model_validate_json(found.to_json()) == found
 
 
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verify.errors import SettingsError
-from verify.montecarlo.devices import Device, computing_on, find_device
+from verify.montecarlo.devices import Device, DeviceError, computing_on, find_device
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,14 +27,14 @@ def forgetful() -> Iterator[None]:
 )
 def test_another_name_is_refused(name: str) -> None:
     """The line says which there are."""
-    with pytest.raises(SettingsError, match="give cuda, cuda:N with the number of a card, or cpu"):
+    with pytest.raises(DeviceError, match="give cuda, cuda:N with the number of a card, or cpu"):
         find_device(name)
 
 
 def test_without_pytorch_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is an extra."""
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(SettingsError, match=r"install it with `pip install 'sdpa-verify\[torch\]'`"):
+    with pytest.raises(DeviceError, match=r"install it with `pip install 'sdpa-verify\[torch\]'`"):
         find_device("cuda")
 
 
@@ -49,7 +48,7 @@ def test_without_the_card_one_line_says_what_there_is(
     """And how to go on without."""
     torch = pytest.importorskip("torch")
     monkeypatch.setattr(torch.cuda, "device_count", lambda: cards)
-    with pytest.raises(SettingsError, match=rf"--device {name}: .* {found}; leave --device out"):
+    with pytest.raises(DeviceError, match=rf"{name}: .* {found}; leave --device out"):
         find_device(name)
 
 
@@ -68,7 +67,7 @@ def test_another_device_of_that_name_does_not_draw() -> None:
     """Its digits would be others."""
     pytest.importorskip("torch")
     other = replace(find_device("cpu"), library="PyTorch 0.1")
-    with pytest.raises(SettingsError, match=r"with PyTorch 0\.1 where the run began"), computing_on(other):
+    with pytest.raises(DeviceError, match=r"with PyTorch 0\.1 where the run began"), computing_on(other):
         pass
 
 
@@ -84,7 +83,7 @@ def test_what_fails_on_the_device_is_one_line_and_settings_come_back() -> None:
 
     torch.set_float32_matmul_precision("medium")
     try:
-        with pytest.raises(SettingsError, match=r"failed there \(out of memory\); leave --device out"):
+        with pytest.raises(DeviceError, match=r"failed there \(out of memory\); leave --device out"):
             compute()
         assert (torch.get_float32_matmul_precision(), torch.get_num_threads()) == ("medium", threads)
     finally:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from verify.engine.catalogue import ClaimFile, Made, reference
 from verify.engine.crews import Crew, Elsewhere, Here, Local
+from verify.engine.devices import recorded
 from verify.engine.keys import made_by
 from verify.engine.schedule import Progress, Schedule
 from verify.engine.settle import Work, received
@@ -20,7 +21,6 @@ from verify.evidence import PROFILES, ClaimRecord, Run, RunRecord, Settings, Sto
 from verify.evidence.load import stored_calibration
 from verify.executors.environment import environment
 from verify.executors.workers import Workers, using
-from verify.montecarlo.devices import FINEST, find_device
 from verify.spec.claim import USER
 from verify.version import __version__
 
@@ -88,25 +88,9 @@ def settings(
             "tolerance": tolerance,
             "false_alarm": false_alarm,
             "power": power,
-            "device": None if device is None else _found(device, tolerance),
+            "device": None if device is None else recorded(device, tolerance),
         }
     )
-
-
-def _found(device: str, tolerance: float) -> dict[str, str]:
-    """Return what the record says of a device.
-
-    Raises:
-        SettingsError: there is none, or single precision is not enough for the tolerance.
-    """
-    if not isinstance(device, str):
-        raise SettingsError(f"device {device!r}: give its name, such as 'cuda'")
-    if tolerance < FINEST:
-        raise SettingsError(
-            f"--device {device}: draws in single precision, which serves a tolerance of {FINEST:g} and more, "
-            f"not {tolerance:g}; leave --device out or raise --tolerance"
-        )
-    return vars(find_device(device))
 
 
 def _refuse_other_than(kind: type[int | float], **values: object) -> None:

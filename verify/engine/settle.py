@@ -14,6 +14,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from verify.engine.catalogue import ClaimFile, resolve
+from verify.engine.devices import device_errors, on_device
 from verify.engine.evaluate import NOTHING, claim_record, derivation_record, measured
 from verify.engine.samples import cells_of, every_comparison
 from verify.engine.statements import refuse_absent_evidence
@@ -23,9 +24,7 @@ from verify.errors import ClaimError, claim_errors, correction
 from verify.evidence import ClaimRecord, DerivationRecord, Fact, Proof, Settings
 from verify.executors.threads import one_blas_thread
 from verify.montecarlo.chunks import draw_chunk
-from verify.montecarlo.devices import Device
 from verify.montecarlo.experiment import Exact, Experiment
-from verify.montecarlo.on_device import moved
 from verify.spec.claim import USER, several
 
 if TYPE_CHECKING:
@@ -200,7 +199,7 @@ def draw_chunks(work: Work, chunks: Sequence[tuple[CellToDraw, Chunk]]) -> Drawi
     """
     begun = time.perf_counter()
     claim = resolve(work.claim)
-    with claim_errors(claim.id, work.origin), one_blas_thread():
+    with claim_errors(claim.id, work.origin), device_errors(), one_blas_thread():
         sums = tuple(draw_chunk(_cell(work, cell), chunk) for cell, chunk in chunks)
     return Drawings(sums, time.perf_counter() - begun)
 
@@ -230,8 +229,7 @@ class _Prepared:
         work, claim = self._work, self._claim
         experiment = claim.experiment(self.derivation, work.settings.tolerance)
         validate(experiment, claim.id)
-        if (device := work.settings.device) is not None:
-            experiment = moved(experiment, Device(**dict(device)))
+        experiment = on_device(experiment, work.settings.device)
         facts = several(claim.facts(self.derivation))
         comparisons = tuple(control.comparison for control in experiment.controls)
         _refuse_double_names(claim.id, [one.id for one in (*every_comparison(experiment), *facts)])

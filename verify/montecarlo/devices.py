@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from verify.errors import SettingsError
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -25,6 +23,10 @@ _FORM = re.compile(r"cpu|cuda(?::(?P<number>[0-9]{1,3}))?")
 _GENERATORS = {"cuda": "Philox", "cpu": "Mersenne Twister"}
 
 _one_at_a_time = threading.Lock()
+
+
+class DeviceError(Exception):
+    """A device cannot be used; its text is one line: the device's name, what is wrong, how to fix it."""
 
 
 @dataclass(frozen=True)
@@ -50,16 +52,16 @@ def find_device(name: str) -> Device:
     """Return the device that PyTorch calls ``cuda``, ``cuda:1`` and so on; ``cpu`` is the processor.
 
     Raises:
-        SettingsError: it is called otherwise, PyTorch is not installed, or there is no such card.
+        DeviceError: it is called otherwise, PyTorch is not installed, or there is no such card.
     """
     form = _FORM.fullmatch(name)
     if form is None:
-        raise SettingsError(f"--device {name}: give cuda, cuda:N with the number of a card, or cpu")
+        raise DeviceError(f"{name}: give cuda, cuda:N with the number of a card, or cpu")
     try:
         torch: Any = importlib.import_module("torch")
     except ImportError as error:
-        raise SettingsError(
-            f"--device {name}: needs PyTorch; install it with `pip install 'sdpa-verify[torch]'`"
+        raise DeviceError(
+            f"{name}: needs PyTorch; install it with `pip install 'sdpa-verify[torch]'`"
         ) from error
     library = f"PyTorch {torch.__version__}"
     if name == "cpu":
@@ -67,9 +69,7 @@ def find_device(name: str) -> Device:
     number, cards = int(form["number"] or 0), torch.cuda.device_count()
     if number >= cards:
         found = f"finds {cards} of them, counted from 0" if cards else "finds no card here"
-        raise SettingsError(
-            f"--device {name}: {library} {found}; leave --device out to draw on the processor"
-        )
+        raise DeviceError(f"{name}: {library} {found}; leave --device out to draw on the processor")
     return Device(name, str(torch.cuda.get_device_name(number)), library)
 
 
@@ -80,12 +80,12 @@ def computing_on(device: Device) -> Iterator[Any]:
     Products have all the digits of single precision, and sums do not depend on the number of threads.
 
     Raises:
-        SettingsError: this machine has another device of that name, or PyTorch fails there.
+        DeviceError: this machine has another device of that name, or PyTorch fails there.
     """
     here = find_device(device.name)
     if here != device:
-        raise SettingsError(
-            f"--device {device.name}: is {here.model} with {here.library} here, but {device.model} with "
+        raise DeviceError(
+            f"{device.name}: is {here.model} with {here.library} here, but {device.model} with "
             f"{device.library} where the run began; use workers with the same"
         )
     torch: Any = importlib.import_module("torch")
@@ -98,9 +98,7 @@ def computing_on(device: Device) -> Iterator[Any]:
                 yield torch
         except RuntimeError as error:
             why = str(error).partition("\n")[0]
-            raise SettingsError(
-                f"--device {device.name}: PyTorch failed there ({why}); leave --device out"
-            ) from error
+            raise DeviceError(f"{device.name}: PyTorch failed there ({why}); leave --device out") from error
         finally:
             torch.set_float32_matmul_precision(precision)
             torch.set_num_threads(threads)

@@ -57,7 +57,7 @@ class OnDevice(Reduced):
         """Return the block vectors of ``count`` independent blocks, shape (count, names).
 
         Raises:
-            SettingsError: this machine has another device of that name, or PyTorch fails there.
+            DeviceError: this machine has another device of that name, or PyTorch fails there.
         """
         seed = int(rng.integers(2**_BITS))
         with computing_on(self.device) as torch:
