@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from decimal import Decimal
 
 import pytest
@@ -327,6 +328,57 @@ def test_an_unknown_unit_is_its_author_s_to_mend(quoted: str, after: str) -> Non
 def test_a_word_after_a_figure_is_no_unit(after: str) -> None:
     """Nor is what stands after a comma."""
     assert fixed("1.0018", ONE, after) == "1.0008"
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        " k and more",
+        " M",
+        "\nk is a key",
+        "\n% a line",
+        "\n%",
+        "\nM",
+        "\nA line",
+        " can be seen",
+        " ok",
+        " K",
+    ],
+)
+def test_a_symbol_after_a_right_figure_leaves_it_right(after: str) -> None:
+    """Once 1.001 before a key k became 0.001, and before a line with a comment 100.08."""
+    for quoted, held in (("1.001", ONE), ("1.0008 ± 0.0031", BOTH)):
+        assert agrees(quoted, held, after)
+        assert fixed(quoted, held, after) == quoted
+
+
+@pytest.mark.parametrize("quoted", ["1.02", "", "1.02 ± 0.0031"])
+def test_before_what_may_be_a_unit_nothing_is_written(quoted: str) -> None:
+    """A k after it may be a symbol or a thousand: only its author knows."""
+    assert fixed(quoted, BOTH if "±" in quoted else ONE, " k") is None
+
+
+@pytest.mark.parametrize("after", ["\nk is", "\n% a", "\nK is", "\nA line", " can be seen", " ok", " m long"])
+def test_a_figure_of_a_value_s_size_has_no_unit_after_it(after: str) -> None:
+    """A unit would be a factor of ten or more."""
+    assert fixed("1.02", ONE, after) == "1.00"
+    assert fixed("1.02 ± 0.0031", BOTH, after) == "1.0008 ± 0.0031"
+
+
+@pytest.mark.parametrize("after", ["\nper cent", " per\n  cent of", "\r\n> percent", "  per cent", " %", "%"])
+def test_a_whole_word_may_be_a_unit_on_the_next_line(after: str) -> None:
+    """As an editor breaks lines."""
+    assert agrees("99", POWER, after)
+    assert fixed("97", POWER, after) == "99"
+
+
+def test_a_form_asked_for_gets_no_unit_from_what_follows() -> None:
+    """It has its own; a symbol after it changes nothing."""
+    held = dataclasses.replace(ONE, is_formatted=True)
+    assert agrees("1.0008", held, " k and")
+    assert agrees("1.0008", held, " can be")
+    assert not agrees("1.0008", held, "%")
+    assert fixed("1.02", held, "%") is None
 
 
 def test_a_name_is_quoted_exactly() -> None:

@@ -220,7 +220,18 @@ def test_what_cannot_be_fixed_is_reported_with_what_to_write(tmp_path: Path, run
     assert quoted("An old title", "score-variance:title") in path.read_text(encoding="utf-8")
     assert problems(path, run) == [first]
     (other,) = problems(written(tmp_path, quoted("Fig. 3: 7", f"{KEY}:estimate")), run)
-    assert other.endswith("by hand, and other figures outside the markers")
+    assert other.endswith("by hand, with other figures moved outside the markers")
+
+
+@pytest.mark.parametrize("after", ["k and more", "million,", "Mio"])
+def test_what_may_be_a_unit_is_named(tmp_path: Path, after: str) -> None:
+    """Else nobody would see why the figure before it is not fixed."""
+    path = written(tmp_path, f"{quoted('7.02', f'{KEY}:estimate')} {after}")
+    (problem,) = problems(path, record())
+    assert (
+        f"cannot be fixed by itself: the '{after.split(maxsplit=1)[0]}' after it may be a unit; write"
+        in problem
+    )
 
 
 def test_a_unit_may_stand_behind_the_marker(tmp_path: Path, run: RunRecord) -> None:

@@ -103,8 +103,7 @@ def test_a_number_knows_how_it_is_written() -> None:
     assert [one(text, comma=True).is_ambiguous for text in ("1,234", "0,234", "1,23", "1234")] == [
         True, False, False, False,
     ]  # fmt: skip
-    assert one("3 bn").foreign
-    assert not one("3 of").foreign
+    assert [one(text).doubt for text in ("3 bn", "3 of", "3 million")] == ["bn", "", ""]
 
 
 @examples(40)

@@ -78,3 +78,13 @@ def test_a_role_is_looked_up_again_when_the_document_is_built() -> None:
     one, two = quotes(f":verify:`{KEY}` and :verify:`1.0 <{KEY}>`", Path("page.rst"))
     assert (one.key, one.quoted) == (KEY, None)
     assert (two.key, two.quoted) == (KEY, "1.0")
+
+
+@pytest.mark.parametrize(
+    ("inside", "quoted"),
+    [("1.0 % of 3\n", "1.0"), ("1.0\\%\n", "1.0\\%\n"), ("1.0 % a\n2.0\n", "1.0 % a\n2.0\n")],
+)
+def test_a_comment_that_ends_a_quotation_is_not_quoted(inside: str, quoted: str) -> None:
+    """In LaTeX it starts with the sign for per cent."""
+    (quote,) = quotes(f"% verify: {KEY}\n{inside}% /verify\n", Path("page.tex"))
+    assert quote.quoted == quoted

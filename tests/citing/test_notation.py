@@ -213,10 +213,10 @@ def stale(draw: st.DrawFn, templates: list[str]) -> str:
     )
 
 
-def rewritten(folder: Path, quoted: str) -> tuple[str, bool]:
+def rewritten(folder: Path, quoted: str, after: str = " here.") -> tuple[str, bool]:
     """Return what a quotation is after ``--write``, and whether anything is left to complain of."""
     page = folder / "page.md"
-    page.write_text(f"It is <!-- verify: {SLOPE} -->{quoted}<!-- /verify --> here.\n", encoding="utf-8")
+    page.write_text(f"It is <!-- verify: {SLOPE} -->{quoted}<!-- /verify -->{after}\n", encoding="utf-8")
     documents = check([page], RUN)
     fix(documents)
     found = re.search(r"-->(.*)<!--", page.read_text(encoding="utf-8"))
@@ -225,10 +225,15 @@ def rewritten(folder: Path, quoted: str) -> tuple[str, bool]:
 
 
 @examples(60)
-@given(stale([template for template, _ in KNOWN]))
-def test_what_is_written_gives_the_value_back(tmp_path_factory: pytest.TempPathFactory, quoted: str) -> None:
+@given(
+    stale([template for template, _ in KNOWN]),
+    st.sampled_from(["", " here", " k here", " M", "\nk is", "\n% a line", "\nA line", " can be"]),
+)
+def test_what_is_written_gives_the_value_back(
+    tmp_path_factory: pytest.TempPathFactory, quoted: str, after: str
+) -> None:
     """To a reader of its own, who covers the interval and no more than its digits allow."""
-    text, is_left = rewritten(tmp_path_factory.getbasetemp(), quoted)
+    text, is_left = rewritten(tmp_path_factory.getbasetemp(), quoted, after)
     if is_left:
         assert text == quoted
         return
@@ -258,3 +263,39 @@ def pattern(template: str) -> str:
 def test_what_no_reader_knows_stays(tmp_path_factory: pytest.TempPathFactory, quoted: str) -> None:
     """Unchanged to the last sign, and complained of."""
     assert rewritten(tmp_path_factory.getbasetemp(), quoted) == (quoted, True)
+
+
+# What may follow a quotation, and the powers of ten that it may stand for to a reader.
+FOLLOWING: dict[str, tuple[int, ...]] = {
+    "": (0,), ".": (0,), " of all": (0,), " can be": (0,), " ok": (0,), "\nk is": (0,), "\n% a": (0,),
+    "\nA line": (0,), "\nM": (0,), " k and": (0, 3), " M": (0, 6), "k": (3,), "M": (6,), "%": (-2,),
+    " %": (-2,), " per cent": (-2,), "\nper cent": (-2,), " per\ncent": (-2,), "  million": (6,),
+    "\n  thousand": (3,), "‰": (-3,),
+}  # fmt: skip
+
+
+@examples(100)
+@given(
+    st.decimals("0.01", "999", places=2),
+    st.sampled_from([-6, -3, -2, 0, 2, 3, 6]),
+    st.decimals("-999", "999", places=2),
+    st.sampled_from(sorted(FOLLOWING)),
+    st.booleans(),
+)
+def test_what_follows_a_figure_is_read_with_it(
+    exact: Decimal, power: int, old: Decimal, after: str, is_near: bool
+) -> None:
+    """What is called right or written is the value to a reader of what follows, and nothing is in doubt."""
+    held = Figure(exact.scaleb(power))
+    value = Value("k:estimate", f"{held.exact:f}", (held,), "k")
+    quoted = f"{exact + old / 10000 if is_near else old:f}"
+    powers = FOLLOWING[after]
+    right = [one for one in powers if agrees(quoted, value, after)]
+    new = fixed(quoted, value, after)
+    assert not right or new == quoted
+    if new is None:
+        return
+    assert len(powers) == 1 or new == quoted, "a unit in doubt is its author's to settle"
+    digits = Decimal(new)
+    unit = Decimal(1).scaleb(int(digits.as_tuple().exponent))
+    assert any(abs(digits.scaleb(one) - held.exact) <= (unit / 2).scaleb(one) for one in powers)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from decimal import Decimal
+from itertools import product
 from typing import TYPE_CHECKING
 
-from verify.citing.figures import Number, has_decimal_comma, hidden, numbers_in
+from verify.citing.figures import Number, gets_unit, has_decimal_comma, hidden, is_in_doubt, numbers_in
 from verify.citing.notation import Spread, joined
 from verify.citing.spreads import interval_of, says
 from verify.citing.value import DATE, DIGEST
@@ -37,7 +38,7 @@ def agrees(quoted: str, value: Value, after: str = "") -> bool:
     if value.is_free:
         return bool(quoted.strip())
     if value.is_formatted:
-        return _in_one_form(quoted) == _in_one_form(value.text)
+        return _in_one_form(quoted) == _in_one_form(value.text) and not gets_unit(value.text, after)
     if not value.figures:
         return _says_word(quoted, value)
     if _says_count(quoted, value):
@@ -52,8 +53,10 @@ def readings(quoted: str, value: Value, after: str) -> Iterator[Terms]:
         ways.append({"spaced": True})
     if has_decimal_comma(quoted):
         ways.append({"comma": True})
-    for way in ways:
-        terms = joined(quoted, numbers_in(quoted, after, **way))
+    # What may be a unit or not is read as either.
+    follows = (after, "") if is_in_doubt(quoted, after) else (after,)
+    for followed, way in product(follows, ways):
+        terms = joined(quoted, numbers_in(quoted, followed, **way))
         if terms is not None and _fits(terms, value):
             yield terms
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verify.citing.agreement import agrees
-from verify.citing.figures import numbers_in
+from verify.citing.figures import gets_unit, numbers_in
 from verify.citing.fixing import fixed
 from verify.citing.languages import language_of
 from verify.citing.latex import EXPORTED, line_text
@@ -212,12 +212,23 @@ def _named(document: Document, record: Evidence) -> Iterator[Problem]:
 
 
 def _by_hand(document: Document, quote: Quote, value: Value) -> Problem:
-    others = len(numbers_in(quote.quoted or "")) > len(value.figures) > 0
+    quoted = quote.quoted or ""
+    others = ", with other figures moved outside the markers" * (
+        len(numbers_in(quoted)) > len(value.figures) > 0
+    )
     message = (
-        f"printed {shortened(quote.quoted or '')!r}; cannot be fixed by itself; "
-        f"write {shortened(value.text)!r} by hand{', and other figures outside the markers' * others}"
+        f"printed {shortened(quoted)!r}; cannot be fixed by itself{_unclear(quoted, value, quote.after)}; "
+        f"write {shortened(value.text)!r} by hand{others}"
     )
     return Problem(document.path, quote, Kind.STALE, message)
+
+
+def _unclear(quoted: str, value: Value, after: str) -> str:
+    """Return what may be a unit of the figure, and stands in the way of another figure."""
+    doubts = [one.doubt for one in numbers_in(quoted, after) if one.doubt and value.figures]
+    if gets_unit(value.text, after):
+        doubts = after.split()[:1]
+    return f": the {shortened(doubts[0])!r} after it may be a unit" if doubts else ""
 
 
 def _says(quote: Quote, value: Value) -> bool:

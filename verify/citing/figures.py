@@ -13,6 +13,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from verify.citing.units import unit_after
 from verify.escapes import LOWERED
 
 if TYPE_CHECKING:
@@ -42,26 +43,6 @@ _NUMBER = _pattern(_GROUPS)
 _SPACED = _pattern(rf"(?:[ ]|{_GROUPS})")
 _COMMA = _pattern(r"(?:\.|\\,|[\u202f\u2009\u00a0'’]|&nbsp;|&thinsp;)", r"(?:,|\{,\})")
 _DECIMAL_COMMA = re.compile(r"\d(?:,|\{,\})\d")
-_GAP = r"(?:[ \u00a0\u202f\u2009]|&nbsp;|&thinsp;|\\,|~|\r?\n)?"
-# One letter may as well be a variable: it counts only where a word or sentence ends after it.
-_UNIT = re.compile(
-    rf"""(?:[*`$\])]|</?\w[^<>]*>)*+{_GAP}[*`]*+
-        (?:(?P<percent>\\?%|(?i:per[ -]?cent)\b)|(?P<mille>‰)|(?P<thousand>(?i:thousand)\b)
-        |(?P<million>(?i:million)\b)|(?P<billion>(?i:billion)\b))
-    |{_GAP}(?:(?P<k>k|(?<=\d)K)|(?P<M>M))(?=[\s.,;:)\]<*"'`]|$)""",
-    re.VERBOSE,
-)
-# Words of one to three letters after a figure that are no units, as bn, Mio and T may be.
-_SHORT = (
-    "a all an and are as at but by did do due far for had has he his how if in is it its low may near nor not"
-    " now of off on one or our out per see she so than that the to too two up us via vs was we who yet"
-)
-_FOREIGN = re.compile(
-    # Behind a table's cell the next one is no unit.
-    rf"(?:[*`$\])]|</\w+>)*+(?:[^\W\d_]|{_GAP}[*`]*+(?!(?:{_SHORT.replace(' ', '|')})\b)"
-    r"(?:[^\W\d_]{1,3}(?![\w'’])|(?i:hundred|trillion|milliard|milliarde|million|billion|trill|dozen|lakh|crore)))"
-)
-_UNITS = {"percent": -2, "mille": -3, "thousand": 3, "k": 3, "million": 6, "M": 6, "billion": 9}
 # After a figure, whatever its marks and unit, a dash makes a range.
 _CLOSED = re.compile(
     r"(?:[\d%‰][)\]]?|\d[ ]?[kKM]|(?i:per[ -]?cent|thousand|million|billion))"
@@ -92,8 +73,9 @@ class Number:
 
     ``place`` is the power of ten of its last digit. ``power`` is the power of ten written with it, which
     value and place contain; ``shared`` says that it stands after a bracket instead. ``unit`` is that of a
-    unit such as % after it, which they do not contain; ``foreign`` says that what follows may be one that is
-    known here. ``sign`` is the one that stands there, and ``point`` what its decimals come after.
+    unit such as % after it, which they do not contain; ``doubt`` is a word after it that may be a unit or
+    not, and ``joined`` says that letters belong to it. ``sign`` is the one that stands there, and ``point``
+    what its decimals come after.
     """
 
     value: Decimal
@@ -105,7 +87,8 @@ class Number:
     power: int = 0
     shared: bool = False
     unit: int = 0
-    foreign: bool = False
+    doubt: str = ""
+    joined: bool = False
     sign: str = ""
     point: str = "."
 
@@ -158,6 +141,17 @@ def numbers_in(
     return _with_units(read, after, list(islice(_each_number(read, pattern), _MOST)))
 
 
+def is_in_doubt(text: str, after: str) -> bool:
+    """Return whether a unit of the text's figures stands after it and may as well be none, as k may."""
+    return any(number.unit and number.doubt for number in numbers_in(text, after))
+
+
+def gets_unit(text: str, after: str) -> bool:
+    """Return whether what follows a text is a unit of its figures, for certain."""
+    pairs = zip(numbers_in(text), numbers_in(text, after), strict=True)
+    return any(alone.unit != one.unit and not one.doubt for alone, one in pairs)
+
+
 def has_decimal_comma(text: str) -> bool:
     """Return whether a comma between two digits of the text may be that before decimals."""
     return _DECIMAL_COMMA.search(text) is not None and re.search(r"\d\.\d", text) is None
@@ -195,12 +189,10 @@ def _with_units(text: str, after: str, found: list[Number]) -> tuple[Number, ...
     done: list[Number] = []
     followed = text + after
     for number in reversed(found):
-        unit = _UNIT.match(followed, number.end)
-        power = _UNITS[str(unit.lastgroup)] if unit else 0
-        if not power and done and _JOINT.fullmatch(text, number.end, done[-1].start):
-            power = done[-1].unit
-        foreign = not power and _FOREIGN.match(followed, number.end) is not None
-        done.append(dataclasses.replace(number, unit=power, foreign=foreign))
+        unit = unit_after(followed, number.end, len(text))
+        if not unit.power and done and _JOINT.fullmatch(text, number.end, done[-1].start):
+            unit = unit._replace(power=done[-1].unit, doubt=done[-1].doubt)
+        done.append(dataclasses.replace(number, unit=unit.power, doubt=unit.doubt, joined=unit.joined))
     return tuple(reversed(done))
 
 

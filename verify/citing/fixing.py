@@ -16,9 +16,10 @@ from verify.citing.agreement import (
     is_share,
     readings,
 )
-from verify.citing.figures import Number, has_decimal_comma, hidden, numbers_in, rounded
+from verify.citing.figures import Number, has_decimal_comma, hidden, is_in_doubt, numbers_in, rounded
 from verify.citing.notation import Spread, is_understood, members
 from verify.citing.spreads import rewritten
+from verify.citing.units import is_same_size
 from verify.citing.value import DATE, DIGEST
 from verify.citing.words import cased, counts_in, recounted, rewritten_date
 from verify.report import numbers
@@ -53,7 +54,9 @@ def fixed(quoted: str, value: Value, after: str = "") -> str | None:
         new = value.text
     else:
         new = _with_figures(quoted, value, after) if value.figures else _reworded(quoted, value)
-    return new if new is not None and agrees(new, value, after) else None
+    if new is None or (value.figures and is_in_doubt(new, after)):
+        return None
+    return new if agrees(new, value, after) else None
 
 
 def _with_figures(quoted: str, value: Value, after: str) -> str | None:
@@ -145,9 +148,10 @@ def _renumbered(quoted: str, old: Number, now: Number, figure: Figure, canonical
     """
     if is_right(old, now, figure):
         return quoted[old.start : old.end]
-    if old.foreign or (figure.rounding == "exact" and old.sign):
-        return None
     exact = min(candidates(old, now, figure), key=lambda one: abs(one - old.value))
+    is_unclear = old.joined or (old.doubt and not is_same_size(old.value, exact))
+    if is_unclear or (figure.rounding == "exact" and old.sign):
+        return None
     shift = now.unit - old.unit if exact != figure.exact else 0
     mantissa = exact.adjusted() - old.power
     far = not old.plain and not old.shared and not old.unit and (mantissa not in {0, 1} or not exact)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _TITLED = re.compile(r"(?P<text>.+)<(?P<key>[^<>]+)>", re.DOTALL)
 _WORD = "verify"
-AFTER = 20
+AFTER = 40
 """So many characters after a quotation may be its unit."""
 
 
@@ -142,7 +142,7 @@ def _marked(path: Path, passage: Passage, prose: str, whole: _Text) -> Iterator[
         elif not marker.key and not opened:
             raise CitationError(f"{path}:{line(marker)}: {end} closes nothing; remove it")
         elif not marker.key and opened and is_open:
-            yield _between(opened, marker, passage.text)
+            yield _between(opened, marker, passage)
         opened = marker if marker.key else None
     if opened and opened.word == _WORD:
         raise CitationError(
@@ -205,7 +205,15 @@ def _mistyped(marker: _Marker, text: str) -> Quote:
     return Quote(key, marker.start, marker.start, marker.end, None, mistake=mistake)
 
 
-def _between(opened: _Marker, closing: _Marker, text: str) -> Quote:
-    start, end = opened.end, closing.start
-    after = text[closing.end : closing.end + AFTER] if isinstance(closing.style, Block) else ""
+def _between(opened: _Marker, closing: _Marker, passage: Passage) -> Quote:
+    text, start = passage.text, opened.end
+    end = start + len(_read(text[start : closing.start], passage.language))
+    after = text[closing.end : closing.end + AFTER]
     return Quote(opened.key, opened.start, start, end, text[start:end], after)
+
+
+def _read(text: str, language: Language) -> str:
+    """Return a text without the comment that ends it, which in LaTeX starts like a unit."""
+    shown = language.comment(text)
+    read = text if shown == text else shown.rstrip()
+    return read if text.startswith(read) else text

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from verify.citing.figures import rounded
+from verify.citing.units import is_same_size
 
 if TYPE_CHECKING:
     from verify.citing.figures import Number
@@ -82,6 +83,8 @@ def rewritten(spread: Spread, interval: Interval) -> Written | None:
     """
     if _has_two_units(spread):
         return None
+    if spread.above.doubt and not is_same_size(spread.centre.value, interval.centre):
+        return None
     own = max(min(spread.centre.place, _spread_place(spread)), interval.place)
     for place in dict.fromkeys((own, interval.place)):
         written = _written(spread, interval, place)
@@ -119,7 +122,7 @@ def _is_even(above: Decimal, below: Decimal, place: int) -> bool:
 def _has_two_units(spread: Spread) -> bool:
     numbers = (spread.centre, spread.above, spread.below or spread.above)
     is_shared = {(one.unit, one.power, one.shared) for one in numbers}
-    return len(is_shared) > 1 or any(one.foreign for one in numbers)
+    return len(is_shared) > 1 or any(one.joined for one in numbers)
 
 
 def _unit(place: int) -> Decimal:
