@@ -27,6 +27,16 @@ def test_the_scale_is_the_applied_one_where_there_is_one() -> None:
     ]
 
 
+def test_a_scale_that_outputs_imply_takes_the_place_of_the_declared_one() -> None:
+    """Partner and what was found stay; without its partner the block keeps its scale."""
+    q, k, _ = arrays()
+    block = Block(Call(q, k), 1, 0, 0.5, Block(Call(q, k), 0, 0, 0.5))
+    scaled = block.scaled(2.0)
+    assert (block.scale, scaled.scale, scaled.declared, scaled.scaled(None).scale) == (0.5, 2.0, 0.5, 0.5)
+    assert scaled.partner is block.partner
+    assert (scaled.alone().scale, scaled.alone().partner) == (2.0, None)
+
+
 def test_what_is_asked_for_twice_is_computed_once() -> None:
     """Two kinds that need the same share it, and each function has its own place."""
     q, k, _ = arrays()

@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 from verify.auditing.arrays import dtype_of, in_memory
 from verify.auditing.block import Block
 from verify.auditing.findings import kinds
+from verify.auditing.implied import implied_unlike_declared
 from verify.auditing.intention import DEFAULT, ScaleExpression, scale_expression
 from verify.auditing.kinds import Subject
 from verify.auditing.recording import Intended
@@ -197,6 +198,7 @@ class _Audited:
         heads = range(self.shape.heads)
         seen = _Seen([[[] for _ in kinds()] for _ in heads])
         pending: list[Block | None] = [None for _ in heads]
+        implied: list[float | None] = [None for _ in heads]
         for call in map(in_memory, self.layer.calls):
             self._check(call)
             intended = self._value(int(call.key.shape[2]))
@@ -204,6 +206,8 @@ class _Audited:
             def look(head: int, call: Call = call, intended: float = intended) -> None:
                 for sequence in range(call.query.shape[0]):
                     block = Block(call, sequence, head, intended, pending[head], seen.sequences + sequence)
+                    implied[head] = implied_unlike_declared(block, implied[head])
+                    block = block.scaled(implied[head])
                     pending[head] = block if block.partner is None else None
                     for kept, kind in zip(seen.looks[head], kinds(), strict=True):
                         kept.append(kind.look(block))

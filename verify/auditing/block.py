@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 class Block:
     """One head's part of one sequence of a call.
 
-    ``intended`` is the scale that was meant for so many keys. ``partner`` is the block of the same head
+    ``intended`` is the scale that was meant for so many keys, and ``implied`` the one that outputs say was
+    applied, where that is not the declared one. ``partner`` is the block of the same head
     before this one, on every second sequence, so that pairs of independent sequences can be looked at.
     ``place`` counts the sequences of the layer before this one, of all its calls.
     """
@@ -28,12 +29,18 @@ class Block:
     intended: float
     partner: Block | None = None
     place: int = 0
+    implied: float | None = None
     _found: dict[Any, Any] = field(default_factory=dict)
 
     @property
-    def scale(self) -> float:
-        """The factor that products q·k get: the one given to the call, else the intended one."""
+    def declared(self) -> float:
+        """The factor that products q·k should get: the one given to the call, else the intended one."""
         return self.intended if self.call.scale is None else self.call.scale
+
+    @property
+    def scale(self) -> float:
+        """The factor that products q·k get: the implied one where there is one, else the declared one."""
+        return self.declared if self.implied is None else self.implied
 
     @property
     def query(self) -> Array:
@@ -48,7 +55,11 @@ class Block:
 
     def alone(self) -> Block:
         """Return this block without its partner, which need not be kept any longer."""
-        return Block(self.call, self.sequence, self.head, self.intended, None, self.place, self._found)
+        return replace(self, partner=None)
+
+    def scaled(self, implied: float | None) -> Block:
+        """Return this block with the scale that outputs imply; what was found of it before is kept."""
+        return replace(self, implied=implied)
 
     def once(self, compute: Callable[[Block], T]) -> T:
         """Return ``compute`` of this block, computed when it is first asked for, whoever asks."""

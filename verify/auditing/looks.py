@@ -29,7 +29,7 @@ def of_rows(
         if not rows.finite or not rows.used:
             return Look(None, left_out=rows.few, blind=rows.blind, broken=not rows.finite)
         values = tuple(over_rows(one, rows.keys, rows.rows) for one in references)
-        return Look(statistics(rows), values, left_out=rows.few, blind=rows.blind)
+        return Look(statistics(rows), values, rows.few, rows.blind, implied=block.implied)
 
     return look
 

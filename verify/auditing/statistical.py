@@ -32,6 +32,7 @@ class Look:
 
     ``statistics`` are None where the block gives none, ``broken`` says that this is for scores that are NaN
     or infinite. ``left_out`` counts rows that were not used, ``blind`` those of them that see no key.
+    ``implied`` is the scale of the scores where the output says that it is not the declared one.
     """
 
     statistics: tuple[float, ...] | None
@@ -39,6 +40,7 @@ class Look:
     left_out: int = 0
     blind: int = 0
     broken: bool = False
+    implied: float | None = None
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,7 @@ def _finding(
         interval=_finite(estimate.interval),
         reference=_reference(quantity, looks),
         judgement=judgement,
-        reason=_joined(why, estimate.doubt, remark, *_absence(looks)),
+        reason=_joined(why, estimate.doubt, remark, *_scale_of(looks), *_absence(looks)),
         sequences_needed=None if needed is None else needed * kind.sequences,
     )
 
@@ -165,6 +167,15 @@ def _finite(interval: Interval | None) -> Band:
         return None, None
     low, high = interval
     return low if math.isfinite(low) else None, high if math.isfinite(high) else None
+
+
+def _scale_of(looks: Sequence[Look]) -> Iterator[str]:
+    """Yield in words the scale of the scores, where it is not the declared one."""
+    implied = [look.implied for look in looks if look.implied is not None]
+    if implied:
+        ends = dict.fromkeys(f"{end:.4g}" for end in (min(implied), max(implied)))
+        some = "" if len(implied) == len(looks) else f" for {_of(len(implied), 'sequence')}"
+        yield f"scores have the scale that the output implies, {' to '.join(ends)}{some}"
 
 
 def _absence(looks: Sequence[Look]) -> Iterator[str]:

@@ -30,9 +30,8 @@ def _look(block: Block) -> Look:
     if math.isnan(largest):
         return Look(None, broken=True)
     passed = (float(largest > limit) for limit in (*_WARNED, _FATAL))
-    return Look(
-        (*passed, largest if math.isfinite(largest) else math.copysign(_FATAL, largest)), blind=rows.blind
-    )
+    size = largest if math.isfinite(largest) else math.copysign(_FATAL, largest)
+    return Look((*passed, size), blind=rows.blind, implied=block.implied)
 
 
 def _rule(limit: int, estimate: Estimate, decides: bool) -> tuple[Judgement, str]:
