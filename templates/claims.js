@@ -8,12 +8,9 @@
   const controls = [...bar.elements].filter((one) => one.name);
   const count = bar.querySelector("output");
 
-  /* What a claim can be found by: all that it says, formulas by their words. */
+  /* What a claim can be found by: all that it says. */
   const said = (card) => {
-    if (!words.has(card)) {
-      const spoken = all("svg[aria-label]", card).map((one) => one.getAttribute("aria-label"));
-      words.set(card, [card.id, card.textContent, ...spoken].join(" ").toLowerCase());
-    }
+    if (!words.has(card)) words.set(card, `${card.id} ${card.textContent}`.toLowerCase());
     return words.get(card);
   };
 
@@ -114,11 +111,10 @@
     made.addEventListener("click", () => copy(made, text(), what));
     return made;
   };
-  /* A text as it is read: formulas by their words, no hidden parts. */
+  /* A text as it is read: formulas as plain text, no hidden parts. */
   const read = (cell) => {
     const copied = cell.cloneNode(true);
-    for (const one of all(".take, .mark", copied)) one.remove();
-    for (const one of all("svg[aria-label]", copied)) one.replaceWith(one.getAttribute("aria-label"));
+    for (const one of all(".take, .mark, math", copied)) one.remove();
     return copied.textContent.replace(/\s+/g, " ").trim();
   };
 

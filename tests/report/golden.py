@@ -8,6 +8,7 @@ from markupsafe import Markup
 from tests.auditing.records import bad, good
 from tests.report.records import CLAIMS, record
 from verify.report.audits.view import audit_view
+from verify.report.latex import spoken
 from verify.report.math import Formula, Formulas
 from verify.report.typeset import render
 from verify.report.view import view
@@ -21,9 +22,9 @@ class Spelled:
 
     folds = True
 
-    def formula(self, formula: Formula, style: str, words: str) -> Markup:  # noqa: ARG002
-        """Return the formula's words."""
-        return Markup("⟨{}⟩").format(words)
+    def formula(self, formula: Formula, style: str, latex: str) -> Markup:  # noqa: ARG002
+        """Return the formula as plain text."""
+        return Markup("⟨{}⟩").format(spoken(latex))
 
     def mark(self, badge: Badge) -> Markup:
         """Return the mark's name."""
@@ -36,7 +37,7 @@ class Spelled:
 
 def cards() -> dict[str, str]:
     """Return the card of every made-up claim as HTML, by claim id."""
-    given = {"definitions": str, "linked": "", "evidence": "results.json"}
+    given = {"linked": "", "evidence": "results.json"}
     page = render("report.html.j2", view(record()), Formulas(), Spelled(), **given)
     found = re.findall(r'<article class="card" id="([^"]+)".*?</article>', page, flags=re.DOTALL)
     assert found == [claim.id for claim in CLAIMS]
@@ -51,7 +52,7 @@ def audits() -> dict[str, str]:
     catalogue = {claim.id: claim for claim in CLAIMS}
     pages = {}
     for name, audit in (("audit-good", good(2, 2)), ("audit-bad", bad(3, 2))):
-        page = render("audit.html.j2", audit_view(audit, catalogue), Formulas(), Spelled(), definitions=str)
+        page = render("audit.html.j2", audit_view(audit, catalogue), Formulas(), Spelled())
         main = re.search(r"<main.*</main>", page, flags=re.DOTALL)
         assert main is not None
         # A new field of the record changes its seal, and nothing that is read.

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 _STYLES = {RUN: ("common.css", "page.css", "rows.css"), AUDIT: ("common.css", "page.css")}
 _SCRIPTS = {
-    RUN: ("page.js", "claims.js", "figures.js", "row.js", "explorer.js"),
-    AUDIT: ("page.js",),
+    RUN: ("page.js", "formulas.js", "claims.js", "figures.js", "row.js", "explorer.js"),
+    AUDIT: ("page.js", "formulas.js"),
 }
 
 
@@ -38,24 +38,26 @@ def render_html(record: RunRecord | AuditRecord, parts: Parts | None = None) -> 
     """
     parts = parts or Parts.of(record)
     called = names(record)
-    medium = InPage(parts.figures)
+    medium = InPage(parts.figures, parts.formulas.mathml)
     body = render(
         f"{called.page}.j2",
         parts.view,
         parts.formulas,
         medium,
-        definitions=medium.definitions,
         evidence=called.evidence,
         linked=Markup(linked_data(parts.view)) if isinstance(parts.view, ReportView) else "",  # noqa: S704
     )
-    body = compact(body)
     # The faces carry just the characters of this page; those of its markup are among them, at no cost.
-    style = rules_for_screen("".join(sorted(set(body)))) + medium.formula_rules()
+    style = rules_for_screen("".join(sorted(set(body))))
+    drawn = medium.draw(body)
+    body = compact(drawn.page)
+    style += drawn.rules
     style += _joined(*_STYLES[called]) + medium.mark_rules()
     body = body.replace("/* drawn */", medium.figure_rules(), 1)
     # A record's own text may hold the place holder too; the real one comes last.
     before, _, after = body.replace("/* style */", style, 1).rpartition("/* script */")
-    return before + _joined(*_SCRIPTS[called]) + after
+    before, _, between = before.rpartition("/* mathml */")
+    return before + drawn.mathml + between + _joined(*_SCRIPTS[called]) + after
 
 
 def _joined(*files: str) -> str:

@@ -1,21 +1,25 @@
-"""Pictures as parts of a page: each formula defined once as text in a face of its own, figures as SVG."""
+"""Pictures as parts of a page: formulas as text with a drawn face, figures as SVG, marks as masks."""
 
 from __future__ import annotations
 
 import base64
+import gzip
 import itertools
+import math
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from verify.report import marks
+from verify.report.latex import spoken
 from verify.report.mathfont import FAMILY, Typeface
-from verify.report.typeset import trusted
+from verify.report.signs import NotSignsError, signs
+from verify.report.typeset import standalone, trusted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from verify.report.math import Formula
     from verify.report.views import Badge
@@ -24,30 +28,106 @@ if TYPE_CHECKING:
 _SAFE = " /:=.,-()"
 """What need not be escaped in a data address between single quotes."""
 
+_ABOVE, _BELOW = 8, 3
+"""Tenths of an em that every formula has room for above and below its line."""
+
+_WIDE = 10.0
+"""Em from which on a formula may have to be smaller on a narrow screen."""
+
+_FORMULA = re.compile(r'<i data-f="(\d+)"><b>(.*?)</b>')
+
+
+class Drawn(NamedTuple):
+    """A page whose formulas are drawn, the style rules for them, and the MathML of all, packed.
+
+    That has a line for each formula, in the order in which they first stand in the page.
+    """
+
+    page: str
+    rules: str
+    mathml: str
+
 
 class InPage:
-    """Pictures as inline SVG in the text's own colour; formulas and marks are defined once for the page."""
+    """Pictures in the text's own colour; what they have in common is defined once for the page.
+
+    ``mathml`` gives the MathML of a formula's LaTeX.
+    """
 
     folds = True
 
-    def __init__(self, figures: Mapping[str, str]) -> None:
+    def __init__(self, figures: Mapping[str, str], mathml: Callable[[str], str]) -> None:
         self._figures = figures
-        self._formulas: dict[tuple[str, str], tuple[str, Formula]] = {}
-        self._sizes: dict[tuple[str, str], str] = {}
+        self._mathml = mathml
+        self._formulas: list[Formula] = []
+        self._numbers: dict[tuple[str, str], int] = {}
+        self._texts: dict[str, Markup] = {}
+        self._latex: dict[tuple[int, str], str] = {}
+        self._heights: set[str] = set()
         self._styles: dict[str, str] = {}
         self._places = itertools.count(1)
-        self._face = Typeface()
 
-    def formula(self, formula: Formula, style: str, words: str) -> Markup:
-        """Return an inline SVG that refers to the formula among the page's definitions."""
-        key = (formula.body, formula.view_box)
-        # Capital letters: claims' ids have none.
-        name, _ = self._formulas.setdefault(key, (f"F{len(self._formulas)}", formula))
-        _, _, width, height = formula.view_box.split()
-        size = re.sub(r"height:[^;]*;", "", style) + f";aspect-ratio:{float(width):.0f}/{float(height):.0f}"
-        called = self._sizes.setdefault((name, size), f"S{len(self._sizes)}")
-        return Markup('<svg class="f {}" role="img" aria-label="{}"><use href="#{}"/></svg>').format(
-            called, words, name
+    def formula(self, formula: Formula, style: str, latex: str) -> Markup:  # noqa: ARG002
+        """Return an element that holds the formula as plain text, until ``draw`` has all of them drawn."""
+        number = self._numbers.setdefault((formula.body, formula.view_box), len(self._formulas))
+        if number == len(self._formulas):
+            self._formulas.append(formula)
+        if latex not in self._texts:
+            self._texts[latex] = escape(spoken(latex))
+        text = self._texts[latex]
+        self._latex.setdefault((number, str(text)), latex)
+        return Markup('<i data-f="{}"><b>{}</b></i>').format(number, text)
+
+    def draw(self, page: str) -> Drawn:
+        """Return a page made with this medium, with its formulas drawn, and what they need beside it."""
+        used = {int(found[1]) for found in _FORMULA.finditer(page)}
+        plain = [formula for number, formula in enumerate(self._formulas) if number in used]
+        face = Typeface(formula for formula in plain if _is_text(formula))
+        strings = {
+            number: str(escape(face.text(formula))) if _is_text(formula) else ""
+            for number, formula in enumerate(self._formulas)
+            if number in used
+        }
+        spelled: dict[tuple[str, str], str] = {}
+
+        def drawn(found: re.Match[str]) -> str:
+            number, text = int(found[1]), found[2]
+            string, formula = strings[number], self._formulas[number]
+            spelled.setdefault((string, text), self._latex[number, text])
+            outlines = "" if string else self._outlines(formula)
+            return f'<i data-f="{string}"{self._room(formula)}><b>{text}</b>{outlines}'
+
+        page = _FORMULA.sub(drawn, page)
+        packed = "\n".join(self._mathml(latex) for latex in spelled.values())
+        return Drawn(page, self._formula_rules(face), _packed(packed))
+
+    def _room(self, formula: Formula) -> str:
+        """Return attributes of a formula that is higher or wider than most."""
+        sides = (
+            ("a", math.ceil(10 * (formula.height - formula.depth)), _ABOVE),
+            ("b", math.ceil(10 * formula.depth), _BELOW),
+        )
+        names = [f"{side}{tenths}" for side, tenths, usual in sides if tenths > usual]
+        self._heights.update(names)
+        room = f' class="{" ".join(names)}"' if names else ""
+        return room + (f' style="--w:{formula.width:.1f}"' if formula.width > _WIDE else "")
+
+    def _outlines(self, formula: Formula) -> str:
+        """Return the SVG of a formula that no face can have."""
+        return re.sub(r'( id="|href="#)', rf"\g<1>D{next(self._places)}-", standalone(formula))
+
+    def _formula_rules(self, face: Typeface) -> str:
+        """Return the style rules of drawn formulas, with their face."""
+        address = "data:font/woff2;base64," + base64.b64encode(face.woff2()).decode()
+        sides = {"a": "top", "b": "bottom"}
+        rules = (
+            f"i.{name}{{padding-{sides[name[0]]}:{int(name[1:]) / 10:g}em}}" for name in sorted(self._heights)
+        )
+        return (
+            f"@font-face{{font-family:{FAMILY};src:url('{address}') format('woff2');font-display:block}}\n"
+            f"i[data-f]{{font:1.1em/0 {FAMILY};padding:{_ABOVE / 10}em 0 {_BELOW / 10}em}}\n"
+            + "\n".join(rules)
+            + "\n"
         )
 
     def mark(self, badge: Badge) -> Markup:
@@ -69,29 +149,6 @@ class InPage:
     def _class(self, style: re.Match[str]) -> str:
         return f' class="{self._styles.setdefault(style[1], f"C{len(self._styles)}")}"'
 
-    def definitions(self) -> Markup:
-        """Return every formula that the page used so far."""
-        hidden = 'class="definitions" aria-hidden="true" focusable="false"'
-        return trusted(f"<svg {hidden}><defs>{self._shapes()}</defs></svg>")
-
-    def _shapes(self) -> str:
-        drawn, outlined = [], set[tuple[str, str]]()
-        for name, formula in self._formulas.values():
-            body, needed = self._face.text(formula)
-            outlined.update(glyph for glyph in formula.glyphs if glyph[0] in needed)
-            drawn.append(f'<symbol id="{name}" viewBox="{formula.view_box}">{body}</symbol>')
-        glyphs = "".join(f'<path id="{name}" d="{outline}"/>' for name, outline in sorted(outlined))
-        return glyphs + "".join(drawn)
-
-    def formula_rules(self) -> str:
-        """Return the style rules of the formulas that ``definitions`` has defined, with their face."""
-        address = "data:font/woff2;base64," + base64.b64encode(self._face.woff2()).decode()
-        rules = (f".{called}{{{size}}}" for (_, size), called in self._sizes.items())
-        return (
-            f"@font-face{{font-family:{FAMILY};src:url('{address}') format('woff2');font-display:block}}\n"
-            f"symbol{{font:1000px {FAMILY};overflow:visible}}\n" + "\n".join(rules) + "\n"
-        )
-
     def mark_rules(self) -> str:
         """Return the style rules that give each mark its shape."""
         return "\n".join(
@@ -102,3 +159,17 @@ class InPage:
     def figure_rules(self) -> str:
         """Return the style rules of the figures so far."""
         return "\n".join(f".{called}{{{style}}}" for style, called in self._styles.items())
+
+
+def _is_text(formula: Formula) -> bool:
+    """Whether a face can have all that the formula is drawn of."""
+    try:
+        signs(formula)
+    except NotSignsError:
+        return False
+    return True
+
+
+def _packed(text: str) -> str:
+    """Return a text as a browser can unpack it; the same text gives the same."""
+    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()

@@ -48,12 +48,16 @@ MathJax.startup.makeMethods();
 function draw(latex, display) {
   return MathJax.startup.adaptor.innerHTML(MathJax.tex2svg(latex, {display: display}));
 }
+function spell(latex) {
+  return MathJax.tex2mml(latex, {display: false});
+}
 """
 _UNITS = 1000.0  # MathJax draws in thousandths of an em
 _HREF = "{http://www.w3.org/1999/xlink}href"
 _SHAPES = frozenset(["svg", "g", "use", "path", "rect", "line", "polyline", "polygon", "ellipse"])
 _PLACES = frozenset(["x", "y", "width", "height", "x1", "y1", "x2", "y2", "cx", "cy", "rx", "ry", "points"])
 _STROKES = frozenset(["stroke-width", "stroke-dasharray", "stroke-linecap", "fill"])
+_LONE = re.compile(r"<mrow>(<(m[ion])(?: [^<>]*)?>[^<>]*</\2>)</mrow>")
 _LONE_GLYPH = re.compile('<use href="[^"]*"/>')
 _ATTRIBUTES = _PLACES | _STROKES | {"transform", "d", "viewBox", "preserveAspectRatio"}
 
@@ -76,6 +80,7 @@ class Formulas:
 
     def __init__(self) -> None:
         self._drawn: dict[tuple[str, bool], Formula] = {}
+        self._spelled: dict[str, str] = {}
 
     def inline(self, latex: str) -> Formula:
         """Return a formula for running text.
@@ -97,20 +102,33 @@ class Formulas:
         lines = in_lines(latex, lambda part: self._draw(part, display=True).width, limit)
         return self._draw(lines, display=True)
 
+    def mathml(self, latex: str) -> str:
+        """Return a formula as MathML on one line, for assistive technology and other programs.
+
+        Raises:
+            RenderError: the LaTeX is wrong.
+        """
+        if latex not in self._spelled:
+            self._spelled[latex] = _brief(_called("spell", latex))
+        return self._spelled[latex]
+
     def dump(self) -> str:
-        """Return all that was drawn so far as JSON, for ``load``."""
-        return json.dumps([[display, *astuple(drawn)] for (_, display), drawn in self._drawn.items()])
+        """Return all that was drawn and spelled so far as JSON, for ``load``."""
+        drawn = [[display, *astuple(one)] for (_, display), one in self._drawn.items()]
+        return json.dumps([drawn, self._spelled])
 
     def load(self, drawings: str) -> None:
-        """Take over what another drawer has drawn."""
-        for display, latex, body, glyphs, *box in json.loads(drawings):
+        """Take over what another drawer has drawn and spelled."""
+        drawn, spelled = json.loads(drawings)
+        self._spelled |= spelled
+        for display, latex, body, glyphs, *box in drawn:
             pairs = tuple((name, outline) for name, outline in glyphs)
             self._drawn.setdefault((latex, display), Formula(latex, body, pairs, *box))
 
     def _draw(self, latex: str, *, display: bool) -> Formula:
         key = (latex, display)
         if key not in self._drawn:
-            self._drawn[key] = _compact(latex, _svg(latex, display=display))
+            self._drawn[key] = _compact(latex, _called("draw", latex, display))
         return self._drawn[key]
 
 
@@ -129,14 +147,22 @@ def _mathjax() -> MiniRacer:
     return engine
 
 
-def _svg(latex: str, *, display: bool) -> str:
+def _called(function: str, latex: str, *more: bool) -> str:
+    """Return what MathJax makes of a formula."""
     from py_mini_racer import JSEvalException  # noqa: PLC0415
 
     try:
-        svg: str = _mathjax().call("draw", latex, display)
+        made: str = _mathjax().call(function, latex, *more)
     except JSEvalException as error:
         raise _refusal(latex, str(error).partition("\n")[0]) from error
-    return svg
+    return made
+
+
+def _brief(mathml: str) -> str:
+    """Return MathML without what only MathJax reads, and without rows of a single thing."""
+    text = re.sub(r">\s+<", "><", mathml.strip())
+    text = re.sub(r' (?:data-mjx-[\w-]+|xmlns|displaystyle|scriptlevel)="[^"]*"', "", text)
+    return _LONE.sub(r"\1", text)
 
 
 def glyph_definitions(formulas: Iterable[Formula], prefix: str) -> str:

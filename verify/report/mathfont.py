@@ -1,113 +1,86 @@
-"""Formulas as text in a face of their own: a fraction of what outlines take, and far fewer elements."""
+"""Formulas as strings in a face of their own: a fraction of what outlines take, and one element each.
+
+A character of the face is a glyph at its size and height above the line, or a gap.
+"""
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from dataclasses import dataclass
+import unicodedata
+from collections import Counter, defaultdict
 from io import BytesIO
-from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
-from xml.etree import ElementTree as ET
+from itertools import count, pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fontTools.fontBuilder import FontBuilder
-from fontTools.pens.t2CharStringPen import T2CharStringPen
+from fontTools.pens.recordingPen import RecordingPen
+from fontTools.pens.ttGlyphPen import TTGlyphPen
 from fontTools.svgLib.path import parse_path
 
+from verify.report.signs import BAR, Shape, signs
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from verify.report.math import Formula
+    from verify.report.signs import Sign
 
 FAMILY = "Formulas"
 _UNITS = 1000  # an em
+_GRID = 10  # thousandths of an em to which places are rounded: a sixth of a pixel
 _FIRST = 0xE000  # of the private use area, whose characters mean nothing to anybody
 _EPOCH = 2_082_844_800  # of Unix, in seconds of a font file; no date is written
 _NOTHING = ".notdef"
-_OVER = "scale(1,-1)"
-_STEP = re.compile(r"(\w+)\(([^)]*)\)")
+_GAP = Shape("gap", 1.0, 1.0, 0)
+_LARGEST = 2.0  # scale of a glyph that is made of another one
 
 
-class _Place(NamedTuple):
-    """Where something is drawn: from its own to the formula's coordinates, both with y upwards."""
+class _Letter(NamedTuple):
+    """What a character draws, and how far it moves on."""
 
-    scale: float = 1.0
-    x: float = 0.0
-    y: float = 0.0
-
-    def within(self, transform: str) -> _Place | None:
-        """Return the place after a ``transform`` attribute, or None where it does more than that."""
-        place = self
-        for kind, arguments in _STEP.findall(transform):
-            numbers = [float(number) for number in re.split(r"[\s,]+", arguments.strip())]
-            if kind == "translate":
-                x, y = (*numbers, 0.0)[:2]
-                place = _Place(place.scale, place.x + place.scale * x, place.y + place.scale * y)
-            elif kind == "scale" and len(numbers) == 1 and numbers[0] > 0:
-                place = place._replace(scale=place.scale * numbers[0])
-            else:
-                return None
-        return place
-
-    def __str__(self) -> str:
-        """Return the place as a ``transform`` attribute, with y downwards."""
-        return f"translate({self.x:g},{-self.y:g}) scale({self.scale:g},{-self.scale:g})"
-
-
-@dataclass(frozen=True, slots=True)
-class _Sign:
-    """A glyph at its place."""
-
-    name: str
-    place: _Place
+    shape: Shape
+    advance: int
 
 
 class Typeface:
-    """Gives every glyph a character, as formulas are set in it; then it can be had as a file."""
+    """The face of some formulas, each of which is a string in it.
 
-    def __init__(self) -> None:
-        self._characters: dict[str, str] = {}
-        self._outlines: dict[str, str] = {}
+    Args:
+        formulas: what the face has characters for.
 
-    def text(self, formula: Formula) -> tuple[str, set[str]]:
-        """Return a formula as SVG text, with the glyphs of what has to be drawn: stretched or cut ones."""
-        signs, bars, rest = _parts(formula.body)
-        outlines = dict(formula.glyphs)
-        for sign in signs:
-            self._outlines[sign.name] = outlines[sign.name]
-        drawn = "".join(self._lines(signs)) + (f'<path d="{"".join(bars)}"/>' if bars else "") + "".join(rest)
-        return drawn, set(re.findall(r'href="#([^"]+)"', "".join(rest)))
+    Raises:
+        NotSignsError: a formula holds more than glyphs and bars.
+    """
 
-    def _lines(self, signs: list[_Sign]) -> Iterator[str]:
-        """Yield a text for each size, with the places of its characters, those of most common height last."""
-        for size, of_size in groupby(sorted(signs, key=_size), key=_size):
-            row = list(of_size)
-            common = Counter(map(_height, row))
-            row.sort(key=lambda sign: (common[_height(sign)], _height(sign)))
-            # The last of the heights holds for all further characters.
-            heights = [str(_height(sign)) for sign in row[: len(row) - common[_height(row[-1])] + 1]]
-            up = "" if heights == ["0"] else f' y="{" ".join(heights)}"'
-            places = " ".join(str(round(sign.place.x)) for sign in row)
-            small = f' font-size="{size}"' if size != _UNITS else ""
-            letters = "".join(self._character(sign.name) for sign in row)
-            yield f'<text{small} x="{places}"{up}>{letters}</text>'
+    def __init__(self, formulas: Iterable[Formula]) -> None:
+        drawn = {(one.body, one.view_box): one for one in formulas}
+        rows = {key: signs(one) for key, one in drawn.items()}
+        self._outlines = dict(glyph for one in drawn.values() for glyph in one.glyphs)
+        usual = _usual_advances(_steps(row, drawn[key]) for key, row in rows.items())
+        letters = {key: list(_letters(_steps(row, drawn[key]), usual)) for key, row in rows.items()}
+        self._characters = _characters(Counter(one for row in letters.values() for one in row))
+        self._texts = {key: "".join(self._characters[one] for one in row) for key, row in letters.items()}
 
-    def _character(self, glyph: str) -> str:
-        return self._characters.setdefault(glyph, chr(_FIRST + len(self._characters)))
+    def text(self, formula: Formula) -> str:
+        """Return one of the formulas as a string in this face."""
+        return self._texts[formula.body, formula.view_box]
 
     def woff2(self) -> bytes:
-        """Return the face with every glyph that was used, as a WOFF 2 file; the same glyphs give the same."""
-        drawn = {_NOTHING: ""} | {name: self._outlines[name] for name in self._characters}
-        builder = FontBuilder(_UNITS, isTTF=False)
-        builder.setupGlyphOrder(list(drawn))
-        builder.setupCharacterMap({ord(sign): name for name, sign in self._characters.items()})
-        shapes = {name: _charstring(path) for name, path in drawn.items()}
-        builder.setupCFF(FAMILY, {"FullName": FAMILY}, shapes, {})
-        builder.setupHorizontalMetrics(dict.fromkeys(drawn, (_UNITS, 0)))
+        """Return the face as a WOFF 2 file; the same formulas give the same."""
+        glyphs: dict[str, Any] = {_NOTHING: TTGlyphPen(None).glyph()}
+        names = {letter: self._glyph(letter.shape, glyphs, number) for number, letter in self._numbered()}
+        builder = FontBuilder(_UNITS, isTTF=True)
+        builder.setupGlyphOrder(list(glyphs))
+        builder.setupCharacterMap({ord(sign): names[letter] for letter, sign in self._characters.items()})
+        builder.setupGlyf(glyphs)
+        table = builder.font["glyf"]
+        advances = {names[letter]: letter.advance for letter in names}
+        # A glyph that starts elsewhere than its bearing says would be moved there.
+        metrics = {name: (advances.get(name, 0), getattr(table[name], "xMin", 0)) for name in glyphs}
+        builder.setupHorizontalMetrics(metrics)
         builder.setupHorizontalHeader(ascent=_UNITS, descent=-_UNITS)
         builder.setupNameTable({"familyName": FAMILY, "styleName": "Regular"})
-        builder.setupOS2()
-        builder.setupPost()
+        builder.setupOS2(sTypoAscender=_UNITS, sTypoDescender=-_UNITS, usWinAscent=_UNITS, usWinDescent=_UNITS)
+        builder.setupPost(keepGlyphNames=False)
         font = builder.font
         font.recalcTimestamp = False
         font["head"].created = font["head"].modified = _EPOCH
@@ -116,51 +89,90 @@ class Typeface:
         font.save(stream)
         return stream.getvalue()
 
+    def _numbered(self) -> Iterable[tuple[int, _Letter]]:
+        return enumerate(sorted(self._characters, key=self._characters.__getitem__))
 
-def _charstring(outline: str) -> object:
-    pen = T2CharStringPen(_UNITS, None)
-    parse_path(outline, pen)
-    return pen.getCharString()
-
-
-def _size(sign: _Sign) -> int:
-    return round(_UNITS * sign.place.scale)
-
-
-def _height(sign: _Sign) -> int:
-    return -round(sign.place.y)
-
-
-def _parts(body: str) -> tuple[list[_Sign], list[str], list[str]]:
-    """Return a drawing's glyphs, its bars as parts of a path, and all else as it is; with y downwards."""
-    signs: list[_Sign] = []
-    bars: list[str] = []
-    rest: list[str] = []
-
-    def walk(node: ET.Element, place: _Place) -> None:
-        here = place.within(node.get("transform", ""))
-        if here and node.tag == "g" and node.attrib.keys() <= {"transform"}:
-            for child in node:
-                walk(child, here)
-        elif here and node.tag == "use" and node.attrib.keys() <= {"transform", "href"}:
-            signs.append(_Sign(node.attrib["href"][1:], here))
-        elif here and node.tag == "rect" and node.attrib.keys() == {"x", "y", "width", "height"}:
-            bars.append(_bar(node.attrib, here))
-        else:
-            rest.append(f'<g transform="{place}">{ET.tostring(node, encoding="unicode")}</g>')
-
-    for child in ET.fromstring(f"<g>{body}</g>"):  # noqa: S314 - our own
-        # MathJax turns everything over once, at the outermost place.
-        if child.get("transform") == _OVER:
-            del child.attrib["transform"]
-            walk(child, _Place())
-        else:
-            rest.append(ET.tostring(child, encoding="unicode"))
-    return signs, bars, rest
+    def _glyph(self, shape: Shape, glyphs: dict[str, Any], number: int) -> str:
+        """Add a shape to the ``glyphs``, the one that it is made of before it, and return its name."""
+        name, pen = f"c{number}", TTGlyphPen(glyphs)
+        if shape.name == BAR:
+            _box(pen, shape)
+        elif shape.name in self._outlines and (shape.low is not None or shape.up >= _LARGEST):
+            _stretch(pen, shape, self._outlines[shape.name])
+        elif shape.name in self._outlines:
+            if shape.name not in glyphs:
+                whole = TTGlyphPen(None)
+                parse_path(self._outlines[shape.name], whole)
+                glyphs[shape.name] = whole.glyph()
+            pen.addComponent(shape.name, (shape.across, 0, 0, shape.up, 0, shape.y))
+        glyphs[name] = pen.glyph()
+        return name
 
 
-def _bar(found: Mapping[str, str], place: _Place) -> str:
-    left, low, width, height = (float(found[name]) for name in ("x", "y", "width", "height"))
-    x, top = place.x + place.scale * left, -(place.y + place.scale * (low + height))
-    across, down = (round(place.scale * size) for size in (width, height))
-    return f"M{round(x)} {round(top)}h{across}v{down}h{-across}z"
+def _steps(row: Sequence[Sign], formula: Formula) -> list[tuple[Shape, int]]:
+    """Return each shape with how far it is, in grid units, to the next or to the formula's end."""
+    places = [max(0, round(sign.x / _GRID)) for sign in row]
+    ends = [*places, max([round(formula.width * _UNITS / _GRID), *places])]
+    steps = [(sign.shape, end - start) for sign, (start, end) in zip(row, pairwise(ends), strict=True)]
+    return [(_GAP, ends[0]), *steps] if ends[0] else steps
+
+
+def _usual_advances(rows: Iterable[Sequence[tuple[Shape, int]]]) -> dict[Shape, int]:
+    """Return for each shape what mostly lies between it and the next."""
+    seen: dict[Shape, Counter[int]] = defaultdict(Counter)
+    for row in rows:
+        for shape, step in row:
+            seen[shape][step] += 1
+    return {shape: min(steps, key=lambda one: (-steps[one], one)) for shape, steps in seen.items()}
+
+
+def _letters(steps: Sequence[tuple[Shape, int]], usual: Mapping[Shape, int]) -> Iterator[_Letter]:
+    """Yield what draws a formula: where a shape moves on too far, one that stays; gaps for the rest."""
+    for shape, step in steps:
+        advance = 0
+        if shape is not _GAP:
+            advance = usual[shape] if usual[shape] <= step else 0
+            yield _Letter(shape, advance * _GRID)
+        if step > advance:
+            yield _Letter(_GAP, (step - advance) * _GRID)
+
+
+def _characters(letters: Counter[_Letter]) -> dict[_Letter, str]:
+    """Return a character for each letter: the one that it looks like for the commonest, else a private one."""
+    taken: dict[_Letter, str] = {}
+    private = map(chr, count(_FIRST))
+    for letter in sorted(letters, key=lambda one: (-letters[one], one.shape.name, str(one))):
+        own = _meaning(letter.shape.name)
+        free = own and own not in taken.values()
+        taken[letter] = own if free else next(private)
+    return taken
+
+
+def _meaning(glyph: str) -> str:
+    """Return the letter or digit that a glyph such as ``TEX-I-1D451`` draws, or nothing."""
+    code = glyph.rpartition("-")[2]
+    try:
+        sign = unicodedata.normalize("NFKC", chr(int(code, 16)))
+    except ValueError:
+        return ""
+    return sign if sign.isascii() and sign.isalnum() else ""
+
+
+def _box(pen: TTGlyphPen, shape: Shape) -> None:
+    low, high, width = shape.low, shape.high, round(shape.across)
+    corners = ((0, low), (0, high), (width, high), (width, low))
+    pen.moveTo(corners[0])
+    for corner in corners[1:]:
+        pen.lineTo(corner)
+    pen.closePath()
+
+
+def _stretch(pen: TTGlyphPen, shape: Shape, outline: str) -> None:
+    """Draw an outline stretched, and cut off above and below."""
+    drawn = RecordingPen()
+    parse_path(outline, drawn)
+    low = -float("inf") if shape.low is None else shape.low
+    high = float("inf") if shape.high is None else shape.high
+    for operator, points in drawn.value:
+        moved = [(x * shape.across, min(max(y * shape.up + shape.y, low), high)) for x, y in points]
+        getattr(pen, operator)(*moved)

@@ -139,5 +139,6 @@ def _formulas(requests: Sequence[str]) -> list[str]:
             step_formula(drawer, Tex(latex))
         else:
             drawer.inline(latex)
+        drawer.mathml(latex)
         drawings.append(drawer.dump())
     return drawings

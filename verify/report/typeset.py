@@ -45,8 +45,8 @@ class Medium(Protocol):
     def folds(self) -> bool:
         """Whether parts of the page can fold."""
 
-    def formula(self, formula: Formula, style: str, words: str) -> Markup:
-        """Return markup for a formula."""
+    def formula(self, formula: Formula, style: str, latex: str) -> Markup:
+        """Return markup for a formula, drawn from this LaTeX."""
 
     def mark(self, badge: Badge) -> Markup:
         """Return markup for a verdict's sign."""
@@ -71,12 +71,12 @@ class OnPaper:
         self.marks: dict[str, str] = {}
         self.described: set[str] = set()
 
-    def formula(self, formula: Formula, style: str, words: str) -> Markup:
+    def formula(self, formula: Formula, style: str, latex: str) -> Markup:
         """Return an image tag; the same formula is the same image."""
         key = formula.view_box + formula.body
         name = self._names.setdefault(key, f"svg:formula-{len(self._names)}")
         self.formulas[name] = formula
-        return Markup('<img class="f" src="{}" alt="{}" style="{}">').format(name, words, style)
+        return Markup('<img class="f" src="{}" alt="{}" style="{}">').format(name, in_words(latex), style)
 
     def mark(self, badge: Badge) -> Markup:
         """Return a background: decoration to a screen reader, as the word stands beside it."""
@@ -174,14 +174,14 @@ class _Setter:
     def _displayed(self, drawn: Formula, tex: Tex) -> Markup:
         width = drawn.width * SCALE
         return self._medium.formula(
-            drawn, f"width:{width:.3f}em;min-width:{0.7 * width:.3f}em", in_words(tex)
+            drawn, f"width:{width:.3f}em;min-width:{0.7 * width:.3f}em", tex
         )
 
     def _inline(self, latex: str) -> Markup:
         drawn = self._formulas.inline(latex)
         sizes = (drawn.width * SCALE, drawn.height * SCALE, -drawn.depth * SCALE)
         style = "width:{:.3f}em;height:{:.3f}em;vertical-align:{:.3f}em".format(*sizes)
-        return self._medium.formula(drawn, style, in_words(latex))
+        return self._medium.formula(drawn, style, latex)
 
     def _prose(self, prose: Prose) -> Markup:
         set_so_far, formula = Markup(), Markup()
