@@ -114,7 +114,7 @@
   /* A text as it is read: formulas as plain text, no hidden parts. */
   const read = (cell) => {
     const copied = cell.cloneNode(true);
-    for (const one of all(".take, .mark, math", copied)) one.remove();
+    for (const one of all(".take, math", copied)) one.remove();
     return copied.textContent.replace(/\s+/g, " ").trim();
   };
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import re
 from xml.etree import ElementTree as ET
 
@@ -9,7 +11,6 @@ import pytest
 
 from verify.evidence import Verdict
 from verify.report.inpage import InPage
-from verify.report.marks import MARKS
 from verify.report.math import Formulas
 from verify.report.words import badge
 
@@ -22,28 +23,47 @@ FIGURE = (
 @pytest.fixture
 def page() -> InPage:
     """Return a page with one figure to show."""
-    return InPage({"c.f": FIGURE})
+    return InPage({"c.f": FIGURE}, lambda latex: f"MathML of {latex}")
 
 
-def test_a_formula_is_defined_once(page: InPage) -> None:
-    """However often it stands there, with a rule for its size; each place has its words."""
+def test_formulas_are_drawn_in_the_order_of_the_page(page: InPage) -> None:
+    """However they were made: each has its string and its plain text, and a line of MathML once."""
     formulas = Formulas()
-    one, other = formulas.inline("d"), formulas.inline("n")
-    places = [
-        page.formula(made, "width:1em;height:2em;", words)
-        for made, words in ((one, "d"), (other, "<n>"), (one, "d"))
-    ]
-    assert [re.findall('href="#(F[0-9]+)"', place) for place in places] == [["F0"], ["F1"], ["F0"]]
-    assert 'aria-label="&lt;n&gt;"' in places[1]
-    defined = ET.fromstring(page.definitions())  # noqa: S314 - our own
-    ids = [one.get("id") for one in defined.iter() if one.get("id")]
-    assert ids == ["F0", "F1"]
-    rules = page.formula_rules()
-    classes = {re.findall('class="f ([^"]+)"', place)[0] for place in places}
-    assert len(classes) == 2
-    for name in classes:
-        # The height follows from the width, wherever that is made smaller.
-        assert re.search(rf"\.{name}{{width:1em;;?aspect-ratio:\d+/\d+}}", rules)
+    latex = ("d", "n<1", "d")
+    places = [page.formula(formulas.inline(one), "", one) for one in latex]
+    drawn = page.draw(f"<p>{places[1]} {places[0]} {places[2]}</p>")
+    found = re.findall(r'<i data-f="([^"]+)"><b>([^<]*)</b></i>', drawn.page)
+    assert [text for _, text in found] == ["n&lt;1", "d", "d"]
+    assert found[1] == found[2]
+    assert found[0][0] != found[1][0]
+    assert gzip.decompress(base64.b64decode(drawn.mathml)).decode() == "MathML of n<1\nMathML of d"
+    assert "font-family:Formulas;src:url('data:font/woff2" in drawn.rules
+
+
+def test_a_formula_has_the_room_that_it_needs(page: InPage) -> None:
+    """One that is higher than a line, or wider than a narrow screen, says so; rules give it its height."""
+    formulas = Formulas()
+    low, high, wide = "d", r"\sum_{i=1}^{n} i", "+".join("abcdefghijklm")
+    places = [page.formula(formulas.display(one), "", one) for one in (low, high, wide)]
+    drawn = page.draw("".join(places))
+    rooms = re.findall(r'<i data-f="[^"]*"([^>]*)>', drawn.page)
+    assert rooms[0] == ""
+    above, below = (int(tenths) for tenths in re.findall(r"[ab](\d+)", rooms[1]))
+    formula = formulas.display(high)
+    assert formula.depth <= below / 10 < formula.depth + 0.1
+    assert formula.height - formula.depth <= above / 10 < formula.height - formula.depth + 0.1
+    assert f"i.a{above}{{padding-top:{above / 10:g}em}}" in drawn.rules
+    assert f"--w:{formulas.display(wide).width:.1f}" in rooms[2]
+
+
+def test_strokes_are_drawn_as_they_are(page: InPage) -> None:
+    """What no face can have stands as a drawing, hidden from who is read the plain text."""
+    formula = Formulas().inline(r"\cancel{x}")
+    drawn = page.draw(page.formula(formula, "", r"\cancel{x}")).page
+    assert drawn.startswith('<i data-f=""><b>')
+    picture = ET.fromstring(drawn[drawn.index("<svg") : drawn.index("</svg>") + 6])  # noqa: S314 - our own
+    assert picture.get("aria-hidden") == "true"
+    assert picture.find(".//{*}line") is not None
 
 
 def test_a_figure_may_stand_twice(page: InPage) -> None:
@@ -61,8 +81,7 @@ def test_a_figure_may_stand_twice(page: InPage) -> None:
 def test_every_mark_has_a_shape(page: InPage) -> None:
     """A mark is its colour, cut out by a rule of its own; a screen reader meets nothing."""
     shown = badge(Verdict.REFUTED)
-    assert page.mark(shown) == f'<i class="mark tone-{shown.tone} m-{shown.mark}"></i>'
-    rules = page.mark_rules()
-    assert re.findall(r"^\.m-(\w+){mask-image:url\('data:image/svg\+xml,[^'<>\"]+'\)}$", rules, re.M) == list(
-        MARKS
-    )
+    assert page.mark(shown) == f'<i class="{shown.tone}-{shown.mark}"></i>'
+    rule = f".{shown.tone}-{shown.mark}{{color:var(--{shown.tone});mask-image:url('data:image/svg+xml,"
+    assert page.mark_rules().startswith(rule)
+    assert page.mark_rules().count("\n") == 0

@@ -17,7 +17,7 @@ def test_factors_and_definitions_are_kept() -> None:
     )
     done = tidied(f"<defs>{idle}</defs>{idle}{text}")
     assert done.count(idle) == 1
-    assert 'style="opacity: 0.1234" transform="translate(1.23 0) scale(0.00125 -0.00125)"' in done
+    assert 'style="opacity: 0.1234" transform="translate(1.2 0) scale(0.00125 -0.00125)"' in done
     assert 'x="0.12345"</text>' in done
 
 
@@ -32,7 +32,7 @@ def test_letters_become_words() -> None:
     done = tidied("\n".join(
         f'<tspan x="{x}" y="{y}" style="{style}">{text}</tspan>' for x, y, style, text in letters
     ))  # fmt: skip
-    assert '<tspan x="0.12 5.5" y="-1" style="a">di</tspan><tspan x="9" y="-1" style="b">m</tspan>' in done
+    assert '<tspan x="0.1 5.5" y="-1" style="a">di</tspan><tspan x="9" y="-1" style="b">m</tspan>' in done
     assert done.count("<tspan") == 3
 
 
@@ -45,3 +45,24 @@ def test_ids_and_colours_are_the_pages() -> None:
     assert "idle" not in done
     assert 'style="fill: currentColor"' in done
     assert done.count("Some Face") == 1
+
+
+def test_points_that_nobody_misses_go() -> None:
+    """Of a polyline: what lies on the line between others; a side along an axis needs one number."""
+    done = tidied('<path d="M 0 0.01 L 1.26 0.02 L 9 0.01 L 9 5.04 L 4 9" style="stroke: red"/>')
+    assert 'd="M0 0H9V5L4 9"' in done
+
+
+def test_ticks_and_grids_are_one_path() -> None:
+    """Each at its place, in the look of what they were uses of; marks of another shape stay uses."""
+    look = 'style="stroke: red"'
+    done = tidied(
+        f'<defs><path id="t" d="M 0 0 L 0 3.5" {look}/></defs><use xlink:href="#t" x="2" y="7" style="a"/>'
+        f'<defs><path id="m" d="M 0 0 L 1 1" {look}/></defs><use xlink:href="#m" x="3" y="4" style="a"/>'
+        f'<use xlink:href="#t" x="5" y="7" style="a"/><path d="M 1 1 L 4 1" style="stroke: blue"/>'
+    )
+    assert f'<path d="M2 7V10.5M5 7V10.5" {look}/>' in done
+    assert done.count("<use ") == 1
+    assert 'id="x.m"' in done
+    assert 'id="x.t"' not in done
+    assert '<path d="M1 1H4" style="stroke: blue"/>' in done

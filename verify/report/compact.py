@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _TAG = re.compile(r"<[a-z][^<>]*>")
-_QUOTED = re.compile(r'="([\w.:#()%;-]+)"(?=[ >])')
+_QUOTED = re.compile(r"""="([^\s"'=<>`]*[^\s"'=<>`/])"(?=[ >]|(/>))""")
 _IMPLIED = re.compile(
     r"</(?:td|th|tr|li|dt|dd)>\s*(?=<(?:td|th|tr|li|dt|dd)\b|</(?:table|thead|tbody|tr|ul|ol|dl)>)"
 )
@@ -24,4 +24,4 @@ def compact(page: str) -> str:
 
 
 def _unquoted(tag: re.Match[str]) -> str:
-    return _QUOTED.sub(r"=\1", tag[0])
+    return _QUOTED.sub(lambda found: f"={found[1]}{' ' if found[2] else ''}", tag[0])

@@ -64,6 +64,7 @@ class InPage:
         self._texts: dict[str, Markup] = {}
         self._latex: dict[tuple[int, str], str] = {}
         self._heights: set[str] = set()
+        self._marks: set[tuple[str, str]] = set()
         self._styles: dict[str, str] = {}
         self._places = itertools.count(1)
 
@@ -114,7 +115,8 @@ class InPage:
 
     def _outlines(self, formula: Formula) -> str:
         """Return the SVG of a formula that no face can have."""
-        return re.sub(r'( id="|href="#)', rf"\g<1>D{next(self._places)}-", standalone(formula))
+        svg = re.sub(r'( id="|href="#)', rf"\g<1>D{next(self._places)}-", standalone(formula))
+        return svg.replace("<svg ", '<svg aria-hidden="true" ', 1)
 
     def _formula_rules(self, face: Typeface) -> str:
         """Return the style rules of drawn formulas, with their face."""
@@ -132,7 +134,8 @@ class InPage:
 
     def mark(self, badge: Badge) -> Markup:
         """Return an element that the style rules cut out of its colour: its word stands beside it."""
-        return Markup('<i class="mark tone-{} m-{}"></i>').format(badge.tone, badge.mark)
+        self._marks.add((badge.tone, badge.mark))
+        return Markup('<i class="{}-{}"></i>').format(badge.tone, badge.mark)
 
     def figure(self, key: str, words: str) -> Markup:
         """Return the figure's own SVG with its words; its styles are the page's."""
@@ -150,10 +153,11 @@ class InPage:
         return f' class="{self._styles.setdefault(style[1], f"C{len(self._styles)}")}"'
 
     def mark_rules(self) -> str:
-        """Return the style rules that give each mark its shape."""
+        """Return the style rules that give the marks so far their shapes and colours."""
+        shapes = {name: quote(shape, safe=_SAFE) for name, shape in marks.drawings().items()}
         return "\n".join(
-            f".m-{name}{{mask-image:url('data:image/svg+xml,{quote(shape, safe=_SAFE)}')}}"
-            for name, shape in marks.drawings().items()
+            f".{tone}-{mark}{{color:var(--{tone});mask-image:url('data:image/svg+xml,{shapes[mark]}')}}"
+            for tone, mark in sorted(self._marks)
         )
 
     def figure_rules(self) -> str:

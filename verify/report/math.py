@@ -159,9 +159,11 @@ def _called(function: str, latex: str, *more: bool) -> str:
 
 
 def _brief(mathml: str) -> str:
-    """Return MathML without what only MathJax reads, and without rows of a single thing."""
+    """Return MathML without what only MathJax reads or a page could mistake for its own, or lone rows."""
     text = re.sub(r">\s+<", "><", mathml.strip())
-    text = re.sub(r' (?:data-mjx-[\w-]+|xmlns|displaystyle|scriptlevel)="[^"]*"', "", text)
+    text = re.sub(
+        r' (?:data-mjx-[\w-]+|xmlns|displaystyle|scriptlevel|id|class|style|href)="[^"]*"', "", text
+    )
     return _LONE.sub(r"\1", text)
 
 

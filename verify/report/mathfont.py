@@ -31,6 +31,7 @@ _FIRST = 0xE000  # of the private use area, whose characters mean nothing to any
 _EPOCH = 2_082_844_800  # of Unix, in seconds of a font file; no date is written
 _NOTHING = ".notdef"
 _GAP = Shape("gap", 1.0, 1.0, 0)
+_SPECIAL = frozenset(" \"&'<=>`")  # what an attribute has to quote or escape
 _LARGEST = 2.0  # scale of a glyph that is made of another one
 
 
@@ -79,7 +80,9 @@ class Typeface:
         builder.setupHorizontalMetrics(metrics)
         builder.setupHorizontalHeader(ascent=_UNITS, descent=-_UNITS)
         builder.setupNameTable({"familyName": FAMILY, "styleName": "Regular"})
-        builder.setupOS2(sTypoAscender=_UNITS, sTypoDescender=-_UNITS, usWinAscent=_UNITS, usWinDescent=_UNITS)
+        builder.setupOS2(
+            sTypoAscender=_UNITS, sTypoDescender=-_UNITS, usWinAscent=_UNITS, usWinDescent=_UNITS
+        )
         builder.setupPost(keepGlyphNames=False)
         font = builder.font
         font.recalcTimestamp = False
@@ -138,24 +141,25 @@ def _letters(steps: Sequence[tuple[Shape, int]], usual: Mapping[Shape, int]) -> 
 
 
 def _characters(letters: Counter[_Letter]) -> dict[_Letter, str]:
-    """Return a character for each letter: the one that it looks like for the commonest, else a private one."""
+    """Return the character of each letter: of the commonest what it looks like, else a private one."""
     taken: dict[_Letter, str] = {}
     private = map(chr, count(_FIRST))
-    for letter in sorted(letters, key=lambda one: (-letters[one], one.shape.name, str(one))):
+    free = set(map(chr, range(128)))
+    for letter in sorted(letters, key=lambda one: (-letters[one], str(one))):
         own = _meaning(letter.shape.name)
-        free = own and own not in taken.values()
-        taken[letter] = own if free else next(private)
+        taken[letter] = own if own in free else next(private)
+        free.discard(own)
     return taken
 
 
 def _meaning(glyph: str) -> str:
-    """Return the letter or digit that a glyph such as ``TEX-I-1D451`` draws, or nothing."""
+    """Return the plain sign that a glyph such as ``TEX-I-1D451`` draws, if an attribute can hold it."""
     code = glyph.rpartition("-")[2]
     try:
         sign = unicodedata.normalize("NFKC", chr(int(code, 16)))
     except ValueError:
         return ""
-    return sign if sign.isascii() and sign.isalnum() else ""
+    return sign if sign.isascii() and sign.isprintable() and sign not in _SPECIAL else ""
 
 
 def _box(pen: TTGlyphPen, shape: Shape) -> None:

@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _UNSEEN = 0.05  # points off a curve
+_TAG = r"(<defs>.*?</defs>)|<[^/][^>]*>"
+_TICK = r'<defs>\s*<path id="([^"]+)" d="M0 0(?:H([-\d.]+)|V([-\d.]+))" style="([^"]*)"/>\s*</defs>'
+_USE = r'<use (?:xlink:)?href="#([^"]+)" x="([^"]*)" y="([^"]*)"[^>]*/>'
+_STRAIGHT = r'<path d="((?:M[-\d. ]+[HV][-\d.]+)+)"((?: clip-path="[^"]*")? style="[^"]*"/>)'
 _PIECE = re.compile(r"M(?:\s*-?[\d.]+){2}\s*(?:L(?:\s*-?[\d.]+){2}\s*)*(?=[MZz]|$)")
 
 
@@ -26,7 +30,8 @@ def tidy(svg: str, prefix: str, *, ink: str, family: str) -> str:
     svg = re.sub(r' id="([^"]+)"', lambda m: f' id="{prefix}{m[1]}"' if m[1] in used else "", svg)
     svg = re.sub(r'(url\(#|href="#)', rf"\g<1>{prefix}", svg)
     svg = _without_idle_groups(_without_idle_paths(svg))
-    svg = re.sub(r"<[^/][^>]*>", _brief, svg.replace(f"font-family: '{family}'; ", ""))
+    svg = re.sub(_TAG, _brief, svg.replace(f"font-family: '{family}'; ", ""), flags=re.DOTALL)
+    svg = _together(_without_ticks(svg))
     svg = re.sub(_LETTERS, _in_one, svg)
     svg = re.sub(r'<svg [^>]*?viewBox="([^"]+)"[^>]*>', _ROOT.format(family=family), svg, count=1)
     return re.sub(r"\s*\n\s*", "\n", re.sub(r"<defs>\s*</defs>", "", svg)).strip()
@@ -53,17 +58,65 @@ def _without_idle_paths(svg: str) -> str:
 
 
 def _brief(tag: re.Match[str]) -> str:
-    """Return a tag without what has no effect: places finer than a hundredth of a point, turns by nothing."""
+    """Return a tag without what has no effect: places finer than can be seen, turns by nothing.
+
+    Definitions, in which the small shapes of marks lie, are finer.
+    """
     short = re.sub(r' transform="rotate\(-?0 [^"]*"', "", tag[0])
-    short = re.sub(r' (?:d|x|y|width|height)="[^"]*|translate\([^)]*', _rounded, short)
-    return re.sub(r'(?<= d=")[^"]*', lambda path: _PIECE.sub(_straightened, path[0].replace("\n", "")), short)
+    digits = 2 if tag[1] else 1
+    short = re.sub(
+        r' (?:x|y|width|height)="[^"]*|translate\([^)]*', lambda places: _rounded(places[0], digits), short
+    )
+    return re.sub(r'(?<= d=")[^"]*', lambda path: _outline(path[0], digits), short)
 
 
-def _straightened(piece: re.Match[str]) -> str:
-    """Return a polyline without the points that nobody could see missing, and without idle spaces."""
-    points = [complex(*map(float, point.split())) for point in re.split("[ML]", piece[0].strip())[1:]]
+def _outline(path: str, digits: int) -> str:
+    """Return a path without idle spaces and points, to some digits."""
+    short = _PIECE.sub(lambda piece: _straightened(piece[0], digits), path.replace("\n", ""))
+    return re.sub(r" ?([A-Za-z]) ?", r"\1", _rounded(short, digits))
+
+
+def _without_ticks(svg: str) -> str:
+    """Return the drawing with the ticks of its axes as lines, not as uses of one defined elsewhere."""
+    ticks = {name: (float(x or 0), float(y or 0), style) for name, x, y, style in re.findall(_TICK, svg)}
+
+    def drawn(use: re.Match[str]) -> str:
+        return _line(float(use[2]), float(use[3]), *ticks[use[1]]) if use[1] in ticks else use[0]
+
+    return re.sub(_USE, drawn, re.sub(_TICK, "", svg))
+
+
+def _line(x: float, y: float, across: float, down: float, style: str) -> str:
+    end = f"H{x + across:g}" if across else f"V{y + down:g}"
+    return f'<path d="M{x:g} {y:g}{end}" style="{style}"/>'
+
+
+def _together(svg: str) -> str:
+    """Return the drawing with straight lines that look alike, such as those of a grid, as one path."""
+    lines: dict[str, list[str]] = {}
+    for line, look in re.findall(_STRAIGHT, svg):
+        lines.setdefault(look, []).append(line)
+
+    def joined(path: re.Match[str]) -> str:
+        run = lines.pop(path[2], [])
+        return f'<path d="{"".join(run)}"{path[2]}' if run else ""
+
+    return re.sub(_STRAIGHT, joined, svg)
+
+
+def _straightened(piece: str, digits: int) -> str:
+    """Return a polyline without the points that nobody could see missing."""
+    points = [complex(*map(float, point.split())) for point in re.split("[ML]", piece.strip())[1:]]
     kept = [0, *_needed(points, 0, len(points) - 1), len(points) - 1] if len(points) > 1 else [0]
-    return "M" + "L".join(f"{points[at].real:g} {points[at].imag:g}" for at in kept)
+    corners = [complex(round(points[at].real, digits), round(points[at].imag, digits)) for at in kept]
+    start = corners[0] + 0.0
+    return f"M{start.real:g} {start.imag:g}" + "".join(map(_step, corners, corners[1:]))
+
+
+def _step(one: complex, other: complex) -> str:
+    if one.imag == other.imag:
+        return f"H{other.real:g}"
+    return f"V{other.imag:g}" if one.real == other.real else f"L{other.real:g} {other.imag:g}"
 
 
 def _needed(points: Sequence[complex], first: int, last: int) -> Iterator[int]:
@@ -83,8 +136,8 @@ def _needed(points: Sequence[complex], first: int, last: int) -> Iterator[int]:
         yield from _needed(points, farthest, last)
 
 
-def _rounded(places: re.Match[str]) -> str:
-    return re.sub(r"-?\d+\.\d+", lambda number: f"{round(float(number[0]), 2) + 0.0:g}", places[0])
+def _rounded(places: str, digits: int) -> str:
+    return re.sub(r"-?\d+\.\d+", lambda number: f"{round(float(number[0]), digits) + 0.0:g}", places)
 
 
 def _in_one(letters: re.Match[str]) -> str:

@@ -173,9 +173,7 @@ class _Setter:
 
     def _displayed(self, drawn: Formula, tex: Tex) -> Markup:
         width = drawn.width * SCALE
-        return self._medium.formula(
-            drawn, f"width:{width:.3f}em;min-width:{0.7 * width:.3f}em", tex
-        )
+        return self._medium.formula(drawn, f"width:{width:.3f}em;min-width:{0.7 * width:.3f}em", tex)
 
     def _inline(self, latex: str) -> Markup:
         drawn = self._formulas.inline(latex)
