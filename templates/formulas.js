@@ -37,7 +37,10 @@
     const found = formulas(copied).filter((one) => one.querySelector("b") && mathml(one));
     if (selection.isCollapsed || !found.length) return;
     for (const one of found) one.outerHTML = mathml(one);
+    /* Beside MathML the text would break into lines. */
+    document.body.classList.add("copying");
     event.clipboardData.setData("text/plain", selection.toString());
+    document.body.classList.remove("copying");
     event.clipboardData.setData("text/html", copied.innerHTML);
     event.preventDefault();
   });

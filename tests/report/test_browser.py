@@ -105,7 +105,21 @@ after(() => { location.hash = "#score-variance.variance-d64"; })
     found.tip = $("#score-variance .tip").textContent;
     dispatchEvent(new KeyboardEvent("keydown", { key: "/", bubbles: true }));
   }))
+  .then(() => new Promise((done) => {
+    let tries = 60;
+    const look = () => ($("math") || !tries-- ? done() : setTimeout(look, 50));
+    look();
+  }))
   .then(() => after(() => {
+    const answer = $("p.answer");
+    found.formulas = [...answer.querySelectorAll("i[data-f]")].map((one) =>
+      [one.querySelector("b").textContent, one.querySelector("b").ariaHidden, one.querySelectorAll("math").length]);
+    found.folded_math = $("details:not([open]) > p math, details:not([open]) > div math") !== null;
+    getSelection().selectAllChildren(answer);
+    const taken = new DataTransfer();
+    answer.dispatchEvent(new ClipboardEvent("copy", { clipboardData: taken, bubbles: true, cancelable: true }));
+    found.copied = [taken.getData("text/plain"), taken.getData("text/html")];
+    getSelection().removeAllRanges();
     document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "/", bubbles: true, cancelable: true }));
     found.focused = document.activeElement.name;
     found.told = told;
@@ -232,6 +246,23 @@ def test_figures_say_their_values(found: dict[str, Any]) -> None:
     """Under the pointer, and as files."""
     assert found["taken"] == ["CSV", "SVG"]
     assert re.match(r".+: [\d.]+, [\d.]+", found["tip"])
+
+
+def test_formulas_are_mathml_to_who_listens(found: dict[str, Any]) -> None:
+    """What is seen has its MathML, and its plain text is not read twice; what is folded away has none yet."""
+    assert [text for text, _, _ in found["formulas"]] == ["q", "k", "d_k", "q·k", "√d_k"]
+    assert {(hidden, count) for _, hidden, count in found["formulas"]} == {("true", 1)}
+    assert not found["folded_math"]
+
+
+def test_copied_text_keeps_its_mathematics(found: dict[str, Any]) -> None:
+    """As plain text in one line, and as MathML for programs that know it."""
+    plain, rich = found["copied"]
+    assert (
+        "each of the d_k dimensions adds 1 to the variance of the score q·k, and division by √d_k," in plain
+    )
+    assert "<msqrt><msub><mi>d</mi><mi>k</mi></msub></msqrt></math>,</span>" in rich
+    assert "data-f" not in rich
 
 
 def test_tables_sort(found: dict[str, Any]) -> None:
