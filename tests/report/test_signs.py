@@ -52,6 +52,7 @@ def test_a_tall_bracket_is_cut_where_its_window_ends(formulas: Formulas) -> None
     cut = [sign.shape for sign in signs(formula) if sign.shape.low is not None and sign.shape.name != BAR]
     assert len(cut) == formula.body.count("<svg ") == 2
     for shape in cut:
+        assert shape.low is not None
         assert shape.high is not None
         assert -1000 * formula.depth <= shape.low < shape.high <= 1000 * formula.height
 
