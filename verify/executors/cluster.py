@@ -24,8 +24,10 @@ _GONE_S = 10.0
 
 
 _CONFIGURATION = {
-    # Else memory goes back to the system after each array, and every batch pays for having it again.
-    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
+    # Bytes that stay with a process. With Dask's 64 KiB memory goes back to the system after each array, and
+    # every batch pays for having it again.
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 1 << 27,
+    "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 1 << 25,
     # Nobody looks at profiles and loads, taken up to 100 times a second by each process.
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
