@@ -130,11 +130,15 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             others |= {one: _rms(one, path, place, tolerance) for path, one in of_place.items()}
     vanishes = _typical("median-vanishes", VAST, "≤", Rational(1, 100))
     small = (_small(n, derivation.result) for n in (16, 64))
-    controls = _controls(places["n16-d16"], checks["queries"], others["rms-values-d16"], tolerance)
+    controls = _controls(
+        places["n16-d16"], checks["queries"], checks["keys"], others["rms-values-d16"], tolerance
+    )
     return Experiment((vanishes, *checks.values(), *others.values(), *small, against_loops()), controls)
 
 
-def _controls(few: Place, grows: Quantity, values: Quantity, tolerance: float) -> tuple[Control, ...]:
+def _controls(
+    few: Place, grows: Quantity, keys: Quantity, values: Quantity, tolerance: float
+) -> tuple[Control, ...]:
     of_rms = Rational(row_gradients.ratio_of_roots("queries", few.keys, few.d)).limit_denominator(1000)
     false: tuple[tuple[str, Place, Relation, Any, str], ...] = (
         ("vanishes-in-every-dimension", few, "≤", S.One,
@@ -151,6 +155,7 @@ def _controls(few: Place, grows: Quantity, values: Quantity, tolerance: float) -
     at_limit = "at full size, too, the ratio of root mean squares is the root of the dimension"
     return (
         wrong(grows, "rms-vanishes", vanish, threshold(S.One), truth=None, relation="≤"),
+        wrong(keys, "keys-keep-to-the-limit", f"{at_limit}, for keys", sqrt(S(HIGH.d)), truth=None),
         wrong(grows, "keeps-to-the-limit", at_limit, sqrt(S(HIGH.d)), truth=None),
         *(Control(words, _typical(*claimed)) for *claimed, words in false),
         softmax_over_queries(),

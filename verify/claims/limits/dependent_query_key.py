@@ -182,6 +182,8 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         wrong(of_mean, "mean-as-if-independent", "the mean does not feel the dependence", mean - GROUPS),
         wrong(covariances[0, 1], "transposed",
               r"$C$ is the covariance of the key with the query, the other way round", CROSS[1, 0]),
+        *(wrong(one, f"reversed-{one.id}", f"{one.label} has the other sign", -CROSS[place])
+          for place, one in covariances.items() if place != (0, 1)),
         biased(of_variance, tolerance),
     )  # fmt: skip
     return Experiment((of_variance, of_mean, *covariances.values()), controls)

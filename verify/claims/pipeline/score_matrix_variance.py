@@ -81,6 +81,13 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
               f"{SIDE}×{SIDE} entries by {SIDE} times as much", SIDE * level),
         wrong(checks["covariance-of-corners"], "corners-are-one",
               "the two corners are one and the same entry", level),
+        wrong(checks["variance-first"], "first-varies-less", "the first entry varies half as much",
+              level / 2),
+        wrong(checks["variance-last"], "last-varies-more", "the last entry varies twice as much", 2 * level),
+        wrong(checks["covariance-in-row"], "row-is-correlated",
+              "entries that share a query have a correlation of a half", level / 2),
+        wrong(checks["squares-apart"], "all-squares-go-together",
+              "squares go together as those within a row, wherever they stand", squares),
         biased(whole, tolerance),
     )  # fmt: skip
     return Experiment(tuple(checks.values()), controls)
