@@ -25,13 +25,8 @@ RATIO = r"$\mathbb{E}\,\|J\|_F^2$ unscaled, over the same scaled"
 def derive() -> Derivation:
     """Derive the limit from an identity and again by ties, and a bound for every deviation."""
     route, again = saturation.limit(), saturation.by_ties()
-    lemmas = (
-        saturation.identity(),
-        saturation.bound(),
-        saturation.inverse_length(),
-        saturation.two_keys(),
-        extremes.largest(),
-    )
+    bounds = saturation.identity(), saturation.bound(), saturation.inverse_length()
+    lemmas = (*bounds, saturation.two_keys(), extremes.largest())
     return Derivation.of(route, again, lemmas=lemmas, definitions=saturation.DEFINITIONS)
 
 

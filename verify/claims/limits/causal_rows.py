@@ -93,11 +93,6 @@ def _share(position: int, expected: Prediction, *claimed: Any) -> Quantity:
     return Quantity(f"rows-below-t{position}", label, _cell(position), share, expected, *claimed)
 
 
-def _exact(position: int) -> Prediction:
-    """Return the mean loss of a row, integrated over its scores and the length of its query."""
-    return integrated(math.log(position) - over_lengths(mean_entropy, position, D, scaled(SCALE, D)).value)
-
-
 def _half_a_nat_lost(_: int, deviation: float) -> Approximation:
     """Return the probability that two keys' scores are so far apart that H < ln 2 - ½."""
 
@@ -115,11 +110,13 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     near, few = capped(0.25, tolerance), capped(1.0, tolerance)
     half = prediction(simplify(log(t) - derivation.lemmas[0].end))
     bounds = [_loss("at-least", one, half, near, "≤") for one in POSITIONS]
-    # Rows of many keys vary least.
-    bands = {one: Tolerance(0.5 if one == last else 0.75) for one in POSITIONS}
-    values = {one: _loss("value", one, _exact(one), bands[one]) for one in POSITIONS}
+    values = {}
+    for one in POSITIONS:
+        exact = integrated(math.log(one) - over_lengths(mean_entropy, one, D, scaled(SCALE, D)).value)
+        # Rows of many keys vary least.
+        values[one] = _loss("value", one, exact, Tolerance(0.5 if one == last else 0.75))
     of_two = integrated(over_lengths(_half_a_nat_lost, two, D, scaled(SCALE, D)).value)
-    exact = _share(two, of_two, capped(10.0, tolerance))
+    of_pairs = _share(two, of_two, capped(10.0, tolerance))
     shares = [_share(one, threshold(least), few, "≥") for one, least in BELOW.items()]
     controls = (
         sharper(bounds[-1], 0.95, values[last].prediction.value),
@@ -130,11 +127,11 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         wrong(values[early], "same-loss", "row 8 loses as much as row 128", values[last].prediction),
         wrong(shares[-1], "every-row", "every row, not only their mean, keeps all but half a nat",
               threshold(S.Zero), tolerance=of_probability(), relation="≤"),
-        wrong(exact, "same-share", "of two keys' rows as many lose half a nat as of all keys' rows",
+        wrong(of_pairs, "same-share", "of two keys' rows as many lose half a nat as of all keys' rows",
               shares[-1].prediction),
         sharper(shares[-1], 1.1),
     )  # fmt: skip
-    return Experiment((*bounds, *values.values(), exact, *shares), controls)
+    return Experiment((*bounds, *values.values(), of_pairs, *shares), controls)
 
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:

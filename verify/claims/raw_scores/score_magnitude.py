@@ -81,11 +81,8 @@ def derive() -> Derivation:
         Step(sqrt(2 / pi) * E(LENGTH), normal, _over_keys),
         Step(EXACT, "The squared length is chi-square", _over_lengths),
     )
-    by_density = Route.of(
-        "From the exact density",
-        E(Abs(score)),
-        Step(EXACT, "Twice the integral of x f(x)", _mean_of_the_density),
-    )
+    twice = Step(EXACT, "Twice the integral of x f(x)", _mean_of_the_density)
+    by_density = Route.of("From the exact density", E(Abs(score)), twice)
     longest = Route.of(
         r"The length of the query, of which the mean size is $\sqrt{2/\pi}$ times the mean",
         E(LENGTH),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sympy import S, symbols
+from sympy import symbols
 
 from verify.spec import (
     E, LAPLACE, NORMAL, RADEMACHER, STANDARD, STANDARD_COMPONENTS, STANDARD_DISTRIBUTIONS, UNIFORM, Claim,
@@ -21,9 +21,7 @@ EIGHT = 8
 
 kappa_q, kappa_k = symbols("kappa_q kappa_k", positive=True)
 skew_q, skew_k = symbols("gamma_q gamma_k", real=True)
-FOUR_MOMENTS = Population(
-    {q: (S.One, S.Zero, S.One, skew_q, kappa_q), k: (S.One, S.Zero, S.One, skew_k, kappa_k)}, d
-)
+FOUR_MOMENTS = Population({q: (1, 0, 1, skew_q, kappa_q), k: (1, 0, 1, skew_k, kappa_k)}, d)
 
 
 def derive() -> Derivation:
@@ -43,12 +41,10 @@ def _kurtosis(derivation: Derivation, query: Distribution, key: Distribution) ->
     return derivation.lemmas[0].end.subs(of_laws)
 
 
-def _fourth(
-    derivation: Derivation, query: Distribution, key: Distribution, name: str, tolerance: float
-) -> Quantity:
+def _fourth(derivation: Derivation, query: Distribution, key: Distribution, tolerance: float) -> Quantity:
     """Return the comparison of a kurtosis: so skewed that a coarse tolerance takes no fewer blocks."""
-    slug = _slug(query) if query == key else f"{_slug(query)}-{_slug(key)}"
-    cell = cell_of(f"{slug}-powers", Simulated(query, key, 32, 32, EIGHT), ScorePowers((2, 4)))
+    name, of_cell = (_slug(query),) * 2 if query == key else ("mixed", f"{_slug(query)}-{_slug(key)}")
+    cell = cell_of(f"{of_cell}-powers", Simulated(query, key, 32, 32, EIGHT), ScorePowers((2, 4)))
     expected = prediction(_kurtosis(derivation, query, key))
     return Quantity(f"{name}-kurtosis", KURTOSIS, cell, kurtosis(), expected, capped(1.0, tolerance))
 
@@ -73,31 +69,31 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             laplace, lines = of_one[-1], through
     words = f"{LAPLACE.name} queries and {UNIFORM.name} keys"
     mixed = points("mixed", words, LAPLACE, UNIFORM, DIMENSIONS[:2])
-    uniform = _fourth(derivation, UNIFORM, UNIFORM, _slug(UNIFORM), tolerance)
-    signs = _fourth(derivation, RADEMACHER, RADEMACHER, _slug(RADEMACHER), tolerance)
-    of_both = _fourth(derivation, UNIFORM, RADEMACHER, "mixed", tolerance)
-    twice = exactly(LAPLACE.kurtosis / NORMAL.kurtosis) * result.subs(d, DIMENSIONS[-1])
-    heavier = "a law with twice the fourth moment has scores of twice the variance (Laplace components)"
-    alike = "the law does not matter for the kurtosis either: random signs have that of normal components"
+    pairs = (UNIFORM, UNIFORM), (RADEMACHER, RADEMACHER), (UNIFORM, RADEMACHER)
+    uniform, signs, of_both = (_fourth(derivation, *laws, tolerance) for laws in pairs)
     # One law's kurtosis counted twice is right wherever both laws are alike.
-    counted = "the kurtosis of a score takes that of the {} twice"
     controls = (
-        wrong(laplace, "fourth-moment-matters", heavier, twice),
-        wrong(signs, "same-kurtosis", alike, _kurtosis(derivation, NORMAL, NORMAL)),
-        *(
-            wrong(of_both, f"{side}-counted-twice", counted.format(side), _kurtosis(derivation, law, law))
-            for side, law in (("query", UNIFORM), ("key", RADEMACHER))
-        ),
+        wrong(laplace, "fourth-moment-matters",
+              "a law with twice the fourth moment has scores of twice the variance (Laplace components)",
+              exactly(LAPLACE.kurtosis / NORMAL.kurtosis) * result.subs(d, DIMENSIONS[-1])),
+        wrong(signs, "same-kurtosis",
+              "the law does not matter for the kurtosis either: random signs have that of normal components",
+              _kurtosis(derivation, NORMAL, NORMAL)),
+        wrong(of_both, "query-counted-twice", "the kurtosis of a score takes that of the query twice",
+              _kurtosis(derivation, UNIFORM, UNIFORM)),
+        wrong(of_both, "key-counted-twice", "the kurtosis of a score takes that of the key twice",
+              _kurtosis(derivation, RADEMACHER, RADEMACHER)),
         biased(laplace, tolerance),
         *wrong_fits(lines, tolerance),
-    )
+    )  # fmt: skip
     return Experiment((*checks, uniform, signs, *mixed, of_both), controls)
 
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the variances under all laws over the dimension, relative to the derived line."""
     # The points lie on one another: one label names them all.
-    names = [f"measured, {len(STANDARD_DISTRIBUTIONS)} laws", *[""] * (len(STANDARD_DISTRIBUTIONS) - 1)]
+    names = {STANDARD_DISTRIBUTIONS[0]: f"measured, {len(STANDARD_DISTRIBUTIONS)} laws"}
+    points = {one: findings.matching(f"{_slug(one)}-variance-d*") for one in STANDARD_DISTRIBUTIONS}
     return figure(
         "six-laws",
         "Six laws of the components, one line",
@@ -105,10 +101,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         "lie on one another, on the line variance = d.",
         r"variance of $q\cdot k$",
         line("derived", derivation.result),
-        *(
-            measured(findings.matching(f"{_slug(one)}-variance-d*"), name)
-            for one, name in zip(STANDARD_DISTRIBUTIONS, names, strict=True)
-        ),
+        *(measured(found, names.get(one, "")) for one, found in points.items()),
         x="dimension $d_k$, six component laws",
     )
 

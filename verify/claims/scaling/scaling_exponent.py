@@ -56,10 +56,8 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     layers = []
     for name, (power, _) in POWERS.items():
         law = function((d,), derivation.result.subs(alpha, power))
-        layers += [
-            line(rf"$\alpha = {power}$", law),
-            measured(findings.matching(f"{name}-variance-d*"), ""),
-        ]
+        layers.append(line(rf"$\alpha = {power}$", law))
+        layers.append(measured(findings.matching(f"{name}-variance-d*"), ""))
     return figure(
         "fan",
         "Only the exponent one half keeps the variance level",

@@ -16,12 +16,11 @@ LABEL = r"$\operatorname{Var}(q\cdot k/\sqrt{d_k})$"
 def derive() -> Derivation:
     """Derive it directly, and again by taking the factor out of the variance first."""
     scaled = score / sqrt(d)
-    outside = Route.of(
-        "The factor first",
-        Var(scaled),
+    steps = (
         Step(Var(score) / d, "A factor enters the variance squared", Evaluation(STANDARD)),
         Step(S.One, "The variance of the raw score is the dimension", Evaluation(STANDARD, assumed=True)),
     )
+    outside = Route.of("The factor first", Var(scaled), *steps)
     return Derivation.of(variance_route(scaled, STANDARD), outside)
 
 

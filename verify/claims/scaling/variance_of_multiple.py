@@ -28,15 +28,13 @@ def derive() -> Derivation:
     """Derive the rule for any variable with a finite variance."""
     check = Expansion(ANY)
     unfolded = unfold(Var(c * X))
-    route = Route.of(
-        "From the definition",
-        Var(c * X),
+    steps = (
         Step(unfolded, "Definition of the variance", check),
         Step(by_component(unfolded, ANY), "The constant leaves the expectation: linearity", check),
         Step(c**2 * unfold(Var(X)), "Collecting the constant", Identity()),
         Step(c**2 * Var(X), "Definition of the variance, read backwards", check),
     )
-    return Derivation.of(route)
+    return Derivation.of(Route.of("From the definition", Var(c * X), *steps))
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:

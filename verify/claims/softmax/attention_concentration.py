@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from sympy import Float, Rational, S, Sum, log, sqrt
@@ -24,37 +25,37 @@ LABEL, REST = r"$\mathbb{E}\sum p_j^2$", r"$1 - \mathbb{E}\sum p_j^2$"
 
 def derive() -> Derivation:
     """Derive the bound from the largest of n scores."""
-    subject = 1 - E(SQUARES)
     route = Route.of(
         r"Independent normal scores of standard deviation $\sigma$",
-        subject,
+        1 - E(SQUARES),
         Step(E(WEIGHTED_SCORE) / sigma**2, "Integration by parts (Stein)", ByParts(p[j])),
         Step(E(largest) / sigma**2, "No average of scores exceeds the largest",
              Surplus(Sum(p[j] * (largest - s[j]), (j, 1, n)) / sigma**2)),
         Step(sqrt(2 * log(n)) / sigma,
-             r"The largest of $n$ normal scores is at most $\sigma\sqrt{2\ln n}$ on average",
-             LargestScore()),
+             r"The largest of $n$ normal scores is at most $\sigma\sqrt{2\ln n}$ on average", LargestScore()),
     )  # fmt: skip
-    return Derivation.of(
-        route,
-        relation="≤",
-        beyond="how concentrated the attention of raw and of scaled scores is in a given dimension is "
-        "integrated numerically over the scores and the query’s length, and measured.",
-    )
+    beyond = ("how concentrated the attention of raw and of scaled scores is in a given dimension is "
+              "integrated numerically over the scores and the query’s length, and measured.")  # fmt: skip
+    return Derivation.of(route, relation="≤", beyond=beyond)
 
 
 def _bound(result: Any, keys: int, deviation: int, near: Tolerance) -> Quantity:
     """Return the comparison of what independent rows leave to other keys with the bound on it."""
-    sampler = NormalRows(keys, 16, float(deviation), NORMAL, ("squares",))
-    cell = cell_of(f"rows-n{keys}-s{deviation}", sampler)
+    rows = NormalRows(keys, 16, float(deviation), NORMAL, ("squares",))
+    cell = cell_of(f"rows-n{keys}-s{deviation}", rows)
     most = prediction(result.subs({n: keys, sigma: deviation}))
     return Quantity(f"bound-n{keys}-s{deviation}", REST, cell, complement("squares"), most, near, "≤")
+
+
+def _exact(keys: int, d_k: float, scale: float = 1.0) -> float:
+    """Return attention's mean concentration, integrated over the scores and the query's length."""
+    return over_lengths(mean_squares, keys, d_k, scale).value
 
 
 def _attention(keys: int, d_k: int, scale: Any = S.One) -> Quantity:
     """Return the comparison of attention's concentration with its integral."""
     cell = attention_cell(keys, d_k, scale, "squares")
-    exact = integrated(over_lengths(mean_squares, keys, d_k, scaled(scale, d_k)).value)
+    exact = integrated(_exact(keys, d_k, scaled(scale, d_k)))
     return Quantity(cell.id, LABEL, cell, component("squares", positive=True), exact, Tolerance(2.0))
 
 
@@ -116,16 +117,10 @@ def figures(findings: Findings) -> Figure:
     """Draw the concentration of raw attention over the dimension, with 2 ln n of each length."""
     layers: list[Any] = []
     for keys, dimensions in RAW.items():
-        freezing = 2 * math.log(keys)
-
-        def exact(x: float, keys: int = keys) -> float:
-            return over_lengths(mean_squares, keys, x, 1.0).value
-
-        layers += [
-            line("exact" if keys == 16 else "", exact, over=(dimensions[0], dimensions[-1]), points=17),
-            measured(findings.matching(f"raw-n{keys}-d*"), f"$n = {keys}$"),
-            line(rf"$2\ln {keys}$", (0.0, 1.0), "other", at=(freezing, freezing + 1e-6)),
-        ]
+        freezing, span = 2 * math.log(keys), (dimensions[0], dimensions[-1])
+        layers.append(line("exact" if keys == 16 else "", partial(_exact, keys), over=span, points=17))
+        layers.append(measured(findings.matching(f"raw-n{keys}-d*"), f"$n = {keys}$"))
+        layers.append(line(rf"$2\ln {keys}$", (0.0, 1.0), "other", at=(freezing, freezing + 1e-6)))
     return figure(
         "freezing",
         "Unscaled attention concentrates as the dimension passes twice the logarithm of the length",

@@ -59,21 +59,13 @@ def _lost(keys: int, deviation: float | None = None) -> Smooth:
     """Return the entropy lost; given a deviation, over σ²/2·(1 - E Σp²), measured in the same rows."""
     if deviation is None:
         return Smooth(lambda mean: math.log(keys) - mean["entropy"], positive=True)
-    half = deviation**2 / 2
-    return Smooth(
-        lambda mean: (math.log(keys) - mean["entropy"]) / (half * (1 - mean["squares"])), positive=True
-    )
+    most, half = math.log(keys), deviation**2 / 2
+    return Smooth(lambda mean: (most - mean["entropy"]) / (half * (1 - mean["squares"])), positive=True)
 
 
 def _exact_loss(keys: int, d_k: int, scale: float) -> float:
     """Return the mean loss of attention, integrated over the scores and the query's length."""
     return math.log(keys) - over_lengths(mean_entropy, keys, d_k, scale).value
-
-
-def _value(keys: int, d_k: int) -> Quantity:
-    """Return the comparison of the loss with its exact mean."""
-    exact = integrated(_exact_loss(keys, d_k, d_k**-0.5))
-    return Quantity(f"value-n{keys}-d{d_k}", LABEL, _attention(keys, d_k), _lost(keys), exact)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
@@ -87,7 +79,11 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     spread = Quantity("loss-of-spread-rows", LABEL, _rows(WIDE), _lost(MANY), wide, near, "≤")
     one = prediction(S.One)
     first = Quantity("first-bound", FIRST, _rows(TIGHT), _lost(MANY, TIGHT), one, near, "≤")
-    values = [_value(*at) for at in GRID if at[1] <= 64]
+    exact = {at: integrated(_exact_loss(*at, at[1] ** -0.5)) for at in GRID if at[1] <= 64}
+    values = [
+        Quantity(f"value-n{keys}-d{d_k}", LABEL, _attention(keys, d_k), _lost(keys), mean)
+        for (keys, d_k), mean in exact.items()
+    ]
     shares = [
         Quantity(f"rows-below-n{keys}-d{d_k}", SHARE, _attention(keys, d_k), component("sharp"), least, few,
                  "≥")

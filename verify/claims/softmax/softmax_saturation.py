@@ -7,9 +7,9 @@ from typing import Any
 from sympy import Float, Integral, Max, S, Symbol, exp, expand, integrate, log, oo, pi, simplify, sqrt
 
 from verify.spec import (
-    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Approximation, Claim, Derivation, Experiment, Fact,
-    Figure, Findings, NormalRows, Quantity, Route, Step, Tolerance, assume, attention_cell, by, capped,
-    cell_of, complement, component, d, fact, figure, function, integrated, is_zero, legendre, line,
+    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Approximation, By, Claim, Derivation, Experiment, Fact, Figure,
+    Findings, NormalRows, Quantity, Route, Step, Tolerance, assume, attention_cell, by, capped, cell_of,
+    complement, component, d, fact, figure, function, integrated, is_zero, legendre, line,
     mean_largest_weight, measured, over_lengths, p, prediction, runs_over, scaled, scores, sharper, sigma,
     threshold, written_out, wrong,
 )  # fmt: skip
@@ -64,17 +64,17 @@ def _drops_the_exponential(before: Any, after: Any) -> bool:
 
 def derive() -> Derivation:
     """Derive a lower bound for two keys that tends to 1 as the scores spread."""
-    subject = E(Max(p[1], p[2]))
     gap = exp(-(x**2) / (4 * sigma**2)) / (sigma * sqrt(pi))
-    rest = Integral(LOWER, (x, 0, oo))
+    rest, value = Integral(LOWER, (x, 0, oo)), integrate(LOWER, (x, 0, oo))
+    integrates = By("SymPy integrates", lambda a, b: simplify(a.subs(rest, value) - b) == 0, "general")
     route = Route.of(
         "Two keys, scores of standard deviation σ",
-        subject,
+        E(Max(p[1], p[2])),
         Step(1 - Integral(LOWER * gap, (x, 0, oo)),
              "One minus the smaller weight, averaged over the size of the gap", _is_one_minus_the_lower),
         Step(1 - rest / (sigma * sqrt(pi)), "The density of the gap is largest at 0", _drops_the_exponential,
              relation="≥"),
-        Step(1 - log(2) / (sigma * sqrt(pi)), r"which tends to 1 as $\sigma \to \infty$", _integrates),
+        Step(1 - log(2) / (sigma * sqrt(pi)), r"which tends to 1 as $\sigma \to \infty$", integrates),
     )  # fmt: skip
     return Derivation.of(
         route,
@@ -82,12 +82,6 @@ def derive() -> Derivation:
         beyond=r"how large $\sigma$ is for raw and for scaled scores, and the means 0.669 and 0.725, which "
         "are integrated numerically over the query’s length and measured.",
     )
-
-
-@by("SymPy integrates", "general")
-def _integrates(before: Any, after: Any) -> bool:
-    value = integrate(1 / (1 + exp(x)), (x, 0, oo))
-    return bool(simplify(before.subs(Integral(LOWER, (x, 0, oo)), value) - after) == 0)
 
 
 @cache
