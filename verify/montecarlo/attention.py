@@ -34,7 +34,8 @@ def softmax(scores: Array) -> Array:
     """
     few = scores.shape[-1] <= _FEW
     largest = reduce(np.maximum, np.moveaxis(scores, -1, 0)) if few else scores.max(axis=-1)
-    probabilities: Array = np.exp(scores - largest[..., None])
+    probabilities: Array = scores - largest[..., None]
+    np.exp(probabilities, out=probabilities)
     probabilities /= np.einsum("...j->...", probabilities)[..., None]
     return probabilities
 
@@ -45,7 +46,7 @@ def probabilities(queries: Array, keys: Array, scale: float | Array, mask: Array
     ``queries`` has shape (…, m, d), ``keys`` (…, n, d); ``mask`` is added to the scores and holds 0 or -∞.
     The scale may be an array that broadcasts, (…, 1, 1), for several at once.
     """
-    scores = scale * queries @ np.swapaxes(keys, -1, -2)
+    scores = scale * (queries @ np.swapaxes(keys, -1, -2))
     return softmax(scores if mask is None else scores + mask)
 
 

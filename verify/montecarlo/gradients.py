@@ -102,19 +102,21 @@ class RowGradients:
                 (self.rows, self.value_d),
             )
         )
-        queries *= self.query_size
-        squares = [self._squares(queries, keys, values, upstream, scale) for scale in (1.0, self.d**-0.5)]
-        means = [one[path].mean(axis=1) for path in self.PATHS for one in squares]
+        if self.query_size != 1:
+            queries *= self.query_size
+        squares = self._squares(*(one[:, None] for one in (queries, keys, values, upstream)))
+        means = [squares[path].mean(axis=2) for path in self.PATHS]
+        lengths = np.moveaxis(np.sqrt(squares["queries"]), 1, 0)
         grids = (self.grid, self.scaled_grid)
-        shares = [
-            shares_within(np.sqrt(one["queries"]), grid) for one, grid in zip(squares, grids, strict=True)
-        ]
-        return np.concatenate([np.stack(means, axis=1), *shares], axis=1)
+        shares = [shares_within(one, grid) for one, grid in zip(lengths, grids, strict=True)]
+        return np.concatenate([*means, *shares], axis=1)
 
-    def _squares(
-        self, queries: Array, keys: Array, values: Array, upstream: Array, scale: float
-    ) -> dict[str, Array]:
-        """Return the squared norms of all rows' gradients by path, shape (count, rows) or (count, keys)."""
+    def _squares(self, queries: Array, keys: Array, values: Array, upstream: Array) -> dict[str, Array]:
+        """Return the squared norms of all gradients by path, shape (count, 2, rows) or (count, 2, keys).
+
+        The arrays have an axis for both scales, of length 1.
+        """
+        scale = np.array([1.0, self.d**-0.5])[:, None, None]
         weights = probabilities(queries, keys, scale)
         found = gradients(queries, keys, values, weights, upstream, scale)
         of_keys = self.keys**2 / (self.rows * self.value_d)
@@ -123,7 +125,7 @@ class RowGradients:
             ("keys", found.keys, of_keys),
             ("values", found.values, of_keys),
         )
-        return {path: unit * np.einsum("bmd,bmd->bm", one, one) for path, one, unit in paths}
+        return {path: unit * np.einsum("bsmd,bsmd->bsm", one, one) for path, one, unit in paths}
 
 
 def _scale(*, scaled: bool) -> str:

@@ -61,10 +61,10 @@ class Place:
         return Ratio(Quantile(sampler.grid, first), Quantile(SCALED_GRID, scaled))
 
 
-FEW = (Place(16, 4, 64, 1.65), Place(16, 16, 64, 2.6), Place(16, 64, 64, 1.65), Place(16, 128, 64, 0.76),
+FEW = (Place(16, 4, 32, 1.65), Place(16, 16, 32, 2.6), Place(16, 64, 32, 1.65), Place(16, 128, 32, 0.76),
        Place(16, 256, 32, 0.19))  # fmt: skip
-MANY = (Place(128, 64, 16, 10.0), Place(128, 256, 32, 3.35), Place(128, 768, 16, 0.26),
-        Place(1024, 64, 8, 40.0))  # fmt: skip
+MANY = (Place(128, 64, 32, 10.0), Place(128, 256, 32, 3.35), Place(128, 768, 32, 0.26),
+        Place(1024, 64, 16, 40.0))  # fmt: skip
 DEAR = (Place(128, 512, 32, 0.82), Place(128, 1024, 16, 0.087), Place(1024, 256, 16, 20.0),
         Place(1024, 2048, 16, 0.12))  # fmt: skip
 """Only for the deep profile."""
@@ -108,7 +108,7 @@ def _typical(name: str, place: Place, relation: Relation, bound: Any = S.One) ->
 
 def _small(dimension: int, result: Any) -> Quantity:
     """Return the comparison of the ratio of root mean squares with its limit, where scores hardly vary."""
-    sampler = RowGradients(16, dimension, 64, VALUE_D, query_size=0.001 / dimension**0.5)
+    sampler = RowGradients(16, dimension, 32, VALUE_D, query_size=0.001 / dimension**0.5)
     name, expected = f"small-scores-d{dimension}", prediction(result.subs(d, dimension))
     return Quantity(name, RMS.format("Q"), cell_of(name, sampler), _roots("queries", sampler), expected)
 

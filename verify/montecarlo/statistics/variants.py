@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
@@ -14,8 +14,8 @@ from verify.montecarlo.statistics.base import Statistic, scores_of
 if TYPE_CHECKING:
     from verify.montecarlo.distributions import Array
 
-_STEP = 1e-20
-"""The imaginary step of a slope: its square is less than any rounding."""
+_STEP = 1e-5
+"""How far either way the difference reaches that a slope is taken from; it is off by about the square."""
 
 
 def cosine_scores(queries: Array, keys: Array, scale: float = 1.0) -> Array:
@@ -36,8 +36,11 @@ def rotation_angles(pairs: int) -> Array:
 def rotated(vectors: Array, position: float) -> Array:
     """Return vectors, shape (…, 2·pairs), with turned pairs: all first parts, then all second."""
     angles = position * rotation_angles(vectors.shape[-1] // 2)
-    turned = (vectors[..., ::2] + 1j * vectors[..., 1::2]) * np.exp(1j * angles)
-    return np.concatenate([turned.real, turned.imag], axis=-1)
+    cosines, sines = np.diag(np.cos(angles)), np.diag(np.sin(angles))
+    turn = np.empty((2 * len(angles), 2 * len(angles)))
+    turn[::2], turn[1::2] = np.hstack([cosines, sines]), np.hstack([-sines, cosines])
+    turned: Array = vectors @ turn
+    return turned
 
 
 def with_linear_bias(scores: Array, slope: float) -> Array:
@@ -45,9 +48,10 @@ def with_linear_bias(scores: Array, slope: float) -> Array:
     return scores - slope * np.arange(scores.shape[-1], dtype=np.float64)
 
 
-def soft_capped(scores: Any, cap: float) -> Any:
-    """Return cap·tanh(scores/cap), of real scores or of complex ones, in an array of the same kind."""
-    return cap * np.tanh(scores / cap)
+def soft_capped(scores: Array, cap: float) -> Array:
+    """Return cap·tanh(scores/cap)."""
+    capped: Array = cap * np.tanh(scores / cap)
+    return capped
 
 
 def beside_sink(scores: Array, sink: float) -> Array:
@@ -113,7 +117,7 @@ class BiasedRows(Statistic):
 
 @dataclass(frozen=True)
 class CappedScores(Statistic):
-    """Mean squares of scaled scores and of capped ones, and the mean slope of the cap by a complex step."""
+    """Mean squares of scaled scores and of capped ones, and the mean slope of the cap by a difference."""
 
     scale: float
     cap: float
@@ -122,7 +126,8 @@ class CappedScores(Statistic):
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return the three, shape (blocks, 3)."""
         scores = scores_of(self.scale * queries, keys)
-        slope = soft_capped(scores + 1j * _STEP, self.cap).imag / _STEP
+        above, below = (soft_capped(scores + step, self.cap) for step in (_STEP, -_STEP))
+        slope = (above - below) / (2 * _STEP)
         squares = scores**2, soft_capped(scores, self.cap) ** 2
         return np.stack([one.mean(axis=(1, 2)) for one in (*squares, slope)], axis=1)
 
@@ -159,15 +164,18 @@ class GroupedScores(Statistic):
         own = keys[:, None] if self.shared else keys.reshape(len(keys), heads, -1, keys.shape[2])
         scores = np.einsum("bhd,bhnd->bhn", queries, np.broadcast_to(own, (len(keys), heads, *own.shape[2:])))
         squares = scores**2
-        mean, square, fourth = (one.mean(axis=(1, 2)) for one in (scores, squares, squares**2))
+        many = scores[0].size
+        mean, square = (np.einsum("bhn->b", one) / many for one in (scores, squares))
+        fourth = np.einsum("bhn,bhn->b", squares, squares) / many
         return np.stack([mean, square, _over_pairs(scores), _over_pairs(squares), fourth], axis=1)
 
 
 def _over_pairs(of_heads: Array) -> Array:
     """Return the mean product over pairs of different heads, shape (blocks,) for (blocks, heads, keys)."""
-    heads = of_heads.shape[1]
-    products: Array = of_heads.sum(axis=1) ** 2 - (of_heads**2).sum(axis=1)
-    means: Array = products.mean(axis=1) / (heads * (heads - 1))
+    _, heads, keys = of_heads.shape
+    totals = np.einsum("bhn->bn", of_heads)
+    products = np.einsum("bn,bn->b", totals, totals) - np.einsum("bhn,bhn->b", of_heads, of_heads)
+    means: Array = products / (keys * heads * (heads - 1))
     return means
 
 
