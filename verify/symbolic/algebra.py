@@ -45,6 +45,8 @@ def is_zero(expression: Any) -> bool:
         return True
     if expression.has(TrigonometricFunction, HyperbolicFunction) and vanishes_in_exponentials(expression):
         return True
+    if is_rational_zero(expression):
+        return True
     return bool(simplify(expression) == S.Zero)
 
 

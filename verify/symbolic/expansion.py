@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sympy import Add, Mul, S, expand, fraction
+from sympy import Add, Expr, Integer, Mul, S, Sum, expand, fraction
 
 from verify.symbolic.algebra import is_zero, multiplied_out
 from verify.symbolic.expectation import (
@@ -136,9 +136,24 @@ def expanded(expression: Any, population: Population, dimension: int) -> Any:
     return expand(means.subs(population.dimension, dimension).doit())
 
 
+def _written_out(expression: Any) -> Any:
+    """Return ``expression`` with every sum between numbers as its terms, which SymPy first asks much about."""
+    if not isinstance(expression, Expr) or not expression.has(Sum):
+        return expression
+    inside = expression.func(*map(_written_out, expression.args))
+    if not isinstance(inside, Sum):
+        return inside
+    terms = [inside.function]
+    for index, low, high in inside.limits:
+        if not (low.is_Integer and high.is_Integer):
+            return inside
+        terms = [term.xreplace({index: Integer(at)}) for term in terms for at in range(low, high + 1)]
+    return Add(*terms)
+
+
 @cache
 def _mean(argument: Any, population: Population, dimension: int) -> Any:
-    concrete = argument.subs(population.dimension, dimension).doit()
+    concrete = _written_out(argument.subs(population.dimension, dimension)).doit()
     randoms = population.randoms(concrete)
     if not randoms:
         return expand(concrete)
