@@ -34,8 +34,7 @@ def softmax(scores: Array) -> Array:
     """
     few = scores.shape[-1] <= _FEW
     largest = reduce(np.maximum, np.moveaxis(scores, -1, 0)) if few else scores.max(axis=-1)
-    probabilities: Array = scores - largest[..., None]
-    np.exp(probabilities, out=probabilities)
+    probabilities: Array = np.exp(scores - largest[..., None])
     probabilities /= np.einsum("...j->...", probabilities)[..., None]
     return probabilities
 

@@ -137,7 +137,7 @@ def expanded(expression: Any, population: Population, dimension: int) -> Any:
 
 
 def _written_out(expression: Any) -> Any:
-    """Return ``expression`` with every sum between numbers as its terms, which SymPy first asks much about."""
+    """Return ``expression`` with every sum between numbers as its terms; SymPy would ask much first."""
     if not isinstance(expression, Expr) or not expression.has(Sum):
         return expression
     inside = expression.func(*map(_written_out, expression.args))
