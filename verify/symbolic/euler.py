@@ -107,10 +107,11 @@ class _Parts:
 def same_products(one: Any, other: Any) -> bool:
     """Return whether two products of powers of what is positive and of gamma functions are equal.
 
-    They are if the logarithm of their ratio is 0, term by term, or if it is by Γ(x + 1) = x Γ(x).
+    Factorials are gamma functions, Γ(x + 1) is x Γ(x), and the logarithm of the ratio must be 0.
     """
-    ratio = (one / other).replace(_is_power_of_sum, lambda one: together(one.base) ** one.exp)
-    return expand(expand_log(log(ratio), force=True)) == S.Zero or bool(gammasimp(ratio) == S.One)
+    ratio = gammasimp((one / other).rewrite(gamma))
+    ratio = ratio.replace(_is_power_of_sum, lambda one: together(one.base) ** one.exp)
+    return bool(expand(expand_log(log(ratio), force=True)) == S.Zero)
 
 
 def _is_power_of_sum(expression: Any) -> bool:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy
 from scipy import special
-from sympy import Symbol, besselk, exp, gamma, oo, pi, simplify, sqrt
+from sympy import Symbol, besselk, exp, gamma, oo, pi, sqrt
 from sympy import integrate as integrate_symbolically
 
 from verify.symbolic import characteristic
+from verify.symbolic.euler import euler_integral, same_products
 from verify.symbolic.printing import Ordered
 from verify.symbolic.scores import d
 
@@ -49,8 +50,8 @@ def is_mixed_by(weight: Any) -> bool:
     the score's own.
     """
     t = Symbol("t", positive=True)
-    average = integrate_symbolically(exp(-(t**2) * w / 2) * weight, (w, 0, oo), meijerg=True, conds="none")
-    return bool(simplify(average - characteristic.OF_SCORE.subs(characteristic.t, t)) == 0)
+    average = euler_integral(exp(-(t**2) * w / 2) * weight, w)
+    return same_products(average, characteristic.OF_SCORE.subs(characteristic.t, t))
 
 
 def distribution(density: Callable[[float], float], points: Array) -> Array:

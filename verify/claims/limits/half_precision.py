@@ -4,13 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sympy import Integral, Rational, S, Symbol, exp, log, oo, pi, simplify, sqrt
+from sympy import Integral, Rational, S, Sum, Symbol, exp, log, oo, pi, simplify, sqrt
 
 from verify.spec import (
     EVEN, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Allowance, Bounded, Claim, Comparison, Control, Derivation,
-    Exact, Experiment, Fact, Figure, Findings, Ordered, PairShares, Prediction, Quantity, Route, Simulated,
-    Step, Tolerance, assume, by, cell_of, computed, d, fact, figure, integrated, line, measured, runs_over,
-    scaled, score_law, softmax, threshold, wrong,
+    Exact, Experiment, Fact, Figure, Findings, PairShares, Prediction, Quantity, Route, Simulated, Step,
+    Tolerance, assume, by, cell_of, computed, d, even_dimensions, fact, figure, integrated, line, measured,
+    runs_over, scaled, score_law, softmax, threshold, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (16, 64, 256)
@@ -26,9 +26,7 @@ NEVER = Rational(1, 10**13)
 
 ROOT = 1 / sqrt(d)
 
-b = Ordered("b", "b", positive=True)
-w, x = score_law.w, Symbol("x", real=True)
-TAIL = Symbol(r"P(q\cdot k > b)")
+b, w, x = even_dimensions.b, score_law.w, Symbol("x", real=True)
 NORMAL_TAIL = Integral(exp(-(x**2) / (2 * w)) / sqrt(2 * pi * w), (x, b, oo))
 MIXTURE = Integral(score_law.CHI_SQUARE * NORMAL_TAIL, (w, 0, oo))
 
@@ -36,22 +34,19 @@ MIXTURE = Integral(score_law.CHI_SQUARE * NORMAL_TAIL, (w, 0, oo))
 @by("SymPy: the tail is a normal law's, the mixture has the score's characteristic function", "general")
 def _has_the_right_law(before: Any, after: Any) -> bool:
     """Inside is the tail of the normal law of variance w, and the weights give the score's own function."""
-    if before != TAIL or not runs_over(after, (x, b, oo), (w, 0, oo)):
+    if before != even_dimensions.TAIL or not runs_over(after, (x, b, oo), (w, 0, oo)):
         return False
     (inner,) = after.function.atoms(Integral)
     normal = simplify(inner.function - exp(-(x**2) / (2 * w)) / sqrt(2 * pi * w)) == 0
-    return bool(normal and score_law.is_mixed_by(simplify(after.function / inner)))
+    return bool(normal and score_law.is_mixed_by(after.function / inner))
 
 
 def derive() -> Derivation:
-    """Derive the tail as a mixture of normal tails over the squared length of the query."""
+    """Derive the tail as a mixture of normal tails, and in even dimensions as a finite sum."""
     normal = ("Given the query, the score is normal, its variance the squared length of the query, which is "
               "chi-square")  # fmt: skip
-    beyond = ("the shares in each dimension, which are computed numerically from the derived law and "
-              "measured; of those of scaled scores a sample shows only that they are below one in a "
-              "thousand.")  # fmt: skip
-    route = Route.of("Given the query", TAIL, Step(MIXTURE, normal, _has_the_right_law))
-    return Derivation.of(route, beyond=beyond)
+    mixture = Route.of("Given the query", even_dimensions.TAIL, Step(MIXTURE, normal, _has_the_right_law))
+    return Derivation.of(mixture, lemmas=(even_dimensions.tail(),))
 
 
 def _overflow(patterns: type[np.unsignedinteger[Any]], floats: type[np.floating[Any]]) -> float:
@@ -69,8 +64,14 @@ def _overflow(patterns: type[np.unsignedinteger[Any]], floats: type[np.floating[
 
 
 def _tail(dimension: float, power: float) -> float:
-    """Return the derived share of scores d^power·q·k whose exponential overflows."""
+    """Return the share of scores d^power·q·k whose exponential overflows, in any dimension by the mixture."""
     return score_law.below(dimension, -float(log(LARGEST)) * dimension**-power)
+
+
+def _exactly(total: Sum, dimension: int, power: float) -> float:
+    """Return the same share in an even dimension, by the derived sum."""
+    above = float(log(LARGEST)) * dimension**-power
+    return even_dimensions.value(total, {even_dimensions.m: dimension // 2, b: above})
 
 
 def _share(dimension: int, expected: Prediction, scale: Any = None, **claimed: Any) -> Quantity:
@@ -83,10 +84,10 @@ def _share(dimension: int, expected: Prediction, scale: Any = None, **claimed: A
     return Quantity(name, LABEL, cell, Bounded("share-0"), expected, **claimed)
 
 
-def _never(name: str, dimension: int, power: float) -> Exact:
+def _never(name: str, total: Sum, dimension: int, power: float) -> Exact:
     """Return the comparison of a share by the derived law with what is said of scaled scores."""
     label, settings = f"{LABEL}, by the derived law", {"d_k": dimension, "power of d_k": power}
-    return computed(name, label, settings, threshold(NEVER), _tail, dimension, power, relation="≤")
+    return computed(name, label, settings, threshold(NEVER), _exactly, total, dimension, power, relation="≤")
 
 
 def _overflow_point(name: str, words: str, *formats: type[np.generic]) -> Exact:
@@ -112,16 +113,17 @@ def _spoilt(name: str, formula: Callable[[Any], Any]) -> Exact:
     return computed(name, label, {"scores": "200, 190, 0"}, S.Zero, _not_finite, formula, row)
 
 
-def experiment() -> Experiment:
+def experiment(derivation: Derivation) -> Experiment:
     """Measure the share of scores whose exponential overflows, and try the arithmetic itself."""
+    total = derivation.lemmas[0].end
     few, _, many = DIMENSIONS
     # Few dimensions have few that overflow.
     bands = {n: Tolerance(10.0 if n == few else 5.0) for n in DIMENSIONS}
-    raw = {n: _share(n, integrated(_tail(n, 0.0), 4), tolerance=bands[n]) for n in DIMENSIONS}
+    raw = {n: _share(n, integrated(_exactly(total, n, 0.0), 4), tolerance=bands[n]) for n in DIMENSIONS}
     checks: tuple[Comparison, ...] = (
         *raw.values(),
         *(_share(n, threshold(RARE), ROOT, relation="≤") for n in DIMENSIONS),
-        *(_never(f"scaled-law-d{n}", n, -0.5) for n in DIMENSIONS),
+        *(_never(f"scaled-law-d{n}", total, n, -0.5) for n in DIMENSIONS),
         _overflow_point("overflow-point", "IEEE 754 binary16", np.uint16, np.float16),
         _spoilt("subtracting-helps", softmax),
     )
@@ -132,7 +134,7 @@ def experiment() -> Experiment:
               f"raw scores overflow as rarely as scaled ones: under one in a thousand, at {few} dimensions",
               threshold(RARE), tolerance=EVEN, relation="≤"),
         Control("division by the fourth root is enough: by the derived law hardly any score overflows",
-                _never("fourth-root-law", few, -0.25)),
+                _never("fourth-root-law", total, few, -0.25)),
         Control("single precision overflows at the same score",
                 _overflow_point("single-precision", "IEEE 754 binary32", np.uint32, np.float32)),
         Control("half precision needs no care: the plain formula gives finite weights for 200, 190 and 0",

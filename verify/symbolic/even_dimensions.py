@@ -1,0 +1,134 @@
+"""The tail of a score in an even dimension as a finite sum: it is the difference of two gamma numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sympy import (
+    Dummy,
+    I,
+    Integral,
+    S,
+    Sum,
+    Symbol,
+    Tuple,
+    binomial,
+    diff,
+    exp,
+    expand,
+    factorial,
+    gamma,
+    gammasimp,
+    oo,
+    simplify,
+)
+
+from verify.symbolic import characteristic
+from verify.symbolic.checks import by
+from verify.symbolic.euler import euler_integral, same_products
+from verify.symbolic.integrals import runs_over
+from verify.symbolic.predict import function
+from verify.symbolic.printing import Ordered
+from verify.symbolic.routes import Route, Step
+from verify.symbolic.scores import d
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+b = Ordered("b", "b", positive=True)
+TAIL = Symbol(r"P(q\cdot k > b)")
+"""The chance of a score above b."""
+
+m = Ordered("m", "a", integer=True, positive=True)
+"""Half the dimension."""
+
+k, i = Symbol("k", integer=True, nonnegative=True), Symbol("i", integer=True, nonnegative=True)
+v, y = Symbol("v", positive=True), Symbol("y", positive=True)
+
+
+def _density(order: Any, at: Any) -> Any:
+    return at ** (order - 1) * exp(-at) / gamma(order)
+
+
+def _density(order: Any, at: Any) -> Any:
+    """Return the density of a gamma number of that order."""
+    return at ** (order - 1) * exp(-at) / gamma(order)
+
+
+@by("SymPy: the characteristic functions of both gamma numbers multiply to the score’s", "general")
+def _is_a_difference(before: Any, after: Any) -> bool:
+    """They are (1 - it)^-m and, of what is subtracted, (1 + it)^-m: Laplace transforms at ∓it."""
+    t, s = characteristic.t, Dummy(positive=True)
+    base, power = euler_integral(_density(m, y) * exp(-s * y), y).as_base_exp()
+    product = expand(base.subs(s, I * t) * base.subs(s, -I * t)) ** power
+    of_score = bool(product == characteristic.OF_SCORE.subs(d, 2 * m))
+    both = Integral(_density(m, y) * Integral(_density(m, v), (v, b + y, oo)), (y, 0, oo))
+    return before == TAIL and of_score and bool(after == both)
+
+
+@by("induction over m: by parts the tail grows by the next term", "general")
+def _is_a_sum(before: Any, after: Any) -> bool:
+    """The density of order m + 1 has the derivative g_m - g_(m+1), so that the tails differ by it."""
+    (total,), c = after.atoms(Sum), b + y
+    ranges = runs_over(before, (v, c, oo), (y, 0, oo)) and runs_over(after, (y, 0, oo))
+    if not ranges or total.limits != (Tuple(k, 0, m - 1),):
+        return False
+    following = _density(m + 1, v)
+    by_parts = gammasimp(simplify(diff(following, v) - _density(m, v) + following))
+    of_one = euler_integral(_density(S.One, v).subs(v, c + v), v) - exp(-c) * total.subs(m, 1).doit()
+    grows = same_products(exp(-c) * total.function.subs(k, m), following.subs(v, c))
+    put_in = bool(after.function == _density(m, y) * exp(-c) * total)
+    return put_in and grows and by_parts == S.Zero and bool(simplify(of_one) == S.Zero)
+
+
+@by("SymPy: the binomial theorem, and Euler’s integral of every term", "general")
+def _term_by_term(before: Any, after: Any) -> bool:
+    """Over k! the power of b + y has as its derivative in b the one before, and is y^k/k! for b = 0.
+
+    So has and is the sum of b^i·y^(k - i)/(i!·(k - i)!) over i from 0 to k.
+    """
+    term = b**i * y ** (k - i) / (factorial(i) * factorial(k - i))
+    (total,) = before.atoms(Sum)
+    earlier = term.subs({i: i - 1, k: k - 1}, simultaneous=True)
+    theorem = same_products(diff(term, b), earlier) and total.function == (b + y) ** k / factorial(k)
+    sums = after.limits == (Tuple(i, 0, k), Tuple(k, 0, m - 1)) and total.limits == (Tuple(k, 0, m - 1),)
+    one = euler_integral(before.function / total * term, y)
+    return theorem and sums and runs_over(before, (y, 0, oo)) and same_products(one, after.function)
+
+
+def tail() -> Route:
+    """Return the tail of a score in 2m dimensions."""
+    beyond = Sum((b + y) ** k / factorial(k), (k, 0, m - 1))
+    term = exp(-b) * b**i / factorial(i) * binomial(m + k - i - 1, k - i) / 2 ** (m + k - i)
+    return Route.of(
+        "In an even dimension, $d_k = 2m$",
+        TAIL,
+        Step(
+            Integral(_density(m, y) * Integral(_density(m, v), (v, b + y, oo)), (y, 0, oo)),
+            "A score is the difference of two independent gamma numbers of order m",
+            _is_a_difference,
+        ),
+        Step(
+            Integral(_density(m, y) * exp(-b - y) * beyond, (y, 0, oo)),
+            "The tail of a gamma number of whole order",
+            _is_a_sum,
+        ),
+        Step(Sum(term, (i, 0, k), (k, 0, m - 1)), "Integrated term by term", _term_by_term),
+    )
+
+
+def value(total: Sum, given: Mapping[Any, float]) -> float:
+    """Return a finite sum, whose inner ends may depend on outer indices, with ``given`` values put in."""
+    places = list(_places(total.limits, given))
+    term = function(tuple(places[0]), total.function, "mpmath")
+    return float(sum(term(*place.values()) for place in places))
+
+
+def _places(limits: Sequence[Any], given: Mapping[Any, float]) -> Iterator[Mapping[Any, float]]:
+    """Yield the values of all symbols at every place of a sum, whose outermost index comes last."""
+    if not limits:
+        yield given
+        return
+    *inner, (index, low, high) = limits
+    for at in range(int(low.subs(given)), int(high.subs(given)) + 1):
+        yield from _places(inner, {**given, index: at})
