@@ -47,10 +47,6 @@ v, y = Symbol("v", positive=True), Symbol("y", positive=True)
 
 
 def _density(order: Any, at: Any) -> Any:
-    return at ** (order - 1) * exp(-at) / gamma(order)
-
-
-def _density(order: Any, at: Any) -> Any:
     """Return the density of a gamma number of that order."""
     return at ** (order - 1) * exp(-at) / gamma(order)
 
