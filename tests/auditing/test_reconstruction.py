@@ -54,10 +54,19 @@ def test_alternatives_have_different_names() -> None:
 
 
 def test_correct_attention_has_no_other_explanation() -> None:
-    """Where a call is as declared, no mistake gives its output but a factor of 1."""
-    (found,) = explanations(_place(_full()), STARTS)
-    assert found.is_factor
-    assert found.scale == pytest.approx(1, rel=1e-5)
+    """A correct call also has the output that a factor of 1 gives, which is no better and not named."""
+    assert explanations(_place(_full()), STARTS) == ()
+
+
+def test_what_fits_some_rows_only_is_not_named() -> None:
+    """Of 16 rows the second, which is not among the eight that are screened, is wrong: no cause fits it."""
+    one = call()
+    place = _place(one, rows=16)
+    output = np.array(one.output)
+    output[:, :, place.head.places[1]] *= -7
+    spoiled = _place(replace(one, output=output), rows=16)
+    assert np.array_equal(spoiled.head.thinned(8).output, place.head.thinned(8).output)
+    assert explanations(spoiled, STARTS) == ()
 
 
 def test_noise_has_no_explanation() -> None:

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.auditing.calls import SCALE, call
+from tests.auditing.calls import SCALE, arrays, attention, call
 from tests.auditing.planted import Arithmetic
 from verify.auditing.heads import head_of
+from verify.auditing.recording import Call
 from verify.auditing.scale import implied_scale
 
 LEVEL = 1 - 1e-6
@@ -119,3 +120,36 @@ def test_few_rows_have_an_interval_from_the_model_of_rounding(rows: int) -> None
         low, high = found.interval(0.99)
         assert math.isinf(found.df)
         assert low <= SCALE <= high
+
+
+@pytest.mark.parametrize("apart", [0.0, 1e-7, 1e-6, 1e-5, 1e-4])
+@pytest.mark.parametrize("tokens", [1, 2])
+def test_alike_tokens_leave_the_scale_open(tokens: int, apart: float) -> None:
+    """Rows that are alike share their rounding errors, so that these say little: the interval says so."""
+    rng = np.random.default_rng(7)
+    for _ in range(4):
+        made = (
+            np.take(rng.standard_normal((1, 4, tokens, 64)), rng.integers(0, tokens, 32), axis=2)
+            + apart * rng.standard_normal((1, 4, 32, 64))
+            for _ in range(3)
+        )
+        q, k, v = (array.astype(np.float32) for array in made)
+        one = Call(q, k, v, attention(q, k, v, scale=SCALE))
+        for head in range(4):
+            found = implied_scale(head_of(one, 0, head, 16), [SCALE])
+            low, high = found.interval(LEVEL)
+            assert low <= SCALE <= high
+            assert found.fits
+            # Two different tokens tell the scale, copies of one do not.
+            assert (high - low < 0.02 * SCALE) == (tokens == 2)
+
+
+def test_single_precision_fits_where_scores_are_large() -> None:
+    """A few weights make up the output; the largest of 64 residuals stays below what rounding may leave."""
+    for seed in (0, 3):
+        made = arrays(seed, sequences=1, heads=32, queries=64, keys=64, deviation=16.0)
+        q, k, v = (array.astype(np.float32) for array in made)
+        one = Call(q, k, v, attention(q, k, v, scale=SCALE))
+        found = [implied_scale(head_of(one, 0, head, 16), [SCALE]) for head in range(32)]
+        assert all(each.fits for each in found)
+        assert max(each.residual / each.rounding for each in found) > 0.3

@@ -26,7 +26,7 @@ TOLERANCE = 0.01
 ALL_ZERO = "the output is 0 throughout, as it should be, and tells no scale"
 """Why nothing is found of attention to values that are 0."""
 
-_ROWS, _MOST_ROWS, _EXPLAINED_ROWS = 16, 256, 8
+_ROWS, _MOST_ROWS = 16, 256
 _LEVEL = 1 - 1e-8
 _FEWEST_FITTED = 20
 
@@ -99,9 +99,11 @@ def _decides(implied: Implied, intended: float) -> bool:
 def _explained(found: Examined, block: Block, head: Head, implied: Implied) -> Examined:
     """Return the same with what explains an output that no scale does."""
     starts = dict.fromkeys((block.intended, block.scale, 1.0))
-    place = Place(block.call, block.sequence, block.head, head.thinned(_EXPLAINED_ROWS), block.intended)
-    if place.head.output.size < _FEWEST_FITTED:
+    place = Place(block.call, block.sequence, block.head, head, block.intended)
+    if head.output.size < _FEWEST_FITTED:
         return found
     return replace(
-        found, explanations=explanations(place, starts), precision=coarser_precision(head, implied.scale)
+        found,
+        explanations=explanations(place, starts),
+        precision=coarser_precision(head, implied.scale),
     )

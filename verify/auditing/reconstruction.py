@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,16 +12,18 @@ from verify.auditing import alternatives, rearrangements
 from verify.auditing.scale import ROUNDINGS, Rounding, fitted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from verify.auditing.alternatives import Place, Variant
     from verify.auditing.heads import Floats, Head
     from verify.auditing.scale import Model
 
 _STEP = 1e-5
-_SCREENED = 3
+_SCREENED, _SCREENED_ROWS = 3, 8
 _FAR = 0.1
 """Relative residual after that many iterations beyond which a variant is given up."""
+_CLEARLY = 0.5
+"""A wrong attention is named where it leaves at most so much of what the declared one does."""
 _COARSER = {"11 binary digits (TF32 or float16)": 2.0**-11, "8 binary digits (bfloat16)": 2.0**-8}
 
 
@@ -40,21 +42,43 @@ class Explanation:
 
 
 def explanations(place: Place, starts: Iterable[float]) -> tuple[Explanation, ...]:
-    """Return the wrong attentions that give a head's output up to rounding.
+    """Return the wrong attentions that give a head's output up to rounding, and better than the declared one.
 
     ``starts`` are likely scales, the intended one first. If some explain the output with one of these,
     those are returned; else those that do so with any scale that Gauss-Newton reaches from there.
     """
     tried = tuple(dict.fromkeys(starts))
+    few = replace(place, head=place.head.thinned(_SCREENED_ROWS))
+    likely: dict[str, Explanation] = {}
+    for variant in _variants(few):
+        if (explanation := _explained(variant, few.head.output, tried)) is not None:
+            likely[variant.cause] = explanation
+    if not likely:
+        return ()
+    # What fits a few rows must fit them all.
+    most = _CLEARLY * _declared(place.head, tried)
     found = [
         explanation
-        for kind in (*alternatives.KINDS, *rearrangements.KINDS)
-        for variant in kind(place)
-        if (explanation := _explained(variant, place.head.output, tried)) is not None
+        for variant in _variants(place)
+        if variant.cause in likely
+        and (explanation := _explained(variant, place.head.output, (likely[variant.cause].scale,)))
+        is not None
+        and explanation.residual <= most
     ]
     # One that has an expected scale explains more than one that needs its own.
     expected = [one for one in found if _is_expected(one, tried)]
     return tuple(expected or found)
+
+
+def _declared(head: Head, starts: Iterable[float]) -> float:
+    """Return the residual of the declared attention, with the best scale reached from ``starts``."""
+    outputs = (head.attend(fitted(head.attended, head.output, start)) for start in starts)
+    return min(float(np.linalg.norm(head.output - output)) for output in outputs) / head.size
+
+
+def _variants(place: Place) -> Iterator[Variant]:
+    for kind in (*alternatives.KINDS, *rearrangements.KINDS):
+        yield from kind(place)
 
 
 def _is_expected(found: Explanation, starts: Sequence[float]) -> bool:

@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 
     Model = Callable[[float], tuple[Floats, Floats]]
 
-ROUNDINGS = 1.0
-"""How many times what roundings at their bounds add up to a residual may be: some 2.4 standard deviations."""
+ROUNDINGS = 2.0
+"""How many times what roundings at their bounds add up to a residual may be: some 4.7 standard deviations.
+
+An audit has thousands of residuals, and where scores are large a few weights make up the whole of one.
+"""
 
 _ITERATIONS = 30
 _HALVINGS = 12
@@ -34,6 +37,10 @@ _FEWEST_DF = 5.0
 _MEAN_SQUARE = 0.18
 """Mean square of a relative rounding error over its bound, for mantissas uniform in the logarithm."""
 _SINGLE = 2.0**-24
+_ALIKE = 4.0
+"""Rows that differ by so many times their rounding share half the variance of their errors."""
+_OWN_NOISE = 4 * np.finfo(float).eps
+"""Relative error of a slope computed here, of sums over many keys in double precision."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +141,7 @@ def assess(head: Head, scale: float) -> Implied:
     error = head.output - output
     rounding = Rounding.of(head, scale)
     size = max(head.size, np.finfo(float).tiny)
-    standard_error, df = _standard_error(rounding, slope, error, scale)
+    standard_error, df = _standard_error(rounding, slope, error)
     return Implied(
         scale=scale,
         standard_error=standard_error,
@@ -149,25 +156,26 @@ def assess(head: Head, scale: float) -> Implied:
     )
 
 
-def _standard_error(rounding: Rounding, slope: Floats, error: Floats, scale: float) -> tuple[float, float]:
+def _standard_error(rounding: Rounding, slope: Floats, error: Floats) -> tuple[float, float]:
     """Return the standard error of a scale and its degrees of freedom.
 
     An error of one score moves a whole row of the output, so rows are what is independent. Where no few of
     them settle the scale, their own errors say how far it may be off, at least by the rounding of the output:
     the jackknife's variance, with as many degrees of freedom as there are rows of equal weight (R. M. Bell
     and D. F. McCaffrey, Bias reduction in standard errors for linear regression with multi-stage samples,
-    Survey Methodology 28, 2002). Else the model of rounding says it.
+    Survey Methodology 28, 2002). Else the model of rounding says it. Rows that are alike are rounded alike,
+    which their differences do not show; the model says what that adds.
     """
     by_row = (slope**2).sum(axis=1)
     steepness = float(by_row.sum())
-    if scale**2 * steepness <= (np.finfo(float).eps * rounding.size) ** 2:
+    if math.sqrt(steepness) <= _OWN_NOISE * rounding.size_of_terms:
         return math.inf, math.inf
     leverage = by_row / steepness
     df = 1 / float(leverage @ leverage) - 1
     if df < _FEWEST_DF:
-        return math.sqrt(rounding.along(slope)) / steepness, math.inf
+        return math.sqrt(rounding.along(slope) + rounding.shared_along(slope)) / steepness, math.inf
     left = (slope * error).sum(axis=1) / (1 - leverage)
-    variance = max(float(left @ left), rounding.least_along(slope))
+    variance = max(float(left @ left), rounding.least_along(slope)) + rounding.shared_along(slope)
     return math.sqrt(variance) / steepness, df
 
 
@@ -182,6 +190,7 @@ class Rounding:
     """
 
     head: Head
+    scale: float
     weights: Floats
     output: Floats
     of_scores: Floats
@@ -198,12 +207,14 @@ class Rounding:
         added = np.where(np.isfinite(head.added), head.added, 0.0)
         of_scores = 3 * ((scale * head.products) ** 2 + added**2) + (2 + width / 2) * terms
         of_outputs = 2 * (weights**2 @ head.value**2) + keys * output**2
-        return cls(head, weights, output, head.unit**2 * of_scores, head.unit**2 * of_outputs)
+        return cls(head, scale, weights, output, head.unit**2 * of_scores, head.unit**2 * of_outputs)
 
     @property
-    def size(self) -> float:
-        """The norm of the output."""
-        return float(np.linalg.norm(self.output))
+    def size_of_terms(self) -> float:
+        """The norm of the terms, all taken as positive, that a slope is the sum of."""
+        head = self.head
+        lengths = np.linalg.norm(head.query, axis=1)[:, None] * np.linalg.norm(head.key, axis=1)
+        return float(np.linalg.norm((self.weights * lengths) @ np.abs(head.value)))
 
     @property
     def total(self) -> float:
@@ -218,9 +229,21 @@ class Rounding:
 
     def along(self, slope: Floats) -> float:
         """Return the variance of the errors' inner product with ``slope``."""
-        inner = slope @ self.head.value.T - (slope * self.output).sum(axis=1, keepdims=True)
         return float(
-            ((self.weights * inner) ** 2 * self.of_scores).sum() + (slope**2 * self.of_outputs).sum()
+            (self._through_scores(slope) ** 2 * self.of_scores).sum() + (slope**2 * self.of_outputs).sum()
+        )
+
+    def shared_along(self, slope: Floats) -> float:
+        """Return the part of the variance that comes from rows with the same errors.
+
+        Rows share the errors of their scores, or of their outputs, as far as these differ by less than
+        rounding.
+        """
+        scores = self.weights * (self.scale * self.head.products)
+        through = self._through_scores(slope) * np.sqrt(self.of_scores)
+        return _MEAN_SQUARE * (
+            _covariance(through, scores, self.weights**2 * self.of_scores)
+            + _covariance(slope * np.sqrt(self.of_outputs), self.output, self.of_outputs)
         )
 
     def bias_along(self, slope: Floats) -> float:
@@ -233,9 +256,25 @@ class Rounding:
         mean = moved @ self.head.value - moved.sum(axis=1, keepdims=True) * self.output
         return abs(float(np.vdot(slope, mean)))
 
+    def _through_scores(self, slope: Floats) -> Floats:
+        """Return by how much an error of each score moves the inner product, [rows, keys]."""
+        inner = slope @ self.head.value.T - (slope * self.output).sum(axis=1, keepdims=True)
+        return self.weights * inner
+
     def least_along(self, slope: Floats) -> float:
         """Return the same from the rounding of the output alone: no program has less."""
         return _MEAN_SQUARE * self.head.unit**2 * float(((slope * self.output) ** 2).sum())
+
+
+def _covariance(moved: Floats, rounded: Floats, variances: Floats) -> float:
+    """Return the sum of products of different rows of ``moved``, as far as ``rounded`` is alike in them."""
+    centred = rounded - rounded.mean(axis=0)
+    squares = (centred**2).sum(axis=1)
+    apart = np.maximum(np.add.outer(squares, squares) - 2 * centred @ centred.T, 0.0)
+    noise = np.add.outer(variances.sum(axis=1), variances.sum(axis=1)) * _ALIKE**2
+    alike = np.divide(noise, noise + apart, out=np.zeros_like(noise), where=noise > 0)
+    np.fill_diagonal(alike, 0.0)
+    return max(0.0, float((alike * (moved @ moved.T)).sum()))
 
 
 def _promising(head: Head) -> list[float]:

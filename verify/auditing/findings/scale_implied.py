@@ -100,7 +100,7 @@ def _found(
     known = math.isfinite(ratio.error)
     return Finding(
         **_common(subject),
-        estimate=ratio.value,
+        estimate=ratio.value if known else None,
         standard_error=ratio.error if known else None,
         interval=interval if known else _OPEN,
         level=1 - alpha,
