@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from tests.montecarlo.samples import generator, sample_of
 from tests.report.builders import check
 from verify.errors import ClaimError
+from verify.montecarlo.estimands import component
 from verify.spec.claim import USER, Claim, Findings, several
 from verify.spec.figures import figure, scatter
 
@@ -28,6 +30,15 @@ class TestFindings:
         assert FOUND.matching("variance-d*") == tuple(CHECKS.values())
         with pytest.raises(ClaimError, match=r"no check's id matches 'var'; the checks are variance-d64"):
             FOUND.matching("var")
+
+    def test_what_no_check_compares_is_estimated_alike(self) -> None:
+        """Its interval is that of the estimand at the check's level."""
+        sample = sample_of(generator().normal(size=(400, 2)))
+        found = Findings({"one": check("one", 1.0, 1.0)}, {}, {"d8": sample})
+        estimands = component("mean"), component("square")
+        alpha = 1 - found.checks["one"].level
+        expected = [one.measure(sample, alpha) for one in estimands]
+        assert found.estimated("d8", estimands, like="one") == [(one.value, one.interval) for one in expected]
 
 
 def test_a_single_figure_stands_for_itself() -> None:

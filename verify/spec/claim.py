@@ -12,10 +12,11 @@ from verify.errors import ClaimError, nearest
 from verify.evidence import SLUG, Fact, Figure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from verify.evidence import Assumption, Check, Reference
     from verify.montecarlo.blocks import Cell, Sample
+    from verify.montecarlo.estimands import Estimand
     from verify.montecarlo.experiment import Experiment
     from verify.symbolic.derivation import Derivation
 
@@ -53,6 +54,20 @@ class Findings:
         if not found:
             raise ClaimError(f"no check's id matches {pattern!r}; the checks are {', '.join(self.checks)}")
         return found
+
+    def estimated(
+        self, cell: str, estimands: Iterable[Estimand], like: str
+    ) -> list[tuple[float, tuple[float, float]]]:
+        """Return what no check compares, from a cell's sample: values and intervals, at the level of a check.
+
+        Args:
+            cell: The cell's id.
+            estimands: What is estimated.
+            like: The id of the check.
+        """
+        alpha = 1 - self.checks[like].level
+        found = (one.measure(self.samples[cell], alpha) for one in estimands)
+        return [(one.value, one.interval) for one in found]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -179,12 +179,10 @@ def _controls(result: Any, small: Quantity, tolerance: float) -> tuple[Control, 
 
 def _path(findings: Findings, scale: str, label: str) -> Layer:
     """Return the measured growth after each layer, with intervals at the level of the checks."""
-    sample = findings.samples[Stack(D).cell.id]
-    alpha = 1 - findings.checks["unscaled-growth"].level
-    depths = range(1, LAYERS + 1)
-    found = [growth(Stack(D).log_growth(scale, depth), 1).measure(sample, alpha) for depth in depths]
-    points = ((one.value, one.interval) for one in found)
-    return estimates(label, depths, points, "measured" if scale == "scaled" else "other")
+    depths, drawn = range(1, LAYERS + 1), Stack(D)
+    grown = (growth(drawn.log_growth(scale, depth), 1) for depth in depths)
+    found = findings.estimated(drawn.cell.id, grown, like="unscaled-growth")
+    return estimates(label, depths, found, "measured" if scale == "scaled" else "other")
 
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:

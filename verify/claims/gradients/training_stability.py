@@ -158,10 +158,8 @@ def _controls() -> tuple[Control, ...]:
 
 def _success_by_rate(findings: Findings, scale: str) -> Layer:
     """Return the share of seeds that succeed at each rate, with intervals at the level of the checks."""
-    sample, alpha = findings.samples[f"d{D}"], 1 - findings.checks["success-rate"].level
     outputs = (TrainingRuns.success(_number(scale), rate) for rate in range(len(RATES)))
-    shares = (Bounded(output).measure(sample, alpha) for output in outputs)
-    found = ((one.value, one.interval) for one in shares)
+    found = findings.estimated(f"d{D}", map(Bounded, outputs), like="success-rate")
     return estimates(scale, RATES, found, "measured" if scale == ROOT else "other")
 
 

@@ -69,6 +69,8 @@ DEAR = (Place(128, 512, 32, 0.82), Place(128, 1024, 16, 0.087), Place(1024, 256,
         Place(1024, 2048, 16, 0.12))  # fmt: skip
 """Only for the deep profile."""
 HIGH = FEW[-1]
+SMALLER_FROM = {16: 128, 128: 512, 1024: 2048}
+"""From which dimension on the typical gradient is held to be the smaller one unscaled, by number of keys."""
 VAST = Place(16, 1024, 32, 0.001)
 """Where root mean squares are compared beyond the crossing, and where hardly anything typical is left."""
 
@@ -123,7 +125,8 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     for name, place in places.items():
         if place == VAST:
             continue
-        side: tuple[str, Relation] = ("below", "≤") if _crossed(place) else ("above", "≥")
+        smaller = place.d >= SMALLER_FROM[place.keys]
+        side: tuple[str, Relation] = ("below", "≤") if smaller else ("above", "≥")
         others[name] = _typical(f"median-{side[0]}-1-{name}", place, side[1])
         if place.keys == HIGH.keys and place.d in {16, 64}:
             of_place = {path: f"rms-{path}-d{place.d}" for path in LETTERS}
@@ -161,11 +164,6 @@ def _controls(
         softmax_over_queries(),
         biased(values, tolerance),
     )
-
-
-def _crossed(place: Place) -> bool:
-    """Return whether the typical unscaled gradient is the smaller one there: what its check asserts."""
-    return place.d >= {16: 128, 128: 512, 1024: 2048}[place.keys]
 
 
 def facts() -> tuple[Fact, ...]:

@@ -14,8 +14,6 @@ from verify.spec import (
 
 DIMENSIONS, QUERIES, KEYS = (1, 8, 64, 256), 16, 32
 LABEL = "mean variance of the scores within a row"
-COARSE = Tolerance(2.0)
-"""The keys' mean direction decides how a block's rows vary, so that draws are dear."""
 other = OrderedBase(Ordered("k'", "q3"))
 POPULATION = Population({**GENERAL.moments, other: GENERAL.moments[k]}, d, alike=((k, other),))
 sibling = Sum(q[index] * other[index], (index, 1, d))
@@ -66,7 +64,8 @@ def _rows(name: str, components: Components, law: Any) -> tuple[Quantity, ...]:
         absolute = block_variances.row_variance(n, QUERIES, KEYS, moments, moments)
         return component("row-variance", block_variance=absolute / float(law.subs(d, n)) ** 2, positive=True)
 
-    return over_dimensions(f"{name}-row", LABEL, cells, estimand, law, COARSE)
+    # The keys' mean direction decides how a block's rows vary, so that draws are dear.
+    return over_dimensions(f"{name}-row", LABEL, cells, estimand, law, Tolerance(2.0))
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:

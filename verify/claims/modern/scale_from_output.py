@@ -6,10 +6,10 @@ import numpy as np
 from sympy import Derivative, Idx, Rational, S, Sum, exp, expand, log, simplify, sqrt, symbols
 
 from verify.spec import (
-    E, NORMAL, ROUNDING, Array, Assumption, Claim, Definition, Derivation, Exact, Experiment, Ordered,
-    OrderedBase, Population, Quantity, RecoveredScales, Route, Step, Tolerance, Var, biased, by, capped,
-    cell_of, complex_step, component, d, evaluate, fitted_scale, j, largest_difference, n, no_distance, p,
-    prediction, response, s, softmax, stream, wrong,
+    E, NORMAL, ROUNDING, Array, Claim, Definition, Derivation, Exact, Experiment, Ordered, OrderedBase,
+    Population, Quantity, RecoveredScales, Route, Step, Tolerance, Var, assume, biased, by, capped, cell_of,
+    complex_step, component, d, evaluate, fitted_scale, j, largest_difference, n, no_distance, p, prediction,
+    response, s, softmax, stream, wrong,
 )  # fmt: skip
 
 KEYS, VALUES, ERROR, PLANTED = 8, 4, Rational(1, 10**5), Rational(17, 100)
@@ -159,8 +159,8 @@ CLAIM = Claim(
     "say it, wherever scores differ and so do the values of these keys. They say it the better the more "
     "the entries of the output move with the scale. Where all scores or all values of a row are alike, or "
     "its weights have frozen, nothing can be read off, and the standard error says so.",
-    assumptions=(
-        Assumption(id="independent-errors", text=r"The output’s errors are independent, variance $\tau^2$."),
-        Assumption(id="known-inputs", text="Queries, keys, values and mask are those that were used."),
+    assumptions=assume(
+        independent_errors=r"The output’s errors are independent, variance $\tau^2$.",
+        known_inputs="Queries, keys, values and mask are those that were used.",
     ),
 )

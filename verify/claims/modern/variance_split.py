@@ -5,8 +5,8 @@ from typing import Any
 from sympy import Matrix, MatrixSymbol, Rational, S, Symbol, Trace, symbols
 
 from verify.spec import (
-    E, NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, SIZE, Assumption, Claim, Definition, Derivation, Experiment, Linked,
-    Population, Quantity, Route, ScoreProducts, Step, Var, biased, capped, cell_of, d, difference, evaluate,
+    E, NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, SIZE, Claim, Definition, Derivation, Experiment, Linked, Population,
+    Quantity, Route, ScoreProducts, Step, Var, assume, biased, capped, cell_of, d, difference, evaluate,
     in_numbers, of_deviation, prediction, settled_by_two, wrong,
 )  # fmt: skip
 
@@ -113,10 +113,8 @@ CLAIM = Claim(
     meaning="Softmax gives the same weights when all scores of a row are moved alike, so only the first "
     "part acts. Keys with a large common component make scores look widely spread, and a scale chosen by "
     "the total variance would be too small. An audit of real attention reports both parts.",
-    assumptions=(
-        Assumption(
-            id="independent-vectors", text="Query and key are independent; their components need not be."
-        ),
-        Assumption(id="second-moments", text="All components have a finite variance."),
+    assumptions=assume(
+        independent_vectors="Query and key are independent; their components need not be.",
+        second_moments="All components have a finite variance.",
     ),
 )

@@ -108,17 +108,15 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the measured densities of q·k/√d at three dimensions and the derived ones through them."""
     density = function((x, d), derivation.result, "scipy")
-    layers = []
+    layers: list[Any] = []
     at = np.linspace(-3, 3, 121)
     for n in (1, 4, 64):
         cell, root = findings.cells[f"pairs-d{n}"], np.sqrt(n)
         edges = np.asarray(cell.sampler.statistic.grid) / root  # type: ignore[attr-defined]  # these are score pairs
         heights = np.diff(findings.samples[f"pairs-d{n}"].mean) / np.diff(edges)
         derived = [root * density(max(abs(v), 1e-3) * root, n) for v in at]
-        layers += [
-            scatter("", ((edges[1:] + edges[:-1]) / 2)[::8], heights[::8]),
-            line(f"$d_k = {n}$", derived, at=at),
-        ]
+        layers.append(scatter("", ((edges[1:] + edges[:-1]) / 2)[::8], heights[::8]))
+        layers.append(line(f"$d_k = {n}$", derived, at=at))
     return figure(
         "densities",
         "Scores of few dimensions are sharply peaked, those of many nearly normal",
