@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,8 @@ from verify.auditing.estimates import (
     ShareOfBlocks,
     blocks_needed,
 )
+from verify.auditing.statistical import judge
+from verify.evidence.audits import Judgement
 from verify.montecarlo.betting import betting_mean
 from verify.montecarlo.estimands import component, ratio
 from verify.montecarlo.intervals import bounded_mean, student_quantile
@@ -85,10 +88,29 @@ def test_a_ratio_of_means_is_measured_by_the_catalogues_estimand() -> None:
 
 
 def test_blocks_needed_follow_the_distance_to_the_band() -> None:
-    """Four times as many blocks halve the interval; on the very edge no number decides."""
-    found = Estimate(1.0, 0.1, (0.5, 1.6), 50)
-    assert blocks_needed(found, (0.7, None)) == 50 * 4
-    assert blocks_needed(found, (0.1, 1.3)) == 50 * 4
+    """Four times as many blocks halve the interval; near the edge no number can be said."""
+    exact = Estimate(1.0, 0.0, (0.5, 1.6), 50)
+    assert blocks_needed(exact, (0.7, None)) == 50 * 4
+    assert blocks_needed(exact, (0.1, 1.3)) == 50 * 4
+    found = replace(exact, error=0.1)
+    assert 400 < (blocks_needed(found, (0.7, None)) or 0) < 600
     assert blocks_needed(found, (1.0, None)) is None
+    assert blocks_needed(found, (1.05, None)) is None
+    assert blocks_needed(replace(exact, error=None), (0.7, None)) is None
     assert blocks_needed(found, (0.0, 9.0)) == 51
     assert blocks_needed(Estimate(1.0, None, None, 3, "too few", 8), (0.5, 2.0)) == 8
+
+
+@pytest.mark.parametrize("blocks", [12, 40, 150])
+def test_as_many_blocks_as_are_said_to_decide_mostly_do(blocks: int) -> None:
+    """Of 60 undecided samples, new ones of the size that each calls for decide in four of five cases."""
+    rng, band = np.random.default_rng(blocks), (0.9, None)
+    decided = []
+    while len(decided) < 60:
+        found = EVEN.estimate(rng.normal(1, 0.5, size=(blocks, 1)), 1e-3)
+        needed = blocks_needed(found, band)
+        if found.interval is None or needed is None or judge(found, band) is not Judgement.UNDECIDED:
+            continue
+        values = rng.normal(1, 0.5, size=(min(needed, 100_000), 1))
+        decided.append(judge(EVEN.estimate(values, 1e-3), band) is not Judgement.UNDECIDED)
+    assert np.mean(decided) >= 0.75

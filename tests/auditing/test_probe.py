@@ -147,11 +147,49 @@ def test_wrong_alignment_fails_the_assertion() -> None:
     assert found.problems(causal=False) == ("causal: True, not False",)
 
 
-def test_window_is_found() -> None:
-    """A sliding window of three keys is a mask by positions."""
-    found = probe(partial(attention, shift=top_left, window=3), d_k=8)
-    assert found.mask.window == 3
-    assert "a window of 3 keys" in repr(found)
+@pytest.mark.parametrize("window", [3, 8, 100, 512])
+def test_window_is_found_and_must_be_expected(window: int) -> None:
+    """A sliding window is a mask by positions, whatever its size, and causal attention has none."""
+    found = probe(partial(attention, shift=top_left, window=window), d_k=16, heads=1)
+    assert (found.mask.window, found.causal) == (window, True)
+    assert f"a window of {window} keys" in repr(found)
+    assert found.scale == pytest.approx(0.25, rel=1e-5)
+    assert found.problems(causal=True) == (f"window: {window}, not none",)
+    assert found.problems(causal=True, window=window) == ()
+    assert found.problems(window=window + 1) == (f"window: {window}, not {window + 1}",)
+
+
+def test_window_on_both_sides_is_found() -> None:
+    """Without a causal mask a window hides keys before and after a query."""
+
+    def near(q: Any, k: Any, v: Any) -> Any:
+        return attention(q, k, v, shift=lambda *_: 90, window=181)
+
+    found = probe(near, d_k=16, heads=1)
+    assert (found.mask.shift, found.mask.window, found.causal) == (90, 181, False)
+
+
+def test_large_scores_hide_no_key() -> None:
+    """Weights that are 0 because scores differ by hundreds are no mask."""
+    found = probe(partial(attention, scale=lambda *_: 10.0), d_k=4)
+    assert found.problems("10") == ()
+
+
+def test_function_that_gives_another_output_each_time_is_refused() -> None:
+    """Dropout would be measured as something else."""
+    rng = np.random.default_rng(0)
+
+    def dropping(q: Any, k: Any, v: Any) -> Any:
+        return attention(q, k, v * (rng.random(v.shape) > 0.1))
+
+    with pytest.raises(SettingsError, match="another output for the same arrays; switch dropout off"):
+        probe(dropping, d_k=8)
+
+
+def test_vectors_without_a_length_say_nothing_of_sums() -> None:
+    """Vectors of 0 divided by their length are NaN, not a sum that loses something."""
+    found = probe(partial(attention, norm=True, scale=lambda *_: 10.0), d_k=16)
+    assert {one.sums_in_dtype for one in found.precision} == {None}
 
 
 @pytest.mark.parametrize("cap", [10.0, 50.0])
@@ -179,7 +217,7 @@ def test_axis_of_the_softmax_is_found(axis: int, name: str) -> None:
     """Weights add up to 1 over the axis that the softmax runs over, and over no other."""
     found = probe(partial(attention, axis=axis), d_k=16)
     assert found.axis == name
-    assert any(f"over the {name}" in one for one in found.problems()) == (name != "keys")
+    assert sum(f"over the {name}" in one for one in found.problems()) == (name != "keys")
 
 
 @pytest.mark.parametrize(
@@ -208,7 +246,9 @@ def test_bias_of_positions_is_found() -> None:
     """Scores that positions change without any query show as a bias."""
     found = probe(partial(attention, bias=0.1), d_k=16)
     assert found.bias == pytest.approx(1.1, rel=1e-3)
-    assert any("positions change scores" in one for one in found.problems())
+    assert found.problems() == ("positions change scores by up to 1.1",)
+    assert found.scale == pytest.approx(0.25, rel=1e-5)
+    found.assert_is(bias=True)
 
 
 def test_normalised_vectors_are_found() -> None:

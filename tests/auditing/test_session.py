@@ -140,7 +140,7 @@ def test_the_session_on_the_command_line(
 
     ran(tool, 0, "record", "--out", "few", program, "before.pt")
     undecided = ran(tool, 3, "audit", "few", "--gate", GATE, "--no-pages", "--out", "few-audit")
-    assert "sequences would decide" in undecided.out
+    assert "sequences to decide" in undecided.out
     recorded = ran(tool, 0, "record", "--max-sequences", 256, "--out", "before", program, "before.pt")
     assert recorded.out.startswith("loss 2.")
     assert "`sdpa-verify audit before`" in recorded.err

@@ -72,6 +72,13 @@ def test_a_gate_decides_by_the_interval(band: Any, judgement: Judgement) -> None
     assert one.sequences_needed is None or one.sequences_needed > 200
 
 
+def test_an_estimate_at_the_edge_says_no_number() -> None:
+    """No number of sequences is sure to decide where the estimate may lie on either side."""
+    one = found(LOOKS, (float(VALUES.mean()), 0.9))
+    assert (one.judgement, one.sequences_needed) == (Judgement.UNDECIDED, None)
+    assert "too near the edge of the band to say how many sequences would decide" in one.reason
+
+
 def test_the_edge_of_a_band_belongs_to_it() -> None:
     """An interval that ends where the band does lies inside; one that only touches it is not outside."""
     one = Estimate(0.5, 0.1, (0.25, 0.75), 9)

@@ -16,7 +16,7 @@ def test_one_cause_is_one_line_over_layers_and_kinds() -> None:
     assert undecided.startswith(
         "? all 4 layers, head 0: row-variance undecided: decoder.layers.1.self_attn, head 0: 1.279, interval"
     )
-    assert undecided.endswith("; about 210 sequences would decide")
+    assert undecided.endswith("; it would take about 210 sequences to decide")
     assert counts.startswith("4 layers, 16 heads: ")
 
 

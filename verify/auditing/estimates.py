@@ -29,6 +29,9 @@ FEWEST_BLOCKS = 8
 
 _SKEWED = "too skewed over so few sequences for an interval at this level"
 
+_FOUR_IN_FIVE = intervals.normal_quantile(0.4)
+"""Standard errors that an estimate is above in one of five cases."""
+
 _STEP = 1e-6
 """Relative step of the slope that a standard error is taken through."""
 
@@ -40,7 +43,7 @@ class Estimate:
     ``value`` is NaN where there is none, and ``error`` then None.
 
     ``interval`` is None where none holds at the level wanted; then ``doubt`` says why. ``needed`` are the
-    blocks from which on there would be one, None where that is not known.
+    blocks from which on there may be one, None where that is not known.
     """
 
     value: float
@@ -125,19 +128,24 @@ class MeanFunction:
 
 
 def blocks_needed(estimate: Estimate, band: Band) -> int | None:
-    """Return about how many blocks would decide, None where the estimate lies on the edge of its band.
+    """Return about how many blocks would decide, None where the estimate is too near an edge to say.
 
-    The half-width falls at least with the root of the number of blocks.
+    Without an interval it is the number from which on there may be one, which is the least it takes. The
+    half-width falls at least with the root of the number of blocks. What so many will give as their estimate
+    differs from this one by both their standard errors: in four of five cases they decide.
     """
     if estimate.interval is None:
         return estimate.needed
     edges = [edge for edge in band if edge is not None]
     distance = min((abs(edge - estimate.value) for edge in edges), default=math.inf)
-    if not distance > 0:
-        return None
     low, high = estimate.interval
     width = max(high - estimate.value, estimate.value - low)
-    return max(estimate.blocks + 1, math.ceil(estimate.blocks * (width / distance) ** 2))
+    error = _FOUR_IN_FIVE * (width if estimate.error is None else estimate.error)
+    if not distance > error:
+        return None
+    # Errors e of n blocks and of N: the width is w √(n/N), and √(1 + n/N) < 1 + √(n/N).
+    ratio = (width + error) / (distance - error)
+    return max(estimate.blocks + 1, math.ceil(estimate.blocks * ratio**2))
 
 
 def _error(values: Floats) -> float | None:

@@ -14,7 +14,7 @@ from verify.auditing.heads import head_of, unit_roundoff
 from verify.auditing.probing.callee import RefusedError, callee_of, name_of
 from verify.auditing.probing.formula import formula_of
 from verify.auditing.probing.precision import Precision, precision_of
-from verify.auditing.probing.result import HALVES, WIDE, Probe
+from verify.auditing.probing.result import BIASED, HALVES, WIDE, Probe
 from verify.auditing.probing.scores import (
     Measured,
     Model,
@@ -28,11 +28,12 @@ from verify.auditing.probing.sizes import Sizes
 from verify.auditing.probing.weights import (
     axis_of,
     groups_of,
-    mask_of,
     position_bias,
     rectangle,
     sinks,
+    square_mask,
     weights,
+    with_long_window,
 )
 from verify.auditing.reconstruction import explanations
 from verify.auditing.recording import Call
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 _TOKENS, _MANY_TOKENS = 16, 64
 _MOST = 4096
+_STEADY = 1e-3
 
 
 def probe(
@@ -94,9 +96,13 @@ class _Probing:
     def found(self) -> Probe:
         """Return what all experiments found."""
         callee, sizes = self.callee, self.sizes
-        usual = weights(callee, sizes.queries(6, sequences=2), sizes.keys(6, sequences=2))
+        usual, again = (
+            weights(callee, sizes.queries(6, sequences=2), sizes.keys(6, sequences=2)) for _ in range(2)
+        )
         if not np.isfinite(usual).all():
             raise RefusedError("returned NaN or infinities for moderate numbers")
+        if not np.allclose(usual, again, rtol=_STEADY, atol=_STEADY):
+            raise RefusedError("gives another output for the same arrays; switch dropout off")
         model, bias, scale = self._model(usual)
         measured, notes = self._measured(model, scale)
         first = measured[0]
@@ -136,8 +142,11 @@ class _Probing:
         norms = normalised(callee, sizes)
         scale = 0.0 if norms else small_scale(callee, sizes)
         cap = softcap_of(callee, sizes, scale)[0] if scale else None
-        model = Model(mask_of(usual), cap, sink, factor if math.isfinite(factor) else 1.0, norms)
-        return model, position_bias(callee, sizes), scale or sizes.width**-0.5
+        bias, mask = position_bias(callee, sizes), square_mask(callee, sizes)
+        is_biased = bias > BIASED
+        mask = mask if is_biased else with_long_window(callee, sizes, mask)
+        model = Model(mask, cap, sink, factor if math.isfinite(factor) else 1.0, norms, is_biased)
+        return model, bias, scale or sizes.width**-0.5
 
     def _measured(self, model: Model, scale: float) -> tuple[tuple[Measured, ...], tuple[str, ...]]:
         """Return the scale as it is and with width, heads and tokens varied, and what was not taken."""

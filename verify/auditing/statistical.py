@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
+_NEAR = "the estimate is too near the edge of the band to say how many sequences would decide"
+
+
 @dataclass(frozen=True)
 class Look:
     """What is kept of one block: its statistics, and the reference values of its rows.
@@ -126,6 +129,7 @@ def _finding(
     remark = quantity.remark(estimate, blocks) if quantity.remark else ""
     open_yet = judgement is Judgement.UNDECIDED and not any(look.broken for look in looks)
     needed = blocks_needed(estimate, gate or OWN_RULE) if open_yet else None
+    near = "" if needed or not open_yet or estimate.interval is None else _NEAR
     return Finding(
         **common,
         estimate=estimate.value if math.isfinite(estimate.value) else None,
@@ -133,7 +137,7 @@ def _finding(
         interval=_finite(estimate.interval),
         reference=_reference(quantity, looks),
         judgement=judgement,
-        reason=_joined(why, estimate.doubt, remark, *_scale_of(looks), *_absence(looks)),
+        reason=_joined(why, estimate.doubt, near, remark, *_scale_of(looks), *_absence(looks)),
         sequences_needed=None if needed is None else needed * kind.sequences,
     )
 

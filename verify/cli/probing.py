@@ -37,8 +37,10 @@ _NAMED = "name it as package.module:function or path/to/file.py:function"
 @click.option("--causal/--not-causal", default=None, help="Fail unless it is causal, or is not.")
 @click.option("--alignment", metavar="top-left|bottom-right", help="Fail unless rectangles are aligned so.")
 @click.option("--groups", metavar="repeated|interleaved", help="Fail unless grouped heads are mapped so.")
+@click.option("--window", type=int, metavar="KEYS", help="Fail unless a query sees so many keys at most.")
 @click.option("--softcap", type=float, metavar="SIZE", help="Fail unless this is the soft-cap.")
 @click.option("--sink", is_flag=True, default=None, help="Fail unless the softmax has a sink.")
+@click.option("--bias", is_flag=True, default=None, help="Fail unless positions change scores, as in ALiBi.")
 def probe(
     function: str,
     d_k: int,

@@ -74,7 +74,7 @@ def _said(some: Shared, layers: Sequence[LayerRecord]) -> str:
     layer, worst = max(some.findings, key=lambda found: _size(found[1]))
     parts = [part for part in (worst.cause, worst.fix) if part] or [_measured(worst), worst.reason]
     if worst.sequences_needed is not None:
-        parts.append(f"about {worst.sequences_needed:,} sequences would decide")
+        parts.append(f"it would take {worst.needed_bound} {worst.sequences_needed:,} sequences to decide")
     of_one = ""
     if len(some.findings) > 1 and not worst.cause and not worst.fix:
         several = len(some.heads()) > 1

@@ -91,6 +91,11 @@ class Finding(Record):
     rows_left_out: Count = 0
 
     @property
+    def needed_bound(self) -> str:
+        """How ``sequences_needed`` is meant: "about" so many, "at least" where there is no interval yet."""
+        return "at least" if self.interval == (None, None) else "about"
+
+    @property
     def name(self) -> str:
         """The id without the head: what the same finding on other heads shares with it."""
         return self.id if self.head is None else self.id.removesuffix(f"-head-{self.head}")

@@ -45,6 +45,7 @@ def test_nothing_is_otherwise_than_expected() -> None:
         ({"fits": False, "residual": 0.3}, "the output is not this attention: 0.3 of it is unexplained"),
         ({"fits": False, "causes": ("the mask is lost",)}, "the mask is lost"),
         ({"softcap": 30.0}, "soft-cap: 30, not none"),
+        ({"mask": Mask(0, 4)}, "window: 4, not none"),
         ({"sink": (0.0,)}, "the softmax has a sink"),
         (
             {"measured": (measured(), measured(h=8, fits=False))},
@@ -72,6 +73,8 @@ def test_each_fault_is_said_in_a_line(changes: dict[str, Any], problem: str) -> 
         ({"groups": "interleaved"}, "mapping of grouped heads: repeated, not interleaved"),
         ({"softcap": 30.0}, "soft-cap: none, not 30"),
         ({"sink": True}, "the softmax has no sink"),
+        ({"window": 128}, "window: none, not 128"),
+        ({"bias": True}, "positions change no score"),
     ],
 )
 def test_what_is_expected_and_not_there_is_a_problem(expected: dict[str, Any], problem: str) -> None:
@@ -129,6 +132,22 @@ def test_the_first_setting_with_another_scale_is_named_with_its_fix() -> None:
             assert len(rounded.problems()) == found
 
 
+@pytest.mark.parametrize(
+    ("scales", "cause"),
+    [
+        (lambda _: 0.125, "the scale is 0.125 where 1/sqrt(d) is intended, with d = 32"),
+        (lambda _: 1.0, "no scale is applied, with d = 32"),
+        (lambda d: (2 * d) ** -0.5, "twice the width is taken for d_k, with d = 32"),
+    ],
+)
+def test_a_wrong_scale_has_a_name_only_if_it_holds_at_every_width(scales: Any, cause: str) -> None:
+    """1/8 at d = 32 is the root of twice the width by accident: at d = 16 it is not."""
+    rows = tuple(measured(d, scale=scales(d)) for d in (32, 64, 16))
+    found = replace(GOOD, measured=rows, formula="0.125" if scales(1) == 0.125 else None)
+    (problem,) = found.problems()
+    assert cause in problem
+
+
 def test_the_text_says_all_that_was_found() -> None:
     """A line a finding, under the function's name and sizes."""
     text = repr(
@@ -151,6 +170,7 @@ def test_the_text_says_all_that_was_found() -> None:
         "softmax over keys",
         "mask causal, a window of 3 keys, rectangles aligned bottom-right",
         "soft-cap 30",
+        "positions change no score",
         "sink 1, -0.5",
         "grouped heads repeated",
         "float16 sums are kept wider, scores are rounded to it",

@@ -81,13 +81,8 @@ def _written(number: float, parts: Sequence[str]) -> str:
 
 def _number(size: float) -> str:
     """Return a number, a short one where that is as near as a scale is known."""
-    return next(
-        text for digits in (1, 2, 3, 4, 6) if _is_near(text := f"{size:.{digits}g}", size) or digits == 6
-    )
-
-
-def _is_near(text: str, size: float) -> bool:
-    return math.isclose(float(text), size, rel_tol=1e-5)
+    rounded = (float(f"{size:.{digits}g}") for digits in (1, 2, 3, 4, 6))
+    return f"{next((one for one in rounded if math.isclose(one, size, rel_tol=1e-5)), size):g}"
 
 
 def _fits(text: str, one: Measured) -> bool:

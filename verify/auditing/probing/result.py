@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from verify.auditing.candidates import Widths, diagnose
-from verify.auditing.intention import DEFAULT, scale_expression
+from verify.auditing.candidates import Diagnosis, Widths, diagnose
+from verify.auditing.intention import DEFAULT, ScaleExpression, scale_expression
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,9 @@ HALVES = ("float16", "bfloat16")
 WIDE = (5, 9)
 """Queries and keys of the rectangle that shows how a mask is aligned."""
 
-_BIASED = 1e-4
+BIASED = 1e-4
+"""Differences of scores beyond which positions change them."""
+
 _EQUAL = 1e-3
 
 
@@ -67,7 +69,7 @@ class Probe:
 
     @property
     def causal(self) -> bool:
-        """Whether a query sees its own token and those before it, of as many queries as keys."""
+        """Whether a query sees its own token and none after it, of as many queries as keys."""
         return self.mask.known and self.mask.shift == 0
 
     @property
@@ -91,11 +93,14 @@ class Probe:
         *,
         causal: bool | None = None,
         alignment: str | None = None,
+        window: int | None = None,
         softcap: float | None = None,
         sink: bool = False,
+        bias: bool = False,
         groups: str | None = None,
     ) -> tuple[str, ...]:
         """Return in a line each what is otherwise than expected; see `assert_is`."""
+        positions = f"positions {self._positions()}"
         expected = (
             ("causal", causal, self.causal),
             ("aligned", alignment, self.alignment),
@@ -111,6 +116,10 @@ class Probe:
             softcap or 1, self.softcap or 1, rel_tol=0.01
         ):
             found.append(f"soft-cap: {_or_none(self.softcap)}, not {_or_none(softcap)}")
+        if self.mask.known and window != self.mask.window:
+            found.append(f"window: {_or_none(self.mask.window)}, not {_or_none(window)}")
+        if bias != (self.bias > BIASED):
+            found.append(positions)
         if sink != (self.sink is not None):
             found.append("the softmax has a sink" if self.sink else "the softmax has no sink")
         return tuple(found)
@@ -119,8 +128,9 @@ class Probe:
         """Raise unless the function is softmax attention with this scale, and nothing else is in it.
 
         ``scale`` is a number, or an expression in d, h, D = d·h and n that must hold wherever they were
-        varied. ``causal``, ``alignment`` and ``groups`` are compared where given. A soft-cap or sink must be
-        expected, by ``softcap=`` its value and ``sink=True``.
+        varied. ``causal``, ``alignment`` and ``groups`` are compared where given. A window (of at most 512
+        keys), a soft-cap, a sink, or scores that positions change, as ALiBi's, must be expected: by their
+        size as ``window=`` and ``softcap=``, by ``sink=True`` and ``bias=True``.
 
         Raises:
             AssertionError: something is otherwise; the text says what, and how to fix a wrong scale.
@@ -143,7 +153,6 @@ class Probe:
                 f"the weights are multiplied by {self.factor:.4g} after the softmax",
             ),
             (bool(self.normalised), f"{' and '.join(self.normalised)} are normalised"),
-            (self.bias > _BIASED, f"positions change scores by up to {self.bias:.4g}"),
             (not self.mask.known, "keys are hidden by no rule of positions"),
             (
                 not self.fits and not self.causes,
@@ -151,19 +160,25 @@ class Probe:
             ),
         )
         yield from (text for is_so, text in found if is_so)
-        yield from (*self.causes, *unexplained)
+        yield from (*(() if self.axis not in ("keys", None) else self.causes), *unexplained)
+
+    def _positions(self) -> str:
+        """Return in words what positions do to scores."""
+        return f"change scores by up to {self.bias:.4g}" if self.bias > BIASED else "change no score"
 
     def _wrong_scales(self, wanted: str | float) -> Iterator[str]:
-        """Yield the first setting whose scale is not the wanted one, by name."""
+        """Yield the first setting whose scale is not the wanted one, by a name that holds at all of them."""
         expression = scale_expression(str(wanted))
-        for one in self.measured:
-            value = expression.value(d=one.d, h=one.h, D=one.d * one.h, n=one.n)
-            half = (one.interval[1] - one.interval[0]) / 2
-            if not abs(one.scale - value) <= 0.01 * abs(value) + (half if one.dtype in HALVES else 0):
-                widths = Widths(one.d, one.h, one.d * one.h, one.n)
-                found = diagnose(one.scale, value, widths, uncertainty=half if math.isfinite(half) else 0.0)
-                yield f"{found.cause}, with d = {one.d}, h = {one.h}, n = {one.n} in {one.dtype}; {found.fix}"
-                return
+        wrong = [(one, found) for one in self.measured if (found := _diagnosis(one, expression)) is not None]
+        if not wrong:
+            return
+        names = [_names(found) for one, found in wrong if one.dtype not in HALVES] or [_names(wrong[0][1])]
+        lasting = set.intersection(*names)
+        one, found = next((pair for pair in wrong if _names(pair[1]) <= lasting), wrong[0])
+        cause = found.cause
+        if not _names(found) <= lasting:
+            cause = f"the scale is {self.formula or f'{one.scale:.6g}'} where {expression.text} is intended"
+        yield f"{cause}, with d = {one.d}, h = {one.h}, n = {one.n} in {one.dtype}; {found.fix}"
 
     def __repr__(self) -> str:
         sizes = f"d_k = {self.d_k}, {self.heads} heads, {self.key_heads} of keys, arrays of {self.library}"
@@ -183,6 +198,7 @@ class Probe:
         if self.tall is not None and self._tall_is_other():
             yield "more queries", f"than keys are masked otherwise: {_said(self.tall, None)}"
         yield "soft-cap", _or_none(self.softcap)
+        yield "positions", self._positions()
         yield "sink", "none" if self.sink is None else ", ".join(f"{one:.4g}" for one in self.sink)
         yield "grouped heads", self.groups or "not taken"
         for one in self.precision:
@@ -193,6 +209,21 @@ class Probe:
         )
         yield from (("wrong", text) for text in self._faults())
         yield from (("note", text) for text in self.notes)
+
+
+def _diagnosis(one: Measured, wanted: ScaleExpression) -> Diagnosis | None:
+    """Return what explains the scale of a setting where that is not the wanted one."""
+    value = wanted.value(d=one.d, h=one.h, D=one.d * one.h, n=one.n)
+    half = (one.interval[1] - one.interval[0]) / 2
+    if abs(one.scale - value) <= 0.01 * abs(value) + (half if one.dtype in HALVES else 0):
+        return None
+    widths = Widths(one.d, one.h, one.d * one.h, one.n)
+    return diagnose(one.scale, value, widths, uncertainty=half if math.isfinite(half) else 0.0)
+
+
+def _names(found: Diagnosis) -> set[str]:
+    """Return what a program may do that has such a scale."""
+    return {does for candidate in found.candidates for does in candidate.does.split(" or ")}
 
 
 def _or_none(value: float | None) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from verify.auditing.heads import HIDDEN, Head, unit_roundoff
-from verify.auditing.probing.weights import weights
+from verify.auditing.probing.weights import position_scores, weights
 from verify.auditing.scale import implied_scale
 
 if TYPE_CHECKING:
@@ -31,13 +31,17 @@ _LEVEL = 1 - 1e-6
 
 @dataclass(frozen=True)
 class Model:
-    """The attention that a function was found to compute, but for its scale."""
+    """The attention that a function was found to compute, but for its scale.
+
+    ``is_biased`` says that positions change scores.
+    """
 
     mask: Mask
     softcap: float | None = None
     sink: tuple[float, ...] | None = None
     factor: float = 1.0
     normalised: tuple[str, ...] = ()
+    is_biased: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,9 +77,12 @@ def normalised(callee: Callee, sizes: Sizes, tokens: int = 8) -> tuple[str, ...]
 def small_scale(callee: Callee, sizes: Sizes) -> float:
     """Return the slope of scores by products near 0; 0 where scores do not follow products."""
     size = 1.0
+    flat = position_scores(callee, sizes, 4)[0, -1]
     for _ in range(_TRIALS):
         weight = _along(callee, sizes, np.array([0.0, 0.0, 0.0, size]))
-        rise = math.log(weight[3] / weight[0]) if (weight[[0, 3]] > 0).all() else math.inf
+        rise = math.inf
+        if (weight[2:] > 0).all() and np.isfinite(flat[2:]).all():
+            rise = math.log(weight[3] / weight[2]) - (flat[3] - flat[2])
         if not math.isfinite(rise) or abs(rise) > 0.3:
             size /= 8
         elif abs(rise) < 0.01:
@@ -92,9 +99,10 @@ def softcap_of(callee: Callee, sizes: Sizes, scale: float) -> tuple[float | None
     """
     wanted = np.concatenate([np.linspace(-_FAR, 0, _POINTS), np.linspace(-1, 0, 8)])
     weight = _along(callee, sizes, wanted / scale)
-    if not (np.isfinite(weight).all() and (weight > 0).all()):
+    flat = position_scores(callee, sizes, len(wanted))[0, -1]
+    if not (np.isfinite(weight).all() and (weight > 0).all() and np.isfinite(flat).all()):
         return None, False
-    scores = np.log(weight / weight[_POINTS - 1])
+    scores = np.log(weight / weight[_POINTS - 1]) - (flat - flat[_POINTS - 1])
     if np.allclose(scores, wanted, atol=_CLOSE, rtol=_CLOSE):
         return None, True
 
@@ -157,8 +165,10 @@ def random_arrays(
 def heads_of(callee: Callee, sizes: Sizes, model: Model, tokens: int, scale: float) -> Iterator[Head]:
     """Yield the heads of random arrays with what the model says of them."""
     query, key, value, output = random_arrays(callee, sizes, tokens, scale)
-    added = np.where(model.mask.visible(tokens, tokens), 0.0, HIDDEN)
-    telling = np.flatnonzero((added > HIDDEN).sum(axis=1) >= 2)
+    seen = model.mask.visible(tokens, tokens)
+    bias = position_scores(callee, sizes, tokens) if model.is_biased else np.zeros((sizes.heads, 1, 1))
+    added = np.where(seen, bias, HIDDEN)
+    telling = np.flatnonzero(seen.sum(axis=1) >= 2)
     for sequence in range(len(query)):
         for head in range(sizes.heads):
             group = head * sizes.key_heads // sizes.heads
@@ -168,7 +178,7 @@ def heads_of(callee: Callee, sizes: Sizes, model: Model, tokens: int, scale: flo
                 key=_unit(keys) if "keys" in model.normalised else keys,
                 value=value[sequence, group],
                 output=output[sequence, head] / model.factor,
-                added=added,
+                added=added[head],
                 places=np.arange(tokens),
                 # A function may go through a coarser type than it is given.
                 unit=max(_UNITS[callee.dtype], unit_roundoff(output)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,6 +22,8 @@ AXES = ("sequences", "heads", "queries", "keys")
 _CLOSE, _ADDED_UP = 1e-3, 0.01
 _ROUNDINGS = 32
 _HIDDEN = 1e-20
+_SQUARE, _LONG = 72, 520
+"""Tokens of the square that a mask is read off, and of that which shows longer windows."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,41 @@ def mask_of(found: Floats) -> Mask:
     return Mask(known=False)
 
 
+def square_mask(callee: Callee, sizes: Sizes) -> Mask:
+    """Return the mask for as many queries as keys, from 72 tokens; short vectors let no weight be 0."""
+    return mask_of(weights(callee, sizes.queries(_SQUARE, 0.1), sizes.keys(_SQUARE, 0.1)))
+
+
+def with_long_window(callee: Callee, sizes: Sizes, mask: Mask) -> Mask:
+    """Return the mask with a window that 520 tokens show; the same where so many are not taken.
+
+    Positions must change no score.
+    """
+    if not mask.known or mask.window is not None:
+        return mask
+    try:
+        behind = _reach(callee, sizes, -1)
+        ahead = mask.shift if mask.shift is not None else _reach(callee, sizes, 0)
+    except RefusedError:
+        return mask
+    shift = None if ahead == _LONG - 1 else ahead
+    return Mask(shift, None if behind == _LONG - 1 else ahead + behind + 1)
+
+
+def _reach(callee: Callee, sizes: Sizes, row: int) -> int:
+    """Return how many places away the farthest key is that the first row sees, 0, or the last, -1."""
+    distance = np.arange(_LONG) if row == 0 else np.arange(_LONG)[::-1]
+    query, key = 0 * sizes.queries(_LONG), sizes.keys(_LONG)
+
+    def sees_none(place: int) -> bool:
+        value = np.broadcast_to((distance >= place)[:, None], key.shape).astype(np.float64)
+        return bool(abs(callee(query, key, value)[0, 0, row, 0]) <= _HIDDEN)
+
+    if not sees_none(_LONG - 1):
+        return _LONG - 1
+    return max(0, bisect.bisect_left(range(_LONG), True, key=sees_none) - 1)
+
+
 def rectangle(callee: Callee, sizes: Sizes, queries: int, keys: int) -> Mask | None:
     """Return the mask for so many queries and keys; None where the function takes no such shapes."""
     try:
@@ -121,13 +159,20 @@ def sinks(callee: Callee, sizes: Sizes, unit: float) -> tuple[tuple[float, ...] 
     return tuple(float(np.log(one)) if one > _CLOSE / 10 else -math.inf for one in share), factor_found
 
 
+def position_scores(callee: Callee, sizes: Sizes, tokens: int) -> Floats:
+    """Return the scores that queries of 0 have, up to a number for each row, [head, query, key].
+
+    Where no key is seen they are -inf.
+    """
+    found = weights(callee, 0 * sizes.queries(tokens), sizes.keys(tokens))[0]
+    seen = found > _HIDDEN
+    return np.where(seen, np.log(np.where(seen, found, 1)), -np.inf)
+
+
 def position_bias(callee: Callee, sizes: Sizes, tokens: int = 12) -> float:
     """Return the largest difference of scores in the last row that is there for queries of 0."""
-    last = weights(callee, 0 * sizes.queries(tokens), sizes.keys(tokens))[0, :, -1]
-    seen = last > _HIDDEN
-    scores = np.log(np.where(seen, last, 1))
-    spread = [float(np.ptp(row[known])) for row, known in zip(scores, seen, strict=True) if known.any()]
-    return max(spread, default=0.0)
+    last = position_scores(callee, sizes, tokens)[:, -1]
+    return max((float(np.ptp(row[np.isfinite(row)])) for row in last if np.isfinite(row).any()), default=0.0)
 
 
 def groups_of(callee: Callee, sizes: Sizes) -> tuple[tuple[int, int], ...] | None:

@@ -60,8 +60,8 @@ def _what(some: Shared) -> str:
 
 
 def _needed(some: Shared) -> str:
-    needed = max((one.sequences_needed or 0 for _, one in some.findings), default=0)
-    if not needed:
+    worst = max((one for _, one in some.findings), key=lambda one: one.sequences_needed or 0)
+    if worst.sequences_needed is None:
         return ""
-    has = max(one.sequences for _, one in some.findings)
-    return f"It would take about {numbers.count(needed)} sequences; there are {numbers.count(has)}."
+    needed, has = numbers.count(worst.sequences_needed), max(one.sequences for _, one in some.findings)
+    return f"It would take {worst.needed_bound} {needed} sequences; there are {numbers.count(has)}."
