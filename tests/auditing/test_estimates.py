@@ -105,7 +105,7 @@ def test_blocks_needed_follow_the_distance_to_the_band() -> None:
 def test_as_many_blocks_as_are_said_to_decide_mostly_do(blocks: int) -> None:
     """Of 60 undecided samples, new ones of the size that each calls for decide in four of five cases."""
     rng, band = np.random.default_rng(blocks), (0.9, None)
-    decided = []
+    decided: list[bool] = []
     while len(decided) < 60:
         found = EVEN.estimate(rng.normal(1, 0.5, size=(blocks, 1)), 1e-3)
         needed = blocks_needed(found, band)
