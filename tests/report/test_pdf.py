@@ -68,7 +68,7 @@ def test_fonts_are_embedded_and_ours(opened: pikepdf.Pdf) -> None:
     assert len(fonts) >= 4
     for font in fonts:
         assert any(key in font for key in ("/FontFile", "/FontFile2", "/FontFile3"))
-        assert re.search("Source|DejaVu", str(font.FontName))
+        assert re.search("Source|DejaVu|Unseen", str(font.FontName))
 
 
 def test_pictures_have_words(opened: pikepdf.Pdf) -> None:
@@ -80,6 +80,23 @@ def test_pictures_have_words(opened: pikepdf.Pdf) -> None:
     }  # fmt: skip
     assert "d sub k" in words
     assert any(text.startswith("Variance of a score against its dimension") for text in words)
+
+
+def test_copied_formulas_are_text(opened: pikepdf.Pdf) -> None:
+    """Under every formula lies its text, unseen, in a face that every page knows."""
+    texts: list[str] = []
+    for page in opened.pages:
+        unseen = False
+        for operands, operator in pikepdf.parse_content_stream(page):
+            if str(operator) == "BDC" and "/ActualText" in operands[1]:
+                texts.append(str(operands[1].ActualText))
+            if str(operator) == "Tf":
+                unseen = operands[0] == "/Unseen"
+                assert operands[0] in page.Resources.Font
+            if str(operator) == "Tj" and unseen:
+                assert bytes(operands[0]).decode("utf-16-be") == texts[-1]
+    assert len(texts) > 50
+    assert {"d_k", "Var(q·k) = d_k"} <= set(texts)
 
 
 def test_same_record_same_bytes(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:

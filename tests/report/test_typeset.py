@@ -131,7 +131,7 @@ def test_print_fetches_pictures_by_their_names(formulas: Formulas, paper: OnPape
     """The same formula is the same image; figures and marks are kept with their addresses and words."""
     formula = formulas.inline("d")
     assert paper.formula(formula, "", "d") == paper.formula(formula, "", "d")
-    assert list(paper.formulas.values()) == [formula]
+    assert list(paper.formulas.values()) == [(formula, "d")]
     (name,) = re.findall('src="([^"]+)"', paper.figure("c.f", "words"))
     assert (paper.images[name], paper.described) == (FIGURE, {"words"})
     shown = badge(Verdict.REFUTED)

@@ -14,12 +14,15 @@ from fontTools.pens.basePen import BasePen
 from fontTools.svgLib.path import parse_path
 
 from verify.report.marks import STROKE_WIDTH
+from verify.report.textlayer import unseen
+from verify.report.typeset import SCALE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from verify.report.math import Formula
 
+_TEXT_SIZE = 1000 / SCALE  # of the text around a formula, in thousandths of its em
 _TRANSFORM = re.compile(r"(\w+)\(([^)]*)\)")
 _NOT_FILLED = ("fill", "stroke-width", "stroke-dasharray")
 
@@ -45,14 +48,18 @@ class Drawing:
         stream.stream.append(self._operators)
 
 
-def outlined(formula: Formula) -> Drawing | None:
-    """Return the formula ready to be drawn, or None where it is more than filled outlines."""
+def outlined(formula: Formula, text: str) -> Drawing | None:
+    """Return the formula ready to be drawn, or None where it is more than filled outlines.
+
+    Who copies it gets the ``text``.
+    """
     glyphs = {name: _path(path) + " f" for name, path in formula.glyphs}
     try:
         drawn = "\n".join(_operators(child, glyphs) for child in ET.fromstring(f"<g>{formula.body}</g>"))  # noqa: S314
     except _NotAnOutlineError:
         return None
-    return Drawing(formula.view_box, drawn)
+    width = float(formula.view_box.split()[2])
+    return Drawing(formula.view_box, unseen(text, width, _TEXT_SIZE) + drawn)
 
 
 def stroked(mark: str) -> Drawing:

@@ -18,11 +18,13 @@ from verify.report.editions import EDITIONS
 from verify.report.fonts import rules_for_print
 from verify.report.full import full_view
 from verify.report.imprint import creation
+from verify.report.latex import spoken
 from verify.report.marks import MARKS
 from verify.report.names import names
 from verify.report.outlines import outlined, stroked
 from verify.report.parts import Parts
 from verify.report.tagging import make_accessible
+from verify.report.textlayer import add_unseen_face
 from verify.report.typeset import OnPaper, render, standalone
 from verify.report.views import ReportView
 
@@ -81,7 +83,7 @@ def render_pdf(
                 pdf_tags=True,
                 attachments=[attachment],
                 cache=_images(medium),
-                finisher=lambda _document, pdf: make_accessible(pdf, medium.described),
+                finisher=lambda _document, pdf: _finish(pdf, medium),
                 pdf_identifier=hashlib.sha256(evidence.encode()).digest()[:16],
             )
         except AssertionError as error:
@@ -133,12 +135,18 @@ def _weasyprint() -> Any:
 def _images(medium: OnPaper) -> dict[str, Any]:
     """Return WeasyPrint's cache of images with what it need not draw: marks, nearly all formulas."""
     drawn: dict[str, Any] = {name: stroked(MARKS[mark]) for name, mark in medium.marks.items()}
-    for name, formula in medium.formulas.items():
-        if ready := outlined(formula):
+    for name, (formula, latex) in medium.formulas.items():
+        if ready := outlined(formula, spoken(latex)):
             drawn[name] = ready
         else:
             medium.images[name] = standalone(formula)
     return drawn
+
+
+def _finish(pdf: Any, medium: OnPaper) -> None:
+    """Add what WeasyPrint does not know of."""
+    make_accessible(pdf, medium.described)
+    add_unseen_face(pdf)
 
 
 def _fetcher(images: Mapping[str, str]) -> Any:

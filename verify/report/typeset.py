@@ -67,7 +67,7 @@ class OnPaper:
         self._figures = figures
         self._names: dict[str, str] = {}
         self.images: dict[str, str] = {}
-        self.formulas: dict[str, Formula] = {}
+        self.formulas: dict[str, tuple[Formula, str]] = {}
         self.marks: dict[str, str] = {}
         self.described: set[str] = set()
 
@@ -75,7 +75,7 @@ class OnPaper:
         """Return an image tag; the same formula is the same image."""
         key = formula.view_box + formula.body
         name = self._names.setdefault(key, f"svg:formula-{len(self._names)}")
-        self.formulas[name] = formula
+        self.formulas.setdefault(name, (formula, latex))
         return Markup('<img class="f" src="{}" alt="{}" style="{}">').format(name, in_words(latex), style)
 
     def mark(self, badge: Badge) -> Markup:
