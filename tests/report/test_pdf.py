@@ -87,7 +87,8 @@ def test_copied_formulas_are_text(opened: pikepdf.Pdf) -> None:
     texts: list[str] = []
     for page in opened.pages:
         unseen = False
-        for operands, operator in pikepdf.parse_content_stream(page):
+        for instruction in pikepdf.parse_content_stream(page):
+            operands, operator = instruction.operands, instruction.operator
             if str(operator) == "BDC" and "/ActualText" in operands[1]:
                 texts.append(str(operands[1].ActualText))
             if str(operator) == "Tf":
