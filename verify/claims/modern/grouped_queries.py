@@ -30,30 +30,29 @@ def derive() -> Derivation:
     return Derivation.of(variance_route(score, SHARED, "One head"), lemmas=lemmas, definitions=means)
 
 
-def _correlation() -> Smooth:
-    """Return the correlation of two heads' squared scores from the means of a block."""
-    return Smooth(
-        lambda at: (at["squares"] - at["square"] ** 2) / (at["fourth"] - at["square"] ** 2), positive=False
-    )
+RELATED = Smooth(
+    lambda at: (at["squares"] - at["square"] ** 2) / (at["fourth"] - at["square"] ** 2), positive=False
+)
+"""The correlation of two heads' squared scores, from the means of a block."""
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure variance, covariance, and the correlation of squares of heads that share their keys."""
     apart, squares, whole = (lemma.end for lemma in derivation.lemmas)
     share = squares / whole
-    checks: dict[tuple[str, int], Quantity] = {}
+    checks, wide = {}, Tolerance(0.5, 1.0, "a correlation of 1")
     for one in DIMENSIONS:
         drawn = Simulated(NORMAL, NORMAL, HEADS, KEYS, one)
         cell = cell_of(f"d{one}", drawn, GroupedScores(), heads=HEADS)
         level, correlation = derivation.result.subs(d, one), share.subs(d, one)
         small = Tolerance(1.0, one, "the variance of a score")
         together = covariance("product", "mean", "mean")
-        checks |= {
-            ("variance", one): Quantity(f"variance-d{one}", VARIANCE, cell, variance(), prediction(level)),
-            ("product", one): Quantity(f"product-d{one}", PRODUCT, cell, together, prediction(apart), small),
-            ("squares", one): Quantity(f"squares-d{one}", SQUARES, cell, _correlation(),
-                                       prediction(correlation), Tolerance(0.5, 1.0, "a correlation of 1")),
-        }  # fmt: skip
+        correlated = prediction(correlation)
+        checks["variance", one] = Quantity(f"variance-d{one}", VARIANCE, cell, variance(), prediction(level))
+        checks["product", one] = Quantity(
+            f"product-d{one}", PRODUCT, cell, together, prediction(apart), small
+        )
+        checks["squares", one] = Quantity(f"squares-d{one}", SQUARES, cell, RELATED, correlated, wide)
     most, least = DIMENSIONS[-1], DIMENSIONS[0]
     own = cell_of(
         "own-keys", Simulated(NORMAL, NORMAL, HEADS, HEADS * KEYS, least), GroupedScores(shared=False)

@@ -86,27 +86,24 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure mean and variance at several distances, for components with means and for correlated ones."""
     mean, *_, correlated = (lemma.end for lemma in derivation.lemmas)
     spread = _at(derivation.result, 0)
-    checks: dict[tuple[str, int], Quantity] = {}
-    for one in DISTANCES:
-        cells = {name: cell_of(f"{name}-at{one}", drawn, RotatedScores(one), m=one)
-                 for name, drawn in WORLDS.items()}  # fmt: skip
-        checks |= {
-            ("spread", one): Quantity(f"variance-at{one}", VARIANCE, cells["means"], variance(), spread),
-            ("mean", one): Quantity(f"mean-at{one}", MEAN, cells["means"], component("mean"),
-                                    _at(mean, one), of_deviation(spread.value)),
-            ("mixed", one): Quantity(f"correlated-at{one}", f"{VARIANCE}, pairs correlated", cells["mixed"],
-                                     variance(), _at(correlated, one)),
-        }  # fmt: skip
-    far, near = DISTANCES[-1], DISTANCES[0]
+    near, of_mixed, checks = of_deviation(spread.value), f"{VARIANCE}, pairs correlated", {}
+    for m in DISTANCES:
+        free, mixed = (
+            cell_of(f"{name}-at{m}", drawn, RotatedScores(m), m=m) for name, drawn in WORLDS.items()
+        )
+        checks["spread", m] = Quantity(f"variance-at{m}", VARIANCE, free, variance(), spread)
+        checks["mean", m] = Quantity(f"mean-at{m}", MEAN, free, component("mean"), _at(mean, m), near)
+        checks["mixed", m] = Quantity(f"correlated-at{m}", of_mixed, mixed, variance(), _at(correlated, m))
+    first, *_, far = DISTANCES
     controls = (
         wrong(checks["spread", far], "variance-turns", "the variance is lower by what the means lose",
-              spread.value - checks["mean", near].prediction.value + checks["mean", far].prediction.value),
+              spread.value - checks["mean", first].prediction.value + checks["mean", far].prediction.value),
         wrong(checks["mean", far], "mean-stays", "the mean of a score is the same at every distance",
-              checks["mean", near].prediction),
+              checks["mean", first].prediction),
         wrong(checks["mean", 1], "turned-the-other-way", "keys are turned against the queries, not with them",
               _at(mean, -1)),
         wrong(checks["mixed", far], "variance-stays", "correlated pairs, too, keep their variance",
-              checks["mixed", near].prediction),
+              checks["mixed", first].prediction),
         biased(checks["spread", 1], tolerance, at="m"),
     )  # fmt: skip
     return Experiment(tuple(checks.values()), controls)

@@ -56,18 +56,15 @@ def _lost(cap: float) -> float:
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure what each cap takes, against the integral and the bound, and the slope that it leaves."""
     lost = Smooth(lambda mean: mean["square"] - mean["capped"], positive=True)
-    checks: dict[tuple[str, int], Quantity] = {}
-    damped = derivation.lemmas[1].end
+    damped, near, checks = derivation.lemmas[1].end, capped(0.5, tolerance), {}
     for cap in CAPS:
         drawn = Simulated(NORMAL, NORMAL, 16, 16, D), CappedScores(D**-0.5, cap)
         cell = cell_of(f"c{cap}", *drawn, scale=1 / sqrt(d), c=cap)
         most = prediction(derivation.result.subs({d: D, c: cap}))
-        slope = component("slope", positive=True)
-        checks |= {
-            ("lost", cap): Quantity(f"lost-c{cap}", LOST, cell, lost, integrated(_lost(cap)), WIDE),
-            ("bound", cap): Quantity(f"bound-c{cap}", LOST, cell, lost, most, capped(0.5, tolerance), "≤"),
-            ("slope", cap): Quantity(f"slope-c{cap}", DAMPED, cell, slope, integrated(_mean(damped, cap))),
-        }
+        slope, left = component("slope", positive=True), integrated(_mean(damped, cap))
+        checks["lost", cap] = Quantity(f"lost-c{cap}", LOST, cell, lost, integrated(_lost(cap)), WIDE)
+        checks["bound", cap] = Quantity(f"bound-c{cap}", LOST, cell, lost, most, near, "≤")
+        checks["slope", cap] = Quantity(f"slope-c{cap}", DAMPED, cell, slope, left)
     least, largest = CAPS[0], CAPS[-1]
     two_terms = derivation.lemmas[0].end
     controls = (
