@@ -140,6 +140,14 @@ def test_what_fails_on_the_cluster_is_a_worker_error() -> None:
 
 
 @pytest.mark.slow
+def test_two_clusters_for_one_run_each_are_no_trouble_to_each_other() -> None:
+    """Neither warns that the other has its port."""
+    pytest.importorskip("distributed")
+    with Cluster("local:1") as one, Cluster("local:1") as other:
+        assert one.submit(os.getpid).result(30) != other.submit(os.getpid).result(30)
+
+
+@pytest.mark.slow
 def test_tasks_near_each_other_go_to_one_worker() -> None:
     """As long as there is that worker; and none of them gives memory back after each array."""
     pytest.importorskip("distributed")

@@ -1,7 +1,7 @@
 """A campaign of kills: the tool or its workers are ended at random moments, and nothing may be lost or left.
 
 The store must be sound afterwards, and a run that goes on from it have the digests of an undisturbed one. A
-cluster of Dask's is among the victims where Dask is installed.
+cluster of Dask's is among the victims where Dask is installed; its workers are also stopped for a while.
 
 ``python -m tests.faults.kills --kills 500 --seed 1`` prints a table, and what went wrong with its number;
 ``--only NUMBER`` repeats one kill of a campaign, ``--target "dask worker"`` kills nothing else.
@@ -44,6 +44,8 @@ COMMANDS = {
     "dask worker": ("cluster",),
 }
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+STRAGGLING_S = 2.0
+"""Seconds for which SIGSTOP stops a Dask worker: a straggler that comes back."""
 PATIENCE = 180.0
 """Seconds in which a command that lost a worker must have ended by itself."""
 
@@ -205,7 +207,9 @@ def kills(number: int, seed: int, targets: Sequence[str] = TARGETS) -> list[Kill
         target = targets[place % len(targets)]
         moment = None if target == "main" and source.random() < 0.4 else source.uniform(0, 1.05)
         command = source.choice(COMMANDS[target])
-        campaign.append(Kill(command, SIGNALS[place % 4], target, moment, cold=source.random() < 0.7))
+        signals = (*SIGNALS, signal.SIGSTOP) if target == "dask worker" else SIGNALS
+        number = signals[(place + place // len(targets)) % len(signals)]
+        campaign.append(Kill(command, number, target, moment, cold=source.random() < 0.7))
     return campaign
 
 
@@ -248,6 +252,9 @@ def _strike(kill: Kill, place: Place, process: subprocess.Popen[str]) -> bool:
         if process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(victim, kill.number)
+                if kill.number is signal.SIGSTOP:
+                    time.sleep(STRAGGLING_S)
+                    os.kill(victim, signal.SIGCONT)
             return True
     return False
 
@@ -275,8 +282,9 @@ def _statuses(kill: Kill, *, hit: bool) -> set[int]:
     if not hit:
         return {0}
     if kill.target != "main":
-        # A worker of ours ignores Ctrl-C; one that has done its work is not missed.
-        return {0} if (kill.target, kill.number) == ("worker", signal.SIGINT) else {0, 2, 4}
+        # A worker of ours ignores Ctrl-C, a straggler comes back; one that has done its work is not missed.
+        harmless = (kill.target, kill.number) in {("worker", signal.SIGINT), ("dask worker", signal.SIGSTOP)}
+        return {0} if harmless else {0, 2, 4}
     return {0, -kill.number, *([128 + kill.number] if kill.number is not signal.SIGKILL else [])}
 
 

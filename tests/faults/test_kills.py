@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import tempfile
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,9 @@ def test_a_campaign_is_a_function_of_its_seed() -> None:
     campaign = kills(60, 3)
     assert campaign == kills(60, 3) != kills(60, 4)
     assert campaign[:12] == kills(12, 3)
-    assert {kill.number for kill in campaign} == set(SIGNALS)
+    of_target = {one: {kill.number for kill in campaign if kill.target == one} for one in TARGETS}
+    assert of_target["main"] == of_target["worker"] == set(SIGNALS)
+    assert of_target.get("dask worker", {*SIGNALS, signal.SIGSTOP}) == {*SIGNALS, signal.SIGSTOP}
     assert {kill.target for kill in campaign if kill.number is SIGNALS[0]} == set(TARGETS)
     assert {kill.moment is None for kill in campaign} == {True, False}
 
