@@ -202,14 +202,16 @@ def _is_whole(path: Path) -> bool:
 def kills(number: int, seed: int, targets: Sequence[str] = TARGETS) -> list[Kill]:
     """Return a campaign: signals, ``targets`` and moments take turns, the rest is drawn."""
     source = random.Random(seed)  # noqa: S311 - nothing is secret
-    campaign = []
+    campaign: list[Kill] = []
+    turns: Counter[str] = Counter()
     for place in range(number):
         target = targets[place % len(targets)]
         moment = None if target == "main" and source.random() < 0.4 else source.uniform(0, 1.05)
         command = source.choice(COMMANDS[target])
         signals = (*SIGNALS, signal.SIGSTOP) if target == "dask worker" else SIGNALS
-        number = signals[(place + place // len(targets)) % len(signals)]
-        campaign.append(Kill(command, number, target, moment, cold=source.random() < 0.7))
+        chosen = signals[turns[target] % len(signals)]
+        turns[target] += 1
+        campaign.append(Kill(command, chosen, target, moment, cold=source.random() < 0.7))
     return campaign
 
 
