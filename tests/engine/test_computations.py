@@ -90,7 +90,10 @@ def test_a_sample_spreads_as_simulated_ones_do(statistic: str) -> None:
     what, inputs = computations.inputs_of({"what": "sample", "statistic": statistic, "d_k": 8, "scores": 200})
     expected = computations.computation(what).compute(inputs)
     assert found[statistic].mean() == pytest.approx(expected.value, abs=0.05)
-    assert found[statistic].std() == pytest.approx(expected.deviation, rel=0.06)
+    assert expected.sample is not None
+    assert found[statistic].std() == pytest.approx(expected.sample.deviation, rel=0.06)
+    for share in (0.02, 0.5, 0.98):
+        assert expected.sample.below(np.quantile(found[statistic], share)) == pytest.approx(share, abs=0.012)
 
 
 def test_every_computation_rests_on_a_claim_of_the_catalogue() -> None:
@@ -102,6 +105,7 @@ def test_every_computation_rests_on_a_claim_of_the_catalogue() -> None:
 SCALE = 'compute = { what = "scale", d_k = 64 }'
 SOFTMAX = 'compute = { what = "softmax", scores = [2, 1], key = 1 }'
 SAMPLE = 'compute = { what = "sample", statistic = "variance", d_k = 64, scores = 1000 }'
+FEW = 'compute = { what = "sample", statistic = "variance", d_k = 1, scores = 30 }'
 
 
 @pytest.mark.parametrize(
@@ -113,6 +117,9 @@ SAMPLE = 'compute = { what = "sample", statistic = "variance", d_k = 64, scores 
         ("Scores 2 and 1 give 73.2%.", "73.2%", SOFTMAX, "misprinted"),
         ("1000 scores at 64 had variance 66.1.", "66.1", SAMPLE, "holds"),
         ("1000 scores at 64 had variance 90.", "90", SAMPLE, "misprinted"),
+        ("30 scores at 1 had variance 3.6.", "3.6", FEW, "holds"),
+        ("30 scores at 1 had variance 7.", "7", FEW, "misprinted"),
+        ("30 scores at 1 had variance 0.1.", "0.1", FEW, "misprinted"),
     ],
 )
 def test_a_statement_is_decided_without_code(
@@ -125,7 +132,7 @@ def test_a_statement_is_decided_without_code(
     assert part.evidence.startswith("compute:")
     assert str(part.computed) in part.reason
     assert statement.note == part.reason
-    assert ("has probability" in part.reason) is (table == SAMPLE)
+    assert ("has probability" in part.reason) is (table in {SAMPLE, FEW})
 
 
 PRINTED = 'printed = "8"\n'

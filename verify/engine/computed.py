@@ -10,24 +10,38 @@ from pydantic import AfterValidator, Field
 from sympy import N, Rational
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 _DIGITS = 30
 INCOMPATIBLE = 0.001
-"""Below this probability of a deviation as large, one sample contradicts what is derived."""
+"""Below this probability of what is as extreme, one sample contradicts what is derived."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What one sample's statistic is expected to be: its standard deviation, for words, and its law.
+
+    ``below`` gives the probability that the statistic is at most so large.
+    """
+
+    deviation: float
+    below: Callable[[float], float]
+
+    def probability(self, low: float, high: float) -> float:
+        """Return twice the smaller of the probabilities of at most ``high`` and of at least ``low``.
+
+        A printed figure stands for all numbers from ``low`` to ``high`` that round to it.
+        """
+        return min(1.0, 2 * self.below(high), 2 * (1 - self.below(low)))
 
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """A number, in words, and the standard deviation of one sample's around it; 0 where it is exact."""
+    """A number, in words; where it is what a ``sample`` scatters around, with the sample's law."""
 
     value: float
     words: str
-    deviation: float = 0.0
-
-    def probability(self, printed: float) -> float:
-        """Return the probability of a sample at least as far away as the one printed, by the normal law."""
-        return math.erfc(abs(printed - self.value) / (self.deviation * math.sqrt(2)))
+    sample: Sample | None = None
 
 
 def _finite(value: float) -> float:

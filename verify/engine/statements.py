@@ -15,9 +15,14 @@ from verify.evidence.decimals import as_decimal, rounded
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from verify.engine.computed import Sample
     from verify.engine.entries import PartEntry, StatementEntry
     from verify.engine.sources import SourceBook, Wanted
     from verify.evidence import ClaimRecord, Record
+
+
+_BOUNDS = (INCOMPATIBLE, 1e-4, 1e-5)
+"""What a probability may be said to be below; smaller ones are not evaluated reliably."""
 
 
 @dataclass(frozen=True)
@@ -164,16 +169,23 @@ def _held_against_computed(printed: str, what: str, inputs: Record) -> _Finding:
     """Hold a printed figure against what is computed: to its digits, or as one sample of those expected."""
     computed = computations.computation(what).compute(inputs)
     shown = as_printed(computed.value, printed)
-    if not computed.deviation:
-        holds = rounds_to(computed.value, printed)
-        return _Finding(holds, f"{computed.words} is {shown}{f', not {printed}' * (not holds)}.", shown)
-    figure = float(_number(printed)) / (100 if printed.endswith("%") else 1)
-    chance = computed.probability(figure)
-    fits = "is compatible with" if chance >= INCOMPATIBLE else "contradicts"
+    if computed.sample is not None:
+        return _held_against_sample(printed, shown, computed.words, computed.sample)
+    holds = rounds_to(computed.value, printed)
+    return _Finding(holds, f"{computed.words} is {shown}{f', not {printed}' * (not holds)}.", shown)
+
+
+def _held_against_sample(printed: str, shown: str, words: str, sample: Sample) -> _Finding:
+    figure, unit = _number(printed), 100 if printed.endswith("%") else 1
+    half = Decimal(1).scaleb(int(figure.as_tuple().exponent)) / 2
+    chance = sample.probability(float((figure - half) / unit), float((figure + half) / unit))
+    fits = chance >= INCOMPATIBLE
+    said = f"{chance:.2g}" if fits else f"below {min(one for one in _BOUNDS if one >= chance):g}"
     return _Finding(
-        chance >= INCOMPATIBLE,
-        f"{computed.words} is {shown} on average, with a standard deviation of {computed.deviation:.2g}; "
-        f"a sample as far off as {printed} or further has probability {chance:.2g}, so it {fits} that.",
+        fits,
+        f"{words} scatters around {shown}, by {sample.deviation:.2g}. One as extreme as {printed} has "
+        f"probability {said}, twice its tail of the exact law for normal components, evaluated "
+        f"numerically; so {printed} {'is compatible with' if fits else 'contradicts'} it.",
         shown,
     )
 
