@@ -66,6 +66,45 @@ def test_markers_that_do_not_pair_are_an_error(text: str, message: str) -> None:
     assert str(caught.value).startswith(message)
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "marker"),
+    [
+        ("page.tex", f"is % verify: {KEY}\n1.0\n", f"% verify: {KEY}"),
+        ("page.tex", "is 1.0% /verify\n", "% /verify"),
+        ("page.py", f"SLOPE = 1.02  # verify: {KEY}\n", f"# verify: {KEY}"),
+        ("page.typ", f"#let s = 1.0 // verfy: {KEY}\n", f"// verify: {KEY}"),
+        ("page.yaml", f"slope: 1.0 # verify: {KEY}\n", f"# verify: {KEY}"),
+    ],
+)
+def test_a_line_comment_that_ends_a_line_is_no_marker(name: str, text: str, marker: str) -> None:
+    """It says so, for else a figure beside it would be thought to be held against its value."""
+    (quote,) = quotes(text, Path(name))
+    assert quote.mistake == f"marker {marker} at the end of a line; put {marker} on a line of its own"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("page.py", "TEXT = 'a # verify: key'\nX = (\n    'b # verify: key'\n)\n"),
+        ("page.tex", "it is 50\\% verify: key\n"),
+        ("page.txt", "https://verify:80\nsee page#verify:key and verify: key\n"),
+        ("page.py", "x = 1  # verify this: key\n"),
+    ],
+)
+def test_what_only_looks_like_a_marker_at_the_end_of_a_line_is_none(name: str, text: str) -> None:
+    """Strings, addresses, signs that are no comment."""
+    assert quotes(text, Path(name)) == []
+
+
+def test_a_marker_without_its_colon_is_named_where_it_is_closed() -> None:
+    """Rather than the one that closes it; without that it is a remark."""
+    (quote,) = quotes("It is <!-- verify a.b:low -->1.0<!-- /verify -->.")
+    assert quote.mistake == "marker <!-- verify a.b:low --> without its colon; write <!-- verify: a.b:low -->"
+    assert quotes("a <!-- verify this --> b") == []
+    (quote,) = quotes("<!-- verify this --> <!-- verify: a -->1 <!-- verify it --> 2<!-- /verify -->")
+    assert (quote.key, quote.mistake) == ("a", "")
+
+
 def test_code_only_shows_how_to_quote() -> None:
     """In a fence and between grave accents nothing is quoted."""
     marked = "<!-- verify: a -->1<!-- /verify -->"

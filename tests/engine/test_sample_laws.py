@@ -39,8 +39,8 @@ def test_a_right_sample_of_few_scores_is_rarely_contradicted() -> None:
     low = float(brentq(lambda z: law.below(z) - INCOMPATIBLE / 2, -5, 12))
     high = float(brentq(lambda z: law.below(z) - 1 + INCOMPATIBLE / 2, -5, 12))
     alarms = int(((places < low) | (places > high)).sum())
-    least, most = binom.ppf([1e-4, 1 - 1e-4], samples, INCOMPATIBLE)
-    assert least <= alarms <= most
+    most = float(binom.ppf(1 - 1e-4, samples, INCOMPATIBLE))
+    assert float(binom.ppf(1e-4, samples, INCOMPATIBLE)) <= alarms <= most
     assert int((2 * norm.sf(np.abs(places)) < INCOMPATIBLE).sum()) > 5 * most
 
 

@@ -18,10 +18,14 @@ class Block(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A comment that is a line of its own, after a sign."""
+    """A comment that is a line of its own, after a sign.
+
+    Where such a comment may also end a line, ``joins`` says that no space has to stand before it.
+    """
 
     opening: str
     closing: str = ""
+    joins: bool = False
 
 
 HTML, JSX, SLASHES = Block("<!--", "-->"), Block("{/*", "*/}"), Block("/*", "*/")

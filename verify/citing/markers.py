@@ -9,7 +9,9 @@ import difflib
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import lru_cache
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from verify.citing.language import Block, Line
@@ -18,7 +20,7 @@ from verify.citing.values import shortened
 from verify.errors import CitationError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from verify.citing.language import Language, Passage
@@ -48,6 +50,14 @@ class Quote:
     raw_line: bool = False
 
 
+class _Fault(Enum):
+    """What makes a comment a marker that is meant, but is none."""
+
+    WORD = "mistyped marker {}; write {}"
+    COLON = "marker {} without its colon; write {}"
+    PLACE = "marker {} at the end of a line; put {} on a line of its own"
+
+
 class _Marker(NamedTuple):
     """A comment such as ``<!-- verify: KEY -->``, or ``<!-- /verify -->``, which has no key."""
 
@@ -56,6 +66,7 @@ class _Marker(NamedTuple):
     start: int
     end: int
     style: Block | Line
+    fault: _Fault | None = None
 
     def written(self, inside: str) -> str:
         """Return a comment of the same kind."""
@@ -129,10 +140,10 @@ def _marked(path: Path, passage: Passage, prose: str, whole: _Text) -> Iterator[
         return whole.line(passage.place(marker.start, marker.start)[0])
 
     opened: _Marker | None = None
-    for marker in _markers(prose, passage.language):
-        is_open = opened is not None and opened.word == _WORD
+    for marker in _meant(_markers(prose, passage)):
+        is_open = opened is not None and not opened.fault
         end = marker.written(f"/{_WORD}")
-        if marker.word != _WORD:
+        if marker.fault:
             yield _mistyped(marker, passage.text)
         elif marker.key and opened and is_open:
             raise CitationError(
@@ -144,30 +155,60 @@ def _marked(path: Path, passage: Passage, prose: str, whole: _Text) -> Iterator[
         elif not marker.key and opened and is_open:
             yield _between(opened, marker, passage)
         opened = marker if marker.key else None
-    if opened and opened.word == _WORD:
+    if opened and not opened.fault:
         raise CitationError(
             f"{path}:{line(opened)}: the marker of {opened.key} is not closed; "
             f"end what it quotes with {opened.written(f'/{_WORD}')}"
         )
 
 
-def _markers(prose: str, language: Language) -> Iterator[_Marker]:
+def _meant(markers: Iterable[_Marker]) -> Iterator[_Marker]:
+    """Yield the markers; one without its colon only where it is closed, for else it is a remark."""
+    before: _Marker | None = None
+    for marker, after in pairwise(chain(markers, [None])):
+        if marker is None:
+            continue
+        is_remark = marker.fault is _Fault.COLON and (after is None or after.key)
+        is_inside = before is not None and before.key and not before.fault
+        if not is_remark and not (marker.fault is _Fault.COLON and is_inside):
+            yield marker
+            before = marker
+
+
+def _markers(prose: str, passage: Passage) -> Iterator[_Marker]:
     """Yield the markers of a text in their order, mistyped ones, too."""
     found: dict[int, _Marker] = {}
-    for style in language.comments:
+    for style in passage.language.comments:
         for start, end, inside in _blocks(prose, style) if isinstance(style, Block) else _lines(prose, style):
             marker = _marker(inside.strip(), start, end, style)
+            marker = marker and _placed(marker, passage.text)
             if marker is not None and not any(place in found for place in (start, start - 1)):
                 found[start] = marker
     yield from (found[start] for start in sorted(found))
+
+
+def _placed(marker: _Marker, text: str) -> _Marker | None:
+    """Return a marker; with that fault where it is to be a line of its own, and is not."""
+    if isinstance(marker.style, Block):
+        return marker
+    if not text[text.rfind("\n", 0, marker.start) + 1 : marker.start].strip():
+        return marker
+    # Without a colon it is rather a remark on its line.
+    return None if marker.fault is _Fault.COLON else marker._replace(fault=_Fault.PLACE)
 
 
 def _marker(inside: str, start: int, end: int, style: Block | Line) -> _Marker | None:
     is_end = inside.startswith("/")
     before, _, after = inside.partition("/" if is_end else ":")
     word, key = (after.strip(), "") if is_end else (before.strip(), after.strip())
+    fault = None if word == _WORD else _Fault.WORD
+    if not (is_end or (key and word.isalpha())):
+        # A key may have a colon of its own.
+        word, _, key = inside.partition(" ")
+        fault = _Fault.COLON
     is_marker = is_end or (key and not re.search(r"\s", key))
-    return _Marker(word, key, start, end, style) if is_marker and word.isalpha() and _is_near(word) else None
+    is_marker = is_marker and word.isalpha() and _is_near(word)
+    return _Marker(word, key, start, end, style, fault) if is_marker else None
 
 
 def _blocks(prose: str, style: Block) -> Iterator[tuple[int, int, str]]:
@@ -184,10 +225,16 @@ def _blocks(prose: str, style: Block) -> Iterator[tuple[int, int, str]]:
 
 
 def _lines(prose: str, style: Line) -> Iterator[tuple[int, int, str]]:
-    """Yield the comments that are lines of their own, each with its line's end."""
-    pattern = re.compile(rf"^[ \t]*{re.escape(style.opening)}(?P<inside>[^\n]*)(?:\n|\Z)", re.MULTILINE)
-    for match in pattern.finditer(prose):
-        yield match.start("inside") - len(style.opening), match.end(), match["inside"]
+    """Yield the comments that are lines of their own, each with its line's end; then those that end lines."""
+    sign, before = re.escape(style.opening), r"(?<!\\)" if style.joins else r"(?<=[ \t])"
+    alone = re.compile(rf"^[ \t]*{sign}(?P<inside>[^\n]*)(?:\n|\Z)", re.MULTILINE)
+    ending = re.compile(
+        rf"{before}{sign}(?P<inside>[ \t]*+(?:/[ \t]*+[A-Za-z]++|[A-Za-z]++[ \t]*+:[ \t]*+\S++)[ \t]*+)$",
+        re.MULTILINE,
+    )
+    for pattern in (alone, ending):
+        for match in pattern.finditer(prose):
+            yield match.start("inside") - len(style.opening), match.end(), match["inside"]
 
 
 @lru_cache(maxsize=4096)
@@ -200,7 +247,8 @@ def _is_near(word: str) -> bool:
 
 def _mistyped(marker: _Marker, text: str) -> Quote:
     right = marker.written(f"{_WORD}: {marker.key}" if marker.key else f"/{_WORD}")
-    mistake = f"mistyped marker {shortened(text[marker.start : marker.end])}; write {shortened(right)}"
+    fault = marker.fault or _Fault.WORD
+    mistake = fault.value.format(shortened(text[marker.start : marker.end]), shortened(right))
     key = marker.key or f"/{marker.word}"
     return Quote(key, marker.start, marker.start, marker.end, None, mistake=mistake)
 

@@ -27,7 +27,7 @@ def without_comments(text: str) -> str:
 
 LANGUAGE = Language(
     suffixes=(".tex", ".ltx"),
-    comments=(Line("%"), HTML),
+    comments=(Line("%", joins=True), HTML),
     role=re.compile(r"\\verify(?:num)?\{(?P<inside>[^{}#\n]+)\}"),
     titled=False,
     code=without_verbatim,

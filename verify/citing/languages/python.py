@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
+from itertools import accumulate
 
 from verify.citing.language import HTML, Language, Line, blank, blanked
 from verify.citing.languages import rst
 
 _COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
+# What may be meant as a marker, at the end of a line with code.
+_TRAILING = re.compile(
+    r"(?<=[ \t])#[ \t]*+(?:/[ \t]*+[A-Za-z]{4,8}|[A-Za-z]{4,8}[ \t]*+:[ \t]*+[^\s`<>#]++)[ \t]*+$",
+    re.MULTILINE,
+)
 _HOLDERS = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -21,21 +29,40 @@ def docstrings(text: str) -> str:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return blank(text)
-    starts = [0]
-    for line in text.splitlines(keepends=True):
-        starts.append(starts[-1] + len(line))
     shown = list(blank(text))
-    for start, end in _spans(tree, text.splitlines(keepends=True), starts):
+    for start, end in _spans(tree, text.splitlines(keepends=True), _line_starts(text)):
         shown[start:end] = rst.prose(text[start:end])
     return "".join(shown)
 
 
 def readable(text: str) -> str:
-    """Return Python with all but its docstrings and the comments that are lines of their own blanked out."""
+    """Return Python with all but docstrings, comment lines and what may be meant as markers blanked out."""
     shown = list(docstrings(text))
     for match in _COMMENT.finditer(text):
         shown[match.start() : match.end()] = match[0]
+    trailing = list(_TRAILING.finditer(text))
+    starts = _comments(text) if trailing else frozenset()
+    for match in trailing:
+        if match.start() in starts:
+            shown[match.start() : match.end()] = match[0]
     return "".join(shown)
+
+
+def _comments(text: str) -> frozenset[int]:
+    """Return where the comments of Python start; a sign in one of its strings starts none."""
+    starts, found = _line_starts(text), set()
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT:
+                found.add(starts[token.start[0] - 1] + token.start[1])
+    except (SyntaxError, tokenize.TokenError):
+        # What comes after is no Python.
+        pass
+    return frozenset(found)
+
+
+def _line_starts(text: str) -> list[int]:
+    return [0, *accumulate(map(len, text.splitlines(keepends=True)))]
 
 
 def _spans(tree: ast.Module, lines: list[str], starts: list[int]) -> list[tuple[int, int]]:
