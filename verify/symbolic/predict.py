@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from sympy import lambdify
@@ -15,6 +16,11 @@ def function(symbols: Sequence[Any], expression: Any, modules: str = "math") -> 
 
     ``modules`` is the library that evaluates it: ``"math"`` or, for special functions, ``"scipy"``.
     """
+    return _compiled(tuple(symbols), expression, modules)
+
+
+@cache  # claims and their figures put numbers into the same expressions
+def _compiled(symbols: tuple[Any, ...], expression: Any, modules: str) -> Callable[..., float]:
     # Stand-in names, because a symbol's name may be LaTeX, such as |g|.
     compiled: Callable[..., float] = lambdify(symbols, expression, modules=modules, cse=True, dummify=True)
     return compiled
