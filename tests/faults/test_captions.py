@@ -112,7 +112,7 @@ CAPTIONS = (
     ),
     Caption("training-stability", "success-by-rate", "reach every seed at some rate", _reach_every_seed),
     Caption("training-stability", "training-curves", "starts higher than even attention", _starts_higher),
-    Caption("gradient-through-layers", "growth-by-layer", "in every layer", _rises_by_half),
+    Caption("gradient-through-layers", "growth-by-layer", "in each of the six layers", _rises_by_half),
     Caption("jacobian-bounds", "lead", "just above a quarter", _just_above_a_quarter),
     Caption(
         "attention-entropy",

@@ -38,7 +38,8 @@ def _has_the_right_law(before: Any, after: Any) -> bool:
         return False
     (inner,) = after.function.atoms(Integral)
     normal = simplify(inner.function - exp(-(x**2) / (2 * w)) / sqrt(2 * pi * w)) == 0
-    return bool(normal and score_law.is_mixed_by(after.function / inner))
+    weight = after.function / inner
+    return bool(normal and not weight.has(x) and score_law.is_mixed_by(weight))
 
 
 def derive() -> Derivation:
