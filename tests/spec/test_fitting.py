@@ -52,6 +52,9 @@ class TestFits:
         (level,) = fits(variances(CELLS, "Var", 5), no_slope(S(5), 8, "my-", against="$d_k$"), label="all")
         assert (level.id, level.label, level.prediction.value) == ("my-slope", "slope of all", 0.0)
         assert level.tolerance.width(0.0, 0.01) == pytest.approx(0.01 * 5 / 8)
+        against = no_slope(S(5), 8, against="number of tokens")
+        assert against.words == "slope against the number of tokens"
+        assert against.tolerance.of == "the level over the largest number of tokens"
 
     def test_weights(self) -> None:
         """Lines weigh by the inverse square of the prediction, log-log lines evenly."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sympy import S, diff, log, simplify
@@ -98,7 +98,8 @@ def slope_of(law: Any, prefix: str = "", tolerance: Tolerance = EVEN) -> Wanted:
 def no_slope(level: Any, last: int, prefix: str = "", *, against: str = "$d_k$") -> Wanted:
     """Return that a ``level`` has no slope, up to the level over the ``last`` place of what it is against."""
     rise = Tolerance(1.0, float(level) / last, f"the level over the largest {against}")
-    return slope_of(level, prefix, rise)
+    words = "slope" if against == "$d_k$" else f"slope against the {against}"
+    return replace(slope_of(level, prefix, rise), words=words)
 
 
 def exponent(law: Any, prefix: str = "") -> Wanted:

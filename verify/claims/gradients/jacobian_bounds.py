@@ -74,7 +74,7 @@ def _bounds(derivation: Derivation) -> dict[str, Bound]:
 
 def experiment(derivation: Derivation) -> Experiment:
     """Search for rows that break a bound, look at one that attains it; compare the norm for one key ahead."""
-    bounds, ahead = _bounds(derivation), _ahead(derivation)
+    bounds, ahead = _bounds(derivation), derivation.lemmas[-1].steps[0].expression
     checks = []
     for (name, bound), keys in product(bounds.items(), SIZES):
         label = f"largest found: {bound.words}"
@@ -102,11 +102,6 @@ def _attained(name: str, bound: Bound, keys: int, row: Array) -> Exact:
     settings = {"keys": keys, "p_1": round(float(row[0]), 4), "p_2": round(float(row[1]), 4)}
     label, sides = f"at one row: {bound.words}", bound.sides(keys)
     return computed(name, label, settings, S.One, _ratio_at, row, sides, allowance=ROUNDING)
-
-
-def _ahead(derivation: Derivation) -> Any:
-    """Return the derived norm for one key ahead of n - 1 equal ones."""
-    return derivation.lemmas[-1].steps[0].expression
 
 
 def _norm_ahead(code: Callable[[Array], Array], keys: int, lead: float) -> float:
@@ -154,7 +149,7 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
     named = [(f"norm-t{lead}", rf"$\|J\|_2$ for {words}", 3, lead) for lead, words in scores.items()]
     named.append(("norm-n128", "the same for 128 keys, one ahead by ln 127", 128, 127))
     return tuple(
-        fact(name, what, _ahead(derivation).subs({n: keys, jacobian_bounds.t: lead}))
+        fact(name, what, derivation.lemmas[-1].steps[0].expression.subs({n: keys, jacobian_bounds.t: lead}))
         for name, what, keys, lead in named
     )
 
@@ -164,7 +159,8 @@ def figures(derivation: Derivation) -> Figure:
     leads, points = np.linspace(0, 10, 101), np.linspace(0, 10, 11)
     layers: list[Any] = []
     for keys in (2, 16, 128):
-        of_lead = function((jacobian_bounds.t,), _ahead(derivation).subs(n, keys), "numpy")
+        ahead = derivation.lemmas[-1].steps[0].expression.subs(n, keys)
+        of_lead = function((jacobian_bounds.t,), ahead, "numpy")
         layers.append(line(f"{keys} keys", np.asarray(of_lead(np.exp(leads))), at=leads))
         found = [_norm_ahead(softmax, keys, float(lead)) for lead in points]
         layers.append(scatter("", points, found))

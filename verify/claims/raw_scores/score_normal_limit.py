@@ -68,34 +68,6 @@ def _largest_at_worst(before: Any, after: Any) -> bool:
     return bool(simplify(before.doit() - after) == S.Zero and zero and sizes[0] > sizes[1])
 
 
-def _distance() -> Route:
-    """Return the first-order term of a score's distance from the normal law."""
-    tail, root = (x**3 - 3 * x) * exp(-(x**2) / 2) / sqrt(2 * pi) / (4 * d), t / sqrt(d)
-    put_in = By("SymPy puts it in", lambda a, b: simplify(log(a.subs(t, root) / b)) == S.Zero, "general")
-    return Route.of(
-        "Distance to the normal law, to first order in $1/d_k$",
-        characteristic.START,
-        *characteristic.STEPS,
-        Step(characteristic.OF_SCORE.subs(t, root),
-             r"The same of $q\cdot k/\sqrt{d_k}$: $t/\sqrt{d_k}$ in the place of $t$", put_in, "⇒"),
-        Step(exp(-(t**2) / 2) * (1 + t**4 / (4 * d)), "Expanded in $1/d_k$", _expansion, "⇒"),
-        Step(tail, r"What is added to $P(q\cdot k/\sqrt{d_k} \le -x)$, $x > 0$", _inversion, "⇒"),
-    )  # fmt: skip
-
-
-def _where_largest(tail: Any) -> Route:
-    """Return the slope of the first-order term, factored so that it shows where the term is largest."""
-    slope = exp(-(x**2) / 2) / (4 * d * sqrt(2 * pi)) * (x**2 - WORST**2) * (SECOND**2 - x**2)
-    derivative = made_by("the derivative of the term above", lambda term: Derivative(term, x))
-    return Route.of(
-        "Where that first-order term is largest",
-        tail,
-        Step(Derivative(tail, x), "How it changes with the place", derivative, "⇒"),
-        Step(slope, r"so the term is largest in size at $x = \sqrt{3 - \sqrt 6} \approx 0.742$",
-             _largest_at_worst),
-    )  # fmt: skip
-
-
 def derive() -> Derivation:
     """Derive skewness and kurtosis by moments, and the distance from the characteristic function."""
     fourth = kurtosis_route(POPULATION)
@@ -105,16 +77,32 @@ def derive() -> Derivation:
         *(Step(step.expression - 3, step.rule, step.check) for step in fourth.steps[:-1]),
         Step(6 / d, "Collecting powers of the dimension", Identity()),
     )
-    distance = _distance()
+    tail, root = (x**3 - 3 * x) * exp(-(x**2) / 2) / sqrt(2 * pi) / (4 * d), t / sqrt(d)
+    put_in = By("SymPy puts it in", lambda a, b: simplify(log(a.subs(t, root) / b)) == S.Zero, "general")
+    distance = Route.of(
+        "Distance to the normal law, to first order in $1/d_k$",
+        characteristic.START,
+        *characteristic.STEPS,
+        Step(characteristic.OF_SCORE.subs(t, root),
+             r"The same of $q\cdot k/\sqrt{d_k}$: $t/\sqrt{d_k}$ in the place of $t$", put_in, "⇒"),
+        Step(exp(-(t**2) / 2) * (1 + t**4 / (4 * d)), "Expanded in $1/d_k$", _expansion, "⇒"),
+        Step(tail, r"What is added to $P(q\cdot k/\sqrt{d_k} \le -x)$, $x > 0$", _inversion, "⇒"),
+    )  # fmt: skip
+    slope = exp(-(x**2) / 2) / (4 * d * sqrt(2 * pi)) * (x**2 - WORST**2) * (SECOND**2 - x**2)
+    derivative = made_by("the derivative of the term above", lambda term: Derivative(term, x))
+    largest = Route.of(
+        "Where that first-order term is largest",
+        tail,
+        Step(Derivative(tail, x), "How it changes with the place", derivative, "⇒"),
+        Step(slope, r"so the term is largest in size at $x = \sqrt{3 - \sqrt 6} \approx 0.742$",
+             _largest_at_worst),
+    )  # fmt: skip
     skewness = mean_route(score**3, POPULATION, "Skewness: the third moment vanishes")
     third = Definition(E(score**3), "the third moment of a score, whose mean is 0")
-    return Derivation.of(
-        route,
-        lemmas=(distance, _where_largest(distance.end), skewness),
-        definitions=(characteristic.DEFINITION, third),
-        beyond="that the distance is its first-order term but for what falls faster than $1/d_k$: the "
-        "remainder is not bounded, but computed from the exact law in high dimensions.",
-    )
+    beyond = ("that the distance is its first-order term but for what falls faster than $1/d_k$: the "
+              "remainder is not bounded, but computed from the exact law in high dimensions.")  # fmt: skip
+    lemmas, definitions = (distance, largest, skewness), (characteristic.DEFINITION, third)
+    return Derivation.of(route, lemmas=lemmas, definitions=definitions, beyond=beyond)
 
 
 @cache

@@ -1,6 +1,5 @@
 """The variance of the scores does not depend on the number of tokens."""
 
-from dataclasses import replace
 from typing import Any
 
 from sympy import Add, IndexedBase, S, Sum
@@ -46,9 +45,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the variance over the scores of whole matrices of 2 to 128 tokens."""
     level = derivation.result.subs(d, D)
     checks = two, _, of32, of128 = tuple(_of(n, level) for n in TOKENS)
-    rise = no_slope(level, TOKENS[-1], against="number of tokens")
-    against_tokens = replace(rise, words="slope against the number of tokens")
-    lines = fits(checks, against_tokens, against="tokens")
+    lines = fits(checks, no_slope(level, TOKENS[-1], against="number of tokens"), against="tokens")
     words = "$d_k$ is the number of words: the variance is that number"
     controls = (
         wrong(of32, "number-of-words", words, 32),
