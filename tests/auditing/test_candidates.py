@@ -104,9 +104,22 @@ def test_scale_without_a_name_gets_none() -> None:
     assert found.fix == "divide by √64: every score is 2.45 times too small"
 
 
-def test_scale_that_is_hardly_known_gets_no_name() -> None:
-    """Within 20% of 1/64 there is a candidate, but others may lie as near."""
-    assert not diagnose(1 / 64, RIGHT, GPT, uncertainty=0.2 / 64).candidates
+def test_scale_that_is_hardly_known_has_a_likeliest_name() -> None:
+    """Known to 20%, the scale is near 1/64 and no other; among three, or known to 60%, it has no name."""
+    assert diagnose(1.1 / 64, RIGHT, GPT, uncertainty=0.21 / 64).cause.startswith(
+        "the scale is most likely 1/64"
+    )
+    assert not diagnose(1.1 / 64, RIGHT, GPT, uncertainty=0.15 / 64).candidates
+    several = Widths(64, 8, padded={"padded width": 72, "absorbed width": 80})
+    assert not diagnose(0.116, RIGHT, several, uncertainty=0.1 * 0.116).candidates
+    assert not diagnose(1 / 64, RIGHT, GPT, uncertainty=0.6 / 64).candidates
+
+
+def test_every_mistake_that_gives_the_scale_is_named() -> None:
+    """With as many keys as dimensions, three mistakes give 1/d_k; none of them is dropped."""
+    cause = diagnose(1 / 48, 48**-0.5, Widths(48, 12, n=48), uncertainty=1e-6).cause
+    for does in ("the root is missing", "scores are averaged over the keys", "the scale is applied twice"):
+        assert does in cause
 
 
 def test_intended_scale_is_never_a_candidate_and_values_are_distinct() -> None:

@@ -198,6 +198,7 @@ class _Audited:
         heads = range(self.shape.heads)
         seen = _Seen([[[] for _ in kinds()] for _ in heads])
         pending: list[Block | None] = [None for _ in heads]
+        unexplained: list[list[int]] = [[] for _ in heads]
         implied: list[float | None] = [None for _ in heads]
         for call in map(in_memory, self.layer.calls):
             self._check(call)
@@ -205,7 +206,8 @@ class _Audited:
 
             def look(head: int, call: Call = call, intended: float = intended) -> None:
                 for sequence in range(call.query.shape[0]):
-                    block = Block(call, sequence, head, intended, pending[head], seen.sequences + sequence)
+                    place = seen.sequences + sequence
+                    block = Block(call, sequence, head, intended, pending[head], place, unexplained[head])
                     implied[head] = implied_unlike_declared(block, implied[head])
                     block = block.scaled(implied[head])
                     pending[head] = block if block.partner is None else None

@@ -20,7 +20,8 @@ class Block:
     ``intended`` is the scale that was meant for so many keys, and ``implied`` the one that outputs say was
     applied, where that is not the declared one. ``partner`` is the block of the same head
     before this one, on every second sequence, so that pairs of independent sequences can be looked at.
-    ``place`` counts the sequences of the layer before this one, of all its calls.
+    ``place`` counts the sequences of the layer before this one, of all its calls. ``unexplained``, shared by
+    all blocks of a head, has the places of those whose output is not the declared attention.
     """
 
     call: Call
@@ -29,6 +30,7 @@ class Block:
     intended: float
     partner: Block | None = None
     place: int = 0
+    unexplained: list[int] = field(default_factory=list)
     implied: float | None = None
     _found: dict[Any, Any] = field(default_factory=dict)
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 ROUNDING = 1e-6
 """Relative difference up to which two scales are one: they went through single precision."""
 
 _LARGEST_DIVISOR = 1e9
-_CLEAR, _VAGUE = 0.02, 0.1
+_CLEAR, _VAGUE = 0.02, 0.5
 _POWERS = 12
 
 
@@ -72,23 +72,20 @@ def candidates(widths: Widths, intended: float) -> tuple[Candidate, ...]:
         same = [one for one in found if math.isclose(one.value, candidate.value, rel_tol=ROUNDING)]
         if not same:
             found.append(candidate)
-        elif candidate.merges and " or " not in same[0].does:
-            found[found.index(same[0])] = replace(same[0], does=f"{same[0].does} or {candidate.does}")
+        elif candidate.merges:
+            found[found.index(same[0])] = replace(same[0], does=f"{same[0].does}, or {candidate.does}")
     return tuple(found)
 
 
 def diagnose(scale: float, intended: float, widths: Widths, *, uncertainty: float = 0.0) -> Diagnosis:
     """Return what explains a ``scale``, known to ± ``uncertainty``, that is not the intended one.
 
-    A scale known to no better than 2% has a name only if one candidate fits, and beyond 10% none.
+    A scale known to no better than 2% has at most a likeliest name, if it is near enough to one only.
     """
     room = max(uncertainty, ROUNDING * abs(scale))
-    near = sorted(
-        (one for one in candidates(widths, intended) if abs(one.value - scale) <= room),
-        key=lambda one: abs(one.value - scale) > ROUNDING * abs(scale),
-    )
-    clear = room <= _CLEAR * abs(scale) or (len(near) == 1 and room <= _VAGUE * abs(scale))
-    fitting = tuple(near) if clear else ()
+    named = candidates(widths, intended)
+    is_vague = room > _CLEAR * abs(scale)
+    fitting = _likeliest(named, scale, room) if is_vague else _near(named, scale, room)
     factor = (fitting[0].value if fitting else scale) / intended
     should = instruction(intended, widths)
     if 0 < uncertainty >= abs(scale):
@@ -103,8 +100,26 @@ def diagnose(scale: float, intended: float, widths: Widths, *, uncertainty: floa
     others = "".join(f", or {one.name}: {one.does}" for one in fitting[1:3])
     fix = f"{should}, not {first.divisor}" if _divide(should, first) else should
     return Diagnosis(
-        fitting, factor, f"the scale is {first.name}: {first.does}{others}", f"{fix}: {how_far_off(factor)}"
+        fitting,
+        factor,
+        f"the scale is {'most likely ' if is_vague else ''}{first.name}: {first.does}{others}",
+        f"{fix}: {how_far_off(factor)}",
     )
+
+
+def _near(named: Iterable[Candidate], scale: float, room: float) -> tuple[Candidate, ...]:
+    """Return the candidates within ``room``, first those that are the scale up to rounding."""
+    near = (one for one in named if abs(one.value - scale) <= room)
+    return tuple(sorted(near, key=lambda one: abs(one.value - scale) > ROUNDING * abs(scale)))
+
+
+def _likeliest(named: Iterable[Candidate], scale: float, room: float) -> tuple[Candidate, ...]:
+    """Return the only candidate in the middle half of the room, if there is one.
+
+    An interval of an audit has many standard errors. A further power of 2 is never far, and says nothing.
+    """
+    near = tuple(one for one in _near(named, scale, room / 2) if one.merges)
+    return near if len(near) == 1 and room <= _VAGUE * abs(scale) else ()
 
 
 def instruction(intended: float, widths: Widths) -> str:

@@ -14,6 +14,8 @@ from verify.auditing.reconstruction import coarser_precision, explanations
 from verify.auditing.scale import implied_scale
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from verify.auditing.block import Block
     from verify.auditing.heads import Head
     from verify.auditing.kinds import Subject
@@ -26,7 +28,8 @@ TOLERANCE = 0.01
 ALL_ZERO = "the output is 0 throughout, as it should be, and tells no scale"
 """Why nothing is found of attention to values that are 0."""
 
-_ROWS, _MOST_ROWS = 16, 256
+_ROWS, _MOST_ROWS, _FEW_ROWS = 16, 256, 4
+_MOST_UNEXPLAINED = 2
 _LEVEL = 1 - 1e-8
 _FEWEST_FITTED = 20
 
@@ -38,13 +41,15 @@ class Examined:
     ``implied`` is None where nothing tells the scale: ``broken`` says that this is for NaN or infinities,
     ``lost`` that the output is 0 throughout where attention is not, ``zero`` that it is so rightly.
     ``explanations`` are wrong attentions that fit where the declared one does not, ``precision`` the coarser
-    one that would. ``keys`` is the number of keys, ``left_out`` that of rows that see fewer than two.
+    one that would. ``keys`` is the number of keys, ``rows`` that of the ``queries`` that were looked at.
     """
 
     intended: float
     keys: int
+    queries: int
     d_v: int
     implied: Implied | None
+    rows: int = 0
     broken: bool = False
     lost: bool = False
     zero: bool = False
@@ -53,17 +58,23 @@ class Examined:
 
 
 def examine(block: Block) -> Examined | None:
-    """Return what is found of a block; None where its call has no output, or it is not among those looked at.
+    """Return what is found of a block; None where its call has no output, or enough is known to be wrong.
 
-    Of a layer the sequences 0, 1, 2, 4, 8 … are looked at: a wrong scale is seldom wrong in one of them only.
+    The rows are drawn, others in each block. Of the sequences 0, 1, 2, 4, 8 … of a layer there are more, up
+    to as many as settle the scale; of the others a few, for a mistake may be in one of them only. When the
+    outputs of two sequences of a head are no declared attention, its further ones are not looked at.
     """
-    call, sequence = block.call, block.sequence
-    if call.value is None or call.output is None or block.place & (block.place - 1):
+    call = block.call
+    if call.value is None or call.output is None or len(block.unexplained) >= _MOST_UNEXPLAINED:
         return None
-    found = Examined(block.intended, int(call.key.shape[2]), int(call.value.shape[3]), None)
-    rows = _ROWS
+    found = Examined(
+        block.intended, int(call.key.shape[2]), int(call.query.shape[2]), int(call.value.shape[3]), None
+    )
+    is_thorough = not block.place & (block.place - 1)
+    rows = _ROWS if is_thorough else _FEW_ROWS
     while True:
-        head = head_of(call, sequence, block.head, rows)
+        head = _drawn(block, rows)
+        found = replace(found, rows=len(head.places))
         finite = np.isfinite(head.output).all(axis=1) & np.isfinite(head.query).all(axis=1)
         if not finite.all() or not (np.isfinite(head.key).all() and np.isfinite(head.value).all()):
             return replace(found, broken=True)
@@ -73,12 +84,20 @@ def examine(block: Block) -> Examined | None:
             is_zero = not head.attend(block.intended).any()
             return replace(found, lost=not is_zero, zero=is_zero)
         implied = implied_scale(head, dict.fromkeys((block.intended, block.scale)))
-        enough = len(head.places) < rows or rows >= _MOST_ROWS
+        enough = not is_thorough or len(head.places) < rows or rows >= _MOST_ROWS
         if enough or not implied.fits or _decides(implied, block.intended):
             break
         rows *= 4
     found = replace(found, implied=implied)
     return found if implied.fits else _explained(found, block, head, implied)
+
+
+def looked_at(examined: Sequence[Examined], sequences: int) -> str:
+    """Return in words how many rows of how many of the ``sequences`` were looked at."""
+    rows, queries = sum(one.rows for one in examined), sum(one.queries for one in examined)
+    of_rows = f"all {rows:,} rows" if rows == queries else f"{rows:,} of {queries:,} rows, drawn,"
+    some = f"{len(examined):,} of " if len(examined) < sequences else ""
+    return f"looked at {of_rows} of {some}{sequences:,} sequence{'' if sequences == 1 else 's'}"
 
 
 def widths_of(subject: Subject, keys: int, d_v: int | None = None) -> Widths:
@@ -87,6 +106,10 @@ def widths_of(subject: Subject, keys: int, d_v: int | None = None) -> Widths:
     if d_v is not None and d_v != subject.d_k:
         padded.setdefault("width of the values", d_v)
     return Widths(subject.d_k, subject.heads, subject.layer.width, keys, padded)
+
+
+def _drawn(block: Block, rows: int) -> Head:
+    return head_of(block.call, block.sequence, block.head, rows, seed=block.place)
 
 
 def _decides(implied: Implied, intended: float) -> bool:
@@ -98,7 +121,11 @@ def _decides(implied: Implied, intended: float) -> bool:
 
 def _explained(found: Examined, block: Block, head: Head, implied: Implied) -> Examined:
     """Return the same with what explains an output that no scale does."""
+    block.unexplained.append(block.place)
     starts = dict.fromkeys((block.intended, block.scale, 1.0))
+    if len(head.places) < _ROWS:
+        places = np.union1d(head.places, _drawn(block, _ROWS).places)
+        head = head_of(block.call, block.sequence, block.head, places)
     place = Place(block.call, block.sequence, block.head, head, block.intended)
     if head.output.size < _FEWEST_FITTED:
         return found

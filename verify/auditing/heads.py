@@ -111,17 +111,20 @@ def softmax(scores: Floats, sink: float | None = None) -> Floats:
     return exponentials / np.where(total > 0, total, 1.0)
 
 
-def head_of(call: Call, sequence: int, head: int, rows: int | NDArray[np.intp]) -> Head:
+def head_of(call: Call, sequence: int, head: int, rows: int | NDArray[np.intp], *, seed: int = 0) -> Head:
     """Return one head of one sequence of a call that has values and output.
 
-    ``rows`` are positions of queries, or about how many to take: these are spread evenly, and only rows that
-    see at least two keys are kept, for the others say nothing of the scale; there may be none.
+    ``rows`` are positions of queries, or about how many to draw: one in each of so many equal stretches, by
+    ``seed``, sequence and head. Only rows that see at least two keys are kept, for the others say nothing of
+    the scale; there may be none.
     """
-    places = _spread(call, rows) if isinstance(rows, int) else rows
+    rng = np.random.default_rng([seed, sequence, head])
+    # More than are wanted, for some rows may see nothing.
+    places = _drawn(call.query.shape[2], 4 * rows, rng) if isinstance(rows, int) else rows
     added = added_to(call, sequence, head, places)
     if isinstance(rows, int):
         telling = np.flatnonzero((added > HIDDEN).sum(axis=1) >= 2)
-        telling = telling[_evenly(len(telling), rows)]
+        telling = telling[_drawn(len(telling), rows, rng)]
         places, added = places[telling], added[telling]
     shared = call.query.shape[1] // call.key.shape[1]
     query = to_numpy(call.query[sequence, head][places])
@@ -187,10 +190,11 @@ def _digits_used(values: Floats) -> int:
     return 54 - (used & -used).bit_length()
 
 
-def _spread(call: Call, rows: int) -> NDArray[np.intp]:
-    """Return places among the queries, more than are wanted: some rows may see nothing."""
-    queries = call.query.shape[2]
-    return _evenly(queries, 4 * rows)
+def _drawn(length: int, count: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return a position from each of ``count`` equal stretches, or all there are where these are fewer."""
+    if length <= count:
+        return np.arange(length)
+    return ((np.arange(count) + rng.random(count)) * (length / count)).astype(np.intp)
 
 
 def _evenly(length: int, count: int) -> NDArray[np.intp]:

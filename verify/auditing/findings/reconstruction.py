@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from verify.auditing.exact import ALL_ZERO, Examined, examine
+from verify.auditing.exact import ALL_ZERO, Examined, examine, looked_at
 from verify.auditing.kinds import OWN_RULE, Single
 from verify.evidence.audits import Finding, Judgement
 
@@ -33,7 +33,7 @@ class _Reconstruction(Single):
             return
         tried = [look for look in examined if look.implied is not None]
         if tried:
-            yield _judged(max(tried, key=_excess), tried, subject)
+            yield _judged(max(tried, key=_excess), tried, looked_at(examined, len(looks)), subject)
             return
         decides = bool(examined) or _NAME in subject.gates
         reason = "no call was recorded with its values and output"
@@ -67,7 +67,7 @@ def _excess(look: Examined) -> float:
     return -1.0 if implied is None else implied.residual / implied.rounding
 
 
-def _judged(worst: Examined, tried: Sequence[Examined], subject: Subject) -> Finding:
+def _judged(worst: Examined, tried: Sequence[Examined], seen: str, subject: Subject) -> Finding:
     implied, gate = worst.implied, subject.gates.get(_NAME, OWN_RULE)
     assert implied is not None  # noqa: S101 - those without one were left out
     band = (None, implied.rounding) if gate == OWN_RULE else gate
@@ -76,13 +76,16 @@ def _judged(worst: Examined, tried: Sequence[Examined], subject: Subject) -> Fin
     if not is_inside:
         named = next((look.explanations for look in tried if look.explanations), ())
         judgement, reason, cause, fix = _explained(worst, named)
+        off = sum(look.implied is not None and not look.implied.fits for look in tried)
+        if 0 < off < len(tried):
+            seen = f"it is so in {off:,} of {len(tried):,} sequences; {seen}"
     return Finding(
         **_common(subject, len(tried)),
         estimate=implied.residual,
         band=band,
         judgement=judgement,
         decides=True,
-        reason=reason,
+        reason="; ".join(filter(None, [reason, seen])),
         cause=cause,
         fix=fix,
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from verify.auditing.candidates import diagnose
-from verify.auditing.exact import ALL_ZERO, TOLERANCE, Examined, examine, widths_of
+from verify.auditing.exact import ALL_ZERO, TOLERANCE, Examined, examine, looked_at, widths_of
 from verify.auditing.kinds import OWN_RULE, Single
 from verify.auditing.scale import student_interval
 from verify.evidence.audits import Finding, Judgement
@@ -45,7 +45,10 @@ class _ScaleImplied(Single):
         """Yield the finding on the scale, from all sequences that were looked at."""
         examined = [look for look in looks if look is not None]
         fitted = [look for look in examined if look.implied is not None and look.implied.fits]
-        yield _judged(fitted, subject) if fitted else _without(examined, subject)
+        if fitted:
+            yield _judged(fitted, looked_at(examined, len(looks)), subject)
+        else:
+            yield _without(examined, subject)
 
 
 def _without(examined: Sequence[Examined], subject: Subject) -> Finding:
@@ -71,47 +74,45 @@ def _without(examined: Sequence[Examined], subject: Subject) -> Finding:
     )
 
 
-def _judged(fitted: Sequence[Examined], subject: Subject) -> Finding:
+def _judged(fitted: Sequence[Examined], seen: str, subject: Subject) -> Finding:
     gate = subject.gates.get(_NAME, OWN_RULE)
     band = (1 - TOLERANCE, 1 + TOLERANCE) if gate == OWN_RULE else gate
     ratios = [_ratio(look) for look in fitted]
     # One interval for each sequence and one for all together share the place's rate.
     alpha = subject.alpha / (len(ratios) + 1)
-    for ratio, look in zip(ratios, fitted, strict=True):
-        if _outside(ratio.interval(alpha), band):
-            return _found(ratio, look, alpha, band, len(ratios), subject)
-    return _found(_together(ratios), fitted[0], alpha, band, len(ratios), subject)
+    off = [place for place, ratio in enumerate(ratios) if _outside(ratio.interval(alpha), band)]
+    ratio, look = (ratios[off[0]], fitted[off[0]]) if off else (_together(ratios), fitted[0])
+    if 0 < len(off) < len(ratios):
+        seen = f"it is so in {len(off):,} of {len(ratios):,} sequences; {seen}"
+    found = Finding(
+        **_common(subject),
+        **_verdict(ratio, look, alpha, band, subject),
+        level=1 - alpha,
+        band=band,
+        decides=True,
+        sequences=len(ratios),
+    )
+    return found.model_copy(update={"reason": "; ".join(filter(None, [found.reason, seen]))})
 
 
-def _found(
-    ratio: _Ratio, look: Examined, alpha: float, band: Band, sequences: int, subject: Subject
-) -> Finding:
-    interval = ratio.interval(alpha)
-    judgement, reason, cause, fix = Judgement.UNDECIDED, "", "", ""
+def _verdict(ratio: _Ratio, look: Examined, alpha: float, band: Band, subject: Subject) -> dict[str, object]:
+    """Return the estimate, and what it makes of the finding."""
+    known, interval = math.isfinite(ratio.error), ratio.interval(alpha)
+    found: dict[str, object] = {"judgement": Judgement.UNDECIDED}
     if _inside(interval, band):
-        judgement = Judgement.CONFIRMED
+        found["judgement"] = Judgement.CONFIRMED
     elif _outside(interval, band):
         half = (interval[1] - interval[0]) / 2 * abs(look.intended)
         widths = widths_of(subject, look.keys, look.d_v)
         diagnosis = diagnose(ratio.value * look.intended, look.intended, widths, uncertainty=half)
-        judgement, cause, fix = Judgement.REFUTED, diagnosis.cause, diagnosis.fix
+        found = {"judgement": Judgement.REFUTED, "cause": diagnosis.cause, "fix": diagnosis.fix}
     else:
-        reason = _doubt(look, interval)
-    known = math.isfinite(ratio.error)
-    return Finding(
-        **_common(subject),
-        estimate=ratio.value if known else None,
-        standard_error=ratio.error if known else None,
-        interval=interval if known else _OPEN,
-        level=1 - alpha,
-        band=band,
-        judgement=judgement,
-        decides=True,
-        reason=reason,
-        cause=cause,
-        fix=fix,
-        sequences=sequences,
-    )
+        found["reason"] = _doubt(look, interval)
+    return found | {
+        "estimate": ratio.value if known else None,
+        "standard_error": ratio.error if known else None,
+        "interval": interval if known else _OPEN,
+    }
 
 
 def _doubt(look: Examined, interval: tuple[float, float]) -> str:
@@ -119,6 +120,8 @@ def _doubt(look: Examined, interval: tuple[float, float]) -> str:
     if look.implied is None or not math.isfinite(interval[1]):
         return "the output does not depend on the scale: all scores of a row, or all values, are equal"
     half, spread = (interval[1] - interval[0]) / 2, look.implied.spread
+    if half > 1:
+        return "the output does not tell the scale: what it changes is lost in rounding"
     return (
         f"rounding leaves the scale uncertain by {half:.1%}, where scores differ by a standard deviation of "
         f"{spread:.2g} inside a row; record in single precision, or more tokens"
