@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.tool import ROOT, begin, finish
+from tests.tool import ROOT, alive, begin, finish
 from verify import api
 from verify.errors import SettingsError, WorkerError
 from verify.executors import cluster as module
@@ -145,6 +146,27 @@ def test_two_clusters_for_one_run_each_are_no_trouble_to_each_other() -> None:
     pytest.importorskip("distributed")
     with Cluster("local:1") as one, Cluster("local:1") as other:
         assert one.submit(os.getpid).result(30) != other.submit(os.getpid).result(30)
+
+
+@pytest.mark.slow
+def test_ctrl_c_reaches_no_process_of_a_cluster_for_one_run(tmp_path: Path) -> None:
+    """A terminal sends it to all; the run alone answers, in one line, and all end with it."""
+    pytest.importorskip("distributed")
+    process = begin(
+        "run", "over-scaling", "--tolerance", 0.0005, "--fresh", "--out", tmp_path, "--cluster", "local:2",
+        start_new_session=True,
+    )  # fmt: skip
+    while len(alive(process.pid)) < 4:
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)
+    ended = finish(process)
+    assert ended.status == 130
+    assert "interrupted" in ended.err
+    assert not re.search("Traceback|KeyboardInterrupt", ended.err)
+    until = time.monotonic() + 10
+    while alive(process.pid) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not alive(process.pid)
 
 
 @pytest.mark.slow

@@ -320,13 +320,16 @@ def main() -> None:
     outcomes = []
     with tempfile.TemporaryDirectory() as folder:
         place = Place(Path(folder))
-        for number, kill in campaign if options.only is None else [campaign[options.only]]:
-            outcome = struck(kill, place)
-            outcomes.append(outcome)
-            for problem in outcome.problems:
-                print(f"kill {number}, {kill}: {problem}", flush=True)
-            if len(outcomes) % 25 == 0:
-                print(table(outcomes), flush=True)
+        try:
+            for number, kill in campaign if options.only is None else [campaign[options.only]]:
+                outcome = struck(kill, place)
+                outcomes.append(outcome)
+                for problem in outcome.problems:
+                    print(f"kill {number}, {kill}: {problem}", flush=True)
+                if len(outcomes) % 25 == 0:
+                    print(table(outcomes), flush=True)
+        except KeyboardInterrupt:
+            print(f"interrupted after {len(outcomes)} of {len(campaign)} kills")
     print(table(outcomes))
     sys.exit(any(one.problems for one in outcomes))
 

@@ -8,9 +8,11 @@ import sys
 import time
 from concurrent.futures import Executor, Future
 from functools import partial
+from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
 from verify.errors import SettingsError, VerifyError, WorkerError
+from verify.executors.processes import sigint_blocked
 from verify.executors.workers import Task
 
 if TYPE_CHECKING:
@@ -70,9 +72,13 @@ class Cluster(Executor):
                 )
                 self._client.wait_for_workers(1, timeout=_JOIN_S)
             except (OSError, TimeoutError, ValueError, RuntimeError) as error:
+                fix = (
+                    "run it again"
+                    if address.startswith("local:")
+                    else "start `dask scheduler` and `dask worker`"
+                )
                 raise SettingsError(
-                    f"--cluster {address}: no worker can be reached ({' '.join(str(error).split())}); "
-                    "start `dask scheduler` and `dask worker`"
+                    f"--cluster {address}: no worker can be reached ({' '.join(str(error).split())}); {fix}"
                 ) from error
             self._executor = self._client.get_executor(pure=False)
             self._stack = stack.pop_all()
@@ -141,7 +147,9 @@ def _local(address: str) -> Any:
     # Python's own helper of these processes cleans up after an interruption, and need not say so.
     sys.warnoptions.append(_QUIETLY)
     try:
-        with dask.config.set(_CONFIGURATION):
+        # Starting it later would let Ctrl-C reach the processes again.
+        resource_tracker.ensure_running()
+        with dask.config.set(_CONFIGURATION), sigint_blocked():
             return LocalCluster(
                 n_workers=int(number),
                 threads_per_worker=1,

@@ -16,6 +16,7 @@ from verify.executors.worker import HEADER, MARK, Done, Failed, receive
 
 if TYPE_CHECKING:
     import queue
+    from collections.abc import Iterator
 
 _PATIENCE_S = 0.2
 """Seconds to wait for the listener of a process that was ended."""
@@ -96,23 +97,32 @@ def _process(modules: str) -> subprocess.Popen[bytes]:
         if os.name == "posix"
         else {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
     )
-    masks = hasattr(signal, "pthread_sigmask")
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if masks else None
     try:
-        return subprocess.Popen(  # noqa: S603 - this very interpreter
-            [sys.executable, *_flags(), "-c", code],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            **group,
-        )
+        with sigint_blocked():
+            return subprocess.Popen(  # noqa: S603 - this very interpreter
+                [sys.executable, *_flags(), "-c", code],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                **group,
+            )
     except OSError as error:
         raise VerifyError(
             f"{sys.executable or 'python'}: a process cannot be started ({error.strerror}); "
             "allow more processes or take fewer --workers"
         ) from error
+
+
+@contextlib.contextmanager
+def sigint_blocked() -> Iterator[None]:
+    """Start processes and threads that Ctrl-C does not reach, where the system lets them inherit that."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
     finally:
-        if before is not None:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _flags() -> list[str]:
