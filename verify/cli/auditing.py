@@ -53,7 +53,8 @@ def audit(
     """Judge the attention in RECORDING and write audit.json, audit.html and audit.pdf.
 
     RECORDING is a folder that was recorded, or a NumPy archive or safetensors file with q, k and, where there
-    are any, v, out, mask, bias, scale and intended.
+    are any, v, out, mask (True where a key may be seen), bias, sink (one score a head), the numbers scale,
+    softcap and causal (1 where the mask is), and intended.
     """
     from verify import api
     from verify.citing.configuration import configuration

@@ -92,7 +92,7 @@ def test_models_outside_the_interface_are_named(name: str) -> None:
     """They write their attention out."""
     model, given = build(name, "eager"), inputs(name)
     with (
-        pytest.raises(RecordingError, match=r"attention.*: a softmax outside any recorded call"),
+        pytest.raises(RecordingError, match=r"attention.*: a softmax, or scores times values, outside any"),
         verify.record(model),
     ):
         model(**given)

@@ -23,10 +23,13 @@ def test_attention_that_is_written_out_is_named() -> None:
     with verify.record(model) as recording:
         model(torch.randn(5, 2, 8))
     assert recording.left_out == [
-        "own: a softmax outside any recorded call; attention that is written out is not recorded"
+        (
+            "own: a softmax, or scores times values, outside any recorded call; "
+            "attention that is written out is not recorded"
+        )
     ]
     with (
-        pytest.raises(RecordingError, match=r"no attention call was seen; .*; Own: a softmax outside"),
+        pytest.raises(RecordingError, match=r"no attention call was seen; .*; Own: a softmax, or scores"),
         verify.record(),
     ):
         Own()(torch.randn(5, 2, 8))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -67,6 +68,27 @@ def attention_call(given: Arguments, output: Any, masks: Masks) -> Call:
         causal=bool(given.is_causal),
         scale=None if given.scale is None else float(given.scale),
     )
+
+
+def unscaled(call: Call, factors: tuple[float, float]) -> Call:
+    """Return a call whose scale holds the factors that queries and keys were multiplied by before it."""
+    if factors == (1.0, 1.0):
+        return call
+    scale = call.query.shape[-1] ** -0.5 if call.scale is None else call.scale
+    query, key = (
+        (one / factor).requires_grad_(one.requires_grad)
+        for one, factor in zip((call.query, call.key), factors, strict=True)
+    )
+    return replace(call, query=query, key=key, scale=scale * factors[0] * factors[1])
+
+
+def said(factors: tuple[float, float]) -> list[str]:
+    """Return in words what queries and keys were multiplied by."""
+    return [
+        f"{name} were multiplied by {factor:.6g} before the call, which counts as part of its scale"
+        for name, factor in zip(("queries", "keys"), factors, strict=True)
+        if factor != 1
+    ]
 
 
 def four(tensor: Any) -> Any:

@@ -9,9 +9,10 @@ import torch
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from verify.auditing.pytorch.calls import DROPPED, Arguments, Given, attention_call
+from verify.auditing.pytorch.calls import DROPPED, Arguments, Given, attention_call, said, unscaled
 from verify.auditing.pytorch.fast_path import encoder_layer_call, native_call
 from verify.auditing.pytorch.multihead import Inside, transparent
+from verify.auditing.pytorch.origins import Factors, Scores, func_name
 from verify.auditing.pytorch.recorder import About
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     Handler = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
 
-_SOFTMAX = (functional.softmax, torch.softmax, torch.Tensor.softmax)
+_SOFTMAX = (functional.softmax, torch.softmax, torch.Tensor.softmax, torch.special.softmax)
 _IN_NAMES = ("attention", "attn", "flash")
 
 
@@ -38,12 +39,14 @@ class AttentionMode(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not 
         super().__init__()
         self._recorder, self._modules, self._masks = recorder, modules, masks
         self._inner: list[Given] | None = None
+        self._factors, self._scores = Factors(), Scores()
         self._handlers: dict[Any, Handler | None] = {
             functional.scaled_dot_product_attention: self._attention,
             functional.multi_head_attention_forward: self._multihead,
             torch._native_multi_head_attention: self._native,
             torch._transformer_encoder_layer_fwd: self._encoder_layer,
             **dict.fromkeys(_SOFTMAX, self._softmax),
+            **dict.fromkeys(Factors.functions, self._times),
         }
 
     def __torch_function__(
@@ -56,7 +59,10 @@ class AttentionMode(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not 
         if func not in self._handlers:
             self._handlers[func] = self._handler(func)
         handler = self._handlers[func]
-        return func(*args, **kwargs) if handler is None else handler(func, args, kwargs)
+        result = func(*args, **kwargs) if handler is None else handler(func, args, kwargs)
+        if self._inner is None and self._scores.meet(func, args, result):
+            self._recorder.note_written_out(self._modules.running())
+        return result
 
     @contextmanager
     def within_interface(self) -> Iterator[list[Given]]:
@@ -72,8 +78,7 @@ class AttentionMode(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not 
         self._recorder.keep(self._modules.place(inner).name, make)
 
     def _handler(self, func: Any) -> Handler | None:
-        name = str(getattr(func, "__name__", ""))
-        return self._unknown if any(word in name.lower() for word in _IN_NAMES) else None
+        return self._unknown if any(word in func_name(func).lower() for word in _IN_NAMES) else None
 
     def _attention(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         output = func(*args, **kwargs)
@@ -84,9 +89,10 @@ class AttentionMode(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not 
         return output
 
     def _seen(self, given: Arguments, output: Any) -> tuple[Call, About]:
-        notes = (DROPPED,) if given.dropout_p > 0 else ()
+        factors = self._factors.of_scores(given.query, given.key, given.value)
+        notes = (*((DROPPED,) if given.dropout_p > 0 else ()), *said(factors))
         about = About(backend="scaled_dot_product_attention", notes=notes)
-        return attention_call(given, output, self._masks), about
+        return unscaled(attention_call(given, output, self._masks), factors), about
 
     def _multihead(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         inside = Inside(self._masks, width=int(args[3]))
@@ -109,8 +115,14 @@ class AttentionMode(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not 
     def _softmax(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         # Attention that is written out has a softmax over scores [..., head, query, key].
         if self._inner is None and args and getattr(args[0], "ndim", 0) >= 3:
-            self._recorder.note_softmax(self._modules.running())
+            self._recorder.note_written_out(self._modules.running())
         return func(*args, **kwargs)
+
+    def _times(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        before = self._factors.of(args[0]) if args else 1.0
+        result = func(*args, **kwargs)
+        self._factors.note(func, args, before, result)
+        return result
 
     def _unknown(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._inner is None:

@@ -79,16 +79,16 @@ class Recorder:
     has_seen_calls: bool = False
     _layers: dict[str, _Seen] = field(default_factory=dict)
     _left_out: dict[str, int] = field(default_factory=dict)
-    _softmaxes: dict[str, None] = field(default_factory=dict)
+    _written: dict[str, None] = field(default_factory=dict)
     _size: int = 0
 
     def leave_out(self, what: str) -> None:
         """Note in words what is not recorded; the same words are counted."""
         self._left_out[what] = self._left_out.get(what, 0) + 1
 
-    def note_softmax(self, name: str) -> None:
-        """Note that the module of this name computes a softmax itself, which may be attention written out."""
-        self._softmaxes[name] = None
+    def note_written_out(self, name: str) -> None:
+        """Note that the module of this name has a softmax or scores of its own, as if attending."""
+        self._written[name] = None
 
     def keep(self, name: str, make: Callable[[], tuple[Call, About]]) -> None:
         """Keep the call that ``make`` returns, in the layer of this name; whatever is wrong is noted.
@@ -131,12 +131,12 @@ class Recorder:
         return recording
 
     def _written_out(self) -> list[str]:
-        names = [name for name in self._softmaxes if name not in self._layers]
+        names = [name for name in self._written if name not in self._layers]
         if not names:
             return []
         where = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
         unseen = "attention that is written out is not recorded"
-        return [f"{where}: a softmax outside any recorded call; {unseen}"]
+        return [f"{where}: a softmax, or scores times values, outside any recorded call; {unseen}"]
 
     def _keep(self, name: str, call: Call, about: About) -> None:
         name, seen = self._layer(name, call, about)
