@@ -43,7 +43,7 @@ _NOTHING = 1e-40
 _NODES = (5, 8, 12, 18, 26)
 """Nodes of the Gauss rules over a query's length, of which one after another is taken."""
 
-_APART = 1e-8
+_APART = 1e-7
 """So near to the rule before, relative to the value, the next one is the last."""
 
 _UNSEEN = 1e-20
@@ -87,7 +87,7 @@ def _mean_product(exponents: Exponents, keys: int, deviation: float, log_total: 
         return Approximation(0.0, 0.0)
 
     def terms(rule: _Rule) -> Array:
-        product = np.exp((keys - different) * rule.log_psi)
+        product = rule.others(keys - different)
         for pair in exponents:
             product = product * rule.phi(*pair)
         # The derivative of 1/Z^k with respect to k brings out -ln Z.
@@ -226,6 +226,7 @@ class _Rule:
         self.u = self.step * np.arange(first, last + 1)
         self._v = self.step * np.arange(first - half, last + half + 1)
         self._phi: dict[tuple[int, int], Array] = {}
+        self._others: dict[int, Array] = {}
 
     def phi(self, weight: int, score: int) -> Array:
         """Return φ at the points u, for the exponents of a key's weight and score."""
@@ -233,6 +234,12 @@ class _Rule:
             kernel = np.exp(weight * self._v - np.exp(self._v))
             self._phi[weight, score] = self._smoothed(kernel, score, before=0.0 if weight else 1.0)
         return self._phi[weight, score]
+
+    def others(self, keys: int) -> Array:
+        """Return the power of ψ of so many keys at the points u."""
+        if keys not in self._others:
+            self._others[keys] = np.exp(keys * self.log_psi)
+        return self._others[keys]
 
     @cached_property
     def log_psi(self) -> Array:
@@ -255,8 +262,8 @@ class _Rule:
         offset = first - reach + 1
         low, high = max(0, offset), min(len(found), offset + len(correlated))
         found[low:high] = correlated[low - offset : high - offset]
-        sums = np.concatenate([[0.0], np.cumsum(weights)])
         if before:
+            sums = np.concatenate([[0.0], np.cumsum(weights)])
             found += before * sums[np.clip(first - np.arange(len(found)), 0, reach)]
         if after:
             sums = np.concatenate([np.cumsum(weights[::-1])[::-1], [0.0]])

@@ -120,12 +120,15 @@ def _uniform_point(dimension: int) -> float:
     edges = np.linspace(0, 1, _CELLS + 1)
     at_or_below = function((u,), PRODUCT, "numpy")
     probabilities = np.diff(at_or_below(edges[1:]), prepend=0.0)
-    size = 1 << int(np.ceil(np.log2(dimension * _CELLS + 1)))
-    spectrum = np.fft.rfft(probabilities, size) ** dimension
-    cumulative = np.cumsum(np.fft.irfft(spectrum, size))
     # A cell's numbers lie half a cell above its lower edge on average, up to the curvature of the density.
     centre = float(np.sum(np.arange(_CELLS) * probabilities)) / _CELLS
-    places = np.arange(size) / _CELLS - dimension * centre
+    # Further from its mean the sum lies with a probability of at most 1e-16 (Hoeffding).
+    reach = math.sqrt(dimension * math.log(1e16) / 2)
+    size = scipy.fft.next_fast_len(int(min(2 * reach, dimension) * _CELLS) + 1, real=True)
+    first = max(0, int((dimension * centre - reach) * _CELLS))
+    spectrum = np.fft.rfft(probabilities, size) ** dimension
+    cumulative = np.cumsum(np.roll(np.fft.irfft(spectrum, size), -first))
+    places = (first + np.arange(size)) / _CELLS - dimension * centre
     return float(np.interp(LEVEL, cumulative, places + 0.5 / _CELLS))
 
 
