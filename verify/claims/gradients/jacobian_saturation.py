@@ -123,12 +123,11 @@ def _wrong_scales(
 def facts(derivation: Derivation) -> tuple[Fact, ...]:
     """Return the limit of two keys, and the means of the largest score in it."""
     bounded = derivation.lemmas[1]
-    loose = (
-        r"largest share of the bound $M_n/(2\sigma)$ that is reached, up to a million keys, $\sigma \le 32$"
-    )
+    bound = r"the bound $M_n/(2\sigma)$ that is reached, up to a million keys, $\sigma \le 32$"
+    limit, reached = extremes.number(derivation.result, 2), share_reached(bounded.start, bounded.end)
     found = [
-        ("limit-of-two", "limit of σ times the mean, for two keys", extremes.number(derivation.result, 2)),
-        ("bound-reached", loose, share_reached(bounded.start, bounded.end)),
+        ("limit-of-two", "limit of σ times the mean, for two keys", limit),
+        ("bound-reached", f"largest share of {bound}", reached),
     ]
     for keys, words in ((2, "two"), (16, "sixteen"), (128, "128")):
         what = f"mean of the largest of {words} standard normal scores"

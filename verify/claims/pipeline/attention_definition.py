@@ -112,19 +112,18 @@ def experiment() -> Experiment:
 def _controls(scores: Array, values: Array) -> tuple[Control, ...]:
     everything, padding = MASKS["none"][0], MASKS["padding"][0]
     late, transposed = _blocking(np.tril(everything, 1)), _blocking(np.triu(everything))
+    single = in_single_precision(softmax)(scores)
     worlds = (
         ("loops", "softmax-over-queries", over_queries(scores), "none",
          "the softmax may run over the queries instead of the keys"),
         ("loops", "scale-after-softmax", SCALE * softmax(scores / SCALE), "none",
          "scaling may come after the softmax"),
-        ("loops", "in-single-precision", in_single_precision(softmax)(scores), "none",
-         "single precision is exact"),
+        ("loops", "in-single-precision", single, "none", "single precision is exact"),
         ("loops", "mask-transposed", softmax(scores + transposed), "causal",
          "under a causal mask a query sees its own place and the later ones"),
         ("rows", "masked-after-softmax", np.where(padding, softmax(scores), 0.0), "padding",
          "a mask may set weights to 0 after the softmax"),
-        ("rows", "rows-in-single-precision", in_single_precision(softmax)(scores), "none",
-         "rows of single precision sum to 1 exactly"),
+        ("rows", "rows-in-single-precision", single, "none", "rows of single precision sum to 1 exactly"),
         ("masked", "masked-with-zero", softmax(np.where(padding, scores, 0.0)), "padding",
          "a masked key gets no weight if its score is set to 0"),
         ("masked", "mask-one-late", softmax(scores + late), "causal",

@@ -1,7 +1,6 @@
 """All entries of a score matrix have variance d_k; those of a row are uncorrelated, not independent."""
 
 from dataclasses import replace
-from typing import Any
 
 from sympy import Sum
 
@@ -21,12 +20,6 @@ elsewhere = Sum(other_query[index] * other_key[index], (index, 1, d))
 """The scores of the same query with another key, and of another query with it."""
 
 
-def _covariance(one: Any, other: Any, title: str, meaning: str) -> tuple[Route, Definition]:
-    """Return the covariance of two scores or of their squares step by step, and what it is."""
-    start = E(one * other) - E(one) * E(other)
-    return Route.telling(title, start, moment_steps(start, POPULATION)), Definition(start, meaning)
-
-
 def derive() -> Derivation:
     """Derive the variance of an entry, and how entries of a row, and their squares, go together."""
     pairs = (
@@ -36,9 +29,13 @@ def derive() -> Derivation:
          "Covariance of the squares of entries in different rows and columns",
          "the covariance of the squares of two entries that share nothing"),
     )  # fmt: skip
-    lemmas, definitions = zip(*(_covariance(*pair) for pair in pairs), strict=True)
+    lemmas, definitions = [], []
+    for one, other, title, meaning in pairs:
+        start = E(one * other) - E(one) * E(other)
+        lemmas.append(Route.telling(title, start, moment_steps(start, POPULATION)))
+        definitions.append(Definition(start, meaning))
     route = variance_route(score, POPULATION, "Any one entry")
-    return Derivation.of(route, lemmas=lemmas, definitions=definitions)
+    return Derivation.of(route, lemmas=tuple(lemmas), definitions=tuple(definitions))
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:

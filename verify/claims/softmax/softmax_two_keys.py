@@ -60,11 +60,10 @@ def _is_the_rise(before: Any, after: Any) -> bool:
 
 def derive() -> Derivation:
     """Derive the bound on E p(1-p); the closed forms and their limit as lemmas."""
-    subject = E(p[1] * p[2])
     peak = 1 / (2 * sigma * sqrt(pi))
     route = Route.of(
         "From the density of the gap",
-        subject,
+        E(p[1] * p[2]),
         Step(Integral(SLOPE * NORMAL_GAP, (x, -oo, oo)),
              r"$p(1 - p)$ depends on the gap $s_1 - s_2$ alone, which is normal with variance $2\sigma^2$",
              _averages_over_the_gap),

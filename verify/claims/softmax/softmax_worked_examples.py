@@ -89,13 +89,11 @@ def experiment(derivation: Derivation) -> Experiment:
 
 def facts(derivation: Derivation) -> tuple[Fact, ...]:
     """Return both weights of every printed pair."""
+    weight = derivation.result
     return tuple(
-        fact(f"softmax-{a}-{b}-{place}", f"{place} weight of the scores {a} and {b}", weight)
+        fact(f"softmax-{a}-{b}-{place}", f"{place} weight of the scores {a} and {b}", value)
         for a, b in EXAMPLES
-        for place, weight in (
-            ("first", _of(derivation.result, a, b)),
-            ("second", _of(derivation.result, b, a)),
-        )
+        for place, value in (("first", _of(weight, a, b)), ("second", _of(weight, b, a)))
     )
 
 
