@@ -27,6 +27,14 @@ DRAWS = Value("k.c:draws", "92\N{NARROW NO-BREAK SPACE}414\N{NARROW NO-BREAK SPA
               (Figure(Decimal(92414464)),), "k")  # fmt: skip
 WORD = Value("k:verdict", "confirmed", (), "k", kind="confirmed|refuted")
 SEED = Value("run:seed", "7", (Figure(Decimal(7), "exact"),), "k")
+LEVEL = Value("k:level", "99.38%", (Figure(Decimal("99.381")),), "k")
+NEAR_ONE = Value("k:level", "1 − 6.1×10⁻⁷", (Figure(Decimal(1)), Figure(Decimal("0.00000061"))), "k")
+SURE = Value("k:power", "> 0.9999", (Figure(Decimal("0.9999"), "under"),), "k")
+SMALL = Value("k:estimate", "0.0237", (Figure(Decimal("0.02372")),), "k")
+NOTHING = Value("k:estimate", "0.0×10⁻⁶", (Figure(Decimal("-0.0000000039")),), "k")
+ENDS = Value(
+    "k:interval", "[0.02, 0.03]", (Figure(Decimal("0.021"), "down"), Figure(Decimal("0.029"), "up")), "k"
+)
 
 
 @pytest.mark.parametrize(
@@ -41,6 +49,12 @@ SEED = Value("run:seed", "7", (Figure(Decimal(7), "exact"),), "k")
         (BOTH, "plusminus,percent,places=1", "(100.1 ± 0.4)%"),
         (DRAWS, "si,digits=3", "92.4 M"),
         (DRAWS, "digits=2", "92 000 000"),
+        (DRAWS, "places=2", "92 414 464.00"),
+        (LEVEL, "digits=3", "99.4%"),
+        (LEVEL, "percent,places=0", "99%"),
+        (SMALL, "places=2", "0.02"),
+        (ENDS, "places=1", "[0.0, 0.1]"),
+        (NOTHING, "places=7", "0.0000000"),
     ],
 )
 def test_a_form_is_printed(value: Value, options: str, text: str) -> None:
@@ -59,6 +73,15 @@ def test_a_form_is_printed(value: Value, options: str, text: str) -> None:
         (DRAWS, "plusminus", "has no interval"),
         (WORD, "digits=2", "is no measured number"),
         (SEED, "digits=2", "is no measured number"),
+        (BOTH, "digits=99", "has no more digits that mean something; ask for fewer"),
+        (BOTH, "places=5", "no more digits"),
+        (BOTH, "percent,places=3", "no more digits"),
+        (BOTH, "plusminus,digits=6", "no more digits"),
+        (NOTHING, "digits=2", "no more digits"),
+        (NOTHING, "places=1", "of which this leaves 0; ask for more digits"),
+        (SMALL, "places=1", "of which this leaves 0"),
+        (SURE, "digits=2", "which has no other form"),
+        (NEAR_ONE, "percent", "which has no other form"),
     ],
 )
 def test_a_form_that_cannot_be_is_refused(value: Value, options: str, what: str) -> None:
@@ -73,13 +96,26 @@ def test_a_form_is_kept_to_the_sign() -> None:
     assert agrees("**1.0008 ± 0.0031**", value)
     assert not agrees("1.001 ± 0.004", value)
     assert fixed("**1.001 ± 0.004**", value) == f"**{value.text}**"
-    assert agrees("see the slope", formatted(BOTH, "link"))
+
+
+def test_figures_in_a_link_s_text_are_held_against_the_value() -> None:
+    """Its words are its author's alone."""
+    link = formatted(SMALL, "link")
+    assert agrees("see the slope", link)
+    assert agrees("a slope of 0.024", link)
+    assert not agrees("a slope of 5.0", link)
+    assert not agrees(" ", link)
+    assert fixed("a slope of 0.031", link) == "a slope of 0.024"
 
 
 @given(st.decimals(-(10**6), 10**6, places=4, allow_nan=False), st.integers(0, 6))
 def test_a_printed_form_is_right_of_its_value(exact: Decimal, places: int) -> None:
-    """Rounding to fewer places is quoting fewer digits."""
-    value = Value("k", str(exact), (Figure(exact),), "k")
+    """Rounding to fewer places is quoting fewer digits; to 0, it is refused."""
+    value = Value("k", f"{exact:f}", (Figure(exact),), "k")
+    if exact and not round(exact, places):
+        with pytest.raises(CitationError, match="leaves 0"):
+            formatted(value, f"places={places}")
+        return
     text = formatted(value, f"places={places}").text
     rounded = Decimal(text.replace("\N{NARROW NO-BREAK SPACE}", "").replace("−", "-"))
     assert abs(rounded - exact) <= Decimal(1).scaleb(-places) / 2

@@ -72,7 +72,7 @@ def test_markers_that_do_not_pair_are_an_error(text: str, message: str) -> None:
         ("page.tex", f"is % verify: {KEY}\n1.0\n", f"% verify: {KEY}"),
         ("page.tex", "is 1.0% /verify\n", "% /verify"),
         ("page.py", f"SLOPE = 1.02  # verify: {KEY}\n", f"# verify: {KEY}"),
-        ("page.typ", f"#let s = 1.0 // verfy: {KEY}\n", f"// verify: {KEY}"),
+        ("page.typ", f"#let s = 1.0 // verify: {KEY}\n", f"// verify: {KEY}"),
         ("page.yaml", f"slope: 1.0 # verify: {KEY}\n", f"# verify: {KEY}"),
     ],
 )

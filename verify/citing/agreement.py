@@ -35,7 +35,7 @@ def agrees(quoted: str, value: Value, after: str = "") -> bool:
     unit after it, such as %; of one in words, all words, whatever their case. ``after`` is what follows the
     quotation in its document.
     """
-    if value.is_free:
+    if value.is_free and not (value.figures and numbers_in(quoted)):
         return bool(quoted.strip())
     if value.is_formatted:
         return _in_one_form(quoted) == _in_one_form(value.text) and not gets_unit(value.text, after)

@@ -41,7 +41,7 @@ class Value:
     stand in this value's place, such as the verdicts; nothing for figures and free text. ``doubt`` says why
     what rests on the value has to be written again, and is empty where it may be quoted. ``total`` is what a
     count is a part of. ``is_formatted`` says that its document asked for this form of the text, ``is_free``
-    that a text of the document's own stands in its place.
+    that a text of the document's own stands in its place, whose figures alone are held against it.
     """
 
     key: str
