@@ -84,8 +84,8 @@ STATISTICS = {
     ),
     "stack-scales-exchanged": Known(
         f"{GRADIENTS}/gradient_through_layers.py",
-        "self.sampler.log_growth(self.scales.index(scale), depth)",
-        "self.sampler.log_growth({1: 2, 2: 1}.get(self.scales.index(scale), 0), depth)",
+        "self.sampler.log_growth(self.scales.index(scale), depth or",
+        "self.sampler.log_growth({1: 2, 2: 1}.get(self.scales.index(scale), 0), depth or",
     ),
     "over-scaled-reads-scaled": Known(
         f"{GRADIENTS}/gradient_through_layers.py",
@@ -110,8 +110,8 @@ STATISTICS = {
     ),
     "length-scaling-doubled": Known(
         f"{LIMITS}/length_scaling.py",
-        '_rows(keys, _growing(keys), "growing")',
-        '_rows(keys, 2 * _growing(keys), "growing")',
+        '_rows(keys, float(GROWING.subs(n, keys)), "growing")',
+        '_rows(keys, 2 * float(GROWING.subs(n, keys)), "growing")',
     ),
 }
 BOUNDS = {
@@ -167,8 +167,8 @@ LABELS = {
     ),
     "covariance-transposed": Known(
         f"{LIMITS}/dependent_query_key.py",
-        "(0.5, -1.0, 1.0, 0.0),\n    (2.0, 0.5,",
-        "(0.5, 2.0, 1.0, 0.0),\n    (-1.0, 0.5,",
+        "(0.5, -1.0, 1.0, 0.0), (2.0, 0.5,",
+        "(0.5, 2.0, 1.0, 0.0), (-1.0, 0.5,",
     ),
     "other-law-under-the-name": Known(
         f"{ENGINE}/distributions.py", "Fraction(9, 5)), _fill_uniform", "Fraction(9, 5)), _fill_laplace"
@@ -184,8 +184,8 @@ LABELS = {
     ),
     "label-of-another-initialisation": Known(
         f"{LIMITS}/projected_tokens.py",
-        'return f"Xavier, {OUTPUTS[self.outputs]}"',
-        'return f"He, {OUTPUTS[self.outputs]}"',
+        '("Xavier, one matrix for all heads"',
+        '("He, one matrix for all heads"',
     ),
 }
 ERRORS = {
@@ -196,13 +196,13 @@ ERRORS = {
     ),
     "block-variance-over-ten": Known(
         "verify/spec/designs.py",
-        "block_variance=_relative_variance(d",
-        "block_variance=0.1 * _relative_variance(d",
+        "block_variance=_relative_variance(d, side, moments)",
+        "block_variance=0.1 * _relative_variance(d, side, moments)",
     ),
     "mean-variance-over-a-hundred": Known(
         "verify/spec/designs.py",
-        "mean_variance(d, side, *_moments",
-        "0.01 * mean_variance(d, side, *_moments",
+        "mean_variance(d, side, *moments)),",
+        "0.01 * mean_variance(d, side, *moments)),",
     ),
     "ratio-exchanged": Known(
         f"{ENGINE}/estimands.py", "(mean[over] / mean[under]) ** power", "(mean[over] * mean[under]) ** power"
@@ -258,8 +258,8 @@ FIGURES = {
     ),
     "growth-path-of-another-scale": Known(
         f"{GRADIENTS}/gradient_through_layers.py",
-        "growth(Stack(D).log_growth(scale, depth), 1)",
-        'growth(Stack(D).log_growth("scaled", depth), 1)',
+        "growth(drawn.log_growth(scale, depth), 1)",
+        'growth(drawn.log_growth("scaled", depth), 1)',
     ),
 }
 GUARDS = {
