@@ -54,6 +54,33 @@ def test_a_scale_that_could_not_be_judged_is_named(
     assert [text[: len(start)] for text, start in zip(found, said, strict=True)] == said
 
 
+@pytest.mark.parametrize(
+    ("options", "backend", "status"),
+    [({}, "", 0), ({}, "sdpa", 3), ({"scale": 8**-0.5}, "sdpa", 0), ({"scale": 1.0}, "sdpa", 1)],
+)
+def test_a_program_whose_scale_nothing_tells_does_not_pass(
+    options: dict[str, Any], backend: str, status: int
+) -> None:
+    """Arrays without an output are asked for their statistics alone; a program was to be judged."""
+    layer = Layer("a", [call(**options)], backend=backend, notes=("dropout was on",))
+    record = audit(Recording("a program", [layer]), audit_settings())
+    assert record.exit_status() == status
+    undecided = [one.reason for one in record.findings if one.decides and one.judgement == "undecided"]
+    assert len(undecided) == (2 if status == 3 else 0)
+    assert all("no output that would tell it was kept; dropout was on" in reason for reason in undecided)
+
+
+def test_what_is_refuted_and_does_not_decide_says_so() -> None:
+    """Scores beyond 10,000 are named first, and change no status without a gate."""
+    one = call()
+    large = replace(one, query=1e5 * one.query)
+    (line, *_) = str(audit(recorded(Layer("a", [large])), audit_settings())).splitlines()
+    assert line.startswith("✗ a, both heads: largest-score-10000 refuted (does not decide): ")
+    gated = audit(recorded(Layer("a", [large])), audit_settings(gate="largest-score-10000"))
+    assert "refuted: " in str(gated).splitlines()[0]
+    assert gated.exit_status() == 1
+
+
 def test_the_record_says_what_was_seen_and_asked() -> None:
     """Shapes, dtype, sequences, tokens of two calls, intention, what was left out; it reads back sealed."""
     layer = Layer(

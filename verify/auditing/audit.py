@@ -138,12 +138,16 @@ class _Shape:
 
 @dataclass
 class _Seen:
-    """What was kept of a layer's calls: looks by head and kind, and how many sequences of which lengths."""
+    """What was kept of a layer's calls: looks by head and kind, and how many sequences of which lengths.
+
+    ``is_given`` says whether some call was given a scale.
+    """
 
     looks: list[list[list[Any]]]
     sequences: int = 0
     tokens: set[int] = field(default_factory=set)
     keys: set[int] = field(default_factory=set)
+    is_given: bool = False
 
 
 @dataclass(frozen=True)
@@ -215,6 +219,7 @@ class _Audited:
                         kept.append(kind.look(block))
 
             list(mapper(look, heads))
+            seen.is_given |= call.scale is not None
             seen.sequences += int(call.query.shape[0])
             seen.tokens.add(int(call.query.shape[2]))
             seen.keys.add(int(call.key.shape[2]))
@@ -265,6 +270,7 @@ class _Audited:
                 intention=intention,
                 alpha=budget.false_alarm / budget.places,
                 gates=settings.gates,
+                only_output_tells=bool(self.layer.backend) and not seen.is_given,
             )
             for kept, kind in zip(looks, kinds(), strict=True):
                 yield from kind.find(kept, subject)

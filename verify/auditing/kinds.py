@@ -22,7 +22,8 @@ class Subject:
     """The head that findings are about, and what was asked of them.
 
     ``alpha`` is the false-exclusion rate of one place, and ``gates`` are the bands by the findings' names.
-    ``d_k`` is the width of the head; ``heads`` and ``key_heads`` count those of queries and of keys.
+    ``d_k`` is the width of the head; ``heads`` and ``key_heads`` count those of queries and of keys. Where
+    ``only_output_tells`` the scale of a program that was recorded, its calls were given none.
     """
 
     layer: Layer
@@ -33,6 +34,7 @@ class Subject:
     intention: Intention
     alpha: float
     gates: Mapping[str, Band] = field(default_factory=dict)
+    only_output_tells: bool = False
 
     def id_of(self, name: str) -> str:
         """Return the id of this head's finding of this name."""

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from verify.evidence.layers import Judgement
 from verify.evidence.places import where
 
 if TYPE_CHECKING:
@@ -63,10 +64,17 @@ def lines(layers: Sequence[LayerRecord], left_out: Sequence[str]) -> Iterator[st
     for judgement, mark in _MARKS.items():
         for some in shared(layers, judgement):
             names = ", ".join(dict.fromkeys(one.name for _, one in some.findings))
-            yield f"{mark} {where(some.heads(), layers)}: {names} {judgement}: {_said(some, layers)}"
+            found = f"{judgement}{_idle(some)}"
+            yield f"{mark} {where(some.heads(), layers)}: {names} {found}: {_said(some, layers)}"
     for text in left_out:
         yield f"- not seen: {text}"
     yield _counts(layers)
+
+
+def _idle(some: Shared) -> str:
+    """Return what there is to add to a judgement that does not change the exit status though it might."""
+    is_idle = not any(one.decides for _, one in some.findings)
+    return " (does not decide)" if is_idle and some.findings[0][1].judgement == Judgement.REFUTED else ""
 
 
 def _said(some: Shared, layers: Sequence[LayerRecord]) -> str:

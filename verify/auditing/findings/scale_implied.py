@@ -10,6 +10,7 @@ from verify.auditing.candidates import diagnose
 from verify.auditing.exact import ALL_ZERO, TOLERANCE, Examined, examine, looked_at, widths_of
 from verify.auditing.kinds import OWN_RULE, Single
 from verify.auditing.scale import student_interval
+from verify.escapes import as_prose, one_line
 from verify.evidence.audits import Finding, Judgement
 
 if TYPE_CHECKING:
@@ -62,7 +63,10 @@ def _without(examined: Sequence[Examined], subject: Subject) -> Finding:
         reason = ALL_ZERO
     elif examined:
         reason = "no query sees two keys, and with one key every scale gives the same output"
-    decides = bool(examined) or _NAME in subject.gates
+    elif subject.only_output_tells:
+        notes = (as_prose(one_line(note)) for note in subject.layer.notes)
+        reason = "; ".join(("calls were given no scale, and no output that would tell it was kept", *notes))
+    decides = bool(examined) or _NAME in subject.gates or subject.only_output_tells
     return Finding(
         **_common(subject),
         estimate=None,
