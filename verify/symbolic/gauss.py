@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import linalg, special
+from scipy import special
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,8 +44,9 @@ def of_lengths(dimension: float, count: int) -> tuple[Array, Array]:
     Welsch, Calculation of Gauss Quadrature Rules, Math. Comp. 23 (1969), 221-230.
     """
     diagonal, beside = _recurrence(float(dimension))
-    nodes, vectors = linalg.eigh_tridiagonal(diagonal[:count], beside[: count - 1])
-    return np.asarray(nodes, np.float64), np.asarray(vectors[0] ** 2, np.float64)
+    off = np.diag(beside[: count - 1], 1)
+    nodes, vectors = np.linalg.eigh(np.diag(diagonal[:count]) + off + off.T)
+    return nodes, np.asarray(vectors[0] ** 2, np.float64)
 
 
 @cache
