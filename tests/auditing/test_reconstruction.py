@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.auditing.calls import SCALE, attention, call
+from tests.auditing.calls import SCALE, arrays, attention, call
 from verify.auditing import alternatives, rearrangements
 from verify.auditing.alternatives import Place
 from verify.auditing.heads import head_of
 from verify.auditing.reconstruction import coarser_precision, explanations
-
-if TYPE_CHECKING:
-    from verify.auditing.recording import Call
+from verify.auditing.recording import Call
 
 STARTS = (SCALE, 1.0)
 
@@ -117,3 +115,16 @@ def _tf32(array: Any) -> Any:
     """Return single precision with 11 binary digits, rounded to nearest."""
     bits = array.astype(np.float32).view(np.uint32)
     return ((bits + np.uint32(1 << 12)) & np.uint32(0xFFFFE000)).view(np.float32).astype(np.float64)
+
+
+@pytest.mark.parametrize(("axis", "over"), [(0, "sequences"), (1, "heads"), (2, "queries")])
+def test_softmax_over_another_axis_is_named_in_single_precision(axis: int, over: str) -> None:
+    """Its weights add up to more than 1 over many keys, and so do their roundings."""
+    q, k, v = (array.astype(np.float32) for array in arrays(3, queries=128, keys=128))
+    scores = np.float32(SCALE) * (q @ np.swapaxes(k, -1, -2))
+    raised = np.exp(scores - scores.max(axis=axis, keepdims=True))
+    output = (raised / raised.sum(axis=axis, keepdims=True)) @ v
+    assert output.dtype == np.float32
+    for number in (0, 3):
+        causes = [one.cause for one in explanations(_place(Call(q, k, v, output), number, rows=16), STARTS)]
+        assert causes == [f"the softmax is over the {over}, not the keys"]

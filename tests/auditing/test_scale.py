@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.auditing.calls import SCALE, arrays, attention, call
+from tests.auditing.calls import SCALE, attention, call
 from tests.auditing.planted import Arithmetic
 from verify.auditing.heads import head_of
 from verify.auditing.recording import Call
@@ -142,14 +142,3 @@ def test_alike_tokens_leave_the_scale_open(tokens: int, apart: float) -> None:
             assert found.fits
             # Two different tokens tell the scale, copies of one do not.
             assert (high - low < 0.02 * SCALE) == (tokens == 2)
-
-
-def test_single_precision_fits_where_scores_are_large() -> None:
-    """A few weights make up the output; the largest of 64 residuals stays below what rounding may leave."""
-    for seed in (0, 3):
-        made = arrays(seed, sequences=1, heads=32, queries=64, keys=64, deviation=16.0)
-        q, k, v = (array.astype(np.float32) for array in made)
-        one = Call(q, k, v, attention(q, k, v, scale=SCALE))
-        found = [implied_scale(head_of(one, 0, head, 16), [SCALE]) for head in range(32)]
-        assert all(each.fits for each in found)
-        assert max(each.residual / each.rounding for each in found) > 0.3

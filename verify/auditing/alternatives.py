@@ -41,8 +41,8 @@ class Place:
 class Variant:
     """A head that attends otherwise: what the program does, what to do, and its output at a scale.
 
-    ``head`` is what rounding is computed from. Where ``is_factor``, ``attend`` takes a factor of the output
-    in place of a scale of the scores.
+    ``head`` is what rounding is computed from, with ``weights`` at a scale where its own are not of the
+    right size. Where ``is_factor``, ``attend`` takes a factor of the output in place of a scale of scores.
     """
 
     cause: str
@@ -50,6 +50,7 @@ class Variant:
     head: Head
     attend: Callable[[float], Floats]
     is_factor: bool = False
+    weights: Callable[[float], Floats] | None = None
 
 
 def changed(cause: str, fix: str, head: Head, **changes: object) -> Variant:

@@ -10,7 +10,7 @@ from verify.auditing.alternatives import Variant, changed
 from verify.auditing.heads import added_to, head_of, softmax, to_numpy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from verify.auditing.alternatives import Place
     from verify.auditing.heads import Floats, Head
@@ -122,9 +122,9 @@ def axes(place: Place) -> Iterator[Variant]:
         )
 
         def over_queries(scale: float) -> Floats:
-            return (softmax(_without_infinities(whole.scores(scale)).T).T)[head.places] @ head.value
+            return softmax(_without_infinities(whole.scores(scale)).T).T[head.places]
 
-        yield Variant("the softmax is over the queries, not the keys", fix, head, over_queries)
+        yield _weighted("the softmax is over the queries, not the keys", fix, head, over_queries)
     for axis, (count, others) in {
         "heads": (heads, [(place.sequence, other) for other in range(heads)]),
         "sequences": (sequences, [(other, place.number) for other in range(sequences)]),
@@ -135,15 +135,20 @@ def axes(place: Place) -> Iterator[Variant]:
 
             def over(scale: float, stack: Sequence[Head] = stack, own: int = own) -> Floats:
                 scores = np.stack([one.scores(scale) for one in stack], axis=-1)
-                return softmax(_without_infinities(scores))[..., own] @ head.value
+                return softmax(_without_infinities(scores))[..., own]
 
-            yield Variant(f"the softmax is over the {axis}, not the keys", fix, head, over)
+            yield _weighted(f"the softmax is over the {axis}, not the keys", fix, head, over)
 
 
 def _reading(place: Place, keys: int, values: int, cause: str, fix: str) -> Variant:
     call, sequence = place.call, place.sequence
     key, value = to_numpy(call.key[sequence, keys]), to_numpy(call.value[sequence, values])  # type: ignore[index]  # reconstruction has values
     return changed(cause, fix, place.head, key=key, value=value)
+
+
+def _weighted(cause: str, fix: str, head: Head, weights: Callable[[float], Floats]) -> Variant:
+    """Return the variant of a head whose weights are others, and do not add up to 1 over the keys."""
+    return Variant(cause, fix, head, lambda scale: weights(scale) @ head.value, weights=weights)
 
 
 def _without_infinities(scores: Floats) -> Floats:

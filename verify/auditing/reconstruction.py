@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from verify.auditing import alternatives, rearrangements
-from verify.auditing.scale import ROUNDINGS, Rounding, fitted
+from verify.auditing.rounding import ROUNDINGS, Rounding
+from verify.auditing.scale import fitted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -104,7 +105,8 @@ def _explained(variant: Variant, output: Floats, starts: Iterable[float]) -> Exp
 
 def _allowed(variant: Variant, scale: float, size: float) -> float:
     """Return the residual that rounding may leave; weights that no model covers lose two more roundings."""
-    modelled = Rounding.of(variant.head, 1.0 if variant.is_factor else scale).total
+    weights = None if variant.weights is None else variant.weights(scale)
+    modelled = Rounding.of(variant.head, 1.0 if variant.is_factor else scale, weights).total
     return ROUNDINGS * math.sqrt(modelled + (2 * variant.head.unit * size) ** 2)
 
 
