@@ -27,14 +27,19 @@ _FEW = 16
 """So many keys are faster compared one after another, each for all rows at once, than row by row."""
 
 
+def largest(rows: Array) -> Array:
+    """Return the largest number of each row, over the last axis."""
+    few = rows.shape[-1] <= _FEW
+    found: Array = reduce(np.maximum, np.moveaxis(rows, -1, 0)) if few else rows.max(axis=-1)
+    return found
+
+
 def softmax(scores: Array) -> Array:
     """Return exp(s)/Σexp(s) over the last axis, shape of ``scores``; minus infinity is a masked key.
 
     The largest score is subtracted first, which changes nothing but keeps the exponentials finite.
     """
-    few = scores.shape[-1] <= _FEW
-    largest = reduce(np.maximum, np.moveaxis(scores, -1, 0)) if few else scores.max(axis=-1)
-    probabilities: Array = np.exp(scores - largest[..., None])
+    probabilities: Array = np.exp(scores - largest(scores)[..., None])
     probabilities /= np.einsum("...j->...", probabilities)[..., None]
     return probabilities
 

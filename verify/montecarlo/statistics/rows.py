@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from verify.montecarlo.attention import softmax
+from verify.montecarlo.attention import largest, softmax
 from verify.montecarlo.statistics.base import Statistic, scale_setting, scores_of
 
 if TYPE_CHECKING:
@@ -44,8 +44,7 @@ class _Rows:
 
     @cached_property
     def largest(self) -> Array:
-        largest: Array = self.p.max(axis=-1)
-        return largest
+        return largest(self.p)
 
     @cached_property
     def squares(self) -> Array:
@@ -55,7 +54,7 @@ class _Rows:
     @cached_property
     def entropy(self) -> Array:
         # ln p = s - ln Σ exp(s), and that logarithm follows from the largest p, which is not 0.
-        total = self.scores.max(axis=-1) - np.log(self.largest)
+        total = largest(self.scores) - np.log(self.largest)
         entropy: Array = total - np.einsum("...j,...j->...", self.p, self.scores)
         return entropy
 
