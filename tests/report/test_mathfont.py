@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 from io import BytesIO
+from typing import TYPE_CHECKING
 
 import pytest
 from fontTools.pens.boundsPen import BoundsPen
 from fontTools.ttLib import TTFont
 
+from verify.report import mathfont
 from verify.report.math import Formula, Formulas
-from verify.report.mathfont import Typeface
+from verify.report.mathfont import Typeface, in_face
 from verify.report.signs import BAR, signs
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 LATEX = (
     r"d", r"\frac{q\cdot k}{\sqrt{d_k}}", r"\sum_{i=1}^{d_k} q_i k_i", r"\left(\frac{a}{b}\right)^2_j",
@@ -66,3 +72,15 @@ def test_letters_stand_for_themselves(drawn: list[Formula], face: Typeface) -> N
     assert set("qk") <= set("".join(map(face.text, drawn)))
     for formula in drawn:
         assert not set(face.text(formula)) & set(" \"&'<=>`")
+
+
+def test_strings_and_face_are_kept(
+    drawn: list[Formula], face: Typeface, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second page with the same formulas makes none of it again; what no face can have has no string."""
+    formulas = [*drawn, Formulas().inline(r"\cancel{x}")]
+    first = in_face(formulas)
+    assert first == ([*map(face.text, drawn), ""], base64.b64encode(face.woff2()).decode())
+    assert list(cache.rglob("drawings/*/*"))
+    monkeypatch.setattr(mathfont, "Typeface", None)
+    assert in_face(formulas) == first

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 FAMILY = "Source Sans Pro"
 _SIZE = (6.7, 2.7)  # inches; the print's text width
-_HALF_SIZE = (3.23, 2.05)
+_HALF_SIZE = (3.23, 1.7)
 _BELOW, _ABOVE = 32.0, 21.5  # points for the axis' numbers and name, and for what stands above it
 _ASIDE = 6.5  # points between the middles of marks that stand side by side
 _SETTINGS: dict[Any, Any] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import logging
+from importlib.metadata import version
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,6 +14,8 @@ import font_source_serif_pro
 import matplotlib as mpl
 from fontTools.subset import Options, Subsetter
 from fontTools.ttLib import TTFont
+
+from verify.report.store import Store
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -46,6 +49,7 @@ FACES = (
     _face(font_source_sans_pro, "SourceSansProSemibold", SANS, 600),
     Face(MONO, 400, "normal", _MONO_FILE, _MONO_FILE),
 )
+_PACKAGES = ("fonttools", "font-source-sans-pro", "font-source-serif-pro", "matplotlib")
 _KINDS = {".otf": "opentype", ".ttf": "truetype"}
 
 
@@ -55,8 +59,16 @@ def rules_for_print() -> str:
 
 
 def rules_for_screen(characters: str) -> str:
-    """Return ``@font-face`` rules that carry the faces with them, cut down to these characters."""
-    return "".join(_rule(face, _subset(face, characters), "woff2") for face in FACES)
+    """Return ``@font-face`` rules that carry the faces with them, cut down to these characters.
+
+    They are kept: to cut faces takes a third of a page's time.
+    """
+    store = Store("faces", *(f"{name} {version(name)}" for name in _PACKAGES))
+    rules = store.get(characters)
+    if rules is None:
+        rules = "".join(_rule(face, _subset(face, characters), "woff2") for face in FACES)
+        store.put(characters, rules)
+    return rules
 
 
 def _rule(face: Face, address: str, kind: str) -> str:

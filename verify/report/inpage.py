@@ -14,8 +14,7 @@ from markupsafe import Markup, escape
 
 from verify.report import marks
 from verify.report.latex import spoken
-from verify.report.mathfont import FAMILY, Typeface
-from verify.report.signs import NotSignsError, signs
+from verify.report.mathfont import FAMILY, in_face
 from verify.report.typeset import standalone, trusted
 
 if TYPE_CHECKING:
@@ -81,14 +80,9 @@ class InPage:
 
     def draw(self, page: str) -> Drawn:
         """Return a page made with this medium, with its formulas drawn, and what they need beside it."""
-        used = {int(found[1]) for found in _FORMULA.finditer(page)}
-        plain = [formula for number, formula in enumerate(self._formulas) if number in used]
-        face = Typeface(formula for formula in plain if _is_text(formula))
-        strings = {
-            number: str(escape(face.text(formula))) if _is_text(formula) else ""
-            for number, formula in enumerate(self._formulas)
-            if number in used
-        }
+        used = sorted({int(found[1]) for found in _FORMULA.finditer(page)})
+        texts, face = in_face([self._formulas[number] for number in used])
+        strings = {number: str(escape(text)) for number, text in zip(used, texts, strict=True)}
         spelled: dict[tuple[str, str], str] = {}
 
         def drawn(found: re.Match[str]) -> str:
@@ -118,15 +112,15 @@ class InPage:
         svg = re.sub(r'( id="|href="#)', rf"\g<1>D{next(self._places)}-", standalone(formula))
         return svg.replace("<svg ", '<svg aria-hidden="true" ', 1)
 
-    def _formula_rules(self, face: Typeface) -> str:
+    def _formula_rules(self, face: str) -> str:
         """Return the style rules of drawn formulas, with their face."""
-        address = "data:font/woff2;base64," + base64.b64encode(face.woff2()).decode()
         sides = {"a": "top", "b": "bottom"}
         rules = (
             f"i.{name}{{padding-{sides[name[0]]}:{int(name[1:]) / 10:g}em}}" for name in sorted(self._heights)
         )
         return (
-            f"@font-face{{font-family:{FAMILY};src:url('{address}') format('woff2');font-display:block}}\n"
+            f"@font-face{{font-family:{FAMILY};src:url('data:font/woff2;base64,{face}') format('woff2');"
+            f"font-display:block}}\n"
             f"i[data-f]{{font:1.1em/0 {FAMILY};padding:{_ABOVE / 10}em 0 {_BELOW / 10}em}}\n"
             + "\n".join(rules)
             + "\n"
@@ -163,15 +157,6 @@ class InPage:
     def figure_rules(self) -> str:
         """Return the style rules of the figures so far."""
         return "\n".join(f".{called}{{{style}}}" for style, called in self._styles.items())
-
-
-def _is_text(formula: Formula) -> bool:
-    """Whether a face can have all that the formula is drawn of."""
-    try:
-        signs(formula)
-    except NotSignsError:
-        return False
-    return True
 
 
 def _packed(text: str) -> str:

@@ -5,8 +5,11 @@ A character of the face is a glyph at its size and height above the line, or a g
 
 from __future__ import annotations
 
+import base64
+import json
 import unicodedata
 from collections import Counter, defaultdict
+from importlib.metadata import version
 from io import BytesIO
 from itertools import count, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,7 +19,9 @@ from fontTools.pens.recordingPen import RecordingPen
 from fontTools.pens.ttGlyphPen import TTGlyphPen
 from fontTools.svgLib.path import parse_path
 
-from verify.report.signs import BAR, Shape, signs
+from verify.report.math import MATHJAX
+from verify.report.signs import BAR, NotSignsError, Shape, signs
+from verify.report.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,6 +45,32 @@ class _Letter(NamedTuple):
 
     shape: Shape
     advance: int
+
+
+def in_face(formulas: Sequence[Formula]) -> tuple[list[str], str]:
+    """Return each formula as a string, empty where it holds more than a face can, and the face of all.
+
+    The face is a WOFF 2 file in base 64. Both are kept for the next page with these formulas.
+    """
+    store = Store("strings", *(f"{name} {version(name)}" for name in ("fonttools", MATHJAX)))
+    content = "\n".join(f"{one.view_box} {one.body}" for one in formulas)
+    if kept := store.get(content):
+        texts, file = json.loads(kept)
+        return texts, file
+    face = Typeface(one for one in formulas if _is_text(one))
+    texts = [face.text(one) if _is_text(one) else "" for one in formulas]
+    file = base64.b64encode(face.woff2()).decode()
+    store.put(content, json.dumps((texts, file)))
+    return texts, file
+
+
+def _is_text(formula: Formula) -> bool:
+    """Whether a face can have all that the formula is drawn of."""
+    try:
+        signs(formula)
+    except NotSignsError:
+        return False
+    return True
 
 
 class Typeface:

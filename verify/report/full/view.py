@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from verify.report.full.arguments import Argument
     from verify.report.views import CardView, ReportView, RowView
 
-_SHORT = 34  # letters
+_SHORT = 60  # letters, in two lines at most
 
 
 def full_view(record: RunRecord, seen: ReportView) -> FullView:
@@ -74,6 +74,6 @@ def _card(
 
 
 def _is_short(row: RowView) -> bool:
-    """Whether what an exact check compares fits on a line of half a page, beside its two values."""
+    """Whether what an exact check compares fits well into half a page, beside its two values."""
     name = " ".join((row.title.quantity, row.title.formula, row.title.note)) if row.title else row.label
     return len(plain(f"{name} {row.remark}")) <= _SHORT
