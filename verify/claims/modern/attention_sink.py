@@ -4,11 +4,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sympy import Derivative, Integral, Rational, Symbol, exp, expand, log, oo, sqrt
+from sympy import Derivative, Integral, Rational, Symbol, exp, expand, oo, sqrt
 
 from verify.spec import (
     E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, XIAO, BesideSink, Claim, Definition, Derivation,
-    EulerIntegrals, Experiment, Figure, Findings, Identity, Jensen, Ordered, PutIn, Quantity, Route,
+    EulerIntegrals, Experiment, Figure, Findings, Jensen, Ordered, PutIn, Quantity, Route, SameExponentials,
     Simulated, Step, beside_sink, biased, by, capped, cell_of, complex_step, component, d, figure, function,
     integrated, largest_difference, line, mean_beside_sink, measured, n, no_distance, over_lengths,
     prediction, score_law, sharper, softmax, stream, wrong,
@@ -46,15 +46,15 @@ def derive() -> Derivation:
         Step(KEPT.subs(Z, E(Z)), "Concave in the total: at most its value at the mean", Jensen(Z)),
         Step(1 / (1 + exp(b) * (1 - 1 / d) ** (d / 2) / n), "The mean total", PutIn({E(Z): total.end})),
     )  # fmt: skip
-    against = log(KEPT / (1 - KEPT))
-    odds = Route.of("Keys against sink", against, Step(log(Z) - b, "One more score, $b$", Identity()))
+    one_more = Step(Z / exp(b), "One more exponential beside those of the keys", SameExponentials())
+    odds = Route.of("Keys against sink", KEPT / (1 - KEPT), one_more)
     parts = {x: exp(s), Z: exp(s) + R}
     follows = Route.of(
         "Gradient of the keys’ weight", Derivative(KEPT.subs(parts), s),
         Step(x / Z * KEPT * (1 - KEPT), "Without a sink it is 0", PutIn(parts)),
     )  # fmt: skip
     definitions = (Definition(total.start, "the mean of the keys’ sum of exponentials"),
-                   Definition(against, "the log odds of the keys’ weight"),
+                   Definition(odds.start, "the odds of the keys’ weight"),
                    Definition(follows.start, "how the keys’ weight follows a score"))  # fmt: skip
     return Derivation.of(bound, lemmas=(total, odds, follows), relation="≤", definitions=definitions)
 
