@@ -51,12 +51,9 @@ def derive() -> Derivation:
     )  # fmt: skip
     equal = Step(bound**2, "Both inequalities are then equations", _is_attained, "⇒")
     attained = Route.of("No smaller bound holds: $x_j = M$ and $-M$ for all others", OF_KEY, equal)
-    half = "Every other key differs from key j, by 2M, with chance one half"
-    on_average = Route.of(
-        "On average over random signs $x_i=\\pm M$: half of it",
-        E(sqrt(OF_KEY)),
-        Step(bound / 2, half, _is_mean_over_signs),
-    )
+    chance = "Every other key differs from key j, by 2M, with chance one half"
+    half = Step(bound / 2, chance, _is_mean_over_signs)
+    on_average = Route.of("On average over random signs $x_i=\\pm M$: half of it", E(sqrt(OF_KEY)), half)
     mean = Definition(E(sqrt(OF_KEY)), "the mean length of the gradient of one key")
     return Derivation.of(route, lemmas=(attained, on_average), relation="≤", definitions=(mean,))
 

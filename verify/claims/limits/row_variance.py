@@ -41,11 +41,9 @@ def derive() -> Derivation:
     shifted = exp(s[1] + c) / Sum(exp(s[j] + c), (j, 1, n))
     cancels = Step(p[1], "The factor $e^c$ cancels", SumIdentity())
     shift = Route.of("A softmax does not see a shift of its row", shifted, cancels)
-    definitions = (
-        Definition(Var(score), "the variance over all queries and keys"),
-        Definition(shifted, "the first weight of a row whose scores are all shifted"),
-    )
-    return Derivation.of(route, lemmas=(total, shift), definitions=definitions)
+    of_all = Definition(Var(score), "the variance over all queries and keys")
+    first = Definition(shifted, "the first weight of a row whose scores are all shifted")
+    return Derivation.of(route, lemmas=(total, shift), definitions=(of_all, first))
 
 
 def _alike(expression: Any, components: Components = UNIFORM_COMPONENTS) -> Any:

@@ -35,11 +35,9 @@ def derive() -> Derivation:
     whole = Route.of("The weights sum to one", Sum(p[i], (i, 1, n)), one)
     ratio = Route.of("The ratio of two weights: larger scores have larger weights", p[1] / p[2], difference)
     shift = Route.of(r"Add any number $a$ to all scores", shifted, same)
-    definitions = (
-        Definition(p[1] / p[2], "the ratio of two weights"),
-        Definition(shifted, "the first weight of the shifted scores"),
-    )
-    return Derivation.of(whole, lemmas=(ratio, shift), definitions=definitions)
+    of_two = Definition(p[1] / p[2], "the ratio of two weights")
+    first = Definition(shifted, "the first weight of the shifted scores")
+    return Derivation.of(whole, lemmas=(ratio, shift), definitions=(of_two, first))
 
 
 def _distances(code: Softmax, scores: Array) -> dict[str, float]:
