@@ -36,7 +36,7 @@ _CONFIGURATION = {
     "distributed.admin.system-monitor.interval": "5s",
     "distributed.worker.memory.monitor-interval": "1s",
 }
-"""What Dask does otherwise for ``local:N``, where it would take a third of the processors for itself."""
+"""What Dask does otherwise for ``local:N``: as it is by itself, drawing took twice the processor time."""
 
 _QUIETLY = "ignore:resource_tracker:UserWarning"
 
