@@ -202,10 +202,8 @@ def _verified(out: Path, options: dict[str, Any], names: Sequence[str] = ("resul
             verdict_line,
         )
         from verify.cli.storing import opened
-        from verify.executors.memory import keep_freed
         from verify.files.writing import check_writable
 
-        keep_freed()
         imports = time.perf_counter() - begun
 
         def try_folder() -> None:
@@ -247,9 +245,12 @@ def _processes(
 
     ``claims`` are those asked for, none meaning all: a single one needs a process only if a file has it.
     """
+    from verify.executors.memory import keep_freed
     from verify.executors.workers import Workers, processors
     from verify.files.writing import temporary_files_together
 
+    # This process draws as well where it plans, or works alone.
+    keep_freed()
     with temporary_files_together(), Workers(processors(workers)) as some:
         for path in filter(os.path.isfile, claim_files):
             some.prepare(str(path), _NEEDED)
