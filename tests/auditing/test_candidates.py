@@ -120,6 +120,7 @@ def test_every_mistake_that_gives_the_scale_is_named() -> None:
     cause = diagnose(1 / 48, 48**-0.5, Widths(48, 12, n=48), uncertainty=1e-6).cause
     for does in ("the root is missing", "scores are averaged over the keys", "the scale is applied twice"):
         assert does in cause
+    assert cause.count(", or ") == 2
 
 
 def test_intended_scale_is_never_a_candidate_and_values_are_distinct() -> None:

@@ -128,3 +128,20 @@ def test_softmax_over_another_axis_is_named_in_single_precision(axis: int, over:
     for number in (0, 3):
         causes = [one.cause for one in explanations(_place(Call(q, k, v, output), number, rows=16), STARTS)]
         assert causes == [f"the softmax is over the {over}, not the keys"]
+
+
+@pytest.mark.parametrize("declared", [{}, {"causal": True}, {"key_heads": 2}], ids=str)
+def test_arrays_with_heads_after_tokens_are_recognised(declared: dict[str, Any]) -> None:
+    """All arrays as [sequence, token, head, d]: that is named, and nothing else tried."""
+    one = call(sequences=2, queries=32, keys=32, **declared)
+    swapped = replace(
+        one,
+        query=np.swapaxes(np.asarray(one.query), 1, 2),
+        key=np.swapaxes(np.asarray(one.key), 1, 2),
+        value=np.swapaxes(np.asarray(one.value), 1, 2),
+        output=np.swapaxes(np.asarray(one.output), 1, 2),
+    )
+    (found,) = explanations(_place(swapped, number=5, rows=16), STARTS)
+    assert found.cause == "the arrays have the axes [sequence, token, head, d]"
+    assert found.scale == pytest.approx(SCALE, rel=1e-4)
+    assert explanations(_place(one, number=1, rows=16), STARTS) == ()

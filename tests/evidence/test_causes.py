@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.auditing.records import bad, good
+from verify.evidence.audits import Judgement
+from verify.evidence.causes import lines
 
 
 def test_one_cause_is_one_line_over_layers_and_kinds() -> None:
@@ -29,3 +33,30 @@ def test_findings_of_a_layer_are_told_apart_by_head() -> None:
     """The layer is not named twice."""
     shown = str(bad(4, 4)).splitlines()
     assert any("self_attn, all 4 heads: scale-implied undecided: head 0: 0.93" in line for line in shown)
+
+
+@pytest.mark.parametrize(
+    ("band", "asked"),
+    [((None, 1.139e-7), "at most 1.139e-07"), ((0.5, None), "at least 0.5"), ((1 - 1e-9, 1 + 1e-9), "1")],
+)
+def test_what_was_asked_for_reads_as_a_sentence(band: tuple[float | None, float | None], asked: str) -> None:
+    """An open end is at most or at least, and what prints as one number is one."""
+    assert _line(band=band, reason="near", cause="", fix="").endswith(
+        f"refuted: 0.3, asked for {asked}; near"
+    )
+
+
+def test_a_fix_does_not_hide_what_was_found() -> None:
+    """Without a cause, the line has the measured number and the reason before the fix."""
+    line = _line(band=None, reason="half of float16's range", cause="", fix="scale the queries first")
+    assert line.endswith("refuted: 0.3; half of float16's range; scale the queries first")
+    line = _line(band=None, reason="looked at 3 rows", cause="no scale", fix="divide")
+    assert line.endswith("refuted: no scale; divide")
+
+
+def _line(**changes: object) -> str:
+    layer = bad(1, 1).layers[0]
+    exact = next(one for one in layer.findings if one.exact)
+    numbers = {"estimate": 0.3, "standard_error": None, "interval": (None, None), "decides": True}
+    one = exact.model_copy(update={**numbers, "judgement": Judgement.REFUTED, **changes})
+    return next(lines([layer.model_copy(update={"findings": (one,)})], ()))

@@ -68,7 +68,8 @@ def masks(place: Place) -> Iterator[Variant]:
     shown = np.where(hidden, 0.0, head.added)
     yield changed("the mask is not applied", "apply the mask", head, added=shown)
     inverted = np.where(hidden, 0.0, HIDDEN)
-    yield changed("the mask is inverted", "hide the keys that the mask leaves out", head, added=inverted)
+    fix = "hide the keys that the mask leaves out; in a declared mask True is where a key may be seen"
+    yield changed("the mask is inverted", fix, head, added=inverted)
     yield changed(
         "the mask is added as the numbers 0 and 1",
         "add -inf where a key is hidden",
@@ -110,7 +111,8 @@ def alignments(place: Place) -> Iterator[Variant]:
         added = np.where(behind + shift >= 0, shown, HIDDEN)
         if not np.array_equal(added, head.added):
             cause = f"the mask is causal{names.get(shift, off)}"
-            yield changed(cause, "let each query see the keys that the call declares", head, added=added)
+            fix = "let each query see the keys that the call declares, or declare this mask"
+            yield changed(cause, fix + (" (causal=True)" if not shift else ""), head, added=added)
 
 
 def biases(place: Place) -> Iterator[Variant]:
@@ -143,7 +145,8 @@ def softcaps(place: Place) -> Iterator[Variant]:
     head = place.head
     if head.softcap is None:
         for cap in CAPS:
-            yield changed(f"a soft-cap of {cap:g} is applied", "apply no soft-cap", head, softcap=cap)
+            fix = f"apply no soft-cap, or declare it: softcap={cap:g}"
+            yield changed(f"a soft-cap of {cap:g} is applied", fix, head, softcap=cap)
         return
     cap = head.softcap
     yield changed("the soft-cap is lost", f"cap scaled scores at {cap:g}", head, softcap=None)
@@ -169,7 +172,7 @@ def sinks(place: Place) -> Iterator[Variant]:
     """Yield attention whose sink is lost, scaled, or there where none is declared."""
     head = place.head
     if head.sink is None:
-        fix = "leave the 1 out of the denominator"
+        fix = "leave the 1 out of the denominator, or declare it: a sink of 0 for each head"
         yield changed("a sink of 0 is in the softmax (a further 1 in its denominator)", fix, head, sink=0.0)
         return
     yield changed("the sink is lost", "let the sink take part in the softmax's sum", head, sink=None)

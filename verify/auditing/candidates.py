@@ -196,7 +196,7 @@ def _of_intended(intended: float, d: int) -> Iterator[Candidate]:
     default = d**-0.5
     yield Candidate("the intended scale squared", intended**2, "the scale is applied twice")
     yield Candidate("minus the intended scale", -intended, "the sign is reversed")
-    if intended > 0:
+    if intended > 0 and not math.isclose(intended, default, rel_tol=ROUNDING):
         yield Candidate(
             "the intended scale with its factor inverted", default**2 / intended,
             "the factor beside 1/√d_k divides where it should multiply",

@@ -11,6 +11,7 @@ from verify.auditing.alternatives import Place
 from verify.auditing.candidates import Widths
 from verify.auditing.heads import head_of
 from verify.auditing.reconstruction import coarser_precision, explanations
+from verify.auditing.rows import row_means
 from verify.auditing.scale import implied_scale
 
 if TYPE_CHECKING:
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 TOLERANCE = 0.01
 """Relative difference from the intended scale that counts as none."""
 
-ALL_ZERO = "the output is 0 throughout, as it should be, and tells no scale"
-"""Why nothing is found of attention to values that are 0."""
-
 _ROWS, _MOST_ROWS, _FEW_ROWS = 16, 256, 4
 _MOST_UNEXPLAINED = 2
 _LEVEL = 1 - 1e-8
@@ -39,7 +37,8 @@ class Examined:
     """What was found of some rows of one block whose call has values and output.
 
     ``implied`` is None where nothing tells the scale: ``broken`` says that this is for NaN or infinities,
-    ``lost`` that the output is 0 throughout where attention is not, ``zero`` that it is so rightly.
+    ``lost`` that the output is 0 throughout where attention is not, ``zero`` that it is so rightly, ``blind``
+    that no query sees a key.
     ``explanations`` are wrong attentions that fit where the declared one does not, ``precision`` the coarser
     one that would. ``keys`` is the number of keys, ``rows`` that of the ``queries`` that were looked at.
     """
@@ -53,6 +52,7 @@ class Examined:
     broken: bool = False
     lost: bool = False
     zero: bool = False
+    blind: bool = False
     explanations: tuple[Explanation, ...] = ()
     precision: str = ""
 
@@ -79,7 +79,7 @@ def examine(block: Block) -> Examined | None:
         if not finite.all() or not (np.isfinite(head.key).all() and np.isfinite(head.value).all()):
             return replace(found, broken=True)
         if not len(head.places):
-            return found
+            return replace(found, blind=block.once(row_means).blind == found.queries)
         if not head.size:
             is_zero = not head.attend(block.intended).any()
             return replace(found, lost=not is_zero, zero=is_zero)
@@ -90,6 +90,15 @@ def examine(block: Block) -> Examined | None:
         rows *= 4
     found = replace(found, implied=implied)
     return found if implied.fits else _explained(found, block, head, implied)
+
+
+def why_nothing(examined: Sequence[Examined]) -> str:
+    """Return why blocks that have an output, and right ones, say nothing of the scale."""
+    if any(look.zero for look in examined):
+        return "the output is 0 throughout, as it should be, and tells no scale"
+    if all(look.blind for look in examined):
+        return "every key is hidden from every query, so that nothing reaches the output"
+    return "no query sees two keys, and with one key every scale gives the same output"
 
 
 def looked_at(examined: Sequence[Examined], sequences: int) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from verify.auditing.alternatives import Variant, changed
-from verify.auditing.heads import added_to, head_of, softmax, to_numpy
+from verify.auditing.heads import HIDDEN, added_to, head_of, softmax, to_numpy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +23,27 @@ _MOST_HEADS = 16
 
 _LOWEST = -1e30
 _OWN_FIX = "let every query head read the keys and values of its own group"
+
+
+def axes_of_arrays(place: Place) -> Iterator[Variant]:
+    """Yield the attention of arrays whose second axis are the tokens, and whose third the heads."""
+    head, call = place.head, place.call
+    tokens, key_heads = int(call.key.shape[1]), int(call.key.shape[2])
+    keys = tokens * key_heads
+    is_plain = call.mask is None and call.bias is None and head.sink is None
+    if not is_plain or call.query.shape[2] % key_heads or len(head.places) * keys > MOST_SCORES:
+        return
+    # The keys of all heads, of which each row sees those of its own.
+    token, key_head = np.divmod(np.arange(keys), key_heads)
+    own = head.places[:, None] // (call.query.shape[2] // key_heads) == key_head
+    yield changed(
+        "the arrays have the axes [sequence, token, head, d]",
+        "swap the second and the third axis of the arrays: give [sequence, head, token, d]",
+        head,
+        key=to_numpy(call.key[place.sequence]).reshape(keys, -1),
+        value=to_numpy(call.value[place.sequence]).reshape(keys, -1),  # type: ignore[index]  # it has values
+        added=np.where(own & (token <= place.number) if call.causal else own, 0.0, HIDDEN),
+    )
 
 
 def groups(place: Place) -> Iterator[Variant]:

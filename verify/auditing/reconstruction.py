@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from verify.auditing.heads import Floats, Head
     from verify.auditing.scale import Model
 
+    Kind = Callable[[Place], Iterator[Variant]]
+
+_KINDS = ((rearrangements.axes_of_arrays,), (*alternatives.KINDS, *rearrangements.KINDS))
+"""The alternatives; what makes all arrays others goes first, and where it fits no other is tried."""
+
 _STEP = 1e-5
 _SCREENED, _SCREENED_ROWS = 3, 8
 _FAR = 0.1
@@ -49,26 +54,31 @@ def explanations(place: Place, starts: Iterable[float]) -> tuple[Explanation, ..
     those are returned; else those that do so with any scale that Gauss-Newton reaches from there.
     """
     tried = tuple(dict.fromkeys(starts))
+    for kinds in _KINDS:
+        if found := _fitting(place, tried, kinds):
+            # One that has an expected scale explains more than one that needs its own.
+            return tuple([one for one in found if _is_expected(one, tried)] or found)
+    return ()
+
+
+def _fitting(place: Place, starts: Sequence[float], kinds: Iterable[Kind]) -> list[Explanation]:
+    """Return the attentions of these kinds that fit; what fits a few rows must fit them all."""
     few = replace(place, head=place.head.thinned(_SCREENED_ROWS))
     likely: dict[str, Explanation] = {}
-    for variant in _variants(few):
-        if (explanation := _explained(variant, few.head.output, tried)) is not None:
+    for variant in _variants(few, kinds):
+        if (explanation := _explained(variant, few.head.output, starts)) is not None:
             likely[variant.cause] = explanation
     if not likely:
-        return ()
-    # What fits a few rows must fit them all.
-    most = _CLEARLY * _declared(place.head, tried)
-    found = [
+        return []
+    most = _CLEARLY * _declared(place.head, starts)
+    return [
         explanation
-        for variant in _variants(place)
+        for variant in _variants(place, kinds)
         if variant.cause in likely
         and (explanation := _explained(variant, place.head.output, (likely[variant.cause].scale,)))
         is not None
         and explanation.residual <= most
     ]
-    # One that has an expected scale explains more than one that needs its own.
-    expected = [one for one in found if _is_expected(one, tried)]
-    return tuple(expected or found)
 
 
 def _declared(head: Head, starts: Iterable[float]) -> float:
@@ -77,8 +87,8 @@ def _declared(head: Head, starts: Iterable[float]) -> float:
     return min(float(np.linalg.norm(head.output - output)) for output in outputs) / head.size
 
 
-def _variants(place: Place) -> Iterator[Variant]:
-    for kind in (*alternatives.KINDS, *rearrangements.KINDS):
+def _variants(place: Place, kinds: Iterable[Kind]) -> Iterator[Variant]:
+    for kind in kinds:
         yield from kind(place)
 
 

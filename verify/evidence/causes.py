@@ -80,7 +80,8 @@ def _idle(some: Shared) -> str:
 def _said(some: Shared, layers: Sequence[LayerRecord]) -> str:
     """Return the cause and the fix, else what was found of the worst head."""
     layer, worst = max(some.findings, key=lambda found: _size(found[1]))
-    parts = [part for part in (worst.cause, worst.fix) if part] or [_measured(worst), worst.reason]
+    parts = [worst.cause] if worst.cause else [_measured(worst), worst.reason]
+    parts.append(worst.fix)
     if worst.sequences_needed is not None:
         parts.append(f"it would take {worst.needed_bound} {worst.sequences_needed:,} sequences to decide")
     of_one = ""
@@ -101,12 +102,17 @@ def _measured(finding: Finding) -> str:
     text = f"{finding.estimate:.4g}"
     low, high = finding.interval
     if (low, high) != (None, None):
-        text += f", interval {_ends(low, high)}"
-    return text + (f", asked for {_ends(*finding.band)}" if finding.band else "")
+        text += f", interval {_range(low, high)}"
+    return text + (f", asked for {_range(*finding.band)}" if finding.band else "")
 
 
-def _ends(low: float | None, high: float | None) -> str:
-    return f"{'' if low is None else format(low, '.4g')}..{'' if high is None else format(high, '.4g')}"
+def _range(low: float | None, high: float | None) -> str:
+    """Return a range in words where one end is open, and as one number where both ends print alike."""
+    if low is None or high is None:
+        end, word = (high, "at most") if low is None else (low, "at least")
+        return "anything" if end is None else f"{word} {end:.4g}"
+    ends = dict.fromkeys(format(end, ".4g") for end in (low, high))
+    return "..".join(ends)
 
 
 def _counts(layers: Sequence[LayerRecord]) -> str:

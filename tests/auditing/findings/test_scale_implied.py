@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.auditing.calls import SCALE, call
+from tests.auditing.calls import SCALE, attention, call
 from tests.auditing.findings.found import of_calls
+from verify.auditing.recording import Call
 from verify.evidence.audits import Judgement
 
 
@@ -40,3 +41,35 @@ def test_a_scale_lost_in_rounding_has_neither_sign_nor_size() -> None:
     assert found.judgement is Judgement.REFUTED
     assert found.cause.startswith("the scale is at most ")
     assert "sign" not in found.fix
+
+
+def test_a_scale_that_the_output_does_not_tell_has_no_number() -> None:
+    """Copies of one token have no estimate; tokens that hardly differ have no share of uncertainty."""
+    rng = np.random.default_rng(3)
+    for apart in (0.0, 1e-6):
+        made = rng.standard_normal((3, 1, 1, 1, 64)) + apart * rng.standard_normal((3, 1, 1, 32, 64))
+        q, k, v = made.astype(np.float32)
+        found = of_calls(Call(q, k, v, attention(q, k, v)))["scale-implied"]
+        assert found.judgement is Judgement.UNDECIDED
+        assert "%" not in found.reason
+        if apart:
+            assert "what it changes is lost in rounding" in found.reason
+        else:
+            assert "does not depend on the scale" in found.reason
+            assert found.estimate is None
+
+
+def test_where_all_keys_are_hidden_that_is_the_reason() -> None:
+    """There are keys, but no query sees one."""
+    found = of_calls(replace(call(), mask=np.zeros((24, 24), dtype=bool), output=np.zeros((2, 4, 24, 64))))
+    for name in ("scale-implied", "reconstruction"):
+        assert found[name].judgement is Judgement.UNDECIDED
+        assert found[name].reason.startswith("every key is hidden from every query")
+
+
+def test_a_causal_program_that_is_not_declared_so_is_told_how_to_declare_it() -> None:
+    """The program may be right and what was said of it wrong."""
+    one = replace(call(causal=True), causal=False)
+    found = of_calls(one)["reconstruction"]
+    assert found.cause == "the mask is causal"
+    assert found.fix.endswith("or declare this mask (causal=True)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from verify.auditing.exact import ALL_ZERO, Examined, examine, looked_at
+from verify.auditing.exact import Examined, examine, looked_at, why_nothing
 from verify.auditing.kinds import OWN_RULE, Single
 from verify.evidence.audits import Finding, Judgement
 
@@ -40,7 +40,7 @@ class _Reconstruction(Single):
         if any(look.broken for look in examined):
             reason = "NaN or infinities leave nothing to compare; see the finding on overflow"
         elif examined:
-            reason = ALL_ZERO if any(look.zero for look in examined) else "no query sees two keys"
+            reason = why_nothing(examined)
         yield Finding(
             **_common(subject, len(examined)),
             estimate=None,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from verify.auditing.candidates import diagnose
-from verify.auditing.exact import ALL_ZERO, TOLERANCE, Examined, examine, looked_at, widths_of
+from verify.auditing.exact import TOLERANCE, Examined, examine, looked_at, why_nothing, widths_of
 from verify.auditing.kinds import OWN_RULE, Single
 from verify.auditing.scale import student_interval
 from verify.escapes import as_prose, one_line
@@ -59,10 +59,8 @@ def _without(examined: Sequence[Examined], subject: Subject) -> Finding:
         reason = "outputs with NaN or infinities tell no scale; see the finding on overflow"
     elif any(look.implied is not None or look.lost for look in examined):
         reason = "no scale reproduces the output; see the finding on reconstruction"
-    elif any(look.zero for look in examined):
-        reason = ALL_ZERO
     elif examined:
-        reason = "no query sees two keys, and with one key every scale gives the same output"
+        reason = why_nothing(examined)
     elif subject.only_output_tells:
         notes = (as_prose(one_line(note)) for note in subject.layer.notes)
         reason = "; ".join(("calls were given no scale, and no output that would tell it was kept", *notes))
