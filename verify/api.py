@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import array_api_compat
 
@@ -15,6 +15,7 @@ from verify.auditing import audit as auditing
 from verify.auditing.files import load as load_recording
 from verify.auditing.gates import FALSE_ALARM, audit_settings
 from verify.auditing.recording import Call, Layer, Recording
+from verify.auditing.shapes import ARRAYS
 from verify.engine import runner
 from verify.engine.catalogue import ClaimFile, catalogue_with, choose, look_up
 from verify.engine.crews import Elsewhere
@@ -173,7 +174,9 @@ def audit(
     out: Array | None = None,
     mask: Array | None = None,
     bias: Array | None = None,
+    sink: Array | None = None,
     scale: float | None = None,
+    softcap: float | None = None,
     causal: bool = False,
     intended: str | float | None = None,
     gate: Gates = (),
@@ -187,7 +190,9 @@ def audit(
     statistics are computed where they are. Keys and values ``v`` may have fewer heads, a divisor of the
     queries'. ``out`` is what attention gave back and ``scale`` the factor that it was given; ``mask`` is True
     where a key may be seen and ``bias`` is added to the scaled scores, both broadcast to
-    [sequence, head, query, key].
+    [sequence, head, query, key]. ``causal`` stands for the mask of PyTorch's ``is_causal``; ``softcap`` c
+    turns a scaled score s into c·tanh(s/c), before bias and mask; ``sink`` has one score a head, which takes
+    part in the softmax's sum alone.
 
     ``intended`` is the scale that was meant, a number or an expression in d, h, D and n; None leaves it to
     the recording, else to 1/√d. Each ``gate`` is FINDING or FINDING:LOW..HIGH, and lets that finding decide.
@@ -202,25 +207,38 @@ def audit(
         VerifyError: bad input; one line says what, where and how to correct it.
     """
     settings = audit_settings(intended, gate, false_alarm)
-    arrays = {"q": q, "k": k, "v": v, "out": out, "mask": mask, "bias": bias}
+    arrays = {"q": q, "k": k, "v": v, "out": out, "mask": mask, "bias": bias, "sink": sink}
+    numbers = {"scale": scale, "softcap": softcap}
     if not isinstance(q, Recording | Path | str):
-        recording = Recording("arrays", [Layer("attention", [_call(arrays, scale, causal=causal)])])
-    elif given := [name for name, one in {**arrays, "scale": scale}.items() if one is not None][1:]:
+        recording = Recording("arrays", [Layer("attention", [_call(arrays, numbers, causal=causal)])])
+    elif given := [name for name, one in {**arrays, **numbers}.items() if one is not None][1:]:
         raise SettingsError(f"{given[0]}: a recording has its own; leave it out")
     else:
         recording = q if isinstance(q, Recording) else load_recording(Path(q))
     return auditing.audit(recording, settings, workers=workers)
 
 
-def _call(arrays: dict[str, Array], scale: float | None, *, causal: bool) -> Call:
+def _call(arrays: dict[str, Array], numbers: dict[str, object], *, causal: bool) -> Call:
     for name, array in arrays.items():
         if (name in {"q", "k"} or array is not None) and not array_api_compat.is_array_api_obj(array):
             raise SettingsError(f"{name}: is {type(array).__name__}; give an array of NumPy, PyTorch or JAX")
-    is_number = isinstance(scale, int | float) and not isinstance(scale, bool)
-    if scale is not None and not (is_number and math.isfinite(scale)):
-        raise SettingsError(f"scale {scale!r}: give a finite number")
-    query, key, value, output, mask, bias = arrays.values()
-    return Call(query, key, value, output, mask, bias, causal, scale)
+    scale, softcap = (None if one is None else _number(name, one) for name, one in numbers.items())
+    if softcap is not None and softcap <= 0:
+        raise SettingsError(f"softcap {softcap!r}: give a number above 0, or none")
+    fields = {ARRAYS[name]: array for name, array in arrays.items()}
+    return Call(**fields, causal=causal, scale=scale, softcap=softcap)
+
+
+def _number(name: str, given: Any) -> float:
+    """Return a number of Python, or of any library's type for one."""
+    try:
+        is_one = not isinstance(given, str | bytes | bool) and getattr(given, "ndim", 0) == 0
+        value = float(given) if is_one else math.nan
+    except (TypeError, ValueError):
+        value = math.nan
+    if not math.isfinite(value):
+        raise SettingsError(f"{name} {given!r}: give a finite number")
+    return value
 
 
 def render(

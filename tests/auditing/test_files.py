@@ -109,6 +109,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     (arrays(q=np.ones(SHAPE, int)), "q has dtype int64; give one of float16"),
     (arrays(scale=np.ones(4)), "scale is an array of float64; give one number"),
     (arrays(scale=np.nan), "scale is nan; give a finite number"),
+    (arrays(intended=np.array("1/sqrt(dk)")), r": intended scale '1/sqrt\(dk\)': 'dk' may not stand in it"),
+    ({f"model.7/{key}": one for key, one in arrays(intended="x").items()}, "layer model.7: intended scale"),
     (arrays(intended=np.array(["1", "d"])), "intended is an array of texts; give one expression"),
 ]
 

@@ -63,7 +63,7 @@ def test_a_moment_is_said_in_utc() -> None:
     assert origin(made) == "seed 20170612, standard profile, 2026-11-21"
     assert dict(settings(made))["made"] == "2026-11-21 01:30 UTC"
     audit = good(1, 1).model_copy(update={"created": "2026-11-20T23:30:00-02:00"})
-    assert origin(audit) == "false-alarm rate 0.1%, 2026-11-21"
+    assert origin(audit) == "audit with a false-alarm rate of 0.1%, 2026-11-21"
 
 
 def test_the_digest_of_a_run_is_that_of_its_findings() -> None:

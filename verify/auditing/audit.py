@@ -19,7 +19,7 @@ from verify.auditing.intention import DEFAULT, ScaleExpression, scale_expression
 from verify.auditing.kinds import Subject
 from verify.auditing.recording import Intended
 from verify.auditing.shapes import check_call
-from verify.errors import RecordingError
+from verify.errors import RecordingError, SettingsError
 from verify.escapes import as_prose, one_line
 from verify.evidence.audits import RESERVED, AuditBudget, AuditRecord, Intention, Judgement, LayerRecord
 from verify.evidence.runs import Tool
@@ -246,7 +246,10 @@ class _Audited:
 
     def _value(self, keys: int) -> float:
         """Return the intended scale for so many keys."""
-        return self.expression.value(d=self.shape.d_k, h=self.shape.heads, D=self.layer.width, n=keys)
+        try:
+            return self.expression.value(d=self.shape.d_k, h=self.shape.heads, D=self.layer.width, n=keys)
+        except SettingsError as error:
+            raise SettingsError(f"layer {one_line(self.layer.name)}: {error}") from error
 
     def _intention(self, seen: _Seen) -> Intention:
         return Intention(

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field, ValidationError
 
 from verify.auditing.arrays import HALF
+from verify.auditing.intention import scale_expression
 from verify.auditing.recording import Call, Intended, Layer, Recording
 from verify.auditing.shapes import ARRAYS, FLOATING, Described, check_shapes
 from verify.auditing.stored import WANTED, Archive, Stored, open_archive
-from verify.errors import RecordingError, unknown, what_is_wrong
+from verify.errors import RecordingError, SettingsError, unknown, what_is_wrong
 from verify.escapes import one_line
 from verify.evidence.audits import Origin
 from verify.evidence.records import Record
@@ -244,6 +245,11 @@ def _layer(bundle: _Bundle) -> Layer:
     for key in _NUMBERS:
         bundle.number(key)
     expression = bundle.intended()
+    if expression is not None:
+        try:
+            scale_expression(expression)
+        except SettingsError as error:
+            raise RecordingError(f"{bundle.place}: {error}") from error
     intended = None if expression is None else Intended(expression, "recorded", f"intended in {bundle.place}")
     return Layer(name=bundle.name, calls=_Calls((bundle,)), intended=intended)
 

@@ -177,13 +177,13 @@ def _of_audit(record: AuditRecord, subject: LayerRecord | AuditRecord, part: Par
     source = as_prose(record.source)
     said = {"digest": record.seal, "settings": {"false_alarm": record.settings.false_alarm}}
     if isinstance(subject, AuditRecord):
-        judged = badge(most_serious(subject.findings)).word
+        judged, layers = badge(most_serious(subject.findings)).word, len(subject.layers)
         return said | {
             "key": AUDIT,
             "anchor": "summary",
             "label": "attention audit",
             "title": f"Attention audit of {source}",
-            "statement": f"{numbers.count(len(subject.layers))} of its layers audited.",
+            "statement": f"{numbers.count(layers)} layer{'' if layers == 1 else 's'} audited.",
             "judged": f"Most serious judgement {judged}",
         }
     finding = part if isinstance(part, Finding) else None
@@ -277,7 +277,7 @@ def _measured(finding: Finding) -> str:
     if low or high:
         interval = f"simultaneous interval from {low} to {high} at level {numbers.level(finding.level)}"
     against = held_against(finding)
-    parts = (estimate, interval, f"held against {against}" if against else "", finding.judgement.value)
+    parts = (estimate, interval, f"held against {against}" if against else "")
     return "; ".join(filter(None, parts))
 
 

@@ -25,7 +25,7 @@ def origin(record: RunRecord | AuditRecord) -> str:
     """Return which run this is, by seed, profile and date, or which audit, by its rate and date."""
     if not isinstance(record, RunRecord):
         rate = numbers.percent(record.settings.false_alarm)
-        return f"false-alarm rate {rate}, {creation(record):%Y-%m-%d}"
+        return f"audit with a false-alarm rate of {rate}, {creation(record):%Y-%m-%d}"
     chosen = record.run.settings
     return f"seed {chosen.seed}, {chosen.profile} profile, {creation(record):%Y-%m-%d}"
 
