@@ -218,7 +218,7 @@ def audit(
     return auditing.audit(recording, settings, workers=workers)
 
 
-def _call(arrays: dict[str, Array], numbers: dict[str, object], *, causal: bool) -> Call:
+def _call(arrays: dict[str, Array], numbers: dict[str, float | None], *, causal: bool) -> Call:
     for name, array in arrays.items():
         if (name in {"q", "k"} or array is not None) and not array_api_compat.is_array_api_obj(array):
             raise SettingsError(f"{name}: is {type(array).__name__}; give an array of NumPy, PyTorch or JAX")
