@@ -48,7 +48,9 @@ class Stack:
 
     @property
     def scales(self) -> list[str]:
-        """The names of its scales; larger weights are of interest at the root's scale alone."""
+        """The names of its scales; larger weights are of interest at the root's alone, depth without it."""
+        if self.layers != LAYERS:
+            return ["unscaled"]
         return list(SCALES) if self.weight_size == 1 else ["scaled"]
 
     @property
