@@ -12,6 +12,7 @@ from verify.errors import (
     VerifyError,
     claim_errors,
     correction,
+    described,
     unforeseen,
     unknown,
     what_is_wrong,
@@ -25,6 +26,13 @@ def test_every_error_is_of_one_family() -> None:
     assert raised == kinds
     assert len(kinds) > 5
     assert {one.__name__: one.exit_status for one in kinds if one.exit_status != 2} == {"RenderError": 4}
+
+
+def test_an_error_without_a_text_is_its_name() -> None:
+    """No colon stands before nothing."""
+    assert described(MemoryError()) == "MemoryError"
+    assert described(ValueError("a:\nb")) == "ValueError: a: b"
+    assert what_is_wrong(MemoryError()) == "MemoryError"
 
 
 def test_what_a_claims_code_raises_is_a_mistake_in_the_claim() -> None:

@@ -105,12 +105,17 @@ def place_in(path: str, error: BaseException) -> str:
     return lines[-1] if lines else ""
 
 
+def described(error: BaseException) -> str:
+    """Return an error of Python's in one line: its name, and what it says, if anything."""
+    return " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
+
+
 def what_is_wrong(error: BaseException) -> str:
     """Return an error in one line; of the mistakes that validation found, the place and text of the first."""
     from pydantic import ValidationError  # noqa: PLC0415 - the command line's help does without
 
     if not isinstance(error, ValidationError):
-        return one_line(" ".join(f"{type(error).__name__}: {error}".split()))
+        return one_line(described(error))
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     return one_line(f"{'.'.join(map(str, first['loc'])) or error.title}: {first['msg']}")
 

@@ -22,6 +22,13 @@ if TYPE_CHECKING:
 PAGE = "It is <!-- verify: score-variance.slope:estimate -->{}<!-- /verify -->.\n"
 
 
+def test_gates_that_are_none_are_refused_wherever_they_stand(project: Path) -> None:
+    """Not only by the audits that use them."""
+    set_up(project, 'gates = ["row-variance:0.5..2", "foo"]\n')
+    with pytest.raises(SettingsError, match=r"pyproject\.toml: \[tool\.sdpa-verify\] gates: .*foo"):
+        configuration()
+
+
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a project with committed results, a page and a setting for both, which is the present folder."""

@@ -11,7 +11,7 @@ from tests.report.records import record
 from verify.citing.agreement import agrees
 from verify.citing.figures import numbers_in
 from verify.citing.fixing import fixed
-from verify.citing.values import chosen, lookup, values
+from verify.citing.values import chosen, lookup, lookup_in, values
 from verify.errors import CitationError
 from verify.evidence import Verdict
 
@@ -139,3 +139,10 @@ def test_what_stands_for_nothing_is_refused(run: RunRecord) -> None:
         chosen(run, ["run", "score-variance.slop"])
     with pytest.raises(CitationError, match="no value 'source'"):
         chosen(run.model_copy(update={"statements": ()}), ["source"])
+
+
+def test_a_statement_s_id_alone_is_taken_for_its_key() -> None:
+    """What lacks nothing but its head is suggested."""
+    known = {"source.a5": lookup(record(), "run:claims"), "score-variance.slope": lookup(record(), "run")}
+    with pytest.raises(CitationError, match=r"did you mean 'source\.a5'\?"):
+        lookup_in(known, "a5")

@@ -116,7 +116,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path, write: Any) -> None:
     """A file in the place of the folder is reported as an output error, and is not touched."""
     (tmp_path / "out").write_bytes(OLD)
     with pytest.raises(
-        OutputError, match=r"out.*: cannot be written \((File exists|Not a directory)\); free"
+        OutputError, match=r"out.*: cannot be written \((File exists|Not a directory)\); choose"
     ):
         write(tmp_path / "out")
     assert contents(tmp_path) == {"out": OLD}

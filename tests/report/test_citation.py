@@ -62,6 +62,23 @@ def test_every_form_is_complete(one: Citation, whole: Citation, name: str) -> No
             assert of.found[:6] in text
 
 
+@pytest.mark.parametrize("name", ["bibtex", "ris", "latex"])
+def test_an_unpublished_report_has_no_address(name: str) -> None:
+    """A path beside the document leads nowhere for who reads the citation; a DOI does."""
+    run = record()
+    assert "report.html" not in citations.form(name)(cite(run, run.claims[0]))
+    with_doi = citations.form(name)(cite(run, run.claims[0], doi="10.5281/zenodo.1"))
+    assert ("https://doi.org/10.5281/zenodo.1" in with_doi) is (name != "latex")
+
+
+def test_a_run_says_once_what_became_of_its_claims() -> None:
+    """Its statement counts them, its judgement says how many came out how."""
+    run = record()
+    cited = cite(run, run)
+    assert re.fullmatch(r"\d+ of \d+ claims \w+(?:, \d+ \w+)*", cited.judged)
+    assert "confirmed" not in cited.statement
+
+
 def test_where_to_find_it(one: Citation) -> None:
     """The page's anchor and the PDF's named destination, at the address given or beside the document."""
     assert one.page == f"https://example.org/report/report.html#{one.key}"

@@ -84,3 +84,11 @@ def _check(shown: Path, name: str, value: Any) -> None:
     if not is_right or (isinstance(value, list) and not all(isinstance(one, str) for one in value)):
         wanted = "a list of texts" if _KINDS[name] is list else "a text"
         raise SettingsError(f"{shown}: {TABLE} {name} is {value!r}; give {wanted}")
+    if name == "gates" and value:
+        # Only commands that read gates have to load what knows them.
+        from verify.auditing.gates import audit_settings  # noqa: PLC0415
+
+        try:
+            audit_settings(gate=value)
+        except SettingsError as error:
+            raise SettingsError(f"{shown}: {TABLE} gates: {error}") from error

@@ -57,7 +57,13 @@ def lookup_in(known: Mapping[str, Value], key: str, *, suggest: bool = True) -> 
 
 
 def _nearest(key: str, known: Iterable[str]) -> str:
-    """Return the key that may have been meant, of the head that may have been, or nothing."""
+    """Return the key that may have been meant, of the head that may have been, or nothing.
+
+    Where a key lacks nothing but its head, as a statement's id alone does, it is the one.
+    """
+    headless = [one for one in known if one.partition(".")[2] == key]
+    if len(headless) == 1:
+        return headless[0]
     by_head: dict[str, list[str]] = {}
     for one in known:
         by_head.setdefault(_head(one), []).append(one)

@@ -76,7 +76,7 @@ def shown(claim: Claim, origin: object = "") -> tuple[str, bool]:
         ClaimError: the claim's own code fails.
     """
     with claim_errors(claim.id, origin):
-        derivation = claim.derive()
+        derivation = claim.derived()
         examined = derivation.examine()
         facts = several(claim.facts(derivation)) if examined.status != "failed" else ()
     return page(claim, derivation, examined, facts), examined.status != "failed"

@@ -18,7 +18,7 @@ from verify.cli.console import PATH, complain, end, say
 from verify.cli.interrupts import INTERRUPTED, insisting, status_after
 from verify.cli.options import compare_option, edition_option, plan_options, run_options
 from verify.cli.rendering import rendered
-from verify.errors import OutputError, VerifyError, unforeseen
+from verify.errors import OutputError, VerifyError, described, unforeseen
 from verify.version import __version__
 
 if TYPE_CHECKING:
@@ -303,7 +303,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         last = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{Path(last.filename).name}, line {last.lineno}"
         complain(
-            f"not foreseen: {type(error).__name__}: {error} ({place}); please report it, "
+            f"not foreseen: {described(error)} ({place}); please report it, "
             "with what `python -X dev -m verify` prints"
         )
         sys.exit(VerifyError.exit_status)

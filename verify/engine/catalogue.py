@@ -17,7 +17,16 @@ from pydantic import ValidationError
 
 import verify.claims
 from verify.claims.chapters import CHAPTERS
-from verify.errors import ClaimError, VerifyError, WorkerError, correction, place_in, unknown, what_is_wrong
+from verify.errors import (
+    ClaimError,
+    VerifyError,
+    WorkerError,
+    correction,
+    described,
+    place_in,
+    unknown,
+    what_is_wrong,
+)
 from verify.evidence import RESERVED, SLUG
 from verify.executors.workers import Task, Workers, using
 from verify.files.reading import MEGABYTE, Kind, read_bytes
@@ -292,7 +301,7 @@ def _claim_of(module: ModuleType, origin: str, path: Path, chapter: str) -> Clai
 def _mistake(path: Path, error: BaseException) -> str:
     """Return what went wrong and in which line of the file, the innermost one."""
     place = place_in(str(path), error)
-    what = f"{type(error).__name__}: {error}"
+    what = described(error)
     if isinstance(error, SyntaxError) and error.filename == str(path):
         place, what = f"line {error.lineno}", error.msg
     elif isinstance(error, ValidationError):

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, StrictFloat, StrictInt
 from sympy import N, Rational
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ def _finite(value: float) -> float:
     return value
 
 
-Number = Annotated[int | float, AfterValidator(_finite)]
-Dimension = Annotated[int, Field(ge=1, le=10**9)]
+Number = Annotated[StrictInt | StrictFloat, AfterValidator(_finite)]
+Dimension = Annotated[StrictInt, Field(ge=1, le=10**9)]
 Vector = Annotated[tuple[Number, ...], Field(min_length=1, max_length=64)]
 
 

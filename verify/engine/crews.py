@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from verify.engine.catalogue import ClaimFile
 from verify.engine.keys import made_by
 from verify.engine.settle import advance, draw_chunks
-from verify.errors import SettingsError, VerifyError, WorkerError
+from verify.errors import SettingsError, VerifyError, WorkerError, described
 from verify.executors.threads import Threads
 from verify.executors.workers import TakesTasks, Task
 
@@ -192,4 +192,4 @@ def perform(wanted: dict[str, str], task: bytes) -> Any:
     except VerifyError:
         raise
     except BaseException as error:  # noqa: BLE001 - a claim file may do anything
-        raise WorkerError(" ".join(f"{type(error).__name__}: {error}".split())) from None
+        raise WorkerError(described(error)) from None

@@ -127,7 +127,7 @@ def plan(claim: Claim, settings: Settings) -> Planned:
     Raises:
         SettingsError: the plan is out of reach; the message says which cell and what to change.
     """
-    experiment = claim.experiment(claim.derive(), settings.tolerance)
+    experiment = claim.experiment(claim.derived(), settings.tolerance)
     validate(experiment, claim.id)
     samples = Samples(claim.id, settings, ErrorBudget(settings.false_alarm), Drawing(claim.id, settings.seed))
     samples.plan(experiment)

@@ -221,7 +221,7 @@ class _Prepared:
 
     def __init__(self, work: Work) -> None:
         self._work, self._claim = work, resolve(work.claim)
-        self.derivation = self._claim.derive()
+        self.derivation = self._claim.derived()
 
     @cached_property
     def planned(self) -> tuple[Experiment, tuple[Fact, ...]]:

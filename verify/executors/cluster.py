@@ -11,7 +11,7 @@ from functools import partial
 from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
-from verify.errors import SettingsError, VerifyError, WorkerError
+from verify.errors import SettingsError, VerifyError, WorkerError, described
 from verify.executors.processes import sigint_blocked
 from verify.executors.workers import Task
 
@@ -174,4 +174,4 @@ def _failure(done: Future[Any]) -> VerifyError | None:
     error = done.exception()
     if error is None or isinstance(error, VerifyError):
         return error
-    return WorkerError(" ".join(f"{type(error).__name__}: {error}".split()))
+    return WorkerError(described(error))

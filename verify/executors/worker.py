@@ -103,7 +103,7 @@ def _failed(error: BaseException) -> Failed:
     except BaseException:  # noqa: BLE001 - its text is made by the same code that raised it
         text = "its text cannot be made"
     if not names:
-        text = f"{type(error).__name__}: {text}"
+        text = f"{type(error).__name__}: {text}".removesuffix(": ")
     return Failed(names[0] if names else "", " ".join(text[:_LONGEST_TEXT].split()))
 
 

@@ -19,6 +19,7 @@ if os.name == "posix":
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+_FULL = frozenset([errno.ENOSPC, errno.EDQUOT])
 _FILE, _FOLDER = (".sdpa-verify-", ".tmp"), ("sdpa-verify-", ".dir")
 """How the names of our temporary files and folders begin and end.
 
@@ -246,6 +247,7 @@ def _as_output_error(path: Path) -> Iterator[None]:
         # A file where a folder should be: mkdir calls it "File exists".
         in_the_way = isinstance(error, FileExistsError)
         reason = os.strerror(errno.ENOTDIR) if in_the_way else error.strerror or str(error)
+        remedy = "free space or choose" if error.errno in _FULL else "choose"
         raise OutputError(
-            f"{path}: cannot be written ({reason}); free space or choose another folder with --out"
+            f"{path}: cannot be written ({reason}); {remedy} another folder with --out"
         ) from error

@@ -70,8 +70,8 @@ class Citation:
 
     @property
     def link(self) -> str:
-        """Where a reader is led: the DOI where there is one, else the place in the HTML report."""
-        return f"https://doi.org/{self.doi}" if self.doi else self.page
+        """Where a reader is led: the DOI, else the place in the published report, or nothing without one."""
+        return f"https://doi.org/{self.doi}" if self.doi else self.page if self.address else ""
 
     @property
     def run(self) -> str:
@@ -144,15 +144,16 @@ def _settings(record: RunRecord) -> dict[str, int | float | str]:
 
 
 def _of_run(record: RunRecord) -> dict[str, Any]:
-    verdicts = Counter(badge(claim.verdict).word for claim in record.claims)
-    tally = ", ".join(f"{numbers.count(count)} {word}" for word, count in verdicts.items())
+    (first, count), *others = Counter(badge(claim.verdict).word for claim in record.claims).most_common()
+    claims = numbers.count(len(record.claims))
+    tally = [f"{numbers.count(count)} of {claims} claims {first}"]
     return {
         "key": RUN,
         "anchor": "summary",
         "label": "run",
         "title": "Verification of claims about scaled dot-product attention",
-        "statement": f"{numbers.count(len(record.claims))} claims: {tally}.",
-        "judged": f"Claims {tally}",
+        "statement": f"{claims} claims, each with its derivation and checks.",
+        "judged": ", ".join([*tally, *(f"{numbers.count(count)} {word}" for word, count in others)]),
         "digest": digest(record),
         "settings": _settings(record),
     }

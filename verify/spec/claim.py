@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import inspect
 import re
+import reprlib
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from verify.errors import ClaimError, nearest
 from verify.evidence import SLUG, Fact, Figure
+from verify.symbolic.derivation import Derivation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from verify.montecarlo.blocks import Cell, Sample
     from verify.montecarlo.estimands import Estimand
     from verify.montecarlo.experiment import Experiment
-    from verify.symbolic.derivation import Derivation
 
 _One = TypeVar("_One", Fact, Figure)
 
@@ -135,6 +136,20 @@ class Claim:
             [inspect.Parameter(one, inspect.Parameter.POSITIONAL_OR_KEYWORD) for one in parameters]
         )
         return call
+
+    def derived(self) -> Derivation:
+        """Return what ``derive`` returns.
+
+        Raises:
+            ClaimError: that is no derivation.
+        """
+        found = self.derive()
+        if not isinstance(found, Derivation):
+            what = "nothing" if found is None else f"{type(found).__name__} {reprlib.repr(found)}"
+            raise ClaimError(
+                f"claim {self.id}: its derive returns {what}; end it with return Derivation.of(…)"
+            )
+        return found
 
     def placed(self, name: str, chapter: str, functions: Mapping[str, Any]) -> Claim:
         """Return this claim with its chapter, and what it does not give itself.

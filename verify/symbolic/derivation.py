@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sympy import Eq, Expr, Function, Ge, Le, Rel
 
+from verify.errors import described
 from verify.symbolic.algebra import is_zero
 from verify.symbolic.routes import Route
 
@@ -211,7 +212,7 @@ def _check(before: Any, step: Step) -> CheckedStep:
     try:
         holds = step.check.holds(before, step.expression)
     except Exception as error:  # noqa: BLE001  # a check that cannot be done is a step that does not hold
-        reason = f"could not be checked ({type(error).__name__}: {error})"
+        reason = f"could not be checked ({described(error)})"
         return CheckedStep(step, holds=False, problem=reason)
     return CheckedStep(step, holds, "" if holds else f"does not follow ({step.check.label})")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, StrictBool, StrictInt
 from sympy import Rational, S, sqrt
 
 from verify.engine.computations.variance import derived
@@ -26,8 +26,8 @@ class Inputs(Record):
 
     statistic: Literal["mean", "variance", "standard-deviation"]
     d_k: Dimension
-    scores: Annotated[int, Field(ge=30, le=10**12)]
-    scaled: bool = False
+    scores: Annotated[StrictInt, Field(ge=30, le=10**12)]
+    scaled: StrictBool = False
 
 
 def compute(inputs: Inputs) -> Computed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, StrictInt, model_validator
 from sympy import sqrt
 
 from verify.engine.computed import Computed, Dimension, Vector, exact, listed, value_of
@@ -18,7 +18,7 @@ class Inputs(Record):
     """The scores, the ``key`` whose weight is meant, from 1, and ``d_k`` where they are yet to be scaled."""
 
     scores: Vector
-    key: int = Field(ge=1)
+    key: StrictInt = Field(ge=1)
     d_k: Dimension | None = None
 
     @model_validator(mode="after")

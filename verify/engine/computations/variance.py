@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, StrictBool
 from sympy import Integer, sqrt
 
 from verify.engine.computed import Computed, Dimension, Number, exact, value_of
@@ -22,7 +22,7 @@ class Inputs(Record):
     scale: Literal["none", "1/sqrt(d_k)", "1/d_k"] = "none"
     query_variance: Annotated[Number, Field(gt=0)] = 1
     key_variance: Annotated[Number, Field(gt=0)] = 1
-    root: bool = False
+    root: StrictBool = False
 
 
 def compute(inputs: Inputs) -> Computed:

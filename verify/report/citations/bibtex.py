@@ -25,7 +25,7 @@ def render(cited: Citation) -> str:
         "howpublished": f"Software, version {for_tex(cited.version)}",
         "note": note,
         **({"doi": for_tex(cited.doi)} if cited.doi else {}),
-        "url": cited.link,
+        **({"url": cited.link} if cited.link else {}),
     }
     lines = (
         f"  {name} = {value}," if name == "month" else f"  {name} = {{{value}}},"

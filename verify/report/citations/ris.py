@@ -25,7 +25,7 @@ def render(cited: Citation) -> str:
         ("N1", f"{found}{cited.judged}. {cited.origin}, digest {cited.digest}"),
         ("ID", f"sdpa-verify:{cited.key}"),
         *([("DO", cited.doi)] if cited.doi else []),
-        ("UR", cited.link),
+        *([("UR", cited.link)] if cited.link else []),
         ("ER", ""),
     ]
     return "\n".join(f"{tag}  - {one_line(text)}" for tag, text in lines)
