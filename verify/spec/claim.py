@@ -143,7 +143,7 @@ class Claim:
         Raises:
             ClaimError: that is no derivation.
         """
-        found = self.derive()
+        found: Any = self.derive()  # of a foreign file, whatever it promises
         if not isinstance(found, Derivation):
             what = "nothing" if found is None else f"{type(found).__name__} {reprlib.repr(found)}"
             raise ClaimError(
