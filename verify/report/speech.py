@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from verify.escapes import pieces
@@ -64,6 +65,7 @@ class _Phrase(NamedTuple):
     bare: str = ""
 
 
+@cache
 def in_words(latex: str) -> str:
     """Return a formula in words; a command that is not known here is read as its name."""
     try:
