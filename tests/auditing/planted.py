@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tests.auditing.calls import arrays
+from verify.auditing.audit import audit
 from verify.auditing.block import Block
 from verify.auditing.findings import kinds
+from verify.auditing.gates import audit_settings
 from verify.auditing.intention import scale_expression
 from verify.auditing.kinds import Subject
-from verify.auditing.recording import Call, Intended, Layer
+from verify.auditing.recording import Call, Intended, Layer, Recording
 from verify.evidence.audits import Finding, Intention, Judgement
 
 if TYPE_CHECKING:
@@ -288,6 +290,21 @@ OVERFLOWS = (
 )  # fmt: skip
 
 
+GATES = ("largest-score-10000", "entropy:0.3..")
+"""What has to hold of scores throughout training; see arXiv 2309.14322 and 2303.06296."""
+
+
+def training_findings(deviation: float, dtype: Any) -> dict[str, Finding]:
+    """Return what gated findings say of right attention at a moment of training, by name.
+
+    Scores have this standard deviation, which grows where nothing bounds the logits.
+    """
+    options = {"deviation": deviation, "sequences": 40, "heads": 1, "queries": 16, "keys": 16}
+    layer = Fault("", "", "", _scaled(_root), options).layer(dtype)
+    record = audit(Recording("planted", (layer,)), audit_settings(gate=GATES), workers=1)
+    return {one.name: one for one in record.findings if one.decides}
+
+
 def dtypes() -> dict[str, Any]:
     """Return the dtypes that faults are planted at; bfloat16 where there is one for NumPy."""
     import ml_dtypes  # noqa: PLC0415 - comes with JAX, which is an extra
@@ -342,6 +359,19 @@ def main() -> None:
         verdict = str(found.judgement) if is_caught(fault, found) else f"{found.judgement} (MISSED)"
         cells = (fault.what, fault.seen, name, fault.kind, verdict, found.cause or found.reason, found.fix)
         print(f"| {' | '.join(cells)} |")
+    for name, dtype in dtypes().items():
+        grown = training_findings(5000.0, dtype)
+        for gate in GATES:
+            found = grown[gate.partition(":")[0]]
+            cells = (
+                "growing logits",
+                "arXiv 2309.14322",
+                name,
+                found.name,
+                str(found.judgement),
+                found.reason,
+            )
+            print(f"| {' | '.join(cells)} | |")
     for what, correct in CORRECT.items():
         for name, dtype in dtypes().items():
             verdicts = {str(one.judgement) for one in exact_findings(correct.layer(dtype)).values()}

@@ -14,6 +14,7 @@ from tests.auditing.planted import (
     dtypes,
     exact_findings,
     is_caught,
+    training_findings,
 )
 from verify.auditing.audit import audit
 from verify.auditing.recording import Recording
@@ -31,6 +32,19 @@ def test_planted_faults_are_caught_and_named(fault: Fault, dtype: str) -> None:
     assert is_caught(fault, found), f"{found.judgement}: {found.cause or found.reason}"
     assert found.fix
     assert found.decides
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_growing_logits_and_collapsing_entropy_are_caught(dtype: str) -> None:
+    """At the start of training gates on scores and entropy hold; later both fail, though attention is right."""
+    kind = dtypes()[dtype]
+    start, late = training_findings(1.0, kind), training_findings(5000.0, kind)
+    gated = ("largest-score-10000", "entropy")
+    assert {start[name].judgement for name in gated} == {Judgement.CONFIRMED}
+    assert {late[name].judgement for name in gated} == {Judgement.REFUTED}
+    assert "scores beyond 10,000 were seen; the largest seen is " in late["largest-score-10000"].reason
+    assert (late["entropy"].interval[1] or 1) < 0.3
+    assert {found["reconstruction"].judgement for found in (start, late)} == {Judgement.CONFIRMED}
 
 
 @pytest.mark.parametrize("fault", OVERFLOWS, ids=lambda fault: fault.what)
