@@ -36,7 +36,7 @@ def test_planted_faults_are_caught_and_named(fault: Fault, dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_growing_logits_and_collapsing_entropy_are_caught(dtype: str) -> None:
-    """At the start of training gates on scores and entropy hold; later both fail, though attention is right."""
+    """At the start of training gates on scores and entropy hold; later both fail in right attention."""
     kind = dtypes()[dtype]
     start, late = training_findings(1.0, kind), training_findings(5000.0, kind)
     gated = ("largest-score-10000", "entropy")
