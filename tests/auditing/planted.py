@@ -370,8 +370,9 @@ def main() -> None:
                 found.name,
                 str(found.judgement),
                 found.reason,
+                "",
             )
-            print(f"| {' | '.join(cells)} | |")
+            print(f"| {' | '.join(cells)} |")
     for what, correct in CORRECT.items():
         for name, dtype in dtypes().items():
             verdicts = {str(one.judgement) for one in exact_findings(correct.layer(dtype)).values()}
