@@ -62,6 +62,7 @@ found.bars = $$("svg[data-panel=scores][data-side=scaled] rect").length;
 const before = drawn("weights", "scaled");
 $("#explorer form button").click();
 found.sameDraw = drawn("weights", "scaled") === before;
+found.marks = $$("article .badges i").map((one) => getComputedStyle(one).maskImage.slice(0, 20));
 found.folded = $$("details.row").every((one) => !one.open);
 const shown = () => $$("article.card:not([hidden])").map((card) => card.id);
 const filters = $("#filters").elements;
@@ -263,6 +264,12 @@ def test_copied_text_keeps_its_mathematics(found: dict[str, Any]) -> None:
     )
     assert "<msqrt><msub><mi>d</mi><mi>k</mi></msub></msqrt></math>,</span>" in rich
     assert "data-f" not in rich
+
+
+def test_marks_have_their_shapes(found: dict[str, Any]) -> None:
+    """Each is cut out of its colour; a square would say nothing."""
+    assert len(found["marks"]) > 50
+    assert {mark[:15] for mark in found["marks"]} == {'url("data:image'}
 
 
 def test_tables_sort(found: dict[str, Any]) -> None:
