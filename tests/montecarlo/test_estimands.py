@@ -214,15 +214,15 @@ class TestCoverage:
     )
     @pytest.mark.parametrize("d", [1, 2, 16])
     def test_hull_at_small_levels(self, d: int, distribution: Distribution) -> None:
-        """At 99.9% over 20,000 repetitions; signs in one dimension have no spread and are left out."""
+        """At 99.9% over 6,000 repetitions; signs in one dimension have no spread and are left out."""
         if distribution is RADEMACHER and d == 1:
             distribution = RADEMACHER.moved(1, 1)
         estimand, truth = score_variance(d, 4, distribution)
         covered = 0
-        for sample in samples(score_matrices(d, 4, distribution, distribution), MIN_BLOCKS, 20_000, 50 + d):
+        for sample in samples(score_matrices(d, 4, distribution, distribution), MIN_BLOCKS, 6_000, 50 + d):
             low, high = estimand.measure(sample, 1e-3).interval
             covered += low <= truth <= high
-        assert at_least(covered, 20_000, 0.999)
+        assert at_least(covered, 6_000, 0.999)
 
 
 class TestPlanning:
