@@ -223,7 +223,7 @@ def _diagnosis(one: Measured, wanted: ScaleExpression) -> Diagnosis | None:
 
 def _names(found: Diagnosis) -> set[str]:
     """Return what a program may do that has such a scale."""
-    return {does for candidate in found.candidates for does in candidate.does.split(" or ")}
+    return {does for candidate in found.candidates for does in candidate.does.split(", or ")}
 
 
 def _or_none(value: float | None) -> str:
