@@ -45,6 +45,7 @@ def test_growing_logits_and_collapsing_entropy_are_caught(dtype: str) -> None:
     assert "scores beyond 10,000 were seen; the largest seen is " in late["largest-score-10000"].reason
     assert (late["entropy"].interval[1] or 1) < 0.3
     assert {found["reconstruction"].judgement for found in (start, late)} == {Judgement.CONFIRMED}
+    assert late["scale-implied"].judgement is not Judgement.REFUTED
 
 
 @pytest.mark.parametrize("fault", OVERFLOWS, ids=lambda fault: fault.what)

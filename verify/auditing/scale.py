@@ -31,6 +31,8 @@ _GRID = np.geomspace(0.003, 300, 24)
 _FEWEST_DF = 5.0
 _OWN_NOISE = 4 * np.finfo(float).eps
 """Relative error of a slope computed here, of sums over many keys in double precision."""
+_LINEAR = 1.0
+"""Variance of a score's rounding, in rows that tell of the scale, up to which weights follow it linearly."""
 
 
 @dataclass(frozen=True)
@@ -159,6 +161,9 @@ def _standard_error(rounding: Rounding, slope: Floats, error: Floats) -> tuple[f
     by_row = (slope**2).sum(axis=1)
     steepness = float(by_row.sum())
     if math.sqrt(steepness) <= _OWN_NOISE * rounding.size_of_terms:
+        return math.inf, math.inf
+    of_scores = (rounding.weights * rounding.of_scores).sum(axis=1)
+    if float(by_row @ of_scores) > _LINEAR * steepness:
         return math.inf, math.inf
     leverage = by_row / steepness
     df = 1 / float(leverage @ leverage) - 1

@@ -119,9 +119,9 @@ def _verdict(ratio: _Ratio, look: Examined, alpha: float, band: Band, subject: S
 
 def _doubt(look: Examined, interval: tuple[float, float]) -> str:
     """Return why the scale is undecided."""
-    if look.implied is None or not math.isfinite(interval[1]):
+    half, spread = (interval[1] - interval[0]) / 2, look.implied.spread if look.implied else 0.0
+    if not math.isfinite(half) and spread <= 1:
         return "the output does not depend on the scale: all scores of a row, or all values, are equal"
-    half, spread = (interval[1] - interval[0]) / 2, look.implied.spread
     if half > 1:
         return "the output does not tell the scale: what it changes is lost in rounding"
     return (
