@@ -155,8 +155,8 @@ BOUNDS = {
 FACTS = {
     "weights-exchanged": Known(
         f"{SOFTMAX}/softmax_worked_examples.py",
-        '("first", _of(derivation.result, a, b))',
-        '("first", _of(derivation.result, b, a))',
+        '("first", _of(weight, a, b))',
+        '("first", _of(weight, b, a))',
     ),
 }
 LABELS = {

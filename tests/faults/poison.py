@@ -12,6 +12,7 @@ from tests.report.records import record
 from tests.tool import ROOT
 from verify.evidence import Record, RunRecord
 from verify.evidence.load import read_calibration
+from verify.evidence.runs import Device
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +57,9 @@ def sample() -> RunRecord:
     source = run.sources[0].model_copy(
         update={"author": "A. Author", "date": "10 March 2025", "url": "https://example.org"}
     )
+    device = Device(name="cuda", model="a card", library="PyTorch 2")
     settings = {
+        "settings": run.run.settings.model_copy(update={"device": device}),
         "claims": (claim.id,),
         "phases_s": {"derive": 2.1},
         "spent_s": {claim.id: {"derivation": 1.0}},

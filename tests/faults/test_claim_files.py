@@ -29,9 +29,9 @@ CLAIM = "\n\nCLAIM = Claim("
 MISDEEDS = {
     "exits": ("__import__('sys').exit(0)", "SystemExit: 0"),
     "leaves": ("__import__('os')._exit(0)", "ended its process with status 0 before there was a result"),
-    "is-interrupted": ("raise KeyboardInterrupt", "KeyboardInterrupt:"),
+    "is-interrupted": ("raise KeyboardInterrupt", "KeyboardInterrupt"),
     "raises-no-exception": ("raise type('Panic', (BaseException,), {})('why')", "Panic: why"),
-    "runs-out-of-memory": ("bytearray(1 << 62)", "MemoryError:"),
+    "runs-out-of-memory": ("bytearray(1 << 62)", "MemoryError"),
     "is-killed": (
         "__import__('os').kill(__import__('os').getpid(), 9)",
         "its process was ended by SIGKILL, which the system may do when memory runs out",

@@ -328,7 +328,7 @@ def _causal(cell: Cell, label: str) -> bool:
     return label == "causal" and Drawn(cell).kind == "CausalRows"
 
 
-BESIDE = {"Dropped": 8}
+BESIDE = {"DroppedWeights": 8}
 """Components of a vector that are not a query's or a key's, by the statistic that uses them otherwise."""
 
 RULES: dict[str, Callable[[Cell, Any], bool]] = {

@@ -19,7 +19,7 @@ if os.name == "posix":
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-_FULL = frozenset([errno.ENOSPC, errno.EDQUOT])
+_FULL = frozenset([errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
 _FILE, _FOLDER = (".sdpa-verify-", ".tmp"), ("sdpa-verify-", ".dir")
 """How the names of our temporary files and folders begin and end.
 
