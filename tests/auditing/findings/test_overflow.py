@@ -28,11 +28,11 @@ def _half(deviation: float, *, output: Any = "finite") -> Call:
         (1.0, "finite", Judgement.CONFIRMED),
         (1000.0, "finite", Judgement.WARNED),
         (1e4, "finite", Judgement.WARNED),
-        (1e4, None, Judgement.REFUTED),
+        (1e4, None, Judgement.UNDECIDED),
     ],
 )
 def test_large_products_in_half_precision(deviation: float, output: Any, judgement: Judgement) -> None:
-    """Warned beyond a quarter; beyond the range refuted, unless a finite output shows wider scores."""
+    """Warned beyond a quarter; beyond the range undecided, unless a finite output shows wider scores."""
     found = _finding(_half(deviation, output=output))
     assert found.judgement is judgement
     assert bool(found.fix) == (judgement is not Judgement.CONFIRMED)

@@ -63,16 +63,14 @@ def _judged(whole: Margin, limit: float) -> tuple[Judgement, str, str, str]:
             f"look where {first} are computed",
         )
     if whole.bound >= limit:
-        cause = f"{largest}, beyond {whole.dtype}'s {LARGEST.get(whole.dtype, 1.0):,.0f}"
         if whole.has_output:
             why = f"{largest}, yet the output is finite: scores are kept in a wider type, or scaled first"
             return Judgement.WARNED, why, "", _FIX
-        return (
-            Judgement.REFUTED,
-            "the recording has no output that would show what the kernel does",
-            cause,
-            _FIX,
+        why = (
+            f"{largest}, beyond {whole.dtype}'s {LARGEST.get(whole.dtype, 1.0):,.0f}, and there is no output "
+            "that would show whether scores are kept in a wider type or scaled first"
         )
+        return Judgement.UNDECIDED, why, "", _FIX
     if whole.bound > NEAR:
         return Judgement.WARNED, f"{largest}, more than a quarter of {whole.dtype}'s range", "", _FIX
     return Judgement.CONFIRMED, blind, "", ""
