@@ -76,6 +76,8 @@ class Factors:
 
         A factor that queries, keys and values have in common is one of their input, and no scale.
         """
+        if not all(_is_plain(one) for one in (query, key, value)):
+            return 1.0, 1.0
         places = [StorageWeakRef(one.untyped_storage()) for one in (query, key, value)]
         alone = [places.count(place) == 1 for place in places[:2]]
         one, other = (
