@@ -12,6 +12,7 @@ from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
 from verify.errors import SettingsError, VerifyError, WorkerError, described
+from verify.executors.memory import KEPT, LARGE
 from verify.executors.processes import sigint_blocked
 from verify.executors.workers import Task
 
@@ -24,12 +25,10 @@ _JOIN_S = 15
 _GONE_S = 10.0
 """Seconds without a scheduler or any worker after which nobody is waited for."""
 
-
 _CONFIGURATION = {
-    # Bytes that stay with a process. With Dask's 64 KiB memory goes back to the system after each array, and
-    # every batch pays for having it again.
-    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 1 << 27,
-    "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 1 << 25,
+    # With Dask's 64 KiB memory goes back to the system after each array, and every batch pays for it again.
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": KEPT,
+    "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": LARGE,
     # Nobody looks at profiles and loads, taken up to 100 times a second by each process.
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",

@@ -8,10 +8,10 @@ import sys
 _MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
 """Parameters of ``mallopt``, as in glibc's malloc.h."""
 
-_LARGE = 1 << 25
+LARGE = 1 << 25
 """Bytes of an array that is still taken from memory at hand: the most that glibc allows."""
 
-_KEPT = 1 << 27
+KEPT = 1 << 27
 """Bytes that are kept at most."""
 
 
@@ -25,5 +25,5 @@ def keep_freed() -> None:
         return
     library = ctypes.CDLL(None)
     if hasattr(library, "mallopt"):
-        library.mallopt(_MMAP_THRESHOLD, _LARGE)
-        library.mallopt(_TRIM_THRESHOLD, _KEPT)
+        library.mallopt(_MMAP_THRESHOLD, LARGE)
+        library.mallopt(_TRIM_THRESHOLD, KEPT)

@@ -32,6 +32,13 @@ class Arguments(NamedTuple):
     enable_gqa: bool = False
 
 
+def is_plain(tensor: Any) -> bool:
+    """Return whether a tensor holds its numbers itself: none of a subclass, nested, or transformed."""
+    is_own = type(tensor) in {torch.Tensor, torch.nn.Parameter} and tensor.layout == torch.strided
+    inside = torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+    return is_own and not (tensor.is_nested or tensor.is_meta or inside)
+
+
 def refuse_other(*tensors: Any) -> None:
     """Refuse tensors that have no plain content.
 
@@ -39,8 +46,7 @@ def refuse_other(*tensors: Any) -> None:
         ValueError: one is nested, sharded, symbolic, or inside a transformation of functions.
     """
     for one in tensors:
-        plain = type(one) in {torch.Tensor, torch.nn.Parameter} and one.layout == torch.strided
-        if not plain or one.is_nested or one.is_meta or torch._C._functorch.is_functorch_wrapped_tensor(one):
+        if not is_plain(one):
             raise ValueError(
                 f"a {type(one).__name__} of layout {one.layout} on {one.device} has no plain numbers"
             )

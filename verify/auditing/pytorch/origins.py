@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
+from verify.auditing.pytorch.calls import is_plain
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -38,7 +40,7 @@ class ByMemory(Generic[T]):
 
     def note(self, tensor: Any, value: T) -> None:
         """Keep a value for a tensor that fills its memory."""
-        if not _is_plain(tensor) or tensor.nbytes != tensor.untyped_storage().nbytes():
+        if not is_plain(tensor) or tensor.nbytes != tensor.untyped_storage().nbytes():
             return
         if len(self._known) >= _MOST:
             self._known = {place: one for place, one in self._known.items() if not place.expired()}
@@ -46,7 +48,7 @@ class ByMemory(Generic[T]):
 
     def of(self, tensor: Any) -> T | None:
         """Return the value of a tensor, None where there is none."""
-        if not self._known or not _is_plain(tensor):
+        if not self._known or not is_plain(tensor):
             return None
         version, value = self._known.get(StorageWeakRef(tensor.untyped_storage()), (None, None))
         return value if version == _version(tensor) else None
@@ -76,7 +78,7 @@ class Factors:
 
         A factor that queries, keys and values have in common is one of their input, and no scale.
         """
-        if not all(_is_plain(one) for one in (query, key, value)):
+        if not all(is_plain(one) for one in (query, key, value)):
             return 1.0, 1.0
         places = [StorageWeakRef(one.untyped_storage()) for one in (query, key, value)]
         alone = [places.count(place) == 1 for place in places[:2]]
@@ -121,11 +123,6 @@ def _tensors(args: Any) -> Iterator[Any]:
             yield one
         elif isinstance(one, tuple | list):
             yield from (inner for inner in one if isinstance(inner, _TENSOR))
-
-
-def _is_plain(tensor: Any) -> bool:
-    is_own = type(tensor) in {_TENSOR, torch.nn.Parameter} and tensor.layout == torch.strided
-    return is_own and not tensor.is_nested and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
 
 
 def _is_parameter(tensor: Any) -> bool:
