@@ -30,7 +30,7 @@ _WORTH_A_PROCESS = 10**9
 _IN_HAND = 3
 """Tasks in hand for each worker, so that none waits for the next one to arrive."""
 
-_TASK_S = 0.25
+_TASK_S = 1.0
 """Seconds of a task that is sent elsewhere: sending it and taking in its result take a hundredth of that."""
 
 _WITH_ONE_CHUNK = 512
