@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from scipy import integrate, special
 
-from verify.symbolic.characteristic import OF_ONE_PRODUCT, OF_SCORE, START, STEPS, t
+from verify.symbolic.characteristic import OF_ONE_PRODUCT, OF_SCORE, START, route, t
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.predict import function
-from verify.symbolic.routes import Route
 from verify.symbolic.scores import d
 
 
@@ -36,4 +35,4 @@ def test_of_a_score_against_the_law_of_a_query_length(n: int, at: float) -> None
 
 def test_the_route_is_proved() -> None:
     """Both shared steps hold."""
-    assert Derivation(START, OF_SCORE, (Route("r", START, STEPS),)).examine().holds
+    assert Derivation(START, OF_SCORE, (route("r"),)).examine().holds

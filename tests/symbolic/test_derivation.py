@@ -29,11 +29,11 @@ from verify.claims.raw_scores import score_mean, score_variance
 from verify.engine.catalogue import catalogue
 from verify.symbolic.characteristic import OF_SCORE, STEPS
 from verify.symbolic.checks import By, Checker, Identity
-from verify.symbolic.derivation import Definition, Derivation
+from verify.symbolic.derivation import Derivation
 from verify.symbolic.expansion import Evaluation, Expansion, expanded
 from verify.symbolic.expectation import DerivationError, E, Population, Var
 from verify.symbolic.printing import latex
-from verify.symbolic.routes import Route, Step
+from verify.symbolic.routes import Definition, Route, Step
 from verify.symbolic.scores import (
     CENTRED,
     GENERAL,
@@ -372,9 +372,8 @@ class TestExamination:
     def test_one_of_two_routes_ends_elsewhere(self) -> None:
         """Two routes must agree; the stray is named."""
         right = variance_route(score, STANDARD)
-        stray = replace(mean_route(score, STANDARD), title="Another")
-        mean = Definition(E(score), "the mean")
-        examined = Derivation(Var(score), d, (right, stray), definitions=(mean,)).examine()
+        stray = replace(mean_route(score, STANDARD), title="Another").defining("the mean")
+        examined = Derivation(Var(score), d, (right, stray)).examine()
         assert not examined.holds
         assert examined.reason == "“Another” does not end in the stated result"
 
@@ -420,9 +419,9 @@ class TestStarts:
 
     ROUTE = at_will("route", x, x + 1)
 
-    def holds(self, *lemmas: Route, definitions: tuple[Definition, ...] = ()) -> bool:
+    def holds(self, *lemmas: Route) -> bool:
         """Return whether the route holds together with lemmas."""
-        return Derivation(x, x + 1, (self.ROUTE,), lemmas, definitions=definitions).examine().holds
+        return Derivation(x, x + 1, (self.ROUTE,), lemmas).examine().holds
 
     @pytest.mark.parametrize("start", [x, x + 1], ids=["subject", "result"])
     def test_at_the_subject_or_the_result(self, start: Any) -> None:
@@ -435,8 +434,15 @@ class TestStarts:
         examined = Derivation(x, x + 1, (self.ROUTE,), (lemma,)).examine()
         assert (examined.status, examined.holds) == ("failed", False)
         assert examined.reason.startswith("“lemma” starts at nothing established: not the subject")
-        assert self.holds(lemma, definitions=(Definition(x**3, "a cube"),))
-        assert not self.holds(lemma, definitions=(Definition(x**3 + 1, "another"),))
+        assert self.holds(lemma.defining("a cube"))
+        assert not self.holds(replace(lemma, definition=Definition(x**3 + 1, "another")))
+
+    def test_where_another_chain_is_defined_to_start(self) -> None:
+        """What is defined once is established for all chains, whichever comes first."""
+        lemma, other = at_will("lemma", x**3, x**4), at_will("other", x**3, x**5)
+        assert self.holds(lemma, other.defining("a cube"))
+        derivation = Derivation(x, x + 1, (self.ROUTE,), (lemma, other.defining("a cube")))
+        assert derivation.definitions == (Definition(x**3, "a cube"),)
 
     def test_at_the_end_of_a_lemma_before(self) -> None:
         """What was shown may be used, but not before it is."""
@@ -448,19 +454,19 @@ class TestStarts:
         """A route that ends in the result from nowhere shows nothing about the subject."""
         stray = at_will("stray", x**3, x + 1)
         assert not Derivation(x, x + 1, (self.ROUTE, stray)).examine().holds
-        cube = Definition(x**3, "a cube")
-        assert Derivation(x, x + 1, (self.ROUTE, stray), definitions=(cube,)).examine().holds
+        assert Derivation(x, x + 1, (self.ROUTE, stray.defining("a cube"))).examine().holds
 
     def test_what_is_defined_is_used(self) -> None:
         """A definition that no chain starts at stands for nothing."""
-        examined = Derivation(x, x + 1, (self.ROUTE,), definitions=(Definition(x**3, "a cube"),)).examine()
+        route = replace(self.ROUTE, definition=Definition(x**3, "a cube"))
+        examined = Derivation(x, x + 1, (route,)).examine()
         assert examined.reason == "nothing starts at the definition “a cube”"
 
     def test_without_a_derivation(self) -> None:
         """There is no subject to start at, only definitions."""
         lemma = at_will("lemma", x, x + 1)
         assert Derivation.none("measured", (lemma,)).examine().status == "failed"
-        named = Derivation.none("measured", (lemma,), (Definition(x, "a number"),))
+        named = Derivation.none("measured", (lemma.defining("a number"),))
         assert named.examine().status == "not-claimed"
         assert named.meaning_of(x) == "a number"
         assert named.meaning_of(x + 1) == ""
@@ -518,5 +524,5 @@ class TestBoundsAndNothing:
             False,
         )
         wrong = Route("lemma", x, (Step(x, "", By("no", lambda *_: False, "general")),))
-        named = (Definition(x, "a number"),)
-        assert Derivation.none("it is an experiment", (wrong,), named).examine().status == "failed"
+        failed = Derivation.none("it is an experiment", (wrong.defining("a number"),))
+        assert failed.examine().status == "failed"

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from sympy import Symbol
 
 from verify.symbolic.checks import Reach, by
-from verify.symbolic.derivation import Definition, Derivation
-from verify.symbolic.routes import Route, Step
+from verify.symbolic.derivation import Derivation
+from verify.symbolic.routes import Definition, Route, Step
 
 x = Symbol("x", positive=True)
 
@@ -26,10 +26,11 @@ STEPS = Step(x + 1, "one", one_more), Step(x + 2, "another", one_more)
 def test_short_forms_are_what_they_stand_for() -> None:
     """The subject is where the first route starts, the result where it ends."""
     assert Route.of("r", x, *STEPS) == Route("r", x, STEPS) == Route.of("r", x, STEPS[0]).then(STEPS[1])
-    route, start = Route.of("r", x, *STEPS), Definition(x - 1, "one less")
-    lemma = Route.of("l", x - 1, Step(x, "one", one_more))
-    short = Derivation.of(route, lemmas=(lemma,), definitions=(start,), beyond="all else")
-    assert short == Derivation(x, x + 2, (route,), (lemma,), beyond="all else", definitions=(start,))
+    route = Route.of("r", x, *STEPS)
+    lemma = Route.of("l", x - 1, Step(x, "one", one_more)).defining("one less")
+    assert lemma == Route("l", x - 1, lemma.steps, Definition(x - 1, "one less"))
+    short = Derivation.of(route, lemmas=(lemma,), beyond="all else")
+    assert short == Derivation(x, x + 2, (route,), (lemma,), beyond="all else")
     assert short.examine().holds
     assert route.end == x + 2
 

@@ -180,7 +180,7 @@ from verify.symbolic.algebra import is_zero
 from verify.symbolic.bounds import AtItsLeast, FromZero, Jensen, OnRange
 from verify.symbolic.by_parts import EVEN_IS_MOST, TOTAL_GROWS, ByParts, LargestScore
 from verify.symbolic.checks import By, Identity, by, made_by
-from verify.symbolic.derivation import Definition, Derivation
+from verify.symbolic.derivation import Derivation
 from verify.symbolic.euler import EulerIntegrals, SameGammas, euler_integral
 from verify.symbolic.expansion import Evaluation, Expansion, expanded
 from verify.symbolic.expectation import (
@@ -341,7 +341,6 @@ __all__ = [
     "Components",
     "Control",
     "Cosines",
-    "Definition",
     "Derivation",
     "DerivationError",
     "DistanceToLaw",

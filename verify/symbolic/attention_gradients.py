@@ -26,7 +26,6 @@ from verify.symbolic.attention import (
     m,
 )
 from verify.symbolic.checks import Identity
-from verify.symbolic.derivation import Definition
 from verify.symbolic.printing import Ordered
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.scores import d
@@ -46,18 +45,6 @@ OF_KEYS = c * Sum(DS[a, j] * Q[a, h], (a, 1, m))
 OF_VALUES = Sum(P[a, j] * G[a, b], (a, 1, m))
 
 _OF_LOSS = "the loss’s derivative by one "
-DEFINITIONS = (
-    Definition(DP[a, j], _OF_LOSS + "probability"),
-    Definition(DS[a, j], _OF_LOSS + "score"),
-    Definition(DK[j, h], _OF_LOSS + "entry of a key"),
-    Definition(DV[j, b], _OF_LOSS + "entry of a value"),
-    Definition(Sum((p[i] * g) ** 2, (i, 1, n)), "what one query sends to the values, squared"),
-    Definition(
-        c * Sum(Mul(Q[a, h] / t, t * K[j, h], evaluate=False), (h, 1, d)), "a score of changed vectors"
-    ),
-    Definition(c * Sum(DS[a, j] * t * K[j, h], (j, 1, n)), "the gradient of the queries with changed keys"),
-)
-"""What the lemmas start at."""
 
 
 def of_queries() -> Route:
@@ -80,14 +67,19 @@ def of_queries() -> Route:
 def of_single_matrices() -> tuple[Route, Route, Route, Route]:
     """Return the gradients of probabilities, scores, keys and values, each in one step."""
 
-    def single(title: str, start: object, end: object, rule: str) -> Route:
-        return Route(title, start, (Step(end, rule, Differentiated()),))
+    def single(title: str, one: str, start: object, end: object, rule: str) -> Route:
+        route = Route(title, start, (Step(end, rule, Differentiated()),))
+        return route.defining(f"the loss’s derivative by one {one}")
 
+    linear, each = (
+        "The output is linear in the ",
+        "The same for the keys: each gets something from every query",
+    )
     return (
-        single("Probabilities", DP[a, j], OF_PROBABILITIES, "The output is linear in the probabilities"),
-        single("Scores", DS[a, j], OF_SCORES, "The Jacobian of softmax"),
-        single("Keys", DK[j, h], OF_KEYS, "The same for the keys: each gets something from every query"),
-        single("Values", DV[j, b], OF_VALUES, "The output is linear in the values"),
+        single("Probabilities", "probability", DP[a, j], OF_PROBABILITIES, linear + "probabilities"),
+        single("Scores", "score", DS[a, j], OF_SCORES, "The Jacobian of softmax"),
+        single("Keys", "entry of a key", DK[j, h], OF_KEYS, each),
+        single("Values", "entry of a value", DV[j, b], OF_VALUES, linear + "values"),
     )
 
 
@@ -101,7 +93,7 @@ def bounded_values() -> Route:
             Step(g**2 * SQUARES, "The common factor", SumIdentity()),
             Step(g**2, "Probabilities are at most 1 and sum to 1", Surplus(surplus), "≤"),
         ),
-    )
+    ).defining("what one query sends to the values, squared")
 
 
 def same_scores() -> Route:
@@ -110,7 +102,7 @@ def same_scores() -> Route:
         "Queries over t and keys times t: the same scores, so the same probabilities",
         c * Sum(Mul(Q[a, h] / t, t * K[j, h], evaluate=False), (h, 1, d)),
         (Step(c * Sum(Q[a, h] * K[j, h], (h, 1, d)), "The factors cancel", Identity()),),
-    )
+    ).defining("a score of changed vectors")
 
 
 def unbounded_queries() -> Route:
@@ -120,4 +112,4 @@ def unbounded_queries() -> Route:
         "But t times the gradient of the queries, for any t",
         start,
         (Step(t * OF_QUERIES, "The common factor", Differentiated()),),
-    )
+    ).defining("the gradient of the queries with changed keys")

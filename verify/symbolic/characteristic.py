@@ -8,9 +8,8 @@ from typing import Any
 from sympy import I, Rational, S, exp, expand, expand_log, integrate, log, oo, pi, simplify, sqrt, symbols
 
 from verify.symbolic.checks import By
-from verify.symbolic.derivation import Definition
 from verify.symbolic.expectation import E
-from verify.symbolic.routes import Step
+from verify.symbolic.routes import Route, Step
 from verify.symbolic.scores import d, one_product
 
 t = symbols("t", real=True)
@@ -19,7 +18,6 @@ OF_SCORE = (1 + t**2) ** (-d / 2)
 """E exp(i t q·k) for independent standard normal components."""
 
 START = E(exp(I * t * one_product()))
-DEFINITION = Definition(START, "the characteristic function of one product")
 
 
 @cache  # two claims take this step
@@ -55,3 +53,8 @@ STEPS = (
     ),
 )
 """From E exp(i t q_i k_i) to the characteristic function of the score."""
+
+
+def route(title: str, *steps: Step) -> Route:
+    """Return the chain from one product to the function of the score, and by more ``steps`` from there."""
+    return Route.of(title, START, *STEPS, *steps).defining("the characteristic function of one product")

@@ -12,7 +12,7 @@ from verify.symbolic.algebra import is_zero
 from verify.symbolic.routes import Route
 
 if TYPE_CHECKING:
-    from verify.symbolic.routes import Step
+    from verify.symbolic.routes import Definition, Step
 
 
 class Iff(Function):  # type: ignore[misc]  # SymPy has no types
@@ -31,14 +31,6 @@ class CheckedStep:
     step: Step
     holds: bool
     problem: str
-
-
-@dataclass(frozen=True)
-class Definition:
-    """A quantity that a chain may start at besides the subject, and what it is, in words."""
-
-    expression: Any
-    meaning: str
 
 
 CheckedRoutes = tuple[tuple[Route, tuple[CheckedStep, ...]], ...]
@@ -66,7 +58,7 @@ class Derivation:
     All routes must end in the result, and one at least start at the subject; others may reach it in words,
     as a density does its characteristic function. ``lemmas`` are chains that the claim needs besides, such
     as the mean beside a variance. Every chain starts at something established: the subject, the end of a
-    lemma before it or of the routes, or one of the ``definitions``, each of which is some chain's start.
+    lemma before it or of the routes, or what a chain's ``definition`` says in words.
 
     ``relation`` is what the routes show: that the subject equals the result, or is bounded by it. Where a
     claim rests on measurement alone, ``unclaimed`` says why nothing is derived; there may be lemmas still.
@@ -80,7 +72,6 @@ class Derivation:
     relation: Literal["=", "≤", "≥"] = "="
     unclaimed: str = ""
     beyond: str = ""
-    definitions: tuple[Definition, ...] = ()
 
     @classmethod
     def of(
@@ -89,18 +80,25 @@ class Derivation:
         lemmas: tuple[Route, ...] = (),
         relation: Literal["=", "≤", "≥"] = "=",
         beyond: str = "",
-        definitions: tuple[Definition, ...] = (),
     ) -> Derivation:
         """Return the derivation of what the first of ``routes`` starts at, as what it ends in."""
         start, end = routes[0].start, routes[0].end
-        return cls(start, end, routes, lemmas, relation, beyond=beyond, definitions=definitions)
+        return cls(start, end, routes, lemmas, relation, beyond=beyond)
 
     @classmethod
-    def none(
-        cls, reason: str, lemmas: tuple[Route, ...] = (), definitions: tuple[Definition, ...] = ()
-    ) -> Derivation:
+    def none(cls, reason: str, lemmas: tuple[Route, ...] = ()) -> Derivation:
         """Return the derivation of a claim that is only measured, for the ``reason`` given."""
-        return cls(None, None, (), lemmas, unclaimed=reason, definitions=definitions)
+        return cls(None, None, (), lemmas, unclaimed=reason)
+
+    @property
+    def chains(self) -> tuple[Route, ...]:
+        """The lemmas and the routes, in this order."""
+        return (*self.lemmas, *self.routes)
+
+    @property
+    def definitions(self) -> tuple[Definition, ...]:
+        """What the chains start at besides the subject and each other's ends."""
+        return tuple(one.definition for one in self.chains if one.definition)
 
     @property
     def equation(self) -> Any:
@@ -112,7 +110,7 @@ class Derivation:
 
     def examine(self) -> Examined:
         """Return the derivation with every step checked and the routes' ends compared."""
-        routes = tuple((route, _checked(route)) for route in (*self.lemmas, *self.routes))
+        routes = tuple((route, _checked(route)) for route in self.chains)
         wrong = [
             f"“{route.title}”, step {number}: {one.problem}"
             for route, steps in routes
@@ -144,7 +142,7 @@ class Derivation:
         wrong += self._astray()
         wrong += [
             f"“{route.title}” goes both up and down: nothing follows from ≤ and ≥ in one chain"
-            for route in (*self.lemmas, *self.routes)
+            for route in self.chains
             if _turns(route)
         ]
         return wrong if self.unclaimed else wrong + self._unfit()
@@ -157,20 +155,20 @@ class Derivation:
         ends = [] if self.unclaimed else [self.subject, self.result]
         established = [*ends, *(one.expression for one in self.definitions)]
         wrong = []
-        for route in (*self.lemmas, *self.routes):
+        for route in self.chains:
             if route.start not in established:
                 wrong.append(
                     f"“{route.title}” starts at nothing established: not the subject or the result, nor the "
                     "end of a lemma before it, nor a definition"
                 )
             established.append(route.end)
-        starts = [route.start for route in (*self.lemmas, *self.routes)]
+        starts = [route.start for route in self.chains]
         unused = [one.meaning for one in self.definitions if one.expression not in starts]
         return wrong + [f"nothing starts at the definition “{meaning}”" for meaning in unused]
 
     def _unfit(self) -> list[str]:
         """Return why the routes do not lead from the subject to the result."""
-        wrong = [] if any(route.steps for route in (*self.lemmas, *self.routes)) else ["it has no steps"]
+        wrong = [] if any(route.steps for route in self.chains) else ["it has no steps"]
         if not any(route.start == self.subject for route in self.routes):
             wrong.append("no route starts at its subject")
         taken = {step.relation for route in self.routes for step in route.steps} - {"=", "⇒", "⇔"}

@@ -6,7 +6,6 @@ from typing import Any
 
 from sympy import Idx, IndexedBase, Sum, Symbol, sqrt
 
-from verify.symbolic.derivation import Definition
 from verify.symbolic.printing import Ordered
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.softmax import n
@@ -81,9 +80,6 @@ def one_step() -> Route:
     )
 
 
-SCORES = Definition(c * Sum(w[e, a] * v[f, a], (a, 1, m)), "what one pair of entries adds to a score")
-
-
 def same_scores() -> Route:
     """Return the route that shows the scores unchanged."""
     scores = c * Sum(w[e, a] * v[f, a], (a, 1, m))
@@ -97,4 +93,4 @@ def same_scores() -> Route:
                 _RENAMED,
             ),
         ),
-    )
+    ).defining("what one pair of entries adds to a score")

@@ -42,7 +42,7 @@ def largest() -> Route:
                 By("SymPy differentiates that probability", _is_mean_largest, "general"),
             ),
         ),
-    )
+    ).defining("the mean of the largest of n standard normal variables")
 
 
 def number(expression: Any, keys: int, deviation: float = 1.0) -> float:

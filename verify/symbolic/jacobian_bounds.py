@@ -106,7 +106,7 @@ def from_below() -> tuple[Route, Route]:
                     "⇒",
                 ),
             ),
-        ),
+        ).defining(r"the norm is its largest value over all $x$"),
         Route(
             "From below, between the first two keys",
             QUOTIENT,

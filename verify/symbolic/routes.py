@@ -30,12 +30,24 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Definition:
+    """A quantity that a chain may start at besides the subject, and what it is, in words."""
+
+    expression: Any
+    meaning: str
+
+
+@dataclass(frozen=True)
 class Route:
-    """A chain of steps from ``start`` to the expression of the last one."""
+    """A chain of steps from ``start`` to the expression of the last one; ``definition`` says what that is.
+
+    A chain that starts at the subject of its derivation, or at the end of another, needs none.
+    """
 
     title: str
     start: Any
     steps: tuple[Step, ...]
+    definition: Definition | None = None
 
     @classmethod
     def of(cls, title: str, start: Any, *steps: Step) -> Route:
@@ -57,6 +69,10 @@ class Route:
     def then(self, *steps: Step) -> Route:
         """Return this chain with more steps at its end."""
         return replace(self, steps=(*self.steps, *steps))
+
+    def defining(self, meaning: str) -> Route:
+        """Return this chain with what it starts at defined, in words."""
+        return replace(self, definition=Definition(self.start, meaning))
 
     @property
     def end(self) -> Any:

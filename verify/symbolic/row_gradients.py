@@ -14,7 +14,6 @@ from sympy import Float, Function, IndexedBase, Limit, S, Sum, Symbol, exp, simp
 
 from verify.symbolic.algebra import is_zero
 from verify.symbolic.checks import By
-from verify.symbolic.derivation import Definition
 from verify.symbolic.expectation import E
 from verify.symbolic.jacobian import FROBENIUS
 from verify.symbolic.printing import Ordered
@@ -78,13 +77,6 @@ def _at_the_root(before: Any, after: Any) -> bool:
 _AVERAGED = {base: SumIdentity(Families(variances={base: S.One})) for base in (x, z)}
 """Checks that average over upstream products, or over directions: independent, with mean 0 and variance 1."""
 
-DEFINITIONS = (
-    Definition(Limit(_even_attention(tau), tau, 0), "the gradient at a score, of scores that vanish"),
-    Definition(OF_DIRECTION, "the mean square of what reaches the scores, along x"),
-    Definition(E(SPREAD), "its mean over x of independent components"),
-    Definition(SPREAD.xreplace({x[i]: s[i], x[j]: s[j]}), "the same along the scores"),
-)
-
 
 def of_small_scores() -> Route:
     """Return what reaches a score where all scores hardly vary."""
@@ -98,7 +90,7 @@ def of_small_scores() -> Route:
                 By("SymPy puts 0 in, for any number of keys", _tends_to, "general"),
             ),
         ),
-    )
+    ).defining("the gradient at a score, of scores that vanish")
 
 
 def ratio_at_small_scores() -> Route:
@@ -130,17 +122,17 @@ def mean_squares() -> tuple[Route, Route, Route]:
             "Over upstream products of mean 0 and variance 1: the mean square of $\\sum_i\\delta_i x_i$",
             OF_DIRECTION,
             (Step(SPREAD, "The Jacobian is symmetric, and the products are uncorrelated", _AVERAGED[z]),),
-        ),
+        ).defining("the mean square of what reaches the scores, along x"),
         Route(
             "Components of the keys that the scores do not depend on are such $x_i$, of variance 1",
             E(SPREAD),
             (Step(FROBENIUS, "They are uncorrelated, too", _AVERAGED[x]),),
-        ),
+        ).defining("its mean over x of independent components"),
         Route(
             "The component of the keys along the query is the score over $c|q|$",
             SPREAD.xreplace({x[i]: s[i], x[j]: s[j]}),
             (Step(ALONG, "Multiplied out", SumIdentity()),),
-        ),
+        ).defining("the same along the scores"),
     )
 
 

@@ -36,7 +36,6 @@ from sympy import (
 from verify.symbolic.algebra import is_rational_zero, is_zero
 from verify.symbolic.by_parts import ByParts
 from verify.symbolic.checks import By
-from verify.symbolic.derivation import Definition
 from verify.symbolic.expectation import E, pointwise
 from verify.symbolic.extremes import BELOW, BY_DENSITY, LARGEST, NORMAL_DENSITY, TIES, z
 from verify.symbolic.integrals import runs_over
@@ -65,15 +64,6 @@ OF_GAP = 4 * exp(2 * g) / (1 + exp(g)) ** 4
 LENGTH_DENSITY = r ** (d - 1) * exp(-(r**2) / 2) / (2 ** (d / 2 - 1) * gamma(d / 2))
 """The density of the length of a query with d standard normal components."""
 
-DEFINITIONS = (
-    Definition(E(FROBENIUS), "the mean squared norm of the Jacobian"),
-    Definition(FROBENIUS, "the squared norm of the Jacobian"),
-    Definition(Integral(LENGTH_DENSITY / r, (r, 0, oo)), "the mean of one over a length of this density"),
-    Definition(LARGEST, "the mean of the largest of n standard normal variables"),
-    Definition(TIES * Integral(OF_GAP, (g, 0, oo)), "how densely the two largest tie, times what a tie adds"),
-)
-"""What the chains below start at."""
-
 _VALUES = Sum(s[j] * p[j], (j, 1, n))
 _PASSED = 2 * Sum(s[j] * p[j] ** 2, (j, 1, n)) - SQUARES * _VALUES
 
@@ -98,7 +88,7 @@ def identity() -> Route:
             ),
             Step(E(_PASSED) / (3 * sigma**2), "Collecting terms", SumIdentity()),
         ),
-    )
+    ).defining("the mean squared norm of the Jacobian")
 
 
 def limit() -> Route:
@@ -145,7 +135,7 @@ def by_ties() -> Route:
                 ),
             ),
         ),
-    )
+    ).defining("how densely the two largest tie, times what a tie adds")
 
 
 def bound() -> Route:
@@ -191,7 +181,7 @@ def two_keys() -> Route:
                 "⇒",
             ),
         ),
-    )
+    ).defining("the squared norm of the Jacobian")
 
 
 def inverse_length() -> Route:
@@ -206,7 +196,7 @@ def inverse_length() -> Route:
                 By("SymPy substitutes, for any d above 1", _is_inverse_length, "general"),
             ),
         ),
-    )
+    ).defining("the mean of one over a length of this density")
 
 
 def of_two_keys(dimension: float, scale: float) -> float:

@@ -8,7 +8,7 @@ from sympy import Function, IndexedBase, MatMul, MatPow, Matrix, S, Sum, Symbol,
 
 from verify.symbolic.algebra import is_zero
 from verify.symbolic.checks import By
-from verify.symbolic.derivation import Definition, Derivation
+from verify.symbolic.derivation import Derivation
 from verify.symbolic.expectation import E
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.softmax import i, j, n
@@ -74,6 +74,7 @@ def _power(before: Any, after: Any) -> bool:
 
 def even_attention() -> Derivation:
     """Return the derivation of the gradient's growth through layers of even attention."""
+    layer_back = "one layer back, averaged over weights"
     total = Route(
         "The sum of squares after one layer back",
         E(Sum(BACK**2, (i, 1, n), (a, 1, m))),
@@ -84,7 +85,7 @@ def even_attention() -> Derivation:
                 _OVER_WEIGHTS,
             ),
         ),
-    )
+    ).defining(f"{layer_back}: the sum of squares")
     mean_part = Route(
         "The part of it that all tokens share, after one layer back",
         E(Sum(Sum(BACK, (i, 1, n)) ** 2, (a, 1, m)) / n),
@@ -93,7 +94,7 @@ def even_attention() -> Derivation:
                 2 * MEAN_PART, "The value path adds to it as much as the residual path brings", _OVER_WEIGHTS
             ),
         ),
-    )
+    ).defining(f"{layer_back}: the part that tokens share")
     product = MatMul(Matrix([[1, 0]]), MatPow(Matrix([[1, 1], [0, 2]]), layers), _START, evaluate=False)
     result = 1 + (2**layers - 1) / n
     route = Route(
@@ -112,11 +113,4 @@ def even_attention() -> Derivation:
             ),
         ),
     )
-    layer_back = "one layer back, averaged over weights: "
-    definitions = (
-        Definition(E(Sum(BACK**2, (i, 1, n), (a, 1, m))), layer_back + "the sum of squares"),
-        Definition(
-            E(Sum(Sum(BACK, (i, 1, n)) ** 2, (a, 1, m)) / n), layer_back + "the part that tokens share"
-        ),
-    )
-    return Derivation(Gamma(layers), result, (route,), (total, mean_part), definitions=definitions)
+    return Derivation(Gamma(layers), result, (route,), (total, mean_part))

@@ -9,10 +9,10 @@ from sympy import Rational, S
 
 from verify.spec import (
     DAO, ROUNDING, SHAPE, VASWANI, Allowance, Array, Claim, Comparison, Control, Derivation, Exact,
-    Experiment, Figure, Findings, Prediction, Quantity, SingleQueries, Tolerance, assume, attention_in_loops,
-    capped, cell_of, complex_step, computed, drawn, figure, gradient_rules, gradients, gradients_of_loops,
-    in_single_precision, jacobian, largest_difference, line, matrices, measured, no_distance, over_queries,
-    plain, prediction, probabilities, ratio, softmax, threshold, wrong,
+    Experiment, Figure, Findings, Prediction, Quantity, SingleQueries, Tolerance, assume,
+    attention_in_loops, capped, cell_of, complex_step, computed, drawn, figure, gradient_rules, gradients,
+    gradients_of_loops, in_single_precision, jacobian, largest_difference, line, matrices, measured,
+    no_distance, over_queries, plain, prediction, probabilities, ratio, softmax, threshold, wrong,
 )  # fmt: skip
 
 SCALE, FACTOR = 0.6, 100
@@ -30,7 +30,7 @@ def derive() -> Derivation:
     queries, values = gradient_rules.of_queries(), gradient_rules.bounded_values()
     unbounded = gradient_rules.same_scores(), gradient_rules.unbounded_queries()
     lemmas = (*gradient_rules.of_single_matrices(), values, *unbounded)
-    return Derivation.of(queries, lemmas=lemmas, definitions=gradient_rules.DEFINITIONS)
+    return Derivation.of(queries, lemmas=lemmas)
 
 
 def _stepped() -> dict[Any, Array]:

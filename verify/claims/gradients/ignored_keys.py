@@ -9,11 +9,11 @@ import numpy as np
 from sympy import Idx, Indexed, KroneckerDelta, Rational, S, Sum, sqrt
 
 from verify.spec import (
-    E, RADEMACHER, ROUNDING, Array, Claim, Control, Definition, Derivation, Exact, Experiment, Families,
-    Figure, Findings, Ordered, Prediction, Quantity, Relation, Route, SingleQueries, Step, SumIdentity,
-    Surplus, Tolerance, assume, attention_in_loops, by, cell_of, computed, estimates, figure, function,
-    gradients, i, in_single_precision, j, jacobian, line, matrices, n, p, prediction, probabilities, ratio,
-    vanishes, wrong,
+    RADEMACHER, ROUNDING, Array, Claim, Control, Derivation, E, Exact, Experiment, Families, Figure,
+    Findings, Ordered, Prediction, Quantity, Relation, Route, SingleQueries, Step, SumIdentity, Surplus,
+    Tolerance, assume, attention_in_loops, by, cell_of, computed, estimates, figure, function, gradients, i,
+    in_single_precision, j, jacobian, line, matrices, n, p, prediction, probabilities, ratio, vanishes,
+    wrong,
 )  # fmt: skip
 
 k, x, M = Idx("k"), jacobian.x, jacobian.M
@@ -54,8 +54,8 @@ def derive() -> Derivation:
     chance = "Every other key differs from key j, by 2M, with chance one half"
     half = Step(bound / 2, chance, _is_mean_over_signs)
     on_average = Route.of("On average over random signs $x_i=\\pm M$: half of it", E(sqrt(OF_KEY)), half)
-    mean = Definition(E(sqrt(OF_KEY)), "the mean length of the gradient of one key")
-    return Derivation.of(route, lemmas=(attained, on_average), relation="≤", definitions=(mean,))
+    on_average = on_average.defining("the mean length of the gradient of one key")
+    return Derivation.of(route, lemmas=(attained, on_average), relation="≤")
 
 
 @by("SymPy puts it in, for any number of keys", "general")

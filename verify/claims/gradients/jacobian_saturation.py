@@ -27,7 +27,7 @@ def derive() -> Derivation:
     route, again = saturation.limit(), saturation.by_ties()
     bounds = saturation.identity(), saturation.bound(), saturation.inverse_length()
     lemmas = (*bounds, saturation.two_keys(), extremes.largest())
-    return Derivation.of(route, again, lemmas=lemmas, definitions=saturation.DEFINITIONS)
+    return Derivation.of(route, again, lemmas=lemmas)
 
 
 @cache

@@ -36,8 +36,7 @@ def derive() -> Derivation:
     """Derive that a scale is a choice of initial weights and learning rate, one step at a time."""
     beyond = ("what training comes to, which scale succeeds at more rates and takes fewer steps, is "
               "measured, on one task.")  # fmt: skip
-    route, lemmas = descent.one_step(), (descent.same_scores(),)
-    return Derivation.of(route, lemmas=lemmas, definitions=(descent.SCORES,), beyond=beyond)
+    return Derivation.of(descent.one_step(), lemmas=(descent.same_scores(),), beyond=beyond)
 
 
 def _rescaled_gap(of_rates: float) -> float:

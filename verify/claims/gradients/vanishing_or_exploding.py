@@ -9,9 +9,9 @@ from sympy import Float, Rational, S, sqrt
 
 from verify.spec import (
     EVEN, INDEPENDENT, NORMAL_COMPONENTS, Cell, Claim, Control, Derivation, Experiment, Fact, Figure,
-    Findings, Path, Quantile, Quantity, Ratio, Relation, RowGradients, Smooth, against_loops, assume, biased,
-    capped, cell_of, d, fact, figure, function, integrated, line, measured, prediction, ratio, row_gradients,
-    softmax_over_queries, threshold, wrong,
+    Findings, Path, Quantile, Quantity, Ratio, Relation, RowGradients, Smooth, against_loops, assume,
+    biased, capped, cell_of, d, fact, figure, function, integrated, line, measured, prediction, ratio,
+    row_gradients, softmax_over_queries, threshold, wrong,
 )  # fmt: skip
 
 TYPICAL = r"median of $\lVert dQ\rVert$, unscaled over scaled"
@@ -80,8 +80,7 @@ def derive() -> Derivation:
     beyond = ("where the ratio of medians crosses 1, which is only measured; root mean squares at full size "
               "are one-dimensional integrals of what is derived.")  # fmt: skip
     route, small = row_gradients.ratio_at_small_scores(), row_gradients.of_small_scores()
-    lemmas, definitions = (small, *row_gradients.mean_squares()), row_gradients.DEFINITIONS
-    return Derivation.of(route, lemmas=lemmas, definitions=definitions, beyond=beyond)
+    return Derivation.of(route, lemmas=(small, *row_gradients.mean_squares()), beyond=beyond)
 
 
 def _places(tolerance: float) -> tuple[Place, ...]:

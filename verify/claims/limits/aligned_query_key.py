@@ -5,10 +5,10 @@ from typing import Any
 from sympy import S, Sum, sqrt
 
 from verify.spec import (
-    NORMAL, NORMAL_MOMENTS, YANG, Cell, Claim, Definition, Derivation, Experiment, Figure, Findings, Linked,
-    Ordered, OrderedBase, PairMoments, Population, Quantity, Tolerance, Var, assume, biased, block_variances,
-    cell_of, component, d, figure, index, line, mean_route, measured, prediction, scaled, variance,
-    variance_route, wrong,
+    NORMAL, NORMAL_MOMENTS, YANG, Cell, Claim, Derivation, Experiment, Figure, Findings, Linked, Ordered,
+    OrderedBase, PairMoments, Population, Quantity, Tolerance, assume, biased, block_variances, cell_of,
+    component, d, figure, index, line, mean_route, measured, prediction, scaled, variance, variance_route,
+    wrong,
 )  # fmt: skip
 
 DIMENSIONS, PAIRS, RHO = (4, 16, 64), 32, S.One / 2
@@ -31,8 +31,7 @@ def derive() -> Derivation:
     """Derive the mean of the score; its variance as a lemma."""
     spread = variance_route(aligned, POPULATION, "The variance", independence=OTHER_PART)
     mean = mean_route(aligned, POPULATION, independence=OTHER_PART)
-    variance_of_score = Definition(Var(aligned), "the variance of the same score")
-    return Derivation.of(mean, lemmas=(spread,), definitions=(variance_of_score,))
+    return Derivation.of(mean, lemmas=(spread.defining("the variance of the same score"),))
 
 
 def _cell(n: int, prefix: str = "") -> Cell:

@@ -9,11 +9,11 @@ from scipy import special
 from sympy import Rational, S, Sum, Symbol, degree, log, simplify, sqrt
 
 from verify.spec import (
-    E, ENTROPY, EVEN_IS_MOST, INDEPENDENT, LOG_TOTAL, NORMAL, NORMAL_COMPONENTS, SQUARES, STANDARD,
-    TOTAL_GROWS, Approximation, ByParts, CausalRows, Cell, Claim, Derivation, Experiment, Figure, Findings,
-    Ordered, Prediction, Quantity, Route, Simulated, Smooth, Step, Surplus, Tolerance, by, capped, cell_of,
-    component, d, estimates, evaluate, figure, function, index, integrated, j, line, mean_entropy, n,
-    of_probability, over_lengths, p, prediction, q, scaled, sharper, sigma, threshold, wrong,
+    ENTROPY, EVEN_IS_MOST, INDEPENDENT, LOG_TOTAL, NORMAL, NORMAL_COMPONENTS, SQUARES, STANDARD,
+    TOTAL_GROWS, Approximation, ByParts, CausalRows, Cell, Claim, Derivation, E, Experiment, Figure,
+    Findings, Ordered, Prediction, Quantity, Route, Simulated, Smooth, Step, Surplus, Tolerance, by, capped,
+    cell_of, component, d, estimates, evaluate, figure, function, index, integrated, j, line, mean_entropy,
+    n, of_probability, over_lengths, p, prediction, q, scaled, sharper, sigma, threshold, wrong,
 )  # fmt: skip
 
 POSITIONS = (2, 8, 32, 128)

@@ -5,8 +5,8 @@ from typing import Any
 from sympy import Matrix, Rational, S, Sum, Trace, expand, sqrt, symbols
 
 from verify.spec import (
-    E, NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, Claim, Definition, Derivation, Expansion, Experiment, Figure,
-    Findings, Identity, Linked, Ordered, OrderedBase, PairMoments, Population, Quantity, Route, ScoreMoments,
+    NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, Claim, Derivation, E, Expansion, Experiment, Figure, Findings,
+    Identity, Linked, Ordered, OrderedBase, PairMoments, Population, Quantity, Route, ScoreMoments,
     Simulated, Step, Var, assume, biased, capped, cell_of, d, evaluate, figure, in_numbers, index, line,
     measured, over_dimensions, prediction, settled_by_two, unfold, variance, wrong,
 )  # fmt: skip
@@ -71,7 +71,7 @@ def derive() -> Derivation:
     over_pairs = Step(Trace(SIGMA_Q * SIGMA_K), "Sum over all pairs of dimensions", _is_the_trace)
     trace = Route.of("Any covariances of a centred query and key", Var(PRODUCT), over_pairs)
     words = r"the variance of a score whose query and key have mean 0 and any $\Sigma_q$, $\Sigma_k$"
-    return Derivation.of(route, lemmas=(trace,), definitions=(Definition(Var(PRODUCT), words),))
+    return Derivation.of(route, lemmas=(trace.defining(words),))
 
 
 MIXING = ((1.0, 0.0, 0.0, 0.0), (0.5, 2.0, 0.0, 0.0), (0.0, 0.0, 1.0, -1.0), (0.0, 0.0, 0.0, 2.0))

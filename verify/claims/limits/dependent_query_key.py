@@ -9,10 +9,10 @@ from sympy import (
 from sympy.matrices.expressions.matexpr import MatrixElement
 
 from verify.spec import (
-    E, ISSERLIS, NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, SIZE, Claim, ComponentMoments, Definition, Derivation,
-    DerivationError, Experiment, Linked, PairMoments, Population, Quantity, Route, Step, Tolerance, Var,
-    assume, biased, by, capped, cell_of, component, covariance, d, evaluate, in_numbers, of_deviation,
-    prediction, settled_by_two, variance, wrong,
+    ISSERLIS, NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, SIZE, Claim, ComponentMoments, Derivation, DerivationError,
+    E, Experiment, Linked, PairMoments, Population, Quantity, Route, Step, Tolerance, Var, assume, biased,
+    by, capped, cell_of, component, covariance, d, evaluate, in_numbers, of_deviation, prediction,
+    settled_by_two, variance, wrong,
 )  # fmt: skip
 
 LABEL, MEAN = r"$\operatorname{Var}(q\cdot k)$", r"$\mathbb{E}[q\cdot k]$"
@@ -127,8 +127,7 @@ def derive() -> Derivation:
     )  # fmt: skip
     each = r"The mean of $q_ik_i$ is its covariance plus the product of the means"
     mean = Route.of("The mean, for any law", E(PRODUCT), Step(MEAN_OF_SCORE, each, _has_mixed_means))
-    of_score = Definition(E(PRODUCT), "the mean of a score")
-    return Derivation.of(route, lemmas=(mean,), definitions=(of_score,))
+    return Derivation.of(route, lemmas=(mean.defining("the mean of a score"),))
 
 
 GROUPS = 4

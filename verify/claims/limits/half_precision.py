@@ -7,10 +7,10 @@ import numpy as np
 from sympy import Integral, Rational, S, Sum, Symbol, exp, log, oo, pi, simplify, sqrt
 
 from verify.spec import (
-    EVEN, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Allowance, Bounded, Claim, Comparison, Control, Derivation,
-    Exact, Experiment, Fact, Figure, Findings, PairShares, Prediction, Quantity, Route, Simulated, Step,
-    Tolerance, assume, by, cell_of, computed, d, even_dimensions, fact, figure, integrated, line, measured,
-    runs_over, scaled, score_law, softmax, threshold, wrong,
+    EVEN, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Allowance, Bounded, Claim, Comparison, Control,
+    Derivation, Exact, Experiment, Fact, Figure, Findings, PairShares, Prediction, Quantity, Route,
+    Simulated, Step, Tolerance, assume, by, cell_of, computed, d, even_dimensions, fact, figure, integrated,
+    line, measured, runs_over, scaled, score_law, softmax, threshold, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (16, 64, 256)

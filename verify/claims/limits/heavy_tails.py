@@ -11,9 +11,10 @@ from sympy import E as EULER
 from sympy import Integral, Rational, S, Symbol, diff, limit, log, logcombine, oo, pi, simplify, sqrt
 
 from verify.spec import (
-    CAUCHY, SPRINGER, Bounded, Claim, Derivation, DistanceToLaw, Experiment, Fact, Figure, Findings, Ordered,
-    PairShares, Quantity, Route, Simulated, Step, assume, by, cell_of, d, fact, figure, function, integrated,
-    line, made_by, of_probability, prediction, runs_over, scaled, scatter, score_law, threshold, wrong,
+    CAUCHY, SPRINGER, Bounded, Claim, Derivation, DistanceToLaw, Experiment, Fact, Figure, Findings,
+    Ordered, PairShares, Quantity, Route, Simulated, Step, assume, by, cell_of, d, fact, figure, function,
+    integrated, line, made_by, of_probability, prediction, runs_over, scaled, scatter, score_law, threshold,
+    wrong,
 )  # fmt: skip
 
 POINTS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0)

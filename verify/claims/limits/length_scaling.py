@@ -7,9 +7,9 @@ from dataclasses import replace
 from sympy import Float, Rational, Sum, log, sqrt
 
 from verify.spec import (
-    CHIANG, E, KEYS as LENGTHS, NORMAL, SQUARES, WEIGHTED_SCORE, ByParts, Claim, Definition, Derivation,
-    Experiment, Fact, Figure, Findings, LargestScore, NormalRows, PutIn, Quantity, Route, Step, Surplus,
-    Tolerance, assume, capped, cell_of, component, effective_keys, fact, figure, integrated, j, largest, line,
+    CHIANG, NORMAL, SQUARES, WEIGHTED_SCORE, ByParts, Claim, Derivation, E, Experiment, Fact, Figure,
+    Findings, KEYS as LENGTHS, LargestScore, NormalRows, PutIn, Quantity, Route, Step, Surplus, Tolerance,
+    assume, capped, cell_of, component, effective_keys, fact, figure, integrated, j, largest, line,
     mean_squares, measured, n, p, prediction, s, sharper, sigma, wrong,
 )  # fmt: skip
 
@@ -33,9 +33,9 @@ def derive() -> Derivation:
     )  # fmt: skip
     kept = Step(1 - Rational(1, TIMES), "The number of keys cancels", PutIn({sigma: GROWING}), "⇒")
     choice = Route.of(rf"With $\sigma = {TIMES}\sqrt{{2\ln n}}$", route.end, kept)
-    thinning = effective_keys.for_many()
-    finite = Definition(thinning.start, "what stays finite at a fixed spread, so that E Σp² falls to 0")
-    return Derivation.of(route, lemmas=(choice, thinning), relation="≥", definitions=(finite,))
+    finite = "what stays finite at a fixed spread, so that E Σp² falls to 0"
+    thinning = effective_keys.for_many().defining(finite)
+    return Derivation.of(route, lemmas=(choice, thinning), relation="≥")
 
 
 def _rows(keys: int, deviation: float, kind: str) -> Quantity:

@@ -6,9 +6,9 @@ from typing import Any
 from sympy import S, Symbol, integrate, sqrt
 
 from verify.spec import (
-    CENTRED, E, EVEN, GLOROT, KAIMING_HE, NORMAL, UNIFORM, Claim, Derivation, Evaluation, Experiment, Fact,
-    Ordered, OtherTokens, Population, ProjectedTokens, Quantity, Route, Step, Var, assume, biased, by, capped,
-    cell_of, component, d, evaluate, fact, prediction, score, sigma_k, sigma_q, wrong,
+    CENTRED, EVEN, GLOROT, KAIMING_HE, NORMAL, UNIFORM, Claim, Derivation, E, Evaluation, Experiment, Fact,
+    Ordered, OtherTokens, Population, ProjectedTokens, Quantity, Route, Step, Var, assume, biased, by,
+    capped, cell_of, component, d, evaluate, fact, prediction, score, sigma_k, sigma_q, wrong,
 )  # fmt: skip
 
 WIDTH, HEAD, TOKENS = 128, 32, 64

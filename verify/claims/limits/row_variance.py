@@ -5,11 +5,11 @@ from typing import Any
 from sympy import S, Sum, Symbol, exp
 
 from verify.spec import (
-    E, EVEN, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIFORM_COMPONENTS, Claim, Components, Definition,
-    Derivation, Evaluation, Expansion, Experiment, Figure, Findings, Ordered, OrderedBase, Population,
-    Quantity, Route, RowVariance, Simulated, Smooth, Step, SumIdentity, Tolerance, Var, assume, biased,
-    block_variances, cell_of, component, d, evaluate, figure, for_components, in_dimension, index, j, k, line,
-    measured, moment_steps, mu_k, mu_q, n, over_dimensions, p, q, s, score, sigma_k, sigma_q, wrong,
+    EVEN, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIFORM_COMPONENTS, Claim, Components, Derivation,
+    E, Evaluation, Expansion, Experiment, Figure, Findings, Ordered, OrderedBase, Population, Quantity,
+    Route, RowVariance, Simulated, Smooth, Step, SumIdentity, Tolerance, Var, assume, biased,
+    block_variances, cell_of, component, d, evaluate, figure, for_components, in_dimension, index, j, k,
+    line, measured, moment_steps, mu_k, mu_q, n, over_dimensions, p, q, s, score, sigma_k, sigma_q, wrong,
 )  # fmt: skip
 
 DIMENSIONS, QUERIES, KEYS = (1, 8, 64, 256), 16, 32
@@ -37,13 +37,12 @@ def derive() -> Derivation:
              r"$q\cdot\mathbb{E}[k]$: their covariance is the variance of that mean", Expansion(POPULATION)),
         Step(result + d * sigma_q**2 * mu_k**2, "Moments of the components",
              Evaluation(POPULATION, assumed=True)),
-    )  # fmt: skip
+    ).defining("the variance over all queries and keys")  # fmt: skip
     shifted = exp(s[1] + c) / Sum(exp(s[j] + c), (j, 1, n))
     cancels = Step(p[1], "The factor $e^c$ cancels", SumIdentity())
     shift = Route.of("A softmax does not see a shift of its row", shifted, cancels)
-    of_all = Definition(Var(score), "the variance over all queries and keys")
-    first = Definition(shifted, "the first weight of a row whose scores are all shifted")
-    return Derivation.of(route, lemmas=(total, shift), definitions=(of_all, first))
+    shift = shift.defining("the first weight of a row whose scores are all shifted")
+    return Derivation.of(route, lemmas=(total, shift))
 
 
 def _alike(expression: Any, components: Components = UNIFORM_COMPONENTS) -> Any:

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from sympy import IndexedBase, S, Sum, Symbol, sqrt
 
 from verify.spec import (
-    E, NORMAL, NORMAL_MOMENTS, UNIFORM, Cell, Claim, Definition, Derivation, Distribution, Experiment, Figure,
-    Findings, Linked, PairMoments, Population, Smooth, Tolerance, assume, biased, block_variances, cell_of,
-    component, d, figure, in_dimension, index, line, mean_route, measured, of_deviation, over_dimensions,
-    variance, variance_route, wrong,
+    NORMAL, NORMAL_MOMENTS, UNIFORM, Cell, Claim, Derivation, Distribution, Experiment, Figure, Findings,
+    Linked, PairMoments, Population, Smooth, Tolerance, assume, biased, block_variances, cell_of, component,
+    d, figure, in_dimension, index, line, mean_route, measured, of_deviation, over_dimensions, variance,
+    variance_route, wrong,
 )  # fmt: skip
 
 DIMENSIONS, PAIRS = (1, 8, 64, 128), 32
@@ -32,8 +32,7 @@ _MOMENTS = {
 def derive() -> Derivation:
     """Derive the variance for any kurtosis of the components, and the mean as a lemma."""
     route, mean = variance_route(own, POPULATION), mean_route(own, POPULATION, "The mean")
-    of_mean = Definition(E(own), "the mean of a vector’s score with itself")
-    return Derivation.of(route, lemmas=(mean,), definitions=(of_mean,))
+    return Derivation.of(route, lemmas=(mean.defining("the mean of a vector’s score with itself"),))
 
 
 def _cell(n: int, distribution: Distribution = NORMAL, prefix: str = "") -> Cell:

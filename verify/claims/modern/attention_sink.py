@@ -7,9 +7,9 @@ import numpy as np
 from sympy import Derivative, Integral, Rational, Symbol, exp, expand, oo, sqrt
 
 from verify.spec import (
-    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, XIAO, BesideSink, Claim, Definition, Derivation,
-    EulerIntegrals, Experiment, Figure, Findings, Jensen, Ordered, PutIn, Quantity, Route, SameExponentials,
-    Simulated, Step, beside_sink, biased, by, capped, cell_of, complex_step, component, d, figure, function,
+    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, XIAO, BesideSink, Claim, Derivation, E, EulerIntegrals,
+    Experiment, Figure, Findings, Jensen, Ordered, PutIn, Quantity, Route, SameExponentials, Simulated,
+    Step, beside_sink, biased, by, capped, cell_of, complex_step, component, d, figure, function,
     integrated, largest_difference, line, mean_beside_sink, measured, n, no_distance, over_lengths,
     prediction, score_law, sharper, softmax, stream, wrong,
 )  # fmt: skip
@@ -40,23 +40,20 @@ def derive() -> Derivation:
         Step(Integral(n * exp(w / (2 * d)) * score_law.CHI_SQUARE, (w, 0, oo)),
              "Given a query of squared length w a score is normal with variance $w/d_k$", _given_the_query),
         Step(n * (1 - 1 / d) ** (-d / 2), "Integrated over w, for $d_k > 1$", EulerIntegrals(w)),
-    )  # fmt: skip
+    ).defining("the mean of the keys’ sum of exponentials")  # fmt: skip
     bound = Route.of(
         "The weight that is left to the keys", E(KEPT),
         Step(KEPT.subs(Z, E(Z)), "Concave in the total: at most its value at the mean", Jensen(Z)),
         Step(1 / (1 + exp(b) * (1 - 1 / d) ** (d / 2) / n), "The mean total", PutIn({E(Z): total.end})),
     )  # fmt: skip
     one_more = Step(Z / exp(b), "One more exponential beside those of the keys", SameExponentials())
-    odds = Route.of("Keys against sink", KEPT / (1 - KEPT), one_more)
+    odds = Route.of("Keys against sink", KEPT / (1 - KEPT), one_more).defining("the odds of the keys’ weight")
     parts = {x: exp(s), Z: exp(s) + R}
     follows = Route.of(
         "Gradient of the keys’ weight", Derivative(KEPT.subs(parts), s),
         Step(x / Z * KEPT * (1 - KEPT), "Without a sink it is 0", PutIn(parts)),
-    )  # fmt: skip
-    definitions = (Definition(total.start, "the mean of the keys’ sum of exponentials"),
-                   Definition(odds.start, "the odds of the keys’ weight"),
-                   Definition(follows.start, "how the keys’ weight follows a score"))  # fmt: skip
-    return Derivation.of(bound, lemmas=(total, odds, follows), relation="≤", definitions=definitions)
+    ).defining("how the keys’ weight follows a score")  # fmt: skip
+    return Derivation.of(bound, lemmas=(total, odds, follows), relation="≤")
 
 
 def distance_of_gradients(sink: float) -> float:

@@ -6,10 +6,9 @@ import numpy as np
 from sympy import Rational, S, Sum, simplify, sqrt
 
 from verify.spec import (
-    E, LI, NORMAL, SRIVASTAVA, Claim, Definition, Derivation, DroppedWeights, Experiment, Families, Figure,
-    Findings, Identity, Ordered, OrderedBase, Quantity, Route, Simulated, Smooth, Step, SumIdentity,
-    Tolerance, assume, biased, cell_of, d, figure, function, j, line, measured, n, p, prediction, ratio,
-    wrong,
+    LI, NORMAL, SRIVASTAVA, Claim, Derivation, DroppedWeights, E, Experiment, Families, Figure, Findings,
+    Identity, Ordered, OrderedBase, Quantity, Route, Simulated, Smooth, Step, SumIdentity, Tolerance,
+    assume, biased, cell_of, d, figure, function, j, line, measured, n, p, prediction, ratio, wrong,
 )  # fmt: skip
 
 D, KEYS, RATES = 8, 8, (Rational(1, 10), Rational(1, 2))
@@ -34,11 +33,11 @@ def derive() -> Derivation:
     noise = r / (1 - r) * Sum(p[j] ** 2 * v[j] ** 2, (j, 1, n))
     independent = Step(noise, "Masks are independent, of variance $r(1 - r)$", SumIdentity(MASKS))
     variance = Route.of("Variance", E((DROPPED - OUTPUT) ** 2), independent)
+    variance = variance.defining("the variance of one component of the output")
     simpler = Step(first + r * (1 - 2 * first) / (1 + r), "Over the common denominator", Identity())
     keys = Route.of("Two keys, dropped before softmax, one at least being kept", OF_TWO, simpler)
-    definitions = (Definition(variance.start, "the variance of one component of the output"),
-                   Definition(OF_TWO, "the mean weight of the first of two keys"))  # fmt: skip
-    return Derivation.of(mean, lemmas=(variance, keys), definitions=definitions)
+    keys = keys.defining("the mean weight of the first of two keys")
+    return Derivation.of(mean, lemmas=(variance, keys))
 
 
 def _shares(derivation: Derivation) -> tuple[Any, Any]:

@@ -1,9 +1,9 @@
 """Heads that share their keys: no head's scores change, and those of two heads are not independent."""
 
 from verify.spec import (
-    AINSLIE, E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_MOMENTS, Claim, Definition, Derivation,
-    Experiment, Figure, Findings, GroupedScores, Ordered, OrderedBase, Population, Quantity, Route, Simulated,
-    Smooth, Tolerance, biased, cell_of, covariance, d, figure, k, line, measured, moment_steps, prediction, q,
+    AINSLIE, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_MOMENTS, Claim, Derivation, E, Experiment,
+    Figure, Findings, GroupedScores, Ordered, OrderedBase, Population, Quantity, Route, Simulated, Smooth,
+    Tolerance, biased, cell_of, covariance, d, figure, k, line, measured, moment_steps, prediction, q,
     score, variance, variance_route, wrong,
 )  # fmt: skip
 
@@ -25,9 +25,11 @@ def derive() -> Derivation:
         "Covariance of their squares": E(score**2 * ELSEWHERE**2) - E(score**2) * E(ELSEWHERE**2),
         "Variance of a square": E(score**4) - E(score**2) ** 2,
     }
-    lemmas = tuple(Route.telling(one, start, moment_steps(start, SHARED)) for one, start in starts.items())
-    means = tuple(Definition(start, f"the {one[0].lower()}{one[1:]}") for one, start in starts.items())
-    return Derivation.of(variance_route(score, SHARED, "One head"), lemmas=lemmas, definitions=means)
+    lemmas = tuple(
+        Route.telling(one, start, moment_steps(start, SHARED)).defining(f"the {one[0].lower()}{one[1:]}")
+        for one, start in starts.items()
+    )
+    return Derivation.of(variance_route(score, SHARED, "One head"), lemmas=lemmas)
 
 
 RELATED = Smooth(

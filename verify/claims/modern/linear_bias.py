@@ -4,9 +4,9 @@ import numpy as np
 from sympy import Rational, Sum, exp, sqrt, tanh
 
 from verify.spec import (
-    E, NORMAL, PRESS, ROUNDING, STANDARD_COMPONENTS, BiasedRows, Claim, ClosedSums, Definition, Derivation,
-    Experiment, Families, Figure, Findings, Identity, Ordered, Quantity, Route, SameExponentials, Simulated,
-    Step, SumIdentity, biased, cell_of, component, computed, d, figure, function, index, line, measured, n,
+    NORMAL, PRESS, ROUNDING, STANDARD_COMPONENTS, BiasedRows, Claim, ClosedSums, Derivation, E, Experiment,
+    Families, Figure, Findings, Identity, Ordered, Quantity, Route, SameExponentials, Simulated, Step,
+    SumIdentity, biased, cell_of, component, computed, d, figure, function, index, line, measured, n,
     prediction, s, sigma, softmax, with_linear_bias, wrong,
 )  # fmt: skip
 
@@ -37,8 +37,8 @@ def derive() -> Derivation:
         "The bias alone", sums[2] / sums[1] ** 2,
         Step(second / first**2, "Geometric sums", ClosedSums(closed)),
         Step(tanh(m / 2) / tanh(m * n / 2), "Exponentials", SameExponentials()),
-    )  # fmt: skip
-    return Derivation.of(row, lemmas=(alone,), definitions=(Definition(alone.start, "Σp² of equal scores"),))
+    ).defining("Σp² of equal scores")  # fmt: skip
+    return Derivation.of(row, lemmas=(alone,))
 
 
 def squares_of_bias(slope: float, keys: int) -> float:

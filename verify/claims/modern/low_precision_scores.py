@@ -4,7 +4,7 @@ import numpy as np
 from sympy import Rational, S, Symbol, cosh, exp, log, sinh, sqrt, tanh
 
 from verify.spec import (
-    INDEPENDENT, KALAMKAR, MICIKEVICIUS, NORMAL, NORMAL_COMPONENTS, AtItsLeast, Claim, Definition, Derivation,
+    INDEPENDENT, KALAMKAR, MICIKEVICIUS, NORMAL, NORMAL_COMPONENTS, AtItsLeast, Claim, Derivation,
     Experiment, Figure, Findings, Identity, Ordered, Quantity, RoundedScores, Route, SameExponentials,
     Simulated, Step, Tolerance, assume, biased, cell_of, component, computed, d, figure, integrated,
     largest_difference, line, measured, prediction, rounded, scaled, score_law, softmax, spacing_above,
@@ -37,13 +37,12 @@ def derive() -> Derivation:
     apart = log(exp(s + epsilon) / (exp(-epsilon) * R)) - log(exp(s) / R)
     common = Step(2 * epsilon, "The exponentials of the others have a common factor", Identity())
     odds = Route.of("Log odds of a key, its score up by ε and all others’, in R, down by ε", apart, common)
+    odds = odds.defining("how far log odds move at most")
     half = Route.of(
         "Half the spacing of $b$-bit numbers from $2^e$ on, over a score of $2^e(1 + g)$",
         SPACING / 2 / (2**e * (1 + g)), Step(2**-b, "Most at a power of two", AtItsLeast(g, 0)),
-    )  # fmt: skip
-    definitions = (Definition(apart, "how far log odds move at most"),
-                   Definition(half.start, "how far rounding moves a score, over the score"))  # fmt: skip
-    return Derivation.of(change, lemmas=(odds, half), relation="≤", definitions=definitions)
+    ).defining("how far rounding moves a score, over the score")  # fmt: skip
+    return Derivation.of(change, lemmas=(odds, half), relation="≤")
 
 
 def of_pair(bits: int) -> float:

@@ -6,9 +6,9 @@ import numpy as np
 from sympy import Integral, Rational, S, exp, gamma, oo, pi, sqrt, symbols
 
 from verify.spec import (
-    DEHGHANI, E, HENRY, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, ROUNDING, Claim, Cosines, Definition,
-    Derivation, EulerIntegrals, Experiment, Figure, Findings, Ordered, Quantity, Route, SameGammas, Simulated,
-    Step, biased, by, cell_of, component, computed, cosine_scores, d, euler_integral, figure, kurtosis, line,
+    DEHGHANI, HENRY, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, ROUNDING, Claim, Cosines, Derivation, E,
+    EulerIntegrals, Experiment, Figure, Findings, Ordered, Quantity, Route, SameGammas, Simulated, Step,
+    biased, by, cell_of, component, computed, cosine_scores, d, euler_integral, figure, kurtosis, line,
     measured, prediction, runs_over, scaled, score_law, wrong,
 )  # fmt: skip
 
@@ -50,12 +50,12 @@ def derive() -> Derivation:
         Step(beta, "Integrated over t: the moments of a Beta(½, (d − 1)/2) number", EulerIntegrals(t)),
     )  # fmt: skip
     ends = {"variance": 1 / d, "fourth moment": 3 / (d * (d + 2))}
-    named = tuple(Definition(beta.subs(n, power), f"the {name}") for power, name in enumerate(ends, 1))
     lemmas = tuple(
-        Route.of(f"The {name}", one.expression, Step(end, "Gamma functions of neighbours", SameGammas()))
-        for one, (name, end) in zip(named, ends.items(), strict=True)
-    )
-    return Derivation.of(moments, lemmas=lemmas, definitions=named)
+        Route.of(f"The {name}", beta.subs(n, power), Step(end, "Gamma functions of neighbours", SameGammas()))
+        .defining(f"the {name}")
+        for power, (name, end) in enumerate(ends.items(), 1)
+    )  # fmt: skip
+    return Derivation.of(moments, lemmas=lemmas)
 
 
 def largest_score(scale: float) -> float:

@@ -7,9 +7,9 @@ import numpy as np
 from sympy import S, Symbol, cos, sin, sqrt, symbols
 
 from verify.spec import (
-    E, NORMAL, SU, Claim, Definition, Derivation, Evaluation, Experiment, Figure, Findings, Linked, Ordered,
-    Population, Prediction, Quantity, RotatedScores, Route, SameExponentials, Step, Var, assume, biased,
-    cell_of, component, d, figure, function, line, measured, of_deviation, rotation_angles, variance, wrong,
+    NORMAL, SU, Claim, Derivation, E, Evaluation, Experiment, Figure, Findings, Linked, Ordered, Population,
+    Prediction, Quantity, RotatedScores, Route, SameExponentials, Step, Var, assume, biased, cell_of,
+    component, d, figure, function, line, measured, of_deviation, rotation_angles, variance, wrong,
 )  # fmt: skip
 
 PAIRS, SIDE, DISTANCES = 8, 16, (0, 1, 10)
@@ -42,24 +42,21 @@ def derive() -> Derivation:
     spread = tau**2 * kappa**2 * 2 + kappa**2 * _score(mu, mu) + tau**2 * _score(nu, nu)
     variance = Route.of("Variance", Var(apart), Step(spread, "The angle cancels: cos² + sin² = 1", moments))
     turned = Step(_score(mu, _turned(nu[0], nu[1], turn)), "The mean key is turned", moments)
-    mean = Route.of("Mean", E(apart), turned)
+    mean = Route.of("Mean", E(apart), turned).defining("the mean of a pair’s part of a score")
     length = sum(part**2 for part in _turned(q1, q2, a))
     kept = Route.of("Length", length, Step(q1**2 + q2**2, "cos² + sin² = 1", SameExponentials()))
+    kept = kept.defining("the squared length of a turned pair")
     distance = Step(apart.subs(turn, b - a), "Only the distance counts", SameExponentials())
     relative = Route.of("Two positions", one, distance)
+    relative = relative.defining("a pair’s part of a score of positions with angles a and b")
     standard = dict.fromkeys((q1, u, k1, w), (S.One, S.Zero, S.One))
     query, key = ((x, rho * x + sqrt(1 - rho**2) * y) for x, y in ((q1, u), (k1, w)))
     mixed = _score(query, _turned(*key, turn))
     unmixed = Evaluation(Population(standard, d), assumed=True)
     swings = Step(2 * (1 + rho**2 * cos(2 * turn)), "The angle stays", unmixed)
     correlated = Route.of("Variance, components of a pair correlated by ρ", Var(mixed), swings)
-    definitions = (
-        Definition(mean.start, "the mean of a pair’s part of a score"),
-        Definition(length, "the squared length of a turned pair"),
-        Definition(one, "a pair’s part of a score of positions with angles a and b"),
-        Definition(correlated.start, "the variance where both components of a pair are correlated"),
-    )
-    return Derivation.of(variance, lemmas=(mean, kept, relative, correlated), definitions=definitions)
+    correlated = correlated.defining("the variance where both components of a pair are correlated")
+    return Derivation.of(variance, lemmas=(mean, kept, relative, correlated))
 
 
 _OWN = ((1.0, 0.0), (MIXED, (1 - MIXED**2) ** 0.5))

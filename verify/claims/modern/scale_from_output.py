@@ -6,10 +6,10 @@ import numpy as np
 from sympy import Derivative, Idx, Rational, S, Sum, exp, expand, log, simplify, sqrt, symbols
 
 from verify.spec import (
-    E, NORMAL, ROUNDING, Array, Claim, Definition, Derivation, Exact, Experiment, Ordered, OrderedBase,
-    Population, Quantity, RecoveredScales, Route, Step, Tolerance, Var, assume, biased, by, capped, cell_of,
-    complex_step, component, d, evaluate, fitted_scale, j, largest_difference, n, no_distance, p, prediction,
-    response, s, softmax, stream, wrong,
+    NORMAL, ROUNDING, Array, Claim, Derivation, E, Exact, Experiment, Ordered, OrderedBase, Population,
+    Quantity, RecoveredScales, Route, Step, Tolerance, Var, assume, biased, by, capped, cell_of,
+    complex_step, component, d, evaluate, fitted_scale, j, largest_difference, n, no_distance, p,
+    prediction, response, s, softmax, stream, wrong,
 )  # fmt: skip
 
 KEYS, VALUES, ERROR, PLANTED = 8, 4, Rational(1, 10**5), Rational(17, 100)
@@ -76,18 +76,14 @@ def derive() -> Derivation:
         "The scale from two weights whose scores differ",
         RATIO,
         Step(c, "The sum of all exponentials cancels", _quotient),
-    )
+    ).defining("what two weights of a row say of its scale")
     variance = Route.of(
         "Least squares, to first order in the errors",
         Var(FITTED),
         Step(tau**2 / SQUARES, r"The errors are independent, with variance $\tau^2$", _of_errors),
-    )
-    definitions = (
-        Definition(RATIO, "what two weights of a row say of its scale"),
-        Definition(Var(FITTED), r"the variance of the fitted scale, $g_a$ being the slope of entry $a$"),
-    )
+    ).defining("the variance of the fitted scale, $g_a$ being the slope of entry $a$")
     beyond = "that errors as small as those measured have effects of first order only: that is measured."
-    return Derivation.of(following, lemmas=(inverse, variance), definitions=definitions, beyond=beyond)
+    return Derivation.of(following, lemmas=(inverse, variance), beyond=beyond)
 
 
 def _row() -> tuple[Array, Array]:

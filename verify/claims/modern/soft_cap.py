@@ -7,9 +7,9 @@ import scipy
 from sympy import Derivative, Symbol, sqrt, tanh
 
 from verify.spec import (
-    E, GEMMA, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_MOMENTS, CappedScores, Claim, Definition,
-    Derivation, Evaluation, Experiment, Figure, Findings, FirstTerms, FromZero, Identity, Ordered, Population,
-    PutIn, Quantity, Route, Simulated, Smooth, Step, Tolerance, biased, capped, cell_of, component, d, figure,
+    GEMMA, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_MOMENTS, CappedScores, Claim, Derivation, E,
+    Evaluation, Experiment, Figure, Findings, FirstTerms, FromZero, Identity, Ordered, Population, PutIn,
+    Quantity, Route, Simulated, Smooth, Step, Tolerance, biased, capped, cell_of, component, d, figure,
     function, integrated, k, line, measured, prediction, q, score as raw, score_law, sharper, wrong,
 )  # fmt: skip
 
@@ -34,10 +34,11 @@ def derive() -> Derivation:
     first = 2 * score**4 / (3 * c**2) - 17 * score**6 / (45 * c**4)
     terms = Route.of("For a large cap", lost, Step(first, "Next come the 8th power and c to the −6th",
                                                    FirstTerms(c, 4), "⇒"))  # fmt: skip
+    terms = terms.defining("what the cap takes of a square")
     slope = Derivative(CAPPED, score)
     damped = Route.of("The slope", slope, Step(1 - CAPPED**2 / c**2, "tanh' = 1 − tanh²", Identity()))
-    definitions = (Definition(lost, "what the cap takes of a square"), Definition(slope, "the cap’s slope"))
-    return Derivation.of(bound, lemmas=(terms, damped), relation="≤", definitions=definitions)
+    damped = damped.defining("the cap’s slope")
+    return Derivation.of(bound, lemmas=(terms, damped), relation="≤")
 
 
 def _mean(of_score: Any, cap: float) -> float:

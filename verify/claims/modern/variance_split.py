@@ -5,9 +5,9 @@ from typing import Any
 from sympy import Matrix, MatrixSymbol, Rational, S, Symbol, Trace, symbols
 
 from verify.spec import (
-    E, NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, SIZE, Claim, Definition, Derivation, Experiment, Linked, Population,
-    Quantity, Route, ScoreProducts, Step, Var, assume, biased, capped, cell_of, d, difference, evaluate,
-    in_numbers, of_deviation, prediction, settled_by_two, wrong,
+    NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, SIZE, Claim, Derivation, E, Experiment, Linked, Population, Quantity,
+    Route, ScoreProducts, Step, Var, assume, biased, capped, cell_of, d, difference, evaluate, in_numbers,
+    of_deviation, prediction, settled_by_two, wrong,
 )  # fmt: skip
 
 MU_Q, MU_K = MatrixSymbol("mu_q", SIZE, 1), MatrixSymbol("mu_k", SIZE, 1)
@@ -40,24 +40,20 @@ def derive() -> Derivation:
         E(PRODUCT**2) - E(PRODUCT * OTHER),
         Step(E(OF_KEYS), "Given the query, its scores are independent and vary like this", WRITTEN_OUT),
         Step(SEEN, "The mean of a quadratic form", WRITTEN_OUT),
-    )
+    ).defining("the mean variance of the scores of one query")
     between = Route.of(
         "Between rows",
         E(PRODUCT * OTHER) - E(PRODUCT) * E(OTHER),
         Step(Var(OF_MEAN), "Given the query, both scores have this mean", WRITTEN_OUT),
         Step(BY_KEY, "The variance of a linear form", WRITTEN_OUT),
-    )
+    ).defining("the variance of the mean score of a query, which shifts its whole row")
     total = Route.of(
         "Both together",
         Var(PRODUCT),
         Step(within.start + between.start, "Both scores have the same mean", WRITTEN_OUT),
         Step(SEEN + BY_KEY, "The two parts", WRITTEN_OUT),
     )
-    definitions = (
-        Definition(within.start, "the mean variance of the scores of one query"),
-        Definition(between.start, "the variance of the mean score of a query, which shifts its whole row"),
-    )
-    return Derivation.of(total, lemmas=(within, between), definitions=definitions)
+    return Derivation.of(total, lemmas=(within, between))
 
 
 MIXING = (

@@ -6,8 +6,8 @@ from typing import Any
 from sympy import sqrt
 
 from verify.spec import (
-    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STANDARD, Claim, Definition, Derivation, Experiment, Figure,
-    Findings, Ordered, Quantity, Simulated, Smooth, SoftmaxRows, biased, cell_of, d, figure, integrated, line,
+    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STANDARD, Claim, Derivation, Experiment, Figure, Findings,
+    Ordered, Quantity, Simulated, Smooth, SoftmaxRows, biased, cell_of, d, figure, integrated, line,
     mean_entropy, measured, over_lengths, prediction, scaled, score, score_cell, variance_route, wrong,
 )  # fmt: skip
 
@@ -30,8 +30,8 @@ def derive() -> Derivation:
         variance_route(score / sqrt(root), STANDARD, f"Divided by the root {words}")
         for root, words in ROOTS.values()
     )
-    left = [Definition(one.start, f"the variance of scores d{one.title[1:]}") for one in others]
-    return Derivation.of(first, lemmas=tuple(others), definitions=tuple(left))
+    lemmas = tuple(one.defining(f"the variance of scores d{one.title[1:]}") for one in others)
+    return Derivation.of(first, lemmas=lemmas)
 
 
 def _here(expression: Any) -> Any:

@@ -6,10 +6,10 @@ from typing import Any
 from sympy import Rational, S, log, sqrt
 
 from verify.spec import (
-    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, PENG, STANDARD, Claim, Definition, Derivation, Experiment, Figure,
-    Findings, OnRange, Ordered, PutIn, Quantity, Route, Simulated, Smooth, SoftmaxRows, Step, Tolerance,
-    biased, cell_of, component, d, effective_keys, figure, integrated, line, mean_entropy, mean_squares,
-    measured, over_lengths, prediction, scaled, score, score_cell, variance_route, wrong,
+    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, PENG, STANDARD, Claim, Derivation, Experiment, Figure, Findings,
+    OnRange, Ordered, PutIn, Quantity, Route, Simulated, Smooth, SoftmaxRows, Step, Tolerance, biased,
+    cell_of, component, d, effective_keys, figure, integrated, line, mean_entropy, mean_squares, measured,
+    over_lengths, prediction, scaled, score, score_cell, variance_route, wrong,
 )  # fmt: skip
 
 D, TRAINED, LONGER = 16, 8, (1, 4, 16, 64)
@@ -31,10 +31,9 @@ def derive() -> Derivation:
         r"The variance at $\ell = \ln s$ stays below what keeps $n e^{-\sigma^2}$ the same",
         (1 + ell / 10) ** 4,
         Step(1 + ell, r"for $0 < \ell \le 6.6$, that is $s \le 735$", OnRange(ell, S.Zero, UNTIL, BEYOND)),
-    )  # fmt: skip
-    definitions = (Definition(effective_keys.MANY, "many keys over the effective number of them"),
-                   Definition(grows.start, "the variance of the scores"))  # fmt: skip
-    return Derivation.of(variance, lemmas=(effective_keys.for_many(), grows), definitions=definitions)
+    ).defining("the variance of the scores")  # fmt: skip
+    many = effective_keys.for_many().defining("many keys over the effective number of them")
+    return Derivation.of(variance, lemmas=(many, grows))
 
 
 def _scale(longer: float) -> Any:

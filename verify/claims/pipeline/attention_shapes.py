@@ -5,8 +5,8 @@ from typing import Any
 from sympy import Function, MatrixSymbol, Tuple
 
 from verify.spec import (
-    NORMAL, Array, Claim, Control, Definition, Derivation, Exact, Experiment, Fact, Ordered, Route, Step,
-    assume, attention, computed, d, fact, made_by, probabilities, stream, wrong,
+    NORMAL, Array, Claim, Control, Derivation, Exact, Experiment, Fact, Ordered, Route, Step, assume,
+    attention, computed, d, fact, made_by, probabilities, stream, wrong,
 )  # fmt: skip
 
 TOKENS, WIDTH, HEAD = 3, 512, 64
@@ -41,9 +41,9 @@ def derive() -> Derivation:
     output = Route.of("Output", Shape(P * (X * W_V)), Step(Tuple(T, d_v), outer, OF_PRODUCT))
     queries = Route.of("Queries (keys alike)", Shape(X * W_Q), Step(Tuple(T, d), outer, OF_PRODUCT))
     scores = Route.of("Scores", Shape(X * W_Q * (X * W_K).T), Step(Tuple(T, T), each, OF_PRODUCT))
-    definitions = (Definition(queries.start, "rows and columns of the queries"),
-                   Definition(scores.start, "rows and columns of the scores"))  # fmt: skip
-    return Derivation.of(output, lemmas=(queries, scores), definitions=definitions)
+    lemmas = (queries.defining("rows and columns of the queries"),
+              scores.defining("rows and columns of the scores"))  # fmt: skip
+    return Derivation.of(output, lemmas=lemmas)
 
 
 def _arrays(head: int = HEAD, *, transposed: bool = False) -> dict[str, Array]:

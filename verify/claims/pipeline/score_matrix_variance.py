@@ -5,10 +5,9 @@ from dataclasses import replace
 from sympy import Sum
 
 from verify.spec import (
-    E, HOEFFDING, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_MOMENTS, Claim, Definition, Derivation,
-    EntryProducts, Experiment, Ordered, OrderedBase, Population, Quantity, Route, Simulated, Tolerance,
-    biased, capped, cell_of, covariance, d, index, k, moment_steps, prediction, q, score, variance_route,
-    wrong,
+    HOEFFDING, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_MOMENTS, Claim, Derivation, E, EntryProducts,
+    Experiment, Ordered, OrderedBase, Population, Quantity, Route, Simulated, Tolerance, biased, capped,
+    cell_of, covariance, d, index, k, moment_steps, prediction, q, score, variance_route, wrong,
 )  # fmt: skip
 
 D, SIDE, SMALL_SIDE = 16, 32, 4
@@ -29,13 +28,12 @@ def derive() -> Derivation:
          "Covariance of the squares of entries in different rows and columns",
          "the covariance of the squares of two entries that share nothing"),
     )  # fmt: skip
-    lemmas, definitions = [], []
+    lemmas = []
     for one, other, title, meaning in pairs:
         start = E(one * other) - E(one) * E(other)
-        lemmas.append(Route.telling(title, start, moment_steps(start, POPULATION)))
-        definitions.append(Definition(start, meaning))
+        lemmas.append(Route.telling(title, start, moment_steps(start, POPULATION)).defining(meaning))
     route = variance_route(score, POPULATION, "Any one entry")
-    return Derivation.of(route, lemmas=tuple(lemmas), definitions=tuple(definitions))
+    return Derivation.of(route, lemmas=tuple(lemmas))
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:

@@ -5,10 +5,9 @@ from dataclasses import replace
 from sympy import S
 
 from verify.spec import (
-    E, EXPONENTIAL, LAPLACE, NORMAL, STANDARD, STANDARD_COMPONENTS, Cell, Claim, Definition, Derivation,
-    Distribution, Expansion, Experiment, Ordered, Population, Quantity, Route, ScoresBesideValues, Step,
-    assume, biased, capped, cell_of, covariance, d, prediction, q, score, variance_of_scores, variance_route,
-    wrong,
+    EXPONENTIAL, LAPLACE, NORMAL, STANDARD, STANDARD_COMPONENTS, Cell, Claim, Derivation, Distribution, E,
+    Expansion, Experiment, Ordered, Population, Quantity, Route, ScoresBesideValues, Step, assume, biased,
+    capped, cell_of, covariance, d, prediction, q, score, variance_of_scores, variance_route, wrong,
 )  # fmt: skip
 
 D, SIDE = 64, 32
@@ -26,10 +25,9 @@ def derive() -> Derivation:
         "Covariance of a squared score and a squared value component",
         E(score**2 * v**2) - E(score**2) * E(v**2),
         Step(S.Zero, "Values are independent of queries and keys", Expansion(BESIDE)),
-    )
-    together = Definition(E(v**2 * score**2) - E(v**2) * E(score**2), "the covariance of the two squares")
+    ).defining("the covariance of the two squares")
     route = variance_route(score, STANDARD, "The score: no value occurs in it")
-    return Derivation.of(route, lemmas=(lemma,), definitions=(together,))
+    return Derivation.of(route, lemmas=(lemma,))
 
 
 def _cell(name: str, width: int, law: Distribution | None) -> Cell:

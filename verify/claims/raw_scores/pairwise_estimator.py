@@ -11,10 +11,10 @@ from sympy import (
 )  # fmt: skip
 
 from verify.spec import (
-    E, EVEN, HOEFFDING, UNIT_INTERVAL, AllPairs, Claim, Control, Derivation, Exact, Experiment, Fact, Figure,
-    Findings, Ordered, Population, Route, SharedVectors, Smooth, Step, Tolerance, Var, assume, biased, by,
-    cell_of, d, evaluate, exactly, expanded, fact, figure, index, line, linear_fits, measured, moment_steps,
-    over_dimensions, powers_of_dimension, prediction, variance, wrong, wrong_fits,
+    EVEN, HOEFFDING, UNIT_INTERVAL, AllPairs, Claim, Control, Derivation, E, Exact, Experiment, Fact,
+    Figure, Findings, Ordered, Population, Route, SharedVectors, Smooth, Step, Tolerance, Var, assume,
+    biased, by, cell_of, d, evaluate, exactly, expanded, fact, figure, index, line, linear_fits, measured,
+    moment_steps, over_dimensions, powers_of_dimension, prediction, variance, wrong, wrong_fits,
 )  # fmt: skip
 
 VECTORS = 100

@@ -8,9 +8,10 @@ from scipy import special
 from sympy import Integral, S, cos, exp, gammasimp, integrate, oo, pi, simplify, sqrt, symbols
 
 from verify.spec import (
-    DLMF_BASSET, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Array, Claim, Derivation, DistanceToLaw, Experiment,
-    Figure, Findings, Ordered, PairShares, Quantity, Route, Simulated, Step, by, cell_of, characteristic, d,
-    figure, function, line, of_probability, prediction, runs_over, scatter, score_law, wrong,
+    DLMF_BASSET, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Array, Claim, Derivation, DistanceToLaw,
+    Experiment, Figure, Findings, Ordered, PairShares, Quantity, Route, Simulated, Step, by, cell_of,
+    characteristic, d, figure, function, line, of_probability, prediction, runs_over, scatter, score_law,
+    wrong,
 )  # fmt: skip
 
 DIMENSIONS = (1, 2, 4, 16, 64)
@@ -51,8 +52,7 @@ def derive() -> Derivation:
     normal = exp(-(x**2) / (2 * w)) / sqrt(2 * pi * w)
     determined = "The density with this transform; a characteristic function determines its law"
     density = Step(score_law.DENSITY, determined, _transform, "⇒")
-    steps = *characteristic.STEPS, density
-    by_transform = Route.of("Inverting the characteristic function", characteristic.START, *steps)
+    by_transform = characteristic.route("Inverting the characteristic function", density)
     chi_square = "The query's squared length is chi-square; given it, the score is normal with that variance"
     same = "The same moments; the tails are exponential, so the moments determine the law"
     mixture = Route.of(
@@ -61,7 +61,7 @@ def derive() -> Derivation:
         Step(Integral(normal * score_law.CHI_SQUARE, (w, 0, oo)), chi_square, _mixes_to_score),
         Step(score_law.DENSITY, same, _all_moments),
     )
-    return Derivation(f, score_law.DENSITY, (by_transform, mixture), definitions=(characteristic.DEFINITION,))
+    return Derivation(f, score_law.DENSITY, (by_transform, mixture))
 
 
 def _equally_probable(density: Callable[[float], float], dimension: int) -> Array:

@@ -7,10 +7,10 @@ from sympy import (
 )  # fmt: skip
 
 from verify.spec import (
-    DLMF_GAMMA, E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STANDARD, By, Claim, Definition, Derivation,
-    Experiment, Figure, Findings, Route, ScorePowers, Simulated, Step, biased, by, cell_of, component,
-    computed, d, evaluate, figure, function, in_dimension, index, line, measured, over_dimensions, q, score,
-    score_law, wrong,
+    DLMF_GAMMA, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STANDARD, By, Claim, Derivation, E, Experiment,
+    Figure, Findings, Route, ScorePowers, Simulated, Step, biased, by, cell_of, component, computed, d,
+    evaluate, figure, function, in_dimension, index, line, measured, over_dimensions, q, score, score_law,
+    wrong,
 )  # fmt: skip
 
 SIDES = {1: 8, 2: 8, 8: 32, 64: 32, 512: 32}
@@ -88,7 +88,7 @@ def derive() -> Derivation:
         E(LENGTH),
         Step(sqrt(E(LENGTH**2)), "No variance is negative (Jensen)", _root_of_the_mean_square, "≤"),
         Step(sqrt(d), r"so the mean size is at most $\sqrt{2d_k/\pi}$", _squared_lengths),
-    )
+    ).defining("the mean length of a query")
     share = EXACT / ASYMPTOTE
     further = r"Over $\sqrt{2d_k/\pi}$, and times the same one dimension further"
     squares = By("SymPy: both squares agree", lambda a, b: simplify(gammasimp(a) ** 2 - b**2) == 0, "general")
@@ -98,8 +98,7 @@ def derive() -> Derivation:
         Step(share * share.subs(d, d + 1), further, _shares, "⇒"),
         Step(sqrt(d / (d + 1)), r"so the share lies between $\sqrt{d_k/(d_k+1)}$ and 1", squares),
     )
-    length = Definition(E(LENGTH), "the mean length of a query")
-    return Derivation.of(by_length, by_density, lemmas=(longest, squeeze), definitions=(length,))
+    return Derivation.of(by_length, by_density, lemmas=(longest, squeeze))
 
 
 def _size(derivation: Derivation, n: float) -> float:

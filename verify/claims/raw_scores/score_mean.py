@@ -4,8 +4,8 @@ import math
 from fractions import Fraction
 
 from verify.spec import (
-    CENTRED, INDEPENDENT, NORMAL, Claim, Derivation, Experiment, Figure, Findings, Tolerance, assume, biased,
-    figure, in_dimension, line, mean_route, means, measured, score, score_cell, wrong,
+    CENTRED, INDEPENDENT, NORMAL, Claim, Derivation, Experiment, Figure, Findings, Tolerance, assume,
+    biased, figure, in_dimension, line, mean_route, means, measured, score, score_cell, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (1, 8, 64, 512, 1024)

@@ -10,11 +10,11 @@ from sympy import (
 )  # fmt: skip
 
 from verify.spec import (
-    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_MOMENTS, Allowance, By, Claim, Control, Definition,
-    Derivation, DistanceToLaw, Exact, Experiment, Figure, Findings, Identity, PairShares, Population,
-    Prediction, Quantity, Route, ScorePowers, Simulated, Step, biased, by, capped, cell_of, characteristic,
-    computed, d, exponent, figure, k, kurtosis, kurtosis_route, line, made_by, mean_route, measured,
-    of_probability, prediction, q, score, score_law, wrong,
+    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_MOMENTS, Allowance, By, Claim, Control, Derivation,
+    DistanceToLaw, Exact, Experiment, Figure, Findings, Identity, PairShares, Population, Prediction,
+    Quantity, Route, ScorePowers, Simulated, Step, biased, by, capped, cell_of, characteristic, computed, d,
+    exponent, figure, k, kurtosis, kurtosis_route, line, made_by, mean_route, measured, of_probability,
+    prediction, q, score, score_law, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (1, 2, 4)
@@ -79,10 +79,8 @@ def derive() -> Derivation:
     )
     tail, root = (x**3 - 3 * x) * exp(-(x**2) / 2) / sqrt(2 * pi) / (4 * d), t / sqrt(d)
     put_in = By("SymPy puts it in", lambda a, b: simplify(log(a.subs(t, root) / b)) == S.Zero, "general")
-    distance = Route.of(
+    distance = characteristic.route(
         "Distance to the normal law, to first order in $1/d_k$",
-        characteristic.START,
-        *characteristic.STEPS,
         Step(characteristic.OF_SCORE.subs(t, root),
              r"The same of $q\cdot k/\sqrt{d_k}$: $t/\sqrt{d_k}$ in the place of $t$", put_in, "⇒"),
         Step(exp(-(t**2) / 2) * (1 + t**4 / (4 * d)), "Expanded in $1/d_k$", _expansion, "⇒"),
@@ -98,11 +96,10 @@ def derive() -> Derivation:
              _largest_at_worst),
     )  # fmt: skip
     skewness = mean_route(score**3, POPULATION, "Skewness: the third moment vanishes")
-    third = Definition(E(score**3), "the third moment of a score, whose mean is 0")
+    skewness = skewness.defining("the third moment of a score, whose mean is 0")
     beyond = ("that the distance is its first-order term but for what falls faster than $1/d_k$: the "
               "remainder is not bounded, but computed from the exact law in high dimensions.")  # fmt: skip
-    lemmas, definitions = (distance, largest, skewness), (characteristic.DEFINITION, third)
-    return Derivation.of(route, lemmas=lemmas, definitions=definitions, beyond=beyond)
+    return Derivation.of(route, lemmas=(distance, largest, skewness), beyond=beyond)
 
 
 @cache

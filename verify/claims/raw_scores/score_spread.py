@@ -12,10 +12,10 @@ from sympy import (
 )  # fmt: skip
 
 from verify.spec import (
-    GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Allowance, Claim, Control, Definition, Derivation,
-    Distribution, Exact, Experiment, Figure, Findings, Identity, PairShares, Quantile, Quantity, Route,
-    Simulated, Step, assume, biased, by, capped, cell_of, d, exactly, figure, function, integrated, is_zero,
-    line, prediction, scatter, score, score_law, variance_route, with_moments, wrong,
+    GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Allowance, Claim, Control, Derivation, Distribution, Exact,
+    Experiment, Figure, Findings, Identity, PairShares, Quantile, Quantity, Route, Simulated, Step, assume,
+    biased, by, capped, cell_of, d, exactly, figure, function, integrated, is_zero, line, prediction,
+    scatter, score, score_law, variance_route, with_moments, wrong,
 )  # fmt: skip
 
 NORMAL_DIMENSIONS = (2, 100)
@@ -92,7 +92,7 @@ def derive() -> Derivation:
              _over_the_query),
         Step(PRODUCT, "The area of the unit square where the product is at most u", _area),
         Step(Integral(diff(PRODUCT, u).subs(u, v), (v, 0, u)), "The integral of its density", Identity()),
-    )  # fmt: skip
+    ).defining("the share of products that are at most u")  # fmt: skip
     many_dimensions = Route.of(
         "A score in many dimensions, less its mean and over its standard deviation: the logarithm of its "
         "characteristic function",
@@ -102,13 +102,11 @@ def derive() -> Derivation:
              r"moment is finite, so that $\phi(u) = 1 - u^2/2 + O(u^3)$", _limit),
         Step(NORMAL_POINT, "That is the normal law’s, and so the 95% point tends to that of the normal law",
              _normal_share, "⇒"),
-    )  # fmt: skip
+    ).defining(r"each of the $d_k$ products adds its own, at $t/\sqrt{d_k}$")  # fmt: skip
     beyond = ("the 95% points at a given dimension, which are computed numerically from the exact law of the "
               "scores, or from that of one product, and measured.")  # fmt: skip
-    share = Definition(SHARE, "the share of products that are at most u")
-    limit = Definition(IN_THE_LIMIT, r"each of the $d_k$ products adds its own, at $t/\sqrt{d_k}$")
     route, lemmas = variance_route(score, GENERAL), (product, many_dimensions)
-    return Derivation.of(route, lemmas=lemmas, definitions=(share, limit), beyond=beyond)
+    return Derivation.of(route, lemmas=lemmas, beyond=beyond)
 
 
 @cache

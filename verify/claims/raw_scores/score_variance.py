@@ -6,7 +6,7 @@ from sympy import O, diff, series, simplify
 
 from verify.spec import (
     NORMAL, STANDARD, STANDARD_COMPONENTS, VASWANI, Claim, Derivation, Experiment, Fact, Figure, Findings,
-    Route, ScoreMoments, Simulated, Step, Var, biased, by, cell_of, characteristic, d, evaluate, fact, figure,
+    ScoreMoments, Simulated, Step, Var, biased, by, cell_of, characteristic, d, evaluate, fact, figure,
     in_dimension, line, linear_fits, measured, one_product, score, score_cell, variance, variance_route,
     variances, wrong, wrong_fits,
 )  # fmt: skip
@@ -26,13 +26,11 @@ def _series(before: Any, after: Any) -> bool:
 def derive() -> Derivation:
     """Derive the variance index by index, and again through the characteristic function."""
     at_zero = "Minus the second derivative at t = 0; the first vanishes there, so the mean is 0"
-    through = Route.of(
+    through = characteristic.route(
         "Characteristic function, for normal components",
-        characteristic.START,
-        *characteristic.STEPS,
         Step(-diff(characteristic.OF_SCORE, t, 2).subs(t, 0), at_zero, _series, "⇒"),
     )
-    return Derivation.of(variance_route(score, STANDARD), through, definitions=(characteristic.DEFINITION,))
+    return Derivation.of(variance_route(score, STANDARD), through)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:

@@ -6,11 +6,11 @@ from typing import Any
 from sympy import symbols
 
 from verify.spec import (
-    E, LAPLACE, NORMAL, RADEMACHER, STANDARD, STANDARD_COMPONENTS, STANDARD_DISTRIBUTIONS, UNIFORM, Claim,
-    Comparison, Definition, Derivation, Distribution, Experiment, Figure, Findings, Population, Quantity,
-    ScorePowers, Simulated, biased, capped, cell_of, d, exactly, exponent, figure, fits, k, kurtosis,
-    kurtosis_route, line, measured, prediction, q, score, score_cell, slope_of, variance_route, variances,
-    wrong, wrong_fits,
+    LAPLACE, NORMAL, RADEMACHER, STANDARD, STANDARD_COMPONENTS, STANDARD_DISTRIBUTIONS, UNIFORM, Claim,
+    Comparison, Derivation, Distribution, Experiment, Figure, Findings, Population, Quantity, ScorePowers,
+    Simulated, biased, capped, cell_of, d, exactly, exponent, figure, fits, k, kurtosis, kurtosis_route,
+    line, measured, prediction, q, score, score_cell, slope_of, variance_route, variances, wrong,
+    wrong_fits,
 )  # fmt: skip
 
 DIMENSIONS = (1, 8, 128)
@@ -28,8 +28,7 @@ def derive() -> Derivation:
     """Derive the variance from two moments; the kurtosis, as a lemma, from four."""
     route = variance_route(score, STANDARD, "From mean 0 and variance 1 alone")
     lemma = kurtosis_route(FOUR_MOMENTS, "What does depend on the law: the kurtosis")
-    start = Definition(E(score**4) / E(score**2) ** 2, "the kurtosis of a score, whose mean is 0")
-    return Derivation.of(route, lemmas=(lemma,), definitions=(start,))
+    return Derivation.of(route, lemmas=(lemma.defining("the kurtosis of a score, whose mean is 0"),))
 
 
 def _slug(distribution: Distribution) -> str:

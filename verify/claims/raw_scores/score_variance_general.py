@@ -6,10 +6,10 @@ from typing import Any
 from sympy import Rational, S
 
 from verify.spec import (
-    ALIKE, E, EXPONENTIAL, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIFORM_COMPONENTS, Claim,
-    Components, Definition, Derivation, Experiment, Fact, Figure, Findings, Identity, ScoreCell, Step,
-    Tolerance, biased, d, evaluate, fact, figure, for_components, in_dimension, line, linear_fits, mean_route,
-    means, measured, mu_k, mu_q, of_deviation, score, score_cell, sigma_k, sigma_q, variance_route, variances,
+    ALIKE, EXPONENTIAL, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIFORM_COMPONENTS, Claim,
+    Components, Derivation, E, Experiment, Fact, Figure, Findings, Identity, ScoreCell, Step, Tolerance,
+    biased, d, evaluate, fact, figure, for_components, in_dimension, line, linear_fits, mean_route, means,
+    measured, mu_k, mu_q, of_deviation, score, score_cell, sigma_k, sigma_q, variance_route, variances,
     wrong, wrong_fits,
 )  # fmt: skip
 
@@ -23,11 +23,8 @@ def derive() -> Derivation:
     """Derive the variance for any means and variances, then write it with second moments."""
     second = (sigma_q**2 + mu_q**2) * (sigma_k**2 + mu_k**2)
     last = Step(d * (second - mu_q**2 * mu_k**2), "Written with the second moments", Identity())
-    return Derivation.of(
-        variance_route(score, GENERAL).then(last),
-        lemmas=(mean_route(score, GENERAL, "The mean"),),
-        definitions=(Definition(E(score), "the mean of a score"),),
-    )
+    mean = mean_route(score, GENERAL, "The mean").defining("the mean of a score")
+    return Derivation.of(variance_route(score, GENERAL).then(last), lemmas=(mean,))
 
 
 def _for_uniform(expression: Any) -> Any:

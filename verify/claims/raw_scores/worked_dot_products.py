@@ -8,7 +8,7 @@ from scipy import special
 from sympy import Idx, Integral, Poly, Rational, S, Sum, Symbol, expand, factor, oo, summation, symbols
 
 from verify.spec import (
-    ROUNDING, SNEDECOR, Allowance, Claim, ClosedSums, Control, Definition, Derivation, EulerIntegrals, Exact,
+    ROUNDING, SNEDECOR, Allowance, Claim, ClosedSums, Control, Derivation, EulerIntegrals, Exact,
     Experiment, Fact, Identity, Route, Step, assume, computed, d, fact, prediction, score_law, wrong,
 )  # fmt: skip
 
@@ -38,9 +38,8 @@ def derive() -> Derivation:
         "The chance that one of two such sums of squares is $f$ times the other, $w$, or more, by $u$",
         Integral(next(both) * next(both), (u, 0, oo), (w, 0, oo)),
         Step(1 / (1 + f), "Integrated over both", EulerIntegrals(u, w)),
-    )
-    chance = Definition(test.start, "the chance that the F test with 2 and 2 degrees of freedom goes by")
-    return Derivation.of(route, lemmas=(test,), definitions=(chance,))
+    ).defining("the chance that the F test with 2 and 2 degrees of freedom goes by")
+    return Derivation.of(route, lemmas=(test,))
 
 
 def _growing(length: int) -> tuple[list[int], list[int]]:

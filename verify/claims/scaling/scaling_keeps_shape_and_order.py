@@ -7,9 +7,9 @@ import numpy as np
 from sympy import Mul, Symbol, factor, log, sign
 
 from verify.spec import (
-    NORMAL, Array, Claim, Control, Definition, Derivation, DistanceToLaw, Exact, Experiment, Identity,
-    PairShares, Quantity, Route, Simulated, Step, SumIdentity, assume, by, cell_of, computed, made_by,
-    of_probability, p, prediction, s, score_law, softmax, stream, wrong,
+    NORMAL, Array, Claim, Control, Derivation, DistanceToLaw, Exact, Experiment, Identity, PairShares,
+    Quantity, Route, Simulated, Step, SumIdentity, assume, by, cell_of, computed, made_by, of_probability,
+    p, prediction, s, score_law, softmax, stream, wrong,
 )  # fmt: skip
 
 SIZES = (2, 5, 64, MOST := 512)
@@ -46,8 +46,8 @@ def derive() -> Derivation:
         Step(c * s[1] - c * s[2], "With scaled scores in their place", put_in, "⇒"),
         Step(c * (s[1] - s[2]), "The differences are multiplied by the factor", Identity()),
     )
-    logarithm = Definition(ratio, "the logarithm of the ratio of two weights")
-    return Derivation.of(order, lemmas=(odds, scaled), definitions=(logarithm,))
+    odds = odds.defining("the logarithm of the ratio of two weights")
+    return Derivation.of(order, lemmas=(odds, scaled))
 
 
 def _drawn(keys: int) -> tuple[Array, Array]:

@@ -5,10 +5,9 @@ from typing import Any
 from sympy import Add, IndexedBase, S, Sum
 
 from verify.spec import (
-    E, NORMAL, STANDARD, STANDARD_COMPONENTS, Claim, Definition, Derivation, Evaluation, Experiment, Figure,
-    Findings, Population, Quantity, Route, ScoreMoments, Simulated, Step, biased, cell_of, d, figure, fits,
-    index, line, measured, no_slope, prediction, q, score, variance_of_scores, variance_route, wrong,
-    wrong_fits,
+    NORMAL, STANDARD, STANDARD_COMPONENTS, Claim, Derivation, E, Evaluation, Experiment, Figure, Findings,
+    Population, Quantity, Route, ScoreMoments, Simulated, Step, biased, cell_of, d, figure, fits, index,
+    line, measured, no_slope, prediction, q, score, variance_of_scores, variance_route, wrong, wrong_fits,
 )  # fmt: skip
 
 TOKENS = (2, 8, 32, 128)
@@ -16,22 +15,21 @@ D = 64
 LABEL = r"$\operatorname{Var}(q\cdot k)$"
 
 
-def _over(keys: int) -> tuple[Route, Definition]:
-    """Return E of the mean squared score of one query with so many keys, and what it is."""
+def _over(keys: int) -> Route:
+    """Return E of the mean squared score of one query with so many keys."""
     bases = [IndexedBase("k" + "'" * j) for j in range(keys)]
     squares = Add(*(Sum(q[index] * base[index], (index, 1, d)) ** 2 for base in bases))
     population = Population(dict.fromkeys((q, *bases), (S.One, S.Zero, S.One)), d)
     check = Evaluation(population, assumed=True)
     step = Step(d, "Each key adds the same, whatever the others are", check)
     route = Route.of(f"Mean square over {keys} keys of one query", E(squares) / keys, step)
-    return route, Definition(E(squares) / keys, f"the mean over {keys} keys of the squared score")
+    return route.defining(f"the mean over {keys} keys of the squared score")
 
 
 def derive() -> Derivation:
     """Derive the variance of one score, in which no length occurs, and the mean square over some keys."""
     route = variance_route(score, STANDARD, "One score: the number of tokens does not occur")
-    lemmas, definitions = zip(*(_over(n) for n in (2, 3, 4)), strict=True)
-    return Derivation.of(route, lemmas=lemmas, definitions=definitions)
+    return Derivation.of(route, lemmas=tuple(_over(n) for n in (2, 3, 4)))
 
 
 def _of(tokens: int, level: Any) -> Quantity:

@@ -8,8 +8,8 @@ from typing import Any
 from sympy import Float, Rational, S, Sum, log, sqrt
 
 from verify.spec import (
-    DERRIDA, E, INDEPENDENT, KEYS, NORMAL, NORMAL_COMPONENTS, SQUARES, WEIGHTED_SCORE, ByParts, Claim,
-    Control, Derivation, Exact, Experiment, Fact, Figure, Findings, LargestScore, NormalRows, Quantity, Route,
+    DERRIDA, INDEPENDENT, KEYS, NORMAL, NORMAL_COMPONENTS, SQUARES, WEIGHTED_SCORE, ByParts, Claim, Control,
+    Derivation, E, Exact, Experiment, Fact, Figure, Findings, LargestScore, NormalRows, Quantity, Route,
     Step, Surplus, Tolerance, attention_cell, capped, cell_of, complement, component, d, fact, figure,
     integrated, j, largest, line, mean_largest, mean_squares, measured, n, over_lengths, p, prediction, s,
     scaled, sharper, sigma, threshold, wrong,

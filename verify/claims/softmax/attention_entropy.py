@@ -6,11 +6,11 @@ from typing import Any
 from sympy import Float, Rational, S, exp, log, sqrt
 
 from verify.spec import (
-    E, ENTROPY, INDEPENDENT, KEYS, LOG_TOTAL, NORMAL, NORMAL_COMPONENTS, SQUARES, STEIN, TOTAL_GROWS,
-    WEIGHTED_SCORE, ByParts, Cell, Claim, Control, Derivation, Experiment, Fact, Figure, Findings, NormalRows,
-    Quantity, Route, Smooth, Step, SumIdentity, Surplus, attention_cell, capped, cell_of, component, d, fact,
-    figure, integrated, j, line, mean_entropy, mean_squares, measured, n, of_probability, over_lengths, p,
-    prediction, sharper, sigma, threshold, wrong,
+    ENTROPY, INDEPENDENT, KEYS, LOG_TOTAL, NORMAL, NORMAL_COMPONENTS, SQUARES, STEIN, TOTAL_GROWS,
+    WEIGHTED_SCORE, ByParts, Cell, Claim, Control, Derivation, E, Experiment, Fact, Figure, Findings,
+    NormalRows, Quantity, Route, Smooth, Step, SumIdentity, Surplus, attention_cell, capped, cell_of,
+    component, d, fact, figure, integrated, j, line, mean_entropy, mean_squares, measured, n,
+    of_probability, over_lengths, p, prediction, sharper, sigma, threshold, wrong,
 )  # fmt: skip
 
 GRID = ((4, 4), (4, 64), (64, 4), (64, 64), (64, 256), (512, 64))

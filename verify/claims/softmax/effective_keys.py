@@ -6,9 +6,9 @@ from sympy import E as EULER
 from sympy import S
 
 from verify.spec import (
-    NORMAL, Allowance, Claim, Control, Derivation, Exact, Experiment, Figure, Findings, NormalRows, Quantity,
-    assume, cell_of, component, effective_keys, figure, integrated, line, mean_squares, measured, prediction,
-    sigma, wrong,
+    NORMAL, Allowance, Claim, Control, Derivation, Exact, Experiment, Figure, Findings, NormalRows,
+    Quantity, assume, cell_of, component, effective_keys, figure, integrated, line, mean_squares, measured,
+    prediction, sigma, wrong,
 )  # fmt: skip
 
 KEYS, MANY = (4, 16, 64), 10**6

@@ -7,7 +7,7 @@ from scipy import special
 from sympy import S, Sum, Symbol, exp
 
 from verify.spec import (
-    Array, Claim, Control, Definition, Derivation, Exact, Experiment, Route, Step, SumIdentity, assume, i,
+    Array, Claim, Control, Derivation, Exact, Experiment, Route, Step, SumIdentity, assume, i,
     in_single_precision, largest_difference, n, no_distance, of_halves, over_queries, p, s, softmax, stream,
 )  # fmt: skip
 
@@ -35,9 +35,9 @@ def derive() -> Derivation:
     whole = Route.of("The weights sum to one", Sum(p[i], (i, 1, n)), one)
     ratio = Route.of("The ratio of two weights: larger scores have larger weights", p[1] / p[2], difference)
     shift = Route.of(r"Add any number $a$ to all scores", shifted, same)
-    of_two = Definition(p[1] / p[2], "the ratio of two weights")
-    first = Definition(shifted, "the first weight of the shifted scores")
-    return Derivation.of(whole, lemmas=(ratio, shift), definitions=(of_two, first))
+    ratio = ratio.defining("the ratio of two weights")
+    shift = shift.defining("the first weight of the shifted scores")
+    return Derivation.of(whole, lemmas=(ratio, shift))
 
 
 def _distances(code: Softmax, scores: Array) -> dict[str, float]:

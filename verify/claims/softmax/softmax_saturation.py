@@ -7,9 +7,9 @@ from typing import Any
 from sympy import Float, Integral, Max, S, Symbol, exp, expand, integrate, log, oo, pi, simplify, sqrt
 
 from verify.spec import (
-    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Approximation, By, Claim, Derivation, Experiment, Fact, Figure,
-    Findings, NormalRows, Quantity, Route, Step, Tolerance, assume, attention_cell, by, capped, cell_of,
-    complement, component, d, fact, figure, function, integrated, is_zero, legendre, line,
+    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Approximation, By, Claim, Derivation, E, Experiment, Fact,
+    Figure, Findings, NormalRows, Quantity, Route, Step, Tolerance, assume, attention_cell, by, capped,
+    cell_of, complement, component, d, fact, figure, function, integrated, is_zero, legendre, line,
     mean_largest_weight, measured, over_lengths, p, prediction, runs_over, scaled, scores, sharper, sigma,
     threshold, written_out, wrong,
 )  # fmt: skip

@@ -7,10 +7,9 @@ import scipy
 from sympy import Float, Integral, S, Symbol, diff, exp, expand, oo, pi, simplify, sqrt
 
 from verify.spec import (
-    E, NORMAL, By, Claim, Definition, Derivation, Experiment, Fact, Figure, Findings, Identity, NormalRows,
-    Prediction, Quantity, Route, Step, assume, by, capped, cell_of, component, fact, figure, function,
-    integrated, is_zero, line, measured, p, prediction, runs_over, s, scores, sharper, sigma, written_out,
-    wrong,
+    NORMAL, By, Claim, Derivation, E, Experiment, Fact, Figure, Findings, Identity, NormalRows, Prediction,
+    Quantity, Route, Step, assume, by, capped, cell_of, component, fact, figure, function, integrated,
+    is_zero, line, measured, p, prediction, runs_over, s, scores, sharper, sigma, written_out, wrong,
 )  # fmt: skip
 
 DEVIATIONS = (1, 2, 8, 32)
@@ -74,12 +73,11 @@ def derive() -> Derivation:
     same = By("SymPy, written out for the two keys",
               lambda one, other: is_zero(written_out(one - other, 2)), "general")  # fmt: skip
     weight = Step(1 / (1 + exp(s[2] - s[1])), "Divide by the first exponential", same)
-    logistic = Route.of("The weights of two keys", p[1], weight)
+    logistic = Route.of("The weights of two keys", p[1], weight).defining("the weight of the first key")
     vanishes = Step(1 / (2 + exp(x) + exp(-x)), r"which tends to 0 as $x \to \pm\infty$", Identity())
     slope = Route.of(r"The slope at a gap $x$, in the gap's hyperbolic form", SLOPE, vanishes)
-    definitions = (Definition(p[1], "the weight of the first key"),
-                   Definition(exp(x) / (1 + exp(x)) ** 2, "the slope of the logistic function"))  # fmt: skip
-    return Derivation.of(route, lemmas=(logistic, slope), relation="≤", definitions=definitions)
+    slope = slope.defining("the slope of the logistic function")
+    return Derivation.of(route, lemmas=(logistic, slope), relation="≤")
 
 
 def _exact(derivation: Derivation, deviation: float) -> float:
