@@ -108,7 +108,7 @@ def advance(work: Work, proof: str, answers: Sequence[Sequence[Sums]]) -> Settle
     """
     begun = time.perf_counter()
     claim = resolve(work.claim)
-    with claim_errors(claim.id, work.origin):
+    with claim_errors(claim.id, work.origin), one_blas_thread():
         prepared = _prepared(work)
         derivation = prepared.derivation
         shown = (
