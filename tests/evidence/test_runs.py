@@ -11,22 +11,19 @@ import pytest
 from hypothesis import given
 from pydantic import ValidationError
 
+from tests.evidence.statements import statement
 from tests.report.records import record
 from tests.report.score_variance import SCORE_VARIANCE
 from tests.strategies import RUN_RECORDS, examples
 from verify.errors import ClaimError
 from verify.evidence import (
-    Calibration,
     ClaimRecord,
-    Counted,
     Device,
     Outcome,
-    Part,
     Proof,
     RunRecord,
     Settings,
     Source,
-    Statement,
     Verdict,
 )
 
@@ -83,45 +80,15 @@ def test_the_worst_claim_decides_the_exit_status() -> None:
     assert run_of().exit_status() == 0
 
 
-def statement(outcome: Outcome, noted: Outcome | None, *claims: str, name: str = "one") -> Statement:
-    """Return a statement with a part for each of these claims."""
-    parts = tuple(
-        Part(
-            text="",
-            claim=claim,
-            evidence="verdict",
-            kind="says",
-            printed=None,
-            computed=None,
-            holds=True,
-            reason="",
-        )
-        for claim in claims
+def test_surprises_are_the_statements_that_contradict_their_notes() -> None:
+    """The others of a run are none."""
+    wrong, known = (
+        statement(Outcome.WRONG, Outcome.HOLDS, "a"),
+        statement(Outcome.WRONG, None, "a", name="two"),
     )
-    return Statement(
-        id=name, source="a-source", text="", claim=None, printed=None, computed=None, outcome=outcome,
-        noted=noted, note="", parts=parts,
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("made", "surprising"),
-    [
-        (statement(Outcome.WRONG, Outcome.HOLDS, "a"), True),
-        (statement(Outcome.WRONG, Outcome.WRONG, "a"), False),
-        (statement(Outcome.WRONG, None, "a"), False),
-        (statement(Outcome.WRONG, Outcome.HOLDS, "a", "elsewhere"), False),
-        (statement(Outcome.OPEN, Outcome.HOLDS), True),
-    ],
-)
-def test_a_surprise_is_an_outcome_that_claims_of_the_run_decided_otherwise(
-    made: Statement, surprising: bool
-) -> None:
-    """A statement of which another claim decides a part is no surprise, whatever its outcome."""
-    assert made.contradicts_its_note({"a", "b"}) is surprising
     source = Source(id="a-source", title="", kind="")
-    run = run_of(CLAIM.model_copy(update={"id": "a"}), sources=(source,), statements=(made,))
-    assert run.surprises() == ((made,) if surprising else ())
+    run = run_of(CLAIM.model_copy(update={"id": "a"}), sources=(source,), statements=(wrong, known))
+    assert run.surprises() == (wrong,)
 
 
 def test_a_statement_of_no_source_is_refused() -> None:
@@ -140,74 +107,6 @@ def test_a_statement_of_no_source_is_refused() -> None:
     ]:
         with pytest.raises(ValidationError, match=what):
             RunRecord.model_validate(content | changes)
-
-
-def counted(**changes: Any) -> Counted:
-    """Return a row of the calibration: 7 of 100, allowed 0.05."""
-    row = {
-        "what": "a miss",
-        "level": 0.05,
-        "trials": 100,
-        "events": 7,
-        "allowed": 0.05,
-        "low": 0.02,
-        "high": 0.16,
-    }
-    return Counted.model_validate(row | changes)
-
-
-@pytest.mark.parametrize(
-    ("changes", "in_order"),
-    [
-        ({}, True),
-        ({"low": 0.05}, True),
-        ({"low": 0.051}, False),
-        ({"at_least": True}, True),
-        ({"at_least": True, "allowed": 0.16}, True),
-        ({"at_least": True, "allowed": 0.17}, False),
-    ],
-)
-def test_rows_are_in_order_while_their_bounds_leave_it_open(changes: dict[str, Any], in_order: bool) -> None:
-    """Too many is where even the lower bound is beyond what is allowed, too few the other way round."""
-    assert counted(**changes).in_order is in_order
-
-
-def test_counts_that_cannot_be_are_refused() -> None:
-    """More events than trials, bounds upside down; and sums of nothing."""
-    wrong = {"events": 101, "low": 0.2}
-    for (name, value), what in zip(
-        wrong.items(), ("it has more events than trials", "its bounds are upside down"), strict=True
-    ):
-        with pytest.raises(ValidationError, match=what):
-            counted(**{name: value})
-    study = {
-        "seed": 1,
-        "command": "c",
-        "version": "0",
-        "confidence": 0.99,
-        "rows": [counted(setting="d = 4")],
-    }
-    for whole, what in [
-        (counted(level=None), "'a miss' is counted together at no level"),
-        (counted(level=0.01), "no row belongs to 'a miss'"),
-        (counted(setting="n = "), "no row belongs to 'a miss'"),
-    ]:
-        with pytest.raises(ValidationError, match=what):
-            Calibration.model_validate(study | {"together": [whole]})
-
-
-def test_cells_counted_together_share_event_level_and_the_start_of_their_setting() -> None:
-    """All others are somebody else's."""
-    rows = (
-        counted(setting="d = 4"),
-        counted(setting="d = 8"),
-        counted(setting="n = 4"),
-        counted(setting="d = 4", level=0.01),
-        counted(setting="d = 4", what="an alarm"),
-    )
-    study = Calibration(seed=1, command="c", version="0", confidence=0.99, rows=rows)
-    assert study.cells(counted(setting="d = ")) == rows[:2]
-    assert study.cells(counted()) == rows[:3]
 
 
 def test_parts_and_counts_of_a_run() -> None:

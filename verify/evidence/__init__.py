@@ -1,5 +1,6 @@
 """The records of a run and their JSON form, ``results.json``; other people's programs read it."""
 
+from verify.evidence.calibration import Calibration, Counted
 from verify.evidence.claims import (
     RESERVED,
     Assumption,
@@ -24,22 +25,8 @@ from verify.evidence.findings import (
     tightness,
 )
 from verify.evidence.records import Record
-from verify.evidence.runs import (
-    PROFILES,
-    Budget,
-    Calibration,
-    Counted,
-    Device,
-    Outcome,
-    Part,
-    Run,
-    RunRecord,
-    Settings,
-    Source,
-    Statement,
-    Stored,
-    Tool,
-)
+from verify.evidence.runs import PROFILES, Budget, Device, Run, RunRecord, Settings, Stored, Tool
+from verify.evidence.statements import Outcome, Part, Source, Statement
 from verify.evidence.texts import SLUG, Slug, in_utc
 
 __all__ = [

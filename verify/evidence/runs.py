@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
+from verify.evidence.calibration import Calibration
 from verify.evidence.claims import ClaimRecord, Proof
 from verify.evidence.findings import Verdict
 from verify.evidence.records import Record, Sealed, Shown, by_id, shown, table
+from verify.evidence.statements import Outcome, Source, Statement
 from verify.evidence.texts import (
-    Address,
     Count,
     Digest,
-    Evidence,
     Line,
     Many,
     Moment,
@@ -26,142 +25,13 @@ from verify.evidence.texts import (
     Share,
     Slug,
     Text,
-    Trials,
     Version,
     refuse,
     refuse_repeated,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Set as AbstractSet
     from typing import Self
-
-
-class Outcome(StrEnum):
-    """What the run says of a statement of a source document."""
-
-    HOLDS = "holds"
-    WITH_CONDITIONS = "holds-with-conditions"
-    MISPRINTED = "misprinted"
-    WRONG = "wrong"
-    OPEN = "open"
-
-
-class Part(Record):
-    """One thing that a statement says, decided by one piece of evidence; ``holds`` is None while open."""
-
-    text: Text
-    claim: Slug
-    evidence: Evidence
-    kind: Literal["says", "prints"]
-    printed: Text | None
-    computed: Text | None
-    holds: bool | None
-    reason: Text
-
-
-class Source(Record):
-    """A document that states what is commonly believed.
-
-    ``author``, ``date`` and ``url`` are None where the document, as it reached us, does not say.
-    """
-
-    id: Slug
-    title: Text
-    kind: Text
-    author: Text | None = None
-    date: Text | None = None
-    url: Address | None = None
-
-
-class Statement(Record):
-    """Something a source says, with the outcome that the run computed.
-
-    ``noted`` is the outcome that its note was written for: the known one, which a run may contradict.
-    """
-
-    id: Slug
-    source: Slug
-    text: Text
-    claim: Slug | None
-    printed: Text | None
-    computed: Text | None
-    outcome: Outcome
-    noted: Outcome | None = None
-    note: Text
-    parts: Many[Part]
-
-    def contradicts_its_note(self, claims: AbstractSet[str]) -> bool:
-        """Return whether the outcome is not the known one, though the ``claims`` run decide all its parts."""
-        decided = {part.claim for part in self.parts} <= claims
-        return decided and self.noted is not None and self.outcome is not self.noted
-
-
-class Counted(Record):
-    """One row of the calibration: events counted in independent repetitions.
-
-    ``allowed`` is the probability that the design allows (``at_least`` False) or promises (True); ``low``
-    and ``high`` are the exact two-sided bounds of the events' probability. ``setting`` and ``level`` say
-    of which cell and at which false-exclusion rate, where rows form a table.
-    """
-
-    what: Text
-    setting: Text = ""
-    level: Share | None = None
-    trials: Trials
-    events: Count
-    allowed: Share
-    at_least: bool = False
-    low: Share
-    high: Share
-
-    @model_validator(mode="after")
-    def _counts(self) -> Self:
-        refuse(
-            [
-                (self.events > self.trials, "it has more events than trials"),
-                (self.low > self.high, "its bounds are upside down"),
-            ]
-        )
-        return self
-
-    @property
-    def in_order(self) -> bool:
-        """Whether what was counted is compatible with what the design allows or promises."""
-        return self.high >= self.allowed if self.at_least else self.low <= self.allowed
-
-
-class Calibration(Record):
-    """How the judge itself fared: the table of the calibration study, with what made it.
-
-    ``together`` counts all cells of the same event and level as one.
-    """
-
-    seed: Seed
-    command: Line
-    version: Version
-    confidence: Share
-    rows: Many[Counted]
-    together: Many[Counted] = ()
-
-    @model_validator(mode="after")
-    def _counts_something_together(self) -> Self:
-        for one in self.together:
-            refuse(
-                [
-                    (one.level is None, f"{one.what!r} is counted together at no level"),
-                    (not self.cells(one), f"no row belongs to {one.what!r}, counted together"),
-                ]
-            )
-        return self
-
-    def cells(self, one: Counted) -> tuple[Counted, ...]:
-        """Return the rows that ``one`` of ``together`` counts as one."""
-        return tuple(
-            row
-            for row in self.rows
-            if (row.what, row.level) == (one.what, one.level) and row.setting.startswith(one.setting)
-        )
 
 
 class Tool(Record):

@@ -1,0 +1,78 @@
+"""What is on record of the judge itself: counts that can be, and whether they are in order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from verify.evidence import Calibration, Counted
+
+
+def counted(**changes: Any) -> Counted:
+    """Return a row of the calibration: 7 of 100, allowed 0.05."""
+    row = {
+        "what": "a miss",
+        "level": 0.05,
+        "trials": 100,
+        "events": 7,
+        "allowed": 0.05,
+        "low": 0.02,
+        "high": 0.16,
+    }
+    return Counted.model_validate(row | changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "in_order"),
+    [
+        ({}, True),
+        ({"low": 0.05}, True),
+        ({"low": 0.051}, False),
+        ({"at_least": True}, True),
+        ({"at_least": True, "allowed": 0.16}, True),
+        ({"at_least": True, "allowed": 0.17}, False),
+    ],
+)
+def test_rows_are_in_order_while_their_bounds_leave_it_open(changes: dict[str, Any], in_order: bool) -> None:
+    """Too many is where even the lower bound is beyond what is allowed, too few the other way round."""
+    assert counted(**changes).in_order is in_order
+
+
+def test_counts_that_cannot_be_are_refused() -> None:
+    """More events than trials, bounds upside down; and sums of nothing."""
+    wrong = {"events": 101, "low": 0.2}
+    for (name, value), what in zip(
+        wrong.items(), ("it has more events than trials", "its bounds are upside down"), strict=True
+    ):
+        with pytest.raises(ValidationError, match=what):
+            counted(**{name: value})
+    study = {
+        "seed": 1,
+        "command": "c",
+        "version": "0",
+        "confidence": 0.99,
+        "rows": [counted(setting="d = 4")],
+    }
+    for whole, what in [
+        (counted(level=None), "'a miss' is counted together at no level"),
+        (counted(level=0.01), "no row belongs to 'a miss'"),
+        (counted(setting="n = "), "no row belongs to 'a miss'"),
+    ]:
+        with pytest.raises(ValidationError, match=what):
+            Calibration.model_validate(study | {"together": [whole]})
+
+
+def test_cells_counted_together_share_event_level_and_the_start_of_their_setting() -> None:
+    """All others are somebody else's."""
+    rows = (
+        counted(setting="d = 4"),
+        counted(setting="d = 8"),
+        counted(setting="n = 4"),
+        counted(setting="d = 4", level=0.01),
+        counted(setting="d = 4", what="an alarm"),
+    )
+    study = Calibration(seed=1, command="c", version="0", confidence=0.99, rows=rows)
+    assert study.cells(counted(setting="d = ")) == rows[:2]
+    assert study.cells(counted()) == rows[:3]
