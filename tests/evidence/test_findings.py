@@ -90,3 +90,18 @@ def test_a_table_has_a_row_a_check_with_its_texts_escaped() -> None:
         *("check", "quantity", "predicted", "estimate", "interval", "verdict"),
         *("b", "a < b & <script>", "≤2", "1.5", "1.5 to 1.5", "confirmed"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("biased-prediction", True),
+        ("bent-lack-of-fit", True),
+        ("bound-c8-sharper", True),
+        ("unbiased", False),
+        ("unscaled", False),
+    ],
+)
+def test_a_control_that_only_moves_a_number_is_known_by_its_id(name: str, *, near: bool) -> None:
+    """A wrong version that somebody could state is none of these."""
+    assert control(name, "it is larger", 70, 64).is_near_miss is near

@@ -146,3 +146,35 @@ def test_probabilities_are_checked(wrong: float) -> None:
         numbers.level(wrong)
     with pytest.raises(ValueError, match="between 0 and 1"):
         numbers.power(wrong)
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0.001, 1e4), st.floats(-4, -1)).map(lambda one: (one[0], one[0] * 10 ** one[1])),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_a_column_keeps_what_its_errors_allow(values: list[tuple[float, float]]) -> None:
+    """A shared place is one digit finer than a value's own at most, and keeps its error's first digit."""
+    places = numbers.shared_places(
+        [(value, error, (value - 5 * error, value + 5 * error)) for value, error in values]
+    )
+    for (_, error), place in zip(values, places, strict=True):
+        assert numbers.last_place(error) - 1 <= place <= math.floor(math.log10(error)) + 1e-9
+
+
+def test_numbers_of_alike_size_have_alike_decimals() -> None:
+    """Near 1 and near 64 each have their own; one with a much smaller error keeps its first digit."""
+    measured = [(0.9992, 0.0014), (1.999, 0.0028), (3.003, 0.0042), (1.00002, 0.000021), (63.98, 0.09)]
+    shown = numbers.shared_places(
+        [(value, error, (value - 5 * error, value + 5 * error)) for value, error in measured]
+    )
+    assert shown == [-4, -4, -4, -5, -2]
+    value, error = measured[2]
+    assert (
+        numbers.estimate(value, error, (2.982, 3.024), shown[2]).with_error
+        == f"3.0030{numbers.NO_BREAK}±{numbers.NO_BREAK}0.0042"
+    )
+    assert numbers.beside(0.048611111, 0.00007, -4) == "0.04861"
+    assert numbers.shared_places([]) == []

@@ -106,6 +106,11 @@ class Control(Record):
     blocks: Count
     draws: Count
 
+    @property
+    def is_near_miss(self) -> bool:
+        """Whether it is the claim with one number moved just too far, which nobody states; by its id."""
+        return self.id.startswith(("biased-", "bent-")) or self.id.endswith("-sharper")
+
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Self:
         refuse(_misplaced(self))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from verify.evidence import Check, Proof, Verdict
 from verify.report import numbers
 from verify.report.citation import citation_parts, cite
+from verify.report.contrast import contrast
 from verify.report.latex import Prose, Tex, plain, spoken
 from verify.report.speech import prose_in_words
 from verify.report.statements import deciding
@@ -18,7 +19,6 @@ from verify.report.views import (
     Badge,
     CardView,
     ControlTable,
-    ControlView,
     FactView,
     FigureView,
     FitView,
@@ -26,14 +26,11 @@ from verify.report.views import (
     RouteView,
     StepView,
 )
-from verify.report.words import badge, closed, decisive_check, largest_deviation, predicted, sentence
+from verify.report.words import badge, closed, decisive_check, largest_deviation, sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from verify.evidence import (
         ClaimRecord,
-        Control,
         DerivationRecord,
         Fact,
         OrdinaryFit,
@@ -77,8 +74,7 @@ def card(record: RunRecord, claim: ClaimRecord, number: str) -> CardView:
         reason=Prose(closed(claim.reason)),
         headline=sentence(decisive, derived=derivation.status is Proof.PROVED) if decisive else None,
         headline_label=_headline_label(claim, decisive),
-        short=_short(decisive or next(iter(claim.checks), None)),
-        strongest=_strongest(claim.controls, controls.rows),
+        contrast=contrast(claim),
         result=Tex(derivation.latex) if derivation.latex else None,
         routes=tuple(_route(route) for route in derivation.routes),
         agreement=Prose(_agreement(derivation, number)),
@@ -105,33 +101,6 @@ def card(record: RunRecord, claim: ClaimRecord, number: str) -> CardView:
         citation=citation_parts(cite(record, claim, decisive or next(iter(claim.checks), None))),
         sources=tuple(deciding(record, claim.id)),
     )
-
-
-def _short(check: Check | None) -> Prose:
-    """Return what a check compares, its value with the interval, and the prediction; nothing without one."""
-    if check is None:
-        return Prose("")
-    found = numbers.estimate(check.estimate, check.standard_error, check.interval)
-    kind = "exact" if check.method == "exact" else found.interval
-    value = f"{found.value}{found.times}"
-    wanted = predicted(check, check.standard_error)
-    return Prose(f"{check.quantity}: {value} ({kind}), predicted {wanted}")
-
-
-def _strongest(controls: Sequence[Control], rows: Sequence[ControlView]) -> ControlView | None:
-    """Return the refuted control whose wrong value is nearest to what is measured."""
-    refuted = [
-        (_distance(control), place)
-        for place, control in enumerate(controls)
-        if control.verdict is Verdict.REFUTED
-    ]
-    return rows[min(refuted)[1]] if refuted else None
-
-
-def _distance(control: Control) -> float:
-    """Return how far a control's prediction is from its estimate, as a share of the larger."""
-    size = max(abs(control.prediction), abs(control.estimate))
-    return abs(control.prediction - control.estimate) / size if size else 0.0
 
 
 def _alarms(derivation: DerivationRecord, controls: ControlTable) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from matplotlib.transforms import Affine2D
 
 from verify.errors import RenderError
 from verify.report import numbers
-from verify.report.labels import label_layers, label_width, readable
+from verify.report.labels import LINE, label_layers, label_width, readable, wrapped
 from verify.report.looks import INK, layer_looks
 from verify.report.tidy import tidy
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 FAMILY = "Source Sans Pro"
 _SIZE = (6.7, 2.7)  # inches; the print's text width
-_HALF_SIZE = (3.23, 1.7)
-_BELOW, _ABOVE = 32.0, 21.5  # points for the axis' numbers and name, and for what stands above it
+_HALF_SIZE = (3.58, 1.45)  # a column of it; low, as nothing that cannot break leaves more of a page empty
+_BELOW, _ABOVE = 30.0, 18.5  # points for the axis' numbers and name, and for what stands above it
 _ASIDE = 6.5  # points between the middles of marks that stand side by side
 _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -78,8 +78,9 @@ def draw(figure: Figure, prefix: str, *, half: bool = False) -> str:
         try:
             for layer, look, aside in zip(figure.layers, looks, _asides(figure.layers), strict=True):
                 _draw_layer(axes, layer, look, aside)
-            _dress(axes, figure)
-            _make_room(canvas, axes, label_width(axes, figure.layers))
+            name = wrapped(axes, figure.y.label, canvas.bbox.width - 4, _SETTINGS["font.size"])
+            _dress(axes, figure, "\n".join(name))
+            _make_room(canvas, axes, label_width(axes, figure.layers), (len(name) - 1) * LINE)
             label_layers(axes, figure.layers, looks)
             svg = _svg(canvas)
         except ValueError as error:
@@ -144,15 +145,15 @@ def _whiskers(layer: Layer) -> tuple[list[float], list[float]]:
     return [x for x, _ in ends], [end for _, end in ends]
 
 
-def _dress(axes: Axes, figure: Figure) -> None:
+def _dress(axes: Axes, figure: Figure, name: str) -> None:
     axes.set_xlabel(readable(figure.x.label), labelpad=4)
     # Upright above its axis: nobody turns the head to read it.
     axes.annotate(
-        readable(figure.y.label),
+        name,
         (0, 1),
         xycoords=("figure fraction", "axes fraction"),
         va="bottom",
-        xytext=(2, 9),
+        xytext=(2, 6),
         textcoords="offset points",
     )
     for axis, record in ((axes.xaxis, figure.x), (axes.yaxis, figure.y)):
@@ -181,13 +182,14 @@ def _powers(low: float, high: float) -> int:
     return math.floor(math.log10(high)) - math.ceil(math.log10(low)) + 1
 
 
-def _make_room(canvas: Canvas, axes: Axes, right: float) -> None:
-    """Move the axes' edges so that the widest tick label just fits, and ``right`` points for the labels."""
+def _make_room(canvas: Canvas, axes: Axes, right: float, above: float) -> None:
+    """Move the axes' edges so that the widest tick label fits, and leave points ``right`` and ``above``."""
     canvas.draw_without_rendering()
     widest = max((label.get_window_extent().width for label in axes.get_yticklabels()), default=0.0)
     place = axes.get_position()
     left = (widest + 9) / canvas.bbox.width
-    axes.set_position((left, place.y0, 1 - right / canvas.bbox.width - left, place.height))
+    height = place.height - above / canvas.bbox.height
+    axes.set_position((left, place.y0, 1 - right / canvas.bbox.width - left, height))
 
 
 def _tick(axis: Axis) -> Callable[[float, int], str]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from verify.report.looks import Look
 
 # All lengths in points, which are a canvas's pixels.
-_LINE = 11.5  # between the lines of a label
+LINE = 11.5  # between the lines of a label
 _GAP = 3.0  # between two labels
 _WIDEST = 0.2446  # of the figure: a line of a label, unless a single formula is wider
 _SIZE = 9
@@ -32,7 +32,7 @@ _SWATCH = (6.0, 24.0)  # right of the axes: where a label's mark starts and its 
 
 def label_width(axes: Axes, layers: Sequence[Layer]) -> float:
     """Return the room that labels need right of the axes; enough for a tick's label if there are none."""
-    widths = [_width(axes, line) for layer in layers for line in _lines(axes, layer)]
+    widths = [_width(axes, line, _SIZE) for layer in layers for line in _lines(axes, layer)]
     return max(widths, default=-_SWATCH[1]) + _SWATCH[1] + _MARGIN
 
 
@@ -44,32 +44,36 @@ def label_layers(axes: Axes, layers: Sequence[Layer], looks: Sequence[Look]) -> 
     box = axes.get_window_extent()
     texts = [_lines(axes, layer) for layer, _ in labelled]
     wanted = [_end(axes, layer) for layer, _ in labelled]
-    heights = [len(lines) * _LINE for lines in texts]
+    heights = [len(lines) * LINE for lines in texts]
     places = spread(wanted, heights, box.y0, box.y1, _GAP)
     for (layer, look), lines, place in zip(labelled, texts, places, strict=True):
-        first = place + (len(lines) - 1) * _LINE / 2
+        first = place + (len(lines) - 1) * LINE / 2
         _mark(axes, layer, look, box.x1 + _SWATCH[0], box.x1 + _SWATCH[1] - 5, first)
         for number, line in enumerate(lines):
-            height = first - number * _LINE
+            height = first - number * LINE
             axes.text(box.x1 + _SWATCH[1], height, line, transform=None, va="center_baseline", fontsize=_SIZE)
 
 
 def _lines(axes: Axes, layer: Layer) -> list[str]:
+    widest = _WIDEST * axes.get_window_extent().width / axes.get_position().width
+    return wrapped(axes, layer.label, widest, _SIZE)
+
+
+def wrapped(axes: Axes, label: str, widest: float, size: float) -> list[str]:
     """Return a label's lines, measured as they are drawn; they break between words, never in a formula."""
     lines: list[str] = []
-    widest = _WIDEST * axes.get_window_extent().width / axes.get_position().width
     # ``readable`` leaves no space inside a formula.
-    for word in readable(layer.label).split():
+    for word in readable(label).split():
         longer = f"{lines[-1]} {word}" if lines else word
-        if lines and _width(axes, longer) <= widest:
+        if lines and _width(axes, longer, size) <= widest:
             lines[-1] = longer
         else:
             lines.append(word)
     return lines
 
 
-def _width(axes: Axes, line: str) -> float:
-    text = axes.text(0, 0, line, fontsize=_SIZE)
+def _width(axes: Axes, line: str, size: float) -> float:
+    text = axes.text(0, 0, line, fontsize=size)
     width: float = text.get_window_extent().width
     text.remove()
     return width

@@ -5,8 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from statistics import median_low
+from typing import TYPE_CHECKING
 
 from verify.evidence.decimals import as_decimal, rounded
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MINUS = "−"
 GAP = "\N{NARROW NO-BREAK SPACE}"
@@ -50,8 +55,10 @@ class Estimate:
         return f"[{self.low},{NO_BREAK}{self.high}]{self.times}"
 
 
-def estimate(value: float, error: float, interval: tuple[float, float]) -> Estimate:
+def estimate(value: float, error: float, interval: tuple[float, float], place: int | None = None) -> Estimate:
     """Return a value with its standard error and interval, all to the digit that the error allows.
+
+    ``place`` is the power of ten of another last digit, for a value without a factor left out.
 
     The interval's ends are rounded outwards, so that the printed interval covers at least as often as
     the computed one. A zero error means an exact value, printed to ten significant digits.
@@ -67,7 +74,8 @@ def estimate(value: float, error: float, interval: tuple[float, float]) -> Estim
     if error == 0:
         low_text, high_text = (_significant(as_decimal(end) * shift, 10) for end in interval)
         return Estimate(_significant(centre, 10), "", low_text, high_text, power)
-    place = last_place(float(spread))
+    if power or place is None:
+        place = last_place(float(spread))
     return Estimate(
         value=_at(centre, place),
         error=_at(spread, place),
@@ -86,6 +94,24 @@ def last_place(error: float) -> int:
     first = _magnitude(as_decimal(error))
     leading = round(error / 10.0 ** (first - 2)) if first > -300 else 100
     return first - 1 if leading < 355 else first
+
+
+def shared_places(measured: Sequence[tuple[float, float, tuple[float, float]]]) -> list[int]:
+    """Return the power of ten of each value's last digit in one column: alike for values of alike size.
+
+    Of each size, to the nearest power of ten, it is the median of what the errors allow; where an error
+    differs, it keeps one digit at least and gets one more than it needs at most. ``measured`` are values
+    with their errors, none zero, and intervals.
+    """
+    own = [last_place(error) for _, error, _ in measured]
+    sizes = [round(math.log10(max(map(abs, (value, *interval))))) for value, _, interval in measured]
+    usual = {
+        size: median_low(place for place, of in zip(own, sizes, strict=True) if of == size) for size in sizes
+    }
+    return [
+        min(max(usual[size], place - 1), _magnitude(as_decimal(error)))
+        for (_, error, _), place, size in zip(measured, own, sizes, strict=True)
+    ]
 
 
 def exact(value: float, digits: int = 6) -> str:
@@ -120,11 +146,14 @@ def fixed(value: float, place: int) -> str:
     return _at(as_decimal(value), place)
 
 
-def beside(value: float, error: float, digits: int = 6) -> str:
-    """Return an exact value to one digit more than a measurement with this standard error carries."""
+def beside(value: float, error: float, place: int | None = None) -> str:
+    """Return an exact value to one digit more than a measurement with this standard error carries.
+
+    ``place`` is that of the measurement's last digit, where the error alone does not decide it.
+    """
     if error == 0 or value == 0:
-        return _to_digits(value, digits)
-    wanted = _magnitude(as_decimal(value)) - last_place(error) + 2
+        return _to_digits(value, 6)
+    wanted = _magnitude(as_decimal(value)) - (last_place(error) if place is None else place) + 2
     return _to_digits(value, min(max(wanted, 3), 10))
 
 

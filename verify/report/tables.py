@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from verify.evidence import Verdict
 from verify.report import numbers
 from verify.report.columns import aligned, check_widths, control_widths
 from verify.report.latex import Prose, plain
-from verify.report.views import CheckTable, ControlTable, ControlView, GroupView, RowView, Title
-from verify.report.words import badge, cell_text, control_badge, predicted, remark, tolerance_text
+from verify.report.views import Cell, CheckTable, ControlTable, ControlView, GroupView, RowView, Title
+from verify.report.words import (
+    badge,
+    cell_text,
+    control_badge,
+    predicted,
+    remark,
+    rounding_error,
+    tolerance_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -22,6 +30,7 @@ if TYPE_CHECKING:
 _KINDS = {"monte-carlo": "simulated checks", "exact": "exact checks", "fit": "fits"}
 _LONG = 60  # letters of settings that neighbours print once
 _WORDY = 36  # letters of a quantity that has a line to itself
+_NUMBERS = ("predicted", "estimate", "error", "low", "high")
 _EXACT = 7  # digits of an exact value, one more than of its prediction
 
 
@@ -43,14 +52,15 @@ def check_table(claim: str, checks: Sequence[Check], *, wide: bool = False) -> C
         method: {key for one in common if method in one.methods for key in one.settings} for method in _KINDS
     }
     groups: list[GroupView] = []
+    places = _places(checks)
     for members in _gathered(checks, stated):
-        group = _group(claim, members, stated[members[0].method], wide=wide)
+        group = _group(claim, members, stated[members[0].method], places, wide=wide)
         if group.title is None and groups and groups[-1].title is None:
             groups[-1] = replace(groups[-1], rows=groups[-1].rows + group.rows)
         else:
             groups.append(group)
     return CheckTable(
-        groups=tuple(groups),
+        groups=_lined_up(groups),
         common=tuple(_common_line(one.owners, one.settings) for one in common),
         widths=check_widths([row for group in groups for row in group.rows]),
     )
@@ -152,7 +162,12 @@ def _sample_size(check: Check) -> str:
 
 
 def _group(
-    claim: str, checks: tuple[Check, ...], stated: Collection[str], *, wide: bool = False
+    claim: str,
+    checks: tuple[Check, ...],
+    stated: Collection[str],
+    places: Mapping[str, int],
+    *,
+    wide: bool = False,
 ) -> GroupView:
     first = checks[0]
     common = tuple(_shared_settings(checks))
@@ -160,21 +175,25 @@ def _group(
     alone = len(checks) == 1
     if first.method == "fit" and not (wide and alone):
         titles = [Title(Prose(check.quantity), Prose(""), tolerance_text(check)) for check in checks]
-        return GroupView(Title(Prose("Weighted fit"), Prose(""), own), _rows(claim, checks, common, titles))
+        return GroupView(
+            Title(Prose("Weighted fit"), Prose(""), own), _rows(claim, checks, places, common, titles)
+        )
     if alone and own and not wide and (_is_tall(first.prediction_latex) or _is_wordy(first.quantity)):
         # The first column is too narrow for that: it gets a line of its own.
-        return GroupView(_title(checks, Prose("")), _rows(claim, checks, tuple(stated), [None]))
+        return GroupView(_title(checks, Prose("")), _rows(claim, checks, places, tuple(stated), [None]))
     if alone:
         title = _title(checks, own, bare=wide and tolerance_text(first) == "exact")
         if wide and _is_tall(first.prediction_latex):
             title = replace(
                 title, formula=Prose("")
             )  # too high for a line of text; its value stands beside it
-        return GroupView(None, _rows(claim, checks, common, [title]))
+        return GroupView(None, _rows(claim, checks, places, common, [title]))
     if len({_group_key(check) for check in checks}) > 1:
         titles = [_title((check,), Prose("")) for check in checks]
-        return GroupView(Title(Prose("Same settings"), Prose(""), own), _rows(claim, checks, common, titles))
-    return GroupView(_title(checks, own), _rows(claim, checks, common, [None] * len(checks)))
+        return GroupView(
+            Title(Prose("Same settings"), Prose(""), own), _rows(claim, checks, places, common, titles)
+        )
+    return GroupView(_title(checks, own), _rows(claim, checks, places, common, [None] * len(checks)))
 
 
 def _title(checks: tuple[Check, ...], settings: Prose, *, bare: bool = False) -> Title:
@@ -204,36 +223,54 @@ def _has_symbol(latex: str) -> bool:
     return re.search("[A-Za-z]", re.sub(r"\\[A-Za-z]+", "", latex)) is not None
 
 
+def _places(checks: Sequence[Check]) -> dict[str, int]:
+    """Return the place of each measured check's last digit, by id: alike for numbers of alike size."""
+    measured = [check for check in checks if check.standard_error]
+    shared = numbers.shared_places([(one.estimate, one.standard_error, one.interval) for one in measured])
+    return {check.id: place for check, place in zip(measured, shared, strict=True)}
+
+
 def _rows(
-    claim: str, checks: tuple[Check, ...], common: Sequence[str], titles: Sequence[Title | None]
+    claim: str,
+    checks: tuple[Check, ...],
+    places: Mapping[str, int],
+    common: Sequence[str],
+    titles: Sequence[Title | None],
 ) -> tuple[RowView, ...]:
-    found = [numbers.estimate(check.estimate, check.standard_error, check.interval) for check in checks]
-    values = [
-        one.alone if check.standard_error else numbers.exact(check.estimate, _EXACT)
-        for one, check in zip(found, checks, strict=True)
-    ]
-    measured = [check.method != "exact" for check in checks]
-    predictions = aligned([predicted(check, check.standard_error) for check in checks])
-    estimates = aligned(values)
-    errors = aligned([one.error + one.times if one.error else "" for one in found])
-    lows = aligned([one.low + one.times if real else "" for one, real in zip(found, measured, strict=True)])
-    highs = aligned([one.high + one.times if real else "" for one, real in zip(found, measured, strict=True)])
     return tuple(
-        RowView(
-            anchor=f"{claim}.{check.id}",
-            title=titles[place],
-            label=cell_text(check.cell, without=common),
-            remark=Prose(remark(check)),
-            predicted=predictions[place],
-            estimate=estimates[place],
-            error=errors[place],
-            low=lows[place],
-            high=highs[place],
-            sample=_sample_size(check),
-            verdict=badge(check.verdict),
-        )
-        for place, check in enumerate(checks)
+        _row(f"{claim}.{check.id}", check, places.get(check.id), cell_text(check.cell, without=common), title)
+        for check, title in zip(checks, titles, strict=True)
     )
+
+
+def _row(anchor: str, check: Check, place: int | None, label: Prose, title: Title | None) -> RowView:
+    found = numbers.estimate(check.estimate, check.standard_error, check.interval, place)
+    exact = rounding_error(check) or numbers.exact(check.estimate, _EXACT)
+    measured = check.method != "exact"
+    return RowView(
+        anchor=anchor,
+        title=title,
+        label=label,
+        remark=Prose(remark(check)),
+        predicted=Cell(predicted(check, check.standard_error, place), 0.0),
+        estimate=Cell(found.alone if check.standard_error else exact, 0.0),
+        error=Cell(found.error + found.times if found.error else "", 0.0),
+        low=Cell(found.low + found.times if measured else "", 0.0),
+        high=Cell(found.high + found.times if measured else "", 0.0),
+        sample=_sample_size(check),
+        verdict=badge(check.verdict),
+    )
+
+
+def _lined_up(groups: Sequence[GroupView]) -> tuple[GroupView, ...]:
+    """Return the groups of a table, the decimal points of each column under one another in all of them."""
+    rows = [row for group in groups for row in group.rows]
+    columns = [aligned([getattr(row, name).text for row in rows]) for name in _NUMBERS]
+    padded = iter(
+        replace(row, **dict(zip(_NUMBERS, cells, strict=True)))
+        for row, cells in zip(rows, zip(*columns, strict=True), strict=True)
+    )
+    return tuple(replace(group, rows=tuple(islice(padded, len(group.rows)))) for group in groups)
 
 
 def _control(claim: str, control: Control, without: tuple[str, ...]) -> ControlView:

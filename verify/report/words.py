@@ -97,6 +97,22 @@ def cell_text(cell: Mapping[str, Setting], without: Sequence[str] = ()) -> Prose
     return Prose(", ".join(_setting(key, value) for key, value in cell.items() if key not in without))
 
 
+def at_settings(check: Check) -> str:
+    """Return the settings of a check that are numbers as `` ($d_k$ = 64)``, without those of points."""
+    numeric = {
+        key: value
+        for key, value in check.cell.items()
+        if check.method != "fit" and not isinstance(value, str) and key not in {"point", "points"}
+    }
+    return f" ({cell_text(numeric)})" if numeric else ""
+
+
+def rounding_error(check: Check) -> str:
+    """Return the size of what an exact check finds in place of 0 and allows for; empty for any other."""
+    only_rounding = check.method == "exact" and check.prediction == 0 != check.estimate
+    return numbers.small(check.estimate) if only_rounding and check.estimate <= check.tolerance else ""
+
+
 def tolerance_text(check: Check) -> Prose:
     """Return the tolerance, such as ``±1% of the prediction``; of an exact check, how much for what."""
     kind = "bound" if check.origin == "derived" else "threshold, not derived,"
@@ -109,9 +125,12 @@ def tolerance_text(check: Check) -> Prose:
     return Prose(f"{bound} {_allowed(check)}".strip())
 
 
-def predicted(of: Check | Control, error: float) -> str:
-    """Return the prediction beside a measurement with this standard error, a bound with its sign."""
-    value = numbers.beside(of.prediction, error)
+def predicted(of: Check | Control, error: float, place: int | None = None) -> str:
+    """Return the prediction beside a measurement with this standard error, a bound with its sign.
+
+    ``place`` is that of the measurement's last digit, where the error alone does not decide it.
+    """
+    value = numbers.beside(of.prediction, error, place)
     return value if of.relation == "=" else f"{of.relation}{numbers.GAP}{value}"
 
 

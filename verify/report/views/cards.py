@@ -167,10 +167,22 @@ class ReferenceView:
 
 
 @dataclass(frozen=True, slots=True)
+class ContrastView:
+    """What a claim's number is, in short, and the wrong version that it speaks against, if there is one.
+
+    ``basis`` is whether the number is measured or computed.
+    """
+
+    basis: str
+    found: Prose
+    wrong: Prose
+
+
+@dataclass(frozen=True, slots=True)
 class CardView:
     """Everything the report prints about one claim.
 
-    ``short`` is its decisive number, and ``strongest`` the control that is least far off, in short.
+    ``contrast`` is the number that stands for it where there is room for one, None without a check.
     ``citation`` is in parts, of which the second is a key and the fourth what was measured: those of others
     can stand there.
     ``sources`` are the anchors of the documents with a statement that it decides.
@@ -190,8 +202,7 @@ class CardView:
     reason: Prose
     headline: Prose | None
     headline_label: str
-    short: Prose
-    strongest: ControlView | None
+    contrast: ContrastView | None
     result: Tex | None
     routes: tuple[RouteView, ...]
     agreement: Prose
