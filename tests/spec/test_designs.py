@@ -19,7 +19,9 @@ from verify.montecarlo.inputs import Simulated
 from verify.montecarlo.layers import LayerStack
 from verify.montecarlo.planning import SIDES
 from verify.montecarlo.reduced import Reduced
+from verify.montecarlo.statistics.pairs import PairShares
 from verify.montecarlo.statistics.scores import ScoreMoments
+from verify.montecarlo.statistics.variants import BiasedRows
 from verify.spec.designs import (
     ScoreCell,
     cell_of,
@@ -181,6 +183,20 @@ def test_tolerances() -> None:
     """A tolerance is a factor times the run's, of the prediction's size or of a stated scale."""
     assert Tolerance().width(-4.0, 0.01) == pytest.approx(0.04)
     assert Tolerance(2.0, 10.0, "ten").width(-4.0, 0.01) == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(("more", "number"), [({}, 0.25), ({"d_k": 4}, 0.5)])
+def test_a_statistic_gets_the_number_of_a_scale(more: dict[str, float], number: float) -> None:
+    """In the dimension of the drawn vectors, or in that which the claim gives the cell."""
+    drawn = Simulated(NORMAL, NORMAL, 8, 8, 16)
+    cell = cell_of("scaled", drawn, BiasedRows(0.5), scale=1 / sqrt(d), **more)
+    assert isinstance(cell.sampler, Reduced)
+    assert cell.sampler.statistic == BiasedRows(0.5, number)
+    assert dict(cell.settings)["scale"] == r"$\frac{1}{\sqrt{d_{k}}}$"
+    shares = cell_of("shares", drawn, PairShares((0.0,)), scale=2)
+    assert isinstance(shares.sampler, Reduced)
+    assert shares.sampler.statistic == PairShares((0.0,))
+    assert dict(shares.settings)["scale"] == 2
 
 
 def test_several_scales_are_recorded_together() -> None:

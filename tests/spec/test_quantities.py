@@ -1,16 +1,23 @@
-"""Comparisons over the dimensions: of scores' variances and means, and of whatever a cell gives."""
+"""Comparisons in several cells: of scores' variances and means, and of whatever a cell gives."""
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
+import pytest
+from sympy import S, Symbol
+
+from verify.errors import ClaimError
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import component
 from verify.montecarlo.experiment import Tolerance
-from verify.spec.designs import EVEN, score_cell
-from verify.spec.quantities import means, over_dimensions, variances
+from verify.montecarlo.inputs import Simulated
+from verify.montecarlo.statistics.scores import ScoreMoments
+from verify.spec.designs import EVEN, cell_of, integrated, prediction, score_cell
+from verify.spec.quantities import in_turn, means, over_cells, variances
 from verify.symbolic.scores import d
 
+r = Symbol("r")
 CELLS = [score_cell(n, NORMAL, NORMAL, 0.05) for n in (1, 2, 8)]
 
 
@@ -32,16 +39,57 @@ def test_means() -> None:
     assert made[2].tolerance.width(0.0, 0.01) == pytest.approx(0.02 * 8**0.5)
 
 
-def test_what_is_given_once_is_that_of_all_dimensions() -> None:
-    """Estimand and tolerance may be one for all, or a function of the dimension."""
+def test_what_is_given_once_is_that_of_all_cells() -> None:
+    """Estimand, tolerance and relation; the ids and the law take the settings of each cell."""
     cells = {one.d: one.cell for one in CELLS[:2]}
     mean = component("mean")
-    alike = over_dimensions("size", "E", cells, mean, d**2)
-    assert [(one.id, one.cell, one.prediction.value) for one in alike] == [
-        ("size-d1", cells[1], 1.0),
-        ("size-d2", cells[2], 4.0),
+    alike = over_cells("size-d{d_k}", "E", cells, mean, d**2, relation="≤")
+    assert [(key, one.id, one.cell, one.prediction.value) for key, one in alike.items()] == [
+        (1, "size-d1", cells[1], 1.0),
+        (2, "size-d2", cells[2], 4.0),
     ]
-    assert all(one.estimand is mean and one.tolerance is EVEN for one in alike)
-    own = over_dimensions("size", "E", cells, lambda n: component(f"mean-{n}"), d, Tolerance)
-    assert [one.tolerance.factor for one in own] == [1, 2]
-    assert own[0].estimand != own[1].estimand
+    assert {(one.estimand, one.tolerance, one.relation) for one in alike.values()} == {(mean, EVEN, "≤")}
+
+
+def test_each_cell_may_have_its_own() -> None:
+    """A function of the key gives what is not one for all, also where SymPy's symbols can be called."""
+    cells = {(one.d, "c"): one.cell for one in CELLS[:2]}
+    own = over_cells(
+        "{cell}",
+        "E",
+        cells,
+        lambda n, _: component(f"mean-{n}"),
+        lambda n, _: n / 3,
+        lambda n, _: Tolerance(n),
+    )
+    assert [one.id for one in own.values()] == ["d1", "d2"]
+    assert [one.tolerance.factor for one in own.values()] == [1, 2]
+    assert [one.prediction for one in own.values()] == [integrated(1 / 3), integrated(2 / 3)]
+    assert own[1, "c"].estimand != own[2, "c"].estimand
+    assert over_cells("c", "E", {1: CELLS[2].cell}, component("mean"), d)[1].prediction.value == 8.0
+
+
+@pytest.mark.parametrize(
+    ("law", "latex"),
+    [(r, r"\frac{1}{10}"), (1 / (1 - r), r"\frac{10}{9}"), (prediction(S.Half), r"\frac{1}{2}"), (0, "0")],
+)
+def test_a_law_is_put_into_its_numbers_exactly(law: Any, latex: str) -> None:
+    """A decimal among the settings is what it says: a tenth, not the nearest number of base two."""
+    cell = cell_of("a", Simulated(NORMAL, NORMAL, 4, 4, 8), ScoreMoments(), r=0.1)
+    assert over_cells("x", "E", {0: cell}, component("mean"), law)[0].prediction.latex == latex
+
+
+def test_what_no_setting_says_is_refused() -> None:
+    """In the law, and in the id."""
+    cells = {0: CELLS[0].cell}
+    with pytest.raises(ClaimError, match="r is left in it"):
+        over_cells("x", "E", cells, component("mean"), r * d)
+    with pytest.raises(ClaimError, match="no setting 'd'; did you mean 'd_k'"):
+        over_cells("x-{d}", "E", cells, component("mean"), d)
+
+
+def test_families_in_turn() -> None:
+    """What is compared in one cell stands together."""
+    cells = {one.d: one.cell for one in CELLS[:2]}
+    families = [over_cells(f"{name}-{{cell}}", "E", cells, component("mean"), 0) for name in "ab"]
+    assert [one.id for one in in_turn(*families)] == ["a-d1", "b-d1", "a-d2", "b-d2"]

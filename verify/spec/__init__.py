@@ -121,7 +121,7 @@ from verify.spec.designs import (
 )
 from verify.spec.figures import estimates, figure, line, measured, scatter
 from verify.spec.fitting import Wanted, exponent, fits, in_dimension, linear_fits, misfit, no_slope, slope_of
-from verify.spec.quantities import means, over_dimensions, variances
+from verify.spec.quantities import in_turn, means, over_cells, variances
 from verify.spec.references import (
     AINSLIE,
     BRIDLE,
@@ -465,6 +465,7 @@ __all__ = [
     "in_dimension",
     "in_numbers",
     "in_single_precision",
+    "in_turn",
     "index",
     "integrated",
     "is_zero",
@@ -504,7 +505,7 @@ __all__ = [
     "of_halves",
     "of_probability",
     "one_product",
-    "over_dimensions",
+    "over_cells",
     "over_lengths",
     "over_queries",
     "p",

@@ -90,15 +90,17 @@ def cell_of(name: str, drawn: BlockSampler, /, *, scale: Any = None, **more: flo
 
 
 def cell_of(
-    name: str, drawn: Any, statistic: Statistic | None = None, /, *, scale: Any = None, **more: float | str
+    name: str, drawn: Any, statistic: Any = None, /, *, scale: Any = None, **more: float | str
 ) -> Cell:
     """Return the cell of a ``statistic`` of the queries and keys of an input, described by both themselves.
 
-    Without a statistic, ``drawn`` is a sampler that does both. ``scale`` is the expression in the dimension
-    that the factor on the scores was made from with ``scaled``, or several; it is recorded in the place of
-    the number.
-    ``more`` are settings under which the claim speaks of the cell.
+    Without a statistic, ``drawn`` is a sampler that does both. ``scale`` is the factor on the scores, an
+    expression in the dimension, or several: it is recorded as it is written, and a statistic that has a
+    ``scale`` gets its number. ``more`` are settings under which the claim speaks of the cell; ``d_k`` among
+    them is the dimension, where that is not the drawn vectors'.
     """
+    if scale is not None and hasattr(statistic, "scale"):
+        statistic = replace(statistic, scale=scaled(scale, more.get("d_k", drawn.shape.d)))
     sampler = Reduced(drawn, statistic) if statistic else drawn
     settings = dict(sampler.settings) | more
     if scale is not None:
@@ -139,7 +141,7 @@ def score_cell(
     return ScoreCell(
         prefix,
         d,
-        cell_of(f"{prefix}d{d}", Simulated(query, key, side, side, d), ScoreMoments(factor), scale=scale),
+        cell_of(f"{prefix}d{d}", Simulated(query, key, side, side, d), ScoreMoments(), scale=scale),
         component("mean", block_variance=factor**2 * mean_variance(d, side, *moments)),
         variance(block_variance=_relative_variance(d, side, moments)),
     )
@@ -254,4 +256,4 @@ def attention_cell(keys: int, d_k: int, scale: Any, *wanted: OfRow) -> Cell:
     """
     drawn = Simulated(NORMAL, NORMAL, best_queries(keys, d_k), keys, d_k)
     name = f"{'raw' if scale == 1 else 'scaled'}-n{keys}-d{d_k}"
-    return cell_of(name, drawn, SoftmaxRows(wanted, scaled(scale, d_k)), scale=scale)
+    return cell_of(name, drawn, SoftmaxRows(wanted), scale=scale)

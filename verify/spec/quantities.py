@@ -1,47 +1,92 @@
-"""Comparisons over the dimensions, each with what a derived law gives there."""
+"""Comparisons in several cells, each with what a derived law gives at the settings of its cell."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from sympy import sympify
+from sympy import Basic, Rational, sympify
 
-from verify.montecarlo.experiment import Quantity
-from verify.spec.designs import EVEN, prediction
-from verify.symbolic.scores import d
+from verify.montecarlo.experiment import Prediction, Quantity
+from verify.spec.designs import EVEN, integrated, prediction
+from verify.spec.settings import named_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from verify.montecarlo.blocks import Cell
     from verify.montecarlo.estimands import Estimand
-    from verify.montecarlo.experiment import Tolerance
+    from verify.montecarlo.experiment import Relation, Tolerance
     from verify.spec.designs import ScoreCell
 
+Key = TypeVar("Key")
+_Given = TypeVar("_Given")
 
-def over_dimensions(
+
+def over_cells(
     name: str,
     label: str,
-    cells: Mapping[int, Cell],
-    estimand: Estimand | Callable[[int], Estimand],
+    cells: Mapping[Key, Cell],
+    estimand: Estimand | Callable[..., Estimand],
     law: Any,
-    tolerance: Tolerance | Callable[[int], Tolerance] = EVEN,
-) -> tuple[Quantity, ...]:
-    """Return one comparison a cell with ``law``, an expression in the dimension: ``name``-d8 in 8 of them.
+    tolerance: Tolerance | Callable[..., Tolerance] = EVEN,
+    relation: Relation = "=",
+) -> dict[Key, Quantity]:
+    """Return one comparison a cell with what ``law`` gives there, by the keys of ``cells``.
 
-    ``cells`` are by dimension; ``estimand`` and ``tolerance`` are one for all, or give that of a dimension.
+    Args:
+        name: The ids, with settings of the cell in braces: "variance-d{d_k}" makes variance-d8 in 8
+            dimensions; {cell} is the cell's own id.
+        label: What is estimated.
+        cells: The cells, by whatever the claim tells them apart by.
+        estimand: One for all cells, or a function of the key.
+        law: A ``Prediction``, an expression whose symbols are settings of the cells, or a function of the
+            key that returns either, or a float, which was integrated. A key that is a tuple is several
+            arguments.
+        tolerance: One for all cells, or a function of the key.
+        relation: What is said of the quantity.
+
+    Raises:
+        ClaimError: an id names a setting that a cell does not have, or symbols are left in the law.
     """
-    return tuple(
-        Quantity(
-            f"{name}-d{n}",
+    return {
+        key: Quantity(
+            named_by(name, cell.id, dict(cell.settings)),
             label,
             cell,
-            estimand(n) if callable(estimand) else estimand,
-            prediction(sympify(law).subs(d, n)),
-            tolerance(n) if callable(tolerance) else tolerance,
+            _of(estimand, key),
+            _predicted(_of(law, key), cell),
+            _of(tolerance, key),
+            relation,
         )
-        for n, cell in cells.items()
-    )
+        for key, cell in cells.items()
+    }
+
+
+def in_turn(*families: Mapping[Key, Quantity]) -> tuple[Quantity, ...]:
+    """Return comparisons that ``over_cells`` made in the same cells, those of one cell next to each other."""
+    return tuple(family[key] for key in families[0] for family in families)
+
+
+def _predicted(law: Any, cell: Cell) -> Prediction:
+    """Return what a ``law`` gives at the settings of a cell, which are the values of its symbols.
+
+    A setting that is a decimal counts as it is written: 0.1 is a tenth.
+    """
+    if isinstance(law, Prediction):
+        return law
+    if isinstance(law, float):
+        return integrated(law)
+    expression, settings = sympify(law), dict(cell.settings)
+    numbers = {name: Rational(str(one)) for name, one in settings.items() if not isinstance(one, str)}
+    symbols = (one for one in expression.free_symbols if str(one) in numbers)
+    return prediction(expression.subs({one: numbers[str(one)] for one in symbols}))
+
+
+def _of(given: _Given | Callable[..., _Given], key: Any) -> Any:
+    """Return what is given for all cells, or for the one with this key; SymPy's symbols can be called."""
+    if isinstance(given, Basic) or not callable(given):
+        return given
+    return given(*key) if isinstance(key, tuple) else given(key)
 
 
 def variances(
@@ -50,7 +95,7 @@ def variances(
     law: Any,
     tolerance: Tolerance | Callable[[int], Tolerance] = EVEN,
 ) -> tuple[Quantity, ...]:
-    """Return ``over_dimensions`` the comparisons of the scores' variances with ``law``."""
+    """Return the comparisons of the scores' variances with ``law``: variance-d8 after the cell's prefix."""
     return _each(cells, "variance", label, law, tolerance)
 
 
@@ -60,7 +105,7 @@ def means(
     law: Any,
     tolerance: Callable[[int], Tolerance],
 ) -> tuple[Quantity, ...]:
-    """Return ``over_dimensions`` the comparisons of the scores' means with ``law``.
+    """Return the comparisons of the scores' means with ``law``: mean-d8 after the cell's prefix.
 
     ``tolerance`` gives that of a dimension: a mean of 0 has no size of its own to take it from.
     """
@@ -77,7 +122,7 @@ def _each(
     return tuple(
         check
         for one in cells
-        for check in over_dimensions(
-            f"{one.prefix}{what}", label, {one.d: one.cell}, getattr(one, what), law, tolerance
-        )
+        for check in over_cells(
+            f"{one.prefix}{what}-d{{d_k}}", label, {one.d: one.cell}, getattr(one, what), law, tolerance
+        ).values()
     )

@@ -35,3 +35,19 @@ def place_of(check: str, settings: Mapping[str, float | str], against: str) -> f
         raise ClaimError(
             f"check {check}: its setting {against!r} is {found!r}; take one that is a number"
         ) from None
+
+
+def named_by(template: str, cell: str, settings: Mapping[str, float | str]) -> str:
+    """Return an id with a cell's settings in the place of their names in braces, {cell} being its own id.
+
+    Raises:
+        ClaimError: there is none of a name, or the braces do not fit.
+    """
+    try:
+        return template.format(cell=cell, **settings)
+    except KeyError as error:
+        otherwise = f"its settings are {', '.join(settings)}"
+        missing = unknown("setting", str(error.args[0]), settings, otherwise)
+        raise ClaimError(f"id {template!r}: cell {cell} has {missing}") from None
+    except (ValueError, IndexError):
+        raise ClaimError(f"id {template!r}: write settings of the cell as {{name}}") from None

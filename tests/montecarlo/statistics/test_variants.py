@@ -90,7 +90,7 @@ def test_only_the_distance_of_two_positions_counts() -> None:
 def test_a_linear_bias_by_hand() -> None:
     """The first key is at no distance; the variance is that over the keys themselves, not an estimate."""
     assert with_linear_bias(np.zeros(3), 0.5).tolist() == [0.0, -0.5, -1.0]
-    found = BiasedRows(0.5, 0.25).reduce(QUERIES, KEYS)
+    found = BiasedRows(0.25, 0.5).reduce(QUERIES, KEYS)
     for block in range(2):
         rows = np.reshape(dots(block), (3, 5)) / 2 - 0.25 * np.arange(5)
         assert found[block, 0] == pytest.approx(statistics.fmean(map(statistics.pvariance, rows.tolist())))
@@ -98,7 +98,7 @@ def test_a_linear_bias_by_hand() -> None:
 
 def test_a_cap_and_its_slope_by_differences() -> None:
     """Squares of scores and of capped ones; the slope is that of a small step."""
-    found = CappedScores(0.5, 2.0).reduce(QUERIES, KEYS)
+    found = CappedScores(2.0, 0.5).reduce(QUERIES, KEYS)
     for block in range(2):
         scores = [score / 2 for score in dots(block)]
         capped = [2 * math.tanh(score / 2) for score in scores]
@@ -117,7 +117,7 @@ def test_a_cap_and_its_slope_by_differences() -> None:
 
 def test_a_sink_is_one_key_more_without_a_value() -> None:
     """Weights are exponentials over the sum of all and the sink's; alone it leaves nothing or all."""
-    found = BesideSink(0.5, 1.0).reduce(QUERIES, KEYS)
+    found = BesideSink(1.0, 0.5).reduce(QUERIES, KEYS)
     for block in range(2):
         totals = [sum(map(math.exp, row)) for row in np.reshape(dots(block), (3, 5)) / 2]
         assert found[block, 0] == pytest.approx(statistics.fmean(one / (one + math.e) for one in totals))
@@ -156,7 +156,7 @@ def test_dropped_weights_by_loops() -> None:
     """One row a block: masks, outputs, and the two first keys alone, some with both of them dropped."""
     width, many, rate = 2, 3, 0.4
     queries, keys = RNG.normal(size=(40, 1, width + many)), RNG.normal(size=(40, many, width + 1))
-    found = DroppedWeights(0.7, rate, width).reduce(queries, keys)
+    found = DroppedWeights(rate, width, 0.7).reduce(queries, keys)
     empty = 0
     for block in range(40):
         query, own = queries[block, 0], keys[block]
@@ -208,7 +208,7 @@ def test_the_next_number_of_so_many_bits(at: float, bits: int, spacing: float) -
 
 def test_errors_of_rounded_scores() -> None:
     """The mean squared distance from the scores themselves."""
-    found = RoundedScores(0.5, 4).reduce(QUERIES, KEYS)
+    found = RoundedScores(4, 0.5).reduce(QUERIES, KEYS)
     for block in range(2):
         scores = np.array(dots(block)) / 2
         assert found[block, 0] == pytest.approx(statistics.fmean((rounded(scores, 4) - scores) ** 2))

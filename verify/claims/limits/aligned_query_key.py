@@ -38,7 +38,7 @@ def _cell(n: int, prefix: str = "") -> Cell:
     """Return the cell with k = q/2 + √3/2·e, written out: its correlation is one half."""
     mixing, scale = ((1.0, 0.0), (0.5, 0.75**0.5)), SCALES[prefix][1]
     drawn = Linked(n, PAIRS, NORMAL, mixing, (0.0, 0.0))
-    return cell_of(f"{prefix}d{n}", drawn, PairMoments(scaled(scale, n)), scale=scale)
+    return cell_of(f"{prefix}d{n}", drawn, PairMoments(), scale=scale)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:

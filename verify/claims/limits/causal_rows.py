@@ -70,8 +70,7 @@ def _cell(position: int) -> Cell:
     """Return the cell in which the row at a position is measured."""
     positions = next(one for one in TOGETHER if position in one)
     drawn = Simulated(NORMAL, NORMAL, 16 * len(positions), positions[-1], D)
-    rows = CausalRows(positions, scaled(SCALE, D))
-    return cell_of(f"causal-t{positions[-1]}", drawn, rows, scale=SCALE)
+    return cell_of(f"causal-t{positions[-1]}", drawn, CausalRows(positions), scale=SCALE)
 
 
 def _lost(position: int, of: int) -> Smooth:

@@ -8,7 +8,7 @@ from verify.spec import (
     NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, Claim, Derivation, E, Expansion, Experiment, Figure, Findings,
     Identity, Linked, Ordered, OrderedBase, PairMoments, Population, Quantity, Route, ScoreMoments,
     Simulated, Step, Var, assume, biased, capped, cell_of, d, evaluate, figure, in_numbers, index, line,
-    measured, over_dimensions, prediction, settled_by_two, unfold, variance, wrong,
+    measured, over_cells, prediction, settled_by_two, unfold, variance, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (2, 8, 64)
@@ -89,8 +89,8 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     estimand, band = variance(), capped(2.0, tolerance)
     inputs = {n: Simulated(NORMAL, NORMAL, 32, 32, n, float(RHO)) for n in DIMENSIONS}
     cells = {n: cell_of(f"d{n}", drawn, ScoreMoments()) for n, drawn in inputs.items()}
-    checks = over_dimensions("variance", LABEL, cells, estimand, derivation.result.subs(rho, RHO), band)
-    last = checks[-1]
+    checks = over_cells("variance-d{d_k}", LABEL, cells, estimand, derivation.result.subs(rho, RHO), band)
+    last = checks[DIMENSIONS[-1]]
     cell = cell_of("any-covariances", Linked(PAIRS, 32, NORMAL, MIXING, (0.0,) * 4), PairMoments())
     trace = prediction(in_numbers(derivation.lemmas[0].end, SPREADS) * PAIRS)
     of_any = Quantity("any-covariances", LABEL, cell, estimand, trace, band)
@@ -105,7 +105,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
               r"covariances do not matter: the variance adds up the products of the components' variances",
               spread_q.diagonal().dot(spread_k.diagonal()) * PAIRS),
     )  # fmt: skip
-    return Experiment((*checks, of_any), controls)
+    return Experiment((*checks.values(), of_any), controls)
 
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:

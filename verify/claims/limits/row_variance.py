@@ -8,8 +8,8 @@ from verify.spec import (
     EVEN, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIFORM_COMPONENTS, Claim, Components, Derivation,
     E, Evaluation, Expansion, Experiment, Figure, Findings, Ordered, OrderedBase, Population, Quantity,
     Route, RowVariance, Simulated, Smooth, Step, SumIdentity, Tolerance, Var, assume, biased,
-    block_variances, cell_of, component, d, evaluate, figure, for_components, in_dimension, index, j, k,
-    line, measured, moment_steps, mu_k, mu_q, n, over_dimensions, p, q, s, score, sigma_k, sigma_q, wrong,
+    block_variances, cell_of, component, d, evaluate, figure, for_components, index, j, k, line, measured,
+    moment_steps, mu_k, mu_q, n, over_cells, p, q, s, score, sigma_k, sigma_q, wrong,
 )  # fmt: skip
 
 DIMENSIONS, QUERIES, KEYS = (1, 8, 64, 256), 16, 32
@@ -50,7 +50,7 @@ def _alike(expression: Any, components: Components = UNIFORM_COMPONENTS) -> Any:
     return for_components(expression, components, components)
 
 
-def _rows(name: str, components: Components, law: Any) -> tuple[Quantity, ...]:
+def _rows(name: str, components: Components, law: Any) -> dict[int, Quantity]:
     """Return the comparisons of the mean row variance with ``law``, by its derived block variance."""
     drawn = components.distribution
     inputs = {n: Simulated(drawn, drawn, QUERIES, KEYS, n) for n in DIMENSIONS}
@@ -62,7 +62,7 @@ def _rows(name: str, components: Components, law: Any) -> tuple[Quantity, ...]:
         return component("row-variance", block_variance=absolute / float(law.subs(d, n)) ** 2, positive=True)
 
     # The keys' mean direction decides how a block's rows vary, so that draws are dear.
-    return over_dimensions(f"{name}-row", LABEL, cells, estimand, law, Tolerance(2.0))
+    return over_cells(f"{name}-row-d{{d_k}}", LABEL, cells, estimand, law, Tolerance(2.0))
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
@@ -70,7 +70,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     centred = Components(NORMAL, S(0), S(1))
     uniform = _rows("uniform", UNIFORM_COMPONENTS, _alike(derivation.result))
     normal = _rows("normal", centred, _alike(derivation.result, centred))
-    at64 = in_dimension(uniform, 64)
+    at64 = uniform[64]
     controls = (
         wrong(at64, "total-variance", r"rows vary as much as all scores together: $7d_k/144$ for $U(0, 1)$",
               _alike(evaluate(Var(score), GENERAL)).subs(d, 64), tolerance=EVEN),
@@ -78,7 +78,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
               UNIFORM_COMPONENTS.variance**2 * 64, tolerance=EVEN),
         biased(at64, tolerance),
     )  # fmt: skip
-    return Experiment((*uniform, *normal), controls)
+    return Experiment((*uniform.values(), *normal.values()), controls)
 
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:

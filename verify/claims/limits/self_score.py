@@ -7,8 +7,7 @@ from sympy import IndexedBase, S, Sum, Symbol, sqrt
 from verify.spec import (
     NORMAL, NORMAL_MOMENTS, UNIFORM, Cell, Claim, Derivation, Distribution, Experiment, Figure, Findings,
     Linked, PairMoments, Population, Smooth, Tolerance, assume, biased, block_variances, cell_of, component,
-    d, figure, in_dimension, index, line, mean_route, measured, of_deviation, over_dimensions, variance,
-    variance_route, wrong,
+    d, figure, index, line, mean_route, measured, of_deviation, over_cells, variance, variance_route, wrong,
 )  # fmt: skip
 
 DIMENSIONS, PAIRS = (1, 8, 64, 128), 32
@@ -58,17 +57,17 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     def near(n: int) -> Tolerance:
         return of_deviation(law.subs(d, n), 1.5)
 
-    means = over_dimensions("mean", MEAN, cells, of_mean, derivation.lemmas[0].end, near)
-    spreads = over_dimensions("variance", VARIANCE, cells, _of_variance(NORMAL), law, COARSE)
+    means = over_cells("mean-d{d_k}", MEAN, cells, of_mean, derivation.lemmas[0].end, near)
+    spreads = over_cells("variance-d{d_k}", VARIANCE, cells, _of_variance(NORMAL), law, COARSE)
     at64, estimand = {64: _cell(64, UNIFORM, "uniform-")}, _of_variance(UNIFORM)
-    uniform = over_dimensions("uniform-variance", VARIANCE, at64, estimand, of_uniform, COARSE)
-    mean, spread = (in_dimension(one, 64) for one in (means, spreads))
+    uniform = over_cells("uniform-variance-d{d_k}", VARIANCE, at64, estimand, of_uniform, COARSE)
+    mean, spread = means[64], spreads[64]
     controls = (
         wrong(mean, "mean-zero", "a vector's score with itself is like any other: mean 0", S.Zero),
         wrong(spread, "variance-of-independent", "its variance is $d_k$, as for an independent key", S(64)),
         biased(mean, tolerance),
     )
-    return Experiment((*means, *spreads, *uniform), controls)
+    return Experiment((*means.values(), *spreads.values(), *uniform.values()), controls)
 
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:

@@ -8,10 +8,10 @@ from sympy import Derivative, Integral, Rational, Symbol, exp, expand, oo, sqrt
 
 from verify.spec import (
     INDEPENDENT, NORMAL, NORMAL_COMPONENTS, XIAO, BesideSink, Claim, Derivation, E, EulerIntegrals,
-    Experiment, Figure, Findings, Jensen, Ordered, PutIn, Quantity, Route, SameExponentials, Simulated,
-    Step, beside_sink, biased, by, capped, cell_of, complex_step, component, d, figure, function,
-    integrated, largest_difference, line, mean_beside_sink, measured, n, no_distance, over_lengths,
-    prediction, score_law, sharper, softmax, stream, wrong,
+    Experiment, Figure, Findings, Jensen, Ordered, PutIn, Route, SameExponentials, Simulated, Step,
+    beside_sink, biased, by, capped, cell_of, complex_step, component, d, figure, function, in_turn,
+    largest_difference, line, mean_beside_sink, measured, n, no_distance, over_cells, over_lengths,
+    score_law, sharper, softmax, stream, wrong,
 )  # fmt: skip
 
 D, ROWS = 16, ((4, 0), (4, 2), (64, 2), (64, 5))
@@ -66,29 +66,28 @@ def distance_of_gradients(sink: float) -> float:
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the keys' weight against the integral and the bound; compare gradients."""
-    checks = {}
-    for keys, sink in ROWS:
-        drawn = Simulated(NORMAL, NORMAL, 4, keys, D), BesideSink(D**-0.5, sink)
-        cell = cell_of(f"n{keys}-b{sink}", *drawn, scale=1 / sqrt(d), n=keys, b=sink)
-        kept, near = component("kept", positive=True), capped(0.5, tolerance)
-        value = integrated(_kept(keys, sink))
-        most = prediction(derivation.result.subs({n: keys, d: D, b: sink}))
-        checks["kept", keys, sink] = Quantity(f"kept-{cell.id}", LABEL, cell, kept, value)
-        checks["bound", keys, sink] = Quantity(f"bound-{cell.id}", LABEL, cell, kept, most, near, "≤")
+    cells = {
+        (keys, sink): cell_of(f"n{keys}-b{sink}", Simulated(NORMAL, NORMAL, 4, keys, D), BesideSink(sink),
+                              scale=1 / sqrt(d), n=keys, b=sink)
+        for keys, sink in ROWS
+    }  # fmt: skip
+    weight, near = component("kept", positive=True), capped(0.5, tolerance)
+    kept = over_cells("kept-{cell}", LABEL, cells, weight, _kept)
+    bounds = over_cells("bound-{cell}", LABEL, cells, weight, derivation.result, near, "≤")
     label = "largest distance of the derived gradient of the keys’ weight from that of the array code"
     slope = no_distance("gradient", label, (("keys", 8), ("b", 1)), distance_of_gradients(1.0),
                         distance_of_gradients)  # fmt: skip
     controls = (
-        sharper(checks["bound", 64, 5], 0.97, _kept(64, 5)),
-        wrong(checks["kept", 4, 2], "one-more-key", "the sink counts as one more key, whatever its score",
+        sharper(bounds[64, 5], 0.97, _kept(64, 5)),
+        wrong(kept[4, 2], "one-more-key", "the sink counts as one more key, whatever its score",
               Rational(4, 5)),
-        wrong(checks["kept", 4, 2], "bound-as-value", "the bound is the value, for four keys too",
-              checks["bound", 4, 2].prediction),
+        wrong(kept[4, 2], "bound-as-value", "the bound is the value, for four keys too",
+              bounds[4, 2].prediction),
         wrong(slope, "larger-sink", "the gradient is that beside a sink whose score is higher by 0.01",
               computed=distance_of_gradients(1.01)),
-        biased(checks["kept", 64, 5], tolerance, at="n"),
+        biased(kept[64, 5], tolerance, at="n"),
     )  # fmt: skip
-    return Experiment((*checks.values(), slope), controls)
+    return Experiment((*in_turn(kept, bounds), slope), controls)
 
 
 def _kept(keys: int, sink: float) -> float:

@@ -3,12 +3,12 @@
 from typing import Any
 
 import numpy as np
-from sympy import Rational, S, Sum, simplify, sqrt
+from sympy import Rational, Sum, simplify, sqrt
 
 from verify.spec import (
     LI, NORMAL, SRIVASTAVA, Claim, Derivation, DroppedWeights, E, Experiment, Families, Figure, Findings,
-    Identity, Ordered, OrderedBase, Quantity, Route, Simulated, Smooth, Step, SumIdentity, Tolerance,
-    assume, biased, cell_of, d, figure, function, j, line, measured, n, p, prediction, ratio, wrong,
+    Identity, Ordered, OrderedBase, Route, Simulated, Smooth, Step, SumIdentity, Tolerance, assume, biased,
+    cell_of, d, figure, function, in_turn, j, line, measured, n, over_cells, p, ratio, wrong,
 )  # fmt: skip
 
 D, KEYS, RATES = 8, 8, (Rational(1, 10), Rational(1, 2))
@@ -51,29 +51,26 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure bias and noise of outputs, and the lead that a key loses where keys are dropped."""
     noise, lead = _shares(derivation)
     unbiased = Smooth(lambda mean: mean["bias"] / mean["size"], positive=False)
-    kinds = (
-        ("bias", BIAS, unbiased, S.Zero, Tolerance(1.0, 1.0, "the mean square of the output")),
-        ("noise", NOISE, ratio("noise", "size"), noise, Tolerance(2.0)),
-        ("lead", LEAD, ratio("lost", "lead"), lead, Tolerance(2.0)),
-    )
-    checks = {}
-    for rate in RATES:
-        drawn = Simulated(NORMAL, NORMAL, 16, KEYS, D + KEYS), DroppedWeights(D**-0.5, float(rate), D)
-        cell = cell_of(f"r{100 * rate}", *drawn, scale=1 / sqrt(d), d_k=D, n=KEYS, r=float(rate))
-        for name, label, estimand, law, band in kinds:
-            right = prediction(law.subs(r, rate))
-            checks[name, rate] = Quantity(f"{name}-{cell.id}", label, cell, estimand, right, band)
+    cells = {
+        rate: cell_of(f"r{100 * rate}", Simulated(NORMAL, NORMAL, 16, KEYS, D + KEYS),
+                      DroppedWeights(float(rate), D), scale=1 / sqrt(d), d_k=D, n=KEYS, r=float(rate))
+        for rate in RATES
+    }  # fmt: skip
+    of_output, wide = Tolerance(1.0, 1.0, "the mean square of the output"), Tolerance(2.0)
+    biases = over_cells("bias-{cell}", BIAS, cells, unbiased, 0, of_output)
+    noises = over_cells("noise-{cell}", NOISE, cells, ratio("noise", "size"), noise, wide)
+    leads = over_cells("lead-{cell}", LEAD, cells, ratio("lost", "lead"), lead, wide)
     few, half = RATES
     controls = (
-        wrong(checks["bias", half], "not-divided", "without the division by what is kept the mean stays, too",
+        wrong(biases[half], "not-divided", "without the division by what is kept the mean stays, too",
               -half),
-        wrong(checks["noise", half], "rate-alone", "the noise is in proportion to the rate $r$ itself", half),
-        wrong(checks["noise", few], "fades", f"{KEYS} keys average the noise away", few / KEYS),
-        wrong(checks["lead", half], "order-does-not-matter", "dropping keys keeps mean weights as well", 0,
+        wrong(noises[half], "rate-alone", "the noise is in proportion to the rate $r$ itself", half),
+        wrong(noises[few], "fades", f"{KEYS} keys average the noise away", few / KEYS),
+        wrong(leads[half], "order-does-not-matter", "dropping keys keeps mean weights as well", 0,
               tolerance=Tolerance(1.0, 1.0, "the lead")),
-        biased(checks["noise", half], tolerance, at="r"),
+        biased(noises[half], tolerance, at="r"),
     )  # fmt: skip
-    return Experiment(tuple(checks.values()), controls)
+    return Experiment(in_turn(biases, noises, leads), controls)
 
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:

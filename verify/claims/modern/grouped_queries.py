@@ -2,9 +2,9 @@
 
 from verify.spec import (
     AINSLIE, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_MOMENTS, Claim, Derivation, E, Experiment,
-    Figure, Findings, GroupedScores, Ordered, OrderedBase, Population, Quantity, Route, Simulated, Smooth,
-    Tolerance, biased, cell_of, covariance, d, figure, k, line, measured, moment_steps, prediction, q,
-    score, variance, variance_route, wrong,
+    Figure, Findings, GroupedScores, Ordered, OrderedBase, Population, Route, Simulated, Smooth, Tolerance,
+    biased, cell_of, covariance, d, figure, in_turn, k, line, measured, moment_steps, over_cells, q, score,
+    variance, variance_route, wrong,
 )  # fmt: skip
 
 DIMENSIONS, HEADS, KEYS = (1, 2, 8), 4, 16
@@ -41,35 +41,29 @@ RELATED = Smooth(
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure variance, covariance, and the correlation of squares of heads that share their keys."""
     apart, squares, whole = (lemma.end for lemma in derivation.lemmas)
-    share = squares / whole
-    checks, wide = {}, Tolerance(0.5, 1.0, "a correlation of 1")
-    for one in DIMENSIONS:
-        drawn = Simulated(NORMAL, NORMAL, HEADS, KEYS, one)
-        cell = cell_of(f"d{one}", drawn, GroupedScores(), heads=HEADS)
-        level, correlation = derivation.result.subs(d, one), share.subs(d, one)
-        small = Tolerance(1.0, one, "the variance of a score")
-        together = covariance("product", "mean", "mean")
-        correlated = prediction(correlation)
-        checks["variance", one] = Quantity(f"variance-d{one}", VARIANCE, cell, variance(), prediction(level))
-        checks["product", one] = Quantity(
-            f"product-d{one}", PRODUCT, cell, together, prediction(apart), small
-        )
-        checks["squares", one] = Quantity(f"squares-d{one}", SQUARES, cell, RELATED, correlated, wide)
-    most, least = DIMENSIONS[-1], DIMENSIONS[0]
-    own = cell_of(
-        "own-keys", Simulated(NORMAL, NORMAL, HEADS, HEADS * KEYS, least), GroupedScores(shared=False)
+    drawn = {one: Simulated(NORMAL, NORMAL, HEADS, KEYS, one) for one in DIMENSIONS}
+    cells = {one: cell_of(f"d{one}", each, GroupedScores(), heads=HEADS) for one, each in drawn.items()}
+    spreads = over_cells("variance-d{d_k}", VARIANCE, cells, variance(), derivation.result)
+    product, small = covariance("product", "mean", "mean"), "the variance of a score"
+    products = over_cells(
+        "product-d{d_k}", PRODUCT, cells, product, apart, lambda one: Tolerance(1.0, one, small)
     )
+    wide = Tolerance(0.5, 1.0, "a correlation of 1")
+    related = over_cells("squares-d{d_k}", SQUARES, cells, RELATED, squares / whole, wide)
+    least, *_, most = DIMENSIONS
+    apart_too = Simulated(NORMAL, NORMAL, HEADS, HEADS * KEYS, least)
+    own = cell_of("own-keys", apart_too, GroupedScores(shared=False))
     controls = (
-        wrong(checks["variance", most], "times-the-heads", "a key that four heads share has scores of four "
+        wrong(spreads[most], "times-the-heads", "a key that four heads share has scores of four "
               "times the variance", HEADS * most),
-        wrong(checks["product", least], "heads-agree", "heads with one key have one score", least),
-        wrong(checks["squares", least], "independent", "scores of two heads are independent, so squares are "
+        wrong(products[least], "heads-agree", "heads with one key have one score", least),
+        wrong(related[least], "independent", "scores of two heads are independent, so squares are "
               "uncorrelated", 0),
-        wrong(checks["squares", least], "own-keys", "heads with keys of their own go together as much",
+        wrong(related[least], "own-keys", "heads with keys of their own go together as much",
               cell=own, truth=0.0),
-        biased(checks["variance", least], tolerance),
+        biased(spreads[least], tolerance),
     )  # fmt: skip
-    return Experiment(tuple(checks.values()), controls)
+    return Experiment(in_turn(spreads, products, related), controls)
 
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:

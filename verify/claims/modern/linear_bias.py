@@ -5,9 +5,9 @@ from sympy import Rational, Sum, exp, sqrt, tanh
 
 from verify.spec import (
     NORMAL, PRESS, ROUNDING, STANDARD_COMPONENTS, BiasedRows, Claim, ClosedSums, Derivation, E, Experiment,
-    Families, Figure, Findings, Identity, Ordered, Quantity, Route, SameExponentials, Simulated, Step,
-    SumIdentity, biased, cell_of, component, computed, d, figure, function, index, line, measured, n,
-    prediction, s, sigma, softmax, with_linear_bias, wrong,
+    Families, Figure, Findings, Identity, Ordered, Route, SameExponentials, Simulated, Step, SumIdentity,
+    biased, cell_of, component, computed, d, figure, function, index, line, measured, n, over_cells, s,
+    sigma, softmax, with_linear_bias, wrong,
 )  # fmt: skip
 
 D, SLOPES, KEYS = 16, (0.5, 0.125), (4, 16, 64)
@@ -48,15 +48,14 @@ def squares_of_bias(slope: float, keys: int) -> float:
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the variance within rows of scaled scores; compare the reach of the bias alone."""
-    law, (alone,) = derivation.result, (lemma.end for lemma in derivation.lemmas)
-    checks = {}
-    for slope in SLOPES:
-        for keys in KEYS:
-            drawn = Simulated(NORMAL, NORMAL, 8, keys, D), BiasedRows(D**-0.5, slope)
-            cell = cell_of(f"m{slope:g}-n{keys}".replace(".", ""), *drawn, scale=1 / sqrt(d), n=keys, m=slope)
-            expected = prediction(law.subs({sigma: 1, n: keys, m: Rational(slope)}))
-            of_row = component("row-variance", positive=True)
-            checks[slope, keys] = Quantity(f"row-{cell.id}", VARIANCE, cell, of_row, expected)
+    law, alone = derivation.result.subs(sigma, 1), derivation.lemmas[0].end
+    cells = {
+        (slope, keys): cell_of(
+            f"m{slope:g}-n{keys}".replace(".", ""), Simulated(NORMAL, NORMAL, 8, keys, D),
+            BiasedRows(slope), scale=1 / sqrt(d), n=keys, m=slope)
+        for slope in SLOPES for keys in KEYS
+    }  # fmt: skip
+    checks = over_cells("row-{cell}", VARIANCE, cells, component("row-variance", positive=True), law)
     steep, many = SLOPES[0], KEYS[-1]
     given = {m: Rational(steep), n: many}
     reach = computed("reach", r"$\sum_j p_j^2$ of equal scores", {"m": steep, "n": many}, alone.subs(given),
@@ -66,7 +65,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         wrong(checks[steep, 4], "twelfth-of-n-squared", "the bias adds $m^2n^2/12$ to what scores have alone",
               1 + Rational(steep) ** 2 * 16 / 12),
         wrong(checks[SLOPES[1], many], "slope-once", "the slope enters once, not squared",
-              law.subs({sigma: 1, n: many, m: sqrt(Rational(SLOPES[1]))})),
+              law.subs({n: many, m: sqrt(Rational(SLOPES[1]))})),
         wrong(reach, "one-over-the-slope", "attention reaches as few as $1/m$ keys", Rational(steep)),
         biased(checks[steep, 4], tolerance, at="n"),
     )  # fmt: skip

@@ -5,15 +5,16 @@ from sympy import Rational, S, Symbol, cosh, exp, log, sinh, sqrt, tanh
 
 from verify.spec import (
     INDEPENDENT, KALAMKAR, MICIKEVICIUS, NORMAL, NORMAL_COMPONENTS, AtItsLeast, Claim, Derivation,
-    Experiment, Figure, Findings, Identity, Ordered, Quantity, RoundedScores, Route, SameExponentials,
-    Simulated, Step, Tolerance, assume, biased, cell_of, component, computed, d, figure, integrated,
-    largest_difference, line, measured, prediction, rounded, scaled, score_law, softmax, spacing_above,
-    stream, wrong,
+    Experiment, Figure, Findings, Identity, Ordered, RoundedScores, Route, SameExponentials, Simulated,
+    Step, Tolerance, assume, biased, cell_of, component, computed, d, figure, integrated,
+    largest_difference, line, measured, over_cells, prediction, rounded, scaled, score_law, softmax,
+    spacing_above, stream, wrong,
 )  # fmt: skip
 
 BITS = {"bfloat16": 8, "E4M3": 4}
 """Bits of the significand, the leading one counted."""
-DIMENSIONS, SCALES = (16, 64, 256), {"raw": S.One, "scaled": 1 / sqrt(d)}
+DIMENSIONS = {"bfloat16": (16, 64, 256), "E4M3": (64,)}
+SCALES = {"raw": S.One, "scaled": 1 / sqrt(d)}
 ERROR = r"$\mathbb{E}(\hat s - s)^2$"
 x, R = Ordered("x", "x", real=True), Symbol("R", positive=True)
 epsilon, s = Ordered("epsilon", "e", positive=True), Ordered("s", "s", real=True)
@@ -45,6 +46,10 @@ def derive() -> Derivation:
     return Derivation.of(change, lemmas=(odds, half), relation="≤")
 
 
+def _error(kind: str, name: str, dimension: int) -> float:
+    return score_law.rounding_error(dimension, BITS[kind]) * scaled(SCALES[name], dimension) ** 2
+
+
 def of_pair(bits: int) -> float:
     """Return how much the weights of the two close scores change when these are rounded."""
     pair = np.array(CLOSE)
@@ -65,15 +70,13 @@ def of_order(dimension: int) -> float:
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure rounding errors of raw and of scaled scores; compare spacings, order and weights."""
-    checks = {}
-    for kind, bits in BITS.items():
-        for name, scale in SCALES.items():
-            for one in DIMENSIONS if kind == "bfloat16" else DIMENSIONS[1:2]:
-                drawn = Simulated(NORMAL, NORMAL, 16, 16, one), RoundedScores(scaled(scale, one), bits)
-                cell = cell_of(f"{kind}-{name}-d{one}".lower(), *drawn, scale=scale, format=kind)
-                law = integrated(score_law.rounding_error(one, bits) * scaled(scale, one) ** 2)
-                mean = component("error", positive=True)
-                checks[kind, name, one] = Quantity(cell.id, ERROR, cell, mean, law, Tolerance(2.0))
+    cells = {
+        (kind, name, one): cell_of(
+            f"{kind}-{name}-d{one}".lower(), Simulated(NORMAL, NORMAL, 16, 16, one),
+            RoundedScores(BITS[kind]), scale=SCALES[name], format=kind)
+        for kind, dimensions in DIMENSIONS.items() for name in SCALES for one in dimensions
+    }  # fmt: skip
+    checks = over_cells("{cell}", ERROR, cells, component("error", positive=True), _error, Tolerance(2.0))
     most = prediction(derivation.result.subs(epsilon, Rational(1, 4)))
     where = {"scores": "64.75 and 64.25, nearly", "format": "bfloat16"}
     change = computed("change", "change of a weight", where, most, of_pair, 8, relation="≤")
@@ -102,11 +105,11 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
 def figures(findings: Findings) -> Figure:
     """Draw the mean squared error of raw and of scaled scores over the dimension."""
-    layers = []
-    for name, scale in SCALES.items():
+    layers, at = [], DIMENSIONS["bfloat16"]
+    for name in SCALES:
+        exact = [_error("bfloat16", name, one) for one in at]
         found = findings.matching(f"bfloat16-{name}-d*")
-        exact = [score_law.rounding_error(one, 8) * scaled(scale, one) ** 2 for one in DIMENSIONS]
-        layers += [line(f"{name}, derived", exact, at=DIMENSIONS), measured(found, "")]
+        layers += [line(f"{name}, derived", exact, at=at), measured(found, "")]
     return figure(
         "errors",
         "Rounding raw scores to bfloat16 costs more in every dimension, scaled ones the same in all",

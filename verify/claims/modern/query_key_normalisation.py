@@ -9,13 +9,12 @@ from verify.spec import (
     DEHGHANI, HENRY, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, ROUNDING, Claim, Cosines, Derivation, E,
     EulerIntegrals, Experiment, Figure, Findings, Ordered, Quantity, Route, SameGammas, Simulated, Step,
     biased, by, cell_of, component, computed, cosine_scores, d, euler_integral, figure, kurtosis, line,
-    measured, prediction, runs_over, scaled, score_law, wrong,
+    measured, over_cells, prediction, runs_over, score_law, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (2, 8, 64, 512)
-SCALES = {"cosine": S.One, "scaled": sqrt(d)}
-LABELS = {"cosine": r"$\operatorname{Var}(\hat q\cdot\hat k)$",
-          "scaled": r"$\operatorname{Var}(\sqrt{d_k}\,\hat q\cdot\hat k)$"}  # fmt: skip
+SCALES = {"cosine": (S.One, r"$\operatorname{Var}(\hat q\cdot\hat k)$"),
+          "scaled": (sqrt(d), r"$\operatorname{Var}(\sqrt{d_k}\,\hat q\cdot\hat k)$")}  # fmt: skip
 COSINE = Ordered(r"\hat{q}\cdot\hat{k}", "a0", real=True)
 n = Ordered("n", "b", integer=True, positive=True)
 (t, z), w = symbols("t z", positive=True), score_law.w
@@ -67,31 +66,28 @@ def largest_score(scale: float) -> float:
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the variance at both scales and the kurtosis; hold the largest score against its bound."""
     variance, fourth = (lemma.end for lemma in derivation.lemmas)
-    checks = {}
-    for name, scale in SCALES.items():
-        for one in DIMENSIONS:
-            drawn, statistic = Simulated(NORMAL, NORMAL, 16, 16, one), Cosines(scaled(scale, one))
-            cell = cell_of(f"{name}-d{one}", drawn, statistic, scale=scale)
-            law = prediction((variance * scale**2).subs(d, one))
-            square = component("square", positive=True)
-            checks[name, one] = Quantity(f"{name}-variance-d{one}", LABELS[name], cell, square, law)
-    law = (fourth / variance**2).subs(d, 8)
-    eight = checks["cosine", 8].cell
-    flat = Quantity("kurtosis-d8", "kurtosis of a score", eight, kurtosis(), prediction(law))
-    root, where = prediction(sqrt(S(64))), {"d_k": 64, "keys": 64}
+    checks, square = {}, component("square", positive=True)
+    for name, (scale, label) in SCALES.items():
+        drawn = {one: Simulated(NORMAL, NORMAL, 16, 16, one) for one in DIMENSIONS}
+        cells = {one: cell_of(f"{name}-d{one}", each, Cosines(), scale=scale) for one, each in drawn.items()}
+        checks[name] = over_cells(f"{name}-variance-d{{d_k}}", label, cells, square, variance * scale**2)
+    cosine, at64 = checks["cosine"][8], checks["scaled"][64]
+    flat = Quantity("kurtosis-d8", "kurtosis of a score", cosine.cell, kurtosis(),
+                    prediction((fourth / variance**2).subs(d, 8)))  # fmt: skip
     label = r"largest $|\sqrt{d_k}\,\hat q\cdot\hat k|$ of a query with keys, among them a multiple of itself"
-    most = computed("bound", label, where, root, largest_score, 8.0, allowance=ROUNDING)
-    at64 = checks["scaled", 64]
+    where = {"d_k": 64, "keys": 64}
+    most = computed("bound", label, where, sqrt(S(64)), largest_score, 8.0, allowance=ROUNDING)
     controls = (
         wrong(at64, "usual-scale", r"dividing by $\sqrt{d_k}$ gives normalised vectors scores of variance 1",
               Rational(1, 64), cell=cell_of("usual", Simulated(NORMAL, NORMAL, 16, 16, 64), Cosines(0.125)),
               truth=1 / 64**2),
         wrong(flat, "normal", "scores of normalised vectors in 8 dimensions have a normal law’s kurtosis", 3),
         wrong(most, "never-reached", "no score comes within 1% of the bound", Rational(99, 100) * 8),
-        biased(checks["cosine", 8], tolerance),
+        biased(cosine, tolerance),
         biased(at64, tolerance, "biased-scaled"),
     )  # fmt: skip
-    return Experiment((*checks.values(), flat, most), controls)
+    variances = (one for of_scale in checks.values() for one in of_scale.values())
+    return Experiment((*variances, flat, most), controls)
 
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:

@@ -4,12 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sympy import S, Symbol, cos, sin, sqrt, symbols
+from sympy import Matrix, S, cos, sin, sqrt, symbols
 
 from verify.spec import (
     NORMAL, SU, Claim, Derivation, E, Evaluation, Experiment, Figure, Findings, Linked, Ordered, Population,
-    Prediction, Quantity, RotatedScores, Route, SameExponentials, Step, Var, assume, biased, cell_of,
-    component, d, figure, function, line, measured, of_deviation, rotation_angles, variance, wrong,
+    RotatedScores, Route, SameExponentials, Step, Var, assume, biased, cell_of, component, d, figure,
+    function, in_turn, integrated, line, measured, of_deviation, over_cells, rotation_angles, variance,
+    wrong,
 )  # fmt: skip
 
 PAIRS, SIDE, DISTANCES = 8, 16, (0, 1, 10)
@@ -17,54 +18,55 @@ MEANS, MIXED = (0.5, -1.0, 1.0, -0.5), 0.8
 """Pairs of components of a head; the means of a pair of q and k; the correlation within a pair."""
 
 VARIANCE, MEAN = r"$\operatorname{Var}(q\cdot k)$", r"$\mathbb{E}[q\cdot k]$"
-q1, q2, k1, k2, u, w = symbols("q_1 q_2 k_1 k_2 u w", real=True)
-a, b, turn = (Symbol(name, real=True) for name in ("a", "b", "theta"))
-mu, nu = symbols("mu_1:3", real=True), symbols("nu_1:3", real=True)
+query, key = (Matrix(symbols(f"{name}_1:3", real=True)) for name in "qk")
+mu, nu = (Matrix(symbols(f"{name}_1:3", real=True)) for name in ("mu", "nu"))
+a, b, turn = symbols("a b theta", real=True)
 tau, kappa = Ordered("sigma_q", "s1", positive=True), Ordered("sigma_k", "s2", positive=True)
 rho = Ordered("rho", "r", real=True)
 
 
-def _turned(one: Any, two: Any, angle: Any) -> tuple[Any, Any]:
-    return one * cos(angle) - two * sin(angle), one * sin(angle) + two * cos(angle)
-
-
-def _score(query: Any, key: Any) -> Any:
-    return query[0] * key[0] + query[1] * key[1]
+def _turn(angle: Any) -> Matrix:
+    return Matrix([[cos(angle), -sin(angle)], [sin(angle), cos(angle)]])
 
 
 def derive() -> Derivation:
     """Derive for one pair of components what a rotation does; pairs are independent and add up."""
-    known = zip((q1, q2, k1, k2), (*mu, *nu), (tau, tau, kappa, kappa), strict=True)
+    deviations = (tau, tau, kappa, kappa)
+    known = zip((*query, *key), (*mu, *nu), deviations, strict=True)
     laws = {one: (S.One, mean, mean**2 + deviation**2) for one, mean, deviation in known}
     moments = Evaluation(Population(laws, d), assumed=True)
-    apart = _score((q1, q2), _turned(k1, k2, turn))
-    one = _score(_turned(q1, q2, a), _turned(k1, k2, b))
-    spread = tau**2 * kappa**2 * 2 + kappa**2 * _score(mu, mu) + tau**2 * _score(nu, nu)
+    apart = query.dot(_turn(turn) * key)
+    spread = tau**2 * kappa**2 * 2 + kappa**2 * mu.dot(mu) + tau**2 * nu.dot(nu)
     variance = Route.of("Variance", Var(apart), Step(spread, "The angle cancels: cos² + sin² = 1", moments))
-    turned = Step(_score(mu, _turned(nu[0], nu[1], turn)), "The mean key is turned", moments)
+    turned = Step(mu.dot(_turn(turn) * nu), "The mean key is turned", moments)
     mean = Route.of("Mean", E(apart), turned).defining("the mean of a pair’s part of a score")
-    length = sum(part**2 for part in _turned(q1, q2, a))
-    kept = Route.of("Length", length, Step(q1**2 + q2**2, "cos² + sin² = 1", SameExponentials()))
-    kept = kept.defining("the squared length of a turned pair")
+    length = sum(part**2 for part in _turn(a) * query)
+    kept = Step(query.dot(query), "cos² + sin² = 1", SameExponentials())
+    lengths = Route.of("Length", length, kept).defining("the squared length of a turned pair")
     distance = Step(apart.subs(turn, b - a), "Only the distance counts", SameExponentials())
-    relative = Route.of("Two positions", one, distance)
+    relative = Route.of("Two positions", (_turn(a) * query).dot(_turn(b) * key), distance)
     relative = relative.defining("a pair’s part of a score of positions with angles a and b")
-    standard = dict.fromkeys((q1, u, k1, w), (S.One, S.Zero, S.One))
-    query, key = ((x, rho * x + sqrt(1 - rho**2) * y) for x, y in ((q1, u), (k1, w)))
-    mixed = _score(query, _turned(*key, turn))
+    fresh = Matrix(symbols("u w", real=True))
+    standard = dict.fromkeys((query[0], fresh[0], key[0], fresh[1]), (S.One, S.Zero, S.One))
+    q_mixed, k_mixed = (
+        Matrix([one[0], rho * one[0] + sqrt(1 - rho**2) * other])
+        for one, other in zip((query, key), fresh, strict=True)
+    )
     unmixed = Evaluation(Population(standard, d), assumed=True)
     swings = Step(2 * (1 + rho**2 * cos(2 * turn)), "The angle stays", unmixed)
-    correlated = Route.of("Variance, components of a pair correlated by ρ", Var(mixed), swings)
+    start = Var(q_mixed.dot(_turn(turn) * k_mixed))
+    correlated = Route.of("Variance, components of a pair correlated by ρ", start, swings)
     correlated = correlated.defining("the variance where both components of a pair are correlated")
-    return Derivation.of(variance, lemmas=(mean, kept, relative, correlated))
+    return Derivation.of(variance, lemmas=(mean, lengths, relative, correlated))
 
 
-_OWN = ((1.0, 0.0), (MIXED, (1 - MIXED**2) ** 0.5))
-WORLDS = {
-    "means": Linked(PAIRS, SIDE, NORMAL, tuple(map(tuple, np.eye(4).tolist())), MEANS),
-    "mixed": Linked(PAIRS, SIDE, NORMAL, (*((*row, 0.0, 0.0) for row in _OWN),
-                                          *((0.0, 0.0, *row) for row in _OWN)), (0.0,) * 4),
-}  # fmt: skip
+def _linked(own: Any, means: tuple[float, ...]) -> Linked:
+    """Return queries and keys whose pairs are made by ``own`` of two fresh components each."""
+    return Linked(PAIRS, SIDE, NORMAL, tuple(map(tuple, np.kron(np.eye(2), own).tolist())), means)
+
+
+WORLDS = {"means": _linked(np.eye(2), MEANS),
+          "mixed": _linked([[1, 0], [MIXED, (1 - MIXED**2) ** 0.5]], (0.0,) * 4)}  # fmt: skip
 
 
 def _over_pairs(of_pair: Any) -> Callable[[float], float]:
@@ -74,41 +76,36 @@ def _over_pairs(of_pair: Any) -> Callable[[float], float]:
     return lambda distance: sum(of_angle(-distance * angle) for angle in rotation_angles(PAIRS))
 
 
-def _at(of_pair: Any, distance: float) -> Prediction:
-    value = _over_pairs(of_pair)(distance)
-    return Prediction(value, f"{value:.6g}")
-
-
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure mean and variance at several distances, for components with means and for correlated ones."""
-    mean, *_, correlated = (lemma.end for lemma in derivation.lemmas)
-    spread = _at(derivation.result, 0)
-    near, of_mixed, checks = of_deviation(spread.value), f"{VARIANCE}, pairs correlated", {}
-    for m in DISTANCES:
-        free, mixed = (
-            cell_of(f"{name}-at{m}", drawn, RotatedScores(m), m=m) for name, drawn in WORLDS.items()
-        )
-        checks["spread", m] = Quantity(f"variance-at{m}", VARIANCE, free, variance(), spread)
-        checks["mean", m] = Quantity(f"mean-at{m}", MEAN, free, component("mean"), _at(mean, m), near)
-        checks["mixed", m] = Quantity(f"correlated-at{m}", of_mixed, mixed, variance(), _at(correlated, m))
+    mean, *_, correlated = (_over_pairs(lemma.end) for lemma in derivation.lemmas)
+    spread = _over_pairs(derivation.result)
+    free, tied = (
+        {m: cell_of(f"{name}-at{m}", drawn, RotatedScores(m), m=m) for m in DISTANCES}
+        for name, drawn in WORLDS.items()
+    )
+    near, label = of_deviation(spread(0)), f"{VARIANCE}, pairs correlated"
+    spreads = over_cells("variance-at{m}", VARIANCE, free, variance(), spread)
+    means = over_cells("mean-at{m}", MEAN, free, component("mean"), mean, near)
+    mixed = over_cells("correlated-at{m}", label, tied, variance(), correlated)
     first, *_, far = DISTANCES
     controls = (
-        wrong(checks["spread", far], "variance-turns", "the variance is lower by what the means lose",
-              spread.value - checks["mean", first].prediction.value + checks["mean", far].prediction.value),
-        wrong(checks["mean", far], "mean-stays", "the mean of a score is the same at every distance",
-              checks["mean", first].prediction),
-        wrong(checks["mean", 1], "turned-the-other-way", "keys are turned against the queries, not with them",
-              _at(mean, -1)),
-        wrong(checks["mixed", far], "variance-stays", "correlated pairs, too, keep their variance",
-              checks["mixed", first].prediction),
-        biased(checks["spread", 1], tolerance, at="m"),
+        wrong(spreads[far], "variance-turns", "the variance is lower by what the means lose",
+              spread(far) - mean(first) + mean(far)),
+        wrong(means[far], "mean-stays", "the mean of a score is the same at every distance",
+              means[first].prediction),
+        wrong(means[1], "turned-the-other-way", "keys are turned against the queries, not with them",
+              integrated(mean(-1))),
+        wrong(mixed[far], "variance-stays", "correlated pairs, too, keep their variance",
+              mixed[first].prediction),
+        biased(spreads[1], tolerance, at="m"),
     )  # fmt: skip
-    return Experiment(tuple(checks.values()), controls)
+    return Experiment(in_turn(spreads, means, mixed), controls)
 
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw mean and both variances over the distance."""
-    mean, *_, correlated = (lemma.end for lemma in derivation.lemmas)
+    mean, *_, correlated = (_over_pairs(lemma.end) for lemma in derivation.lemmas)
     at = np.linspace(0, DISTANCES[-1], 61)
     return figure(
         "turning",
@@ -118,8 +115,8 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         "are correlated, the variance swings as well.",
         "mean and variance of a score",
         line("variance, components with means", _over_pairs(derivation.result), at=at),
-        line("mean", _over_pairs(mean), at=at),
-        line("variance, correlated pairs", _over_pairs(correlated), at=at),
+        line("mean", mean, at=at),
+        line("variance, correlated pairs", correlated, at=at),
         measured(findings.matching("variance-at*"), "", "m"),
         measured(findings.matching("mean-at*"), "measured", "m"),
         measured(findings.matching("correlated-at*"), "", "m"),

@@ -9,8 +9,8 @@ from sympy import Derivative, Symbol, sqrt, tanh
 from verify.spec import (
     GEMMA, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_MOMENTS, CappedScores, Claim, Derivation, E,
     Evaluation, Experiment, Figure, Findings, FirstTerms, FromZero, Identity, Ordered, Population, PutIn,
-    Quantity, Route, Simulated, Smooth, Step, Tolerance, biased, capped, cell_of, component, d, figure,
-    function, integrated, k, line, measured, prediction, q, score as raw, score_law, sharper, wrong,
+    Route, Simulated, Smooth, Step, Tolerance, biased, capped, cell_of, component, d, figure, function,
+    in_turn, integrated, k, line, measured, over_cells, q, score as raw, score_law, sharper, wrong,
 )  # fmt: skip
 
 D, CAPS = 16, (1, 2, 4, 8)
@@ -18,7 +18,6 @@ D, CAPS = 16, (1, 2, 4, 8)
 c, score = Ordered("c", "a", positive=True), Symbol("s", real=True)
 SCALED = Population(dict.fromkeys((q, k), NORMAL_MOMENTS[:5]), d)
 CAPPED = c * tanh(score / c)
-WIDE = Tolerance(2.0)
 LOST, DAMPED = r"$\mathbb{E}s^2 - \mathbb{E}[c\tanh(s/c)]^2$", r"$\mathbb{E}[1 - \tanh^2(s/c)]$"
 
 
@@ -57,27 +56,24 @@ def _lost(cap: float) -> float:
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure what each cap takes, against the integral and the bound, and the slope that it leaves."""
     lost = Smooth(lambda mean: mean["square"] - mean["capped"], positive=True)
-    damped, near, checks = derivation.lemmas[1].end, capped(0.5, tolerance), {}
-    for cap in CAPS:
-        drawn = Simulated(NORMAL, NORMAL, 16, 16, D), CappedScores(D**-0.5, cap)
-        cell = cell_of(f"c{cap}", *drawn, scale=1 / sqrt(d), c=cap)
-        most = prediction(derivation.result.subs({d: D, c: cap}))
-        slope, left = component("slope", positive=True), integrated(_mean(damped, cap))
-        checks["lost", cap] = Quantity(f"lost-c{cap}", LOST, cell, lost, integrated(_lost(cap)), WIDE)
-        checks["bound", cap] = Quantity(f"bound-c{cap}", LOST, cell, lost, most, near, "≤")
-        checks["slope", cap] = Quantity(f"slope-c{cap}", DAMPED, cell, slope, left)
+    two_terms, damped = (lemma.end for lemma in derivation.lemmas)
+    drawn, scale = Simulated(NORMAL, NORMAL, 16, 16, D), 1 / sqrt(d)
+    cells = {cap: cell_of(f"c{cap}", drawn, CappedScores(cap), scale=scale, c=cap) for cap in CAPS}
+    values = over_cells("lost-c{c}", LOST, cells, lost, _lost, Tolerance(2.0))
+    bounds = over_cells("bound-c{c}", LOST, cells, lost, derivation.result, capped(0.5, tolerance), "≤")
+    slope = component("slope", positive=True)
+    slopes = over_cells("slope-c{c}", DAMPED, cells, slope, lambda cap: _mean(damped, cap))
     least, largest = CAPS[0], CAPS[-1]
-    two_terms = derivation.lemmas[0].end
     controls = (
-        sharper(checks["bound", largest], 0.93, _lost(largest)),
-        wrong(checks["lost", least], "first-terms-suffice", "two terms suffice at a cap of one deviation",
+        sharper(bounds[largest], 0.93, _lost(largest)),
+        wrong(values[least], "first-terms-suffice", "two terms suffice at a cap of one deviation",
               integrated(_mean(two_terms, least))),
-        wrong(checks["lost", 2], "bound-as-value", "what is lost is what the bound says, at a cap of 2",
-              checks["bound", 2].prediction),
-        wrong(checks["slope", least], "slope-kept", "the cap leaves gradients as they are", 1),
-        biased(checks["lost", least], tolerance, at="c"),
+        wrong(values[2], "bound-as-value", "what is lost is what the bound says, at a cap of 2",
+              bounds[2].prediction),
+        wrong(slopes[least], "slope-kept", "the cap leaves gradients as they are", 1),
+        biased(values[least], tolerance, at="c"),
     )  # fmt: skip
-    return Experiment(tuple(checks.values()), controls)
+    return Experiment(in_turn(values, bounds, slopes), controls)
 
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:

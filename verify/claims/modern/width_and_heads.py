@@ -51,12 +51,11 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     for (name, (root, words)), end in zip(ROOTS.items(), ends, strict=True):
         scale, left = _here(1 / sqrt(root)), _here(end).subs(d, WIDTH)
         of_scores = score_cell(WIDTH, NORMAL, NORMAL, tolerance, scale=scale, prefix=f"{name}-")
-        factor = scaled(scale, WIDTH)
-        rows = Simulated(NORMAL, NORMAL, 16, KEYS, WIDTH), SoftmaxRows(("entropy",), factor)
+        rows = Simulated(NORMAL, NORMAL, 16, KEYS, WIDTH), SoftmaxRows(("entropy",))
         cell = cell_of(f"rows-{name}", *rows, scale=scale, variance=float(left))
         checks += [
             Quantity(f"variance-{name}", VARIANCE, of_scores.cell, of_scores.variance, prediction(left)),
-            Quantity(f"entropy-{name}", LOST, cell, lost, integrated(_lost(factor))),
+            Quantity(f"entropy-{name}", LOST, cell, lost, integrated(_lost(scaled(scale, WIDTH)))),
         ]
         if name != "head":
             variance, entropy = checks[-2:]

@@ -8,8 +8,8 @@ from sympy import Rational, S, log, sqrt
 from verify.spec import (
     INDEPENDENT, NORMAL, NORMAL_COMPONENTS, PENG, STANDARD, Claim, Derivation, Experiment, Figure, Findings,
     OnRange, Ordered, PutIn, Quantity, Route, Simulated, Smooth, SoftmaxRows, Step, Tolerance, biased,
-    cell_of, component, d, effective_keys, figure, integrated, line, mean_entropy, mean_squares, measured,
-    over_lengths, prediction, scaled, score, score_cell, variance_route, wrong,
+    cell_of, component, d, effective_keys, figure, in_turn, integrated, line, mean_entropy, mean_squares,
+    measured, over_cells, over_lengths, prediction, scaled, score, score_cell, variance_route, wrong,
 )  # fmt: skip
 
 D, TRAINED, LONGER = 16, 8, (1, 4, 16, 64)
@@ -45,42 +45,52 @@ def _of_rows(mean: Any, longer: float, scale: Any) -> float:
     return over_lengths(mean, round(TRAINED * longer), D, scaled(scale, D)).value
 
 
-def _lost(keys: int) -> Smooth:
-    """Return the entropy that rows over so many keys lose, from its mean."""
-    return Smooth(lambda mean: math.log(keys) - mean["entropy"], positive=True)
+def _squares(longer: float) -> float:
+    return _of_rows(mean_squares, longer, _scale(longer))
+
+
+def _exactly_lost(longer: float) -> float:
+    return math.log(TRAINED * longer) - _of_rows(mean_entropy, longer, _scale(longer))
+
+
+def _lost(longer: float) -> Smooth:
+    """Return the entropy that such rows lose, from its mean."""
+    return Smooth(lambda mean: math.log(TRAINED * longer) - mean["entropy"], positive=True)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the variance, and concentration and entropy of rows that grow with s."""
-    checks = {}
-    for one in LONGER:
-        level = prediction(derivation.result.subs(s, one))
-        cell = score_cell(D, NORMAL, NORMAL, tolerance, scale=_scale(one), prefix=f"s{one}-")
-        checks["variance", one] = Quantity(f"variance-s{one}", VARIANCE, cell.cell, cell.variance, level)
-    for one in LONGER[:-1]:
-        keys, scale = TRAINED * one, _scale(one)
-        drawn = Simulated(NORMAL, NORMAL, 64, keys, D), SoftmaxRows(("squares", "entropy"), scaled(scale, D))
-        rows = cell_of(f"rows-s{one}", *drawn, scale=scale, s=one)
-        exact = integrated(_of_rows(mean_squares, one, scale))
-        entropy = integrated(math.log(keys) - _of_rows(mean_entropy, one, scale))
-        squares = component("squares", positive=True)
-        checks["squares", one] = Quantity(f"squares-s{one}", SQUARES, rows, squares, exact, Tolerance(2.0))
-        checks["lost", one] = Quantity(f"lost-s{one}", LOST, rows, _lost(keys), entropy, Tolerance(2.0))
+    of_scores = {
+        one: score_cell(D, NORMAL, NORMAL, tolerance, scale=_scale(one), prefix=f"s{one}-") for one in LONGER
+    }
+    spreads = {
+        one: Quantity(f"variance-s{one}", VARIANCE, of_one.cell, of_one.variance,
+                      prediction(derivation.result.subs(s, one)))
+        for one, of_one in of_scores.items()
+    }  # fmt: skip
+    rows = {
+        one: cell_of(f"rows-s{one}", Simulated(NORMAL, NORMAL, 64, TRAINED * one, D),
+                     SoftmaxRows(("squares", "entropy")), scale=_scale(one), s=one)
+        for one in LONGER[:-1]
+    }  # fmt: skip
+    mean = component("squares", positive=True)
+    squares = over_cells("squares-s{s}", SQUARES, rows, mean, _squares, Tolerance(2.0))
+    lost = over_cells("lost-s{s}", LOST, rows, _lost, _exactly_lost, Tolerance(2.0))
     many, most = LONGER[-2:]
-    at_most = checks["variance", most].prediction.value
+    at_most = spreads[most].prediction.value
     plain = _of_rows(mean_squares, many, 1 / sqrt(d))
     controls = (
-        wrong(checks["variance", most], "factor-once", "the factor enters the variance once, not squared",
+        wrong(spreads[most], "factor-once", "the factor enters the variance once, not squared",
               math.sqrt(at_most)),
-        wrong(checks["squares", many], "same-number", "16 times as long rows attend to as many keys",
-              checks["squares", 1].prediction),
-        wrong(checks["squares", many], "no-effect", "effective keys are as many as without the factor",
+        wrong(squares[many], "same-number", "16 times as long rows attend to as many keys",
+              squares[1].prediction),
+        wrong(squares[many], "no-effect", "effective keys are as many as without the factor",
               integrated(plain)),
-        wrong(checks["lost", many], "same-loss", "rows lose as much entropy as at $s = 1$",
-              checks["lost", 1].prediction),
-        biased(checks["variance", many], tolerance),
+        wrong(lost[many], "same-loss", "rows lose as much entropy as at $s = 1$",
+              lost[1].prediction),
+        biased(spreads[many], tolerance),
     )  # fmt: skip
-    return Experiment(tuple(checks.values()), controls)
+    return Experiment((*spreads.values(), *in_turn(squares, lost)), controls)
 
 
 def figures(findings: Findings) -> Figure:

@@ -14,7 +14,7 @@ from verify.spec import (
     EVEN, HOEFFDING, UNIT_INTERVAL, AllPairs, Claim, Control, Derivation, E, Exact, Experiment, Fact,
     Figure, Findings, Ordered, Population, Route, SharedVectors, Smooth, Step, Tolerance, Var, assume,
     biased, by, cell_of, d, evaluate, exactly, expanded, fact, figure, index, line, linear_fits, measured,
-    moment_steps, over_dimensions, powers_of_dimension, prediction, variance, wrong, wrong_fits,
+    moment_steps, over_cells, powers_of_dimension, prediction, variance, wrong, wrong_fits,
 )  # fmt: skip
 
 VECTORS = 100
@@ -130,18 +130,19 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     def of_mean(n: int) -> Smooth:
         return variance("mean", "squared-mean", block_variance=_mean_score_kurtosis(n) - 1)
 
-    averages = over_dimensions("expected", LABEL, cells, PLAIN_VARIANCE, law, band)
+    averages = over_cells("expected-d{d_k}", LABEL, cells, PLAIN_VARIANCE, law, band)
     few = {n: cells[n] for n in BIAS_DIMENSIONS}
-    biases = over_dimensions("bias", BIAS, few, of_mean, shortfall, Tolerance(10.0))
-    lines = linear_fits(averages, law)
-    scale = Tolerance(10.0, biases[-1].prediction.value, "the derived bias")
+    biases = over_cells("bias-d{d_k}", BIAS, few, of_mean, shortfall, Tolerance(10.0))
+    lines = linear_fits(tuple(averages.values()), law)
+    most = biases[BIAS_DIMENSIONS[-1]]
+    scale = Tolerance(10.0, most.prediction.value, "the derived bias")
     controls = (
-        wrong(biases[-1], "unbiased", "the estimator is unbiased", 0, tolerance=scale),
-        biased(averages[0], tolerance),
+        wrong(most, "unbiased", "the estimator is unbiased", 0, tolerance=scale),
+        biased(averages[DIMENSIONS[0]], tolerance),
         *_printed_code(),
         *wrong_fits(lines, tolerance),
     )
-    return Experiment((*biases, *averages, *lines), controls)
+    return Experiment((*biases.values(), *averages.values(), *lines), controls)
 
 
 def _undefined_names(code: ast.Module) -> set[str]:

@@ -9,8 +9,7 @@ from sympy import (
 from verify.spec import (
     DLMF_GAMMA, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STANDARD, By, Claim, Derivation, E, Experiment,
     Figure, Findings, Route, ScorePowers, Simulated, Step, biased, by, cell_of, component, computed, d,
-    evaluate, figure, function, in_dimension, index, line, measured, over_dimensions, q, score, score_law,
-    wrong,
+    evaluate, figure, function, index, line, measured, over_cells, q, score, score_law, wrong,
 )  # fmt: skip
 
 SIDES = {1: 8, 2: 8, 8: 32, 64: 32, 512: 32}
@@ -111,8 +110,8 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     drawn = (Simulated(NORMAL, NORMAL, side, side, n) for n, side in SIDES.items())
     cells = {one.d: cell_of(f"d{one.d}", one, ScorePowers((1,))) for one in drawn}
     size = component("size", positive=True)
-    checks = over_dimensions("magnitude", LABEL, cells, size, derivation.result)
-    at64 = in_dimension(checks, BOUNDED)
+    checks = over_cells("magnitude-d{d_k}", LABEL, cells, size, derivation.result)
+    at64 = checks[BOUNDED]
     most = ASYMPTOTE.subs(d, BOUNDED)
     least = (ASYMPTOTE * sqrt(d / (d + 1))).subs(d, BOUNDED)
     where, of64 = {"d_k": BOUNDED}, (derivation, BOUNDED)
@@ -128,7 +127,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         wrong(upper, "upper-bound-lower", "the upper bound holds with 1% less", less),
         wrong(lower, "lower-bound-higher", "the lower bound holds with 1% more", more),
     )  # fmt: skip
-    return Experiment((*checks, upper, lower), controls)
+    return Experiment((*checks.values(), upper, lower), controls)
 
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:

@@ -104,8 +104,8 @@ class RotatedScores(Statistic):
 class BiasedRows(Statistic):
     """The mean variance within rows of scores less the slope times the distance of the key."""
 
-    scale: float
     slope: float
+    scale: float = 1.0
     names = ("row-variance",)
 
     def reduce(self, queries: Array, keys: Array) -> Array:
@@ -119,8 +119,8 @@ class BiasedRows(Statistic):
 class CappedScores(Statistic):
     """Mean squares of scaled scores and of capped ones, and the mean slope of the cap by a difference."""
 
-    scale: float
     cap: float
+    scale: float = 1.0
     names = ("square", "capped", "slope")
 
     def reduce(self, queries: Array, keys: Array) -> Array:
@@ -136,8 +136,8 @@ class CappedScores(Statistic):
 class BesideSink(Statistic):
     """The mean over rows of the weight of all keys together beside a sink of that score."""
 
-    scale: float
     sink: float
+    scale: float = 1.0
     names = ("kept",)
 
     def reduce(self, queries: Array, keys: Array) -> Array:
@@ -188,9 +188,9 @@ class DroppedWeights(Statistic):
     1 - ``rate``. A row whose first two keys are both dropped adds nothing to ``lost`` and ``lead``.
     """
 
-    scale: float
     rate: float
     width: int
+    scale: float = 1.0
     names = ("bias", "noise", "size", "lost", "lead")
 
     def reduce(self, queries: Array, keys: Array) -> Array:
@@ -212,8 +212,8 @@ class DroppedWeights(Statistic):
 class RoundedScores(Statistic):
     """The mean squared error of scores that are rounded to so many significant bits."""
 
-    scale: float
     bits: int
+    scale: float = 1.0
     names = ("error",)
 
     def reduce(self, queries: Array, keys: Array) -> Array:
