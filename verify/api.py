@@ -17,7 +17,8 @@ from verify.auditing.gates import FALSE_ALARM, audit_settings
 from verify.auditing.recording import Call, Layer, Recording
 from verify.auditing.shapes import ARRAYS
 from verify.engine import runner
-from verify.engine.catalogue import ClaimFile, catalogue_with, choose, look_up
+from verify.engine.catalogue import catalogue_with, choose, look_up
+from verify.engine.claim_files import ClaimFile
 from verify.engine.crews import Elsewhere
 from verify.engine.plan import Planned, plan_with
 from verify.engine.sources import read_sources, refuse_unknown_claims

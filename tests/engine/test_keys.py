@@ -10,7 +10,8 @@ import pytest
 
 from tests.tool import example_claim
 from verify.engine import keys
-from verify.engine.catalogue import BuiltIn, ClaimFile, Made, Reference, catalogue
+from verify.engine.catalogue import BuiltIn, Made, Reference, catalogue
+from verify.engine.claim_files import ClaimFile
 from verify.engine.keys import cell_code, chunk_key, code, derivation_key, made_by, settled_key
 from verify.engine.runner import settings
 from verify.engine.sources import Wanted

@@ -10,7 +10,8 @@ from sympy.core.function import AppliedUndef
 from sympy.printing.pretty.pretty_symbology import pretty_use_unicode
 
 from verify.claims.chapters import CHAPTERS
-from verify.engine.catalogue import ClaimFile, broken, resolve
+from verify.engine.catalogue import broken, resolve
+from verify.engine.claim_files import ClaimFile
 from verify.errors import WorkerError, claim_errors
 from verify.executors.workers import Task, Workers
 from verify.report.latex import plain, spoken

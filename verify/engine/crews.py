@@ -7,7 +7,7 @@ import platform
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Protocol
 
-from verify.engine.catalogue import ClaimFile
+from verify.engine.claim_files import ClaimFile
 from verify.engine.keys import made_by
 from verify.engine.settle import advance, draw_chunks
 from verify.errors import SettingsError, VerifyError, WorkerError, described

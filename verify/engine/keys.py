@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from threadpoolctl import threadpool_info
 
-from verify.engine.catalogue import BuiltIn, ClaimFile
+from verify.engine.catalogue import BuiltIn
+from verify.engine.claim_files import ClaimFile
 from verify.version import __version__
 
 if TYPE_CHECKING:

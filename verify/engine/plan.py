@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from threadpoolctl import threadpool_limits
 
-from verify.engine.catalogue import ClaimFile, broken, resolve
+from verify.engine.catalogue import broken, resolve
+from verify.engine.claim_files import ClaimFile
 from verify.engine.samples import Samples, cells_of, every_comparison
 from verify.engine.validation import validate
 from verify.engine.verdict import ErrorBudget
@@ -122,12 +123,12 @@ def _plan_file(claim: ClaimFile, settings: Settings) -> str:
 def plan(claim: Claim, settings: Settings) -> Planned:
     """Return what ``claim`` takes for the wanted tolerance, false-alarm rate and power.
 
-    Where a block's variance is not derived,a pilot sample is drawn to estimate it.
+    Where a block's variance is not derived, a pilot sample is drawn to estimate it.
 
     Raises:
         SettingsError: the plan is out of reach; the message says which cell and what to change.
     """
-    experiment = claim.experiment(claim.derived(), settings.tolerance)
+    experiment = claim.measured_by(claim.derived(), settings.tolerance)
     validate(experiment, claim.id)
     samples = Samples(claim.id, settings, ErrorBudget(settings.false_alarm), Drawing(claim.id, settings.seed))
     samples.plan(experiment)

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from verify.engine.catalogue import ClaimFile, Made, reference
+from verify.engine.catalogue import Made, reference
+from verify.engine.claim_files import ClaimFile
 from verify.engine.crews import Crew, Elsewhere, Here, Local
 from verify.engine.devices import recorded
 from verify.engine.keys import made_by

@@ -12,7 +12,8 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from verify.engine.catalogue import ClaimFile, broken
+from verify.engine.catalogue import broken
+from verify.engine.claim_files import ClaimFile
 from verify.engine.pending import PendingCell, PendingClaim
 from verify.engine.settle import Awaiting, Drawings, Settled, broken_evidence
 from verify.errors import WorkerError

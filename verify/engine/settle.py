@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from verify.engine.catalogue import ClaimFile, resolve
+from verify.engine.catalogue import resolve
+from verify.engine.claim_files import ClaimFile
 from verify.engine.devices import device_errors, on_device
 from verify.engine.evaluate import NOTHING, claim_record, derivation_record, measured
 from verify.engine.samples import cells_of, every_comparison
@@ -227,7 +228,7 @@ class _Prepared:
     def planned(self) -> tuple[Experiment, tuple[Fact, ...]]:
         """The claim's experiment and facts; what could only fail after drawing is refused."""
         work, claim = self._work, self._claim
-        experiment = claim.experiment(self.derivation, work.settings.tolerance)
+        experiment = claim.measured_by(self.derivation, work.settings.tolerance)
         validate(experiment, claim.id)
         experiment = on_device(experiment, work.settings.device)
         facts = several(claim.facts(self.derivation))

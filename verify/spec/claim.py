@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from verify.errors import ClaimError, nearest
 from verify.evidence import SLUG, Fact, Figure
+from verify.montecarlo.experiment import Experiment
 from verify.symbolic.derivation import Derivation
 
 if TYPE_CHECKING:
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
     from verify.evidence import Assumption, Check, Reference
     from verify.montecarlo.blocks import Cell, Sample
     from verify.montecarlo.estimands import Estimand
-    from verify.montecarlo.experiment import Experiment
 
 _One = TypeVar("_One", Fact, Figure)
+_Kind = TypeVar("_Kind")
 
 USER = "user"
 """The chapter of claims that do not come with the tool."""
@@ -143,12 +144,22 @@ class Claim:
         Raises:
             ClaimError: that is no derivation.
         """
-        found: Any = self.derive()  # of a foreign file, whatever it promises
-        if not isinstance(found, Derivation):
+        return self._of_kind(Derivation, self.derive(), "derive", "Derivation.of(…)")
+
+    def measured_by(self, derivation: Derivation, tolerance: float) -> Experiment:
+        """Return what ``experiment`` returns at a relative tolerance.
+
+        Raises:
+            ClaimError: that is no experiment.
+        """
+        found = self.experiment(derivation, tolerance)
+        return self._of_kind(Experiment, found, "experiment", "Experiment(checks, controls)")
+
+    def _of_kind(self, kind: type[_Kind], found: object, function: str, end: str) -> _Kind:
+        """Return what a function of a foreign file has returned, whatever it promises, if it is that."""
+        if not isinstance(found, kind):
             what = "nothing" if found is None else f"{type(found).__name__} {reprlib.repr(found)}"
-            raise ClaimError(
-                f"claim {self.id}: its derive returns {what}; end it with return Derivation.of(…)"
-            )
+            raise ClaimError(f"claim {self.id}: its {function} returns {what}; end it with return {end}")
         return found
 
     def placed(self, name: str, chapter: str, functions: Mapping[str, Any]) -> Claim:
