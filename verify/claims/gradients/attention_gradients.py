@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from sympy import Rational, S
+from sympy import S, Expr, Rational
 
 from verify.spec import (
     DAO, ROUNDING, SHAPE, VASWANI, Allowance, Array, Claim, Comparison, Control, Derivation, Exact,
@@ -33,7 +32,7 @@ def derive() -> Derivation:
     return Derivation.of(queries, lemmas=lemmas)
 
 
-def _stepped() -> dict[Any, Array]:
+def _stepped() -> dict[Expr, Array]:
     """Return the derivatives of the loss ΣG·output of plain loops by complex steps, without any formula."""
     queries, keys, values, upstream = drawn()
     of_queries, of_keys, of_values = gradients_of_loops(queries, keys, values, upstream, SCALE)
@@ -49,7 +48,7 @@ def _weights() -> Array:
     return attention_in_loops(queries, keys, np.eye(len(keys)), SCALE)
 
 
-def _derived(derivation: Derivation) -> dict[Any, Array]:
+def _derived(derivation: Derivation) -> dict[Expr, Array]:
     """Return the derived expressions' values, each from those before it."""
     known = dict(zip((matrices.Q, matrices.K, matrices.V, matrices.G), drawn(), strict=True))
     known[matrices.P] = _weights()
@@ -66,7 +65,7 @@ def _derived(derivation: Derivation) -> dict[Any, Array]:
     return known
 
 
-def _coded(weights: Array, factor: float = SCALE) -> dict[Any, Array]:
+def _coded(weights: Array, factor: float = SCALE) -> dict[Expr, Array]:
     """Return the gradients that the array code's own formulas give, from these weights and this factor."""
     queries, keys, values, upstream = drawn()
     found = gradients(queries, keys, values, weights, upstream, factor)
@@ -78,7 +77,7 @@ def _difference(name: str, label: str, one: Array, other: Array, code: Callable[
     return no_distance(name, label, (*sizes, ("scale", SCALE)), largest_difference(one, other), code)
 
 
-def _growth(base: Any, by: tuple[Any, Any]) -> float:
+def _growth(base: Expr, by: tuple[Expr, Expr]) -> float:
     """Return the norm of a gradient with queries and keys multiplied ``by`` factors, over what it was."""
     queries, keys, values, upstream = drawn()
     moved = (float(by[0]) * queries, float(by[1]) * keys)
@@ -86,7 +85,7 @@ def _growth(base: Any, by: tuple[Any, Any]) -> float:
     return float(np.linalg.norm(getattr(found, GRADIENTS[base])) / np.linalg.norm(_stepped()[base]))
 
 
-def _grown(name: str, base: Any, expected: Any, by: tuple[Any, Any]) -> Exact:
+def _grown(name: str, base: Expr, expected: Expr, by: tuple[Expr, Expr]) -> Exact:
     label = rf"$\|{plain(base)}\|$ with queries times ${by[0]}$ and keys times ${by[1]}$, over what it was"
     rounding = Allowance(FACTOR * ROUNDING.size)
     return computed(name, label, {"scale": SCALE}, expected, _growth, base, by, allowance=rounding)
@@ -149,7 +148,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
 
 def _wrong_code(
-    derivation: Derivation, derived: dict[Any, Array], stepped: dict[Any, Array]
+    derivation: Derivation, derived: dict[Expr, Array], stepped: dict[Expr, Array]
 ) -> tuple[Control, ...]:
     query, key, _, _ = drawn()
     logistic = derived[matrices.P] * (1 - derived[matrices.P]) * derived[matrices.DP]

@@ -1,10 +1,9 @@
 """How the gradient grows from layer to layer in a stack of residual attention layers at initialisation."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from sympy import Rational, S, limit, oo, sqrt
+from sympy import S, Expr, Rational, limit, oo, sqrt
 
 from verify.spec import (
     Array, Cell, Claim, Control, Derivation, Experiment, Figure, Findings, Layer, LayerStack, Normalisation,
@@ -81,18 +80,18 @@ def growth(name: str, number: int, over: str | None = None) -> Smooth:
     return Smooth(grown, positive=True)
 
 
-def _per_layer(result: Any) -> Any:
+def _per_layer(result: Expr) -> Expr:
     """Return even attention's derived growth of the norm per layer."""
     return result ** (1 / (2 * stack.layers))
 
 
-def _even(result: Any) -> tuple[Any, Any]:
+def _even(result: Expr) -> tuple[Expr, Expr]:
     """Return it here, and in ever deeper stacks."""
     per_layer = _per_layer(result).subs(n, TOKENS)
     return per_layer.subs(stack.layers, LAYERS), limit(per_layer, stack.layers, oo)
 
 
-def _small_scores(result: Any, tolerance: float) -> list[Quantity]:
+def _small_scores(result: Expr, tolerance: float) -> list[Quantity]:
     shapes, checks = ((2, 8, 1), (2, 16, 2), (4, 16, 3)), []
     for tokens, width, depth in shapes[: 1 if tolerance > FINE else 2 if tolerance > DEEP else 3]:
         name = f"small-scores-n{tokens}-l{depth}"
@@ -105,7 +104,7 @@ def _small_scores(result: Any, tolerance: float) -> list[Quantity]:
     return checks
 
 
-def _rate(tolerance: float, name: str, stack: Stack, scale: str, relation: Relation, bound: Any) -> Quantity:
+def _rate(tolerance: float, name: str, stack: Stack, scale: str, relation: Relation, bound: Expr) -> Quantity:
     """Return the comparison of the growth at a scale, or of its quotient with that at another, with a bound.
 
     Even attention's growth is derived, but not that full scores keep to it: as a bound it is a yardstick.
@@ -116,10 +115,10 @@ def _rate(tolerance: float, name: str, stack: Stack, scale: str, relation: Relat
     return Quantity(name, f"{GROWTH}, {scale}", stack.cell, estimand, threshold(bound), band, relation)
 
 
-def _full_scores(result: Any, tolerance: float) -> list[Quantity]:
+def _full_scores(result: Expr, tolerance: float) -> list[Quantity]:
     """Return the checks at three scales in one dimension, and at scale 1 from a quarter of the width on."""
     here, deep = _even(result)
-    wanted: list[tuple[str, int, str, Relation, Any]] = [
+    wanted: list[tuple[str, int, str, Relation, Expr]] = [
         ("unscaled-growth", D, "unscaled", "≥", deep),
         ("scaled-growth", D, "scaled", "≤", here),
         ("scaled-growth-at-least", D, "scaled", "≥", S.One),
@@ -153,9 +152,9 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     return Experiment((*checks, against_loops()), _controls(result, small[0], tolerance))
 
 
-def _controls(result: Any, small: Quantity, tolerance: float) -> tuple[Control, ...]:
+def _controls(result: Expr, small: Quantity, tolerance: float) -> tuple[Control, ...]:
     (here, deep), large = _even(result), Stack(16, weight_size=8**0.5)
-    false: tuple[tuple[str, Stack, str, Relation, Any, str], ...] = (
+    false: tuple[tuple[str, Stack, str, Relation, Expr, str], ...] = (
         ("bounds-like-clipping", large, "scaled", "≤", here,
          r"scaling bounds the gradient as clipping does, with weights $\sqrt{8}$ times as large, too"),
         ("vanishes-through-layers", Stack(D), "unscaled", "≤", S.One,

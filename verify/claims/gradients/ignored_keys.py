@@ -3,13 +3,12 @@
 import math
 from collections.abc import Callable
 from itertools import pairwise, product
-from typing import Any
 
 import numpy as np
-from sympy import Idx, Indexed, KroneckerDelta, Rational, S, Sum, sqrt
+from sympy import S, Expr, Idx, Indexed, KroneckerDelta, Rational, Sum, sqrt
 
 from verify.spec import (
-    RADEMACHER, ROUNDING, Array, Claim, Control, Derivation, E, Exact, Experiment, Families, Figure,
+    E, RADEMACHER, ROUNDING, Array, Claim, Control, Derivation, Exact, Experiment, Families, Figure,
     Findings, Ordered, Prediction, Quantity, Relation, Route, SingleQueries, Step, SumIdentity, Surplus,
     Tolerance, assume, attention_in_loops, by, cell_of, computed, estimates, figure, function, gradients, i,
     in_single_precision, j, jacobian, line, matrices, n, p, prediction, probabilities, ratio, vanishes,
@@ -59,14 +58,14 @@ def derive() -> Derivation:
 
 
 @by("SymPy puts it in, for any number of keys", "general")
-def _is_attained(before: Any, after: Any) -> bool:
+def _is_attained(before: Expr, after: Expr) -> bool:
     entries = (one for one in before.atoms(Indexed) if one.base == x)
     extreme = {one: M * (2 * KroneckerDelta(*one.indices, j) - 1) for one in entries}
     return vanishes(before.xreplace(extreme) - after)
 
 
 @by("SymPy averages over independent signs, for any number of keys", "general")
-def _is_mean_over_signs(before: Any, after: Any) -> bool:
+def _is_mean_over_signs(before: Expr, after: Expr) -> bool:
     """Times its sign x_j/M the root is of the second order: not negative, for x_j·x_i is at most x_j²."""
     average = Sum(p[i] * x[i], (i, 1, n))
     length = matrices.c * q * p[j] * x[j] * (x[j] - average) / M
@@ -96,7 +95,7 @@ def _slug(edge: float) -> str:
     return f"below-{edge:g}".replace(".", "").replace("e-0", "e")
 
 
-def _largest_share(code: Callable[..., Array], keys: int, bound: Any) -> float:
+def _largest_share(code: Callable[..., Array], keys: int, bound: Expr) -> float:
     """Return the largest ‖dk_j‖ over its bound of the array code's keys, the first value unlike all others.
 
     ``code`` gives the weights of queries, keys and scale.
@@ -112,7 +111,7 @@ def _largest_share(code: Callable[..., Array], keys: int, bound: Any) -> float:
 
 
 def _worst(
-    name: str, keys: int, bound: Any, code: Callable[..., Array] = probabilities, relation: Relation = "="
+    name: str, keys: int, bound: Expr, code: Callable[..., Array] = probabilities, relation: Relation = "="
 ) -> Exact:
     label = r"largest $\|dk_j\|$ of the array code over its bound, where $dP_1 = 1$ and all other $dP_i = -1$"
     found, allowance = (_largest_share, code, keys, bound), ROUNDING
@@ -124,7 +123,7 @@ def _controls(derivation: Derivation, classes: list[Quantity]) -> tuple[Control,
     bound = sqrt(derivation.result / (UNIT * p[j] * (1 - p[j])) ** 2)
     single = in_single_precision(probabilities)
 
-    def of_five(name: str, times: Any) -> Exact:
+    def of_five(name: str, times: Expr) -> Exact:
         return _worst(name, 5, derivation.result * times**2, relation="≤")
 
     return (
@@ -143,7 +142,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     probability = Ordered("p_j", "p", positive=True)
     span = (EDGES["unscaled"][0], EDGES["unscaled"][-1])
 
-    def curve(label: str, square: Any) -> Any:
+    def curve(label: str, square: Expr) -> Expr:
         of_one = sqrt(square / UNIT**2).subs(p[j], probability)
         return line(label, function((probability,), of_one), over=span)
 

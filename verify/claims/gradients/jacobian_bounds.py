@@ -4,10 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import product
-from typing import Any
 
 import numpy as np
-from sympy import Rational, S, log
+from sympy import S, Expr, Rational, log
 
 from verify.spec import (
     STORN, Allowance, Array, Claim, Control, Derivation, Exact, Experiment, Fact, Figure, OfRows, assume,
@@ -28,7 +27,7 @@ def derive() -> Derivation:
 
 
 @cache  # so that equal expressions give the same function, and the search finds its own result again
-def _of_rows(expression: Any, keys: int) -> OfRows:
+def _of_rows(expression: Expr, keys: int) -> OfRows:
     """Return a function of the two largest probabilities for rows of sorted ones, shape (rows, keys)."""
     of_two = function((p[1], p[2]), expression.subs(n, keys), "numpy")
     return lambda weights: np.broadcast_to(of_two(weights[:, 0], weights[:, 1]), len(weights))
@@ -38,12 +37,12 @@ def _of_rows(expression: Any, keys: int) -> OfRows:
 class Bound:
     """A derived bound of the norm: its expression, a row of probabilities that attains it, and words."""
 
-    expression: Any
+    expression: Expr
     upper: bool
     attained: Callable[[int], Array]
     words: str
 
-    def sides(self, keys: int, factor: Any = S.One) -> tuple[OfRows, OfRows]:
+    def sides(self, keys: int, factor: Expr = S.One) -> tuple[OfRows, OfRows]:
         """Return what must not be larger than what, the bound times ``factor``."""
         sides = (spectral_norms, _of_rows(self.expression * factor, keys))
         return sides if self.upper else sides[::-1]
@@ -84,8 +83,8 @@ def experiment(derivation: Derivation) -> Experiment:
     return Experiment(tuple(checks), (*_wrong_bounds(bounds), *_wrong_norms(bounds, ahead)))
 
 
-def _search(name: str, label: str, keys: int, sides: tuple[OfRows, OfRows], most: Any = S.One) -> Exact:
-    settings: dict[str, Any] = {"keys": keys, "rows": "searched by differential evolution"}
+def _search(name: str, label: str, keys: int, sides: tuple[OfRows, OfRows], most: Expr = S.One) -> Exact:
+    settings: dict[str, int | str] = {"keys": keys, "rows": "searched by differential evolution"}
     search = largest_ratio, *sides, keys
     return computed(name, label, settings, most, *search, allowance=ROUNDING, relation="≤")
 
@@ -109,7 +108,7 @@ def _norm_ahead(code: Callable[[Array], Array], keys: int, lead: float) -> float
     return float(np.linalg.norm(complex_step(code, row), 2))
 
 
-def _one_ahead(name: str, code: Callable[[Array], Array], expected: Any, keys: int, lead: Any) -> Exact:
+def _one_ahead(name: str, code: Callable[[Array], Array], expected: Expr, keys: int, lead: Expr) -> Exact:
     label, settings = r"$\|J\|_2$ of the array code, one key ahead by $\ln t$", {"keys": keys, "t": int(lead)}
     norm, first = expected.subs({n: keys, jacobian_bounds.t: lead}), float(log(lead))
     return computed(name, label, settings, norm, _norm_ahead, code, keys, first, allowance=ROUNDING)
@@ -127,7 +126,7 @@ def _wrong_bounds(bounds: dict[str, Bound]) -> tuple[Control, ...]:
     return (*controls, spread)
 
 
-def _wrong_norms(bounds: dict[str, Bound], ahead: Any) -> tuple[Control, ...]:
+def _wrong_norms(bounds: dict[str, Bound], ahead: Expr) -> tuple[Control, ...]:
     slope, entry = bounds["half"].sides(3, S(2)), (spectral_norms, _of_rows(p[1] * (1 - p[1]), 3))
     single = in_single_precision(softmax)
     at_two = _one_ahead("falls-with-the-scores", softmax, ahead.subs(jacobian_bounds.t, 1), 3, S(2))
@@ -155,7 +154,7 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
 def figures(derivation: Derivation) -> Figure:
     """Draw the norm against the lead of one key, for few and for many keys."""
     leads, points = np.linspace(0, 10, 101), np.linspace(0, 10, 11)
-    layers: list[Any] = []
+    layers = []
     for keys in (2, 16, 128):
         ahead = derivation.lemmas[-1].steps[0].expression.subs(n, keys)
         of_lead = function((jacobian_bounds.t,), ahead, "numpy")

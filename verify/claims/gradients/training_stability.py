@@ -1,10 +1,9 @@
 """Whether scaling makes training succeed more often and faster: trained at three scales and many rates."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from sympy import Rational, S, sqrt
+from sympy import S, Expr, Rational, sqrt
 
 from verify.spec import (
     LAST, NORMAL, Allowance, Array, Bounded, Claim, Comparison, Control, Derivation, Exact, Experiment,
@@ -60,10 +59,10 @@ def _rescaled_gap(of_rates: float) -> float:
     return largest_difference(run(start, scale, rates), run(smaller, 1.0, of_rates * rates))
 
 
-def _rescaled(name: str, of_rates: Any) -> Exact:
+def _rescaled(name: str, of_rates: Expr) -> Exact:
     factor, times, near = latex(of_rates), float(of_rates.subs(d, SMALL)), Allowance(1e-9)
     label = f"largest difference of loss from the unscaled run of smaller weights, rates times ${factor}$"
-    settings: dict[str, Any] = {"d_k": SMALL, "seeds": 5, "steps": 30, "rates": "1/4, 1, 4"}
+    settings: dict[str, int | str] = {"d_k": SMALL, "seeds": 5, "steps": 30, "rates": "1/4, 1, 4"}
     return computed(name, label, settings, S.Zero, _rescaled_gap, times, allowance=near)
 
 
@@ -79,13 +78,13 @@ def _number(scale: str) -> int:
     return list(SCALES).index(scale)
 
 
-def _share(name: str, dimension: int, output: str, label: str, bound: Any, relation: Relation) -> Quantity:
+def _share(name: str, dimension: int, output: str, label: str, bound: Expr, relation: Relation) -> Quantity:
     """Return the check of a share of seeds, one of what the training runs in a dimension put out."""
     cell, words = cell_of(f"d{dimension}", _runs(dimension)), f"share of seeds {label}"
     return Quantity(name, words, cell, Bounded(output), threshold(bound), relation=relation)
 
 
-def _duel(dimension: int, name: str, measure: str, least: Any, other: str = UNSCALED) -> Quantity:
+def _duel(dimension: int, name: str, measure: str, least: Expr, other: str = UNSCALED) -> Quantity:
     """Return the check that the root's scale fares better than another in at least that share of seeds."""
     label = f"in which the scale {ROOT} {measure} than {other}, equal ones half"
     better = TrainingRuns.better(_number(ROOT), _number(other), list(MEASURES).index(measure))

@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
-from sympy import Float, Rational, S, sqrt
+from sympy import S, Expr, Float, Rational, sqrt
 
 from verify.spec import (
     EVEN, INDEPENDENT, NORMAL_COMPONENTS, Cell, Claim, Control, Derivation, Experiment, Fact, Figure,
@@ -103,11 +102,11 @@ def _rms(name: str, path: Path, place: Place, tolerance: float) -> Quantity:
     return Quantity(name, label, place.cell, roots, integrated(expected), band)
 
 
-def _typical(name: str, place: Place, relation: Relation, bound: Any = S.One) -> Quantity:
+def _typical(name: str, place: Place, relation: Relation, bound: Expr = S.One) -> Quantity:
     return Quantity(name, TYPICAL, place.cell, place.median, threshold(bound), relation=relation)
 
 
-def _small(dimension: int, result: Any) -> Quantity:
+def _small(dimension: int, result: Expr) -> Quantity:
     """Return the comparison of the ratio of root mean squares with its limit, where scores hardly vary."""
     sampler = RowGradients(16, dimension, 32, VALUE_D, query_size=0.001 / dimension**0.5)
     name, expected = f"small-scores-d{dimension}", prediction(result.subs(d, dimension))
@@ -142,7 +141,7 @@ def _controls(
     few: Place, grows: Quantity, keys: Quantity, values: Quantity, tolerance: float
 ) -> tuple[Control, ...]:
     of_rms = Rational(row_gradients.ratio_of_roots("queries", few.keys, few.d)).limit_denominator(1000)
-    false: tuple[tuple[str, Place, Relation, Any, str], ...] = (
+    false: tuple[tuple[str, Place, Relation, Expr, str], ...] = (
         ("vanishes-in-every-dimension", few, "≤", S.One,
          "the typical gradient is smaller without scaling in every dimension, such as 16"),
         ("typical-as-rms", few, "≥", of_rms, "the typical gradient grows as the root mean square does"),

@@ -1,8 +1,6 @@
 """Queries and keys that are aligned: the mean of the score grows like d_k, not like its root."""
 
-from typing import Any
-
-from sympy import S, Sum, sqrt
+from sympy import S, Expr, Sum, sqrt
 
 from verify.spec import (
     NORMAL, NORMAL_MOMENTS, YANG, Cell, Claim, Derivation, Experiment, Figure, Findings, Linked, Ordered,
@@ -12,7 +10,7 @@ from verify.spec import (
 )  # fmt: skip
 
 DIMENSIONS, PAIRS, RHO = (4, 16, 64), 32, S.One / 2
-SCALES: dict[str, tuple[str, Any]] = {
+SCALES: dict[str, tuple[str, Expr]] = {
     "": ("unscaled", S.One),
     "root-": (r"over $\sqrt{d_k}$", 1 / sqrt(d)),
     "over-": ("over $d_k$", 1 / d),
@@ -70,7 +68,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the mean under the three scales."""
     mean = derivation.result.subs(rho, RHO)
-    layers: list[Any] = []
+    layers = []
     for prefix, (words, scale) in SCALES.items():
         layers += [line(words, mean * scale), measured(findings.matching(f"{prefix}mean-d*"), "")]
     return figure(

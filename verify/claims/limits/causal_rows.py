@@ -6,14 +6,14 @@ from typing import Any
 
 import scipy
 from scipy import special
-from sympy import Rational, S, Sum, Symbol, degree, log, simplify, sqrt
+from sympy import S, Expr, Rational, Sum, Symbol, degree, log, simplify, sqrt
 
 from verify.spec import (
-    ENTROPY, EVEN_IS_MOST, INDEPENDENT, LOG_TOTAL, NORMAL, NORMAL_COMPONENTS, SQUARES, STANDARD,
-    TOTAL_GROWS, Approximation, ByParts, CausalRows, Cell, Claim, Derivation, E, Experiment, Figure,
-    Findings, Ordered, Prediction, Quantity, Route, Simulated, Smooth, Step, Surplus, Tolerance, by, capped,
-    cell_of, component, d, estimates, evaluate, figure, function, index, integrated, j, line, mean_entropy,
-    n, of_probability, over_lengths, p, prediction, q, scaled, sharper, sigma, threshold, wrong,
+    E, ENTROPY, EVEN_IS_MOST, INDEPENDENT, LOG_TOTAL, NORMAL, NORMAL_COMPONENTS, SQUARES, STANDARD,
+    TOTAL_GROWS, Approximation, ByParts, CausalRows, Cell, Claim, Derivation, Experiment, Figure, Findings,
+    Ordered, Prediction, Quantity, Route, Simulated, Smooth, Step, Surplus, Tolerance, by, capped, cell_of,
+    component, d, estimates, evaluate, figure, function, index, integrated, j, line, mean_entropy, n,
+    of_probability, over_lengths, p, prediction, q, scaled, sharper, sigma, threshold, wrong,
 )  # fmt: skip
 
 POSITIONS = (2, 8, 32, 128)
@@ -28,7 +28,7 @@ t = Ordered("t", "t", integer=True, positive=True)
 
 
 @by("SymPy puts in t and the mean of σ², by moments", "general")
-def _is_that_of_row_t(before: Any, after: Any) -> bool:
+def _is_that_of_row_t(before: Expr, after: Expr) -> bool:
     """A bound linear in σ² = |q|²/d holds on average with the mean of σ², which the moment calculus gives."""
     square = Symbol("v", positive=True)
     given_query = before.subs({n: t, sigma: sqrt(square)})

@@ -1,11 +1,9 @@
 """Correlated components: the variance is tr(Σ_q Σ_k), and the root of d_k no longer suffices."""
 
-from typing import Any
-
-from sympy import Matrix, Rational, S, Sum, Trace, expand, sqrt, symbols
+from sympy import S, Expr, Matrix, Rational, Sum, Trace, expand, sqrt, symbols
 
 from verify.spec import (
-    NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, Claim, Derivation, E, Expansion, Experiment, Figure, Findings,
+    E, NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, Claim, Derivation, Expansion, Experiment, Figure, Findings,
     Identity, Linked, Ordered, OrderedBase, PairMoments, Population, Quantity, Route, ScoreMoments,
     Simulated, Step, Var, assume, biased, capped, cell_of, d, evaluate, figure, in_numbers, index, line,
     measured, over_cells, prediction, settled_by_two, unfold, variance, wrong,
@@ -25,7 +23,7 @@ POPULATION = Population(
 """What two dimensions have of their own is $x_1$ and $x_2$, what all share $x_0$; alike for y."""
 
 
-def _component(own: Any, shared: Any) -> Any:
+def _component(own: Expr, shared: Expr) -> Expr:
     """Return a component of variance 1 that has correlation ρ with its neighbours through ``shared``."""
     return sqrt(1 - rho) * own + sqrt(rho) * shared
 
@@ -35,7 +33,7 @@ equicorrelated = Sum(_component(x[index], x0) * _component(y[index], y0), (index
 
 
 @settled_by_two
-def _is_the_trace(before: Any, after: Any, size: int) -> Any:
+def _is_the_trace(before: Expr, after: Expr, size: int) -> Expr:
     """Write a centred query Ax and key By out with symbolic A and B.
 
     The mean square of Σ(Ax)_i(By)_i sums over two rows of each, two columns of A and two of B, and the trace

@@ -1,18 +1,18 @@
 """The variance of a score whose query and key are jointly normal and depend on each other."""
 
 from itertools import product
-from typing import Any
 
 from sympy import (
-    Add, Idx, Matrix, MatrixSymbol, Rational, S, Sum, Symbol, Trace, Tuple, diff, exp, expand, symbols,
+    S, Add, Expr, Idx, Matrix, MatrixSymbol, Rational, Sum, Symbol, Trace, Tuple, diff, exp, expand,
+    symbols,
 )  # fmt: skip
 from sympy.matrices.expressions.matexpr import MatrixElement
 
 from verify.spec import (
-    ISSERLIS, NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, SIZE, Claim, ComponentMoments, Derivation, DerivationError,
-    E, Experiment, Linked, PairMoments, Population, Quantity, Route, Step, Tolerance, Var, assume, biased,
-    by, capped, cell_of, component, covariance, d, evaluate, in_numbers, of_deviation, prediction,
-    settled_by_two, variance, wrong,
+    E, ISSERLIS, NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, SIZE, Claim, ComponentMoments, Derivation,
+    DerivationError, Experiment, Linked, PairMoments, Population, Quantity, Route, Step, Tolerance, Var,
+    assume, biased, by, capped, cell_of, component, covariance, d, evaluate, in_numbers, of_deviation,
+    prediction, settled_by_two, variance, wrong,
 )  # fmt: skip
 
 LABEL, MEAN = r"$\operatorname{Var}(q\cdot k)$", r"$\mathbb{E}[q\cdot k]$"
@@ -25,7 +25,7 @@ GENERAL = OF_BOTH + Trace(C * C) + 2 * Trace(MU_Q.T * C.T * MU_K)
 MEAN_OF_SCORE = Trace(C) + Trace(MU_Q.T * MU_K)
 
 
-def _entries(size: int) -> dict[Any, Any]:
+def _entries(size: int) -> dict[Expr, Expr]:
     """Return symbolic matrices and means for ``size`` dimensions; C has no symmetry, the others are such."""
 
     def matrix(name: str) -> Matrix:
@@ -38,7 +38,7 @@ def _entries(size: int) -> dict[Any, Any]:
     return {SIGMA_Q: symmetric("s"), SIGMA_K: symmetric("t"), C: matrix("c")} | means
 
 
-def _of_product(a: Any, b: Any) -> Any:
+def _of_product(a: Expr, b: Expr) -> Expr:
     """Return E[q_a k_a q_b k_b] - E[q_a k_a]E[q_b k_b] from the normal law's generating function.
 
     E exp(t·x) = exp(t·μ + tᵀΣt/2) for the four numbers in x, differentiated once by each t at 0: no pairing
@@ -54,7 +54,7 @@ def _of_product(a: Any, b: Any) -> Any:
     t = Matrix(symbols("t0:4", real=True))
     exponent = (t.T * means + t.T * covariance * t / 2)[0]
 
-    def moment(*places: int) -> Any:
+    def moment(*places: int) -> Expr:
         found = exp(exponent)
         for place in places:
             found = diff(found, t[place])
@@ -63,7 +63,7 @@ def _of_product(a: Any, b: Any) -> Any:
     return expand(moment(0, 1, 2, 3) - moment(0, 1) * moment(2, 3))
 
 
-def _summand(expression: Any) -> Any:
+def _summand(expression: Expr) -> Expr:
     """Return what double sums over all i and j add up, as one expression in i and j."""
     every = (Tuple(FIRST, 0, SIZE - 1), Tuple(SECOND, 0, SIZE - 1))
     parts = Add.make_args(expression)
@@ -73,19 +73,19 @@ def _summand(expression: Any) -> Any:
 
 
 @by("SymPy: derivatives of the normal law's moment generating function", "general")
-def _adds_up(before: Any, after: Any) -> bool:
+def _adds_up(before: Expr, after: Expr) -> bool:
     """The sums' term for general i and j is the covariance of two products; C_ij and C_ji stay apart."""
     return before == Var(PRODUCT) and bool(expand(_summand(after) - _of_product(FIRST, SECOND)) == 0)
 
 
-def _numbered(expression: Any, given: dict[Any, Any]) -> Any:
+def _numbered(expression: Expr, given: dict[Expr, Expr]) -> Expr:
     """Return an expression of matrix entries with the entries of the ``given`` matrices."""
     entries = expression.atoms(MatrixElement)
     return expression.xreplace({one: given[one.parent][int(one.i), int(one.j)] for one in entries})
 
 
 @settled_by_two
-def _written_out(before: Any, after: Any, size: int) -> Any:
+def _written_out(before: Expr, after: Expr, size: int) -> Expr:
     """Both sides with symbolic matrices."""
     summand, given = _summand(before), _entries(size)
     pairs = product(range(size), repeat=2)
@@ -94,7 +94,7 @@ def _written_out(before: Any, after: Any, size: int) -> Any:
 
 
 @settled_by_two
-def _has_mixed_means(before: Any, after: Any, size: int) -> Any:
+def _has_mixed_means(before: Expr, after: Expr, size: int) -> Expr:
     """Write (q, k) = mean + L·z out with symbolic L; normality plays no part.
 
     The mean sums over one index, so that one dimension would do.

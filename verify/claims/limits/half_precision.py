@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sympy import Integral, Rational, S, Sum, Symbol, exp, log, oo, pi, simplify, sqrt
+from sympy import S, Expr, Integral, Rational, Sum, Symbol, exp, log, oo, pi, simplify, sqrt
 
 from verify.spec import (
     EVEN, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Allowance, Bounded, Claim, Comparison, Control,
@@ -32,7 +32,7 @@ MIXTURE = Integral(score_law.CHI_SQUARE * NORMAL_TAIL, (w, 0, oo))
 
 
 @by("SymPy: the tail is a normal law's, the mixture has the score's characteristic function", "general")
-def _has_the_right_law(before: Any, after: Any) -> bool:
+def _has_the_right_law(before: Expr, after: Expr) -> bool:
     """Inside is the tail of the normal law of variance w, and the weights give the score's own function."""
     if before != even_dimensions.TAIL or not runs_over(after, (x, b, oo), (w, 0, oo)):
         return False

@@ -2,13 +2,12 @@
 
 from functools import cache
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import scipy
 from scipy import special
 from sympy import E as EULER
-from sympy import Integral, Rational, S, Symbol, diff, limit, log, logcombine, oo, pi, simplify, sqrt
+from sympy import Expr, Integral, Rational, S, Symbol, diff, limit, log, logcombine, oo, pi, simplify, sqrt
 
 from verify.spec import (
     CAUCHY, SPRINGER, Bounded, Claim, Derivation, DistanceToLaw, Experiment, Fact, Figure, Findings,
@@ -34,7 +33,7 @@ _INTEGRAND = 2 / pi**2 * u / ((1 + u**2) * (u**2 + x**2))
 
 
 @by("SymPy: the densities multiplied out", "general")
-def _is_the_product(before: Any, after: Any) -> bool:
+def _is_the_product(before: Expr, after: Expr) -> bool:
     """The integral over the first factor: both Cauchy densities, and 1/u for the change of variables."""
     cauchy = 1 / (pi * (1 + u**2))
     both_signs = 2 * cauchy * cauchy.subs(u, x / u) / u
@@ -43,7 +42,7 @@ def _is_the_product(before: Any, after: Any) -> bool:
 
 
 @by("SymPy differentiates the primitive", "general")
-def _has_this_primitive(before: Any, after: Any) -> bool:
+def _has_this_primitive(before: Expr, after: Expr) -> bool:
     primitive = (log(1 + u**2) - log(u**2 + x**2)) / (pi**2 * (x**2 - 1))
     # As one logarithm, whose argument tends to 1 for every x; SymPy finds no limit for the two apart.
     rise = limit(logcombine(primitive), u, oo) - primitive.subs(u, 0)
@@ -55,7 +54,7 @@ def _has_this_primitive(before: Any, after: Any) -> bool:
 
 
 @by("SymPy: the excess is positive", "general")
-def _is_at_least_one(before: Any, after: Any) -> bool:
+def _is_at_least_one(before: Expr, after: Expr) -> bool:
     """With ln x = 1 + y, y ≥ 0, the integrand over its bound is 1 plus something positive."""
     if after.has(Integral) or not runs_over(before, (x, EULER, T)):
         return False

@@ -7,7 +7,7 @@ from dataclasses import replace
 from sympy import Float, Rational, Sum, log, sqrt
 
 from verify.spec import (
-    CHIANG, NORMAL, SQUARES, WEIGHTED_SCORE, ByParts, Claim, Derivation, E, Experiment, Fact, Figure,
+    CHIANG, E, NORMAL, SQUARES, WEIGHTED_SCORE, ByParts, Claim, Derivation, Experiment, Fact, Figure,
     Findings, KEYS as LENGTHS, LargestScore, NormalRows, PutIn, Quantity, Route, Step, Surplus, Tolerance,
     assume, capped, cell_of, component, effective_keys, fact, figure, integrated, j, largest, line,
     mean_squares, measured, n, p, prediction, s, sharper, sigma, wrong,

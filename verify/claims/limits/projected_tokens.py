@@ -1,12 +1,11 @@
 """Normalised tokens through freshly initialised projections: the variance depends on the initialisation."""
 
 from fractions import Fraction
-from typing import Any
 
-from sympy import S, Symbol, integrate, sqrt
+from sympy import S, Expr, Symbol, integrate, sqrt
 
 from verify.spec import (
-    CENTRED, EVEN, GLOROT, KAIMING_HE, NORMAL, UNIFORM, Claim, Derivation, E, Evaluation, Experiment, Fact,
+    CENTRED, E, EVEN, GLOROT, KAIMING_HE, NORMAL, UNIFORM, Claim, Derivation, Evaluation, Experiment, Fact,
     Ordered, OtherTokens, Population, ProjectedTokens, Quantity, Route, Step, Var, assume, biased, by,
     capped, cell_of, component, d, evaluate, fact, prediction, score, sigma_k, sigma_q, wrong,
 )  # fmt: skip
@@ -19,7 +18,7 @@ v = Ordered("v", "v", positive=True)
 """Width of a token and variance of the entries of a projection."""
 
 OF_UNIFORM = integrate(v**2, (v, -1, 1)) / 2
-INITIALISATIONS: dict[str, tuple[str, Any, Fraction]] = {
+INITIALISATIONS: dict[str, tuple[str, Expr, Fraction]] = {
     "fused-xavier": ("Xavier, one matrix for all heads", 2 / (D + D), Fraction(2, 128 + 128)),
     "per-head-xavier": ("Xavier, one matrix a head", 2 / (D + d), Fraction(2, 128 + 32)),
     "packed-xavier": ("Xavier, queries, keys and values in one matrix", 2 / (D + 3 * D),
@@ -33,7 +32,7 @@ the entries that are drawn, written out."""
 
 
 @by("written out for tokens of 1 and 2 components, which settle it: no term holds more", "general")
-def _projects_to(before: Any, after: Any) -> bool:
+def _projects_to(before: Expr, after: Expr) -> bool:
     """Write a projected component out: for a token of squared length D its variance is vD, in any width.
 
     The square of a sum pairs two of its terms, so that two components of a token settle all widths.
@@ -64,7 +63,7 @@ def derive() -> Derivation:
     return Derivation.of(route)
 
 
-def _expected(derivation: Derivation, name: str) -> Any:
+def _expected(derivation: Derivation, name: str) -> Expr:
     return derivation.result.subs(v, INITIALISATIONS[name][1]).subs({D: WIDTH, d: HEAD})
 
 

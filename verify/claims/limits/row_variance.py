@@ -1,13 +1,11 @@
 """The variance within a row, not the total one, is what the softmax sees."""
 
-from typing import Any
-
-from sympy import S, Sum, Symbol, exp
+from sympy import S, Expr, Sum, Symbol, exp
 
 from verify.spec import (
-    EVEN, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIFORM_COMPONENTS, Claim, Components, Derivation,
-    E, Evaluation, Expansion, Experiment, Figure, Findings, Ordered, OrderedBase, Population, Quantity,
-    Route, RowVariance, Simulated, Smooth, Step, SumIdentity, Tolerance, Var, assume, biased,
+    E, EVEN, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIFORM_COMPONENTS, Claim, Components,
+    Derivation, Evaluation, Expansion, Experiment, Figure, Findings, Ordered, OrderedBase, Population,
+    Quantity, Route, RowVariance, Simulated, Smooth, Step, SumIdentity, Tolerance, Var, assume, biased,
     block_variances, cell_of, component, d, evaluate, figure, for_components, index, j, k, line, measured,
     moment_steps, mu_k, mu_q, n, over_cells, p, q, s, score, sigma_k, sigma_q, wrong,
 )  # fmt: skip
@@ -45,12 +43,12 @@ def derive() -> Derivation:
     return Derivation.of(route, lemmas=(total, shift))
 
 
-def _alike(expression: Any, components: Components = UNIFORM_COMPONENTS) -> Any:
+def _alike(expression: Expr, components: Components = UNIFORM_COMPONENTS) -> Expr:
     """Return ``expression`` for such components of queries and keys."""
     return for_components(expression, components, components)
 
 
-def _rows(name: str, components: Components, law: Any) -> dict[int, Quantity]:
+def _rows(name: str, components: Components, law: Expr) -> dict[int, Quantity]:
     """Return the comparisons of the mean row variance with ``law``, by its derived block variance."""
     drawn = components.distribution
     inputs = {n: Simulated(drawn, drawn, QUERIES, KEYS, n) for n in DIMENSIONS}

@@ -1,13 +1,12 @@
 """A sink of score b takes weight from all keys alike: half of it where b is about ln n + ½."""
 
 from functools import partial
-from typing import Any
 
 import numpy as np
-from sympy import Derivative, Integral, Rational, Symbol, exp, expand, oo, sqrt
+from sympy import Derivative, Expr, Integral, Rational, Symbol, exp, expand, oo, sqrt
 
 from verify.spec import (
-    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, XIAO, BesideSink, Claim, Derivation, E, EulerIntegrals,
+    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, XIAO, BesideSink, Claim, Derivation, EulerIntegrals,
     Experiment, Figure, Findings, Jensen, Ordered, PutIn, Route, SameExponentials, Simulated, Step,
     beside_sink, biased, by, capped, cell_of, complex_step, component, d, figure, function, in_turn,
     largest_difference, line, mean_beside_sink, measured, n, no_distance, over_cells, over_lengths,
@@ -24,7 +23,7 @@ KEPT = Z / (Z + exp(b))
 
 
 @by("SymPy completes the square", "general")
-def _given_the_query(before: Any, after: Any) -> bool:
+def _given_the_query(before: Expr, after: Expr) -> bool:
     """A score is normal with variance v = w/d for a query of squared length w, and E exp(s) = exp(v/2)."""
     w, v = score_law.w, Symbol("v", positive=True)
     square = expand(s - s**2 / (2 * v) - (v / 2 - (s - v) ** 2 / (2 * v)))

@@ -1,12 +1,10 @@
 """Dropout on weights keeps the mean output and adds noise; dropping keys before softmax does not keep it."""
 
-from typing import Any
-
 import numpy as np
-from sympy import Rational, Sum, simplify, sqrt
+from sympy import Expr, Rational, Sum, simplify, sqrt
 
 from verify.spec import (
-    LI, NORMAL, SRIVASTAVA, Claim, Derivation, DroppedWeights, E, Experiment, Families, Figure, Findings,
+    E, LI, NORMAL, SRIVASTAVA, Claim, Derivation, DroppedWeights, Experiment, Families, Figure, Findings,
     Identity, Ordered, OrderedBase, Route, Simulated, Smooth, Step, SumIdentity, Tolerance, assume, biased,
     cell_of, d, figure, function, in_turn, j, line, measured, n, over_cells, p, ratio, wrong,
 )  # fmt: skip
@@ -40,7 +38,7 @@ def derive() -> Derivation:
     return Derivation.of(mean, lemmas=(variance, keys))
 
 
-def _shares(derivation: Derivation) -> tuple[Any, Any]:
+def _shares(derivation: Derivation) -> tuple[Expr, Expr]:
     """Return noise over size, and the share of the lead 2p - 1 that is lost."""
     variance, keys = (lemma.end for lemma in derivation.lemmas)
     squares = Sum(p[j] ** 2 * v[j] ** 2, (j, 1, n))

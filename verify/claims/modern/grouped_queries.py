@@ -1,7 +1,7 @@
 """Heads that share their keys: no head's scores change, and those of two heads are not independent."""
 
 from verify.spec import (
-    AINSLIE, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_MOMENTS, Claim, Derivation, E, Experiment,
+    AINSLIE, E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_MOMENTS, Claim, Derivation, Experiment,
     Figure, Findings, GroupedScores, Ordered, OrderedBase, Population, Route, Simulated, Smooth, Tolerance,
     biased, cell_of, covariance, d, figure, in_turn, k, line, measured, moment_steps, over_cells, q, score,
     variance, variance_route, wrong,

@@ -4,7 +4,7 @@ import numpy as np
 from sympy import Rational, Sum, exp, sqrt, tanh
 
 from verify.spec import (
-    NORMAL, PRESS, ROUNDING, STANDARD_COMPONENTS, BiasedRows, Claim, ClosedSums, Derivation, E, Experiment,
+    E, NORMAL, PRESS, ROUNDING, STANDARD_COMPONENTS, BiasedRows, Claim, ClosedSums, Derivation, Experiment,
     Families, Figure, Findings, Identity, Ordered, Route, SameExponentials, Simulated, Step, SumIdentity,
     biased, cell_of, component, computed, d, figure, function, index, line, measured, n, over_cells, s,
     sigma, softmax, with_linear_bias, wrong,

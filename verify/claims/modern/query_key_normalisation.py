@@ -1,12 +1,10 @@
 """Normalised queries and keys: a score is a cosine, and the scale must be √d_k, not 1/√d_k."""
 
-from typing import Any
-
 import numpy as np
-from sympy import Integral, Rational, S, exp, gamma, oo, pi, sqrt, symbols
+from sympy import S, Expr, Integral, Rational, exp, gamma, oo, pi, sqrt, symbols
 
 from verify.spec import (
-    DEHGHANI, HENRY, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, ROUNDING, Claim, Cosines, Derivation, E,
+    DEHGHANI, E, HENRY, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, ROUNDING, Claim, Cosines, Derivation,
     EulerIntegrals, Experiment, Figure, Findings, Ordered, Quantity, Route, SameGammas, Simulated, Step,
     biased, by, cell_of, component, computed, cosine_scores, d, euler_integral, figure, kurtosis, line,
     measured, over_cells, prediction, runs_over, score_law, wrong,
@@ -23,7 +21,7 @@ ALONG, ACROSS = 2 * exp(-(z**2) / 2) / sqrt(2 * pi), score_law.CHI_SQUARE.subs(d
 
 
 @by("Euler’s integrals: both densities have mass 1, z² the mean 1 and w the mean d − 1", "general")
-def _along_the_key(before: Any, after: Any) -> bool:
+def _along_the_key(before: Expr, after: Expr) -> bool:
     """Of a query that lies anyhow one component is along the key: cos² = z²/(z² + w)."""
     law = after.function * (z**2 + w) ** n / z ** (2 * n)
     known = (S.One, S.One), (z**2, S.One), (w, d - 1)

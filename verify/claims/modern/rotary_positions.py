@@ -1,16 +1,15 @@
 """Rotary positions keep lengths and the variance of scores; they turn means, and mix what is correlated."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from sympy import Matrix, S, cos, sin, sqrt, symbols
+from sympy import S, Expr, Matrix, cos, sin, sqrt, symbols
 
 from verify.spec import (
-    NORMAL, SU, Claim, Derivation, E, Evaluation, Experiment, Figure, Findings, Linked, Ordered, Population,
-    RotatedScores, Route, SameExponentials, Step, Var, assume, biased, cell_of, component, d, figure,
-    function, in_turn, integrated, line, measured, of_deviation, over_cells, rotation_angles, variance,
-    wrong,
+    E, NORMAL, SU, Array, Claim, Derivation, Evaluation, Experiment, Figure, Findings, Linked, Ordered,
+    Population, RotatedScores, Route, SameExponentials, Step, Var, assume, biased, cell_of, component, d,
+    figure, function, in_turn, integrated, line, measured, of_deviation, over_cells, rotation_angles,
+    variance, wrong,
 )  # fmt: skip
 
 PAIRS, SIDE, DISTANCES = 8, 16, (0, 1, 10)
@@ -25,7 +24,7 @@ tau, kappa = Ordered("sigma_q", "s1", positive=True), Ordered("sigma_k", "s2", p
 rho = Ordered("rho", "r", real=True)
 
 
-def _turn(angle: Any) -> Matrix:
+def _turn(angle: Expr) -> Matrix:
     return Matrix([[cos(angle), -sin(angle)], [sin(angle), cos(angle)]])
 
 
@@ -60,16 +59,16 @@ def derive() -> Derivation:
     return Derivation.of(variance, lemmas=(mean, lengths, relative, correlated))
 
 
-def _linked(own: Any, means: tuple[float, ...]) -> Linked:
+def _linked(own: Array, means: tuple[float, ...]) -> Linked:
     """Return queries and keys whose pairs are made by ``own`` of two fresh components each."""
     return Linked(PAIRS, SIDE, NORMAL, tuple(map(tuple, np.kron(np.eye(2), own).tolist())), means)
 
 
 WORLDS = {"means": _linked(np.eye(2), MEANS),
-          "mixed": _linked([[1, 0], [MIXED, (1 - MIXED**2) ** 0.5]], (0.0,) * 4)}  # fmt: skip
+          "mixed": _linked(np.array([[1, 0], [MIXED, (1 - MIXED**2) ** 0.5]]), (0.0,) * 4)}  # fmt: skip
 
 
-def _over_pairs(of_pair: Any) -> Callable[[float], float]:
+def _over_pairs(of_pair: Expr) -> Callable[[float], float]:
     """Return what the pairs add up to at a distance; the query is ahead, so that keys turn back."""
     given = {tau: 1, kappa: 1, rho: MIXED, **dict(zip((*mu, *nu), MEANS, strict=True))}
     of_angle = function((turn,), of_pair.subs(given))

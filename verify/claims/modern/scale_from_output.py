@@ -1,12 +1,10 @@
 """The scale can be read off the output of attention, with an error that scores and values decide."""
 
-from typing import Any
-
 import numpy as np
-from sympy import Derivative, Idx, Rational, S, Sum, exp, expand, log, simplify, sqrt, symbols
+from sympy import S, Derivative, Expr, Idx, Rational, Sum, exp, expand, log, simplify, sqrt, symbols
 
 from verify.spec import (
-    NORMAL, ROUNDING, Array, Claim, Derivation, E, Exact, Experiment, Ordered, OrderedBase, Population,
+    E, NORMAL, ROUNDING, Array, Claim, Derivation, Exact, Experiment, Ordered, OrderedBase, Population,
     Quantity, RecoveredScales, Route, Step, Tolerance, Var, assume, biased, by, capped, cell_of,
     complex_step, component, d, evaluate, fitted_scale, j, largest_difference, n, no_distance, p,
     prediction, response, s, softmax, stream, wrong,
@@ -29,26 +27,26 @@ FITTED = Sum(g[at] * error[at], (at, 1, count)) / SQUARES
 """One entry of the output, what two weights of a row say of its scale, and the error of a fitted scale."""
 
 
-def _mean(expression: Any) -> Any:
+def _mean(expression: Expr) -> Expr:
     return Sum(p[j] * expression, (j, 1, n))
 
 
 @by("SymPy, any number of keys: sums differentiated term by term, weights put in", "general")
-def _term_by_term(before: Any, after: Any) -> bool:
+def _term_by_term(before: Expr, after: Expr) -> bool:
     weight = exp(c * s[j])
     in_scores = after.replace(Sum, lambda term, limits: Sum(term.subs(p[j], weight), limits) / TOTAL)
     return bool(simplify(expand(before.doit() - in_scores)) == S.Zero)
 
 
 @by("SymPy: the logarithm of a quotient of exponentials", "general")
-def _quotient(before: Any, after: Any) -> bool:
+def _quotient(before: Expr, after: Expr) -> bool:
     first, second = symbols("s_1 s_2", real=True)
     in_scores = before.subs({p[place]: exp(c * s[place]) / TOTAL for place in (1, 2)})
     return bool(simplify((in_scores - after).subs({s[1]: first, s[2]: second})) == S.Zero)
 
 
 @by("written out for 1 and 2 entries, which settle it: no term holds more", "general")
-def _of_errors(before: Any, after: Any) -> bool:
+def _of_errors(before: Expr, after: Expr) -> bool:
     (fitted,) = before.args
     for size in (1, 2):
         slopes, errors = symbols(f"g1:{size + 1}", real=True), symbols(f"e1:{size + 1}", real=True)

@@ -1,13 +1,11 @@
 """A soft cap: c·tanh(s/c) bounds scores, takes little variance where they are small, and damps gradients."""
 
-from typing import Any
-
 import numpy as np
 import scipy
-from sympy import Derivative, Symbol, sqrt, tanh
+from sympy import Derivative, Expr, Symbol, sqrt, tanh
 
 from verify.spec import (
-    GEMMA, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_MOMENTS, CappedScores, Claim, Derivation, E,
+    E, GEMMA, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_MOMENTS, CappedScores, Claim, Derivation,
     Evaluation, Experiment, Figure, Findings, FirstTerms, FromZero, Identity, Ordered, Population, PutIn,
     Route, Simulated, Smooth, Step, Tolerance, biased, capped, cell_of, component, d, figure, function,
     in_turn, integrated, k, line, measured, over_cells, q, score as raw, score_law, sharper, wrong,
@@ -40,7 +38,7 @@ def derive() -> Derivation:
     return Derivation.of(bound, lemmas=(terms, damped), relation="≤")
 
 
-def _mean(of_score: Any, cap: float) -> float:
+def _mean(of_score: Expr, cap: float) -> float:
     """Return the mean of a function of a scaled score under that cap, integrated over the exact law."""
     density = function((score_law.x,), score_law.DENSITY.subs(d, D), "scipy")
     of_one = function((score,), of_score.subs(c, cap), "numpy")

@@ -1,11 +1,9 @@
 """The variance of scores has a part within rows, which softmax sees, and one between, which it cannot."""
 
-from typing import Any
-
-from sympy import Matrix, MatrixSymbol, Rational, S, Symbol, Trace, symbols
+from sympy import S, Expr, Matrix, MatrixSymbol, Rational, Symbol, Trace, symbols
 
 from verify.spec import (
-    NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, SIZE, Claim, Derivation, E, Experiment, Linked, Population, Quantity,
+    E, NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, SIZE, Claim, Derivation, Experiment, Linked, Population, Quantity,
     Route, ScoreProducts, Step, Var, assume, biased, capped, cell_of, d, difference, evaluate, in_numbers,
     of_deviation, prediction, settled_by_two, wrong,
 )  # fmt: skip
@@ -18,7 +16,7 @@ BY_QUERY, BY_KEY = Trace(MU_Q.T * SIGMA_K * MU_Q), Trace(MU_K.T * SIGMA_Q * MU_K
 SEEN = Trace(SIGMA_Q * SIGMA_K) + BY_QUERY
 
 
-def _gap(before: Any, after: Any, size: int) -> Any:
+def _gap(before: Expr, after: Expr, size: int) -> Expr:
     """Write both sides out for q = μ_q + A·u and k = μ_k + B·w, k' alike, with any A, B and means."""
     a, b = (Matrix(size, size, symbols(f"{name}0:{size**2}", real=True)) for name in "ab")
     mu_q, mu_k, u, w, x = (Matrix(symbols(f"{name}0:{size}", real=True)) for name in "ghuwx")
@@ -81,7 +79,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     cell = cell_of("linked", Linked(GROUPS, SIDE, NORMAL, MIXING, MEANS), ScoreProducts())
     ends = (*(one.end for one in derivation.lemmas), derivation.result)
 
-    def drawn(expression: Any) -> Any:
+    def drawn(expression: Expr) -> Expr:
         return GROUPS * in_numbers(expression, DRAWN)
 
     within, between, total = (

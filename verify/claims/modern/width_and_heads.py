@@ -1,9 +1,8 @@
 """With several heads it is the width of one head that sets the scale, not the model's nor a padded one."""
 
 import math
-from typing import Any
 
-from sympy import sqrt
+from sympy import Expr, sqrt
 
 from verify.spec import (
     INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STANDARD, Claim, Derivation, Experiment, Figure, Findings,
@@ -34,7 +33,7 @@ def derive() -> Derivation:
     return Derivation.of(first, lemmas=lemmas)
 
 
-def _here(expression: Any) -> Any:
+def _here(expression: Expr) -> Expr:
     return expression.subs({h: HEADS, e: PADDING})
 
 

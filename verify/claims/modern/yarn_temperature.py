@@ -1,9 +1,8 @@
 """YaRN's temperature: a factor (0.1 ln s + 1)² on scores, and what it does to rows s times as long."""
 
 import math
-from typing import Any
 
-from sympy import Rational, S, log, sqrt
+from sympy import S, Expr, Rational, log, sqrt
 
 from verify.spec import (
     INDEPENDENT, NORMAL, NORMAL_COMPONENTS, PENG, STANDARD, Claim, Derivation, Experiment, Figure, Findings,
@@ -36,11 +35,11 @@ def derive() -> Derivation:
     return Derivation.of(variance, lemmas=(many, grows))
 
 
-def _scale(longer: float) -> Any:
+def _scale(longer: float) -> Expr:
     return FACTOR.subs(s, longer) / sqrt(d)
 
 
-def _of_rows(mean: Any, longer: float, scale: Any) -> float:
+def _of_rows(mean: Expr, longer: float, scale: Expr) -> float:
     """Return the mean of a row so many times as long as in training, integrated."""
     return over_lengths(mean, round(TRAINED * longer), D, scaled(scale, D)).value
 

@@ -1,10 +1,8 @@
 """The four steps of attention compute its definition, with and without a mask."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
-from sympy import Idx, Indexed, IndexedBase, Sum, Symbol, exp
+from sympy import Expr, Idx, Indexed, IndexedBase, Sum, Symbol, exp
 
 from verify.spec import (
     EXACTLY, NORMAL, VASWANI, Allowance, Array, Claim, Control, Derivation, Exact, Experiment, Families,
@@ -28,11 +26,11 @@ DEFINITION = Sum(_NUMERATOR * v[j, b], (j, 1, n)) / Sum(_NUMERATOR, (j, 1, n))
 
 
 @by("SymPy puts softmax and scores in, for any number of keys and dimensions", "general")
-def _same_entry(before: Any, after: Any) -> bool:
+def _same_entry(before: Expr, after: Expr) -> bool:
     return vanishes(_in_full(before) - _in_full(after), FAMILIES)
 
 
-def _in_full(expression: Any) -> Any:
+def _in_full(expression: Expr) -> Expr:
     """Return an entry of the output with every weight as a softmax, and every score as a product."""
     total = Sum(exp(SCORE[a, other]), (other, 1, n))
     weights = (one for one in expression.atoms(Indexed) if one.base == WEIGHT)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sympy import Function, MatrixSymbol, Tuple
+from sympy import Expr, Function, MatrixSymbol, Tuple
 
 from verify.spec import (
     NORMAL, Array, Claim, Control, Derivation, Exact, Experiment, Fact, Ordered, Route, Step, assume,
@@ -63,14 +63,14 @@ def _extent(array: Array, side: str) -> float:
     return float(array.shape[SIDES.index(side)])
 
 
-def _sizes(derivation: Derivation, head: int = HEAD) -> dict[str, tuple[Any, Any]]:
+def _sizes(derivation: Derivation, head: int = HEAD) -> dict[str, tuple[Expr, Expr]]:
     numbers = {T: TOKENS, D: WIDTH, d: head, d_v: head}
     queries, scores = (lemma.end.subs(numbers) for lemma in derivation.lemmas)
     output = derivation.result.subs(numbers)
     return dict(zip(ARRAYS, (queries, queries, output, scores, scores, output), strict=True))
 
 
-def _check(name: str, found: tuple[str, str], expected: Any, arrays: dict[str, Array]) -> Exact:
+def _check(name: str, found: tuple[str, str], expected: Expr, arrays: dict[str, Array]) -> Exact:
     """Return the comparison of one side of one of the arrays, both by name, with the derived size."""
     array, side = found
     settings = {"tokens": TOKENS, "width": WIDTH, "d_k": arrays["keys"].shape[1]}

@@ -5,7 +5,7 @@ from dataclasses import replace
 from sympy import Sum
 
 from verify.spec import (
-    HOEFFDING, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_MOMENTS, Claim, Derivation, E, EntryProducts,
+    E, HOEFFDING, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_MOMENTS, Claim, Derivation, EntryProducts,
     Experiment, Ordered, OrderedBase, Population, Quantity, Route, Simulated, Tolerance, biased, capped,
     cell_of, covariance, d, index, k, moment_steps, prediction, q, score, variance_route, wrong,
 )  # fmt: skip

@@ -5,7 +5,7 @@ from dataclasses import replace
 from sympy import S
 
 from verify.spec import (
-    EXPONENTIAL, LAPLACE, NORMAL, STANDARD, STANDARD_COMPONENTS, Cell, Claim, Derivation, Distribution, E,
+    E, EXPONENTIAL, LAPLACE, NORMAL, STANDARD, STANDARD_COMPONENTS, Cell, Claim, Derivation, Distribution,
     Expansion, Experiment, Ordered, Population, Quantity, Route, ScoresBesideValues, Step, assume, biased,
     capped, cell_of, covariance, d, prediction, q, score, variance_of_scores, variance_route, wrong,
 )  # fmt: skip

@@ -4,14 +4,13 @@ import ast
 import builtins
 from functools import cache
 from itertools import combinations, product
-from typing import Any
 
 from sympy import (
-    IndexedBase, Poly, Rational, S, Sum, Symbol, binomial, expand, simplify, sqrt, together,
+    S, Expr, IndexedBase, Poly, Rational, Sum, Symbol, binomial, expand, simplify, sqrt, together,
 )  # fmt: skip
 
 from verify.spec import (
-    EVEN, HOEFFDING, UNIT_INTERVAL, AllPairs, Claim, Control, Derivation, E, Exact, Experiment, Fact,
+    E, EVEN, HOEFFDING, UNIT_INTERVAL, AllPairs, Claim, Control, Derivation, Exact, Experiment, Fact,
     Figure, Findings, Ordered, Population, Route, SharedVectors, Smooth, Step, Tolerance, Var, assume,
     biased, by, cell_of, d, evaluate, exactly, expanded, fact, figure, index, line, linear_fits, measured,
     moment_steps, over_cells, powers_of_dimension, prediction, variance, wrong, wrong_fits,
@@ -43,7 +42,7 @@ axis = range(0, len(points))
 """The printed experiment in outline, with its names and ranges; draw, keep and dot stand for its calls."""
 
 
-def _score(x: Any, y: Any) -> Any:
+def _score(x: Expr, y: Expr) -> Expr:
     return Sum(x[index] * y[index], (index, 1, d))
 
 
@@ -52,7 +51,7 @@ def _score(x: Any, y: Any) -> Any:
     "N, and in d, without a constant",
     "general",
 )
-def _all_pairs(before: Any, after: Any) -> bool:
+def _all_pairs(before: Expr, after: Expr) -> bool:
     """Write out all pairs of all N vectors for small N and d, and take the expectation of each monomial.
 
     Times N(N-1)/2 both sides are at most quadratic in N, for pairs of pairs share two, one or no vectors,
@@ -85,12 +84,12 @@ def derive() -> Derivation:
     return Derivation.of(Route.of("Pairs of pairs", E(V), first, *moment_steps(by_sharing, SHARED)))
 
 
-def _for_uniform(expression: Any) -> Any:
+def _for_uniform(expression: Expr) -> Expr:
     of_law = {N: VECTORS, mu: exactly(UNIT_INTERVAL.mean), sigma: sqrt(exactly(UNIT_INTERVAL.variance))}
     return simplify(expression.subs(of_law))
 
 
-def _true_variance() -> Any:
+def _true_variance() -> Expr:
     """Return the variance of one score of U(0, 1) components, which the estimator is meant to estimate."""
     return _for_uniform(evaluate(Var(_score(a, b)), SHARED))
 

@@ -1,11 +1,10 @@
 """The exact density of a score of normal components."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from scipy import special
-from sympy import Integral, S, cos, exp, gammasimp, integrate, oo, pi, simplify, sqrt, symbols
+from sympy import S, Expr, Integral, cos, exp, gammasimp, integrate, oo, pi, simplify, sqrt, symbols
 
 from verify.spec import (
     DLMF_BASSET, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Array, Claim, Derivation, DistanceToLaw,
@@ -25,21 +24,21 @@ x, w = score_law.x, score_law.w
 
 
 @by("SymPy: its cosine transform, symbolic d", "general")
-def _transform(before: Any, after: Any) -> bool:
+def _transform(before: Expr, after: Expr) -> bool:
     """The cosine transform of twice the density is the characteristic function, for symbolic d."""
     transform = score_law.over_both_sides(cos(t * x) * after)
     return bool(simplify(transform - before.subs(characteristic.t, t)) == S.Zero)
 
 
 @by("SymPy: the mixture has the score's characteristic function", "general")
-def _mixes_to_score(before: Any, after: Any) -> bool:
+def _mixes_to_score(before: Expr, after: Expr) -> bool:
     """What the normal density of variance w is weighted with has to give the score's own function."""
     weight = simplify(after.function / (exp(-(x**2) / (2 * w)) / sqrt(2 * pi * w)))
     return before == f and runs_over(after, (w, 0, oo)) and score_law.is_mixed_by(weight)
 
 
 @by("SymPy: all even moments, symbolic n and d", "general")
-def _all_moments(before: Any, after: Any) -> bool:
+def _all_moments(before: Expr, after: Expr) -> bool:
     """Every even moment of the density is that of the mixture, symbolic in n and d."""
     n = symbols("n", integer=True, nonnegative=True)
     own, given_variance = (score_law.over_both_sides(x ** (2 * n) * one) for one in (after, before.function))
@@ -108,15 +107,17 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the measured densities of q·k/√d at three dimensions and the derived ones through them."""
     density = function((x, d), derivation.result, "scipy")
-    layers: list[Any] = []
+    layers = []
     at = np.linspace(-3, 3, 121)
     for n in (1, 4, 64):
         cell, root = findings.cells[f"pairs-d{n}"], np.sqrt(n)
         edges = np.asarray(cell.sampler.statistic.grid) / root  # type: ignore[attr-defined]  # these are score pairs
         heights = np.diff(findings.samples[f"pairs-d{n}"].mean) / np.diff(edges)
         derived = [root * density(max(abs(v), 1e-3) * root, n) for v in at]
-        layers.append(scatter("", ((edges[1:] + edges[:-1]) / 2)[::8], heights[::8]))
-        layers.append(line(f"$d_k = {n}$", derived, at=at))
+        layers += [
+            scatter("", ((edges[1:] + edges[:-1]) / 2)[::8], heights[::8]),
+            line(f"$d_k = {n}$", derived, at=at),
+        ]
     return figure(
         "densities",
         "Scores of few dimensions are sharply peaked, those of many nearly normal",

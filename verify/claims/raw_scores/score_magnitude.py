@@ -1,13 +1,11 @@
 """E|q·k| grows like the root of the dimension."""
 
-from typing import Any
-
 from sympy import (
-    Abs, Rational, S, Sum, Symbol, exp, expand, gamma, gammasimp, integrate, oo, pi, simplify, sqrt,
+    S, Abs, Expr, Rational, Sum, Symbol, exp, expand, gamma, gammasimp, integrate, oo, pi, simplify, sqrt,
 )  # fmt: skip
 
 from verify.spec import (
-    DLMF_GAMMA, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STANDARD, By, Claim, Derivation, E, Experiment,
+    DLMF_GAMMA, E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STANDARD, By, Claim, Derivation, Experiment,
     Figure, Findings, Route, ScorePowers, Simulated, Step, biased, by, cell_of, component, computed, d,
     evaluate, figure, function, index, line, measured, over_cells, q, score, score_law, wrong,
 )  # fmt: skip
@@ -25,7 +23,7 @@ ASYMPTOTE = sqrt(2 * d / pi)
 
 
 @by("SymPy integrates the mean size of a normal number", "general")
-def _over_keys(before: Any, after: Any) -> bool:
+def _over_keys(before: Expr, after: Expr) -> bool:
     """Given the query a score is normal with its length as deviation; average the size of such a number."""
     y, deviation = Symbol("y", positive=True), Symbol("s", positive=True)
     density = exp(-(y**2) / (2 * deviation**2)) / (deviation * sqrt(2 * pi))
@@ -34,7 +32,7 @@ def _over_keys(before: Any, after: Any) -> bool:
 
 
 @by("SymPy integrates the mean root of a chi-square number", "general")
-def _over_lengths(before: Any, after: Any) -> bool:
+def _over_lengths(before: Expr, after: Expr) -> bool:
     """The squared length is chi-square with d degrees of freedom; average its root."""
     w = score_law.w
     mean = integrate(sqrt(w) * score_law.CHI_SQUARE, (w, 0, oo), conds="none")
@@ -42,19 +40,19 @@ def _over_lengths(before: Any, after: Any) -> bool:
 
 
 @by("SymPy integrates, symbolic d", "general")
-def _mean_of_the_density(before: Any, after: Any) -> bool:
+def _mean_of_the_density(before: Expr, after: Expr) -> bool:
     mean = score_law.over_both_sides(score_law.x * score_law.DENSITY)
     return before == E(Abs(score)) and bool(gammasimp(simplify(mean / after)) == S.One)
 
 
 @by("SymPy: the quotient is 1", "general")
-def _shares(before: Any, after: Any) -> bool:
+def _shares(before: Expr, after: Expr) -> bool:
     share = before / ASYMPTOTE
     return bool(gammasimp(after / (share * share.subs(d, d + 1))) == S.One)
 
 
 @by("SymPy: the squares differ by a mean of squares", "general")
-def _root_of_the_mean_square(before: Any, after: Any) -> bool:
+def _root_of_the_mean_square(before: Expr, after: Expr) -> bool:
     """The mean square less the squared mean is the mean of a square, and so not negative."""
     (variable,) = before.args
     mean = Symbol("m", real=True)
@@ -65,7 +63,7 @@ def _root_of_the_mean_square(before: Any, after: Any) -> bool:
 
 
 @by("moment calculus, symbolic d", "general")
-def _squared_lengths(before: Any, after: Any) -> bool:
+def _squared_lengths(before: Expr, after: Expr) -> bool:
     """The squared length is a sum of d squares of mean 1, by the moment calculus."""
     square = evaluate(E(Sum(q[index] ** 2, (index, 1, d))), STANDARD)
     return bool(simplify(before.subs(E(LENGTH**2), square) - after) == S.Zero)

@@ -1,12 +1,11 @@
 """Scores become normal as the dimension grows, at the rate 1/d_k."""
 
 from functools import cache
-from typing import Any
 
 import numpy as np
 from scipy import special
 from sympy import (
-    Derivative, Rational, S, Symbol, cos, diff, exp, integrate, log, oo, pi, series, simplify, sqrt,
+    S, Derivative, Expr, Rational, Symbol, cos, diff, exp, integrate, log, oo, pi, series, simplify, sqrt,
 )  # fmt: skip
 
 from verify.spec import (
@@ -41,7 +40,7 @@ PLACES = tuple(map(float, np.linspace(0.125, 4.0, 32)))
 
 
 @by("SymPy: series of its logarithm in 1/d", "general")
-def _expansion(before: Any, after: Any) -> bool:
+def _expansion(before: Expr, after: Expr) -> bool:
     """Expand d·log of the function in powers of 1/d, and exponentiate."""
     small = Symbol("epsilon", positive=True)
     exponent = series(log(before).expand(force=True).subs(d, 1 / small), small, 0, 2).removeO()
@@ -50,7 +49,7 @@ def _expansion(before: Any, after: Any) -> bool:
 
 
 @by("SymPy: cosine transform of the correction", "general")
-def _inversion(before: Any, after: Any) -> bool:
+def _inversion(before: Expr, after: Expr) -> bool:
     """The cosine transform of the difference from the normal law's function, integrated over -∞…-x."""
     correction = before - exp(-(t**2) / 2)
     density = integrate(cos(t * x) * correction, (t, 0, oo)) / pi
@@ -60,7 +59,7 @@ def _inversion(before: Any, after: Any) -> bool:
 
 
 @by("SymPy differentiates, and compares the sizes at both roots", "general")
-def _largest_at_worst(before: Any, after: Any) -> bool:
+def _largest_at_worst(before: Expr, after: Expr) -> bool:
     """The slope vanishes at both roots and nowhere else, and the term is larger at the first."""
     term = before.args[0]
     sizes = [abs(term.subs(x, root)) * d for root in (WORST, SECOND)]
@@ -118,7 +117,7 @@ def _rate() -> float:
     return float(np.log(_gap(FAR) / _gap(NEAR)) / np.log(FAR / NEAR))
 
 
-def _leading(derivation: Derivation, dimension: int, place: Any = WORST) -> Any:
+def _leading(derivation: Derivation, dimension: int, place: Expr = WORST) -> Expr:
     return abs(derivation.lemmas[0].end.subs({x: place, d: dimension}))
 
 

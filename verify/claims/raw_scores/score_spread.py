@@ -2,13 +2,12 @@
 
 import math
 from functools import cache
-from typing import Any
 
 import numpy as np
 import scipy
 from sympy import (
-    Function, Integral, Limit, Rational, S, Symbol, diff, erf, erfinv, integrate, limit, log, oo, simplify,
-    sqrt,
+    S, Expr, Function, Integral, Limit, Rational, Symbol, diff, erf, erfinv, integrate, limit, log, oo,
+    simplify, sqrt,
 )  # fmt: skip
 
 from verify.spec import (
@@ -44,7 +43,7 @@ IN_THE_LIMIT = Limit(d * log(phi(t / sqrt(d))), d, oo)
 
 
 @by("SymPy: the smaller of 1 and u/v", "general")
-def _over_the_query(before: Any, after: Any) -> bool:
+def _over_the_query(before: Expr, after: Expr) -> bool:
     """Given the query v, a key from U(0, 1) is at most u/v with probability min(1, u/v)."""
     below, above = (v, 0, u), (v, u, 1)
     over = {tuple(one.limits[0]): one.function for one in after.atoms(Integral)}
@@ -57,14 +56,14 @@ def _over_the_query(before: Any, after: Any) -> bool:
 
 
 @by("SymPy integrates", "general")
-def _area(before: Any, after: Any) -> bool:
+def _area(before: Expr, after: Expr) -> bool:
     """The area below the hyperbola xy = u in the unit square, by its density and its value at 1."""
     area = u + integrate(u / v, (v, u, 1))
     return bool(simplify(before.doit() - area) == S.Zero and simplify(after - area) == S.Zero)
 
 
 @by("SymPy takes the limit", "general")
-def _limit(before: Any, after: Any) -> bool:
+def _limit(before: Expr, after: Expr) -> bool:
     """Put in what is known of any such function, its remainder with a factor that stays bounded."""
     bounded = Symbol("r")
     known = before.args[0].replace(phi, lambda at: 1 - at**2 / 2 + bounded * at**3)
@@ -72,7 +71,7 @@ def _limit(before: Any, after: Any) -> bool:
 
 
 @by("SymPy: the density that has this function, and its integral", "general")
-def _normal_share(before: Any, after: Any) -> bool:
+def _normal_share(before: Expr, after: Expr) -> bool:
     """The transform F of a density with f' = -xf/(2a) obeys F' = -2atF, so that F is exp(-at²)."""
     a, place = -before / t**2, Symbol("x", real=True)
     below = (1 + erf(place / (2 * sqrt(a)))) / 2
@@ -188,13 +187,15 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
 def figures(findings: Findings) -> Figure:
     """Draw the upper tails of uniform components at three dimensions, each from its mean on."""
-    layers: list[Any] = []
+    layers = []
     for n in UNIFORM_DIMENSIONS:
         grid = findings.cells[f"uniform-d{n}"].sampler.statistic.grid  # type: ignore[attr-defined]  # score pairs
         shares = 1 - findings.samples[f"uniform-d{n}"].mean
         point = _uniform_point(n)
-        layers.append(scatter(f"$d_k = {n}$", np.asarray(grid)[::10] - n / 4, shares[::10]))
-        layers.append(line("", (1 - LEVEL, 1 - LEVEL, 0), at=(0, point, point)))
+        layers += [
+            scatter(f"$d_k = {n}$", np.asarray(grid)[::10] - n / 4, shares[::10]),
+            line("", (1 - LEVEL, 1 - LEVEL, 0), at=(0, point, point)),
+        ]
     return figure(
         "tails",
         "Five scores in a hundred lie beyond a point that moves out with the dimension",

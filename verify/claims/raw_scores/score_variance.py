@@ -1,8 +1,6 @@
 """Var(q·k) = d_k for independent, centred, unit-variance components."""
 
-from typing import Any
-
-from sympy import O, diff, series, simplify
+from sympy import Expr, O, diff, series, simplify
 
 from verify.spec import (
     NORMAL, STANDARD, STANDARD_COMPONENTS, VASWANI, Claim, Derivation, Experiment, Fact, Figure, Findings,
@@ -17,7 +15,7 @@ t = characteristic.t
 
 
 @by("binomial series of the function about t = 0", "general")
-def _series(before: Any, after: Any) -> bool:
+def _series(before: Expr, after: Expr) -> bool:
     """Expand about t = 0: 1 + 0·t - (variance/2)·t²; the missing linear term makes the mean zero."""
     about_zero = series(before, t, 0, 3)
     return bool(simplify(about_zero - (1 - after * t**2 / 2 + O(t**3))) == O(t**3))

@@ -1,9 +1,8 @@
 """Only the first two moments of the components matter for the variance of a score."""
 
 from collections.abc import Sequence
-from typing import Any
 
-from sympy import symbols
+from sympy import Expr, symbols
 
 from verify.spec import (
     LAPLACE, NORMAL, RADEMACHER, STANDARD, STANDARD_COMPONENTS, STANDARD_DISTRIBUTIONS, UNIFORM, Claim,
@@ -35,7 +34,7 @@ def _slug(distribution: Distribution) -> str:
     return distribution.name.split()[-1].replace("(", "").replace(")", "").lower()
 
 
-def _kurtosis(derivation: Derivation, query: Distribution, key: Distribution) -> Any:
+def _kurtosis(derivation: Derivation, query: Distribution, key: Distribution) -> Expr:
     of_laws = {kappa_q: exactly(query.kurtosis), kappa_k: exactly(key.kurtosis), d: EIGHT}
     return derivation.lemmas[0].end.subs(of_laws)
 

@@ -1,13 +1,12 @@
 """Var(q·k) for components of any mean and variance."""
 
 from fractions import Fraction
-from typing import Any
 
-from sympy import Rational, S
+from sympy import S, Expr, Rational
 
 from verify.spec import (
-    ALIKE, EXPONENTIAL, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIFORM_COMPONENTS, Claim,
-    Components, Derivation, E, Experiment, Fact, Figure, Findings, Identity, ScoreCell, Step, Tolerance,
+    ALIKE, E, EXPONENTIAL, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIFORM_COMPONENTS, Claim,
+    Components, Derivation, Experiment, Fact, Figure, Findings, Identity, ScoreCell, Step, Tolerance,
     biased, d, evaluate, fact, figure, for_components, in_dimension, line, linear_fits, mean_route, means,
     measured, mu_k, mu_q, of_deviation, score, score_cell, sigma_k, sigma_q, variance_route, variances,
     wrong, wrong_fits,
@@ -27,7 +26,7 @@ def derive() -> Derivation:
     return Derivation.of(variance_route(score, GENERAL).then(last), lemmas=(mean,))
 
 
-def _for_uniform(expression: Any) -> Any:
+def _for_uniform(expression: Expr) -> Expr:
     return for_components(expression, UNIFORM_COMPONENTS, UNIFORM_COMPONENTS)
 
 

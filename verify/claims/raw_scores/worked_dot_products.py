@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from scipy import special
-from sympy import Idx, Integral, Poly, Rational, S, Sum, Symbol, expand, factor, oo, summation, symbols
+from sympy import S, Idx, Integral, Poly, Rational, Sum, Symbol, expand, factor, oo, summation, symbols
 
 from verify.spec import (
     ROUNDING, SNEDECOR, Allowance, Claim, ClosedSums, Control, Derivation, EulerIntegrals, Exact,

@@ -1,10 +1,9 @@
 """Scaling changes the spacing of the scores and nothing else."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from sympy import Mul, Symbol, factor, log, sign
+from sympy import Expr, Mul, Symbol, factor, log, sign
 
 from verify.spec import (
     NORMAL, Array, Claim, Control, Derivation, DistanceToLaw, Exact, Experiment, Identity, PairShares,
@@ -24,7 +23,7 @@ first, second = Symbol("s_1", real=True), Symbol("s_2", real=True)
 
 
 @by("SymPy factors the difference", "general")
-def _without_the_factor(before: Any, after: Any) -> bool:
+def _without_the_factor(before: Expr, after: Expr) -> bool:
     """Factor the difference; a positive factor has no part in its sign."""
     (difference,) = before.args
     positive, rest = factor(difference).as_independent(*(first, second))

@@ -1,11 +1,9 @@
 """The variance of the scores does not depend on the number of tokens."""
 
-from typing import Any
-
-from sympy import Add, IndexedBase, S, Sum
+from sympy import S, Add, Expr, IndexedBase, Sum
 
 from verify.spec import (
-    NORMAL, STANDARD, STANDARD_COMPONENTS, Claim, Derivation, E, Evaluation, Experiment, Figure, Findings,
+    E, NORMAL, STANDARD, STANDARD_COMPONENTS, Claim, Derivation, Evaluation, Experiment, Figure, Findings,
     Population, Quantity, Route, ScoreMoments, Simulated, Step, biased, cell_of, d, figure, fits, index,
     line, measured, no_slope, prediction, q, score, variance_of_scores, variance_route, wrong, wrong_fits,
 )  # fmt: skip
@@ -32,7 +30,7 @@ def derive() -> Derivation:
     return Derivation.of(route, lemmas=tuple(_over(n) for n in (2, 3, 4)))
 
 
-def _of(tokens: int, level: Any) -> Quantity:
+def _of(tokens: int, level: Expr) -> Quantity:
     drawn = Simulated(NORMAL, NORMAL, tokens, tokens, D)
     cell = cell_of(f"tokens-{tokens}", drawn, ScoreMoments(), tokens=tokens)
     estimand = variance_of_scores(D, tokens, NORMAL, NORMAL)

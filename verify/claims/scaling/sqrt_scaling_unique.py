@@ -1,8 +1,6 @@
 """±1/√d_k are the only factors that make the variance 1."""
 
-from typing import Any
-
-from sympy import Contains, Eq, FiniteSet, Poly, S, root, simplify, solveset, sqrt
+from sympy import S, Contains, Eq, Expr, FiniteSet, Poly, root, simplify, solveset, sqrt
 
 from verify.spec import (
     NORMAL, STANDARD, STANDARD_COMPONENTS, By, Claim, Control, Derivation, Expansion, Experiment, Ordered,
@@ -16,7 +14,7 @@ MOMENTS = Expansion(STANDARD, assumed=True)
 
 
 @by("SymPy: each root put in gives 0, and there are as many as the degree", "general")
-def _all_roots(before: Any, after: Any) -> bool:
+def _all_roots(before: Expr, after: Expr) -> bool:
     """Put every factor in, and count: a polynomial has no more roots than its degree."""
     polynomial = Poly(before.lhs - before.rhs, c)
     roots = after.args[1]
@@ -42,7 +40,7 @@ def derive() -> Derivation:
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure both roots in three dimensions, and other factors that must fail."""
 
-    def of_one(name: str, n: int, factor: Any, prefix: str) -> Quantity:
+    def of_one(name: str, n: int, factor: Expr, prefix: str) -> Quantity:
         cell = score_cell(n, NORMAL, NORMAL, tolerance, scale=factor, prefix=prefix)
         return Quantity(name, LABEL, cell.cell, cell.variance, prediction(1))
 

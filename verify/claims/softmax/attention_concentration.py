@@ -3,16 +3,15 @@
 import math
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
-from sympy import Float, Rational, S, Sum, log, sqrt
+from sympy import S, Expr, Float, Rational, Sum, log, sqrt
 
 from verify.spec import (
-    DERRIDA, INDEPENDENT, KEYS, NORMAL, NORMAL_COMPONENTS, SQUARES, WEIGHTED_SCORE, ByParts, Claim, Control,
-    Derivation, E, Exact, Experiment, Fact, Figure, Findings, LargestScore, NormalRows, Quantity, Route,
-    Step, Surplus, Tolerance, attention_cell, capped, cell_of, complement, component, d, fact, figure,
-    integrated, j, largest, line, mean_largest, mean_squares, measured, n, over_lengths, p, prediction, s,
-    scaled, sharper, sigma, threshold, wrong,
+    DERRIDA, E, INDEPENDENT, KEYS, NORMAL, NORMAL_COMPONENTS, SQUARES, WEIGHTED_SCORE, ByParts, Claim,
+    Control, Derivation, Exact, Experiment, Fact, Figure, Findings, LargestScore, NormalRows, Quantity,
+    Route, Step, Surplus, Tolerance, attention_cell, capped, cell_of, complement, component, d, fact,
+    figure, integrated, j, largest, line, mean_largest, mean_squares, measured, n, over_lengths, p,
+    prediction, s, scaled, sharper, sigma, threshold, wrong,
 )  # fmt: skip
 
 ROWS = ((16, 4), (16, 16), (1024, 8))
@@ -39,7 +38,7 @@ def derive() -> Derivation:
     return Derivation.of(route, relation="≤", beyond=beyond)
 
 
-def _bound(result: Any, keys: int, deviation: int, near: Tolerance) -> Quantity:
+def _bound(result: Expr, keys: int, deviation: int, near: Tolerance) -> Quantity:
     """Return the comparison of what independent rows leave to other keys with the bound on it."""
     rows = NormalRows(keys, 16, float(deviation), NORMAL, ("squares",))
     cell = cell_of(f"rows-n{keys}-s{deviation}", rows)
@@ -52,7 +51,7 @@ def _exact(keys: int, d_k: float, scale: float = 1.0) -> float:
     return over_lengths(mean_squares, keys, d_k, scale).value
 
 
-def _attention(keys: int, d_k: int, scale: Any = S.One) -> Quantity:
+def _attention(keys: int, d_k: int, scale: Expr = S.One) -> Quantity:
     """Return the comparison of attention's concentration with its integral."""
     cell = attention_cell(keys, d_k, scale, "squares")
     exact = integrated(_exact(keys, d_k, scaled(scale, d_k)))
@@ -115,7 +114,7 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
 
 def figures(findings: Findings) -> Figure:
     """Draw the concentration of raw attention over the dimension, with 2 ln n of each length."""
-    layers: list[Any] = []
+    layers = []
     for keys, dimensions in RAW.items():
         freezing, span = 2 * math.log(keys), (dimensions[0], dimensions[-1])
         layers.append(line("exact" if keys == 16 else "", partial(_exact, keys), over=span, points=17))

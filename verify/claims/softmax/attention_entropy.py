@@ -1,13 +1,12 @@
 """On average scaled attention loses at most half a nat of entropy, whatever the number of keys."""
 
 import math
-from typing import Any
 
-from sympy import Float, Rational, S, exp, log, sqrt
+from sympy import S, Expr, Float, Rational, exp, log, sqrt
 
 from verify.spec import (
-    ENTROPY, INDEPENDENT, KEYS, LOG_TOTAL, NORMAL, NORMAL_COMPONENTS, SQUARES, STEIN, TOTAL_GROWS,
-    WEIGHTED_SCORE, ByParts, Cell, Claim, Control, Derivation, E, Experiment, Fact, Figure, Findings,
+    E, ENTROPY, INDEPENDENT, KEYS, LOG_TOTAL, NORMAL, NORMAL_COMPONENTS, SQUARES, STEIN, TOTAL_GROWS,
+    WEIGHTED_SCORE, ByParts, Cell, Claim, Control, Derivation, Experiment, Fact, Figure, Findings,
     NormalRows, Quantity, Route, Smooth, Step, SumIdentity, Surplus, attention_cell, capped, cell_of,
     component, d, fact, figure, integrated, j, line, mean_entropy, mean_squares, measured, n,
     of_probability, over_lengths, p, prediction, sharper, sigma, threshold, wrong,
@@ -46,7 +45,7 @@ def derive() -> Derivation:
     return Derivation.of(route, relation="≥")
 
 
-def _attention(keys: int, d_k: int, scale: Any = SCALE) -> Cell:
+def _attention(keys: int, d_k: int, scale: Expr = SCALE) -> Cell:
     return attention_cell(keys, d_k, scale, "entropy", "sharp")
 
 

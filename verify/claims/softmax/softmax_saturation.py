@@ -4,10 +4,10 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
-from sympy import Float, Integral, Max, S, Symbol, exp, expand, integrate, log, oo, pi, simplify, sqrt
+from sympy import S, Expr, Float, Integral, Max, Symbol, exp, expand, integrate, log, oo, pi, simplify, sqrt
 
 from verify.spec import (
-    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Approximation, By, Claim, Derivation, E, Experiment, Fact,
+    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Approximation, By, Claim, Derivation, Experiment, Fact,
     Figure, Findings, NormalRows, Quantity, Route, Step, Tolerance, assume, attention_cell, by, capped,
     cell_of, complement, component, d, fact, figure, function, integrated, is_zero, legendre, line,
     mean_largest_weight, measured, over_lengths, p, prediction, runs_over, scaled, scores, sharper, sigma,
@@ -35,7 +35,7 @@ def _of_gap(integrand: Callable[..., Any], _: int, deviation: float) -> Approxim
 
 
 @by("SymPy: weight and density of the gap, by completing a square", "general")
-def _is_one_minus_the_lower(before: Any, after: Any) -> bool:
+def _is_one_minus_the_lower(before: Expr, after: Expr) -> bool:
     """Either key may lead by x; the gap's density is the integral of both scores' over the second."""
     (integral,) = after.atoms(Integral)
     second = Symbol("y", real=True)
@@ -49,7 +49,7 @@ def _is_one_minus_the_lower(before: Any, after: Any) -> bool:
 
 
 @by("SymPy: the factor left out is at most 1", "general")
-def _drops_the_exponential(before: Any, after: Any) -> bool:
+def _drops_the_exponential(before: Expr, after: Expr) -> bool:
     """The exponential is at most 1, so that without it more is taken away."""
     (integral,) = before.atoms(Integral)
     (simpler,) = after.atoms(Integral)
@@ -96,7 +96,7 @@ def _given_length() -> Callable[[int, float], Approximation]:
     return partial(_of_gap, function((x, sigma), integral.function, "numpy"))
 
 
-def _largest(keys: int, d_k: int, scale: Any) -> Quantity:
+def _largest(keys: int, d_k: int, scale: Expr) -> Quantity:
     """Return the comparison of the largest of two or sixteen weights with its exact mean."""
     cell, factor = attention_cell(keys, d_k, scale, "largest"), scaled(scale, d_k)
     mean = _given_length() if keys == 2 else mean_largest_weight
@@ -105,7 +105,7 @@ def _largest(keys: int, d_k: int, scale: Any) -> Quantity:
     return Quantity(f"{kind}-{number}-keys-d{d_k}", LABEL, cell, component("largest", positive=True), exact)
 
 
-def _bounded(bound: Any, deviation: int, near: Tolerance) -> Quantity:
+def _bounded(bound: Expr, deviation: int, near: Tolerance) -> Quantity:
     """Return the comparison of what the largest weight leaves with the bound on it."""
     cell = cell_of(f"rows-s{deviation}", NormalRows(2, 64, float(deviation), NORMAL, ("largest",)))
     most = prediction((1 - bound).subs(sigma, deviation))

@@ -4,10 +4,10 @@ import math
 from typing import Any
 
 import scipy
-from sympy import Float, Integral, S, Symbol, diff, exp, expand, oo, pi, simplify, sqrt
+from sympy import S, Expr, Float, Integral, Symbol, diff, exp, expand, oo, pi, simplify, sqrt
 
 from verify.spec import (
-    NORMAL, By, Claim, Derivation, E, Experiment, Fact, Figure, Findings, Identity, NormalRows, Prediction,
+    E, NORMAL, By, Claim, Derivation, Experiment, Fact, Figure, Findings, Identity, NormalRows, Prediction,
     Quantity, Route, Step, assume, by, capped, cell_of, component, fact, figure, function, integrated,
     is_zero, line, measured, p, prediction, runs_over, s, scores, sharper, sigma, written_out, wrong,
 )  # fmt: skip
@@ -23,7 +23,7 @@ NORMAL_GAP = exp(-(x**2) / (4 * sigma**2)) / (2 * sigma * sqrt(pi))
 
 
 @by("SymPy: density and function of the gap, by completing a square", "general")
-def _averages_over_the_gap(before: Any, after: Any) -> bool:
+def _averages_over_the_gap(before: Expr, after: Expr) -> bool:
     """The gap's density is the integral of both scores' densities over the second, with the first x above."""
     second = Symbol("y", real=True)
     both = -((second + x) ** 2 + second**2) / (2 * sigma**2)
@@ -36,7 +36,7 @@ def _averages_over_the_gap(before: Any, after: Any) -> bool:
 
 
 @by("SymPy: it falls on both sides of 0", "general")
-def _at_the_peak(before: Any, after: Any) -> bool:
+def _at_the_peak(before: Expr, after: Expr) -> bool:
     """The density is largest at 0, for there alone its slope vanishes and on both sides it falls."""
     density = simplify(before.function / SLOPE)
     peak = density.subs(x, 0)
@@ -46,7 +46,7 @@ def _at_the_peak(before: Any, after: Any) -> bool:
 
 
 @by("SymPy differentiates and takes the limits", "general")
-def _is_the_rise(before: Any, after: Any) -> bool:
+def _is_the_rise(before: Expr, after: Expr) -> bool:
     """The slope integrates to the logistic function's rise from 0 to 1."""
     logistic = 1 / (1 + exp(-x))
     rise = logistic.subs(x, oo) - 0

@@ -1,10 +1,9 @@
 """Every softmax that the sources print, to the printed digits."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from sympy import Rational, S, exp, simplify, sqrt
+from sympy import S, Expr, Rational, exp, simplify, sqrt
 
 from verify.spec import (
     EXACTLY, Allowance, Array, Claim, Control, Derivation, Exact, Experiment, Fact, Route, Step, assume, by,
@@ -21,14 +20,14 @@ WEIGHT = 1 / (1 + exp(s[2] - s[1]))
 
 
 @by("SymPy, written out for two keys and for the printed scores", "general")
-def _over_the_second(before: Any, after: Any) -> bool:
+def _over_the_second(before: Expr, after: Expr) -> bool:
     """For exact integer scores the closed form equals exp(a)/(exp(a) + exp(b)), with no rounding."""
     return is_zero(written_out(before, 2) - written_out(after, 2)) and all(
         simplify(_of(WEIGHT, a, b) - exp(S(a)) / (exp(S(a)) + exp(S(b)))) == 0 for a, b in EXAMPLES
     )
 
 
-def _of(weight: Any, first: int, second: int) -> Any:
+def _of(weight: Expr, first: int, second: int) -> Expr:
     return weight.subs({s[1]: S(first), s[2]: S(second)})
 
 
@@ -48,20 +47,20 @@ def _scaled_distance(factor: float) -> float:
     return largest_difference(factor * np.array([14.0, 10.0]), np.array([7.0, 5.0]))
 
 
-def _weight_check(name: str, code: Callable[[Array], Array], pair: tuple[int, int], expected: Any) -> Exact:
+def _weight_check(name: str, code: Callable[[Array], Array], pair: tuple[int, int], expected: Expr) -> Exact:
     settings = (("scores", f"{pair[0]}, {pair[1]}"),)
     found = _first_weight(code, *pair)
     return Exact(name, LABEL, settings, prediction(expected), found, ROUNDING, code=_first_weight)
 
 
-def _scaled(name: str, factor: Any) -> Exact:
+def _scaled(name: str, factor: Expr) -> Exact:
     label = f"distance of the scores times ${latex(factor)}$ from 7, 5"
     settings = (("scores", "14, 10"), ("d_k", 4))
     found = _scaled_distance(float(factor))
     return no_distance(name, label, settings, found, _scaled_distance, EXACTLY)
 
 
-def _gap(name: str, most: Any) -> Exact:
+def _gap(name: str, most: Expr) -> Exact:
     label = "weight of the lower of two scores that differ by 4"
     found = _first_weight(softmax, 0, 4)
     return Exact(name, label, (("scores", "0, 4"),), threshold(most), found, relation="≤", code=_first_weight)
