@@ -14,7 +14,9 @@ from verify.errors import RenderError
 from verify.evidence import RunRecord
 from verify.files import shipped
 from verify.files.writing import temporary_folder
+from verify.report.balancing import raised_by_whole_rows
 from verify.report.editions import EDITIONS
+from verify.report.finishing import name_places, write_once
 from verify.report.fonts import rules_for_print
 from verify.report.full import full_view
 from verify.report.imprint import creation
@@ -69,11 +71,10 @@ def render_pdf(
         string=evidence, name=called.evidence, description="The evidence that this report prints",
         relationship="Source", created=created, modified=created,
     )  # fmt: skip
+    places = _findings(parts) if edition == EDITIONS[0] else {}
     document = weasyprint.HTML(string=page, base_url="report:", url_fetcher=_fetcher(medium.images))
     # WeasyPrint's many small objects live until the end; looking for garbage among them takes a fifth longer.
-    with warnings.catch_warnings(), _no_garbage_collection(), _fonts(weasyprint) as fonts:
-        # WeasyPrint leaves the file of its colour profile to the garbage collector.
-        warnings.filterwarnings("ignore", "unclosed file .*sRGB", ResourceWarning)
+    with _no_garbage_collection(), _quietly(), raised_by_whole_rows(), _fonts(weasyprint) as fonts:
         sheets = [weasyprint.CSS(string=css, font_config=fonts) for css in (rules_for_print(), _styles())]
         try:
             written: bytes = document.write_pdf(
@@ -83,7 +84,7 @@ def render_pdf(
                 pdf_tags=True,
                 attachments=[attachment],
                 cache=_images(medium),
-                finisher=lambda _document, pdf: _finish(pdf, medium),
+                finisher=lambda _document, pdf: _finish(pdf, medium, places),
                 pdf_identifier=hashlib.sha256(evidence.encode()).digest()[:16],
             )
         except AssertionError as error:
@@ -99,12 +100,32 @@ def _more(record: RunRecord | AuditRecord, parts: Parts, edition: str) -> dict[s
     return {}
 
 
+def _findings(parts: Parts) -> dict[str, str]:
+    """Return where links to single findings lead that only have their claim's row: to that."""
+    if not isinstance(parts.view, ReportView):
+        return {}
+    found: dict[str, str] = {}
+    for card in (card for chapter in parts.view.chapters for card in chapter.cards):
+        anchors = [row.anchor for group in card.checks.groups for row in group.rows]
+        anchors += [control.anchor for control in card.controls.rows] + [fact.anchor for fact in card.facts]
+        found |= dict.fromkeys(anchors, card.id)
+    return found
+
+
 @contextlib.contextmanager
 def _fonts(weasyprint: Any) -> Iterator[Any]:
     """Yield WeasyPrint's fonts, kept in a folder that does not stay behind if this process is killed."""
     fonts = weasyprint.text.fonts.FontConfiguration()
     with temporary_folder() as fonts._folder:
         yield fonts
+
+
+@contextlib.contextmanager
+def _quietly() -> Iterator[None]:
+    """Leave out what Python says of WeasyPrint's profile of colours: its file is left to the collector."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "unclosed file .*sRGB", ResourceWarning)
+        yield
 
 
 @contextlib.contextmanager
@@ -143,10 +164,12 @@ def _images(medium: OnPaper) -> dict[str, Any]:
     return drawn
 
 
-def _finish(pdf: Any, medium: OnPaper) -> None:
+def _finish(pdf: Any, medium: OnPaper, places: Mapping[str, str]) -> None:
     """Add what WeasyPrint does not know of."""
     make_accessible(pdf, medium.described)
     add_unseen_face(pdf)
+    name_places(pdf, places)
+    write_once(pdf)
 
 
 def _fetcher(images: Mapping[str, str]) -> Any:

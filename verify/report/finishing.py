@@ -1,0 +1,49 @@
+"""The last hand on a document that WeasyPrint has drawn: names of places in it, and its bytes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pydyf
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def name_places(pdf: Any, places: Mapping[str, str]) -> None:
+    """Give places that have a name, the values, further names, the keys; none of these may be taken.
+
+    An element for every name would do as well, but each takes its share of the time of laying out a line.
+    """
+    if not places:
+        return
+    found = pdf.catalog["Names"]["Dests"]["Names"]
+    known = {name.string: place for name, place in zip(found[::2], found[1::2], strict=True)}
+    known |= {name: known[place] for name, place in places.items()}
+    found[:] = [part for name in sorted(known) for part in (pydyf.String(name), known[name])]
+
+
+def write_once(pdf: Any) -> None:
+    """Make the bytes of every object now; else each is made, and compressed, for the digest and again."""
+    for place, one in enumerate(pdf.objects):
+        if one.free != "f":
+            pdf.objects[place] = _Written(one)
+
+
+class _Written(pydyf.Object):  # type: ignore[misc]
+    """An object whose bytes are made."""
+
+    def __init__(self, made_of: Any) -> None:
+        super().__init__()
+        self.number, self.generation = made_of.number, made_of.generation
+        self._compressible, self._data = made_of.compressible, made_of.data
+
+    @property
+    def compressible(self) -> bool:
+        """Whether it may lie in a stream of objects."""
+        return bool(self._compressible)
+
+    @property
+    def data(self) -> bytes:
+        """The bytes."""
+        return bytes(self._data)
