@@ -35,7 +35,7 @@ def predicted(claim: str, check: str) -> float:
 )
 def test_cosines_of_a_circle_and_of_a_sphere(dimension: int, second: Rational, fourth: Rational) -> None:
     """A cosine is cos of an even angle in the plane, and by Archimedes even on [-1, 1] in space."""
-    moments = derivation("query-key-normalisation").lemmas
+    *moments, _ = derivation("query-key-normalisation").lemmas
     assert tuple(one.end.subs(d, dimension) for one in moments) == (second, fourth)
 
 
