@@ -128,13 +128,12 @@ CLAIM = Claim(
     statement="Turning pairs of components by an angle in proportion to the position keeps every length, "
     "and scores depend on the distance alone. For independent components, with one variance for all of a "
     "vector and any means, the variance of a score is the same at every distance; its mean is that of the "
-    "mean query and the turned mean key. Where both components of a pair, of mean 0 and variance 1, have "
-    r"correlation $\rho$, a pair adds $2(1 + \rho^2\cos 2\theta)$ to the variance at the angle $\theta$ "
-    "between query and key.",
+    "mean query and the turned mean key. Where in queries and in keys the two components of a pair, of mean "
+    r"0 and variance 1, have correlation $\rho$, a pair adds $2(1 + \rho^2\cos 2\theta)$ to the variance at "
+    r"the angle $\theta$ between query and key.",
     meaning=r"The divisor $\sqrt{d_k}$ needs no change for rotary positions at the start of training. What "
-    "depends on the distance is the mean: it is how a head prefers near keys or far ones, and it takes "
-    "means, or correlation of query and key, which training makes. Then the variance may depend on the "
-    "distance too.",
+    "depends on the distance is the mean: a head can prefer near keys or far ones once queries and keys "
+    "have means. Where a pair is correlated in both, the variance depends on the distance too.",
     assumptions=assume(
         independent="Query and key are independent, and so are different pairs.",
         alike="Components of a query have one variance, those of a key another.",
