@@ -25,7 +25,7 @@ def derive() -> Derivation:
     row = Route.of(
         "Variance within a row", ROW,
         Step(sigma**2 * (1 - 1 / n) + squares - mean**2,
-             "Scores are independent with variance σ²: what the bias varies is added",
+             "Scores are uncorrelated with variance σ²: what the bias varies is added",
              SumIdentity(Families(variances={s: sigma**2}))),
         Step(sigma**2 * (1 - 1 / n) + m**2 * (n**2 - 1) / 12, "Distances are 1 to n", Identity()),
     )  # fmt: skip
@@ -96,14 +96,14 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="A linear bias adds to the variance of rows, the more the longer they are",
-    statement=r"Let a row's $n$ scores be independent with mean 0 and variance $\sigma^2$, less a slope $m$ "
+    statement=r"Let a row's $n$ scores be uncorrelated with mean 0 and variance $\sigma^2$, less a slope $m$ "
     r"times the distance of the key. Their mean variance within the row is $\sigma^2(1 - 1/n) + m^2(n^2 - "
-    r"1)/12$. Where the scores are equal, the bias alone leaves $\sum p_j^2 = \tanh(m/2)/\tanh(mn/2)$: "
-    "attention over about $2/m$ keys.",
+    r"1)/12$. Where the scores are equal, the bias alone leaves $\sum p_j^2 = \tanh(m/2)/\tanh(mn/2)$: in "
+    "long rows, attention over about $2/m$ keys for small $m$.",
     meaning="Scaling sets the variance of the scores and not that of what softmax is given. With the "
-    "steepest slope of eight heads, one half, seven keys are enough for the bias to count as much as "
-    "scaled scores; with the flattest, 1/256, it takes about 900. Beyond, entropy and saturation are "
-    "matters of the slope: the row does not freeze on one key, it forgets the far ones.",
+    "steepest slope of eight heads, one half, seven keys are enough for the bias to count as much as scaled "
+    "scores; with the flattest, 1/256, it takes about 900. In longer rows the far keys do not count. With "
+    "scores beside the bias attention rests on fewer keys than by the bias alone.",
     assumptions=STANDARD_COMPONENTS,
     references=(PRESS,),
 )
