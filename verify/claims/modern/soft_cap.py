@@ -95,11 +95,11 @@ CLAIM = Claim(
     r"most $\tfrac{2}{3c^2}\mathbb{E}s^4$ of $\mathbb{E}s^2$: of scaled scores of normal components $(2 + "
     "4/d_k)/c^2$, and nearly as much where $c$ is large. It multiplies the gradient of each score by $1 - "
     r"\tanh^2(s/c)$.",
-    meaning="A cap of 50, as in use, takes less than a thousandth of the variance of scaled scores: at "
-    "the start of training it is not there. It comes in when scores grow, and then it bounds what softmax "
-    "gets and damps the gradient of just those scores. With raw scores in 256 dimensions, of deviation "
-    "16, a cap of 50 takes a sixth. The series in the inverse cap is no help near it: at a cap of one "
-    "deviation its first two terms are far off.",
+    meaning="A cap of 50, as in use, takes less than a thousandth of the variance of scaled scores in more "
+    "than 8 dimensions: at the start of training it is not there. It comes in when scores grow, and then it "
+    "bounds what softmax gets and damps the gradient of just those scores. With raw scores in 256 "
+    "dimensions, of deviation 16, a cap of 50 takes a sixth. The series in the inverse cap is no help near "
+    "it: at a cap of one deviation its first two terms are far off.",
     assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
     references=(GEMMA,),
 )
