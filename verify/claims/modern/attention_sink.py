@@ -115,16 +115,16 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="A sink takes weight from all keys in the same proportion",
-    statement="A sink of score $b$ adds $e^b$ to the sum $Z$ that softmax divides by, and multiplies "
-    "every weight by $Z/(Z + e^b)$. Over $n$ keys with scaled scores of normal components the keys keep "
-    r"at most $1/(1 + e^b(1 - 1/d_k)^{d_k/2}/n)$ of the weight on average: half where $b$ is about $\ln n + "
-    r"\tfrac12$. The keys' weight $w$ follows a score at the slope $p_j w(1 - w)$, $p_j$ being its weight "
-    "among the keys.",
+    statement="A sink of score $b$ adds $e^b$ to the sum $Z$ that softmax divides by, and multiplies every "
+    "weight by $Z/(Z + e^b)$. Over $n$ keys with scaled scores of normal components the keys keep at most "
+    "$1/(1 + e^b(1 - 1/d_k)^{d_k/2}/n)$ of the weight on average: for large $d_k$ half where $b$ is about "
+    r"$\ln n + \tfrac12$. The keys' weight $w$ follows a score at the slope $p_j w(1 - w)$, $p_j$ being its "
+    "weight among the keys.",
     meaning="A head with a sink can attend to nothing in particular, which softmax alone cannot: its "
     "weights sum to 1. The order of the keys and the ratios of their weights stay. What is new is that "
     "moving all scores alike is no longer without effect, so gradients reach the level of a row's scores "
-    "too; they are largest where sink and keys have half each. The longer the text, the higher the sink "
-    "must be, by its logarithm.",
+    "too; they are largest where sink and keys have half each. To keep its share, a sink must be higher in "
+    "a longer text, by the logarithm of the lengths’ ratio.",
     assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
     references=(XIAO,),
 )
