@@ -96,9 +96,9 @@ CLAIM = Claim(
     r"as it is and give each of its components the variance $\tfrac{r}{1-r}\sum_j p_j^2 v_j^2$: for "
     "independent centred values $r/(1 - r)$ of its mean square. Dropped before softmax, two keys of which "
     "one is kept at least have mean weights closer to each other: $p_1 + r(1 - 2p_1)/(1 + r)$.",
-    meaning="The noise of dropout is as large beside the output whether attention rests on one key or on "
-    "a thousand: with ten per cent dropped, a ninth of its mean square. Where keys are dropped instead, "
-    "the weights that remain sum to 1 again, so no output is too small; but the larger weights become "
+    meaning="The noise of dropout is as large beside the output whether attention rests on one key or on a "
+    "thousand: with ten per cent dropped, a ninth of its mean square. Where keys are dropped instead, the "
+    "weights that remain sum to 1 again, so no output is too small; but of two weights the larger becomes "
     "smaller on average, and what is learnt under dropout is not what is used without it.",
     assumptions=assume(
         masks="What is dropped is independent of everything else.",
