@@ -73,7 +73,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         "together",
         "What sharing keys does to heads fades as the dimension grows",
         "Correlation of the squared scores of two heads with one key, over the dimension: measured points on "
-        "the derived curve, from a quarter in one dimension to a tenth in eight.",
+        "the derived curve, from a quarter in one dimension to an eleventh in eight.",
         "correlation of squared scores",
         line("derived", (squares / whole).simplify()),
         measured(findings.matching("squares-d*")),
