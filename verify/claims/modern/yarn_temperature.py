@@ -114,7 +114,7 @@ def figures(findings: Findings) -> Figure:
 
 
 CLAIM = Claim(
-    title="YaRN's factor takes back most of what longer rows spread attention, not all of it",
+    title="YaRN's factor slows the spreading of attention over longer rows",
     statement=r"The factor $(0.1\ln s + 1)^2$ on scaled scores makes their variance $(0.1\ln s + 1)^4$: "
     "1.68 at $s = 4$, 2.66 at 16 and 4.02 at 64. Over many keys attention with normal scores of variance "
     r"$\sigma^2$ spreads over about $n e^{-\sigma^2}$ of them. With $n$ in proportion to $s$ that is 3.1 "
