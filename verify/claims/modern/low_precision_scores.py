@@ -122,9 +122,9 @@ def figures(findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="Low precision errs in proportion to the score, so it is the size of scores that counts",
-    statement="Rounded to $b$ significant bits a score $s$ moves by at most $2^{-b}|s|$; bfloat16, $b = "
-    r"8$, has a spacing of 0.5 from $|s| \ge 64$ on, the 8-bit E4M3, $b = 4$, one of 8. If all scores of a "
-    r"row move by at most $\varepsilon$, a weight moves by at most $\tanh(\varepsilon/2)$. A scale that is "
+    statement="Rounded to $b$ significant bits a score $s$ moves by at most $2^{-b}|s|$; bfloat16, $b = 8$, "
+    "has a spacing of 0.5 at least from $|s| = 64$ on, the 8-bit E4M3, $b = 4$, one of 8. If all scores of "
+    r"a row move by at most $\varepsilon$, a weight moves by at most $\tanh(\varepsilon/2)$. A scale that is "
     "a power of two gives the same bits before rounding as after.",
     meaning="Two raw scores of 64.7 and 64.3 are the same in bfloat16, and weights of 0.6 and 0.4 become "
     "equal; scores of size 1 or less move by four thousandths at most, and weights by less. Whether one "
@@ -133,7 +133,7 @@ CLAIM = Claim(
     assumptions=assume(
         INDEPENDENT,
         NORMAL_COMPONENTS,
-        nearest="Rounding is to the nearest number, ties to even, within the range.",
+        nearest="Rounding is to the nearest number, ties to even, within the range of normal numbers.",
     ),
     references=(KALAMKAR, MICIKEVICIUS),
 )
