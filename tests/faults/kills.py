@@ -1,7 +1,7 @@
 """A campaign of kills: the tool or its workers are ended at random moments, and nothing may be lost or left.
 
 The store must be sound afterwards, and a run that goes on from it have the digests of an undisturbed one. A
-cluster of Dask's is among the victims where Dask is installed; its workers are also stopped for a while.
+cluster of Dask's is among the victims where Dask is installed. Workers of any kind are also stopped for a while.
 
 ``python -m tests.faults.kills --kills 500 --seed 1`` prints a table, and what went wrong with its number;
 ``--only NUMBER`` repeats one kill of a campaign, ``--target "dask worker"`` kills nothing else.
@@ -45,7 +45,7 @@ COMMANDS = {
 }
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 STRAGGLING_S = 2.0
-"""Seconds for which SIGSTOP stops a Dask worker: a straggler that comes back."""
+"""Seconds for which SIGSTOP stops a worker: a straggler that comes back."""
 PATIENCE = 180.0
 """Seconds in which a command that lost a worker must have ended by itself."""
 
@@ -71,11 +71,15 @@ class Kill:
 
 @dataclass
 class Outcome:
-    """What a kill has led to; ``hit`` says whether the command was still running."""
+    """What a kill has led to; ``hit`` says whether the command was still running.
+
+    ``orphans`` are the processes that outlived the command.
+    """
 
     kill: Kill
     hit: bool = False
     status: int = 0
+    orphans: tuple[int, ...] = ()
     problems: list[str] = field(default_factory=list)
 
 
@@ -208,7 +212,7 @@ def kills(number: int, seed: int, targets: Sequence[str] = TARGETS) -> list[Kill
         target = targets[place % len(targets)]
         moment = None if target == "main" and source.random() < 0.4 else source.uniform(0, 1.05)
         command = source.choice(COMMANDS[target])
-        signals = (*SIGNALS, signal.SIGSTOP) if target == "dask worker" else SIGNALS
+        signals = SIGNALS if target == "main" else (*SIGNALS, signal.SIGSTOP)
         chosen = signals[turns[target] % len(signals)]
         turns[target] += 1
         campaign.append(Kill(command, chosen, target, moment, cold=source.random() < 0.7))
@@ -224,7 +228,8 @@ def struck(kill: Kill, place: Place) -> Outcome:
     assert isinstance(ended.status, int)
     outcome.status = ended.status
     _wait_for_the_end(process.pid, 10 if kill.command == "cluster" else 1)
-    outcome.problems += [f"process {pid} is alive" for pid in alive(process.pid)]
+    outcome.orphans = tuple(sorted(alive(process.pid)))
+    outcome.problems += [f"process {pid} is alive" for pid in outcome.orphans]
     # Before Python has come to the tool's first line, Ctrl-C is its own affair.
     ours = "Traceback" not in ended.err or ", in main" in ended.err
     outcome.problems += [f"standard error: {ended.err}" for word in _NOISE if ours and word in ended.err]
@@ -285,24 +290,26 @@ def _statuses(kill: Kill, *, hit: bool) -> set[int]:
         return {0}
     if kill.target != "main":
         # A worker of ours ignores Ctrl-C, a straggler comes back; one that has done its work is not missed.
-        harmless = (kill.target, kill.number) in {("worker", signal.SIGINT), ("dask worker", signal.SIGSTOP)}
-        return {0} if harmless else {0, 2, 4}
+        is_harmless = kill.number is signal.SIGSTOP or (kill.target, kill.number) == ("worker", signal.SIGINT)
+        return {0} if is_harmless else {0, 2, 4}
     return {0, -kill.number, *([128 + kill.number] if kill.number is not signal.SIGKILL else [])}
 
 
 def table(outcomes: Sequence[Outcome]) -> str:
-    """Return how many of each kind there were, hit something, and went wrong."""
+    """Return how many of each kind there were, hit something, went wrong, and left processes behind."""
     kinds = sorted({one.kill.kind for one in outcomes})
-    lines = [f"{'target':12} {'signal':8} {'when':14} {'kills':>5} {'hit':>5} {'wrong':>5}  statuses"]
+    head = f"{'kills':>5} {'hit':>5} {'wrong':>5} {'orphans':>7}"
+    lines = [f"{'target':12} {'signal':8} {'when':14} {head}  statuses"]
     for kind in kinds:
         some = [one for one in outcomes if one.kill.kind == kind]
-        wrong = sum(bool(one.problems) for one in some)
         statuses = ", ".join(f"{n}×{status}" for status, n in sorted(Counter(o.status for o in some).items()))
-        counts = f"{len(some):5} {sum(one.hit for one in some):5} {wrong:5}"
-        lines.append(f"{kind[0]:12} {kind[1]:8} {kind[2]:14} {counts}  {statuses}")
-    wrong = sum(bool(one.problems) for one in outcomes)
-    total = f"{len(outcomes):5} {sum(one.hit for one in outcomes):5} {wrong:5}"
-    return "\n".join([*lines, f"{'together':36} {total}"])
+        lines.append(f"{kind[0]:12} {kind[1]:8} {kind[2]:14} {_counts(some)}  {statuses}")
+    return "\n".join([*lines, f"{'together':36} {_counts(outcomes)}"])
+
+
+def _counts(some: Sequence[Outcome]) -> str:
+    hit, wrong = sum(one.hit for one in some), sum(bool(one.problems) for one in some)
+    return f"{len(some):5} {hit:5} {wrong:5} {sum(len(one.orphans) for one in some):7}"
 
 
 def main() -> None:
