@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,7 +13,7 @@ from tests.tool import example_claim
 from verify.engine import keys
 from verify.engine.catalogue import BuiltIn, Made, Reference, catalogue
 from verify.engine.claim_files import ClaimFile
-from verify.engine.keys import cell_code, chunk_key, code, derivation_key, made_by, settled_key
+from verify.engine.keys import arithmetic, cell_code, chunk_key, code, derivation_key, made_by, settled_key
 from verify.engine.runner import settings
 from verify.engine.sources import Wanted
 
@@ -52,9 +53,12 @@ def test_a_derivation_depends_on_its_claim_and_code(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(keys, "made_by", lambda: {**made_by(), "sympy": "0"})
     assert before[0] != derivation_key(one)
     monkeypatch.undo()
-    monkeypatch.setattr(keys, "code", lambda *parts: "changed" if "symbolic" in parts else code(*parts))
-    assert before[0] != derivation_key(one)
-    assert before[1] != derivation_key(file(text))
+    for part in ("symbolic", "montecarlo", "spec", "evidence", "errors.py", "escapes.py"):
+        monkeypatch.setattr(
+            keys, "code", lambda *parts, part=part: "changed" if part in parts else code(*parts)
+        )
+        assert before[0] != derivation_key(one)
+        assert before[1] != derivation_key(file(text))
 
 
 def test_a_settled_claim_depends_on_its_settings_and_evidence() -> None:
@@ -73,11 +77,28 @@ def test_a_settled_claim_depends_on_its_settings_and_evidence() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["import mine", "from . import mine", "from mine.other import x", "import os, mine", "x ="]
+    "line",
+    [
+        *("import mine", "from . import mine", "from mine.other import x", "import math, mine"),
+        *("import os", "from importlib import import_module", "from pathlib import Path", "import random"),
+        *("import verify", "from verify import api", "from verify.auditing import candidates"),
+        *("import verify.claims.raw_scores.score_mean", "from verify.evidence.load import load"),
+        *("x = open('table')", "import numpy\nx = numpy.loadtxt('table')", "from numpy import load as x"),
+        *("exec('import mine')", "x = __import__('mine')", "x = __file__", "x ="),
+    ],
 )
-def test_a_file_that_imports_the_users_own_is_not_stored(line: str) -> None:
-    """Nor is one that is no Python: what it does cannot be known."""
+def test_a_file_that_depends_on_others_is_not_stored(line: str) -> None:
+    """Modules of the user's own, tables, the environment, parts of this tool that no claim is made of."""
     assert derivation_key(file(f"{example_claim()}\n{line}\n")) is None
+    assert settled_key(file(f"{example_claim()}\n{line}\n"), settings(), ()) is None
+
+
+@pytest.mark.parametrize(
+    "line", ["import math", "from verify import spec", "import numpy as np", "import scipy.special, re"]
+)
+def test_a_file_that_depends_on_the_tool_and_its_libraries_is_stored(line: str) -> None:
+    """Their versions are in its key, and so is this tool's code."""
+    assert derivation_key(file(f"{example_claim()}\n{line}\n")) is not None
 
 
 def test_a_claim_made_in_this_process_is_not_stored() -> None:
@@ -118,7 +139,7 @@ def test_the_cells_of_the_catalogue_have_lasting_keys() -> None:
 
 def test_the_code_of_a_part_is_that_of_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One changed byte, one more file or another name makes another digest."""
-    monkeypatch.setattr(keys, "_PACKAGE", tmp_path)
+    monkeypatch.setattr(keys, "PACKAGE", tmp_path)
     (tmp_path / "part").mkdir()
     seen = set()
     for name, text in (("a.py", "1"), ("a.py", "2"), ("b.py", "1"), ("sub.txt", "")):
@@ -127,3 +148,21 @@ def test_the_code_of_a_part_is_that_of_its_files(tmp_path: Path, monkeypatch: py
         seen.add(code("part"))
     code.cache_clear()
     assert len(seen) == 3
+
+
+def test_what_computes_is_in_every_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another C library, whose logarithms are drawn with, or asserts that -O leaves out, as another NumPy."""
+    one, usual = chapter_of("score-variance"), settings()
+
+    def found() -> tuple[object, ...]:
+        return derivation_key(one), settled_key(one, usual, ()), cell_code(one, b"x", ())
+
+    before, here = found(), arithmetic()
+    monkeypatch.setattr(keys.sys, "flags", SimpleNamespace(optimize=here["level of -O"] + "1"))
+    monkeypatch.setattr(keys.platform, "libc_ver", lambda: ("musl", "1.2"))
+    there = arithmetic.__wrapped__()
+    changed = {name for name in here if here[name] != there[name]}
+    assert changed == {"level of -O", "C library"}
+    for name in (*changed, "numpy"):
+        monkeypatch.setattr(keys, "arithmetic", lambda name=name: {**here, name: "other"})
+        assert not set(before) & set(found())

@@ -84,6 +84,22 @@ def test_a_file_cut_or_overwritten_gives_nothing_wrong(path: Path, part: float, 
     assert all(str(path) in line and "\n" not in line for line in said)
 
 
+def test_once_the_code_is_edited_nothing_is_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was computed before the edit and what after cannot be told apart: neither is written, nor read."""
+    said: list[str] = []
+    reason = "this tool's code has changed since it was loaded"
+    with Store(path, said.append) as store:
+        store.put("chunk", KEYS[5], b"of which code?")
+        monkeypatch.setattr(module, "is_as_loaded", lambda: False)
+    assert said == [f"store {path}: unusable ({reason}); going on without"]
+    with Store(path, said.append) as store:
+        assert store.get("chunk", KEYS) == {}
+    assert said[1:] == said[:1]
+    monkeypatch.undo()
+    with Store(path) as store:
+        assert set(store.get("chunk", KEYS)) == set(KEYS[:3])
+
+
 def test_another_programs_file_is_left_alone(tmp_path: Path) -> None:
     """Neither its tables nor a text are touched."""
     text, database = tmp_path / "notes.txt", tmp_path / "other.sqlite"

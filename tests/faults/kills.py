@@ -1,7 +1,8 @@
 """A campaign of kills: the tool or its workers are ended at random moments, and nothing may be lost or left.
 
 The store must be sound afterwards, and a run that goes on from it have the digests of an undisturbed one. A
-cluster of Dask's is among the victims where Dask is installed. Workers of any kind are also stopped for a while.
+cluster of Dask's is among the victims where Dask is installed. Workers of any kind are also stopped for a
+while.
 
 ``python -m tests.faults.kills --kills 500 --seed 1`` prints a table, and what went wrong with its number;
 ``--only NUMBER`` repeats one kill of a campaign, ``--target "dask worker"`` kills nothing else.
@@ -55,13 +56,17 @@ _NOISE = ("Traceback", "resource_tracker", "leaked", "Exception ignored", "Fatal
 
 @dataclass(frozen=True)
 class Kill:
-    """One kill: of what, by which signal, and when; ``moment`` is a share of the command's usual time."""
+    """One kill: of what, by which signal, and when; ``moment`` is a share of the command's usual time.
+
+    ``choice``, from 0 to 1, says which one of several processes: some have nothing to do just then.
+    """
 
     command: str
     number: signal.Signals
     target: str
     moment: float | None
     cold: bool = True
+    choice: float = 0.0
 
     @property
     def kind(self) -> tuple[str, str, str]:
@@ -215,7 +220,7 @@ def kills(number: int, seed: int, targets: Sequence[str] = TARGETS) -> list[Kill
         signals = SIGNALS if target == "main" else (*SIGNALS, signal.SIGSTOP)
         chosen = signals[turns[target] % len(signals)]
         turns[target] += 1
-        campaign.append(Kill(command, chosen, target, moment, cold=source.random() < 0.7))
+        campaign.append(Kill(command, chosen, target, moment, source.random() < 0.7, source.random()))
     return campaign
 
 
@@ -255,15 +260,16 @@ def _strike(kill: Kill, place: Place, process: subprocess.Popen[str]) -> bool:
     ready = place.writes if kill.moment is None else victims
     while process.poll() is None and not ready():
         time.sleep(0.0005 if kill.moment is None else 0.01)
-    for victim in victims()[:1]:
-        if process.poll() is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(victim, kill.number)
-                if kill.number is signal.SIGSTOP:
-                    time.sleep(STRAGGLING_S)
-                    os.kill(victim, signal.SIGCONT)
-            return True
-    return False
+    there = victims()
+    if not there or process.poll() is not None:
+        return False
+    victim = there[int(kill.choice * len(there))]
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(victim, kill.number)
+        if kill.number is signal.SIGSTOP:
+            time.sleep(STRAGGLING_S)
+            os.kill(victim, signal.SIGCONT)
+    return True
 
 
 def _wait_for_the_end(session: int, seconds: float) -> None:

@@ -1,7 +1,7 @@
 """What stored values depend on: the code that computes them, and all that it is given.
 
 A key is a SHA-256 over everything that a value depends on. What cannot be known, such as a module of the
-user's own that a claim file imports, makes a value one that is not stored.
+user's own that a claim file imports or a table that it reads, makes a value one that is not stored.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import platform
 import sys
 from functools import cache
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,20 +20,36 @@ from threadpoolctl import threadpool_info
 
 from verify.engine.catalogue import BuiltIn
 from verify.engine.claim_files import ClaimFile
+from verify.engine.loaded import PACKAGE
 from verify.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from verify.engine.catalogue import Reference
     from verify.engine.sources import Wanted
     from verify.evidence import Settings
 
-_PACKAGE = Path(__file__).resolve().parents[1]
 _LIBRARIES = {"numpy", "scipy", "sympy", "mpmath"}
-_DRAWING = ("montecarlo",)
-_SETTLING = ("montecarlo", "symbolic", "spec", "evidence", "engine", "claims/chapters.py", "errors.py")
-_DERIVING = ("montecarlo", "symbolic", "spec", "evidence", "engine/evaluate.py")
+_DRAWING = ("montecarlo", "executors/threads.py")
+_DERIVING = (*_DRAWING, "symbolic", "spec", "evidence", "engine/evaluate.py", "errors.py", "escapes.py")
+_SETTLING = (*_DERIVING, "engine", "claims/chapters.py")
+
+_PARTS = ("verify.spec", "verify.symbolic", "verify.montecarlo", "verify.evidence")
+"""What a claim file may import of this tool and be stored: its code is in the keys."""
+
+_PURE = {
+    *("__future__", "abc", "bisect", "cmath", "collections", "contextlib", "copy", "dataclasses", "decimal"),
+    *("enum", "fractions", "functools", "heapq", "itertools", "math", "numbers", "operator", "re"),
+    *("statistics", "string", "textwrap", "types", "typing", "warnings"),
+}
+"""Python's own modules that give a program nothing but what stands in it."""
+
+_REACHING_OUT = {
+    *("open", "exec", "eval", "compile", "__import__", "__file__", "load", "loadtxt", "genfromtxt"),
+    *("fromfile", "fromregex", "memmap", "DataSource", "io", "datasets", "ctypeslib"),
+}
+"""Names by which a program gets at other files and modules."""
 
 
 @cache
@@ -42,9 +57,9 @@ def code(*parts: str) -> str:
     """Return a digest of the source of parts of this package: folders and files."""
     digest = hashlib.sha256()
     for part in parts:
-        place = _PACKAGE / part
+        place = PACKAGE / part
         for path in sorted(place.rglob("*.py")) if place.is_dir() else (place,):
-            digest.update(path.relative_to(_PACKAGE).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+            digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
 
@@ -56,6 +71,9 @@ def arithmetic() -> dict[str, str]:
         "python": ".".join(platform.python_version_tuple()[:2]),
         **{name: version(name) for name in ("numpy", "scipy")},
         "machine": platform.machine(),
+        "level of -O": str(sys.flags.optimize),
+        # Logarithms and exponentials come from there.
+        "C library": " ".join((platform.system(), *platform.libc_ver())),
         "instructions": " ".join([*simd.get("baseline", ()), *simd.get("found", ())]),
         "linear algebra": " ".join(
             sorted(
@@ -77,9 +95,7 @@ def made_by() -> dict[str, str]:
 def derivation_key(claim: Reference) -> bytes | None:
     """Return the key of a claim's checked derivation, None where it is not stored."""
     source = _source(claim)
-    if source is None:
-        return None
-    return _key("derivation", source, code(*_DERIVING), made_by()["sympy"], version("mpmath"), arithmetic())
+    return None if source is None else _key("derivation", source, code(*_DERIVING), _computed_with())
 
 
 def settled_key(claim: Reference, settings: Settings, wanted: Iterable[Wanted]) -> bytes | None:
@@ -89,7 +105,12 @@ def settled_key(claim: Reference, settings: Settings, wanted: Iterable[Wanted]) 
         return None
     evidence = [one.evidence for one in wanted]
     given = (claim.id, settings.model_dump(mode="json"), evidence)
-    return _key("claim", source, code(*_SETTLING), made_by()["sympy"], version("mpmath"), arithmetic(), given)
+    return _key("claim", source, code(*_SETTLING), _computed_with(), given)
+
+
+def _computed_with() -> dict[str, str]:
+    """Return what a claim's own code computes with, besides this tool's code."""
+    return {"sympy": made_by()["sympy"], "mpmath": version("mpmath"), **arithmetic()}
 
 
 def cell_code(claim: Reference, pickled: bytes, modules: Iterable[str]) -> str:
@@ -97,7 +118,7 @@ def cell_code(claim: Reference, pickled: bytes, modules: Iterable[str]) -> str:
 
     ``pickled`` is the cell with its input and statistic, ``modules`` are those that it refers to.
     """
-    source = ""
+    source: tuple[object, ...] = ()
     for module in modules:
         name = module.partition(".")[0]
         if module == "verify.montecarlo" or module.startswith("verify.montecarlo."):
@@ -106,8 +127,8 @@ def cell_code(claim: Reference, pickled: bytes, modules: Iterable[str]) -> str:
             found = _source(claim)
             if found is None:
                 return ""
-            source = found + code(*_DERIVING)
-        elif name not in _LIBRARIES | sys.stdlib_module_names:
+            source = found, code(*_DERIVING), _computed_with()
+        elif name not in {"numpy", "scipy"} | sys.stdlib_module_names:
             return ""
     if not pickled:
         return ""
@@ -133,11 +154,38 @@ def _source(claim: Reference) -> str | None:
 
 
 def _is_self_contained(text: bytes) -> bool:
-    """Return whether a claim file imports nothing but this tool, its libraries and Python's own modules."""
+    """Return whether all that the claim in a file depends on stands in it, in this tool and its libraries."""
     try:
         nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError):
         return False
-    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-    names |= {node.module or "." for node in nodes if isinstance(node, ast.ImportFrom)}
-    return {name.partition(".")[0] for name in names} <= _LIBRARIES | {"verify"} | sys.stdlib_module_names
+    return not _names(nodes) & _REACHING_OUT and all(map(_is_known, _imported(nodes)))
+
+
+def _names(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the names that a program reads, those of attributes and of what it imports among them."""
+    names = set()
+    for node in nodes:
+        if isinstance(node, ast.Name):
+            names.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            names.add(node.attr)
+        elif isinstance(node, ast.alias):
+            names |= set(node.name.split("."))
+    return names
+
+
+def _imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """Yield the modules that a program imports, and what it imports from the tool itself as a module."""
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            yield from [f"verify.{one.name}" for one in node.names] if module == "verify" else [module]
+
+
+def _is_known(module: str) -> bool:
+    if module.partition(".")[0] in _LIBRARIES | _PURE:
+        return True
+    return any(f"{module}.".startswith(f"{part}.") for part in _PARTS)

@@ -2,7 +2,8 @@
 
 One file of SQLite in its write-ahead mode, so that several runs may share it. Every row has a checksum of its
 own, which is verified when it is read. A store saves time and decides nothing: where it cannot be read or
-written a run goes on without it, and says so in one line.
+written a run goes on without it, and says so in one line. So it does where this tool's code is edited
+meanwhile: nobody knows then which code has computed what.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from platformdirs import user_cache_path
 
+from verify.engine.loaded import is_as_loaded
 from verify.errors import StoreError
 
 if TYPE_CHECKING:
@@ -107,6 +109,7 @@ class Store:
         self._since = time.monotonic()
         with self._as_store_error():
             self._connection: sqlite3.Connection | None = self._opened(create=create)
+        self._is_current()
 
     def _opened(self, *, create: bool) -> sqlite3.Connection:
         if create:
@@ -184,7 +187,7 @@ class Store:
 
     def flush(self) -> None:
         """Write what is waiting; what was used least recently goes where there is too much."""
-        if self._connection is None or not (self._waiting or self._used):
+        if self._connection is None or not (self._waiting or self._used) or not self._is_current():
             return
         try:
             with _transaction(self._connection) as run:
@@ -273,6 +276,13 @@ class Store:
         if self._connection is None:
             raise StoreError(f"store {self.path}: is closed")
         return self._connection
+
+    def _is_current(self) -> bool:
+        """Return whether keys still say which code is at work here; give up where they do not."""
+        if is_as_loaded():
+            return True
+        self._give_up(StoreError("this tool's code has changed since it was loaded"))
+        return False
 
     def _give_up(self, error: Exception) -> None:
         """Go on without: close the file and say why."""
