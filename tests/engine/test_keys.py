@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import platform
+import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -158,8 +160,8 @@ def test_what_computes_is_in_every_key(monkeypatch: pytest.MonkeyPatch) -> None:
         return derivation_key(one), settled_key(one, usual, ()), cell_code(one, b"x", ())
 
     before, here = found(), arithmetic()
-    monkeypatch.setattr(keys.sys, "flags", SimpleNamespace(optimize=here["level of -O"] + "1"))
-    monkeypatch.setattr(keys.platform, "libc_ver", lambda: ("musl", "1.2"))
+    monkeypatch.setattr(sys, "flags", SimpleNamespace(optimize=here["level of -O"] + "1"))
+    monkeypatch.setattr(platform, "libc_ver", lambda: ("musl", "1.2"))
     there = arithmetic.__wrapped__()
     changed = {name for name in here if here[name] != there[name]}
     assert changed == {"level of -O", "C library"}
