@@ -79,8 +79,8 @@ STATISTICS = {
     "heavy-tails-unscaled": Known(f"{LIMITS}/heavy_tails.py", "-FAR / scaled(ROOT, D)", "-FAR"),
     "causal-rows-other-power": Known(
         f"{LIMITS}/causal_rows.py",
-        "CausalRows(positions, scaled(SCALE, D))",
-        "CausalRows(positions, D**-0.6)",
+        "CausalRows(positions), scale=SCALE",
+        "CausalRows(positions), scale=d ** Rational(-3, 5)",
     ),
     "stack-scales-exchanged": Known(
         f"{GRADIENTS}/gradient_through_layers.py",

@@ -60,6 +60,12 @@ class TestWrong:
         assert (found.prediction, found.relation) == (threshold(S.Half), "≤")
         assert (found.tolerance, control.truth) == (Tolerance(3.0), 3.0)
 
+    def test_another_comparison_stands_for_its_prediction(self) -> None:
+        """As in: it is the same there as here."""
+        control = wrong(POINTS[0], "same", "it is the same in two dimensions", POINTS[1])
+        assert control.comparison == replace(POINTS[0], id="same", prediction=POINTS[1].prediction)
+        assert control.truth == 3.0
+
     @pytest.mark.parametrize(
         "change", [{"cell": CELLS[2].cell}, {"estimand": CELLS[0].mean}], ids=["cell", "estimand"]
     )

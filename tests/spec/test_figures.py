@@ -73,6 +73,13 @@ class TestFigure:
         assert last == points
         assert (drawn.x.label, drawn.x.scale, drawn.y.scale) == ("dimension $d_k$", "log", "log")
 
+    def test_a_label_stands_once(self) -> None:
+        """At the first of the layers that share it."""
+        points = measured(FOUND.matching("variance-d*"))
+        drawn = figure("f", "F", "f", "y", line("one", d), points, line("two", 2 * d), points).layers
+        assert [one.label for one in drawn] == ["one: $d_{k}$", "measured", "two: $2 d_{k}$", ""]
+        assert drawn[3].y == drawn[1].y
+
     def test_a_line_through_given_places(self) -> None:
         """Of a function, of one number, or of a value for each place; points without intervals likewise."""
         assert line("", math.sqrt, at=(1, 4)).y == (1.0, 2.0)

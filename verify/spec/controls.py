@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from verify.montecarlo.estimands import times
-from verify.montecarlo.experiment import Control, Exact, Prediction
+from verify.montecarlo.experiment import Comparison, Control, Exact, Prediction
 from verify.montecarlo.literal import over_queries
 from verify.spec.designs import against_loops, prediction
 from verify.spec.settings import setting_of
@@ -14,7 +14,7 @@ from verify.spec.settings import setting_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from verify.montecarlo.experiment import Comparison, Fit, Quantity
+    from verify.montecarlo.experiment import Fit, Quantity
 
 
 def wrong(
@@ -35,12 +35,15 @@ def wrong(
         check: The comparison that is right.
         name: The control's id.
         what: What is wrongly claimed, in words.
-        value: What is compared with instead: a ``Prediction``, or a number or expression as in
-            ``prediction``. Without one, the check's own stays, and it is the ``changes`` that are wrong.
+        value: What is compared with instead: a ``Prediction``, a number or expression as in ``prediction``,
+            or another comparison, whose prediction is taken. Without one, the check's own stays, and it is
+            the ``changes`` that are wrong.
         truth: The derived value of what is measured; None where nothing is derived for it. "predicted" takes
             the check's own prediction, where that is derived as equal and what is measured stays the same.
         **changes: Other fields of the comparison, such as ``relation`` or ``cell``.
     """
+    if isinstance(value, Comparison):
+        value = value.prediction
     if value is not None:
         changes["prediction"] = value if isinstance(value, Prediction) else prediction(value)
     if truth == "predicted":

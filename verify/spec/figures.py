@@ -50,7 +50,7 @@ def figure(
 ) -> Figure:
     """Return a figure with the axes ``x``, normally the dimension, and ``y``, both by their labels.
 
-    ``alt`` is the text that stands in for it.
+    ``alt`` is the text that stands in for it. A label that several layers share stands at the first of them.
 
     Raises:
         ClaimError: nothing measured is drawn from which a line without ends of its own could take them.
@@ -58,7 +58,10 @@ def figure(
     places = [place for one in layers if isinstance(one, Layer) and one.role == "measured" for place in one.x]
     if not places and any(isinstance(one, Line) for one in layers):
         raise ClaimError(f"figure {name}: it shows nothing measured; give its lines their ends with `over`")
-    drawn = (one.over(min(places), max(places)) if isinstance(one, Line) else one for one in layers)
+    drawn = [one.over(min(places), max(places)) if isinstance(one, Line) else one for one in layers]
+    for place, one in enumerate(drawn):
+        if one.label in {before.label for before in drawn[:place]}:
+            drawn[place] = one.model_copy(update={"label": ""})
     axes = Axis(label=x, scale=x_scale), Axis(label=y, scale=y_scale)
     return Figure(id=name, title=title, alt=alt, x=axes[0], y=axes[1], layers=tuple(drawn))
 

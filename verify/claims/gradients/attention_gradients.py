@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from sympy import S, Expr, Rational
+from sympy import Expr, Rational, S
 
 from verify.spec import (
     DAO, ROUNDING, SHAPE, VASWANI, Allowance, Array, Claim, Comparison, Control, Derivation, Exact,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-from sympy import S, Expr, Rational, limit, oo, sqrt
+from sympy import Expr, Rational, S, limit, oo, sqrt
 
 from verify.spec import (
     Array, Cell, Claim, Control, Derivation, Experiment, Figure, Findings, Layer, LayerStack, Normalisation,

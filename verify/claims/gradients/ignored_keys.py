@@ -5,7 +5,7 @@ from collections.abc import Callable
 from itertools import pairwise, product
 
 import numpy as np
-from sympy import S, Expr, Idx, Indexed, KroneckerDelta, Rational, Sum, sqrt
+from sympy import Expr, Idx, Indexed, KroneckerDelta, Rational, S, Sum, sqrt
 
 from verify.spec import (
     E, RADEMACHER, ROUNDING, Array, Claim, Control, Derivation, Exact, Experiment, Families, Figure,
@@ -142,13 +142,12 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     probability = Ordered("p_j", "p", positive=True)
     span = (EDGES["unscaled"][0], EDGES["unscaled"][-1])
 
-    def curve(label: str, square: Expr) -> Expr:
-        of_one = sqrt(square / UNIT**2).subs(p[j], probability)
-        return line(label, function((probability,), of_one), over=span)
+    def root(square: Expr) -> Callable[[float], float]:
+        return function((probability,), sqrt(square / UNIT**2).subs(p[j], probability))
 
     layers = [
-        curve("bound: $2p_j(1-p_j)$", derivation.result),
-        curve("mean, derived: half of it", derivation.lemmas[1].end ** 2),
+        line("bound: $2p_j(1-p_j)$", root(derivation.result), over=span),
+        line("mean, derived: half of it", root(derivation.lemmas[1].end ** 2), over=span),
     ]
     for name, edges in EDGES.items():
         checks = [findings.checks[f"{name}-{_slug(high)}"] for high in edges[1:]]

@@ -6,7 +6,7 @@ from functools import cache, partial
 from itertools import product
 
 import numpy as np
-from sympy import S, Expr, Rational, log
+from sympy import Expr, Rational, S, log
 
 from verify.spec import (
     STORN, Allowance, Array, Claim, Control, Derivation, Exact, Experiment, Fact, Figure, OfRows, assume,

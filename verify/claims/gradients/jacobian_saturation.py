@@ -106,7 +106,7 @@ def _wrong_scales(
     one = threshold(S.One)
     return (
         wrong(unscaled, "as-much-unscaled", "without scaling rows pass on as much as with it",
-              scaled.prediction, tolerance=EVEN),
+              scaled, tolerance=EVEN),
         wrong(unscaled, "typical-gap",
               "the mean is that of the typical gap of scores, and so falls exponentially",
               integrated(typical, 3),

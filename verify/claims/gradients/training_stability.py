@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from sympy import S, Expr, Rational, sqrt
+from sympy import Expr, Rational, S, sqrt
 
 from verify.spec import (
     LAST, NORMAL, Allowance, Array, Bounded, Claim, Comparison, Control, Derivation, Exact, Experiment,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from sympy import S, Expr, Float, Rational, sqrt
+from sympy import Expr, Float, Rational, S, sqrt
 
 from verify.spec import (
     EVEN, INDEPENDENT, NORMAL_COMPONENTS, Cell, Claim, Control, Derivation, Experiment, Fact, Figure,

@@ -1,6 +1,6 @@
 """Queries and keys that are aligned: the mean of the score grows like d_k, not like its root."""
 
-from sympy import S, Expr, Sum, sqrt
+from sympy import Expr, S, Sum, sqrt
 
 from verify.spec import (
     NORMAL, NORMAL_MOMENTS, YANG, Cell, Claim, Derivation, Experiment, Figure, Findings, Linked, Ordered,

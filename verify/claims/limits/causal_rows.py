@@ -6,7 +6,7 @@ from typing import Any
 
 import scipy
 from scipy import special
-from sympy import S, Expr, Rational, Sum, Symbol, degree, log, simplify, sqrt
+from sympy import Expr, Rational, S, Sum, Symbol, degree, log, simplify, sqrt
 
 from verify.spec import (
     E, ENTROPY, EVEN_IS_MOST, INDEPENDENT, LOG_TOTAL, NORMAL, NORMAL_COMPONENTS, SQUARES, STANDARD,
@@ -123,11 +123,11 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
               "every row of a text of 128 tokens spreads over about as many keys",
               truth=math.log(last / early) + values[early].prediction.value,
               cell=_cell(early), estimand=_lost(early, last)),
-        wrong(values[early], "same-loss", "row 8 loses as much as row 128", values[last].prediction),
+        wrong(values[early], "same-loss", "row 8 loses as much as row 128", values[last]),
         wrong(shares[-1], "every-row", "every row, not only their mean, keeps all but half a nat",
               threshold(S.Zero), tolerance=of_probability(), relation="≤"),
         wrong(of_pairs, "same-share", "of two keys' rows as many lose half a nat as of all keys' rows",
-              shares[-1].prediction),
+              shares[-1]),
         sharper(shares[-1], 1.1),
     )  # fmt: skip
     return Experiment((*bounds, *values.values(), of_pairs, *shares), controls)

@@ -1,6 +1,6 @@
 """Correlated components: the variance is tr(Σ_q Σ_k), and the root of d_k no longer suffices."""
 
-from sympy import S, Expr, Matrix, Rational, Sum, Trace, expand, sqrt, symbols
+from sympy import Expr, Matrix, Rational, S, Sum, Trace, expand, sqrt, symbols
 
 from verify.spec import (
     E, NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, Claim, Derivation, Expansion, Experiment, Figure, Findings,

@@ -3,7 +3,7 @@
 from itertools import product
 
 from sympy import (
-    S, Add, Expr, Idx, Matrix, MatrixSymbol, Rational, Sum, Symbol, Trace, Tuple, diff, exp, expand,
+    Add, Expr, Idx, Matrix, MatrixSymbol, Rational, S, Sum, Symbol, Trace, Tuple, diff, exp, expand,
     symbols,
 )  # fmt: skip
 from sympy.matrices.expressions.matexpr import MatrixElement

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sympy import S, Expr, Integral, Rational, Sum, Symbol, exp, log, oo, pi, simplify, sqrt
+from sympy import Expr, Integral, Rational, S, Sum, Symbol, exp, log, oo, pi, simplify, sqrt
 
 from verify.spec import (
     EVEN, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Allowance, Bounded, Claim, Comparison, Control,
@@ -130,7 +130,7 @@ def experiment(derivation: Derivation) -> Experiment:
     )
     controls = (
         wrong(raw[many], "raw-as-rarely", f"at {many} dimensions raw scores overflow as rarely as at {few}",
-              raw[few].prediction),
+              raw[few]),
         wrong(raw[few], "raw-rare",
               f"raw scores overflow as rarely as scaled ones: under one in a thousand, at {few} dimensions",
               threshold(RARE), tolerance=EVEN, relation="≤"),

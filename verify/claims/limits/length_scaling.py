@@ -58,9 +58,8 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     controls = (
         sharper(bounds[-1], 1.18, last.prediction.value),
         wrong(thin, "fixed-keeps", "a fixed scale keeps attention as concentrated over 1024 keys as over 4",
-              dense.prediction),
-        wrong(last, "growing-thins-out", "with the growing spread, too, attention thins out",
-              thin.prediction),
+              dense),
+        wrong(last, "growing-thins-out", "with the growing spread, too, attention thins out", thin),
     )  # fmt: skip
     return Experiment((*growing, *bounds, *fixed), controls)
 

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from sympy import S, Expr, Symbol, integrate, sqrt
+from sympy import Expr, S, Symbol, integrate, sqrt
 
 from verify.spec import (
     CENTRED, E, EVEN, GLOROT, KAIMING_HE, NORMAL, UNIFORM, Claim, Derivation, Evaluation, Experiment, Fact,

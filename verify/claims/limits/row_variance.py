@@ -1,6 +1,6 @@
 """The variance within a row, not the total one, is what the softmax sees."""
 
-from sympy import S, Expr, Sum, Symbol, exp
+from sympy import Expr, S, Sum, Symbol, exp
 
 from verify.spec import (
     E, EVEN, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIFORM_COMPONENTS, Claim, Components,

@@ -6,10 +6,10 @@ import numpy as np
 from sympy import Derivative, Expr, Integral, Rational, Symbol, exp, expand, oo, sqrt
 
 from verify.spec import (
-    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, XIAO, BesideSink, Claim, Derivation, EulerIntegrals,
-    Experiment, Figure, Findings, Jensen, Ordered, PutIn, Route, SameExponentials, Simulated, Step,
-    beside_sink, biased, by, capped, cell_of, complex_step, component, d, figure, function, in_turn,
-    largest_difference, line, mean_beside_sink, measured, n, no_distance, over_cells, over_lengths,
+    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, ROUNDING, XIAO, BesideSink, Claim, Derivation,
+    EulerIntegrals, Experiment, Figure, Findings, Jensen, Ordered, PutIn, Route, SameExponentials,
+    Simulated, Step, beside_sink, biased, by, capped, cell_of, complex_step, component, computed, d, figure,
+    function, in_turn, largest_difference, line, mean_beside_sink, measured, n, over_cells, over_lengths,
     score_law, sharper, softmax, stream, wrong,
 )  # fmt: skip
 
@@ -74,14 +74,13 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     kept = over_cells("kept-{cell}", LABEL, cells, weight, _kept)
     bounds = over_cells("bound-{cell}", LABEL, cells, weight, derivation.result, near, "≤")
     label = "largest distance of the derived gradient of the keys’ weight from that of the array code"
-    slope = no_distance("gradient", label, (("keys", 8), ("b", 1)), distance_of_gradients(1.0),
-                        distance_of_gradients)  # fmt: skip
+    where = {"keys": 8, "b": 1}
+    slope = computed("gradient", label, where, 0, distance_of_gradients, 1.0, allowance=ROUNDING)
     controls = (
         sharper(bounds[64, 5], 0.97, _kept(64, 5)),
         wrong(kept[4, 2], "one-more-key", "the sink counts as one more key, whatever its score",
               Rational(4, 5)),
-        wrong(kept[4, 2], "bound-as-value", "the bound is the value, for four keys too",
-              bounds[4, 2].prediction),
+        wrong(kept[4, 2], "bound-as-value", "the bound is the value, for four keys too", bounds[4, 2]),
         wrong(slope, "larger-sink", "the gradient is that beside a sink whose score is higher by 0.01",
               computed=distance_of_gradients(1.01)),
         biased(kept[64, 5], tolerance, at="n"),
@@ -98,9 +97,9 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     layers, at = [], np.linspace(-1, 8, 10)
     for keys in (4, 64):
         bound = function((b,), derivation.result.subs({n: keys, d: D}))
-        exact = [_kept(keys, float(sink)) for sink in at]
-        layers += [line(f"$n = {keys}$", exact, at=at), line(f"bound, $n = {keys}$", bound, "other", at=at)]
-        layers.append(measured(findings.matching(f"kept-n{keys}-b*"), "measured" if keys == 4 else "", "b"))
+        layers += [line(f"$n = {keys}$", partial(_kept, keys), at=at),
+                   line(f"bound, $n = {keys}$", bound, "other", at=at),
+                   measured(findings.matching(f"kept-n{keys}-b*"), against="b")]  # fmt: skip
     return figure(
         "sink",
         "A sink takes half of the weight where its score is about the logarithm of the number of keys plus ½",

@@ -30,8 +30,8 @@ def derive() -> Derivation:
     mean = Route.of("Mean", E(DROPPED), Step(OUTPUT, "Every weight keeps its mean", SumIdentity(MASKS)))
     noise = r / (1 - r) * Sum(p[j] ** 2 * v[j] ** 2, (j, 1, n))
     independent = Step(noise, "Masks are independent, of variance $r(1 - r)$", SumIdentity(MASKS))
-    variance = Route.of("Variance", E((DROPPED - OUTPUT) ** 2), independent)
-    variance = variance.defining("the variance of one component of the output")
+    noisy = "the variance of one component of the output"
+    variance = Route.of("Variance", E((DROPPED - OUTPUT) ** 2), independent).defining(noisy)
     simpler = Step(first + r * (1 - 2 * first) / (1 + r), "Over the common denominator", Identity())
     keys = Route.of("Two keys, dropped before softmax, one at least being kept", OF_TWO, simpler)
     keys = keys.defining("the mean weight of the first of two keys")
@@ -60,8 +60,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     leads = over_cells("lead-{cell}", LEAD, cells, ratio("lost", "lead"), lead, wide)
     few, half = RATES
     controls = (
-        wrong(biases[half], "not-divided", "without the division by what is kept the mean stays, too",
-              -half),
+        wrong(biases[half], "not-divided", "without the division by what is kept the mean stays, too", -half),
         wrong(noises[half], "rate-alone", "the noise is in proportion to the rate $r$ itself", half),
         wrong(noises[few], "fades", f"{KEYS} keys average the noise away", few / KEYS),
         wrong(leads[half], "order-does-not-matter", "dropping keys keeps mean weights as well", 0,

@@ -50,22 +50,21 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the variance within rows of scaled scores; compare the reach of the bias alone."""
     law, alone = derivation.result.subs(sigma, 1), derivation.lemmas[0].end
     cells = {
-        (slope, keys): cell_of(
-            f"m{slope:g}-n{keys}".replace(".", ""), Simulated(NORMAL, NORMAL, 8, keys, D),
-            BiasedRows(slope), scale=1 / sqrt(d), n=keys, m=slope)
+        (slope, keys): cell_of(f"m{slope:g}-n{keys}".replace(".", ""), Simulated(NORMAL, NORMAL, 8, keys, D),
+                               BiasedRows(slope), scale=1 / sqrt(d), n=keys, m=slope)
         for slope in SLOPES for keys in KEYS
     }  # fmt: skip
     checks = over_cells("row-{cell}", VARIANCE, cells, component("row-variance", positive=True), law)
-    steep, many = SLOPES[0], KEYS[-1]
-    given = {m: Rational(steep), n: many}
-    reach = computed("reach", r"$\sum_j p_j^2$ of equal scores", {"m": steep, "n": many}, alone.subs(given),
-                     squares_of_bias, steep, many, allowance=ROUNDING)  # fmt: skip
+    (steep, flat), many = SLOPES, KEYS[-1]
+    reach = computed("reach", r"$\sum_j p_j^2$ of equal scores", {"m": steep, "n": many},
+                     alone.subs({m: Rational(steep), n: many}), squares_of_bias, steep, many,
+                     allowance=ROUNDING)  # fmt: skip
     controls = (
         wrong(checks[steep, many], "scale-alone", "the scale alone sets the variance of rows: it is 1", 1),
         wrong(checks[steep, 4], "twelfth-of-n-squared", "the bias adds $m^2n^2/12$ to what scores have alone",
               1 + Rational(steep) ** 2 * 16 / 12),
-        wrong(checks[SLOPES[1], many], "slope-once", "the slope enters once, not squared",
-              law.subs({n: many, m: sqrt(Rational(SLOPES[1]))})),
+        wrong(checks[flat, many], "slope-once", "the slope enters once, not squared",
+              law.subs({n: many, m: sqrt(Rational(flat))})),
         wrong(reach, "one-over-the-slope", "attention reaches as few as $1/m$ keys", Rational(steep)),
         biased(checks[steep, 4], tolerance, at="n"),
     )  # fmt: skip
@@ -77,11 +76,8 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     layers = []
     for slope in SLOPES:
         law = function((n,), derivation.result.subs({sigma: 1, m: slope}))
-        name = f"row-m{slope:g}-n*".replace(".", "")
-        layers += [
-            line(f"$m = {slope:g}$", law),
-            measured(findings.matching(name), "measured" if slope == SLOPES[0] else "", "n"),
-        ]
+        found = findings.matching(f"row-m{slope:g}-n*".replace(".", ""))
+        layers += [line(f"$m = {slope:g}$", law), measured(found, against="n")]
     return figure(
         "rows",
         "The bias, not the scale, sets the variance of long rows",

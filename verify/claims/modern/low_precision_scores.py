@@ -71,9 +71,8 @@ def of_order(dimension: int) -> float:
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure rounding errors of raw and of scaled scores; compare spacings, order and weights."""
     cells = {
-        (kind, name, one): cell_of(
-            f"{kind}-{name}-d{one}".lower(), Simulated(NORMAL, NORMAL, 16, 16, one),
-            RoundedScores(BITS[kind]), scale=SCALES[name], format=kind)
+        (kind, name, one): cell_of(f"{kind}-{name}-d{one}".lower(), Simulated(NORMAL, NORMAL, 16, 16, one),
+                                   RoundedScores(BITS[kind]), scale=SCALES[name], format=kind)
         for kind, dimensions in DIMENSIONS.items() for name in SCALES for one in dimensions
     }  # fmt: skip
     checks = over_cells("{cell}", ERROR, cells, component("error", positive=True), _error, Tolerance(2.0))
@@ -89,7 +88,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     order = computed("order", label, {"d_k": 64}, 0, of_order, 64)
     raw, small = checks["bfloat16", "raw", 64], checks["bfloat16", "scaled", 64]
     controls = (
-        wrong(raw, "as-precise", "raw scores are rounded as precisely as scaled ones", small.prediction),
+        wrong(raw, "as-precise", "raw scores are rounded as precisely as scaled ones", small),
         wrong(raw, "one-bit-more", "bfloat16 has nine significant bits",
               integrated(score_law.rounding_error(64, 9))),
         wrong(change, "change-sharper", "a weight changes by 2% less than its bound at most",

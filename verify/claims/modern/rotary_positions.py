@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
-from sympy import S, Expr, Matrix, cos, sin, sqrt, symbols
+from sympy import Expr, Matrix, S, cos, sin, sqrt, symbols
 
 from verify.spec import (
     E, NORMAL, SU, Array, Claim, Derivation, Evaluation, Experiment, Figure, Findings, Linked, Ordered,
@@ -30,8 +30,7 @@ def _turn(angle: Expr) -> Matrix:
 
 def derive() -> Derivation:
     """Derive for one pair of components what a rotation does; pairs are independent and add up."""
-    deviations = (tau, tau, kappa, kappa)
-    known = zip((*query, *key), (*mu, *nu), deviations, strict=True)
+    known = zip((*query, *key), (*mu, *nu), (tau, tau, kappa, kappa), strict=True)
     laws = {one: (S.One, mean, mean**2 + deviation**2) for one, mean, deviation in known}
     moments = Evaluation(Population(laws, d), assumed=True)
     apart = query.dot(_turn(turn) * key)
@@ -45,15 +44,11 @@ def derive() -> Derivation:
     distance = Step(apart.subs(turn, b - a), "Only the distance counts", SameExponentials())
     relative = Route.of("Two positions", (_turn(a) * query).dot(_turn(b) * key), distance)
     relative = relative.defining("a pair’s part of a score of positions with angles a and b")
-    fresh = Matrix(symbols("u w", real=True))
-    standard = dict.fromkeys((query[0], fresh[0], key[0], fresh[1]), (S.One, S.Zero, S.One))
-    q_mixed, k_mixed = (
-        Matrix([one[0], rho * one[0] + sqrt(1 - rho**2) * other])
-        for one, other in zip((query, key), fresh, strict=True)
-    )
-    unmixed = Evaluation(Population(standard, d), assumed=True)
+    fresh, mixing = symbols("q_1 u k_1 w", real=True), Matrix([[1, 0], [rho, sqrt(1 - rho**2)]])
+    unmixed = Evaluation(Population(dict.fromkeys(fresh, (S.One, S.Zero, S.One)), d), assumed=True)
     swings = Step(2 * (1 + rho**2 * cos(2 * turn)), "The angle stays", unmixed)
-    start = Var(q_mixed.dot(_turn(turn) * k_mixed))
+    mixed_query, mixed_key = mixing * Matrix(fresh[:2]), mixing * Matrix(fresh[2:])
+    start = Var(mixed_query.dot(_turn(turn) * mixed_key))
     correlated = Route.of("Variance, components of a pair correlated by ρ", start, swings)
     correlated = correlated.defining("the variance where both components of a pair are correlated")
     return Derivation.of(variance, lemmas=(mean, lengths, relative, correlated))
@@ -91,12 +86,10 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     controls = (
         wrong(spreads[far], "variance-turns", "the variance is lower by what the means lose",
               spread(far) - mean(first) + mean(far)),
-        wrong(means[far], "mean-stays", "the mean of a score is the same at every distance",
-              means[first].prediction),
+        wrong(means[far], "mean-stays", "the mean of a score is the same at every distance", means[first]),
         wrong(means[1], "turned-the-other-way", "keys are turned against the queries, not with them",
               integrated(mean(-1))),
-        wrong(mixed[far], "variance-stays", "correlated pairs, too, keep their variance",
-              mixed[first].prediction),
+        wrong(mixed[far], "variance-stays", "correlated pairs, too, keep their variance", mixed[first]),
         biased(spreads[1], tolerance, at="m"),
     )  # fmt: skip
     return Experiment(in_turn(spreads, means, mixed), controls)

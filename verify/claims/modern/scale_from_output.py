@@ -1,7 +1,7 @@
 """The scale can be read off the output of attention, with an error that scores and values decide."""
 
 import numpy as np
-from sympy import S, Derivative, Expr, Idx, Rational, Sum, exp, expand, log, simplify, sqrt, symbols
+from sympy import Derivative, Expr, Idx, Rational, S, Sum, exp, expand, log, simplify, sqrt, symbols
 
 from verify.spec import (
     E, NORMAL, ROUNDING, Array, Claim, Derivation, Exact, Experiment, Ordered, OrderedBase, Population,

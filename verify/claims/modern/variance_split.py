@@ -1,6 +1,6 @@
 """The variance of scores has a part within rows, which softmax sees, and one between, which it cannot."""
 
-from sympy import S, Expr, Matrix, MatrixSymbol, Rational, Symbol, Trace, symbols
+from sympy import Expr, Matrix, MatrixSymbol, Rational, S, Symbol, Trace, symbols
 
 from verify.spec import (
     E, NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, SIZE, Claim, Derivation, Experiment, Linked, Population, Quantity,
@@ -92,7 +92,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         wrong(between, "nothing-shifts", "rows are not shifted, whatever the means", 0,
               tolerance=of_deviation(total.prediction.value)),
         wrong(between, "exchanged-shift", "it is the queries’ mean that shifts rows", drawn(BY_QUERY)),
-        wrong(total, "all-is-seen", "the scores of a row vary as much as all scores do", within.prediction),
+        wrong(total, "all-is-seen", "the scores of a row vary as much as all scores do", within),
         biased(between, tolerance),
     )  # fmt: skip
     return Experiment((within, between, total), controls)

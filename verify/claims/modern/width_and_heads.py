@@ -61,7 +61,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             controls += [
                 wrong(variance, f"one-{name}", f"the root {words} keeps the variance at 1", 1),
                 wrong(entropy, f"same-{name}", f"the root {words} costs rows as little entropy as the head’s",
-                      checks[1].prediction),
+                      checks[1]),
             ]  # fmt: skip
     return Experiment(tuple(checks), (*controls, biased(checks[2], tolerance)))
 

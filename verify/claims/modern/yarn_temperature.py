@@ -2,7 +2,7 @@
 
 import math
 
-from sympy import S, Expr, Rational, log, sqrt
+from sympy import Expr, Rational, S, log, sqrt
 
 from verify.spec import (
     INDEPENDENT, NORMAL, NORMAL_COMPONENTS, PENG, STANDARD, Claim, Derivation, Experiment, Figure, Findings,
@@ -35,58 +35,48 @@ def derive() -> Derivation:
     return Derivation.of(variance, lemmas=(many, grows))
 
 
-def _scale(longer: float) -> Expr:
+def _scale(longer: int) -> Expr:
     return FACTOR.subs(s, longer) / sqrt(d)
 
 
-def _of_rows(mean: Expr, longer: float, scale: Expr) -> float:
-    """Return the mean of a row so many times as long as in training, integrated."""
-    return over_lengths(mean, round(TRAINED * longer), D, scaled(scale, D)).value
+def _squares(longer: int, scale: Expr) -> float:
+    """Return E Σp² of rows so many times as long as in training, integrated."""
+    return over_lengths(mean_squares, TRAINED * longer, D, scaled(scale, D)).value
 
 
-def _squares(longer: float) -> float:
-    return _of_rows(mean_squares, longer, _scale(longer))
+def _exactly_lost(longer: int) -> float:
+    entropy = over_lengths(mean_entropy, TRAINED * longer, D, scaled(_scale(longer), D))
+    return math.log(TRAINED * longer) - entropy.value
 
 
-def _exactly_lost(longer: float) -> float:
-    return math.log(TRAINED * longer) - _of_rows(mean_entropy, longer, _scale(longer))
-
-
-def _lost(longer: float) -> Smooth:
+def _lost(longer: int) -> Smooth:
     """Return the entropy that such rows lose, from its mean."""
     return Smooth(lambda mean: math.log(TRAINED * longer) - mean["entropy"], positive=True)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the variance, and concentration and entropy of rows that grow with s."""
-    of_scores = {
-        one: score_cell(D, NORMAL, NORMAL, tolerance, scale=_scale(one), prefix=f"s{one}-") for one in LONGER
-    }
-    spreads = {
-        one: Quantity(f"variance-s{one}", VARIANCE, of_one.cell, of_one.variance,
-                      prediction(derivation.result.subs(s, one)))
-        for one, of_one in of_scores.items()
-    }  # fmt: skip
+    spreads = {}
+    for one in LONGER:
+        cell = score_cell(D, NORMAL, NORMAL, tolerance, scale=_scale(one), prefix=f"s{one}-")
+        level = prediction(derivation.result.subs(s, one))
+        spreads[one] = Quantity(f"variance-s{one}", VARIANCE, cell.cell, cell.variance, level)
     rows = {
         one: cell_of(f"rows-s{one}", Simulated(NORMAL, NORMAL, 64, TRAINED * one, D),
                      SoftmaxRows(("squares", "entropy")), scale=_scale(one), s=one)
         for one in LONGER[:-1]
     }  # fmt: skip
-    mean = component("squares", positive=True)
-    squares = over_cells("squares-s{s}", SQUARES, rows, mean, _squares, Tolerance(2.0))
-    lost = over_cells("lost-s{s}", LOST, rows, _lost, _exactly_lost, Tolerance(2.0))
+    mean, wide = component("squares", positive=True), Tolerance(2.0)
+    squares = over_cells("squares-s{s}", SQUARES, rows, mean, lambda one: _squares(one, _scale(one)), wide)
+    lost = over_cells("lost-s{s}", LOST, rows, _lost, _exactly_lost, wide)
     many, most = LONGER[-2:]
-    at_most = spreads[most].prediction.value
-    plain = _of_rows(mean_squares, many, 1 / sqrt(d))
     controls = (
         wrong(spreads[most], "factor-once", "the factor enters the variance once, not squared",
-              math.sqrt(at_most)),
-        wrong(squares[many], "same-number", "16 times as long rows attend to as many keys",
-              squares[1].prediction),
+              math.sqrt(spreads[most].prediction.value)),
+        wrong(squares[many], "same-number", "16 times as long rows attend to as many keys", squares[1]),
         wrong(squares[many], "no-effect", "effective keys are as many as without the factor",
-              integrated(plain)),
-        wrong(lost[many], "same-loss", "rows lose as much entropy as at $s = 1$",
-              lost[1].prediction),
+              integrated(_squares(many, 1 / sqrt(d)))),
+        wrong(lost[many], "same-loss", "rows lose as much entropy as at $s = 1$", lost[1]),
         biased(spreads[many], tolerance),
     )  # fmt: skip
     return Experiment((*spreads.values(), *in_turn(squares, lost)), controls)
@@ -95,9 +85,9 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 def figures(findings: Findings) -> Figure:
     """Draw the effective number of keys over s, with the factor, without it, and as in training."""
     at = (1, 2, 4, 8, 16, 32, 64)
-
-    with_factor = [_of_rows(mean_squares, one, _scale(one)) for one in at]
-    without = [_of_rows(mean_squares, one, 1 / sqrt(d)) for one in at]
+    with_factor, without = (
+        [_squares(one, scale(one)) for one in at] for scale in (_scale, lambda _: 1 / sqrt(d))
+    )
     return figure(
         "effective",
         "YaRN’s factor slows the spreading of attention over longer rows, and does not stop it",

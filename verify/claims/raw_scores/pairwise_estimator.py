@@ -6,7 +6,7 @@ from functools import cache
 from itertools import combinations, product
 
 from sympy import (
-    S, Expr, IndexedBase, Poly, Rational, Sum, Symbol, binomial, expand, simplify, sqrt, together,
+    Expr, IndexedBase, Poly, Rational, S, Sum, Symbol, binomial, expand, simplify, sqrt, together,
 )  # fmt: skip
 
 from verify.spec import (

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy import special
-from sympy import S, Expr, Integral, cos, exp, gammasimp, integrate, oo, pi, simplify, sqrt, symbols
+from sympy import Expr, Integral, S, cos, exp, gammasimp, integrate, oo, pi, simplify, sqrt, symbols
 
 from verify.spec import (
     DLMF_BASSET, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Array, Claim, Derivation, DistanceToLaw,

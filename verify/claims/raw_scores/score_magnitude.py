@@ -1,7 +1,7 @@
 """E|q·k| grows like the root of the dimension."""
 
 from sympy import (
-    S, Abs, Expr, Rational, Sum, Symbol, exp, expand, gamma, gammasimp, integrate, oo, pi, simplify, sqrt,
+    Abs, Expr, Rational, S, Sum, Symbol, exp, expand, gamma, gammasimp, integrate, oo, pi, simplify, sqrt,
 )  # fmt: skip
 
 from verify.spec import (

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 from scipy import special
 from sympy import (
-    S, Derivative, Expr, Rational, Symbol, cos, diff, exp, integrate, log, oo, pi, series, simplify, sqrt,
+    Derivative, Expr, Rational, S, Symbol, cos, diff, exp, integrate, log, oo, pi, series, simplify, sqrt,
 )  # fmt: skip
 
 from verify.spec import (

@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 import scipy
 from sympy import (
-    S, Expr, Function, Integral, Limit, Rational, Symbol, diff, erf, erfinv, integrate, limit, log, oo,
+    Expr, Function, Integral, Limit, Rational, S, Symbol, diff, erf, erfinv, integrate, limit, log, oo,
     simplify, sqrt,
 )  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from sympy import S, Expr, Rational
+from sympy import Expr, Rational, S
 
 from verify.spec import (
     ALIKE, E, EXPONENTIAL, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIFORM_COMPONENTS, Claim,

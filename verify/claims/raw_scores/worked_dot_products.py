@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from scipy import special
-from sympy import S, Idx, Integral, Poly, Rational, Sum, Symbol, expand, factor, oo, summation, symbols
+from sympy import Idx, Integral, Poly, Rational, S, Sum, Symbol, expand, factor, oo, summation, symbols
 
 from verify.spec import (
     ROUNDING, SNEDECOR, Allowance, Claim, ClosedSums, Control, Derivation, EulerIntegrals, Exact,
@@ -113,7 +113,7 @@ def experiment(derivation: Derivation) -> Experiment:
         wrong(cubic, "one-vector-grows", "it is cubic also where one vector keeps its components",
               computed=float(_degree([sum(range(1, m + 1)) for m in lengths]))),
         wrong(three, "same-spread",
-              "the three-dimensional products scatter no more than the two-dimensional ones", two.prediction),
+              "the three-dimensional products scatter no more than the two-dimensional ones", two),
         wrong(order, "exchanged", "with both sets exchanged the order is the same",
               computed=_order(*pair[::-1])),
         wrong(sums[6], "linear-growth",

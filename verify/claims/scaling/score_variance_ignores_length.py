@@ -1,6 +1,6 @@
 """The variance of the scores does not depend on the number of tokens."""
 
-from sympy import S, Add, Expr, IndexedBase, Sum
+from sympy import Add, Expr, IndexedBase, S, Sum
 
 from verify.spec import (
     E, NORMAL, STANDARD, STANDARD_COMPONENTS, Claim, Derivation, Evaluation, Experiment, Figure, Findings,

@@ -1,6 +1,6 @@
 """±1/√d_k are the only factors that make the variance 1."""
 
-from sympy import S, Contains, Eq, Expr, FiniteSet, Poly, root, simplify, solveset, sqrt
+from sympy import Contains, Eq, Expr, FiniteSet, Poly, S, root, simplify, solveset, sqrt
 
 from verify.spec import (
     NORMAL, STANDARD, STANDARD_COMPONENTS, By, Claim, Control, Derivation, Expansion, Experiment, Ordered,

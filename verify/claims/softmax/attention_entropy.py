@@ -2,7 +2,7 @@
 
 import math
 
-from sympy import S, Expr, Float, Rational, exp, log, sqrt
+from sympy import Expr, Float, Rational, S, exp, log, sqrt
 
 from verify.spec import (
     E, ENTROPY, INDEPENDENT, KEYS, LOG_TOTAL, NORMAL, NORMAL_COMPONENTS, SQUARES, STEIN, TOTAL_GROWS,

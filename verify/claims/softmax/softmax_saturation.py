@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
-from sympy import S, Expr, Float, Integral, Max, Symbol, exp, expand, integrate, log, oo, pi, simplify, sqrt
+from sympy import Expr, Float, Integral, Max, S, Symbol, exp, expand, integrate, log, oo, pi, simplify, sqrt
 
 from verify.spec import (
     E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Approximation, By, Claim, Derivation, Experiment, Fact,
@@ -122,9 +122,8 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         sharper(bounds[-1], 0.98, 1 - mean_largest_weight(2, float(SPREADS[-1])).value),
         wrong(many[-1], "scaled-saturates",
               "scaled attention saturates as well in high dimension: one of 16 keys gets as much as unscaled",
-              sharp.prediction),
-        wrong(raw[-1], "raw-stays", "without scaling the weights stay as they are with it",
-              even[-1].prediction),
+              sharp),
+        wrong(raw[-1], "raw-stays", "without scaling the weights stay as they are with it", even[-1]),
         wrong(raw[-1], "softmax-prevents-it",
               "the softmax itself prevents saturation: the largest of two weights stays below 0.9",
               threshold(0.9), relation="≤"),

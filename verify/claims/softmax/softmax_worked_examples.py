@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
-from sympy import S, Expr, Rational, exp, simplify, sqrt
+from sympy import Expr, Rational, S, exp, simplify, sqrt
 
 from verify.spec import (
     EXACTLY, Allowance, Array, Claim, Control, Derivation, Exact, Experiment, Fact, Route, Step, assume, by,
