@@ -5,10 +5,9 @@ from sympy import Expr, Integral, Rational, S, Sum, exp, gamma, oo, pi, sqrt, sy
 
 from verify.spec import (
     DEHGHANI, E, HENRY, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, ROUNDING, Claim, Cosines, Derivation,
-    EulerIntegrals, Experiment, Families, Figure, Findings, Ordered, Quantity, Route, SameGammas,
-    Simulated, Step, SumIdentity, biased, by, cell_of, component, computed, cosine_scores, d,
-    euler_integral, figure, i, j, k, kurtosis, line, measured, over_cells, prediction, q, runs_over,
-    score, score_law, wrong,
+    EulerIntegrals, Experiment, Families, Figure, Findings, Ordered, Quantity, Route, SameGammas, Simulated,
+    Step, SumIdentity, biased, by, cell_of, component, computed, cosine_scores, d, euler_integral, figure,
+    i, j, k, kurtosis, line, measured, over_cells, prediction, q, runs_over, score, score_law, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (2, 8, 64, 512)
