@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import struct
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -245,11 +245,6 @@ def sample_of(values: Array, names: tuple[str, ...]) -> Sample:
     return sums.moments(0, 0, names)
 
 
-def _empty(shift: Array, order: int) -> Sums:
-    second, third, groups = map(np.zeros, _shapes(shift.size, order))
-    return Sums(shift, 0, np.zeros(shift.size), second, third, groups)
-
-
 def _shapes(k: int, order: int) -> tuple[tuple[int, ...], ...]:
     """Return the shapes of second-order sums, third-order sums and groups of ``k`` outputs."""
     return ((k, k), (k, k, k), (GROUPS, k)) if order == 3 else ((0, 0), (0, 0, 0), (0, 0))
@@ -257,10 +252,9 @@ def _shapes(k: int, order: int) -> tuple[tuple[int, ...], ...]:
 
 def sums_of(values: Array, shift: Array, order: int, before: int) -> Sums:
     """Return the sums over ``values``, the blocks that follow on ``before`` others."""
-    moved = values - shift
+    moved, k = values - shift, shift.size
     if order == 1:
-        return replace(_empty(shift, order), count=len(values), first=moved.sum(axis=0))
-    k = shift.size
+        return Sums(shift, len(values), moved.sum(axis=0), *map(np.zeros, _shapes(k, order)))
     products = (moved[:, :, None] * moved[:, None, :]).reshape(-1, k * k)
     third = (moved.T @ products).reshape(k, k, k)
     groups = _dealt(moved, before % GROUPS)

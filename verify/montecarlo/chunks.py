@@ -44,10 +44,13 @@ def draw_chunk(cell: Cell, chunk: Chunk) -> Sums:
         ValueError: the sampler names more or fewer outputs than it gives.
     """
     size, sampler = cell.batch_blocks, cell.sampler
-    shift = shift_of(cell, chunk.claim, chunk.seed) if chunk.shift is None else chunk.shift
-    total = chunk.before
+    shift, total = chunk.shift, chunk.before
+    if shift is None and chunk.first:
+        shift = _shift_of(cell, chunk.claim, _batch(cell, chunk, 0))
     for batch in range(chunk.first, chunk.stop):
-        values = sampler.sample(stream(chunk.seed, chunk.claim, cell.id, batch), size)
+        values = _batch(cell, chunk, batch)
+        if shift is None:
+            shift = _shift_of(cell, chunk.claim, values)
         sums = sums_of(values, shift, sampler.order, batch * size)
         total = sums if total is None else total.plus(sums)
     if total is None:
@@ -55,13 +58,18 @@ def draw_chunk(cell: Cell, chunk: Chunk) -> Sums:
     return total
 
 
-def shift_of(cell: Cell, claim: str, seed: int) -> Array:
-    """Return what a cell's sums are about: the mean of its first batch, shape (outputs,).
+def _batch(cell: Cell, chunk: Chunk, batch: int) -> Array:
+    """Return the block vectors of one batch, whichever of the cell's it is."""
+    rng = stream(chunk.seed, chunk.claim, cell.id, batch)
+    return cell.sampler.sample(rng, cell.batch_blocks)
+
+
+def _shift_of(cell: Cell, claim: str, values: Array) -> Array:
+    """Return what a cell's sums are about: the mean of its first batch's ``values``, shape (outputs,).
 
     Raises:
         ValueError: the sampler names more or fewer outputs than it gives.
     """
-    values = cell.sampler.sample(stream(seed, claim, cell.id, 0), cell.batch_blocks)
     shift: Array = values.mean(axis=0)
     if shift.shape != (len(cell.sampler.names),):
         names = ", ".join(cell.sampler.names)
