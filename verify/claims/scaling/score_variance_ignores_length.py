@@ -1,11 +1,11 @@
 """The variance of the scores does not depend on the number of tokens."""
 
-from sympy import Add, Expr, IndexedBase, S, Sum
+from sympy import Add, IndexedBase, S, Sum
 
 from verify.spec import (
     E, NORMAL, STANDARD, STANDARD_COMPONENTS, Claim, Derivation, Evaluation, Experiment, Figure, Findings,
-    Population, Quantity, Route, ScoreMoments, Simulated, Step, biased, cell_of, d, figure, fits, index,
-    line, measured, no_slope, prediction, q, score, variance_of_scores, variance_route, wrong, wrong_fits,
+    Population, Route, ScoreMoments, Simulated, Smooth, Step, biased, cell_of, d, figure, fits, index, line,
+    measured, no_slope, over_cells, q, score, variance_of_scores, variance_route, wrong, wrong_fits,
 )  # fmt: skip
 
 TOKENS = (2, 8, 32, 128)
@@ -30,23 +30,22 @@ def derive() -> Derivation:
     return Derivation.of(route, lemmas=tuple(_over(n) for n in (2, 3, 4)))
 
 
-def _of(tokens: int, level: Expr) -> Quantity:
-    drawn = Simulated(NORMAL, NORMAL, tokens, tokens, D)
-    cell = cell_of(f"tokens-{tokens}", drawn, ScoreMoments(), tokens=tokens)
-    estimand = variance_of_scores(D, tokens, NORMAL, NORMAL)
-    return Quantity(f"variance-n{tokens}", LABEL, cell, estimand, prediction(level))
-
-
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the variance over the scores of whole matrices of 2 to 128 tokens."""
-    level = derivation.result.subs(d, D)
-    checks = two, _, of32, of128 = tuple(_of(n, level) for n in TOKENS)
+    drawn = {n: Simulated(NORMAL, NORMAL, n, n, D) for n in TOKENS}
+    cells = {n: cell_of(f"tokens-{n}", one, ScoreMoments(), tokens=n) for n, one in drawn.items()}
+
+    def estimand(tokens: int) -> Smooth:
+        return variance_of_scores(D, tokens, NORMAL, NORMAL)
+
+    by_length = over_cells("variance-n{tokens}", LABEL, cells, estimand, derivation.result)
+    level, checks = derivation.result.subs(d, D), tuple(by_length.values())
     lines = fits(checks, no_slope(level, TOKENS[-1], against="number of tokens"), against="tokens")
     words = "$d_k$ is the number of words: the variance is that number"
     controls = (
-        wrong(of32, "number-of-words", words, 32),
-        wrong(of128, "doubles", "the variance doubles with the number of tokens", level * 64),
-        biased(two, tolerance),
+        wrong(by_length[32], "number-of-words", words, 32),
+        wrong(by_length[128], "doubles", "the variance doubles with the number of tokens", level * 64),
+        biased(by_length[2], tolerance),
         *wrong_fits(lines, tolerance),
     )
     return Experiment((*checks, *lines), controls)

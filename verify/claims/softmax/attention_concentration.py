@@ -4,14 +4,14 @@ import math
 from dataclasses import replace
 from functools import partial
 
-from sympy import Expr, Float, Rational, S, Sum, log, sqrt
+from sympy import Float, Rational, S, Sum, log, sqrt
 
 from verify.spec import (
     DERRIDA, E, INDEPENDENT, KEYS, NORMAL, NORMAL_COMPONENTS, SQUARES, WEIGHTED_SCORE, ByParts, Claim,
-    Control, Derivation, Exact, Experiment, Fact, Figure, Findings, LargestScore, NormalRows, Quantity,
-    Route, Step, Surplus, Tolerance, attention_cell, capped, cell_of, complement, component, d, fact,
-    figure, integrated, j, largest, line, mean_largest, mean_squares, measured, n, over_lengths, p,
-    prediction, s, scaled, sharper, sigma, threshold, wrong,
+    Control, Derivation, Exact, Experiment, Fact, Figure, Findings, LargestScore, NormalRows, Route, Step,
+    Surplus, Tolerance, attention_cell, capped, cell_of, complement, component, d, fact, figure, integrated,
+    j, largest, line, mean_largest, mean_squares, measured, n, over_cells, over_lengths, p, prediction, s,
+    sharper, sigma, threshold, wrong,
 )  # fmt: skip
 
 ROWS = ((16, 4), (16, 16), (1024, 8))
@@ -38,24 +38,9 @@ def derive() -> Derivation:
     return Derivation.of(route, relation="≤", beyond=beyond)
 
 
-def _bound(result: Expr, keys: int, deviation: int, near: Tolerance) -> Quantity:
-    """Return the comparison of what independent rows leave to other keys with the bound on it."""
-    rows = NormalRows(keys, 16, float(deviation), NORMAL, ("squares",))
-    cell = cell_of(f"rows-n{keys}-s{deviation}", rows)
-    most = prediction(result.subs({n: keys, sigma: deviation}))
-    return Quantity(f"bound-n{keys}-s{deviation}", REST, cell, complement("squares"), most, near, "≤")
-
-
 def _exact(keys: int, d_k: float, scale: float = 1.0) -> float:
     """Return attention's mean concentration, integrated over the scores and the query's length."""
     return over_lengths(mean_squares, keys, d_k, scale).value
-
-
-def _attention(keys: int, d_k: int, scale: Expr = S.One) -> Quantity:
-    """Return the comparison of attention's concentration with its integral."""
-    cell = attention_cell(keys, d_k, scale, "squares")
-    exact = integrated(_exact(keys, d_k, scaled(scale, d_k)))
-    return Quantity(cell.id, LABEL, cell, component("squares", positive=True), exact, Tolerance(2.0))
 
 
 def _largest(keys: int) -> float:
@@ -72,13 +57,19 @@ def _of_largest(name: str, bound: Rational) -> Exact:
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure both bounds where they are tight, and real attention below, at and beyond 2 ln n."""
-    near = capped(0.5, tolerance)
-    bounds = {at: _bound(derivation.result, *at, near) for at in ROWS}
+    rows = {(keys, one): NormalRows(keys, 16, float(one), NORMAL, ("squares",)) for keys, one in ROWS}
+    cells = {at: cell_of(f"rows-n{at[0]}-s{at[1]}", drawn) for at, drawn in rows.items()}
+    left, near = complement("squares"), capped(0.5, tolerance)
+    bounds = over_cells("bound-n{n}-s{sigma:g}", REST, cells, left, derivation.result, near, "≤")
     first = derivation.routes[0].steps[1].expression.subs(E(largest), sigma * _largest(16))
     most = integrated(float(first.subs(sigma, 16)))
     tight = replace(bounds[16, 16], id="by-the-largest-n16-s16", prediction=most)
-    raw = {(keys, one): _attention(keys, one) for keys, dimensions in RAW.items() for one in dimensions}
-    even = {keys: _attention(keys, 64, 1 / sqrt(d)) for keys in RAW}
+    grid = [(keys, one) for keys, dimensions in RAW.items() for one in dimensions]
+    unscaled = {at: attention_cell(*at, S.One, "squares") for at in grid}
+    scaled = {keys: attention_cell(keys, 64, 1 / sqrt(d), "squares") for keys in RAW}
+    mean, wide = component("squares", positive=True), Tolerance(2.0)
+    raw = over_cells("{cell}", LABEL, unscaled, mean, _exact, wide)
+    even = over_cells("{cell}", LABEL, scaled, mean, lambda keys: _exact(keys, 64, 1 / 8), wide)
     exact = _of_largest("largest-n1000000", S(2))
     too_small = _of_largest("largest-too-small", Rational(3, 2))
     controls = (

@@ -6,8 +6,8 @@ from sympy import E as EULER
 from sympy import S
 
 from verify.spec import (
-    NORMAL, Allowance, Claim, Control, Derivation, Exact, Experiment, Figure, Findings, NormalRows,
-    Quantity, assume, cell_of, component, effective_keys, figure, integrated, line, mean_squares, measured,
+    NORMAL, Allowance, Claim, Control, Derivation, Exact, Experiment, Figure, Findings, NormalRows, Smooth,
+    assume, cell_of, component, effective_keys, figure, line, mean_squares, measured, over_cells,
     prediction, sigma, wrong,
 )  # fmt: skip
 
@@ -25,12 +25,6 @@ def derive() -> Derivation:
     return Derivation.of(effective_keys.for_many())
 
 
-def _rows(keys: int) -> Quantity:
-    cell = cell_of(f"rows-n{keys}", NormalRows(keys, 4096 // keys, 1.0, NORMAL, ("squares",)))
-    mean = component("squares", factor=float(keys), positive=True)
-    return Quantity(f"squares-n{keys}", LABEL, cell, mean, integrated(times_squares(keys)))
-
-
 def _limit(name: str, derivation: Derivation, keys: int) -> Exact:
     """Return the comparison of the integral for so many keys with the limit for ever more."""
     label, settings = f"{LABEL}, from the exact integral", (("n", keys), ("sigma", 1))
@@ -41,7 +35,14 @@ def _limit(name: str, derivation: Derivation, keys: int) -> Exact:
 
 def experiment(derivation: Derivation) -> Experiment:
     """Measure n·E Σp² for several numbers of keys, and compare that of very many with the limit."""
-    few, some, many = (_rows(keys) for keys in KEYS)
+    rows = {keys: NormalRows(keys, 4096 // keys, 1.0, NORMAL, ("squares",)) for keys in KEYS}
+    cells = {keys: cell_of(f"rows-n{keys}", drawn) for keys, drawn in rows.items()}
+
+    def mean(keys: int) -> Smooth:
+        return component("squares", factor=float(keys), positive=True)
+
+    checks = over_cells("squares-n{n}", LABEL, cells, mean, times_squares)
+    few, *_, many = checks.values()
     thousand = _limit("limit-at-thousand", derivation, 1000)
     controls = (
         wrong(many, "over-all-keys", "attention spreads over all keys: $n\\sum p_j^2$ is 1", S.One),
@@ -49,7 +50,7 @@ def experiment(derivation: Derivation) -> Experiment:
         wrong(few, "limit-at-once", "the limit is reached with four keys", EULER),
         Control("a thousand keys are as good as infinitely many", thousand),
     )
-    return Experiment((few, some, many, _limit("limit", derivation, MANY)), controls)
+    return Experiment((*checks.values(), _limit("limit", derivation, MANY)), controls)
 
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:

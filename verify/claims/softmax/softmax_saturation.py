@@ -8,9 +8,9 @@ from sympy import Expr, Float, Integral, Max, S, Symbol, exp, expand, integrate,
 
 from verify.spec import (
     E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Approximation, By, Claim, Derivation, Experiment, Fact,
-    Figure, Findings, NormalRows, Quantity, Route, Step, Tolerance, assume, attention_cell, by, capped,
-    cell_of, complement, component, d, fact, figure, function, integrated, is_zero, legendre, line,
-    mean_largest_weight, measured, over_lengths, p, prediction, runs_over, scaled, scores, sharper, sigma,
+    Figure, Findings, NormalRows, Quantity, Route, Step, assume, attention_cell, by, capped, cell_of,
+    complement, component, d, fact, figure, function, integrated, is_zero, legendre, line,
+    mean_largest_weight, measured, over_cells, over_lengths, p, runs_over, scaled, scores, sharper, sigma,
     threshold, written_out, wrong,
 )  # fmt: skip
 
@@ -105,21 +105,17 @@ def _largest(keys: int, d_k: int, scale: Expr) -> Quantity:
     return Quantity(f"{kind}-{number}-keys-d{d_k}", LABEL, cell, component("largest", positive=True), exact)
 
 
-def _bounded(bound: Expr, deviation: int, near: Tolerance) -> Quantity:
-    """Return the comparison of what the largest weight leaves with the bound on it."""
-    cell = cell_of(f"rows-s{deviation}", NormalRows(2, 64, float(deviation), NORMAL, ("largest",)))
-    most = prediction((1 - bound).subs(sigma, deviation))
-    return Quantity(f"bound-sigma-{deviation}", REST, cell, complement("largest"), most, near, "≤")
-
-
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure two and sixteen keys against exact means, and independent scores against the bound."""
     raw, even = ([_largest(2, one, scale) for one in TWO_DIMENSIONS] for scale in (RAW, ROOT))
     many = [_largest(16, one, ROOT) for one in MANY_DIMENSIONS]
     sharp = _largest(16, MANY_DIMENSIONS[-1], RAW)
-    bounds = [_bounded(derivation.result, deviation, capped(0.5, tolerance)) for deviation in SPREADS]
+    rows = {one: NormalRows(2, 64, float(one), NORMAL, ("largest",)) for one in SPREADS}
+    cells = {one: cell_of(f"rows-s{one}", drawn) for one, drawn in rows.items()}
+    left, near, most = complement("largest"), capped(0.5, tolerance), SPREADS[-1]
+    bounds = over_cells("bound-sigma-{sigma:g}", REST, cells, left, 1 - derivation.result, near, "≤")
     controls = (
-        sharper(bounds[-1], 0.98, 1 - mean_largest_weight(2, float(SPREADS[-1])).value),
+        sharper(bounds[most], 0.98, 1 - mean_largest_weight(2, float(most)).value),
         wrong(many[-1], "scaled-saturates",
               "scaled attention saturates as well in high dimension: one of 16 keys gets as much as unscaled",
               sharp),
@@ -128,7 +124,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
               "the softmax itself prevents saturation: the largest of two weights stays below 0.9",
               threshold(0.9), relation="≤"),
     )  # fmt: skip
-    return Experiment((*raw, *even, *many, sharp, *bounds), controls)
+    return Experiment((*raw, *even, *many, sharp, *bounds.values()), controls)
 
 
 def facts(derivation: Derivation) -> tuple[Fact, ...]:

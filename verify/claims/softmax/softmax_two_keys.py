@@ -1,15 +1,15 @@
 """Two keys: the weight is the logistic function, and its slope dies away like 1/σ, not exponentially."""
 
 import math
-from typing import Any
+from functools import partial
 
 import scipy
 from sympy import Expr, Float, Integral, S, Symbol, diff, exp, expand, oo, pi, simplify, sqrt
 
 from verify.spec import (
-    E, NORMAL, By, Claim, Derivation, Experiment, Fact, Figure, Findings, Identity, NormalRows, Prediction,
-    Quantity, Route, Step, assume, by, capped, cell_of, component, fact, figure, function, integrated,
-    is_zero, line, measured, p, prediction, runs_over, s, scores, sharper, sigma, written_out, wrong,
+    E, NORMAL, By, Claim, Derivation, Experiment, Fact, Figure, Findings, Identity, NormalRows, Route, Step,
+    assume, by, capped, cell_of, component, fact, figure, function, integrated, is_zero, line, measured,
+    over_cells, p, runs_over, s, scores, sharper, sigma, written_out, wrong,
 )  # fmt: skip
 
 DEVIATIONS = (1, 2, 8, 32)
@@ -87,29 +87,24 @@ def _exact(derivation: Derivation, deviation: float) -> float:
     return 2 * scipy.integrate.quad(integrand, 0, reach, epsabs=1e-13, limit=200)[0]
 
 
-def _check(name: str, deviation: int, expected: Prediction, *bound: Any) -> Quantity:
-    """Return the comparison of E p(1-p) with its integral or, given band and relation, with its bound."""
-    cell = cell_of(f"sigma-{deviation}", NormalRows(2, 64, float(deviation), NORMAL, ("product",)))
-    mean = component("product", positive=True)
-    return Quantity(f"{name}-sigma-{deviation}", LABEL, cell, mean, expected, *bound)
-
-
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure E p(1-p) against the integral, and against its bound."""
-    most = {one: prediction(derivation.result.subs(sigma, one)) for one in DEVIATIONS}
-    near = capped(1.0, tolerance)
-    value = {one: _check("product", one, integrated(_exact(derivation, one))) for one in DEVIATIONS}
-    bounds = [_check("bound", one, most[one], near, "≤") for one in DEVIATIONS]
+    rows = {one: NormalRows(2, 64, float(one), NORMAL, ("product",)) for one in DEVIATIONS}
+    cells = {one: cell_of(f"sigma-{one}", drawn) for one, drawn in rows.items()}
+    mean, near = component("product", positive=True), capped(1.0, tolerance)
+    value = over_cells("product-{cell}", LABEL, cells, mean, partial(_exact, derivation))
+    bounds = over_cells("bound-{cell}", LABEL, cells, mean, derivation.result, near, "≤")
+    most = DEVIATIONS[-1]
     controls = (
-        sharper(bounds[-1], 0.97, value[DEVIATIONS[-1]].prediction.value),
+        sharper(bounds[most], 0.97, value[most].prediction.value),
         wrong(value[8], "at-a-typical-gap",
               r"the slope dies exponentially: at $\sigma = 8$ it is that of a typical gap, $\sqrt2\,\sigma$",
               integrated(float(function((x,), SLOPE)(math.sqrt(2) * 8))), relation="≤"),
         wrong(value[8], "spread-does-not-matter",
               r"it does not depend on the spread: at $\sigma = 8$ as at $\sigma = 1$", value[1]),
-        wrong(value[1], "bound-as-value", r"the bound is the value: at $\sigma = 1$, too", most[1]),
+        wrong(value[1], "bound-as-value", r"the bound is the value: at $\sigma = 1$, too", bounds[1]),
     )  # fmt: skip
-    return Experiment((*value.values(), *bounds), controls)
+    return Experiment((*value.values(), *bounds.values()), controls)
 
 
 def facts(derivation: Derivation) -> tuple[Fact, ...]:
