@@ -127,8 +127,7 @@ CLAIM = Claim(
     statement=r"For independent normal scores of standard deviation $\sigma$ over $n$ keys, $1 - "
     r"\mathbb{E}\sum p_j^2 \le \mathbb{E}\max_j s_j/\sigma^2 \le \sqrt{2\ln n}/\sigma$. Raw scores have "
     r"$\sigma \approx \sqrt{d_k}$: over 256 keys $\mathbb{E}\sum p_j^2$ is 0.25 at $d_k = 11 \approx 2\ln "
-    "n$, 0.42 at twice and 0.51 at three times that, and 0.82 at $d_k = 256$; scaled, in 64 dimensions, it "
-    "is 0.01.",
+    "n$, 0.42 at 22, 0.51 at 32 and 0.82 at 256; scaled, in 64 dimensions, it is 0.01.",
     meaning="How many dimensions saturate the softmax depends on the number of keys, but only through its "
     "logarithm: 5.5 dimensions for 16 keys, 17 for 4096. It does not happen at a stroke: there about a "
     "quarter or a third of the weight has come together, and the rest follows slowly. Heads in use, with 64 "

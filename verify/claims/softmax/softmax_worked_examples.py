@@ -102,7 +102,7 @@ CLAIM = Claim(
     "and 0.7311 for 4 and 5, 0.0001 and 0.9999 for 1 and 10, 0.982 and 0.018 for 14 and 10, 0.881 and 0.119 "
     "for 7 and 5.",
     meaning="A gap of 4 leaves one key less than a fiftieth of the weight; halving both scores halves the "
-    "gap and gives it six times as much. The examples are small enough to check with a pocket calculator, "
-    "and one of the printed figures does not survive that.",
+    "gap and gives it more than six times as much. The examples are small enough to check with a pocket "
+    "calculator, and one of the printed figures does not survive that.",
     assumptions=assume(printed="The scores are the ones that the sources print."),
 )
