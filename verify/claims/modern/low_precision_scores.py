@@ -56,6 +56,12 @@ def of_pair(bits: int) -> float:
     return largest_difference(softmax(rounded(pair, bits)), softmax(pair))
 
 
+def of_scores(bits: int) -> float:
+    """Return how far rounding moves evenly spaced scores at most, over the score."""
+    scores = np.linspace(1, 2, 4097)
+    return float(np.max(np.abs(rounded(scores, bits) / scores - 1)))
+
+
 def from_half_precision(bits: int) -> float:
     """Return the largest distance of rounded scores from those that NumPy's half precision stores."""
     scores = NORMAL.draw(stream(0, "low-precision-scores", "half", 0), (4096,))
@@ -79,6 +85,8 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     most = prediction(derivation.result.subs(epsilon, Rational(1, 4)))
     where = {"scores": "64.75 and 64.25, nearly", "format": "bfloat16"}
     change = computed("change", "change of a weight", where, most, of_pair, 8, relation="≤")
+    half, where = prediction(derivation.lemmas[1].end.subs(b, 8)), {"scores": "1 to 2", "format": "bfloat16"}
+    move = computed("move", "move of a score, over the score", where, half, of_scores, 8, relation="≤")
     gaps = [computed(f"spacing-{kind.lower()}", "distance to the next number", {"at": 64, "format": kind},
                      SPACING.subs({b: bits, e: 6}), spacing_above, 64.0, bits)
             for kind, bits in BITS.items()]  # fmt: skip
@@ -93,13 +101,15 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
               integrated(score_law.rounding_error(64, 9))),
         wrong(change, "change-sharper", "a weight changes by 2% less than its bound at most",
               most.value * Rational(98, 100)),
+        wrong(move, "move-sharper", "rounding moves a score by 1% less than its bound at most",
+              half.value * Rational(99, 100)),
         wrong(gaps[0], "spacing-at-128", "numbers from 64 on are as far apart as those from 128 on", 1),
         wrong(bitwise, "ten-bits", "half precision has ten bits", computed=from_half_precision(10)),
         wrong(order, "any-dimension", "order does not matter in 128 dimensions either, where the scale is no "
               "power of two", computed=of_order(128)),
         biased(raw, tolerance),
     )  # fmt: skip
-    return Experiment((*checks.values(), change, *gaps, bitwise, order), controls)
+    return Experiment((*checks.values(), change, move, *gaps, bitwise, order), controls)
 
 
 def figures(findings: Findings) -> Figure:
