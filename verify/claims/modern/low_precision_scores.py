@@ -136,9 +136,9 @@ CLAIM = Claim(
     r"a row move by at most $\varepsilon$, a weight moves by at most $\tanh(\varepsilon/2)$. A scale that is "
     "a power of two gives the same bits before rounding as after.",
     meaning="Two raw scores of 64.7 and 64.3 are the same in bfloat16, and weights of 0.6 and 0.4 become "
-    "equal; scores of size 1 or less move by four thousandths at most, and weights by less. Whether one "
-    "scales first or last hardly matters to rounding, for its error is in proportion to the score. What "
-    "helps is that softmax gets small scores.",
+    "equal; scores of size 1 or less move by four thousandths at most, and weights by less. Whether scores "
+    "are rounded before they are scaled or after hardly matters, for the error is in proportion to the "
+    "score. What helps is that softmax gets small scores.",
     assumptions=assume(
         INDEPENDENT,
         NORMAL_COMPONENTS,
