@@ -122,8 +122,8 @@ BOUNDS = {
     ),
     "concentration-twice-the-bound": Known(
         f"{SOFTMAX}/attention_concentration.py",
-        "prediction(result.subs({n: keys, sigma: deviation}))",
-        "prediction(2 * result.subs({n: keys, sigma: deviation}))",
+        "REST, cells, left, derivation.result",
+        "REST, cells, left, 2 * derivation.result",
     ),
     "saturation-tenfold": Known(
         f"{GRADIENTS}/jacobian_saturation.py",
