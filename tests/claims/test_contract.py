@@ -26,7 +26,7 @@ from verify.report.latex import spoken
 from verify.report.math import Formulas
 from verify.report.numbers import exact
 from verify.report.parts import draw_figures
-from verify.report.summary import HALF
+from verify.report.summary import FRONT, HALF
 from verify.spec import designs
 from verify.symbolic.expectation import Var
 from verify.symbolic.printing import latex
@@ -304,7 +304,7 @@ def test_all_figures_can_be_drawn(quick: RunRecord) -> None:
     texts = {name: " ".join(ET.fromstring(svg).itertext()) for name, svg in drawn.items()}  # noqa: S314
     assert {name: text for name, text in texts.items() if re.search(r"[\\${}]", text)} == {}
     every = {f"{claim.id}.{one.id}" for claim in quick.claims for one in claim.series}
-    assert {name.removeprefix(HALF) for name in drawn} == every
+    assert {name.removeprefix(HALF).removeprefix(FRONT) for name in drawn} == every
 
 
 # --- the same every time ------------------------------------------------------------------------------

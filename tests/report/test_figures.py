@@ -139,7 +139,7 @@ def test_a_long_name_of_an_axis_breaks_into_lines() -> None:
     figure = SCORE_VARIANCE.series[0]
     long = "share of seeds with a mean loss below 0.2 over the last 20 steps of training, at every rate"
     named = figure.model_copy(update={"y": figure.y.model_copy(update={"label": long})})
-    texts = [text.strip() for text in ET.fromstring(draw(named, "x.", half=True)).itertext()]  # noqa: S314
+    texts = [text.strip() for text in ET.fromstring(draw(named, "x.", figures.HALF_SIZE)).itertext()]  # noqa: S314
     assert long not in texts
     lines = [text for text in texts if text and text in long and len(text) > 20]
     assert " ".join(lines) == long

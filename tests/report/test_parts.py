@@ -14,7 +14,7 @@ from verify.report import parts as parts_module
 from verify.report.audits.views import AuditView
 from verify.report.math import Formulas
 from verify.report.parts import Parts, draw_figures, draw_formulas, view_of
-from verify.report.summary import HALF
+from verify.report.summary import panels
 from verify.report.view import formulas
 from verify.report.views import ReportView
 
@@ -69,7 +69,7 @@ def test_a_view_is_that_of_its_kind_of_record(run: RunRecord) -> None:
 def test_figures_are_had_by_claim_and_figure(parts: Parts, run: RunRecord) -> None:
     """Each of the record's figures is drawn under its key, for the full edition at half the width as well."""
     keys = {f"{claim.id}.{figure.id}" for claim in run.claims for figure in claim.series}
-    assert set(parts.figures) == keys | {HALF + key for key in keys}
+    assert set(parts.figures) == keys | set(panels(run, "full"))
     assert all(f'id="{key}.' in svg for key, svg in parts.figures.items())
 
 

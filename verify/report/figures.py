@@ -30,9 +30,11 @@ if TYPE_CHECKING:
     from verify.report.looks import Look
 
 FAMILY = "Source Sans Pro"
-_SIZE = (6.7, 2.7)  # inches; the print's text width
-_HALF_SIZE = (3.58, 1.45)  # a column of it; low, as nothing that cannot break leaves more of a page empty
+WHOLE = (6.7, 2.7)  # inches; the print's text width
+HALF_SIZE = (3.58, 1.45)  # a column of it; low, as nothing that cannot break leaves more of a page empty
+FRONT_SIZE = (3.3, 1.9)  # on the first page
 _BELOW, _ABOVE = 30.0, 18.5  # points for the axis' numbers and name, and for what stands above it
+_TICK = 11.5  # points of height that a tick of the upright axis takes at least
 _ASIDE = 6.5  # points between the middles of marks that stand side by side
 _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -60,8 +62,8 @@ _SETTINGS: dict[Any, Any] = {
 }
 
 
-def draw(figure: Figure, prefix: str, *, half: bool = False) -> str:
-    """Return the figure as an SVG element whose ids all start with ``prefix``, ``half`` as wide if asked for.
+def draw(figure: Figure, prefix: str, size: tuple[float, float] = WHOLE) -> str:
+    """Return the figure as an SVG element of a size in inches, whose ids all start with ``prefix``.
 
     Text and axes take the colour of the surrounding text (``currentColor``).
 
@@ -70,7 +72,7 @@ def draw(figure: Figure, prefix: str, *, half: bool = False) -> str:
     """
     _know_the_font()
     with mpl.rc_context(_SETTINGS):
-        canvas = Canvas(figsize=_HALF_SIZE if half else _SIZE, dpi=72)  # one pixel is one point of the SVG
+        canvas = Canvas(figsize=size, dpi=72)  # one pixel is one point of the SVG
         FigureCanvasSVG(canvas)
         height = canvas.bbox.height
         axes = canvas.add_axes((0.07, _BELOW / height, 0.63, 1 - (_BELOW + _ABOVE) / height))
@@ -156,12 +158,13 @@ def _dress(axes: Axes, figure: Figure, name: str) -> None:
         xytext=(2, 6),
         textcoords="offset points",
     )
-    for axis, record in ((axes.xaxis, figure.x), (axes.yaxis, figure.y)):
+    lines = math.floor(axes.get_window_extent().height / _TICK)
+    for axis, record, most in ((axes.xaxis, figure.x, 7), (axes.yaxis, figure.y, min(7, max(3, lines)))):
         if record.scale == "log":
             getattr(axes, f"set_{axis.axis_name}scale")("log")
-            axis.set_major_locator(_log_locator(*axis.get_view_interval()))
+            axis.set_major_locator(_log_locator(*axis.get_view_interval(), most))
         else:
-            axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
+            axis.set_major_locator(MaxNLocator(most - 1, steps=[1, 2, 2.5, 5, 10]))
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(FuncFormatter(_tick(record)))
     axes.grid(visible=True, which="major", color=INK, alpha=0.13, lw=0.6)
@@ -169,12 +172,14 @@ def _dress(axes: Axes, figure: Figure, name: str) -> None:
     axes.set_axisbelow(True)
 
 
-def _log_locator(low: float, high: float) -> Locator:
+def _log_locator(low: float, high: float, most: int = 7) -> Locator:
     """Return where a log axis has its ticks: at powers of ten, within two of which there is more to name."""
     if _powers(low, high) > 1:
-        return LogLocator(numticks=7)
+        return LogLocator(numticks=most)
     named = sum(_powers(low / digit, high / digit) for digit in (1, 2, 5))
-    return LogLocator(subs=(1, 2, 5), numticks=7) if named > 2 else MaxNLocator(5, steps=[1, 2, 2.5, 5, 10])
+    return (
+        LogLocator(subs=(1, 2, 5), numticks=most) if named > 2 else MaxNLocator(5, steps=[1, 2, 2.5, 5, 10])
+    )
 
 
 def _powers(low: float, high: float) -> int:

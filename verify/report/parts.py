@@ -18,7 +18,7 @@ from verify.report.editions import EDITIONS
 from verify.report.latex import Tex
 from verify.report.math import MATHJAX, Formulas
 from verify.report.store import Store
-from verify.report.summary import HALF, panels
+from verify.report.summary import FRONT, HALF, panels
 from verify.report.typeset import step_formula
 from verify.report.view import formulas, view
 
@@ -121,11 +121,12 @@ def _drawn(
 
 
 def _figures(requests: Sequence[str]) -> list[str]:
-    from verify.report.figures import draw  # noqa: PLC0415 - matplotlib takes half a second to import
+    from verify.report.figures import FRONT_SIZE, HALF_SIZE, WHOLE, draw  # noqa: PLC0415 - matplotlib takes half a second to import
 
+    sizes = {HALF.rstrip("."): HALF_SIZE, FRONT.rstrip("."): FRONT_SIZE}
     parts = (request.split("\n", 1) for request in requests)
     return [
-        draw(Figure.model_validate_json(figure), prefix, half=prefix.startswith(HALF))
+        draw(Figure.model_validate_json(figure), prefix, sizes.get(prefix.partition(".")[0], WHOLE))
         for prefix, figure in parts
     ]
 

@@ -50,8 +50,8 @@ _KEYS = {
 _PANELS = ("sqrt-scaling.three-scales", "softmax-saturation.largest-weight")
 """The figures that stand side by side, those of them that a run has."""
 
-HALF = "half."
-"""What the keys of drawings at half the width of the text start with."""
+HALF, FRONT = "half.", "front."
+"""What the keys of drawings at half the width of the text start with; those of the first page are higher."""
 
 _LIMITS = "limits"
 _DEFINITION = (
@@ -82,13 +82,13 @@ def summary(record: RunRecord, chapters: Sequence[ChapterView]) -> SummaryView:
     return SummaryView(
         answer=tuple(_answer(text, [claims.get(name) for name in rests]) for text, rests in _ANSWER),
         keys=tuple(_keys(claims)),
-        figures=tuple(_panel(key, figures[key]) for key in _PANELS if key in figures),
+        figures=tuple(_panel(FRONT + key, figures[key]) for key in _PANELS if key in figures),
         limits=tuple(
             LimitView(
                 claim.id,
                 numbered[claim.id],
                 Prose(claim.title),
-                Prose(f"${claim.derivation.latex}$" if claim.derivation.latex else ""),
+                Prose(rf"$\displaystyle {claim.derivation.latex}$" if claim.derivation.latex else ""),
                 Prose(claim.statement),
             )
             for claim in record.claims
@@ -108,18 +108,26 @@ def by_chapter(record: RunRecord) -> tuple[list[ClaimRecord], ...]:
 
 
 def chapter_figure(claims: Sequence[ClaimRecord]) -> FigureView | None:
-    """Return the figure that stands for a chapter: the first that is not on the first page."""
-    figures = _figures(claims)
-    return next((_panel(key, one) for key, one in figures.items() if key not in _PANELS), None)
+    """Return the figure that stands for a chapter: not on the first page, with a wrong version."""
+    figures = {key: one for key, one in _figures(claims).items() if key not in _PANELS}
+    chosen = min(figures, key=lambda key: not _is_contrast(figures[key]), default=None)
+    return chosen and _panel(HALF + chosen, figures[chosen])
 
 
 def panels(record: RunRecord, edition: str) -> dict[str, Figure]:
     """Return the figures that an edition has at half the width of the text, by the keys of these drawings."""
     figures = _figures(record.claims)
+    front = {FRONT + key: one for key, one in figures.items() if key in _PANELS}
+    half = {HALF + key: one for key, one in figures.items()}
     if edition == "full":
-        return {HALF + key: one for key, one in figures.items()}
+        return front | half
     shown = {one.key for claims in by_chapter(record) if (one := chapter_figure(claims))}
-    return {HALF + key: one for key, one in figures.items() if key in _PANELS or HALF + key in shown}
+    return front | {key: one for key, one in half.items() if key in shown}
+
+
+def _is_contrast(figure: Figure) -> bool:
+    """Whether a figure shows what a wrong version says beside what is measured."""
+    return {"control", "measured"} <= {layer.role for layer in figure.layers}
 
 
 def _figures(claims: Sequence[ClaimRecord]) -> dict[str, Figure]:
@@ -127,7 +135,7 @@ def _figures(claims: Sequence[ClaimRecord]) -> dict[str, Figure]:
 
 
 def _panel(key: str, figure: Figure) -> FigureView:
-    return FigureView(HALF + key, Prose(figure.title), prose_in_words(figure.alt), figure_values(figure))
+    return FigureView(key, Prose(figure.title), prose_in_words(figure.alt), figure_values(figure))
 
 
 def _answer(text: str, rests: Sequence[ClaimRecord | None]) -> AnswerView:
