@@ -111,7 +111,7 @@ def chapter_figure(claims: Sequence[ClaimRecord]) -> FigureView | None:
     """Return the figure that stands for a chapter: not on the first page, with a wrong version."""
     figures = {key: one for key, one in _figures(claims).items() if key not in _PANELS}
     chosen = min(figures, key=lambda key: not _is_contrast(figures[key]), default=None)
-    return chosen and _panel(HALF + chosen, figures[chosen])
+    return _panel(HALF + chosen, figures[chosen]) if chosen else None
 
 
 def panels(record: RunRecord, edition: str) -> dict[str, Figure]:
