@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 from verify.escapes import pieces
 from verify.evidence import Figure, RunRecord
 from verify.evidence.load import shipped
-from verify.executors.workers import starmap_unordered
+from verify.executors.workers import Task, Workers, using
 from verify.report.audits.drawing import draw_map, draw_overview
 from verify.report.audits.maps import grids, overview
 from verify.report.audits.view import audit_view
@@ -61,7 +60,7 @@ def view_of(record: RunRecord | AuditRecord, earlier: RunRecord | None = None) -
 
 
 def draw_figures(
-    record: RunRecord | AuditRecord, workers: int | None = None, edition: str = EDITIONS[0]
+    record: RunRecord | AuditRecord, workers: Workers | int | None = None, edition: str = EDITIONS[0]
 ) -> dict[str, str]:
     """Return every figure of a record as SVG, by ``claim.figure`` id, an audit's maps by theirs.
 
@@ -81,7 +80,7 @@ def draw_figures(
     return {key: drawn[request] for key, request in wanted.items()}
 
 
-def draw_formulas(seen: ReportView | AuditView, workers: int | None = None) -> Formulas:
+def draw_formulas(seen: ReportView | AuditView, workers: Workers | int | None = None) -> Formulas:
     """Return a drawer that has drawn every formula of a view already.
 
     Raises:
@@ -103,18 +102,19 @@ def _drawn(
     draw: Callable[[Sequence[str]], list[str]],
     requests: Sequence[str],
     libraries: Sequence[str],
-    workers: int | None,
+    workers: Workers | int | None,
 ) -> dict[str, str]:
     """Return what ``draw`` makes of each request, unless it is kept from an earlier time."""
     store = Store(draw.__name__, *(f"{name} {version(name)}" for name in libraries))
     found = {request: store.get(request) for request in dict.fromkeys(requests)}
     missing = [request for request, drawing in found.items() if drawing is None]
-    processes = min(workers or os.cpu_count() or 1, max(1, len(missing) // _WORTH_A_PROCESS))
-    batches = [batch for start in range(4 * processes) if (batch := missing[start :: 4 * processes])]
-    for place, drawings in starmap_unordered(draw, [(batch,) for batch in batches], processes):
-        for request, drawing in zip(batches[place], drawings, strict=True):
-            found[request] = drawing
-            store.put(request, drawing)
+    with using(workers if len(missing) >= 2 * _WORTH_A_PROCESS else 1) as some:
+        count = 4 * some.count
+        batches = [batch for start in range(count) if (batch := missing[start::count])]
+        for place, drawings in some.run_tasks([Task(draw, (batch,)) for batch in batches]):
+            for request, drawing in zip(batches[place], drawings, strict=True):
+                found[request] = drawing
+                store.put(request, drawing)
     if missing:
         store.tidy()
     return {request: drawing for request, drawing in found.items() if drawing is not None}

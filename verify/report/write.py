@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from verify.errors import OutputError, RenderError, VerifyError, unforeseen
+from verify.executors.workers import Task, Workers, processors
 from verify.files.writing import write_together, write_whole
 from verify.report.caches import usable_caches
 from verify.report.editions import EDITIONS
@@ -45,7 +46,8 @@ def write_report(
     since the ``earlier`` run, if there is one.
 
     ``announce`` is called with each phase's name as it starts: figures, formulas, html, pdf, write.
-    ``workers`` processes draw what is not kept from an earlier report, None meaning one for each processor.
+    ``workers`` processes draw what is not kept from an earlier report, None meaning one for each processor;
+    page and PDF are made at the same time, so the time of the PDF is what it takes beyond the page's.
     What cannot be rendered is left out and named in ``problem``, along with any older one that stays in
     its place; the results are written all the same.
 
@@ -70,24 +72,26 @@ def write_report(
     pages: dict[Path, bytes] = {}
     problem = None
     try:
-        with unforeseen(), usable_caches():
+        with unforeseen(), usable_caches(), Workers(processors(workers)) as some:
+            apart = _apart(some)
             with phase("figures"):
                 from verify.report.parts import draw_figures  # noqa: PLC0415 - libraries that may fail to load
 
-                figures = draw_figures(record, workers, edition)
+                figures = draw_figures(record, some, edition)
             with phase("formulas"):
                 from verify.report.parts import Parts, draw_formulas, view_of  # noqa: PLC0415
 
                 seen = view_of(record, earlier)
-                parts = Parts(seen, draw_formulas(seen, workers), figures)
+                parts = Parts(seen, draw_formulas(seen, some), figures)
             with phase("html"):
                 from verify.report.html import render_html  # noqa: PLC0415
-
-                pages[out / called.page] = render_html(record, parts).encode()
-            with phase("pdf"):
                 from verify.report.pdf import render_pdf  # noqa: PLC0415
 
-                pages[out / sheet] = render_pdf(record, parts, edition)
+                printing = Task(render_pdf, (record, parts, edition), apart)
+                printed = some.hand_out(printing) if apart else None
+                pages[out / called.page] = render_html(record, parts).encode()
+            with phase("pdf"):
+                pages[out / sheet] = (printed or some.hand_out(printing)).result()
     except (VerifyError, OSError) as error:
         problem = _as_render_error(error, next(reversed(phases), "caches"))
     try:
@@ -99,6 +103,17 @@ def write_report(
     if problem is not None:
         problem = _with_leftovers(problem, out, {called.page, sheet} - {path.name for path in pages})
     return Written((results, *pages), phases, problem)
+
+
+def _apart(workers: Workers) -> str:
+    """Return the key of the process that makes the PDF, once it has started to load what it needs for that.
+
+    It is one of its own, as drawing fills others with libraries; a single worker is this process.
+    """
+    if workers.count == 1:
+        return ""
+    workers.prepare("pdf", "weasyprint,verify.report.pdf")
+    return "pdf"
 
 
 def _as_render_error(error: VerifyError | OSError, phase: str) -> RenderError:
