@@ -19,7 +19,7 @@ BOUNDS = {
     "causal-rows": 0.95,
     "length-scaling": 1.18,
     "jacobian-saturation": 0.95,
-    "soft-cap": 0.93,
+    "soft-cap": 0.98,
     "attention-sink": 0.97,
 }
 """The constant of each claim's sharpest control, times its bound's."""
