@@ -61,7 +61,7 @@ def distance_of_gradients(sink: float) -> float:
     found = complex_step(lambda at: beside_sink(at, 1.0).sum(axis=-1, keepdims=True), scores)[:, 0]
     *_, follows = derive().lemmas
     exponentials, slope = np.exp(scores), function((x, Z, b), follows.end, "numpy")
-    return largest_difference(found, slope(exponentials, exponentials.sum(), sink))
+    return largest_difference(found, np.asarray(slope(exponentials, exponentials.sum(), sink)))
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
