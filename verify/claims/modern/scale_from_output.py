@@ -4,10 +4,10 @@ import numpy as np
 from sympy import Derivative, Expr, Idx, Rational, S, Sum, exp, expand, log, simplify, sqrt, symbols
 
 from verify.spec import (
-    E, NORMAL, ROUNDING, Array, Claim, Derivation, Exact, Experiment, Ordered, OrderedBase, Population,
-    Quantity, RecoveredScales, Route, Step, Tolerance, Var, assume, biased, by, capped, cell_of,
-    complex_step, component, d, evaluate, fitted_scale, j, largest_difference, n, no_distance, p,
-    prediction, response, s, softmax, stream, wrong,
+    E, NORMAL, ROUNDING, Array, Claim, Derivation, Experiment, Ordered, OrderedBase, Population,
+    RecoveredScales, Route, Step, Tolerance, Var, assume, biased, by, capped, cell_of, complex_step,
+    component, computed, d, evaluate, fitted_scale, in_turn, j, largest_difference, n, over_cells, p,
+    response, s, softmax, stream, wrong,
 )  # fmt: skip
 
 KEYS, VALUES, ERROR, PLANTED = 8, 4, Rational(1, 10**5), Rational(17, 100)
@@ -106,40 +106,32 @@ def distance_of_slopes(scale: float) -> float:
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Fit scales to outputs with errors; compare slopes and fitted scales without any."""
-    variance = derivation.lemmas[1]
-    relative = prediction(simplify(variance.end * SQUARES / tau**2))
-    fits = []
-    for one in DIMENSIONS:
-        drawn = RecoveredScales(one, KEYS, VALUES, one**-0.5, float(ERROR), times=8)
-        cell = cell_of(f"rows-d{one}", drawn, scale=1 / sqrt(d))
-        one_error = Tolerance(2.0, 1.0, "the standard error")
-        fits += [
-            Quantity(f"bias-d{one}", BIAS, cell, component("deviation"), prediction(0), one_error),
-            Quantity(f"error-d{one}", SQUARE, cell, component("square"), relative, capped(2.0, tolerance)),
-        ]
-    settings = (("keys", KEYS), ("d_v", VALUES), ("row", "normal scores and values, one fixed row"))
+    spread, one_error = derivation.lemmas[1].end, Tolerance(2.0, 1.0, "the standard error")
+    cells = {
+        one: cell_of(f"rows-d{one}", RecoveredScales(one, KEYS, VALUES, one**-0.5, float(ERROR), times=8),
+                     scale=1 / sqrt(d))
+        for one in DIMENSIONS
+    }  # fmt: skip
+    relative, near = simplify(spread * SQUARES / tau**2), capped(2.0, tolerance)
+    biases = over_cells("bias-d{d_k}", BIAS, cells, component("deviation"), 0, one_error)
+    errors = over_cells("error-d{d_k}", SQUARE, cells, component("square"), relative, near)
+    row = "normal scores and values, one fixed row"
+    where: dict[str, int | str] = {"keys": KEYS, "d_v": VALUES, "row": row}
     planted, larger = float(PLANTED), 1.01 * float(PLANTED)
     label = "the scale fitted to an output without errors"
-    again = Exact(
-        "found-again",
-        label,
-        settings,
-        prediction(PLANTED),
-        fitted_to_row(planted),
-        ROUNDING,
-        code=fitted_to_row,
-    )
+    again = computed("found-again", label, where, PLANTED, fitted_to_row, planted, allowance=ROUNDING)
     label = "largest distance of the derived slope from that of the array code, by a complex step"
-    slope = no_distance("slope", label, settings, distance_of_slopes(planted), distance_of_slopes)
+    slope = computed("slope", label, where, 0, distance_of_slopes, planted, allowance=ROUNDING)
     controls = (
-        wrong(fits[0], "half-an-error-off", "fitted scales are off by half a standard error on average", 0.5),
-        biased(fits[1], tolerance),
+        wrong(biases[4], "half-an-error-off", "fitted scales are off by half a standard error on average",
+              0.5),
+        biased(errors[4], tolerance),
         wrong(again, "larger-scale", "a scale that is larger by 1% leaves the same output",
               computed=fitted_to_row(larger)),
         wrong(slope, "larger-slope", "the slope is the same under a scale that is larger by 1%",
               computed=distance_of_slopes(larger)),
     )  # fmt: skip
-    return Experiment((*fits, again, slope), controls)
+    return Experiment((*in_turn(biases, errors), again, slope), controls)
 
 
 CLAIM = Claim(

@@ -9,8 +9,8 @@ from sympy import Float, Rational, S, Sum, log, sqrt
 from verify.spec import (
     DERRIDA, E, INDEPENDENT, KEYS, NORMAL, NORMAL_COMPONENTS, SQUARES, WEIGHTED_SCORE, ByParts, Claim,
     Control, Derivation, Exact, Experiment, Fact, Figure, Findings, LargestScore, NormalRows, Route, Step,
-    Surplus, Tolerance, attention_cell, capped, cell_of, complement, component, d, fact, figure, integrated,
-    j, largest, line, mean_largest, mean_squares, measured, n, over_cells, over_lengths, p, prediction, s,
+    Surplus, Tolerance, attention_cell, capped, cell_of, complement, component, computed, d, fact, figure,
+    integrated, j, largest, line, mean_largest, mean_squares, measured, n, over_cells, over_lengths, p, s,
     sharper, sigma, threshold, wrong,
 )  # fmt: skip
 
@@ -51,8 +51,7 @@ def _largest(keys: int) -> float:
 def _of_largest(name: str, bound: Rational) -> Exact:
     """Return the comparison of the largest of very many scores with √(bound·ln n)."""
     label, many = "mean of the largest of standard normal scores", KEYS[-1]
-    most = prediction(sqrt(bound * log(S(many))))
-    return Exact(name, label, (("n", many),), most, _largest(many), relation="≤", code=_largest)
+    return computed(name, label, {"n": many}, sqrt(bound * log(S(many))), _largest, many, relation="≤")
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:

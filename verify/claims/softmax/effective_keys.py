@@ -7,8 +7,8 @@ from sympy import S
 
 from verify.spec import (
     NORMAL, Allowance, Claim, Control, Derivation, Exact, Experiment, Figure, Findings, NormalRows, Smooth,
-    assume, cell_of, component, effective_keys, figure, line, mean_squares, measured, over_cells,
-    prediction, sigma, wrong,
+    assume, cell_of, component, computed, effective_keys, figure, line, mean_squares, measured, over_cells,
+    sigma, wrong,
 )  # fmt: skip
 
 KEYS, MANY = (4, 16, 64), 10**6
@@ -27,10 +27,9 @@ def derive() -> Derivation:
 
 def _limit(name: str, derivation: Derivation, keys: int) -> Exact:
     """Return the comparison of the integral for so many keys with the limit for ever more."""
-    label, settings = f"{LABEL}, from the exact integral", (("n", keys), ("sigma", 1))
-    expected = prediction(derivation.result.subs(sigma, 1))
+    label, limit = f"{LABEL}, from the exact integral", derivation.result.subs(sigma, 1)
     near = Allowance(1e-4, "the distance from the limit of infinitely many keys")
-    return Exact(name, label, settings, expected, times_squares(keys), near, code=times_squares)
+    return computed(name, label, {"n": keys, "sigma": 1}, limit, times_squares, keys, allowance=near)
 
 
 def experiment(derivation: Derivation) -> Experiment:

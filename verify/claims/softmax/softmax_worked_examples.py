@@ -6,8 +6,8 @@ import numpy as np
 from sympy import Expr, Rational, S, exp, simplify, sqrt
 
 from verify.spec import (
-    EXACTLY, Allowance, Array, Claim, Control, Derivation, Exact, Experiment, Fact, Route, Step, assume, by,
-    fact, in_single_precision, is_zero, largest_difference, latex, no_distance, p, prediction, s, softmax,
+    Allowance, Array, Claim, Control, Derivation, Exact, Experiment, Fact, Route, Step, assume, by,
+    computed, fact, in_single_precision, is_zero, largest_difference, latex, p, prediction, s, softmax,
     threshold, written_out,
 )  # fmt: skip
 
@@ -48,22 +48,19 @@ def _scaled_distance(factor: float) -> float:
 
 
 def _weight_check(name: str, code: Callable[[Array], Array], pair: tuple[int, int], expected: Expr) -> Exact:
-    settings = (("scores", f"{pair[0]}, {pair[1]}"),)
-    found = _first_weight(code, *pair)
-    return Exact(name, LABEL, settings, prediction(expected), found, ROUNDING, code=_first_weight)
+    where = {"scores": f"{pair[0]}, {pair[1]}"}
+    return computed(name, LABEL, where, expected, _first_weight, code, *pair, allowance=ROUNDING)
 
 
 def _scaled(name: str, factor: Expr) -> Exact:
     label = f"distance of the scores times ${latex(factor)}$ from 7, 5"
-    settings = (("scores", "14, 10"), ("d_k", 4))
-    found = _scaled_distance(float(factor))
-    return no_distance(name, label, settings, found, _scaled_distance, EXACTLY)
+    return computed(name, label, {"scores": "14, 10", "d_k": 4}, 0, _scaled_distance, float(factor))
 
 
 def _gap(name: str, most: Expr) -> Exact:
     label = "weight of the lower of two scores that differ by 4"
-    found = _first_weight(softmax, 0, 4)
-    return Exact(name, label, (("scores", "0, 4"),), threshold(most), found, relation="≤", code=_first_weight)
+    where, weight = {"scores": "0, 4"}, (_first_weight, softmax, 0, 4)
+    return computed(name, label, where, threshold(most), *weight, relation="≤")
 
 
 def experiment(derivation: Derivation) -> Experiment:
