@@ -111,6 +111,12 @@ MICIKEVICIUS = Reference(
     url="https://arxiv.org/abs/2209.05433",
 )
 
+OPENAI = Reference(
+    key="openai2025",
+    text="OpenAI, gpt-oss-120b & gpt-oss-20b Model Card, 2025: a learnt score beside the keys for each head.",
+    url="https://arxiv.org/abs/2508.10925",
+)
+
 PENG = Reference(
     key="peng2024",
     text="B. Peng et al., YaRN: Efficient Context Window Extension of Large Language Models, ICLR 2024.",

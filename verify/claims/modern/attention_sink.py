@@ -6,7 +6,7 @@ import numpy as np
 from sympy import Derivative, Expr, Integral, Rational, Symbol, exp, expand, oo, sqrt
 
 from verify.spec import (
-    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, ROUNDING, XIAO, BesideSink, Claim, Derivation,
+    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, OPENAI, ROUNDING, XIAO, BesideSink, Claim, Derivation,
     EulerIntegrals, Experiment, Figure, Findings, Jensen, Ordered, PutIn, Route, SameExponentials,
     Simulated, Step, beside_sink, biased, by, capped, cell_of, complex_step, component, computed, d, figure,
     function, in_turn, largest_difference, line, mean_beside_sink, measured, n, over_cells, over_lengths,
@@ -124,7 +124,8 @@ CLAIM = Claim(
     "weights sum to 1. The order of the keys and the ratios of their weights stay. What is new is that "
     "moving all scores alike is no longer without effect, so gradients reach the level of a row's scores "
     "too; they are largest where sink and keys have half each. To keep its share, a sink must be higher in "
-    "a longer text, by the logarithm of the lengths’ ratio.",
+    "a longer text, by the logarithm of the lengths’ ratio. Here its score is one number, as a model may "
+    "learn it for each head; that of a token kept as a sink depends on the query.",
     assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
-    references=(XIAO,),
+    references=(OPENAI, XIAO),
 )
