@@ -199,6 +199,16 @@ def test_a_statistic_gets_the_number_of_a_scale(more: dict[str, float], number: 
     assert dict(shares.settings)["scale"] == 2
 
 
+def test_a_scale_is_said_once() -> None:
+    """Two that contradict each other are refused; the same twice is harmless."""
+    drawn = Simulated(NORMAL, NORMAL, 8, 8, 16)
+    message = r"^cell c: its statistic is at scale 0.5, and scale=1/sqrt\(d_k\) is 0.25; give the scale to"
+    with pytest.raises(ClaimError, match=message):
+        cell_of("c", drawn, BiasedRows(0.5, 0.5), scale=1 / sqrt(d))
+    twice, once = (cell_of("c", drawn, BiasedRows(0.5, *one), scale=1 / sqrt(d)) for one in ((0.25,), ()))
+    assert twice == once
+
+
 def test_several_scales_are_recorded_together() -> None:
     """A sampler of several scales has all their expressions in the place of the numbers."""
     drawn = LayerStack(3, 4, 16, 2, (1.0, 0.25))

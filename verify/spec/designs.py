@@ -98,9 +98,16 @@ def cell_of(
     expression in the dimension, or several: it is recorded as it is written, and a statistic that has a
     ``scale`` gets its number. ``more`` are settings under which the claim speaks of the cell; ``d_k`` among
     them is the dimension, where that is not the drawn vectors'.
+
+    Raises:
+        ClaimError: the statistic has another scale already.
     """
     if scale is not None and hasattr(statistic, "scale"):
-        statistic = replace(statistic, scale=scaled(scale, more.get("d_k", drawn.shape.d)))
+        number = scaled(scale, more.get("d_k", drawn.shape.d))
+        if statistic.scale not in {1.0, number}:
+            raise ClaimError(f"cell {name}: its statistic is at scale {statistic.scale:g}, and scale={scale} "
+                             f"is {number:g}; give the scale to cell_of alone")  # fmt: skip
+        statistic = replace(statistic, scale=number)
     sampler = Reduced(drawn, statistic) if statistic else drawn
     settings = dict(sampler.settings) | more
     if scale is not None:
