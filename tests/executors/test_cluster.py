@@ -131,6 +131,18 @@ def test_a_scheduler_that_is_gone_is_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_worker_without_the_tool_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its first task would end it, and the next worker's it, until nobody is left who could say why."""
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(module, "__name__", "absent.module")
+    with pytest.raises(
+        SettingsError,
+        match=r"worker tcp://\S+ lacks sdpa-verify \(ModuleNotFoundError: No module named 'absent'\); ",
+    ):
+        Cluster("local:1")
+
+
+@pytest.mark.slow
 def test_what_fails_on_the_cluster_is_a_worker_error() -> None:
     """An exception that is none of the tool's arrives as one line."""
     pytest.importorskip("distributed")

@@ -6,9 +6,11 @@ import contextlib
 import logging
 import sys
 import time
+import warnings
 from concurrent.futures import Executor, Future
 from functools import partial
 from multiprocessing import resource_tracker
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from verify.errors import SettingsError, VerifyError, WorkerError, described
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
 _JOIN_S = 15
 """Seconds to wait for a scheduler, and for its first worker."""
+
+_ASK_S = 5
+"""Seconds for workers to say that they have this tool; one that is busy then may be asked nothing."""
 
 _GONE_S = 10.0
 """Seconds without a scheduler or any worker after which nobody is waited for."""
@@ -46,7 +51,7 @@ class Cluster(Executor):
     What a lost worker was at is done again by another one.
 
     Raises:
-        SettingsError: Dask is not installed, or no worker can be reached there.
+        SettingsError: Dask is not installed, or no worker can be reached there, or one lacks this tool.
     """
 
     def __init__(self, address: str) -> None:
@@ -61,7 +66,9 @@ class Cluster(Executor):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         self._address, self._well = address, time.monotonic()
         self._homes: dict[str, str] = {}
-        with contextlib.ExitStack() as stack:
+        with contextlib.ExitStack() as stack, warnings.catch_warnings():
+            # Dask prints a table of its packages' versions; those that matter are compared with each task.
+            warnings.simplefilter("ignore", distributed.versions.VersionMismatchWarning)
             target: Any = address
             try:
                 if address.startswith("local:"):
@@ -79,8 +86,26 @@ class Cluster(Executor):
                 raise SettingsError(
                     f"--cluster {address}: no worker can be reached ({' '.join(str(error).split())}); {fix}"
                 ) from error
+            self._refuse_without_this_tool()
             self._executor = self._client.get_executor(pure=False)
             self._stack = stack.pop_all()
+
+    def _refuse_without_this_tool(self) -> None:
+        """Refuse a worker that cannot import this tool: its first task would end it without a word."""
+        asked = {
+            worker: self._client.submit(resolve_name, f"{__name__}:Cluster", workers=[worker], pure=False)
+            for worker in self._client.nthreads()
+        }
+        until = time.monotonic() + _ASK_S
+        for worker, future in asked.items():
+            error = None
+            with contextlib.suppress(TimeoutError):
+                error = future.exception(timeout=max(0.1, until - time.monotonic()))
+            if error is not None:
+                raise SettingsError(
+                    f"--cluster {self._address}: worker {worker} lacks sdpa-verify ({described(error)}); "
+                    "install the same version there"
+                )
 
     @property
     def workers(self) -> int:
@@ -127,7 +152,7 @@ class Cluster(Executor):
         if time.monotonic() - self._well > _GONE_S:
             raise WorkerError(
                 f"--cluster {self._address}: its scheduler or all its workers are gone; start them again: "
-                "what was drawn is in the store"
+                "a run goes on from what its store has"
             )
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002
