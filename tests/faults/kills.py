@@ -167,7 +167,7 @@ class Place:
             yield "the repeated run has other digests"
 
     def _digests(self, store: Path | None) -> dict[str, str]:
-        claims = [self.claim, "score-mean"]
+        claims: tuple[Path | str, ...] = (self.claim, "score-mean")
         run = api.run(claims, profile="quick", tolerance=TOLERANCE, workers=2, store=store)
         return {claim.id: claim.digest for claim in run.claims}
 
