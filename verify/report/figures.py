@@ -17,7 +17,7 @@ from matplotlib.transforms import Affine2D
 
 from verify.errors import RenderError
 from verify.report import numbers
-from verify.report.labels import LINE, label_layers, label_width, readable, wrapped
+from verify.report.labels import DPI, LINE, label_layers, label_width, measuring, readable, wrapped
 from verify.report.looks import INK, layer_looks
 from verify.report.tidy import tidy
 
@@ -72,7 +72,7 @@ def draw(figure: Figure, prefix: str, size: tuple[float, float] = WHOLE) -> str:
     """
     _know_the_font()
     with mpl.rc_context(_SETTINGS):
-        canvas = Canvas(figsize=size, dpi=72)  # one pixel is one point of the SVG
+        canvas = Canvas(figsize=size, dpi=DPI)
         FigureCanvasSVG(canvas)
         height = canvas.bbox.height
         axes = canvas.add_axes((0.07, _BELOW / height, 0.63, 1 - (_BELOW + _ABOVE) / height))
@@ -80,7 +80,7 @@ def draw(figure: Figure, prefix: str, size: tuple[float, float] = WHOLE) -> str:
         try:
             for layer, look, aside in zip(figure.layers, looks, _asides(figure.layers), strict=True):
                 _draw_layer(axes, layer, look, aside)
-            name = wrapped(axes, figure.y.label, canvas.bbox.width - 4, _SETTINGS["font.size"])
+            name = wrapped(figure.y.label, canvas.bbox.width - 4, _SETTINGS["font.size"])
             _dress(axes, figure, "\n".join(name))
             _make_room(canvas, axes, label_width(axes, figure.layers), (len(name) - 1) * LINE)
             label_layers(axes, figure.layers, looks)
@@ -189,8 +189,8 @@ def _powers(low: float, high: float) -> int:
 
 def _make_room(canvas: Canvas, axes: Axes, right: float, above: float) -> None:
     """Move the axes' edges so that the widest tick label fits, and leave points ``right`` and ``above``."""
-    canvas.draw_without_rendering()
-    widest = max((label.get_window_extent().width for label in axes.get_yticklabels()), default=0.0)
+    ticks = (label.get_window_extent(measuring()) for label in axes.get_yticklabels())
+    widest = max((box.width for box in ticks), default=0.0)
     place = axes.get_position()
     left = (widest + 9) / canvas.bbox.width
     height = place.height - above / canvas.bbox.height

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import math
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
+from matplotlib.backends.backend_svg import RendererSVG
+from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from verify.report.looks import Look
 
 # All lengths in points, which are a canvas's pixels.
+DPI = 72  # a pixel is a point of the SVG
 LINE = 11.5  # between the lines of a label
 _GAP = 3.0  # between two labels
 _WIDEST = 0.2446  # of the figure: a line of a label, unless a single formula is wider
@@ -32,7 +37,7 @@ _SWATCH = (6.0, 24.0)  # right of the axes: where a label's mark starts and its 
 
 def label_width(axes: Axes, layers: Sequence[Layer]) -> float:
     """Return the room that labels need right of the axes; enough for a tick's label if there are none."""
-    widths = [_width(axes, line, _SIZE) for layer in layers for line in _lines(axes, layer)]
+    widths = [_width(line, _SIZE) for layer in layers for line in _lines(axes, layer)]
     return max(widths, default=-_SWATCH[1]) + _SWATCH[1] + _MARGIN
 
 
@@ -56,26 +61,31 @@ def label_layers(axes: Axes, layers: Sequence[Layer], looks: Sequence[Look]) -> 
 
 def _lines(axes: Axes, layer: Layer) -> list[str]:
     widest = _WIDEST * axes.get_window_extent().width / axes.get_position().width
-    return wrapped(axes, layer.label, widest, _SIZE)
+    return wrapped(layer.label, widest, _SIZE)
 
 
-def wrapped(axes: Axes, label: str, widest: float, size: float) -> list[str]:
+def wrapped(label: str, widest: float, size: float) -> list[str]:
     """Return a label's lines, measured as they are drawn; they break between words, never in a formula."""
     lines: list[str] = []
     # ``readable`` leaves no space inside a formula.
     for word in readable(label).split():
         longer = f"{lines[-1]} {word}" if lines else word
-        if lines and _width(axes, longer, size) <= widest:
+        if lines and _width(longer, size) <= widest:
             lines[-1] = longer
         else:
             lines.append(word)
     return lines
 
 
-def _width(axes: Axes, line: str, size: float) -> float:
-    text = axes.text(0, 0, line, fontsize=size)
-    width: float = text.get_window_extent().width
-    text.remove()
+@cache
+def measuring() -> RendererSVG:
+    """Return what measures text as it is drawn; one for all figures, as it remembers what it has measured."""
+    return RendererSVG(1, 1, io.StringIO(), image_dpi=DPI)
+
+
+def _width(line: str, size: float) -> float:
+    text = Canvas(dpi=DPI).text(0, 0, line, fontsize=size)
+    width: float = text.get_window_extent(measuring()).width
     return width
 
 
