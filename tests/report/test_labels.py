@@ -7,11 +7,12 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure as Canvas
 
 from tests.report.score_variance import SCORE_VARIANCE
 from verify.report.figures import draw
-from verify.report.labels import label_width, readable, spread
+from verify.report.labels import DPI, label_width, measuring, readable, spread
 
 FIGURE = SCORE_VARIANCE.series[0]
 
@@ -80,3 +81,12 @@ def test_room_for_labels_follows_the_longest_line() -> None:
     )
     assert 0 < none < short < long < 118 + 24 + 14 + 1
     assert label_width(axes, []) == none
+
+
+def test_text_is_measured_as_the_figure_draws_it() -> None:
+    """One renderer measures for all figures, and finds the widths that each figure's own would."""
+    canvas = Canvas(dpi=DPI)
+    FigureCanvasSVG(canvas)
+    for label in ("estimate", r"$\sqrt{d_k}$ and $10^{-3}$"):
+        text = canvas.text(0, 0, label)
+        assert text.get_window_extent(measuring()).width == text.get_window_extent().width

@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from verify.errors import RenderError
-from verify.report.math import Formulas, glyph_definitions
+from verify.report.math import Formulas, glyph_definitions, typeset
 
 
 @pytest.fixture(scope="module")
@@ -72,3 +72,25 @@ def test_wide_formulas_are_broken(formulas: Formulas) -> None:
     broken = formulas.display(long, 20)
     assert broken.width <= 20
     assert broken.height > 2 * formulas.display(long).height
+
+
+def test_many_at_once_are_what_each_is_by_itself() -> None:
+    """What MathJax cannot read costs the others nothing; its error comes when it is drawn."""
+    wanted = [("d_k", False), (r"\frac{1}{d}", True), (r"\frac{1}{d}", False), (r"\frac{a", True)]
+    made = typeset(wanted)
+    assert set(wanted[:3]) <= set(made)
+    ahead, alone = Formulas(made), Formulas()
+    assert ahead.inline("d_k") == alone.inline("d_k")
+    assert ahead.display(r"\frac{1}{d}") == alone.display(r"\frac{1}{d}") != alone.inline(r"\frac{1}{d}")
+    assert ahead.mathml("d_k") == alone.mathml("d_k")
+    with pytest.raises(RenderError, match="Missing close brace"):
+        ahead.display(r"\frac{a")
+
+
+def test_mathml_says_the_same_of_a_formula_wherever_it_stands() -> None:
+    """In a line or on one of its own, it means the same."""
+    latex = r"\sum_{i=1}^{d} q_i k_i"
+    displayed, inline = Formulas(), Formulas()
+    displayed.display(latex)
+    assert displayed.mathml(latex) == inline.mathml(latex)
+    assert "display" not in inline.mathml(latex)

@@ -80,7 +80,7 @@ def wrapped(label: str, widest: float, size: float) -> list[str]:
 @cache
 def measuring() -> RendererSVG:
     """Return what measures text as it is drawn; one for all figures, as it remembers what it has measured."""
-    return RendererSVG(1, 1, io.StringIO(), image_dpi=DPI)
+    return RendererSVG(1, 1, io.StringIO(), image_dpi=DPI)  # type: ignore[no-untyped-call]
 
 
 def _width(line: str, size: float) -> float:

@@ -9,7 +9,7 @@ from dataclasses import astuple, dataclass
 from functools import cache
 from importlib.metadata import distribution
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from xml.etree import ElementTree as ET
 from xml.sax.saxutils import quoteattr
 
@@ -17,7 +17,7 @@ from verify.errors import RenderError
 from verify.report.latex import in_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from py_mini_racer import MiniRacer
 
@@ -45,11 +45,20 @@ _AFTER = """
 MathJax.config.startup.adaptor = 'liteAdaptor';
 MathJax.startup.getComponents();
 MathJax.startup.makeMethods();
-function draw(latex, display) {
-  return MathJax.startup.adaptor.innerHTML(MathJax.tex2svg(latex, {display: display}));
+function typeset(latex, display) {
+  const {document: page, adaptor, toMML} = MathJax.startup;
+  const item = new page.options.MathItem(latex, page.inputJax[0], display);
+  item.start.node = adaptor.body;
+  item.setMetrics(16, 8, 80 * 16, 1e7, 1);
+  item.convert(page, MathJax._.core.MathItem.STATE.CONVERT);
+  const spelled = toMML(item.root);
+  item.typeset(page);
+  return [adaptor.innerHTML(item.typesetRoot), spelled];
 }
-function spell(latex) {
-  return MathJax.tex2mml(latex, {display: false});
+function typesetAll(formulas) {
+  return formulas.map(([latex, display]) => {
+    try { return typeset(latex, display); } catch { return null; }
+  });
 }
 """
 _UNITS = 1000.0  # MathJax draws in thousandths of an em
@@ -75,10 +84,18 @@ class Formula:
     depth: float
 
 
-class Formulas:
-    """Draws each formula once."""
+class Made(NamedTuple):
+    """What MathJax makes of a formula, both from reading it once: SVG and MathML."""
 
-    def __init__(self) -> None:
+    drawn: str
+    spelled: str
+
+
+class Formulas:
+    """Draws each formula once; of those in ``made``, MathJax's part is done already."""
+
+    def __init__(self, made: Mapping[tuple[str, bool], Made] | None = None) -> None:
+        self._made = made or {}
         self._drawn: dict[tuple[str, bool], Formula] = {}
         self._spelled: dict[str, str] = {}
 
@@ -109,7 +126,7 @@ class Formulas:
             RenderError: the LaTeX is wrong.
         """
         if latex not in self._spelled:
-            self._spelled[latex] = _brief(_called("spell", latex))
+            self.inline(latex)
         return self._spelled[latex]
 
     def dump(self) -> str:
@@ -128,7 +145,10 @@ class Formulas:
     def _draw(self, latex: str, *, display: bool) -> Formula:
         key = (latex, display)
         if key not in self._drawn:
-            self._drawn[key] = _compact(latex, _called("draw", latex, display))
+            drawn, spelled = self._made.get(key) or _typeset(latex, display=display)
+            self._drawn[key] = _compact(latex, drawn)
+            # How it is displayed says nothing about what it means.
+            self._spelled.setdefault(latex, _brief(spelled))
         return self._drawn[key]
 
 
@@ -147,22 +167,30 @@ def _mathjax() -> MiniRacer:
     return engine
 
 
-def _called(function: str, latex: str, *more: bool) -> str:
+def typeset(formulas: Sequence[tuple[str, bool]]) -> dict[tuple[str, bool], Made]:
+    """Return what MathJax makes of formulas, each with whether it is displayed: one call for all is faster.
+
+    Those at which it gives up are left out; where it cannot read one, its drawing says so.
+    """
+    made = _mathjax().call("typesetAll", formulas)
+    return {one: Made(*answer) for one, answer in zip(formulas, made, strict=True) if answer}
+
+
+def _typeset(latex: str, *, display: bool) -> Made:
     """Return what MathJax makes of a formula."""
     from py_mini_racer import JSEvalException  # noqa: PLC0415
 
     try:
-        made: str = _mathjax().call(function, latex, *more)
+        return Made(*_mathjax().call("typeset", latex, display))
     except JSEvalException as error:
         raise _refusal(latex, str(error).partition("\n")[0]) from error
-    return made
 
 
 def _brief(mathml: str) -> str:
     """Return MathML without what only MathJax reads or a page could mistake for its own, or lone rows."""
     text = re.sub(r">\s+<", "><", mathml.strip())
     text = re.sub(
-        r' (?:data-mjx-[\w-]+|xmlns|displaystyle|scriptlevel|id|class|style|href)="[^"]*"', "", text
+        r' (?:data-mjx-[\w-]+|xmlns|display|displaystyle|scriptlevel|id|class|style|href)="[^"]*"', "", text
     )
     return _LONE.sub(r"\1", text)
 

@@ -15,7 +15,7 @@ from verify.report.audits.maps import grids, overview
 from verify.report.audits.view import audit_view
 from verify.report.editions import EDITIONS
 from verify.report.latex import Tex
-from verify.report.math import MATHJAX, Formulas
+from verify.report.math import MATHJAX, Formulas, typeset
 from verify.report.store import Store
 from verify.report.summary import FRONT, HALF, panels
 from verify.report.typeset import step_formula
@@ -132,14 +132,14 @@ def _figures(requests: Sequence[str]) -> list[str]:
 
 
 def _formulas(requests: Sequence[str]) -> list[str]:
+    wanted = [(latex, kind == "step") for kind, latex in (request.split("\n", 1) for request in requests)]
+    made = typeset(wanted)
     drawings = []
-    for request in requests:
-        drawer = Formulas()
-        kind, latex = request.split("\n", 1)
-        if kind == "step":
+    for latex, is_step in wanted:
+        drawer = Formulas(made)
+        if is_step:
             step_formula(drawer, Tex(latex))
         else:
             drawer.inline(latex)
-        drawer.mathml(latex)
         drawings.append(drawer.dump())
     return drawings
