@@ -98,8 +98,8 @@ CLAIM = Claim(
     "long rows, attention over about $2/m$ keys for small $m$.",
     meaning="Scaling sets the variance of the scores and not that of what softmax is given. With the "
     "steepest slope of eight heads, one half, seven keys are enough for the bias to count as much as scaled "
-    "scores; with the flattest, 1/256, it takes about 900. In longer rows the far keys do not count. With "
-    "scores beside the bias attention rests on fewer keys than by the bias alone.",
+    "scores; with the flattest, 1/256, it takes about 900. In longer rows the bias by itself keeps "
+    "attention to the near keys.",
     assumptions=STANDARD_COMPONENTS,
     references=(PRESS,),
 )

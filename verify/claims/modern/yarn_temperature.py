@@ -105,7 +105,7 @@ def figures(findings: Findings) -> Figure:
     )
     return figure(
         "effective",
-        "YaRN’s factor slows the spreading of attention over longer rows, and does not stop it",
+        "YaRN’s factor slows the spreading of attention over longer rows",
         "Mean sum of squared weights, one over the effective number of keys, over the length of rows: with "
         "the factor it falls more slowly than without, and still far below the level line of as many keys "
         "as in training.",
