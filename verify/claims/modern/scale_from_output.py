@@ -4,10 +4,10 @@ import numpy as np
 from sympy import Derivative, Expr, Idx, Rational, S, Sum, exp, expand, log, simplify, sqrt, symbols
 
 from verify.spec import (
-    E, NORMAL, ROUNDING, Array, Claim, Derivation, Experiment, Ordered, OrderedBase, Population,
-    RecoveredScales, Route, Step, Tolerance, Var, assume, biased, by, capped, cell_of, complex_step,
-    component, computed, d, evaluate, fitted_scale, in_turn, j, largest_difference, n, over_cells, p,
-    response, s, softmax, stream, wrong,
+    E, NORMAL, ROUNDING, Array, Claim, Derivation, Experiment, Families, Ordered, OrderedBase,
+    RecoveredScales, Route, Step, SumIdentity, Tolerance, assume, biased, by, capped, cell_of, complex_step,
+    component, computed, d, fitted_scale, in_turn, j, largest_difference, n, over_cells, p, response, s,
+    softmax, stream, wrong,
 )  # fmt: skip
 
 KEYS, VALUES, ERROR, PLANTED = 8, 4, Rational(1, 10**5), Rational(17, 100)
@@ -23,8 +23,10 @@ TOTAL = Sum(exp(c * s[j]), (j, 1, n))
 OUTPUT = Sum(v[j] * exp(c * s[j]), (j, 1, n)) / TOTAL
 RATIO = log(p[1] / p[2]) / (s[1] - s[2])
 SQUARES = Sum(g[at] ** 2, (at, 1, count))
-FITTED = Sum(g[at] * error[at], (at, 1, count)) / SQUARES
-"""One entry of the output, what two weights of a row say of its scale, and the error of a fitted scale."""
+FITTED = E(Sum(g[at] * error[at], (at, 1, count)) ** 2) / SQUARES**2
+"""One entry of the output, what two weights of a row say of its scale, and a fitted scale's mean squared
+error."""
+ENTRIES = SumIdentity(Families(sizes={g: (count,), error: (count,)}, variances={error: tau**2}), "entries")
 
 
 def _mean(expression: Expr) -> Expr:
@@ -45,23 +47,6 @@ def _quotient(before: Expr, after: Expr) -> bool:
     return bool(simplify((in_scores - after).subs({s[1]: first, s[2]: second})) == S.Zero)
 
 
-@by("written out for 1 and 2 entries, which settle it: no term holds more", "general")
-def _of_errors(before: Expr, after: Expr) -> bool:
-    (fitted,) = before.args
-    for size in (1, 2):
-        slopes, errors = symbols(f"g1:{size + 1}", real=True), symbols(f"e1:{size + 1}", real=True)
-        plain = {g[place + 1]: one for place, one in enumerate(slopes)}
-        plain |= {error[place + 1]: one for place, one in enumerate(errors)}
-        sum_of_errors, squares, stated = (
-            one.subs(count, size).doit().xreplace(plain) for one in (fitted * SQUARES, SQUARES, after)
-        )
-        population = Population(dict.fromkeys(errors, (S.One, S.Zero, tau**2)), d)
-        square, mean = (evaluate(E(expand(sum_of_errors**power)), population) for power in (2, 1))
-        if before != Var(fitted) or simplify((square - mean**2) / squares**2 - stated) != 0:
-            return False
-    return True
-
-
 def derive() -> Derivation:
     """Derive how the output follows the scale, the scale from two weights, and a fitted scale's variance."""
     slope = _mean(s[j] * v[j]) - _mean(s[j]) * _mean(v[j])
@@ -77,9 +62,9 @@ def derive() -> Derivation:
     ).defining("what two weights of a row say of its scale")
     variance = Route.of(
         "Least squares, to first order in the errors",
-        Var(FITTED),
-        Step(tau**2 / SQUARES, r"The errors are independent, with variance $\tau^2$", _of_errors),
-    ).defining("the variance of the fitted scale, $g_a$ being the slope of entry $a$")
+        FITTED,
+        Step(tau**2 / SQUARES, r"The errors are independent, with mean 0 and variance $\tau^2$", ENTRIES),
+    ).defining(r"the mean square of $\sum g_a\varepsilon_a/\sum g_a^2$, $g_a$ being the slope of entry $a$")
     beyond = "that errors as small as those measured have effects of first order only: that is measured."
     return Derivation.of(following, lemmas=(inverse, variance), beyond=beyond)
 
@@ -146,7 +131,7 @@ CLAIM = Claim(
     "the entries of the output move with the scale. Where all scores or all values of a row are alike, or "
     "its weights have frozen, nothing can be read off, and the standard error says so.",
     assumptions=assume(
-        independent_errors=r"The output’s errors are independent, variance $\tau^2$.",
+        independent_errors=r"The output’s errors are independent, with mean 0 and variance $\tau^2$.",
         known_inputs="Queries, keys, values and mask are those that were used.",
     ),
 )
