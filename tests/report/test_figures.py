@@ -143,3 +143,15 @@ def test_a_long_name_of_an_axis_breaks_into_lines() -> None:
     assert long not in texts
     lines = [text for text in texts if text and text in long and len(text) > 20]
     assert " ".join(lines) == long
+
+
+def test_a_figure_is_high_enough_for_its_labels() -> None:
+    """Many of them make it higher, and none stands outside."""
+    layer = FIGURE.layers[0]
+    many = [layer.model_copy(update={"label": f"a label of several words, number {n}"}) for n in range(6)]
+    heights = {}
+    for name, layers in (("one", (layer,)), ("many", (*many,))):
+        svg = ET.fromstring(draw(FIGURE.model_copy(update={"layers": layers}), "x.", figures.HALF_SIZE))  # noqa: S314
+        heights[name] = float(svg.attrib["viewBox"].split()[3])
+    assert heights["one"] == pytest.approx(72 * figures.HALF_SIZE[1], abs=0.1)
+    assert heights["many"] > 6 * 2 * 11.5 + 48

@@ -137,3 +137,28 @@ def test_rows_of_one_quantity_stand_under_one_title() -> None:
         "±1% of the prediction", "±1% of the prediction", "upper bound +1% of the prediction",
     ]  # fmt: skip
     assert [spaced(row.label) for row in groups[0].rows] == ["$d_{k}$ = 2", "$d_{k}$ = 4"]
+
+
+def test_what_most_exact_checks_allow_for_is_printed_once() -> None:
+    """Above the table; a row that allows for something else, or for nothing, says so itself."""
+    usual = [
+        check(f"c{n}", 1e-16, 0, error=0.0, scale=1.0, method="exact", tolerance=1e-12, of="rounding",
+              quantity=f"gap {n}", latex="0")
+        for n in range(3)
+    ]  # fmt: skip
+    exact = check("e", 2, 2, error=0.0, method="exact", tolerance=0.0, quantity="a count", latex="2")
+    table = check_table("c", usual)
+    assert table.common == ("Exact checks hold to 1×10⁻¹² for rounding.",)
+    rows = [row for group in table.groups for row in group.rows]
+    assert [row.title.note for row in rows if row.title] == ["", "", ""]
+    assert [row.estimate.text for row in rows] == ["1×10⁻¹⁶"] * 3
+    for wide in (False, True):
+        mixed = check_table("c", [*usual, exact], wide=wide)
+        assert mixed.common == ("Exact checks hold to 1×10⁻¹² for rounding, where nothing else is said.",)
+        last = mixed.groups[-1].rows[-1].title
+        assert last is not None
+        assert last.note == "exact"
+    alone = check_table("c", [exact], wide=True).groups[0].rows[0].title
+    assert alone is not None
+    assert alone.note == ""
+    assert check_table("c", usual[:2]).common == ()

@@ -17,7 +17,16 @@ from matplotlib.transforms import Affine2D
 
 from verify.errors import RenderError
 from verify.report import numbers
-from verify.report.labels import DPI, LINE, label_layers, label_width, measuring, readable, wrapped
+from verify.report.labels import (
+    DPI,
+    LINE,
+    label_height,
+    label_layers,
+    label_width,
+    measuring,
+    readable,
+    wrapped,
+)
 from verify.report.looks import INK, layer_looks
 from verify.report.tidy import tidy
 
@@ -74,15 +83,15 @@ def draw(figure: Figure, prefix: str, size: tuple[float, float] = WHOLE) -> str:
     with mpl.rc_context(_SETTINGS):
         canvas = Canvas(figsize=size, dpi=DPI)
         FigureCanvasSVG(canvas)
-        height = canvas.bbox.height
-        axes = canvas.add_axes((0.07, _BELOW / height, 0.63, 1 - (_BELOW + _ABOVE) / height))
+        axes = canvas.add_axes((0.07, 0, 0.63, 1))
         looks = layer_looks(figure.layers)
         try:
             for layer, look, aside in zip(figure.layers, looks, _asides(figure.layers), strict=True):
                 _draw_layer(axes, layer, look, aside)
             name = wrapped(figure.y.label, canvas.bbox.width - 4, _SETTINGS["font.size"])
+            _set_height(canvas, axes, label_height(axes, figure.layers), _ABOVE + (len(name) - 1) * LINE)
             _dress(axes, figure, "\n".join(name))
-            _make_room(canvas, axes, label_width(axes, figure.layers), (len(name) - 1) * LINE)
+            _make_room(canvas, axes, label_width(axes, figure.layers))
             label_layers(axes, figure.layers, looks)
             svg = _svg(canvas)
         except ValueError as error:
@@ -90,7 +99,7 @@ def draw(figure: Figure, prefix: str, size: tuple[float, float] = WHOLE) -> str:
             raise RenderError(
                 f"the figure {figure.id} cannot be drawn: {reason}; fix it in the claim"
             ) from error
-        frame = _frame(axes, figure, height)
+        frame = _frame(axes, figure, canvas.bbox.height)
     drawn = tidy(svg, prefix, ink=INK, family=FAMILY)
     return drawn.replace("<svg ", f'<svg data-frame="{frame}" ', 1)
 
@@ -187,14 +196,21 @@ def _powers(low: float, high: float) -> int:
     return math.floor(math.log10(high)) - math.ceil(math.log10(low)) + 1
 
 
-def _make_room(canvas: Canvas, axes: Axes, right: float, above: float) -> None:
-    """Move the axes' edges so that the widest tick label fits, and leave points ``right`` and ``above``."""
+def _set_height(canvas: Canvas, axes: Axes, least: float, above: float) -> None:
+    """Give the axes the canvas's height but for points ``above`` and below, and both more for ``least``."""
+    height = max(canvas.bbox.height, least + above + _BELOW)
+    canvas.set_figheight(height / canvas.dpi)
+    place = axes.get_position()
+    axes.set_position((place.x0, _BELOW / height, place.width, 1 - (_BELOW + above) / height))
+
+
+def _make_room(canvas: Canvas, axes: Axes, right: float) -> None:
+    """Move the axes' edges so that the widest tick label just fits, and ``right`` points for the labels."""
     ticks = (label.get_window_extent(measuring()) for label in axes.get_yticklabels())
     widest = max((box.width for box in ticks), default=0.0)
     place = axes.get_position()
     left = (widest + 9) / canvas.bbox.width
-    height = place.height - above / canvas.bbox.height
-    axes.set_position((left, place.y0, 1 - right / canvas.bbox.width - left, height))
+    axes.set_position((left, place.y0, 1 - right / canvas.bbox.width - left, place.height))
 
 
 def _tick(axis: Axis) -> Callable[[float, int], str]:

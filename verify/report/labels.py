@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 # All lengths in points, which are a canvas's pixels.
 DPI = 72  # a pixel is a point of the SVG
 LINE = 11.5  # between the lines of a label
-_GAP = 3.0  # between two labels
+_GAP = 2.0  # between two labels
 _WIDEST = 0.2446  # of the figure: a line of a label, unless a single formula is wider
+_WIDE = 90.0  # what a line may always be
 _SIZE = 9
 _MARGIN = 14.0  # right of the labels, or of the last tick's label
 _SWATCH = (6.0, 24.0)  # right of the axes: where a label's mark starts and its text starts
@@ -39,6 +40,12 @@ def label_width(axes: Axes, layers: Sequence[Layer]) -> float:
     """Return the room that labels need right of the axes; enough for a tick's label if there are none."""
     widths = [_width(line, _SIZE) for layer in layers for line in _lines(axes, layer)]
     return max(widths, default=-_SWATCH[1]) + _SWATCH[1] + _MARGIN
+
+
+def label_height(axes: Axes, layers: Sequence[Layer]) -> float:
+    """Return the height of all labels under one another, in points."""
+    lines = [len(_lines(axes, layer)) for layer in layers if layer.label and layer.x]
+    return sum(lines) * LINE + max(len(lines) - 1, 0) * _GAP
 
 
 def label_layers(axes: Axes, layers: Sequence[Layer], looks: Sequence[Look]) -> None:
@@ -61,7 +68,7 @@ def label_layers(axes: Axes, layers: Sequence[Layer], looks: Sequence[Look]) -> 
 
 def _lines(axes: Axes, layer: Layer) -> list[str]:
     widest = _WIDEST * axes.get_window_extent().width / axes.get_position().width
-    return wrapped(layer.label, widest, _SIZE)
+    return wrapped(layer.label, max(widest, _WIDE), _SIZE)
 
 
 def wrapped(label: str, widest: float, size: float) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,6 +14,7 @@ from verify.report.columns import aligned, check_widths, control_widths
 from verify.report.latex import Prose, plain
 from verify.report.views import Cell, CheckTable, ControlTable, ControlView, GroupView, RowView, Title
 from verify.report.words import (
+    allowance_text,
     badge,
     cell_text,
     control_badge,
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from verify.evidence import Check, Control, Setting
 
 _KINDS = {"monte-carlo": "simulated checks", "exact": "exact checks", "fit": "fits"}
+_SEVERAL = 3  # rows that print the same are worth a line that says it once
 _LONG = 60  # letters of settings that neighbours print once
 _WORDY = 36  # letters of a quantity that has a line to itself
 _NUMBERS = ("predicted", "estimate", "error", "low", "high")
@@ -42,6 +45,18 @@ class _Common(NamedTuple):
     methods: tuple[str, ...]
 
 
+class _Table(NamedTuple):
+    """What the groups of a claim's table of checks have in common.
+
+    ``places`` are those of the checks' last digits, by id, and ``usual`` is what most exact checks allow for.
+    """
+
+    claim: str
+    places: Mapping[str, int]
+    usual: str
+    wide: bool
+
+
 def check_table(claim: str, checks: Sequence[Check], *, wide: bool = False) -> CheckTable:
     """Return a claim's checks in groups, in their order; ``claim`` is its id.
 
@@ -52,16 +67,17 @@ def check_table(claim: str, checks: Sequence[Check], *, wide: bool = False) -> C
         method: {key for one in common if method in one.methods for key in one.settings} for method in _KINDS
     }
     groups: list[GroupView] = []
-    places = _places(checks)
+    usual, stating = _usual_allowance(checks)
+    table = _Table(claim, _places(checks), usual, wide)
     for members in _gathered(checks, stated):
-        group = _group(claim, members, stated[members[0].method], places, wide=wide)
+        group = _group(table, members, stated[members[0].method])
         if group.title is None and groups and groups[-1].title is None:
             groups[-1] = replace(groups[-1], rows=groups[-1].rows + group.rows)
         else:
             groups.append(group)
     return CheckTable(
         groups=_lined_up(groups),
-        common=tuple(_common_line(one.owners, one.settings) for one in common),
+        common=(*(_common_line(one.owners, one.settings) for one in common), *stating),
         widths=check_widths([row for group in groups for row in group.rows]),
     )
 
@@ -161,43 +177,43 @@ def _sample_size(check: Check) -> str:
     return f"{numbers.count(check.blocks)} / {draws}"
 
 
-def _group(
-    claim: str,
-    checks: tuple[Check, ...],
-    stated: Collection[str],
-    places: Mapping[str, int],
-    *,
-    wide: bool = False,
-) -> GroupView:
+def _usual_allowance(checks: Sequence[Check]) -> tuple[str, tuple[Prose, ...]]:
+    """Return what most exact checks allow for, if several do, and the line that says so once."""
+    exact = [allowance_text(check) for check in checks if check.method == "exact"]
+    ((usual, count),) = Counter(filter(None, exact)).most_common(1) or [("", 0)]
+    if count < _SEVERAL:
+        return "", ()
+    rest = "" if count == len(exact) else ", where nothing else is said"
+    return usual, (Prose(f"Exact checks hold {usual}{rest}."),)
+
+
+def _group(table: _Table, checks: tuple[Check, ...], stated: Collection[str]) -> GroupView:
     first = checks[0]
     common = tuple(_shared_settings(checks))
     own = cell_text({key: first.cell[key] for key in common if key not in stated})
     alone = len(checks) == 1
-    if first.method == "fit" and not (wide and alone):
+    if first.method == "fit" and not (table.wide and alone):
         titles = [Title(Prose(check.quantity), Prose(""), tolerance_text(check)) for check in checks]
-        return GroupView(
-            Title(Prose("Weighted fit"), Prose(""), own), _rows(claim, checks, places, common, titles)
-        )
-    if alone and own and not wide and (_is_tall(first.prediction_latex) or _is_wordy(first.quantity)):
+        return GroupView(Title(Prose("Weighted fit"), Prose(""), own), _rows(table, checks, common, titles))
+    if alone and own and not table.wide and (_is_tall(first.prediction_latex) or _is_wordy(first.quantity)):
         # The first column is too narrow for that: it gets a line of its own.
-        return GroupView(_title(checks, Prose("")), _rows(claim, checks, places, tuple(stated), [None]))
+        return GroupView(_title(checks, Prose(""), table.usual), _rows(table, checks, tuple(stated), [None]))
     if alone:
-        title = _title(checks, own, bare=wide and tolerance_text(first) == "exact")
-        if wide and _is_tall(first.prediction_latex):
+        title = _title(checks, own, table.usual, bare=table.wide and not table.usual)
+        if table.wide and _is_tall(first.prediction_latex):
             title = replace(
                 title, formula=Prose("")
             )  # too high for a line of text; its value stands beside it
-        return GroupView(None, _rows(claim, checks, places, common, [title]))
+        return GroupView(None, _rows(table, checks, common, [title]))
     if len({_group_key(check) for check in checks}) > 1:
-        titles = [_title((check,), Prose("")) for check in checks]
-        return GroupView(
-            Title(Prose("Same settings"), Prose(""), own), _rows(claim, checks, places, common, titles)
-        )
-    return GroupView(_title(checks, own), _rows(claim, checks, places, common, [None] * len(checks)))
+        titles = [_title((check,), Prose(""), table.usual) for check in checks]
+        return GroupView(Title(Prose("Same settings"), Prose(""), own), _rows(table, checks, common, titles))
+    return GroupView(_title(checks, own, table.usual), _rows(table, checks, common, [None] * len(checks)))
 
 
-def _title(checks: tuple[Check, ...], settings: Prose, *, bare: bool = False) -> Title:
-    """Return what checks are about; ``bare`` without how far an estimate may be off."""
+def _title(checks: tuple[Check, ...], settings: Prose, usual: str, *, bare: bool = False) -> Title:
+    """Return what checks are about; ``bare`` without the word that no estimate may be off."""
+    tolerance = tolerance_text(checks[0], usual)
     formulas = {check.prediction_latex for check in checks}
     formula = formulas.pop() if len(formulas) == 1 else ""
     shown = rf"\displaystyle {formula}" if _is_tall(formula) else formula
@@ -205,7 +221,7 @@ def _title(checks: tuple[Check, ...], settings: Prose, *, bare: bool = False) ->
         quantity=Prose(checks[0].quantity),
         # A bare number stands in the column of predictions already.
         formula=Prose(f"predicted ${shown}$" if _has_symbol(formula) else ""),
-        note=Prose("; ".join(filter(None, [settings, "" if bare else tolerance_text(checks[0])]))),
+        note=Prose("; ".join(filter(None, [settings, "" if bare and tolerance == "exact" else tolerance]))),
     )
 
 
@@ -231,14 +247,16 @@ def _places(checks: Sequence[Check]) -> dict[str, int]:
 
 
 def _rows(
-    claim: str,
-    checks: tuple[Check, ...],
-    places: Mapping[str, int],
-    common: Sequence[str],
-    titles: Sequence[Title | None],
+    table: _Table, checks: tuple[Check, ...], common: Sequence[str], titles: Sequence[Title | None]
 ) -> tuple[RowView, ...]:
     return tuple(
-        _row(f"{claim}.{check.id}", check, places.get(check.id), cell_text(check.cell, without=common), title)
+        _row(
+            f"{table.claim}.{check.id}",
+            check,
+            table.places.get(check.id),
+            cell_text(check.cell, without=common),
+            title,
+        )
         for check, title in zip(checks, titles, strict=True)
     )
 

@@ -113,13 +113,21 @@ def rounding_error(check: Check) -> str:
     return numbers.small(check.estimate) if only_rounding and check.estimate <= check.tolerance else ""
 
 
-def tolerance_text(check: Check) -> Prose:
-    """Return the tolerance, such as ``±1% of the prediction``; of an exact check, how much for what."""
+def allowance_text(check: Check) -> str:
+    """Return what an exact check allows for, such as ``to 1×10⁻¹² for rounding``; empty for any other."""
+    exact = check.method == "exact" and check.tolerance
+    return f"to {numbers.small(check.tolerance)} for {check.tolerance_of}" if exact else ""
+
+
+def tolerance_text(check: Check, usual: str = "") -> Prose:
+    """Return the tolerance, such as ``±1% of the prediction``; of an exact check, how much for what.
+
+    A ``usual`` allowance, which is printed once for a whole table, is left out.
+    """
     kind = "bound" if check.origin == "derived" else "threshold, not derived,"
     bound = {"=": "", "≤": f"upper {kind}", "≥": f"lower {kind}"}[check.relation]
-    if check.method == "exact" and check.tolerance:
-        allowed = f"to {numbers.small(check.tolerance)} for {check.tolerance_of}"
-        return Prose(", ".join(filter(None, [bound, allowed])))
+    if allowed := allowance_text(check):
+        return Prose(", ".join(filter(None, [bound.rstrip(","), "" if allowed == usual else allowed])))
     if check.method == "exact" or check.tolerance == 0:
         return Prose(bound.rstrip(",") or "exact")
     return Prose(f"{bound} {_allowed(check)}".strip())
