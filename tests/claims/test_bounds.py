@@ -20,7 +20,7 @@ BOUNDS = {
     "length-scaling": 1.18,
     "jacobian-saturation": 0.95,
     "soft-cap": 0.98,
-    "attention-sink": 0.97,
+    "attention-sink": 0.99,
 }
 """The constant of each claim's sharpest control, times its bound's."""
 

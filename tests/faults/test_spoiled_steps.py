@@ -48,6 +48,16 @@ def test_a_check_that_sees_nothing_is_found() -> None:
     assert tally.tried == tally.caught + len(tally.survivors)
 
 
+def test_a_check_at_a_few_sizes_is_found() -> None:
+    """What is right for one and two keys only survives where no more is tried."""
+    n = Symbol("n", integer=True, positive=True)
+    few = By("few", lambda one, two: all((one - two).subs(n, size) == 0 for size in (1, 2)), "general")
+    route = Route("r", x * n, (Step(n * x, "", few),)).defining("a lemma")
+    derivation = Derivation.none("only the lemma", lemmas=(route,))
+    survivors = spoil("none", derivation, 100, 0, 5.0).survivors
+    assert [one.split(" | ")[2] for one in survivors] == ["another value from 6 on: n"]
+
+
 def test_a_changed_start_or_result_never_survives() -> None:
     """A chain that starts or ends elsewhere is no derivation, whatever its steps."""
     blind = By("blind", lambda *_: True, "general")
