@@ -77,7 +77,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         "What a cap takes of the variance of scaled scores, over the cap: measured points on the integrated "
         "curve, which falls like the inverse square of the cap and for large caps meets its bound.",
         "variance lost",
-        line("integrated", _lost, at=np.geomspace(CAPS[0], CAPS[-1], 7)),
+        line("integrated", _lost, at=np.geomspace(CAPS[0], CAPS[-1], 11)),
         line("bound", function((c,), derivation.result.subs(d, D)), "other"),
         measured(findings.matching("lost-c*"), against="c"),
         x="cap $c$",
