@@ -8,7 +8,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import OpenBLASController, threadpool_limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -93,17 +93,31 @@ _limits: threadpool_limits | None = None
 def one_blas_thread() -> Iterator[None]:
     """Let linear algebra use one thread each while anyone in this process wants it to.
 
-    The number of its threads belongs to the process: whoever comes last puts back what the first one found.
+    More threads add in another order. In some libraries their number belongs to the process: whoever comes
+    last puts back what the first one found. In others each thread of Python has its own.
     """
-    global _users, _limits  # noqa: PLW0603 - so does the count
+    global _users, _limits  # noqa: PLW0603 - they belong to the process, too
     with _blas:
         if _users == 0:
-            _limits = threadpool_limits(limits=1)
+            _limits = _from_this_thread(lambda: threadpool_limits(limits=1))
         _users += 1
     try:
-        yield
+        with threadpool_limits(limits=1):
+            yield
     finally:
         with _blas:
             _users -= 1
             if _users == 0 and _limits is not None:
-                _limits.restore_original_limits()
+                _from_this_thread(_limits.restore_original_limits)
+
+
+def _from_this_thread(change: Callable[[], Any]) -> Any:
+    """Return what ``change`` does to the limits of the process, as this thread.
+
+    threadpoolctl heeds one thread, the first; what others want is left undone without a word.
+    """
+    OpenBLASController.clear_controlling_thread(force=True)
+    try:
+        return change()
+    finally:
+        OpenBLASController.clear_controlling_thread(force=True)
