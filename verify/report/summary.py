@@ -42,7 +42,7 @@ _KEYS = {
     "score-variance.slope": r"variance of $q\cdot k$ that each dimension adds",
     "sqrt-scaling.level": r"variance of $q\cdot k/\sqrt{d_k}$, over all widths",
     "softmax-saturation.raw-two-keys-d64": "larger of two softmax weights, unscaled, on average",
-    "jacobian-saturation.unscaled-d64": r"$\mathbb{E}\,\|J\|_F^2$ of two keys, unscaled",
+    "jacobian-saturation.unscaled-d64": "mean squared norm of the softmax’s Jacobian, two keys, unscaled",
     "vanishing-or-exploding.rms-grows": "root mean square of a query’s gradient, unscaled over scaled",
 }
 """The checks that stand on the first page, and what they compare."""
