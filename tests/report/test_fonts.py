@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import re
+import subprocess
+import sys
 from io import BytesIO
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -68,3 +70,11 @@ def test_the_screen_carries_what_it_shows(screen: list[tuple[str, str, str, str,
             assert font["hmtx"][name][0] == whole["hmtx"][whole.getBestCmap()[code]][0]
         kerned = style == "normal" and (family, int(weight)) != (SERIF, 600)
         assert ("GPOS" in font) == (kerned and family != MONO)
+
+
+def test_what_only_draws_is_not_loaded_for_pages() -> None:
+    """Faces are files: neither Matplotlib nor what cuts them is needed to know where they are."""
+    program = "import sys, verify.report.html; print({'matplotlib', 'fontTools.subset'} & set(sys.modules))"
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert said.stdout == "set()\n"
+    assert all(face.for_print.is_file() and face.for_screen.is_file() for face in FACES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import logging
+from importlib import util
 from importlib.metadata import version
 from io import BytesIO
 from pathlib import Path
@@ -11,9 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import font_source_sans_pro
 import font_source_serif_pro
-import matplotlib as mpl
-from fontTools.subset import Options, Subsetter
-from fontTools.ttLib import TTFont
 
 from verify.report.store import Store
 
@@ -38,8 +36,20 @@ def _face(package: ModuleType, name: str, family: str, weight: int, style: str =
 
 
 SERIF, SANS, MONO = "Source Serif Pro", "Source Sans Pro", "DejaVu Sans Mono"
-# No registry has Source Code as a package; Matplotlib brings a face for code of a licence as free.
-_MONO_FILE = Path(mpl.get_data_path(), "fonts", "ttf", "DejaVuSansMono.ttf")
+
+
+def _mono_file() -> Path:
+    """Return the face for code: no registry has Source Code as a package, Matplotlib brings one as free.
+
+    It is found without Matplotlib, which takes a quarter of a second to load.
+    """
+    package = util.find_spec("matplotlib")
+    assert package is not None  # noqa: S101 - this package requires it
+    assert package.origin is not None  # noqa: S101 - it is no namespace
+    return Path(package.origin).with_name("mpl-data") / "fonts" / "ttf" / "DejaVuSansMono.ttf"
+
+
+_MONO_FILE = _mono_file()
 FACES = (
     _face(font_source_serif_pro, "SourceSerifPro", SERIF, 400),
     _face(font_source_serif_pro, "SourceSerifProIt", SERIF, 400, "italic"),
@@ -80,6 +90,9 @@ def _rule(face: Face, address: str, kind: str) -> str:
 
 def _subset(face: Face, characters: str) -> str:
     """Return a face cut down to some characters, as a data address."""
+    from fontTools.subset import Options, Subsetter  # noqa: PLC0415 - cut faces are kept, and loading takes time
+    from fontTools.ttLib import TTFont  # noqa: PLC0415
+
     logging.getLogger("fontTools").setLevel(logging.ERROR)
     # Kerning takes most of the time; the few words in italics or in bold serif do without, and code must.
     kerned = face.style == "normal" and (face.family, face.weight) not in {(SERIF, 600), (MONO, 400)}
