@@ -1,7 +1,7 @@
 """Dropout on weights keeps the mean output and adds noise; dropping keys before softmax does not keep it."""
 
 import numpy as np
-from sympy import Expr, Rational, Sum, simplify, sqrt
+from sympy import Expr, Rational, Sum, Symbol, simplify, sqrt
 
 from verify.spec import (
     E, LI, NORMAL, SRIVASTAVA, Claim, Derivation, DroppedWeights, Experiment, Families, Figure, Findings,
@@ -17,6 +17,7 @@ DROPPED = Sum(p[j] * (1 - r + z[j]) * v[j], (j, 1, n)) / (1 - r)
 """One component of the output, and what dropout makes of it: a weight is multiplied by 1 with probability
 1 - r, else by 0, that is by 1 - r and what it is off that, then divided by 1 - r."""
 MASKS = Families(variances={z: r * (1 - r)})
+VALUES = SumIdentity(Families(variances={v: Symbol("u", positive=True)}))
 BOTH, ONE = (1 - r) ** 2, r * (1 - r)
 OF_TWO = (BOTH * first + ONE * 1 + ONE * 0) / (BOTH + 2 * ONE)
 """The mean weight of the first of two keys: both are kept, it alone, or the other alone."""
@@ -35,13 +36,17 @@ def derive() -> Derivation:
     simpler = Step(first + r * (1 - 2 * first) / (1 + r), "Over the common denominator", Identity())
     keys = Route.of("Two keys, dropped before softmax, one at least being kept", OF_TWO, simpler)
     keys = keys.defining("the mean weight of the first of two keys")
-    return Derivation.of(mean, lemmas=(variance, keys))
+    squares = E(Sum(p[j] ** 2 * v[j] ** 2, (j, 1, n)))
+    centred = Step(squares, "Values are independent and centred: products of two average to 0", VALUES)
+    size = Route.of("Mean square of an output over its values", E(OUTPUT**2), centred)
+    size = size.defining("the mean square of one component of the output")
+    return Derivation.of(mean, lemmas=(variance, keys, size))
 
 
 def _shares(derivation: Derivation) -> tuple[Expr, Expr]:
     """Return noise over size, and the share of the lead 2p - 1 that is lost."""
-    variance, keys = (lemma.end for lemma in derivation.lemmas)
-    squares = Sum(p[j] ** 2 * v[j] ** 2, (j, 1, n))
+    variance, keys, size = (lemma.end for lemma in derivation.lemmas)
+    (squares,) = size.args
     return simplify(variance / squares), simplify((first - keys) / (2 * first - 1))
 
 

@@ -19,7 +19,8 @@ ERROR = r"$\mathbb{E}(\hat s - s)^2$"
 x, R = Ordered("x", "x", real=True), Symbol("R", positive=True)
 epsilon, s = Ordered("epsilon", "e", positive=True), Ordered("s", "s", real=True)
 g = Ordered("g", "g", nonnegative=True)
-b, e = Ordered("b", "b", integer=True, positive=True), Ordered("e", "f", integer=True)
+b = Ordered("b", "b", integer=True, positive=True)
+e, h = Ordered("e", "f", integer=True), Ordered("h", "h", integer=True)
 SPACING = 2 ** (e + 1 - b)
 """Of the numbers of b significant bits from 2^e up to 2^(e + 1)."""
 CLOSE = (64.75 - 2.0**-20, 64.25 + 2.0**-20)
@@ -43,7 +44,10 @@ def derive() -> Derivation:
         "Half the spacing of $b$-bit numbers from $2^e$ on, over a score of $2^e(1 + g)$",
         SPACING / 2 / (2**e * (1 + g)), Step(2**-b, "Most at a power of two", AtItsLeast(g, 0)),
     ).defining("how far rounding moves a score, over the score")  # fmt: skip
-    return Derivation.of(change, lemmas=(odds, half), relation="≤")
+    grid = Step(2**h * SPACING, "So these numbers, and what is nearest, are scaled alike", Identity())
+    shifted = Route.of("Spacing of $b$-bit numbers from $2^{e + h}$ on", SPACING.subs(e, e + h), grid)
+    shifted = shifted.defining("the spacing of numbers $2^h$ times as large")
+    return Derivation.of(change, lemmas=(odds, half, shifted), relation="≤")
 
 
 def _error(kind: str, name: str, dimension: int) -> float:
