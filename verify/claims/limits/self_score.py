@@ -89,8 +89,8 @@ CLAIM = Claim(
     statement=r"For independent components with mean 0, variance 1 and kurtosis $\kappa$, the score $q\cdot "
     r"q$ has mean $d_k$ and variance $d_k(\kappa - 1)$; for normal components $2d_k$.",
     meaning="Where query and key are the same vector, as with tied projections, nothing averages out: the "
-    r"score is the squared length. Divided by $\sqrt{d_k}$ it still grows like $\sqrt{d_k}$, and every token "
-    "attends to itself. The statement on the variance needs query and key to be independent.",
+    r"score is the squared length. Divided by $\sqrt{d_k}$ it still grows like $\sqrt{d_k}$, so that a "
+    "token’s own key tends to win. The statement on the variance needs query and key to be independent.",
     assumptions=assume(
         independent="The components of the vector are independent.",
         standard=r"Each has mean 0, variance 1 and finite kurtosis $\kappa$.",

@@ -107,8 +107,8 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 CLAIM = Claim(
     title="The law of the components does not matter, only their mean and variance",
     statement="For independent components with mean 0 and variance 1 of whatever law, "
-    r"$\operatorname{Var}(q\cdot k) = d_k$; the kurtosis does depend on the law: it is $3 + "
-    r"(\kappa_q\kappa_k - 3)/d_k$.",
+    r"$\operatorname{Var}(q\cdot k) = d_k$; the kurtosis, if it is finite, does depend on the law: it is $3 "
+    r"+ (\kappa_q\kappa_k - 3)/d_k$.",
     meaning="Nobody's activations are exactly normal, and for the variance that is no loss: uniform, skewed "
     "or heavy-tailed components with the same two moments give the same line. What the law does change are "
     "the extremes of single scores, and this fades like $1/d_k$.",
