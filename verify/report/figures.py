@@ -167,7 +167,7 @@ def _dress(axes: Axes, figure: Figure, name: str) -> None:
         xytext=(2, 6),
         textcoords="offset points",
     )
-    lines = math.floor(axes.get_window_extent().height / _TICK)
+    lines = math.floor(axes.get_window_extent().height / _TICK) + 1
     for axis, record, most in ((axes.xaxis, figure.x, 7), (axes.yaxis, figure.y, min(7, max(3, lines)))):
         if record.scale == "log":
             getattr(axes, f"set_{axis.axis_name}scale")("log")
