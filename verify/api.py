@@ -23,9 +23,7 @@ from verify.engine.crews import Elsewhere
 from verify.engine.plan import Planned, plan_with
 from verify.engine.sources import read_sources, refuse_unknown_claims
 from verify.engine.store import Store
-from verify.errors import ResultsError, SettingsError
-from verify.evidence import RunRecord
-from verify.evidence.audits import AuditRecord
+from verify.errors import SettingsError
 from verify.executors.workers import Workers, using
 from verify.report.editions import EDITIONS
 from verify.spec.claim import Claim
@@ -37,6 +35,8 @@ if TYPE_CHECKING:
     from verify.auditing.gates import Gates
     from verify.auditing.recording import Array
     from verify.engine.catalogue import Entries, Named
+    from verify.evidence import RunRecord
+    from verify.evidence.audits import AuditRecord
     from verify.report.write import Written
 
 
@@ -266,16 +266,6 @@ def render(
         SettingsError: there is no such edition, or the record is an audit's, which has but one and is
             compared with nothing; or what is to be compared with is no run.
     """
-    if edition not in EDITIONS:
-        raise SettingsError(f"edition {edition!r}: give one of {', '.join(EDITIONS)}")
-    if not isinstance(record, RunRecord | AuditRecord):
-        raise ResultsError(
-            f"{type(record).__name__}: is no record of a run or an audit; give what run or load returns"
-        )
-    if isinstance(record, AuditRecord) and edition != EDITIONS[0]:
-        raise SettingsError(f"edition {edition!r}: an audit's PDF has one edition; leave it out")
-    if earlier is not None and not (isinstance(earlier, RunRecord) and isinstance(record, RunRecord)):
-        raise SettingsError("compare: only a run can be compared, with an earlier run; give two results.json")
     from verify.report.write import write_report  # noqa: PLC0415 - not needed for a run
 
     return write_report(record, Path(out), announce, workers, edition, earlier)

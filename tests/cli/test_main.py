@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.tool import ROOT, Ended
-from verify import api
 from verify.cli.main import main
 from verify.errors import RenderError
-from verify.report import pdf
+from verify.report import pdf, write
 from verify.report.write import Written
 from verify.version import __version__
 
@@ -323,7 +322,7 @@ def test_a_step_that_cannot_be_rendered_has_its_own_status(
     results = tmp_path / "results.json"
     results.write_text(small.to_json(), encoding="utf-8")
     problem = RenderError("no ink; buy some")
-    monkeypatch.setattr(api, "render", lambda *_: Written((results,), {"figures": 1.0}, problem))
+    monkeypatch.setattr(write, "write_report", lambda *_: Written((results,), {"figures": 1.0}, problem))
     ended = tool("render", results)
     assert ended.status == 4
     assert ended.complaint == "no ink; buy some"

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.auditing.records import good
-from verify import api
 from verify.cli.rendering import rendered
 from verify.errors import RenderError
+from verify.report import write
 from verify.report.write import Written
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         announce("html")
         return Written(PATHS, {"html": 1.04, "pdf": 2.0}, given["problem"])
 
-    monkeypatch.setattr(api, "render", render)
+    monkeypatch.setattr(write, "write_report", render)
     return given
 
 

@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, TextIO
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from verify.engine.runner import Callbacks
 from verify.escapes import for_terminal
 from verify.evidence import ClaimRecord, Proof, RunRecord, Statement, Stored, Verdict
-from verify.montecarlo.devices import GENERATOR
 from verify.report import numbers
 from verify.report.latex import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from verify.engine.runner import Callbacks
     from verify.engine.schedule import Progress as Progressed
 
 _REFRESH_S = 0.2
@@ -32,6 +31,8 @@ _MARKS = {Verdict.CONFIRMED: "✓", Verdict.APPROXIMATE: "≈", Verdict.REFUTED:
 @contextmanager
 def following(begin: Callable[[], None]) -> Iterator[Callbacks]:
     """Yield callbacks that show the progress of a run on standard error, and call ``begin`` before it."""
+    from verify.engine.runner import Callbacks
+
     if not sys.stderr.isatty():
         yield Callbacks(
             on_begin=lambda _count: begin(), on_finish=lambda record: log(f"{record.id}: {record.verdict}")
@@ -81,6 +82,8 @@ def stored_line(stored: Stored) -> str:
 
 def device_line(record: RunRecord) -> str:
     """Return one line on how many checks a device has drawn; they name its generator."""
+    from verify.montecarlo.devices import GENERATOR
+
     drawn = [check for claim in record.claims for check in claim.checks if check.method == "monte-carlo"]
     there = sum(GENERATOR in check.cell for check in drawn)
     return f"drawn on {record.run.settings.device}: {there} of {len(drawn)} checks, the others as without it"

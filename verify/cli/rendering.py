@@ -27,12 +27,12 @@ def rendered(
 
     If a rendering step could not be done, say so and end with its exit status.
     """
-    from verify import api
     from verify.cli.progress import log, phases_line, rendering
     from verify.files.writing import temporary_files_together
+    from verify.report.write import write_report
 
     with temporary_files_together(), rendering() as announce:
-        written = api.render(record, out, announce, workers, edition, earlier)
+        written = write_report(record, out, announce, workers, edition, earlier)
     for path in written.paths:
         say(path)
     log(phases_line({**(phases_s or {}), **written.phases_s}))

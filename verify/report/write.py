@@ -7,7 +7,9 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from verify.errors import OutputError, RenderError, VerifyError, unforeseen
+from verify.errors import OutputError, RenderError, ResultsError, SettingsError, VerifyError, unforeseen
+from verify.evidence import RunRecord
+from verify.evidence.audits import AuditRecord
 from verify.executors.workers import Task, Workers, processors
 from verify.files.writing import write_together, write_whole
 from verify.report.caches import usable_caches
@@ -17,9 +19,6 @@ from verify.report.names import names
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
-
-    from verify.evidence import RunRecord
-    from verify.evidence.audits import AuditRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,11 @@ def write_report(
 
     Raises:
         OutputError: the results cannot be written; what was there before is untouched.
+        ResultsError: this is not the record of a run or of an audit.
+        SettingsError: there is no such edition, or the record is an audit's, which has but one and is
+            compared with nothing; or what is to be compared with is no run.
     """
+    _refuse_other_than_records(record, edition, earlier)
     phases: dict[str, float] = {}
 
     @contextlib.contextmanager
@@ -103,6 +106,19 @@ def write_report(
     if problem is not None:
         problem = _with_leftovers(problem, out, {called.page, sheet} - {path.name for path in pages})
     return Written((results, *pages), phases, problem)
+
+
+def _refuse_other_than_records(record: object, edition: str, earlier: object) -> None:
+    if edition not in EDITIONS:
+        raise SettingsError(f"edition {edition!r}: give one of {', '.join(EDITIONS)}")
+    if not isinstance(record, RunRecord | AuditRecord):
+        raise ResultsError(
+            f"{type(record).__name__}: is no record of a run or an audit; give what run or load returns"
+        )
+    if isinstance(record, AuditRecord) and edition != EDITIONS[0]:
+        raise SettingsError(f"edition {edition!r}: an audit's PDF has one edition; leave it out")
+    if earlier is not None and not (isinstance(earlier, RunRecord) and isinstance(record, RunRecord)):
+        raise SettingsError("compare: only a run can be compared, with an earlier run; give two results.json")
 
 
 def _apart(workers: Workers) -> str:
