@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from verify.engine.store import Store
+from verify.errors import StoreError
 from verify.evidence.load import load
 
 if TYPE_CHECKING:
@@ -109,3 +111,16 @@ def test_a_shard_is_exported_and_merged(tool: Tool, store: Path, tmp_path: Path)
     assert "100% of the draws" in warm.err
     assert "rows removed" in tool("store", "clear", "--store", other).out
     assert tool("store", "show", "--store", other).out.splitlines()[1:] == ["damaged: 0"]
+
+
+def test_an_export_that_fails_leaves_nothing(
+    tool: Tool, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A shard is whole or not there; what was wrong is one line."""
+
+    def fail(*_: object) -> int:
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(Store, "merge", fail)
+    assert tool("store", "export", tmp_path / "shards" / "one.sqlite", "--store", store).complaint
+    assert list((tmp_path / "shards").iterdir()) == []

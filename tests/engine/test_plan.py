@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from verify.engine import plan as module
 from verify.engine.catalogue import catalogue
 from verify.engine.plan import Planned, PlannedCell, costs, plan, table
 from verify.engine.runner import settings
@@ -112,3 +113,15 @@ def test_the_command_refuses_the_impossible_in_one_line(tool: Callable[..., Ende
     assert ended.status == 2
     assert len(ended.err.strip().splitlines()) == 1
     assert "raise --tolerance" in ended.err
+
+
+def test_the_memory_of_whole_processes_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrays are a small part of it; where the system does not say, nothing is said."""
+    cell = PlannedCell(id="a", settings={}, blocks=1, scores=1, draws=1, memory=3_000_000, seconds=1)
+    rows = [Planned(claim="c", checks=1, controls=0, cells=(cell,))]
+    monkeypatch.setattr(module, "peak_memory", lambda: 150_000_000)
+    words = "a worker's process takes about 150 MB in all, as this one did"
+    assert words in table(rows, settings(), 2).splitlines()
+    assert words in costs({0.01: rows}, 2).splitlines()
+    monkeypatch.setattr(module, "peak_memory", lambda: 0)
+    assert "in all" not in table(rows, settings(), 2) + costs({0.01: rows}, 2)

@@ -84,6 +84,29 @@ def test_a_file_cut_or_overwritten_gives_nothing_wrong(path: Path, part: float, 
     assert all(str(path) in line and "\n" not in line for line in said)
 
 
+@pytest.mark.parametrize(
+    ("error", "fix"),
+    [
+        (sqlite3.DatabaseError("file is not a database"), "remove it or give --store another path"),
+        (sqlite3.OperationalError("disk I/O error"), "give --store another path"),
+        (sqlite3.OperationalError("database is locked"), "another program holds it: wait for that, or give"),
+        (PermissionError(13, "Permission denied"), "give --store another path"),
+    ],
+)
+def test_only_of_a_damaged_file_it_is_said_to_be_removed(
+    path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, fix: str
+) -> None:
+    """One that is out of reach for a while holds what is still wanted."""
+
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(Store, "_prepare", fail)
+    with pytest.raises(StoreError) as raised:
+        Store(path)
+    assert f"); {fix}" in str(raised.value)
+
+
 def test_once_the_code_is_edited_nothing_is_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was computed before the edit and what after cannot be told apart: neither is written, nor read."""
     said: list[str] = []
@@ -137,7 +160,7 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     """One line says so."""
     folder = tmp_path / "closed"
     folder.mkdir(mode=0o500)
-    with pytest.raises(StoreError, match=r"unusable .*; remove it or give --store another path"):
+    with pytest.raises(StoreError, match=r"unusable .*\); give --store another path"):
         Store(folder / "store.sqlite")
 
 

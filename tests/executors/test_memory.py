@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from verify.executors.memory import peak_memory
+
 PROGRAM = """
 import resource, sys
 import numpy as np
@@ -32,3 +34,13 @@ def test_freed_memory_is_taken_again_without_a_page_fault() -> None:
     )
     assert kept < 100
     assert given_back > 1000
+
+
+def test_the_peak_is_that_of_this_process() -> None:
+    """It has Python and NumPy in it, never falls, and grows with what is taken."""
+    before = peak_memory()
+    if before == 0:
+        pytest.skip("the system does not say")
+    assert 10**7 < before < 10**11
+    taken = b"x" * before
+    assert peak_memory() - before > 0.3 * len(taken)

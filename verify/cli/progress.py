@@ -39,10 +39,11 @@ def following(begin: Callable[[], None]) -> Iterator[Callbacks]:
         )
         return
     columns = (
-        TextColumn("{task.description:<64.64}"),
-        BarColumn(bar_width=20),
+        BarColumn(bar_width=10),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
+        # Last, for it is what a narrow terminal cuts.
+        TextColumn("{task.description}"),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting", total=None)

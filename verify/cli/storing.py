@@ -89,8 +89,15 @@ def export(file: Path, store: Path | None) -> None:
 
     if file.exists():
         raise StoreError(f"{file}: is there already; give another name")
-    with _store(store) as opened, Store(file) as copy:
-        say(f"{file}: {copy.merge(opened)} rows")
+    with _store(store) as opened:
+        try:
+            with Store(file) as copy:
+                rows = copy.merge(opened)
+        except StoreError:
+            for ending in ("", "-wal", "-shm"):
+                file.with_name(file.name + ending).unlink(missing_ok=True)
+            raise
+    say(f"{file}: {rows} rows")
     end(0)
 
 

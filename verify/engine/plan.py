@@ -15,6 +15,7 @@ from verify.engine.verdict import ErrorBudget
 from verify.errors import ClaimError, WorkerError, claim_errors, correction
 from verify.evidence import Record, Setting
 from verify.evidence.texts import Count, Line, Many, Named, Positive
+from verify.executors.memory import peak_memory
 from verify.executors.workers import Task, Workers
 from verify.montecarlo.chunks import Drawing
 from verify.montecarlo.streams import stream
@@ -159,11 +160,14 @@ def _planned_cell(cell: Cell, wanted: int) -> PlannedCell:
 
 
 def table(rows: Sequence[Planned], settings: Settings, workers: int = 1) -> str:
-    """Return the plans as text, a line a claim and one of totals, under the settings they are for."""
+    """Return the plans as text, a line a claim and one of totals, under the settings they are for.
+
+    The memory of whole processes is what this one has taken, which has derived the claims as a worker does.
+    """
     whose = "one worker" if workers == 1 else f"{workers} workers like those of this machine"
     head = (
         f"tolerance {settings.tolerance:g}, false alarms {settings.false_alarm:g} for the whole run, "
-        f"power {settings.power:g}; memory and time are those of {whose}"
+        f"power {settings.power:g}; memory, of arrays, and time, of drawing, are those of {whose}{_in_all()}"
     )
     names = ("claim", "checks", "controls", "cells", "blocks", "scores", "draws", "memory", "time")
     lines = [names, *(_cells(row, workers) for row in (*rows, together(rows)))]
@@ -182,8 +186,13 @@ def costs(plans: Mapping[float, Sequence[Planned] | None], workers: int) -> str:
         times = [total.wall_s(count) for count in sorted({1, workers})]
         memory = f"{workers * total.memory / 1e6:.0f} MB"
         lines.append((f"±{tolerance:.2%}", f"{total.draws:.1e}", memory, *map(_time, times)))
-    head = "first looks; derivations come on top, and do not depend on the tolerance"
+    head = f"first looks; derivations come on top, and do not depend on the tolerance{_in_all()}"
     return "\n".join([head, "", *_columns(lines)])
+
+
+def _in_all() -> str:
+    taken = peak_memory()
+    return f"\na worker's process takes about {taken / 1e6:.0f} MB in all, as this one did" if taken else ""
 
 
 def together(rows: Sequence[Planned]) -> Planned:

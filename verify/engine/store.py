@@ -298,9 +298,7 @@ class Store:
         try:
             yield
         except (sqlite3.Error, OSError, ValueError) as error:
-            raise StoreError(
-                f"store {self.path}: unusable ({_reason(error)}); remove it or give --store another path"
-            ) from error
+            raise StoreError(f"store {self.path}: unusable ({_reason(error)}); {_fix(error)}") from error
 
 
 @contextlib.contextmanager
@@ -328,6 +326,14 @@ def _checksum(key: object, kind: object, content: object) -> bytes:
 
 def _reason(error: Exception) -> str:
     return str(getattr(error, "strerror", None) or error)
+
+
+def _fix(error: Exception) -> str:
+    """Return what helps: a damaged file may go, one that is locked or out of reach is none the worse."""
+    if "locked" in str(error):
+        return "another program holds it: wait for that, or give --store another path"
+    is_damaged = isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
+    return f"{'remove it or ' if is_damaged else ''}give --store another path"
 
 
 def _counted(rows: int) -> str:

@@ -1,7 +1,8 @@
-"""How a process that draws deals with memory it has freed."""
+"""How much memory a process takes, and how one that draws deals with memory it has freed."""
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import sys
 
@@ -27,3 +28,13 @@ def keep_freed() -> None:
     if hasattr(library, "mallopt"):
         library.mallopt(_MMAP_THRESHOLD, LARGE)
         library.mallopt(_TRIM_THRESHOLD, KEPT)
+
+
+def peak_memory() -> int:
+    """Return the most bytes that this process has taken so far; 0 where the system does not say."""
+    with contextlib.suppress(ImportError):
+        import resource  # noqa: PLC0415 - not on Windows
+
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return most if sys.platform == "darwin" else 1024 * most
+    return 0
