@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -282,6 +283,7 @@ def test_the_exit_status_says_the_outcome(
 ) -> None:
     """0 confirmed, 1 refuted, 3 undecided, and results in any case; other tests here end with 0 and 1."""
     monkeypatch.setattr(pdf, "render_pdf", lambda *_: b"%PDF")
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)  # so that it is this process that makes the PDF
     path = claim_file(*changes)
     ended = tool(
         "run", "doubled-keys", "--claims", path, "--profile", "quick", "--workers", 1, "--out", tmp_path
