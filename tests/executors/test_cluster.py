@@ -105,8 +105,12 @@ def started(part: str, folder: Path) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.slow
-def test_a_scheduler_that_is_gone_is_one_line(tmp_path: Path) -> None:
-    """A cluster of processes started by hand serves a run; without its scheduler the run ends in time."""
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_scheduler_that_is_gone_is_one_line(tmp_path: Path, end: signal.Signals) -> None:
+    """A cluster of processes started by hand serves a run; without its scheduler the run ends in time.
+
+    So it does where the scheduler is there and says nothing.
+    """
     pytest.importorskip("distributed")
     scheduler = started("scheduler", tmp_path)
     while not (tmp_path / "address.json").exists():
@@ -119,7 +123,7 @@ def test_a_scheduler_that_is_gone_is_one_line(tmp_path: Path) -> None:
         )
         time.sleep(12)
         assert process.poll() is None
-        os.killpg(scheduler.pid, signal.SIGKILL)
+        os.killpg(scheduler.pid, end)
         ended = finish(process, 90)
         assert ended.status == 2
         assert "gone" in ended.complaint or "lost" in ended.complaint

@@ -30,6 +30,9 @@ _ASK_S = 5
 _GONE_S = 10.0
 """Seconds without a scheduler or any worker after which nobody is waited for."""
 
+_SILENT_S = 30
+"""Seconds that a scheduler may take to answer: as many as Dask gives a connection."""
+
 _CONFIGURATION = {
     # With Dask's 64 KiB memory goes back to the system after each array, and every batch pays for it again.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": KEPT,
@@ -147,7 +150,8 @@ class Cluster(Executor):
             WorkerError: so it is.
         """
         with contextlib.suppress(Exception):
-            if self._client.status == "running" and self._client.nthreads():
+            threads = self._client.scheduler.ncores
+            if self._client.status == "running" and self._client.sync(threads, callback_timeout=_SILENT_S):
                 self._well = time.monotonic()
         if time.monotonic() - self._well > _GONE_S:
             raise WorkerError(
