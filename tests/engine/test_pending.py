@@ -117,7 +117,7 @@ def test_short_chunks_make_a_task_together_where_sending_costs(cell: CellToDraw)
     crew = Elsewhere(Noting(), workers=4)
     chunks = list(waiting.missing(NAME))
     assert waiting.together(chunks[0], crew) == 1
-    waiting.chunk_s = 0.025
+    waiting.chunk_s = crew.task_s / 10
     assert waiting.together(chunks[0], crew) == pytest.approx(10)
     assert waiting.together(chunks[240 - 60], crew) == pytest.approx(60 / 12)
     assert waiting.together(chunks[-1], crew) == 1

@@ -71,7 +71,7 @@ def test_the_command_says_what_a_tolerance_costs(tool: Callable[..., Ended]) -> 
     """Seven tolerances, each with draws and times, growing as it shrinks."""
     ended = tool("plan", "over-scaling", "--by-tolerance", "--workers", 1000)
     assert ended.status == 0
-    rows = [line.split() for line in ended.out.splitlines()[3:]]
+    rows = [line.split() for line in ended.out.splitlines()[4:]]
     assert [row[0] for row in rows] == [
         "±1.00%", "±0.50%", "±0.20%", "±0.10%", "±0.05%", "±0.02%", "±0.01%",
     ]  # fmt: skip
@@ -102,7 +102,7 @@ def test_the_command_prints_a_line_a_claim_and_the_sum(tool: Callable[..., Ended
     """Both claims asked for and their sum are there, under the settings they are planned for."""
     ended = tool("plan", "over-scaling", "sqrt-scaling", "--profile", "quick")
     assert ended.status == 0
-    names = [line.split()[0] for line in ended.out.splitlines()[2:]]
+    names = [line.split()[0] for line in ended.out.splitlines()[3:]]
     assert names == ["claim", "sqrt-scaling", "over-scaling", "together"]
     assert "tolerance 0.05" in ended.out
 
