@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import queue
+import sys
 import threading
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from threadpoolctl import OpenBLASController, threadpool_limits
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -86,7 +88,7 @@ class Threads(Executor):
 
 _blas = threading.Lock()
 _users = 0
-_limits: threadpool_limits | None = None
+_limits: Any = None
 
 
 @contextmanager
@@ -99,16 +101,22 @@ def one_blas_thread() -> Iterator[None]:
     global _users, _limits  # noqa: PLW0603 - they belong to the process, too
     with _blas:
         if _users == 0:
-            _limits = _from_this_thread(lambda: threadpool_limits(limits=1))
+            _limits = _from_this_thread(lambda: _libraries(len(sys.modules)).limit(limits=1))
         _users += 1
     try:
-        with threadpool_limits(limits=1):
+        with _libraries(len(sys.modules)).limit(limits=1):
             yield
     finally:
         with _blas:
             _users -= 1
-            if _users == 0 and _limits is not None:
+            if _users == 0:
                 _from_this_thread(_limits.restore_original_limits)
+
+
+@lru_cache(maxsize=1)
+def _libraries(_modules: int) -> ThreadpoolController:
+    """Return what sets the limits of all libraries loaded; another comes only with another module."""
+    return ThreadpoolController()
 
 
 def _from_this_thread(change: Callable[[], Any]) -> Any:
