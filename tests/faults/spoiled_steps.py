@@ -37,6 +37,10 @@ EQUIVALENT: dict[tuple[str, str], str] = {
     ("variance-split", r"-E(q^{\mathsf T} k)*E(q^{\mathsf T} k') + E(q^{\mathsf T} k'**2)"): _ALIKE,
     ("variance-split", r"E(q^{\mathsf T} k**2) - E(q^{\mathsf T} k')**2"): _ALIKE,
     ("variance-split", r"-E(q^{\mathsf T} k)**2 + E(q^{\mathsf T} k**2)"): _ALIKE,
+    (
+        "softmax-jacobian",
+        "(-p[i]*Sum(p[j], (j, 1, n)) + p[i])*((n - 5)*(n - 4)*(n - 3)*(n - 2)*(n - 1) + 1)",
+    ): "the sum is 1, so that it is a multiple of nothing",
     ("softmax-jacobian", "0"): "the sum is 1, so that nothing is left without it as well",
 }
 """Claim and spoiled expression, which is as right as the original, and why."""

@@ -104,7 +104,9 @@ def shared_places(measured: Sequence[tuple[float, float, tuple[float, float]]]) 
     with their errors, none zero, and intervals.
     """
     own = [last_place(error) for _, error, _ in measured]
-    sizes = [round(math.log10(max(map(abs, (value, *interval))))) for value, _, interval in measured]
+    sizes = [
+        round(math.log10(max(map(abs, (value, error, *interval))))) for value, error, interval in measured
+    ]
     usual = {
         size: median_low(place for place, of in zip(own, sizes, strict=True) if of == size) for size in sizes
     }
