@@ -104,3 +104,21 @@ def test_headings_do_not_skip(tagged: list[Tagged]) -> None:
     levels = [int(one.role[1]) for one in tagged if one.role in {"H1", "H2", "H3", "H4", "H5", "H6"}]
     assert levels[0] == 1
     assert all(after <= before + 1 for before, after in pairwise(levels))
+
+
+def test_lines_at_head_and_foot_are_no_content(opened: pikepdf.Pdf, tagged: list[Tagged]) -> None:
+    """Every numbered piece of a page is in the structure; the line at its foot is an artifact of pagination."""
+    held = {one.element.objgen for one in tagged}
+    elements = pikepdf.NumberTree(opened.Root.StructTreeRoot.ParentTree)
+    asides = []
+    for page in opened.pages:
+        marks = [
+            (str(operands[0]), operands[1])
+            for operands, operator in pikepdf.parse_content_stream(page)
+            if str(operator) == "BDC"
+        ]
+        numbered = [int(about.MCID) for _, about in marks if "/MCID" in about]
+        assert numbered
+        assert {elements[page.StructParents][number].objgen for number in numbered} <= held
+        asides.append(sum(tag == "/Artifact" and about.Type == "/Pagination" for tag, about in marks))
+    assert all(asides[1:])

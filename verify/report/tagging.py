@@ -39,13 +39,31 @@ def make_accessible(pdf: Any, figures: Collection[str]) -> None:
     metadata.stream = [part.replace(_END, _ABOUT_UA.encode() + _END) for part in metadata.stream]
     root = _named(pdf, pdf.catalog["StructTreeRoot"])
     named: dict[str, bytes] = {}
+    reached: set[bytes] = set()
     for element, path, place in _elements(pdf, root, ()):
+        reached.add(element.reference)
         element["S"] = _role(pdf, element, path, place, figures)
         if element["S"] == "/TH":
             element["A"]["Scope"] = _scope(element, path)
             named[element["ID"].string] = element.reference
     pairs = [part for name in sorted(named) for part in (pydyf.String(name), named[name])]
     root["IDTree"] = pydyf.Dictionary({"Names": pydyf.Array(pairs)})
+    _set_aside(pdf, _named(pdf, root["ParentTree"])["Nums"], reached)
+
+
+def _set_aside(pdf: Any, numbers: Any, reached: Collection[bytes]) -> None:
+    """Make what is in no element, the lines at a page's head and foot, an artifact, which is not read out.
+
+    ``numbers`` has every page's number, and after it the elements of the page's pieces, in their order.
+    """
+    for page, elements in list(zip(numbers[::2], numbers[1::2], strict=True))[: len(pdf.page_references)]:
+        aside = {piece for piece, element in enumerate(elements) if element not in reached}
+        for piece in aside:
+            elements[piece] = b"null"
+        parts = _named(pdf, _named(pdf, pdf.page_references[page])["Contents"]).stream
+        for place, part in enumerate(parts):
+            if isinstance(part, pydyf.Dictionary) and part.get("MCID") in aside:
+                parts[place - 1 : place + 1] = "/Artifact", pydyf.Dictionary({"Type": "/Pagination"})
 
 
 def _named(pdf: Any, reference: bytes) -> Any:
