@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import runpy
+import sqlite3
 import subprocess
 import sys
 from dataclasses import replace
@@ -61,6 +63,17 @@ def test_a_run_can_be_rendered_and_read_again(tmp_path: Path) -> None:
     assert written.problem is None
     assert phases == list(written.phases_s)
     assert verify.load(tmp_path / "results.json") == record
+
+
+def test_a_damaged_store_is_a_warning(tmp_path: Path) -> None:
+    """What is damaged is computed again, to the same record, and whoever runs it hears of it."""
+    place = tmp_path / "store.sqlite"
+    first = verify.run(["score-mean"], profile="quick", store=place)
+    with contextlib.closing(sqlite3.connect(place)) as connection, connection:
+        connection.execute("UPDATE rows SET content = CAST(content || 'x' AS BLOB) WHERE kind = 'claim'")
+    with pytest.warns(UserWarning, match=r"store .*: 1 row was damaged, so computed again"):
+        again = verify.run(["score-mean"], profile="quick", store=place)
+    assert again.claims == first.claims
 
 
 def test_claims_can_be_listed(claim_file: Callable[..., Path]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import warnings
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from pathlib import Path
@@ -75,8 +76,8 @@ def run(
     ``workers`` None means one for each processor; an ``executor``, any of ``concurrent.futures`` or one such
     as ``dask.distributed.Client().get_executor()``, takes their place for all but a ``Claim`` of your own,
     whose functions stay in this process. It runs claim files wherever its workers are. ``store`` is where
-    finished work is kept for later runs, by default nowhere. None of these changes a result. ``sources`` None
-    means the statements that come with the tool.
+    finished work is kept for later runs, by default nowhere; what is wrong with it is a warning. None of
+    these changes a result. ``sources`` None means the statements that come with the tool.
 
     On a ``device`` of PyTorch's ("cuda", "cuda:1", or "cpu", the processor by the same code) the blocks of
     most statistics of scores, rows and softmax are drawn, in single precision with sums in double, by a
@@ -121,7 +122,7 @@ def run(
 
 def _opened(store: Store | Path | None) -> AbstractContextManager[Store | None]:
     if isinstance(store, str | Path):
-        return Store(Path(store))
+        return Store(Path(store), warnings.warn)
     if store is not None and not isinstance(store, Store):
         raise SettingsError(f"store {store!r}: give a Path")
     return contextlib.nullcontext(store)

@@ -8,14 +8,17 @@ import sqlite3
 import subprocess
 import sys
 import time
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.tool import ROOT
 from verify.engine import store as module
-from verify.engine.store import Store, default_path
+from verify.engine.store import Store
 from verify.errors import StoreError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 KEYS = [bytes([number]) * 32 for number in range(9)]
 
@@ -84,29 +87,6 @@ def test_a_file_cut_or_overwritten_gives_nothing_wrong(path: Path, part: float, 
     assert all(str(path) in line and "\n" not in line for line in said)
 
 
-@pytest.mark.parametrize(
-    ("error", "fix"),
-    [
-        (sqlite3.DatabaseError("file is not a database"), "remove it or give --store another path"),
-        (sqlite3.OperationalError("disk I/O error"), "give --store another path"),
-        (sqlite3.OperationalError("database is locked"), "another program holds it: wait for that, or give"),
-        (PermissionError(13, "Permission denied"), "give --store another path"),
-    ],
-)
-def test_only_of_a_damaged_file_it_is_said_to_be_removed(
-    path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, fix: str
-) -> None:
-    """One that is out of reach for a while holds what is still wanted."""
-
-    def fail(*_: object) -> None:
-        raise error
-
-    monkeypatch.setattr(Store, "_prepare", fail)
-    with pytest.raises(StoreError) as raised:
-        Store(path)
-    assert f"); {fix}" in str(raised.value)
-
-
 def test_once_the_code_is_edited_nothing_is_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was computed before the edit and what after cannot be told apart: neither is written, nor read."""
     said: list[str] = []
@@ -121,21 +101,6 @@ def test_once_the_code_is_edited_nothing_is_kept(path: Path, monkeypatch: pytest
     monkeypatch.undo()
     with Store(path) as store:
         assert set(store.get("chunk", KEYS)) == set(KEYS[:3])
-
-
-def test_another_programs_file_is_left_alone(tmp_path: Path) -> None:
-    """Neither its tables nor a text are touched."""
-    text, database = tmp_path / "notes.txt", tmp_path / "other.sqlite"
-    text.write_text("a line\n" * 300)
-    with sqlite3.connect(database) as connection:
-        connection.execute("CREATE TABLE mine (x)")
-    connection.close()
-    before = database.read_bytes()
-    with pytest.raises(StoreError, match="another program's file"):
-        Store(database)
-    with pytest.raises(StoreError, match=r"unusable \(file is not a database\)"):
-        Store(text)
-    assert (database.read_bytes(), text.read_text()) == (before, "a line\n" * 300)
 
 
 def test_a_full_disk_ends_the_storing_and_not_the_run(path: Path) -> None:
@@ -153,23 +118,6 @@ def test_a_full_disk_ends_the_storing_and_not_the_run(path: Path) -> None:
     assert said == [f"store {path}: unusable (database or disk is full); going on without"]
     with Store(path) as store:
         assert len(store.get("chunk", KEYS)) == 3
-
-
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="the superuser may write everywhere")
-def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
-    """One line says so."""
-    folder = tmp_path / "closed"
-    folder.mkdir(mode=0o500)
-    with pytest.raises(StoreError, match=r"unusable .*\); give --store another path"):
-        Store(folder / "store.sqlite")
-
-
-def test_a_folder_in_its_place(tmp_path: Path) -> None:
-    """A path that is a folder, or under a file, is no store."""
-    (tmp_path / "file").write_text("")
-    for place in (tmp_path, tmp_path / "file" / "store.sqlite"):
-        with pytest.raises(StoreError, match="unusable"):
-            Store(place)
 
 
 def test_what_is_used_least_goes_first(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,13 +186,3 @@ def test_stores_are_merged(path: Path, tmp_path: Path) -> None:
         assert store.get("chunk", KEYS[:1]) == {KEYS[0]: KEYS[0] * 100}
         store.clear()
         assert store.contents().rows == {}
-
-
-def test_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The environment says so, else it is in the user's cache folder; without a home there is none."""
-    assert default_path() == Path(os.environ[module.VARIABLE])
-    monkeypatch.delenv(module.VARIABLE)
-    assert default_path().name == "store.sqlite"
-    monkeypatch.setattr(module, "user_cache_path", lambda *_, **__: Path("~/.cache"))
-    with pytest.raises(StoreError, match="without a home; give --store PATH"):
-        default_path()

@@ -30,7 +30,8 @@ from typing import TYPE_CHECKING
 from tests.tool import EXAMPLE, alive, begin, example_claim, finish
 from verify import api
 from verify.cli import main as command_line
-from verify.engine.store import VARIABLE, Store
+from verify.engine.store import Store
+from verify.engine.store_file import VARIABLE
 from verify.errors import VerifyError
 from verify.evidence.load import load
 

@@ -107,18 +107,18 @@ def test_headings_do_not_skip(tagged: list[Tagged]) -> None:
 
 
 def test_lines_at_head_and_foot_are_no_content(opened: pikepdf.Pdf, tagged: list[Tagged]) -> None:
-    """Every numbered piece of a page is in the structure; the line at its foot is an artifact of pagination."""
+    """Every numbered piece of a page is in the structure; the line at its foot is an artifact."""
     held = {one.element.objgen for one in tagged}
     elements = pikepdf.NumberTree(opened.Root.StructTreeRoot.ParentTree)
     asides = []
     for page in opened.pages:
         marks = [
-            (str(operands[0]), operands[1])
-            for operands, operator in pikepdf.parse_content_stream(page)
-            if str(operator) == "BDC"
+            (str(one.operands[0]), one.operands[1])
+            for one in pikepdf.parse_content_stream(page)
+            if str(one.operator) == "BDC"
         ]
         numbered = [int(about.MCID) for _, about in marks if "/MCID" in about]
         assert numbered
-        assert {elements[page.StructParents][number].objgen for number in numbered} <= held
+        assert {elements[int(page.StructParents)][number].objgen for number in numbered} <= held
         asides.append(sum(tag == "/Artifact" and about.Type == "/Pagination" for tag, about in marks))
     assert all(asides[1:])

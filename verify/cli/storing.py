@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 def opened(path: Path | None, *, fresh: bool) -> Iterator[Store | None]:
     """Yield the store of a run, None where none is wanted or, which is said, it cannot be used."""
     from verify.cli.progress import log
-    from verify.engine.store import Store, default_path
+    from verify.engine.store import Store
+    from verify.engine.store_file import default_path
     from verify.errors import StoreError
 
     if fresh and path is not None:
@@ -40,7 +41,8 @@ def opened(path: Path | None, *, fresh: bool) -> Iterator[Store | None]:
 
 def _store(path: Path | None) -> Store:
     """Return the store that a command is about, which has to be there."""
-    from verify.engine.store import Store, default_path
+    from verify.engine.store import Store
+    from verify.engine.store_file import default_path
     from verify.errors import StoreError
 
     place = path or default_path()
@@ -110,7 +112,8 @@ def merge(files: tuple[Path, ...], store: Path | None) -> None:
     A row counts for runs whose code, libraries and kind of processor are those that made it. Merge only what
     you would trust as your own run.
     """
-    from verify.engine.store import Store, default_path
+    from verify.engine.store import Store
+    from verify.engine.store_file import default_path
 
     with Store(store or default_path()) as opened:
         for file in files:

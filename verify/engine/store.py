@@ -9,53 +9,28 @@ meanwhile: nobody knows then which code has computed what.
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import os
 import sqlite3
 import time
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
-
-from platformdirs import user_cache_path
+from typing import TYPE_CHECKING
 
 from verify.engine.loaded import is_as_loaded
+from verify.engine.store_file import Row, as_store_error, checksum_of, open_file, reason, transaction
 from verify.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
     from typing import Self
-
-VARIABLE = "SDPA_VERIFY_STORE"
-"""The environment variable that says where the store is."""
 
 LARGEST = 2 * 10**9
 """Bytes of rows that a store keeps; beyond them those go that were used least recently."""
 
-_APPLICATION = 0x5D9A_0001
-"""What marks a file of SQLite as a store, in its header."""
-
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS rows (
-    key BLOB NOT NULL UNIQUE, kind TEXT NOT NULL, content BLOB NOT NULL, checksum BLOB NOT NULL,
-    used INTEGER NOT NULL
-);
-CREATE INDEX IF NOT EXISTS by_use ON rows (used);
-"""
-_PATIENCE_S = 5.0
 _EVERY_S = 0.5
 """Seconds after which rows are written at the latest: what a killed run has lost."""
 
 _MANY = 400
 """Keys of one query."""
-
-
-class Row(NamedTuple):
-    """A value kept under a key; ``kind`` is "chunk", "derivation" or "claim"."""
-
-    key: bytes
-    kind: str
-    content: bytes
 
 
 @dataclass(frozen=True)
@@ -66,23 +41,6 @@ class Contents:
     rows: dict[str, int]
     sizes: dict[str, int]
     damaged: int
-
-
-def default_path() -> Path:
-    """Return where the store is when nobody says: what the environment says, else the user's cache folder.
-
-    Raises:
-        StoreError: nobody has a home here.
-    """
-    if named := os.environ.get(VARIABLE):
-        return Path(named)
-    try:
-        folder = user_cache_path("sdpa-verify", appauthor=False)
-    except RuntimeError as error:
-        raise StoreError(f"store: there is no cache folder ({error}); give --store PATH") from error
-    if not folder.is_absolute():
-        raise StoreError("store: there is no cache folder without a home; give --store PATH")
-    return folder / "store.sqlite"
 
 
 class Store:
@@ -100,46 +58,18 @@ class Store:
         complain: Callable[[str], None] = lambda _line: None,
         *,
         largest: int = LARGEST,
-        create: bool = True,
     ) -> None:
         self.path = path
         self._complain, self._largest = complain, largest
         self._waiting: dict[bytes, Row] = {}
         self._used: set[bytes] = set()
         self._since = time.monotonic()
-        with self._as_store_error():
-            self._connection: sqlite3.Connection | None = self._opened(create=create)
+        self._connection: sqlite3.Connection | None
+        with as_store_error(path):
+            self._connection, self._is_writable = open_file(path)
+        if not self._is_writable:
+            complain(f"store {path}: can be read and not written; nothing is added to it")
         self._is_current()
-
-    def _opened(self, *, create: bool) -> sqlite3.Connection:
-        if create:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-        mode = "rwc" if create else "rw"
-        connection = sqlite3.connect(
-            f"{self.path.absolute().as_uri()}?mode={mode}", _PATIENCE_S, isolation_level=None, uri=True
-        )
-        # What damage has made a text of is no reason to read nothing else.
-        connection.text_factory = lambda content: content.decode(errors="replace")
-        try:
-            self._prepare(connection)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def _prepare(self, connection: sqlite3.Connection) -> None:
-        """Make a store of a file without content; leave every other program's file as it is."""
-        (mark,) = connection.execute("PRAGMA application_id").fetchone()
-        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if mark != _APPLICATION and tables:
-            raise StoreError(f"store {self.path}: is another program's file; give --store another path")
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        if not tables:
-            with _transaction(connection) as run:
-                run.execute(f"PRAGMA application_id = {_APPLICATION}")
-                for statement in filter(str.strip, _SCHEMA.split(";")):
-                    run.execute(statement)
 
     def __enter__(self) -> Self:
         return self
@@ -167,7 +97,7 @@ class Store:
                 marks = ",".join("?" * len(some))
                 query = f"SELECT key, content, checksum FROM rows WHERE kind = ? AND key IN ({marks})"  # noqa: S608 - question marks
                 for key, content, checksum in self._connection.execute(query, (kind, *some)):
-                    if checksum == _checksum(key, kind, content):
+                    if checksum == checksum_of(key, kind, content):
                         found[key] = content
                     else:
                         damaged += 1
@@ -175,12 +105,13 @@ class Store:
             self._give_up(error)
         if damaged:
             self._complain(f"store {self.path}: {_counted(damaged)} damaged, so computed again")
-        self._used |= found.keys()
+        if self._is_writable:
+            self._used |= found.keys()
         return found
 
     def put(self, kind: str, key: bytes, content: bytes) -> None:
         """Keep ``content`` under ``key``; it is written soon."""
-        if self._connection is not None:
+        if self._connection is not None and self._is_writable:
             self._waiting[key] = Row(key, kind, content)
             if time.monotonic() - self._since > _EVERY_S:
                 self.flush()
@@ -190,12 +121,12 @@ class Store:
         if self._connection is None or not (self._waiting or self._used) or not self._is_current():
             return
         try:
-            with _transaction(self._connection) as run:
+            with transaction(self._connection) as run:
                 (last,) = run.execute("SELECT coalesce(max(used), 0) FROM rows").fetchone()
                 run.executemany("UPDATE rows SET used = ? WHERE key = ?", [(last + 1, k) for k in self._used])
                 run.executemany(
                     "INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?)",
-                    [(*_written(row), last + 1) for row in self._waiting.values()],
+                    [(*row.written, last + 1) for row in self._waiting.values()],
                 )
                 self._shrink(run)
         except (sqlite3.Error, OSError) as error:
@@ -246,11 +177,11 @@ class Store:
         Raises:
             StoreError: one of the files cannot be read or written.
         """
-        with self._as_store_error(), _transaction(self._opened_connection()) as run:
+        with as_store_error(self.path), transaction(self._opened_connection()) as run:
             (before,) = run.execute("SELECT count(*) FROM rows").fetchone()
             (last,) = run.execute("SELECT coalesce(max(used), 0) FROM rows").fetchone()
             for row in other.rows():
-                run.execute("INSERT OR IGNORE INTO rows VALUES (?, ?, ?, ?, ?)", (*_written(row), last + 1))
+                run.execute("INSERT OR IGNORE INTO rows VALUES (?, ?, ?, ?, ?)", (*row.written, last + 1))
             (after,) = run.execute("SELECT count(*) FROM rows").fetchone()
             self._shrink(run)
         return int(after - before)
@@ -261,16 +192,16 @@ class Store:
         Raises:
             StoreError: the file cannot be written.
         """
-        with self._as_store_error():
+        with as_store_error(self.path):
             connection = self._opened_connection()
             connection.execute("DELETE FROM rows")
             connection.execute("VACUUM")
 
     def _all(self) -> Iterator[tuple[Row, bool]]:
-        with self._as_store_error():
+        with as_store_error(self.path):
             query = "SELECT key, kind, content, checksum FROM rows"
             for key, kind, content, checksum in self._opened_connection().execute(query):
-                yield Row(key, kind, content), checksum == _checksum(key, kind, content)
+                yield Row(key, kind, content), checksum == checksum_of(key, kind, content)
 
     def _opened_connection(self) -> sqlite3.Connection:
         if self._connection is None:
@@ -286,54 +217,12 @@ class Store:
 
     def _give_up(self, error: Exception) -> None:
         """Go on without: close the file and say why."""
-        self._complain(f"store {self.path}: unusable ({_reason(error)}); going on without")
+        self._complain(f"store {self.path}: unusable ({reason(error)}); going on without")
         connection, self._connection = self._connection, None
         self._waiting, self._used = {}, set()
         if connection is not None:
             with contextlib.suppress(sqlite3.Error):
                 connection.close()
-
-    @contextlib.contextmanager
-    def _as_store_error(self) -> Iterator[None]:
-        try:
-            yield
-        except (sqlite3.Error, OSError, ValueError) as error:
-            raise StoreError(f"store {self.path}: unusable ({_reason(error)}); {_fix(error)}") from error
-
-
-@contextlib.contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield connection
-        connection.execute("COMMIT")
-    except BaseException:
-        with contextlib.suppress(sqlite3.Error):
-            connection.execute("ROLLBACK")
-        raise
-
-
-def _written(row: Row) -> tuple[bytes, str, bytes, bytes]:
-    return row.key, row.kind, row.content, _checksum(*row)
-
-
-def _checksum(key: object, kind: object, content: object) -> bytes:
-    """Return the checksum of a row; of one whose fields are no longer what they were, one that fits none."""
-    if not (isinstance(key, bytes) and isinstance(kind, str) and isinstance(content, bytes)):
-        return b""
-    return hashlib.sha256(b"\0".join((key, kind.encode(), content))).digest()
-
-
-def _reason(error: Exception) -> str:
-    return str(getattr(error, "strerror", None) or error)
-
-
-def _fix(error: Exception) -> str:
-    """Return what helps: a damaged file may go, one that is locked or out of reach is none the worse."""
-    if "locked" in str(error):
-        return "another program holds it: wait for that, or give --store another path"
-    is_damaged = isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
-    return f"{'remove it or ' if is_damaged else ''}give --store another path"
 
 
 def _counted(rows: int) -> str:

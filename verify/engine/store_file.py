@@ -1,0 +1,164 @@
+"""The file of a store: where it is, how it is opened, what a row of it is, and what helps where it fails."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sqlite3
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from platformdirs import user_cache_path
+
+from verify.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+VARIABLE = "SDPA_VERIFY_STORE"
+"""The environment variable that says where the store is."""
+
+_APPLICATION = 0x5D9A_0001
+"""What marks a file of SQLite as a store, in its header."""
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS rows (
+    key BLOB NOT NULL UNIQUE, kind TEXT NOT NULL, content BLOB NOT NULL, checksum BLOB NOT NULL,
+    used INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS by_use ON rows (used);
+"""
+_PATIENCE_S = 5.0
+
+_READ_ONLY = ("SQLITE_READONLY", "SQLITE_CANTOPEN")
+"""How the names of SQLite's errors begin where a file, or the folder around it, cannot be written."""
+
+
+class Row(NamedTuple):
+    """A value kept under a key; ``kind`` is "chunk", "derivation" or "claim"."""
+
+    key: bytes
+    kind: str
+    content: bytes
+
+    @property
+    def written(self) -> tuple[bytes, str, bytes, bytes]:
+        """The row as it is written, with its checksum."""
+        return (*self, checksum_of(*self))
+
+
+class Opened(NamedTuple):
+    """A connection to a store's file, and whether it can be written."""
+
+    connection: sqlite3.Connection
+    is_writable: bool
+
+
+def default_path() -> Path:
+    """Return where the store is when nobody says: what the environment says, else the user's cache folder.
+
+    Raises:
+        StoreError: nobody has a home here.
+    """
+    if named := os.environ.get(VARIABLE):
+        return Path(named)
+    try:
+        folder = user_cache_path("sdpa-verify", appauthor=False)
+    except RuntimeError as error:
+        raise StoreError(f"store: there is no cache folder ({error}); give --store PATH") from error
+    if not folder.is_absolute():
+        raise StoreError("store: there is no cache folder without a home; give --store PATH")
+    return folder / "store.sqlite"
+
+
+def open_file(path: Path) -> Opened:
+    """Return a connection to the store at ``path``, which is made if there is none.
+
+    Where nothing can be written, as on a disk that is mounted for reading, one that reads what is there.
+
+    Raises:
+        StoreError: it is another program's file.
+        sqlite3.Error, OSError: it cannot be opened.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        return Opened(_connected(path, "rwc"), is_writable=True)
+    except sqlite3.OperationalError as error:
+        if not (path.is_file() and getattr(error, "sqlite_errorname", "").startswith(_READ_ONLY)):
+            raise
+    return Opened(_connected(path, "ro&immutable=1"), is_writable=False)
+
+
+def _connected(path: Path, mode: str) -> sqlite3.Connection:
+    place = f"{path.absolute().as_uri()}?mode={mode}"
+    connection = sqlite3.connect(place, _PATIENCE_S, isolation_level=None, uri=True)
+    # What damage has made a text of is no reason to read nothing else.
+    connection.text_factory = lambda content: content.decode(errors="replace")
+    try:
+        _prepare(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    """Make a store of a file without content; leave every other program's file as it is."""
+    (mark,) = connection.execute("PRAGMA application_id").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if mark != _APPLICATION and tables:
+        raise StoreError(f"store {path}: is another program's file; give --store another path")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    if not tables:
+        with transaction(connection) as run:
+            run.execute(f"PRAGMA application_id = {_APPLICATION}")
+            for statement in filter(str.strip, _SCHEMA.split(";")):
+                run.execute(statement)
+
+
+@contextlib.contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """Yield the connection; what is written is there as a whole at the end, or not at all."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield connection
+        connection.execute("COMMIT")
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+
+
+def checksum_of(key: object, kind: object, content: object) -> bytes:
+    """Return the checksum of a row; of one whose fields are no longer what they were, one that fits none."""
+    if not (isinstance(key, bytes) and isinstance(kind, str) and isinstance(content, bytes)):
+        return b""
+    return hashlib.sha256(b"\0".join((key, kind.encode(), content))).digest()
+
+
+@contextlib.contextmanager
+def as_store_error(path: Path) -> Iterator[None]:
+    """Say in one line what is wrong with the store at ``path``, and what helps.
+
+    Raises:
+        StoreError: in place of what SQLite or the system raises.
+    """
+    try:
+        yield
+    except (sqlite3.Error, OSError, ValueError) as error:
+        raise StoreError(f"store {path}: unusable ({reason(error)}); {_fix(error)}") from error
+
+
+def reason(error: Exception) -> str:
+    """Return what is wrong, in the words of the system."""
+    return str(getattr(error, "strerror", None) or error)
+
+
+def _fix(error: Exception) -> str:
+    """Return what helps: a damaged file may go, one that is locked or out of reach is none the worse."""
+    if "locked" in str(error):
+        return "another program holds it: wait for that, or give --store another path"
+    is_damaged = isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
+    return f"{'remove it or ' if is_damaged else ''}give --store another path"
