@@ -177,12 +177,12 @@ from verify.symbolic import (
 from verify.symbolic import (
     law as score_law,
 )
-from verify.symbolic.algebra import is_zero
+from verify.symbolic.algebra import is_rational_zero, is_zero
 from verify.symbolic.bounds import AtItsLeast, FromZero, Jensen, OnRange
 from verify.symbolic.by_parts import EVEN_IS_MOST, TOTAL_GROWS, ByParts, LargestScore
 from verify.symbolic.checks import By, Identity, by, made_by
 from verify.symbolic.derivation import Derivation
-from verify.symbolic.euler import EulerIntegrals, SameGammas, euler_integral
+from verify.symbolic.euler import EulerIntegrals, SameGammas, euler_integral, same_products
 from verify.symbolic.expansion import Evaluation, Expansion, expanded
 from verify.symbolic.expectation import (
     DerivationError,
@@ -470,6 +470,7 @@ __all__ = [
     "in_turn",
     "index",
     "integrated",
+    "is_rational_zero",
     "is_zero",
     "j",
     "jacobian",
@@ -523,6 +524,7 @@ __all__ = [
     "row_gradients",
     "runs_over",
     "s",
+    "same_products",
     "saturation",
     "scaled",
     "scatter",

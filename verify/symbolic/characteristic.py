@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from sympy import I, Rational, S, exp, expand, expand_log, integrate, log, oo, pi, simplify, sqrt, symbols
+from sympy import I, Rational, S, diff, exp, expand_log, log, pi, simplify, sqrt, symbols
 
 from verify.symbolic.checks import By
+from verify.symbolic.euler import euler_integral, same_products
 from verify.symbolic.expectation import E
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.scores import d, one_product
@@ -22,16 +23,17 @@ START = E(exp(I * t * one_product()))
 
 @cache  # two claims take this step
 def _averages_to(before: Any, after: Any) -> bool:
-    """Average exp(i·a·y) over a normal key, then exp(-t²x²/2) over a normal query."""
-    if before != START:
-        return False
-    a, y = symbols("a y", real=True)
-    u = symbols("u", positive=True)
+    """Average exp(i·a·y) over a normal key, then exp(-t²y²/2) over a normal query.
+
+    The function F of a density with f' = -yf obeys F' = -aF, by parts, and F(0) = 1: it is exp(-a²/2).
+    """
+    a, y = symbols("a y", positive=True)  # both densities are even
     density = exp(-(y**2) / 2) / sqrt(2 * pi)
-    given_query = expand(integrate(exp(I * a * y) * density, (y, -oo, oo)))
-    # With u = 1 + t², the product of exp(-t²x²/2) and the normal density is a Gaussian of precision u.
-    averaged = integrate(exp(-u * y**2 / 2) / sqrt(2 * pi), (y, -oo, oo)).subs(u, 1 + t**2)
-    return bool(simplify(given_query - exp(-(a**2) / 2)) == S.Zero and simplify(averaged - after) == S.Zero)
+    of_key = exp(-(a**2) / 2)
+    normal = diff(density, y) == -y * density and 2 * euler_integral(density, y) == S.One
+    obeys = diff(of_key, a) == -a * of_key and of_key.subs(a, 0) == S.One
+    averaged = 2 * euler_integral(of_key.subs(a, t * y) * density, y)
+    return before == START and normal and obeys and same_products(averaged, after)
 
 
 def _is_the_power(before: Any, after: Any) -> bool:
@@ -43,7 +45,7 @@ STEPS = (
     Step(
         OF_ONE_PRODUCT,
         "One product: average over a normal key, then over a normal query",
-        By("SymPy integrates both averages", _averages_to, "general"),
+        By("SymPy: a differential equation, then Euler’s integral", _averages_to, "general"),
     ),
     Step(
         OF_SCORE,

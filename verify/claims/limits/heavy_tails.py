@@ -7,13 +7,13 @@ import numpy as np
 import scipy
 from scipy import special
 from sympy import E as EULER
-from sympy import Expr, Integral, Rational, S, Symbol, diff, limit, log, logcombine, oo, pi, simplify, sqrt
+from sympy import Expr, Integral, Rational, S, Symbol, cancel, diff, limit, log, oo, pi, simplify, sqrt
 
 from verify.spec import (
     CAUCHY, SPRINGER, Bounded, Claim, Derivation, DistanceToLaw, Experiment, Fact, Figure, Findings,
     Ordered, PairShares, Quantity, Route, Simulated, Step, assume, by, cell_of, d, fact, figure, function,
-    integrated, line, made_by, of_probability, prediction, runs_over, scaled, scatter, score_law, threshold,
-    wrong,
+    integrated, is_rational_zero, line, made_by, of_probability, prediction, runs_over, scaled, scatter,
+    score_law, threshold, wrong,
 )  # fmt: skip
 
 POINTS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0)
@@ -43,13 +43,14 @@ def _is_the_product(before: Expr, after: Expr) -> bool:
 
 @by("SymPy differentiates the primitive", "general")
 def _has_this_primitive(before: Expr, after: Expr) -> bool:
-    primitive = (log(1 + u**2) - log(u**2 + x**2)) / (pi**2 * (x**2 - 1))
-    # As one logarithm, whose argument tends to 1 for every x; SymPy finds no limit for the two apart.
-    rise = limit(logcombine(primitive), u, oo) - primitive.subs(u, 0)
+    # At u = 1/h the quotient is continuous down to h = 0, so that its logarithm tends to the one there.
+    h, quotient = Symbol("h", positive=True), (1 + u**2) / (u**2 + x**2)
+    far = cancel(quotient.subs(u, 1 / h)).subs(h, 0)
+    factor = 1 / (pi**2 * (x**2 - 1))
     return bool(
         runs_over(before, (u, 0, oo))
-        and simplify(diff(primitive, u) - before.function) == 0
-        and simplify(rise - after) == 0
+        and is_rational_zero(factor * diff(log(quotient), u) - before.function)
+        and is_rational_zero(factor * (log(far) - log(quotient.subs(u, 0))) - after)
     )
 
 
@@ -59,8 +60,8 @@ def _is_at_least_one(before: Expr, after: Expr) -> bool:
     if after.has(Integral) or not runs_over(before, (x, EULER, T)):
         return False
     y = Symbol("y", nonnegative=True)
-    over = simplify((before.function / (4 / pi**2) * (x**2 - 1) - (x**2 - 1)).subs(log(x), 1 + y))
-    return bool(over.expand().is_positive and simplify(after - 4 / pi**2 * (T - EULER)) == 0)
+    over = (before.function / (4 / pi**2) * (x**2 - 1) - (x**2 - 1)).subs(log(x), 1 + y)
+    return bool(over.expand().is_positive and is_rational_zero(after - 4 / pi**2 * (T - EULER)))
 
 
 def derive() -> Derivation:
