@@ -23,7 +23,6 @@ from sympy import (
     exp,
     expand,
     log,
-    simplify,
     sqrt,
     symbols,
 )
@@ -89,7 +88,7 @@ class LargestScore:
         best = sqrt(2 * log(n)) / sigma
         slope = _slope(before, E(largest))
         moves = slope.is_positive if self.relation == "≤" else slope.is_negative
-        at_its_least = not of_one.has(z) and simplify(bound.diff(t).subs(t, best)) == S.Zero
+        at_its_least = not of_one.has(z) and is_zero(bound.diff(t).subs(t, best))
         put_in = before.xreplace({E(largest): bound.subs(t, best)})
         return bool(moves) and at_its_least and is_zero(put_in - after)
 

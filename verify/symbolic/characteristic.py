@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from sympy import I, Rational, S, diff, exp, expand_log, log, pi, simplify, sqrt, symbols
+from sympy import I, Rational, S, diff, exp, expand_log, log, pi, sqrt, symbols
 
+from verify.symbolic.algebra import is_zero
 from verify.symbolic.checks import By
 from verify.symbolic.euler import euler_integral, same_products
 from verify.symbolic.expectation import E
@@ -38,7 +39,7 @@ def _averages_to(before: Any, after: Any) -> bool:
 
 def _is_the_power(before: Any, after: Any) -> bool:
     ratio = expand_log(log(after), force=True) - d * expand_log(log(before), force=True)
-    return bool(simplify(ratio) == S.Zero)
+    return is_zero(ratio)
 
 
 STEPS = (

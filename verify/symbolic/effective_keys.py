@@ -8,7 +8,6 @@ from sympy import (
     Function,
     Integral,
     Limit,
-    S,
     Sum,
     Symbol,
     diff,
@@ -19,11 +18,11 @@ from sympy import (
     log,
     oo,
     pi,
-    simplify,
     sqrt,
     symbols,
 )
 
+from verify.symbolic.algebra import is_zero
 from verify.symbolic.checks import by
 from verify.symbolic.expectation import E
 from verify.symbolic.integrals import runs_over
@@ -97,7 +96,7 @@ def _completes_the_square(before: Any, after: Any) -> bool:
         return exp(shifted.subs(z, 0)) * rest
 
     whole = runs_over(before, (z, -oo, oo))
-    return whole and bool(simplify(before.replace(Integral, value) - after) == S.Zero)
+    return whole and is_zero(before.replace(Integral, value) - after)
 
 
 def for_many() -> Route:

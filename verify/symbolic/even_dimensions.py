@@ -24,6 +24,7 @@ from sympy import (
 )
 
 from verify.symbolic import characteristic
+from verify.symbolic.algebra import is_zero
 from verify.symbolic.checks import by
 from verify.symbolic.euler import euler_integral, same_products
 from verify.symbolic.integrals import runs_over
@@ -74,7 +75,7 @@ def _is_a_sum(before: Any, after: Any) -> bool:
     of_one = euler_integral(_density(S.One, v).subs(v, c + v), v) - exp(-c) * total.subs(m, 1).doit()
     grows = same_products(exp(-c) * total.function.subs(k, m), following.subs(v, c))
     put_in = bool(after.function == _density(m, y) * exp(-c) * total)
-    return put_in and grows and by_parts == S.Zero and bool(simplify(of_one) == S.Zero)
+    return put_in and grows and by_parts == S.Zero and is_zero(of_one)
 
 
 @by("SymPy: the binomial theorem, and Euler’s integral of every term", "general")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sympy import Derivative, Indexed, KroneckerDelta, Rational, S, Sum, diff, factor, simplify, symbols
+from sympy import Derivative, Indexed, KroneckerDelta, Rational, S, Sum, diff, factor, symbols
 
-from verify.symbolic.algebra import is_rational_zero
+from verify.symbolic.algebra import is_rational_zero, is_zero
 from verify.symbolic.checks import By, Identity
 from verify.symbolic.jacobian import ENTRY, FORM, LENGTH, x
 from verify.symbolic.routes import Route, Step
@@ -190,4 +190,4 @@ def _is_largest_eigenvalue(before: Any, after: Any) -> bool:
 
 
 def _is_derivative(before: Any, after: Any) -> bool:
-    return bool(after.expr == before and simplify(after.doit() - diff(before, t)) == S.Zero)
+    return bool(after.expr == before and is_zero(after.doit() - diff(before, t)))

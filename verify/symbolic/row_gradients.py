@@ -10,7 +10,7 @@ import math
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from sympy import Float, Function, IndexedBase, Limit, S, Sum, Symbol, exp, simplify, sqrt
+from sympy import Float, Function, IndexedBase, Limit, S, Sum, Symbol, exp, sqrt
 
 from verify.symbolic.algebra import is_zero
 from verify.symbolic.checks import By
@@ -71,7 +71,7 @@ def _ratio_tends_to(before: Any, after: Any) -> bool:
 
 
 def _at_the_root(before: Any, after: Any) -> bool:
-    return bool(simplify(before.subs(c, 1 / sqrt(d)) - after) == S.Zero)
+    return is_zero(before.subs(c, 1 / sqrt(d)) - after)
 
 
 _AVERAGED = {base: SumIdentity(Families(variances={base: S.One})) for base in (x, z)}

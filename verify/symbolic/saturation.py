@@ -248,7 +248,7 @@ def _passes_a_third(before: Any, after: Any) -> bool:
     moved = passed.function.subs(g, log(share / (1 - share))) / (share * (1 - share))
     value = integrate(simplify(moved), (share, Rational(1, 2), 1))
     whole = runs_over(passed, (g, 0, oo))
-    return whole and bool(simplify(before / passed * value - after) == S.Zero)
+    return whole and is_zero(before / passed * value - after)
 
 
 def _by_parts(before: Any, after: Any) -> bool:

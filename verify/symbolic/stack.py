@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sympy import Function, IndexedBase, MatMul, MatPow, Matrix, S, Sum, Symbol, simplify, symbols
+from sympy import Function, IndexedBase, MatMul, MatPow, Matrix, S, Sum, Symbol, symbols
 
 from verify.symbolic.algebra import is_zero
 from verify.symbolic.checks import By
@@ -69,7 +69,7 @@ def _power(before: Any, after: Any) -> bool:
     begins = all(is_zero(one - after.subs(layers, depth)) for depth, one in enumerate(entries))
     ahead = [after.subs(layers, layers + more) for more in (2, 1, 0)]
     rest = ahead[0] - matrix.trace() * ahead[1] + matrix.det() * ahead[2]
-    return power.exp == layers and begins and bool(simplify(rest) == S.Zero)
+    return power.exp == layers and begins and is_zero(rest)
 
 
 def even_attention() -> Derivation:

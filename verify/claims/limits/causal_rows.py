@@ -12,7 +12,7 @@ from verify.spec import (
     E, ENTROPY, EVEN_IS_MOST, INDEPENDENT, LOG_TOTAL, NORMAL, NORMAL_COMPONENTS, SQUARES, STANDARD,
     TOTAL_GROWS, Approximation, ByParts, CausalRows, Cell, Claim, Derivation, Experiment, Figure, Findings,
     Ordered, Prediction, Quantity, Route, Simulated, Smooth, Step, Surplus, Tolerance, by, capped, cell_of,
-    component, d, estimates, evaluate, figure, function, index, integrated, j, line, mean_entropy, n,
+    component, d, estimates, evaluate, figure, function, index, integrated, is_zero, j, line, mean_entropy, n,
     of_probability, over_lengths, p, prediction, q, scaled, sharper, sigma, threshold, wrong,
 )  # fmt: skip
 
@@ -34,7 +34,7 @@ def _is_that_of_row_t(before: Expr, after: Expr) -> bool:
     given_query = before.subs({n: t, sigma: sqrt(square)})
     linear = given_query.is_polynomial(square) and degree(given_query, square) <= 1
     mean = evaluate(E(Sum(q[index] ** 2, (index, 1, d))) / d, STANDARD)
-    return linear and bool(simplify(given_query.subs(square, mean) - after) == S.Zero)
+    return linear and is_zero(given_query.subs(square, mean) - after)
 
 
 def derive() -> Derivation:

@@ -4,13 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sympy import Expr, Integral, Rational, S, Sum, Symbol, exp, log, oo, pi, simplify, sqrt
+from sympy import Expr, Integral, Rational, S, Sum, Symbol, exp, log, oo, pi, sqrt
 
 from verify.spec import (
-    EVEN, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Allowance, Bounded, Claim, Comparison, Control,
-    Derivation, Exact, Experiment, Fact, Figure, Findings, PairShares, Prediction, Quantity, Route,
-    Simulated, Step, Tolerance, assume, by, cell_of, computed, d, even_dimensions, fact, figure, integrated,
-    line, measured, runs_over, scaled, score_law, softmax, threshold, wrong,
+    EVEN, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Allowance, Bounded, Claim, Comparison, Control, Derivation,
+    Exact, Experiment, Fact, Figure, Findings, PairShares, Prediction, Quantity, Route, Simulated, Step,
+    Tolerance, assume, by, cell_of, computed, d, even_dimensions, fact, figure, integrated, is_zero, line,
+    measured, runs_over, scaled, score_law, softmax, threshold, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (16, 64, 256)
@@ -37,7 +37,7 @@ def _has_the_right_law(before: Expr, after: Expr) -> bool:
     if before != even_dimensions.TAIL or not runs_over(after, (x, b, oo), (w, 0, oo)):
         return False
     (inner,) = after.function.atoms(Integral)
-    normal = simplify(inner.function - exp(-(x**2) / (2 * w)) / sqrt(2 * pi * w)) == 0
+    normal = is_zero(inner.function - exp(-(x**2) / (2 * w)) / sqrt(2 * pi * w))
     weight = after.function / inner
     return bool(normal and not weight.has(x) and score_law.is_mixed_by(weight))
 

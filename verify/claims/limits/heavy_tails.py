@@ -7,12 +7,12 @@ import numpy as np
 import scipy
 from scipy import special
 from sympy import E as EULER
-from sympy import Expr, Integral, Rational, S, Symbol, cancel, diff, limit, log, oo, pi, simplify, sqrt
+from sympy import Expr, Integral, Rational, S, Symbol, cancel, diff, limit, log, oo, pi, sqrt
 
 from verify.spec import (
-    CAUCHY, SPRINGER, Bounded, Claim, Derivation, DistanceToLaw, Experiment, Fact, Figure, Findings,
-    Ordered, PairShares, Quantity, Route, Simulated, Step, assume, by, cell_of, d, fact, figure, function,
-    integrated, is_rational_zero, line, made_by, of_probability, prediction, runs_over, scaled, scatter,
+    CAUCHY, SPRINGER, Bounded, Claim, Derivation, DistanceToLaw, Experiment, Fact, Figure, Findings, Ordered,
+    PairShares, Quantity, Route, Simulated, Step, assume, by, cell_of, d, fact, figure, function, integrated,
+    is_rational_zero, is_zero, line, made_by, of_probability, prediction, runs_over, scaled, scatter,
     score_law, threshold, wrong,
 )  # fmt: skip
 
@@ -38,7 +38,7 @@ def _is_the_product(before: Expr, after: Expr) -> bool:
     cauchy = 1 / (pi * (1 + u**2))
     both_signs = 2 * cauchy * cauchy.subs(u, x / u) / u
     whole = before == f and runs_over(after, (u, 0, oo))
-    return whole and bool(simplify(both_signs - after.function) == 0)
+    return whole and is_zero(both_signs - after.function)
 
 
 @by("SymPy differentiates the primitive", "general")

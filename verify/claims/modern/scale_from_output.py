@@ -1,13 +1,13 @@
 """The scale can be read off the output of attention, with an error that scores and values decide."""
 
 import numpy as np
-from sympy import Derivative, Expr, Idx, Rational, S, Sum, exp, expand, log, simplify, sqrt, symbols
+from sympy import Derivative, Expr, Idx, Rational, Sum, exp, log, simplify, sqrt, symbols
 
 from verify.spec import (
     E, NORMAL, ROUNDING, Array, Claim, Derivation, Experiment, Families, Ordered, OrderedBase,
     RecoveredScales, Route, Step, SumIdentity, Tolerance, assume, biased, by, capped, cell_of, complex_step,
-    component, computed, d, fitted_scale, in_turn, j, largest_difference, n, over_cells, p, response, s,
-    softmax, stream, wrong,
+    component, computed, d, fitted_scale, in_turn, is_zero, j, largest_difference, n, over_cells, p, response,
+    s, softmax, stream, wrong,
 )  # fmt: skip
 
 KEYS, VALUES, ERROR, PLANTED = 8, 4, Rational(1, 10**5), Rational(17, 100)
@@ -37,14 +37,14 @@ def _mean(expression: Expr) -> Expr:
 def _term_by_term(before: Expr, after: Expr) -> bool:
     weight = exp(c * s[j])
     in_scores = after.replace(Sum, lambda term, limits: Sum(term.subs(p[j], weight), limits) / TOTAL)
-    return bool(simplify(expand(before.doit() - in_scores)) == S.Zero)
+    return is_zero(before.doit() - in_scores)
 
 
 @by("SymPy: the logarithm of a quotient of exponentials", "general")
 def _quotient(before: Expr, after: Expr) -> bool:
     first, second = symbols("s_1 s_2", real=True)
     in_scores = before.subs({p[place]: exp(c * s[place]) / TOTAL for place in (1, 2)})
-    return bool(simplify((in_scores - after).subs({s[1]: first, s[2]: second})) == S.Zero)
+    return is_zero((in_scores - after).subs({s[1]: first, s[2]: second}))
 
 
 def derive() -> Derivation:

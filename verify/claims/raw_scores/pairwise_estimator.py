@@ -10,9 +10,9 @@ from sympy import (
 )  # fmt: skip
 
 from verify.spec import (
-    E, EVEN, HOEFFDING, UNIT_INTERVAL, AllPairs, Claim, Control, Derivation, Exact, Experiment, Fact,
-    Figure, Findings, Ordered, Population, Route, SharedVectors, Smooth, Step, Tolerance, Var, assume,
-    biased, by, cell_of, d, evaluate, exactly, expanded, fact, figure, index, line, linear_fits, measured,
+    E, EVEN, HOEFFDING, UNIT_INTERVAL, AllPairs, Claim, Control, Derivation, Exact, Experiment, Fact, Figure,
+    Findings, Ordered, Population, Route, SharedVectors, Smooth, Step, Tolerance, Var, assume, biased, by,
+    cell_of, d, evaluate, exactly, expanded, fact, figure, index, is_zero, line, linear_fits, measured,
     moment_steps, over_cells, powers_of_dimension, prediction, variance, wrong, wrong_fits,
 )  # fmt: skip
 
@@ -67,7 +67,7 @@ def _all_pairs(before: Expr, after: Expr) -> bool:
         count = binomial(vectors, 2)
         estimator = sum(s**2 for s in scores) / count - (sum(scores) / count) ** 2
         by_hand = expanded(E(estimator), population, dimension)
-        if simplify(by_hand - expanded(after.subs(N, vectors), SHARED, dimension)) != S.Zero:
+        if not is_zero(by_hand - expanded(after.subs(N, vectors), SHARED, dimension)):
             return False
     return True
 

@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy import special
-from sympy import Expr, Integral, S, cos, exp, expand_power_base, oo, pi, simplify, sqrt, symbols
+from sympy import Expr, Integral, cos, exp, expand_power_base, oo, pi, sqrt, symbols
 
 from verify.spec import (
-    DLMF_BASSET, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Array, Claim, Derivation, DistanceToLaw,
-    Experiment, Figure, Findings, Ordered, PairShares, Quantity, Route, Simulated, Step, by, cell_of,
-    characteristic, d, euler_integral, figure, function, line, of_probability, prediction, runs_over,
-    same_products, scatter, score_law, wrong,
+    DLMF_BASSET, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Array, Claim, Derivation, DistanceToLaw, Experiment,
+    Figure, Findings, Ordered, PairShares, Quantity, Route, Simulated, Step, by, cell_of, characteristic, d,
+    euler_integral, figure, function, is_zero, line, of_probability, prediction, runs_over, same_products,
+    scatter, score_law, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (1, 2, 4, 16, 64)
@@ -29,7 +29,7 @@ NORMAL_GIVEN = exp(-(x**2) / (2 * w)) / sqrt(2 * pi * w)
 def _transform(before: Expr, after: Expr) -> bool:
     """The cosine transform of twice the density is the characteristic function, for symbolic d."""
     transform = score_law.over_both_sides(cos(t * x) * after)
-    return bool(simplify(transform - before.subs(characteristic.t, t)) == S.Zero)
+    return is_zero(transform - before.subs(characteristic.t, t))
 
 
 @by("SymPy: the mixture has the score's characteristic function", "general")

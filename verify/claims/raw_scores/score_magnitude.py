@@ -7,7 +7,7 @@ from sympy import (
 from verify.spec import (
     DLMF_GAMMA, E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STANDARD, By, Claim, Derivation, Experiment,
     Figure, Findings, Route, ScorePowers, Simulated, Step, biased, by, cell_of, component, computed, d,
-    evaluate, figure, function, index, line, measured, over_cells, q, score, score_law, wrong,
+    evaluate, figure, function, index, is_zero, line, measured, over_cells, q, score, score_law, wrong,
 )  # fmt: skip
 
 SIDES = {1: 8, 2: 8, 8: 32, 64: 32, 512: 32}
@@ -28,7 +28,7 @@ def _over_keys(before: Expr, after: Expr) -> bool:
     y, deviation = Symbol("y", positive=True), Symbol("s", positive=True)
     density = exp(-(y**2) / (2 * deviation**2)) / (deviation * sqrt(2 * pi))
     size = simplify(2 * integrate(y * density, (y, 0, oo)) / deviation)
-    return bool(before == E(Abs(score)) and simplify(after - size * E(LENGTH)) == S.Zero)
+    return bool(before == E(Abs(score)) and is_zero(after - size * E(LENGTH)))
 
 
 @by("SymPy integrates the mean root of a chi-square number", "general")
@@ -59,14 +59,14 @@ def _root_of_the_mean_square(before: Expr, after: Expr) -> bool:
     deviation = expand((variable - mean) ** 2)
     average = deviation.coeff(variable, 2) * after**2 + deviation.coeff(variable, 1) * mean
     gap = average + deviation.coeff(variable, 0) - (after**2 - mean**2)
-    return before == E(variable) and after == sqrt(E(variable**2)) and bool(simplify(gap) == S.Zero)
+    return before == E(variable) and after == sqrt(E(variable**2)) and is_zero(gap)
 
 
 @by("moment calculus, symbolic d", "general")
 def _squared_lengths(before: Expr, after: Expr) -> bool:
     """The squared length is a sum of d squares of mean 1, by the moment calculus."""
     square = evaluate(E(Sum(q[index] ** 2, (index, 1, d))), STANDARD)
-    return bool(simplify(before.subs(E(LENGTH**2), square) - after) == S.Zero)
+    return is_zero(before.subs(E(LENGTH**2), square) - after)
 
 
 def derive() -> Derivation:
@@ -88,7 +88,7 @@ def derive() -> Derivation:
     ).defining("the mean length of a query")
     share = EXACT / ASYMPTOTE
     further = r"Over $\sqrt{2d_k/\pi}$, and times the same one dimension further"
-    squares = By("SymPy: both squares agree", lambda a, b: simplify(gammasimp(a) ** 2 - b**2) == 0, "general")
+    squares = By("SymPy: both squares agree", lambda a, b: is_zero(gammasimp(a) ** 2 - b**2), "general")
     squeeze = Route.of(
         r"The share of $\sqrt{2d_k/\pi}$ reached, at most 1, times the next dimension's share",
         EXACT,

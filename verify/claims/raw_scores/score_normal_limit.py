@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 from scipy import special
 from sympy import (
-    Derivative, Expr, Poly, Rational, S, Symbol, diff, exp, expand, log, pi, series, simplify, sqrt,
+    Derivative, Expr, Poly, Rational, S, Symbol, diff, exp, expand, log, pi, series, sqrt,
 )  # fmt: skip
 
 from verify.spec import (
@@ -45,7 +45,7 @@ def _expansion(before: Expr, after: Expr) -> bool:
     small = Symbol("epsilon", positive=True)
     exponent = series(log(before).expand(force=True).subs(d, 1 / small), small, 0, 2).removeO()
     ratio = series(exp(exponent + t**2 / 2), small, 0, 2).removeO()
-    return bool(simplify(ratio * exp(-(t**2) / 2) - after.subs(d, 1 / small)) == S.Zero)
+    return is_zero(ratio * exp(-(t**2) / 2) - after.subs(d, 1 / small))
 
 
 @by("SymPy: cosine transform of the correction", "general")
@@ -85,7 +85,7 @@ def derive() -> Derivation:
         Step(6 / d, "Collecting powers of the dimension", Identity()),
     )
     tail, root = (x**3 - 3 * x) * exp(-(x**2) / 2) / sqrt(2 * pi) / (4 * d), t / sqrt(d)
-    put_in = By("SymPy puts it in", lambda a, b: simplify(log(a.subs(t, root) / b)) == S.Zero, "general")
+    put_in = By("SymPy puts it in", lambda a, b: is_zero(log(a.subs(t, root) / b)), "general")
     distance = characteristic.route(
         "Distance to the normal law, to first order in $1/d_k$",
         Step(characteristic.OF_SCORE.subs(t, root),

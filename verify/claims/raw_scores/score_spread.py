@@ -6,8 +6,8 @@ from functools import cache
 import numpy as np
 import scipy
 from sympy import (
-    Expr, Function, Integral, Limit, Rational, S, Symbol, diff, erf, erfinv, integrate, limit, log, oo,
-    simplify, sqrt,
+    Expr, Function, Integral, Limit, Rational, Symbol, diff, erf, erfinv, integrate, limit, log, oo,
+    sqrt,
 )  # fmt: skip
 
 from verify.spec import (
@@ -59,7 +59,7 @@ def _over_the_query(before: Expr, after: Expr) -> bool:
 def _area(before: Expr, after: Expr) -> bool:
     """The area below the hyperbola xy = u in the unit square, by its density and its value at 1."""
     area = u + integrate(u / v, (v, u, 1))
-    return bool(simplify(before.doit() - area) == S.Zero and simplify(after - area) == S.Zero)
+    return bool(is_zero(before.doit() - area) and is_zero(after - area))
 
 
 @by("SymPy takes the limit", "general")
@@ -67,7 +67,7 @@ def _limit(before: Expr, after: Expr) -> bool:
     """Put in what is known of any such function, its remainder with a factor that stays bounded."""
     bounded = Symbol("r")
     known = before.args[0].replace(phi, lambda at: 1 - at**2 / 2 + bounded * at**3)
-    return bool(simplify(limit(known, d, oo) - after) == S.Zero)
+    return is_zero(limit(known, d, oo) - after)
 
 
 @by("SymPy: the density that has this function, and its integral", "general")

@@ -1,10 +1,10 @@
 """±1/√d_k are the only factors that make the variance 1."""
 
-from sympy import Contains, Eq, Expr, FiniteSet, Poly, S, root, simplify, solveset, sqrt
+from sympy import Contains, Eq, Expr, FiniteSet, Poly, S, root, solveset, sqrt
 
 from verify.spec import (
     NORMAL, STANDARD, STANDARD_COMPONENTS, By, Claim, Control, Derivation, Expansion, Experiment, Ordered,
-    Quantity, Route, Step, Var, by, d, evaluate, prediction, scaled, score, score_cell,
+    Quantity, Route, Step, Var, by, d, evaluate, is_zero, prediction, scaled, score, score_cell,
 )  # fmt: skip
 
 c = Ordered("c", "b", real=True)
@@ -18,7 +18,7 @@ def _all_roots(before: Expr, after: Expr) -> bool:
     """Put every factor in, and count: a polynomial has no more roots than its degree."""
     polynomial = Poly(before.lhs - before.rhs, c)
     roots = after.args[1]
-    return len(roots) == polynomial.degree() and all(simplify(polynomial.eval(r)) == S.Zero for r in roots)
+    return len(roots) == polynomial.degree() and all(is_zero(polynomial.eval(r)) for r in roots)
 
 
 def derive() -> Derivation:

@@ -57,8 +57,8 @@ def _drops_the_exponential(before: Expr, after: Expr) -> bool:
     return bool(
         all(runs_over(side, (x, 0, oo)) for side in (before, after))
         and (-log(lost).expand(force=True)).is_nonnegative
-        and simplify(before - 1 + integral) == 0
-        and simplify(after - 1 + simpler / (sigma * sqrt(pi))) == 0
+        and is_zero(before - 1 + integral)
+        and is_zero(after - 1 + simpler / (sigma * sqrt(pi)))
     )
 
 
@@ -66,7 +66,7 @@ def derive() -> Derivation:
     """Derive a lower bound for two keys that tends to 1 as the scores spread."""
     gap = exp(-(x**2) / (4 * sigma**2)) / (sigma * sqrt(pi))
     rest, value = Integral(LOWER, (x, 0, oo)), integrate(LOWER, (x, 0, oo))
-    integrates = By("SymPy integrates", lambda a, b: simplify(a.subs(rest, value) - b) == 0, "general")
+    integrates = By("SymPy integrates", lambda a, b: is_zero(a.subs(rest, value) - b), "general")
     route = Route.of(
         "Two keys, scores of standard deviation σ",
         E(Max(p[1], p[2])),

@@ -51,9 +51,9 @@ def _is_the_rise(before: Expr, after: Expr) -> bool:
     logistic = 1 / (1 + exp(-x))
     rise = logistic.subs(x, oo) - 0
     return bool(
-        simplify(diff(logistic, x) - SLOPE) == 0
+        is_zero(diff(logistic, x) - SLOPE)
         and logistic.limit(x, -oo) == 0
-        and simplify(before.subs(Integral(SLOPE, (x, -oo, oo)), rise) - after) == 0
+        and is_zero(before.subs(Integral(SLOPE, (x, -oo, oo)), rise) - after)
     )
 
 
