@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 _ANY = Symbol("_", integer=True)
 """Stands for the index of a sum that is a symbol of its own."""
 
+_NAMES: list[Any] = []
+"""Names of bound indices. Every reader takes them from the first on, for SymPy remembers what it made."""
+
 _HELD = (Indexed, Idx, Sum, Derivative, E, KroneckerDelta)
 """What makes an expression more than a coefficient."""
 
@@ -54,6 +57,15 @@ class Reader:
     def __init__(self, families: Families, expression: Any) -> None:
         self._families = families
         self._sizes = _sizes_of_indices(families, expression)
+        self._below: dict[Any, Terms] = {}
+        self._taken = 0
+
+    def _name(self) -> Any:
+        """Return a name for a bound index that no other has in this reader."""
+        self._taken += 1
+        if self._taken > len(_NAMES):
+            _NAMES.append(Dummy(f"i{self._taken}", integer=True))
+        return _NAMES[self._taken - 1]
 
     def terms(self, expression: Any) -> Terms:
         """Return the terms of an expression, reduced."""
@@ -85,17 +97,18 @@ class Reader:
             raise DerivationError(f"{plain(expression)} has no normal form")
         if power > 0:
             return self._product([base] * int(power))
-        inverse = self.terms(base)
-        if len(inverse) != 1:
+        if base not in self._below:
+            self._below[base] = self.terms(base)
+        if len(self._below[base]) != 1:
             raise DerivationError(f"{plain(expression)}: one over several terms has no normal form")
-        return (inverse[0].inverse(-int(power)),)
+        return (self._below[base][0].inverse(-int(power)),)
 
     def _summed(self, expression: Any) -> Terms:
         names, bound = {}, {}
         for index, low, high in expression.limits:
             if low != 1:
                 raise DerivationError(f"{plain(expression)}: only sums from 1 are covered")
-            names[index] = Dummy(str(index), integer=True)
+            names[index] = self._name()
             bound[names[index]] = self._sizes[names[index]] = high
         inside = self.terms(expression.function.xreplace(names))
         return tuple(term.times(Term(bound=bound)) for term in inside)
@@ -109,6 +122,8 @@ class Reader:
         return _opaque(expression)
 
     def _exponential(self, expression: Any) -> Terms:
+        if isinstance(expression.args[0], Indexed):
+            return _opaque(expression)
         found = Term()
         for part in Add.make_args(expression.args[0].expand()):
             number, rest = part.as_coeff_Mul()
@@ -132,7 +147,19 @@ class Reader:
             lambda one: isinstance(one, Indexed) and one.base in made_of,
             lambda one: made_of[one.base](*one.indices),
         )
-        return self._read(Derivative(_with_own_indices(inside), *expression.variable_count).doit())
+        # Not by doit, which tries for a closed form of every sum.
+        within = self._with_own_indices(inside).replace(Derivative, lambda one, *orders: one.diff(*orders))
+        return self._read(within.diff(*expression.variable_count))
+
+    def _with_own_indices(self, expression: Any) -> Any:
+        """Return an expression whose sums run over indices that occur nowhere else."""
+        return expression.replace(
+            Sum,
+            lambda inside, *limits: Sum(
+                inside.xreplace(names := {limit[0]: self._name() for limit in limits}),
+                *((names[limit[0]], *limit[1:]) for limit in limits),
+            ),
+        )
 
     def _averaged(self, expression: Any) -> Terms:
         found = self.terms(expression.args[0])
@@ -205,17 +232,6 @@ _READERS: dict[type, Callable[[Reader, Any], Terms]] = {
 
 def _opaque(expression: Any) -> Terms:
     return (Term(powers={expression: 1}),)
-
-
-def _with_own_indices(expression: Any) -> Any:
-    """Return an expression whose sums run over indices that occur nowhere else."""
-    return expression.replace(
-        Sum,
-        lambda inside, *limits: Sum(
-            inside.xreplace(names := {limit[0]: Dummy(str(limit[0]), integer=True) for limit in limits}),
-            *((names[limit[0]], *limit[1:]) for limit in limits),
-        ),
-    )
 
 
 def _with_alike_names(expression: Any) -> Any:

@@ -19,10 +19,14 @@ _THIS, _OTHER = Symbol("_", integer=True), Symbol("__", integer=True)
 """Stand for one index and for all others, where only what it looks like counts."""
 
 
+_KEY = Dummy("k", integer=True)
+_TOTAL = Sum(exp(s[_KEY]), (_KEY, 1, n))
+"""The sum of all exponentials, over an index that no other sum has."""
+
+
 def softmax(index: Any) -> Any:
     """Return what the probability of that index is: an exponential over the sum of all."""
-    other = Dummy("k", integer=True)
-    return exp(s[index]) / Sum(exp(s[other]), (other, 1, n))
+    return exp(s[index]) / _TOTAL
 
 
 def in_scores(expression: Any) -> Any:
@@ -102,7 +106,12 @@ Terms = tuple[Term, ...]
 def key(term: Term) -> Any:
     """Return the product of a term with the names of its bound indices in an order that does not vary."""
     parts = [_named(entries, bound) for entries, bound in _connected(term)]
-    return tuple(sorted(parts, key=str))
+    return tuple(_by_text(parts))
+
+
+def _by_text(several: list[Any]) -> list[Any]:
+    """Return them in the order of their texts, which are long to print where there is nothing to order."""
+    return sorted(several, key=str) if len(several) > 1 else several
 
 
 def _connected(term: Term) -> list[tuple[dict[Any, Any], dict[Any, Any]]]:
@@ -130,12 +139,13 @@ def _named(entries: Mapping[Any, Any], bound: Mapping[Any, Any]) -> Any:
             (bound[index], sorted((str(one.xreplace(names)), power) for one, power in entries.items()))
         )
 
-    ordered = sorted(bound, key=looks)
-    alike = [tuple(group) for _, group in groupby(ordered, key=looks)]
+    alike = [tuple(bound)]
+    if len(bound) > 1:
+        alike = [tuple(group) for _, group in groupby(sorted(bound, key=looks), key=looks)]
     found = []
     for order in product(*map(permutations, alike)):
         indices = tuple(chain.from_iterable(order))
         names = {index: Symbol(f"_{place}", integer=True) for place, index in enumerate(indices)}
-        renamed = sorted(((one.xreplace(names), power) for one, power in entries.items()), key=str)
+        renamed = _by_text([(one.xreplace(names), power) for one, power in entries.items()])
         found.append((tuple(bound[index] for index in indices), tuple(renamed)))
-    return min(found, key=str)
+    return found[0] if len(found) == 1 else min(found, key=str)
