@@ -122,3 +122,10 @@ def test_lines_at_head_and_foot_are_no_content(opened: pikepdf.Pdf, tagged: list
         assert {elements[int(page.StructParents)][number].objgen for number in numbered} <= held
         asides.append(sum(tag == "/Artifact" and about.Type == "/Pagination" for tag, about in marks))
     assert all(asides[1:])
+
+
+def test_no_span_is_empty(tagged: list[Tagged]) -> None:
+    """A screen reader stops at nothing that has nothing to read."""
+    spans = [one.element for one in tagged if one.role == "Span"]
+    assert spans
+    assert all(len(span.get("/K", [])) for span in spans if not isinstance(span.get("/K"), int))

@@ -38,6 +38,7 @@ def make_accessible(pdf: Any, figures: Collection[str]) -> None:
     # PDF/A allows one block of metadata, and no property in it that the file does not describe.
     metadata.stream = [part.replace(_END, _ABOUT_UA.encode() + _END) for part in metadata.stream]
     root = _named(pdf, pdf.catalog["StructTreeRoot"])
+    _drop_empty(pdf, root)
     named: dict[str, bytes] = {}
     reached: set[bytes] = set()
     for element, path, place in _elements(pdf, root, ()):
@@ -49,6 +50,18 @@ def make_accessible(pdf: Any, figures: Collection[str]) -> None:
     pairs = [part for name in sorted(named) for part in (pydyf.String(name), named[name])]
     root["IDTree"] = pydyf.Dictionary({"Names": pydyf.Array(pairs)})
     _set_aside(pdf, _named(pdf, root["ParentTree"])["Nums"], reached)
+
+
+def _drop_empty(pdf: Any, element: Any) -> None:
+    """Leave out the spans below an element that hold nothing, as those that are there for their looks."""
+    kept = []
+    for kid in element["K"]:
+        if isinstance(kid, bytes) and "S" in (below := _named(pdf, kid)):
+            _drop_empty(pdf, below)
+            if below["S"] == "/Span" and not below["K"]:
+                continue
+        kept.append(kid)
+    element["K"] = pydyf.Array(kept)
 
 
 def _set_aside(pdf: Any, numbers: Any, reached: Collection[bytes]) -> None:
