@@ -1,11 +1,12 @@
 """What is done to a drawn document last leaves its bytes, and gives places further names."""
 
 from io import BytesIO
+from types import SimpleNamespace
 
 import pikepdf
 import pydyf
 
-from verify.report.finishing import name_places, write_once
+from verify.report.finishing import drop_nested_links, name_places, write_once
 
 
 class Drawn(pydyf.Stream):  # type: ignore[misc]
@@ -69,3 +70,14 @@ def test_a_document_without_places_stays_as_it_is() -> None:
     pdf = pydyf.PDF()
     name_places(pdf, {})
     assert "Names" not in pdf.catalog
+
+
+def test_of_nested_links_the_outer_one_stays() -> None:
+    """Boxes inside a link add nothing; another line of it, another link and another target do."""
+    line, inside, below = (0.0, 0.0, 90.0, 12.0), (20.0, -2.0, 90.001, 13.0), (0.0, 12.0, 40.0, 24.0)
+    beside = (95.0, 0.0, 120.0, 12.0)
+    links = [("internal", "a", line), ("internal", "a", inside), ("internal", "a", below),
+             ("internal", "a", beside), ("internal", "b", inside), ("external", "a", inside)]  # fmt: skip
+    page = SimpleNamespace(links=[(*link, object()) for link in links])
+    drop_nested_links(SimpleNamespace(pages=[page]))
+    assert [link[:3] for link in page.links] == [links[0], *links[2:]]

@@ -50,6 +50,9 @@ def test_splitting_never_fails(prose: str) -> None:
         (r"\left(1 + t^{2}\right)^{- \frac{d}{2}}", "(1 + t²)^(− d/2)"),
         (r"\begin{aligned} a &= b \\ c &= d \end{aligned}", "a = b; c = d"),
         (r"\sigma^2 \leq \kappa_q", "σ² ≤ κ_q"),
+        (r"\left(\hat s - s\right)^2", "(ŝ − s)²"),
+        (r"\frac{\sinh{\left(x \right)}}{\cosh{\left(x \right)} + 1}", "sinh(x)/(cosh(x) + 1)"),
+        (r"\frac{\left(\frac{\ln{\left(4 \right)}}{10} + 1\right)^{2}}{\sqrt{d_k}}", "(ln(4)/10 + 1)²/√d_k"),
     ],
 )
 def test_formulas_can_be_read_out(latex: str, words: str) -> None:

@@ -134,6 +134,6 @@ def test_what_does_not_fit_on_a_page_is_reported(monkeypatch: pytest.MonkeyPatch
     def give_up(*_: object, **__: object) -> bytes:
         raise AssertionError
 
-    monkeypatch.setattr(weasyprint.HTML, "write_pdf", give_up)
+    monkeypatch.setattr(weasyprint.HTML, "render", give_up)
     with pytest.raises(RenderError, match=r"cannot lay out the pages.*report\.html is complete"):
         render_pdf(run)

@@ -84,6 +84,7 @@ def test_links_in_the_structure_hold_a_link(tagged: list[Tagged]) -> None:
     """What is tagged as a link can be followed."""
     links = [one.element for one in tagged if one.role == "Link"]
     assert links
+    assert not [one for one in tagged if (one.above, one.role) == ("Link", "Link")]
     for link in links:
         assert any(isinstance(kid, pikepdf.Dictionary) and kid.get("/Type") == "/OBJR" for kid in link.K)
 

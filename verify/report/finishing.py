@@ -1,4 +1,4 @@
-"""The last hand on a document that WeasyPrint has drawn: names of places in it, and its bytes."""
+"""The last hand on a document that WeasyPrint has drawn: links, names of places, its bytes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import pydyf
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+_ROUNDING = 0.01
+"""Pixels by which a box may stick out of the one around it."""
 
 
 def name_places(pdf: Any, places: Mapping[str, str]) -> None:
@@ -21,6 +24,23 @@ def name_places(pdf: Any, places: Mapping[str, str]) -> None:
     known = {name.string: place for name, place in zip(found[::2], found[1::2], strict=True)}
     known |= {name: known[place] for name, place in places.items()}
     found[:] = [part for name in sorted(known) for part in (pydyf.String(name), known[name])]
+
+
+def drop_nested_links(document: Any) -> None:
+    """Leave out the links within a link: WeasyPrint makes one of each box inside it."""
+    for page in document.pages:
+        kept: list[Any] = []
+        for link in page.links:
+            if not any(_is_within(link, other) for other in reversed(kept)):
+                kept.append(link)
+        page.links = kept
+
+
+def _is_within(link: Any, other: Any) -> bool:
+    """Return whether a link leads where another does and lies on its line, between its ends."""
+    (left, top, right, bottom), (start, high, end, low) = link[2], other[2]
+    lies_there = start - _ROUNDING <= left and right <= end + _ROUNDING and top < low and high < bottom
+    return bool(lies_there and link[:2] == other[:2])
 
 
 def write_once(pdf: Any) -> None:

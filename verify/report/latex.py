@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import TYPE_CHECKING
 
 from verify.escapes import as_prose, pieces
@@ -132,9 +133,12 @@ _STYLES = re.compile(
     r"displaystyle|textstyle|limits|nolimits)(?![A-Za-z])\*?|\\(?:begin|end)\{[^}]*\}"
 )
 _FRACTION = re.compile(r"\\[dt]?frac(?![A-Za-z])\s*")
-_ONE_THING = re.compile(r"√?(?:\d+|\w(?:_\w)?[²³]?)|\([^()]*\)")
+_IN_BRACKETS = r"\((?:[^(){}]|\([^(){}]*\))*\)"
+_ONE_THING = re.compile(rf"√?(?:\d+|\w(?:_\w)?[²³]?)|(?:ln|log|exp|cosh|sinh|tanh)? ?{_IN_BRACKETS}[²³]?")
 _OPERATOR = re.compile(r"(?<=[\w})])\\(max|min|ln|log|exp|sup|sum|prod)(?![A-Za-z])")
 _TRANSPOSED = re.compile(r"\^\s*\{?\s*\\(?:top|mathsf\s*\{?\s*T\s*\}?)\s*\}?")
+_IN_BRACES = re.compile(rf"\{{\s*([^{{}}]?|[A-Za-z]+|\d+|\w_\w|\{{[^{{}}]*\}}|{_IN_BRACKETS})\s*\}}")
+_HAT = re.compile(r"\\hat\s*(?:\{\s*(\w)\s*\}|(\w))")
 _POWER = re.compile(r"\^(?:\{\s*([23])\s*\}|([23]))")
 
 
@@ -143,14 +147,18 @@ def spoken(latex: str) -> str:
     text = _STYLES.sub("", _TRANSPOSED.sub("ᵀ", latex))
     text = _on_one_line(_OPERATOR.sub(r" \\\1", text))
     text = _POWER.sub(lambda power: "²³"[int(power[1] or power[2]) - 2], text)
-    text = re.sub(r"\\hat\s*(?:\{\s*(\w)\s*\}|(\w))", lambda hat: f"{hat[1] or hat[2]}\u0302", text)
+    text = _HAT.sub(_with_hat, text)
     text = re.sub(r"\\(?:[A-Za-z]+|.)", lambda name: _NAMES.get(name[0], name[0][1:]), text)
-    while (plainer := re.sub(r"\{\s*([^{}]?|[A-Za-z]+|\d+|\w_\w|\{[^{}]*\})\s*\}", r"\1", text)) != text:
+    while (plainer := _IN_BRACES.sub(r"\1", text)) != text:
         text = plainer
     text = text.replace("{", "(").replace("}", ")").replace("&", "")
     text = re.sub(r"\s*([·×∘])\s*", r"\1", re.sub(r"\s+", " ", text)).replace("-", "−").strip()
     text = re.sub(r"([±∂]) ", r"\1", text)
     return re.sub(r" ([)\],.;])", r"\1", re.sub(r"([(\[]) ", r"\1", text))
+
+
+def _with_hat(hat: re.Match[str]) -> str:
+    return unicodedata.normalize("NFC", f"{hat[1] or hat[2]}\u0302")
 
 
 def slashed(prose: str) -> str:
@@ -188,7 +196,8 @@ _KEPT = frozenset([r"\mathrm", r"\,", r"\;", r"\:", r"\ ", r"\quad", r"\qquad"])
 def simple(latex: str) -> str:
     """Return a formula that a text face can set: fractions on one line, signs as characters."""
     text = re.sub(r"\\(?:operatorname|mathbb|text)\b\*?", lambda _name: r"\mathrm", latex)
-    text = _on_one_line(text)
+    # A hat that is a sign of its own has no letter below it in the figure's text.
+    text = _on_one_line(_HAT.sub(_with_hat, text))
     text = _ROOT.sub(lambda root: f"√{{{root[1] if len(spoken(root[1])) < 4 else f'({root[1]})'}}}", text)
     return re.sub(r"\\(?:[A-Za-z]+|.)\s*", _character, text)
 

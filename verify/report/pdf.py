@@ -16,7 +16,7 @@ from verify.files import shipped
 from verify.files.writing import temporary_folder
 from verify.report.balancing import raised_by_whole_rows
 from verify.report.editions import EDITIONS
-from verify.report.finishing import name_places, write_once
+from verify.report.finishing import drop_nested_links, name_places, write_once
 from verify.report.fonts import rules_for_print
 from verify.report.full import full_view
 from verify.report.imprint import creation
@@ -71,21 +71,22 @@ def render_pdf(
         string=evidence, name=called.evidence, description="The evidence that this report prints",
         relationship="Source", created=created, modified=created,
     )  # fmt: skip
+    options = {
+        "pdf_variant": "pdf/a-3a", "pdf_tags": True, "attachments": [attachment],
+        "pdf_identifier": hashlib.sha256(evidence.encode()).digest()[:16],
+    }  # fmt: skip
     places = _findings(parts) if edition == EDITIONS[0] else {}
     document = weasyprint.HTML(string=page, base_url="report:", url_fetcher=_fetcher(medium.images))
     # WeasyPrint's many small objects live until the end; looking for garbage among them takes a fifth longer.
     with _no_garbage_collection(), _quietly(), raised_by_whole_rows(), _fonts(weasyprint) as fonts:
         sheets = [weasyprint.CSS(string=css, font_config=fonts) for css in (rules_for_print(), _styles())]
         try:
-            written: bytes = document.write_pdf(
-                stylesheets=sheets,
-                font_config=fonts,
-                pdf_variant="pdf/a-3a",
-                pdf_tags=True,
-                attachments=[attachment],
-                cache=_images(medium),
-                finisher=lambda _document, pdf: _finish(pdf, medium, places),
-                pdf_identifier=hashlib.sha256(evidence.encode()).digest()[:16],
+            laid_out = document.render(
+                stylesheets=sheets, font_config=fonts, cache=_images(medium), **options
+            )
+            drop_nested_links(laid_out)
+            written: bytes = laid_out.write_pdf(
+                finisher=lambda _document, pdf: _finish(pdf, medium, places), **options
             )
         except AssertionError as error:
             # WeasyPrint gives up so where something higher than a page must not be broken.

@@ -101,10 +101,12 @@ def _elements(pdf: Any, element: Any, path: tuple[str, ...]) -> Iterator[tuple[A
 def _role(pdf: Any, element: Any, path: tuple[str, ...], place: int, figures: Collection[str]) -> str:
     """Return an element's role; WeasyPrint takes it from the HTML tag, wherever that stands."""
     role, above = element["S"], path[-1] if path else ""
+    if any(kid.get("Type") == "/OBJR" for kid in _kids(pdf, element)):
+        return "/Link"
     if role == "/Figure" and element["Alt"].string not in figures:
         return "/Formula"
-    if role == "/Link" and not any(kid.get("Type") == "/OBJR" for kid in _kids(pdf, element)):
-        return "/Span"  # what CSS adds to a link
+    if role == "/Link":
+        return "/Span"  # a box inside a link, or what CSS adds to one
     return _role_in_list(pdf, element, above, place)
 
 
