@@ -91,6 +91,7 @@ class TestGradients:
         """The gradient has no error of a step: (m₀/m₁)^½ to the last digits."""
         mean = np.array([3.0, 7.0])
         root = math.sqrt(3 / 7)
+        assert not ratio("mean", "square", positive=False).positive
         assert ratio("mean", "square", 0.5).gradient(named(mean)) == pytest.approx(
             [root / 6, -root / 14], rel=1e-15
         )

@@ -45,6 +45,13 @@ class TestSettings:
         stated = [[5, 1, 3, -2], [1, 1.25, -1, -2.5], [3, -1, 10, 2], [-2, -2.5, 2, 5]]
         assert np.allclose(drawn, np.array(stated), atol=0.3)
 
+    def test_queries_and_keys_may_be_made_separately(self) -> None:
+        """Each by the same matrix, from numbers of its own."""
+        own = ((1.0, 0.0), (0.6, 0.8))
+        mixing = ((1.0, 0, 0, 0), (0.6, 0.8, 0, 0), (0, 0, 1.0, 0), (0, 0, 0.6, 0.8))
+        assert Linked.separate(3, 4, NORMAL, own) == Linked(3, 4, NORMAL, mixing, (0.0,) * 4)
+        assert Linked.separate(3, 4, NORMAL, own, MEANS).means == MEANS
+
     def test_a_key_that_is_the_query_is_said_to_be(self) -> None:
         """A matrix of ones alone would not say so for every distribution."""
         own = dict(Linked(8, 4, UNIFORM, ((1.0,), (1.0,)), (0.0, 0.0)).settings)

@@ -12,6 +12,7 @@ from verify.montecarlo.literal import (
     attention_in_loops,
     distance_from_loops,
     drawn,
+    fixed_normals,
     gradients_of_loops,
     in_single_precision,
     largest_difference,
@@ -92,3 +93,11 @@ def test_half_the_scores_give_the_roots_of_the_weights_ratios() -> None:
     """Which is not what the softmax gives."""
     weights = of_halves(np.log([1.0, 4.0, 9.0]))
     np.testing.assert_allclose(weights, np.array([1, 2, 3]) / 6, rtol=1e-15)
+
+
+def test_fixed_numbers_are_the_same_each_time() -> None:
+    """Of the shape asked for, and spread like normal ones."""
+    numbers = fixed_normals(40, 50)
+    assert np.array_equal(numbers, fixed_normals(40, 50))
+    assert numbers.shape == (40, 50)
+    assert (abs(numbers.mean()), numbers.std()) == (pytest.approx(0, abs=0.1), pytest.approx(1, abs=0.1))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from sympy import Rational, S
 
 from verify.montecarlo.distributions import NORMAL
-from verify.spec.components import UNIFORM_COMPONENTS, Components, for_components
+from verify.montecarlo.inputs import Simulated
+from verify.spec.components import UNIFORM_COMPONENTS, Components, for_components, normal
 from verify.symbolic.expectation import E, Var, evaluate
 from verify.symbolic.scores import GENERAL, d, score
 
@@ -14,6 +15,11 @@ def test_what_is_written_out_is_what_is_drawn() -> None:
     """The distribution's own exact moments are the second source."""
     distribution, mean, variance = UNIFORM_COMPONENTS
     assert (Rational(distribution.mean), Rational(distribution.variance)) == (mean, variance)
+
+
+def test_normal_queries_and_keys() -> None:
+    """The usual input in short."""
+    assert normal(2, 3, 4) == Simulated(NORMAL, NORMAL, 2, 3, 4)
 
 
 def test_query_and_key_are_not_mixed_up() -> None:

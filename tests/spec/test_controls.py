@@ -162,3 +162,18 @@ def _sure(variance: float) -> Sample:
     return Sample(
         1000, 1000, 1000, mean, np.diag([1e-12, 1e-12]), np.zeros((2, 2, 2)), names=("mean", "square")
     )
+
+
+def test_a_computed_bound_may_be_sharper() -> None:
+    """Under a name of its own; the code stays that of the check."""
+    most = Exact("most", "a move", (), prediction(S.Half), 0.49, relation="≤", code=biased)
+    control = sharper(most, 0.9, name="by-a-tenth")
+    found = control.comparison
+    assert isinstance(found, Exact)
+    assert (found.id, found.prediction.value, found.computed) == ("by-a-tenth", 0.45, 0.49)
+    assert route_of(found) == route_of(most)
+
+
+def test_a_float_is_shown_as_what_was_integrated() -> None:
+    """To six digits, as in ``integrated``."""
+    assert wrong(POINTS[0], "off", "it is a third", 1 / 3).comparison.prediction == integrated(1 / 3)

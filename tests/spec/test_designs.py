@@ -13,6 +13,7 @@ from sympy import Rational, S, sqrt
 
 from tests.strategies import FALSE_ALARM
 from verify.errors import ClaimError
+from verify.montecarlo.blocks import Outputs
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, UNIT_INTERVAL, Distribution, student_t
 from verify.montecarlo.experiment import Allowance, Tolerance
 from verify.montecarlo.inputs import Simulated
@@ -26,11 +27,14 @@ from verify.spec.designs import (
     ScoreCell,
     cell_of,
     computed,
+    entropy_lost,
     exactly,
     fact,
+    mean_of_rows,
     prediction,
     score_cell,
 )
+from verify.symbolic.row_integrals import mean_lost, mean_squares, over_lengths
 from verify.symbolic.scores import d, sigma_q
 
 
@@ -214,3 +218,16 @@ def test_several_scales_are_recorded_together() -> None:
     drawn = LayerStack(3, 4, 16, 2, (1.0, 0.25))
     cell = cell_of("both", drawn, scale=(S.One, 1 / sqrt(d)))
     assert dict(cell.settings)["scale"] == r"$1$, $\frac{1}{\sqrt{d_{k}}}$"
+
+
+def test_means_of_rows_are_those_of_the_integrals() -> None:
+    """At a scale that is an expression in the dimension or a number."""
+    assert mean_of_rows(mean_squares, 8, 16, 1 / sqrt(d)) == over_lengths(mean_squares, 8, 16, 0.25).value
+    assert mean_of_rows(mean_lost, 8, 16, 0.5) == over_lengths(mean_lost, 8, 16, 0.5).value
+
+
+def test_the_entropy_lost_is_what_its_mean_lacks() -> None:
+    """Of that of equal weights; it is positive."""
+    lost = entropy_lost(8)
+    assert lost.positive
+    assert lost.value(Outputs({"entropy": 2.0})) == pytest.approx(math.log(8) - 2)

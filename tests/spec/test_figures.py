@@ -11,8 +11,9 @@ from sympy import S
 from tests.report.builders import check
 from verify.errors import ClaimError
 from verify.spec.claim import Findings
-from verify.spec.figures import figure, line, measured, scatter
+from verify.spec.figures import beside, expected, figure, line, measured, scatter
 from verify.symbolic.scores import d
+from verify.symbolic.softmax import n
 
 CHECKS = {
     f"variance-d{n}": check(f"variance-d{n}", n + 0.5, float(n), error=0.1, cell={"d_k": n}) for n in (64, 2)
@@ -72,6 +73,24 @@ class TestFigure:
         assert wrong.y == pytest.approx(np.sqrt(wrong.x))
         assert last == points
         assert (drawn.x.label, drawn.x.scale, drawn.y.scale) == ("dimension $d_k$", "log", "log")
+
+    def test_lines_are_even_on_their_axis(self) -> None:
+        """On a linear one their points have equal distances; a line in another symbol bears no formula."""
+        points = measured(FOUND.matching("variance-d*"))
+        drawn = figure("f", "F", "f", "y", line("law", 2 * n, points=3), points, x_scale="linear").layers[0]
+        assert (drawn.label, drawn.x, drawn.y) == ("law", (2.0, 33.0, 64.0), (4.0, 66.0, 128.0))
+
+    def test_what_is_measured_beside_a_line(self) -> None:
+        """The line as it is given, or through what the checks compare with, in the order of their places."""
+        checks = FOUND.matching("variance-d*")
+        assert beside(checks, "law", d, points=5) == (line("law", d, points=5), measured(checks))
+        through = expected(checks, "law")
+        assert (through.kind, through.role, through.x, through.y) == (
+            "line",
+            "truth",
+            (2.0, 64.0),
+            (2.0, 64.0),
+        )
 
     def test_a_label_stands_once(self) -> None:
         """At the first of the layers that share it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sympy import S, Symbol
+from sympy import S, Symbol, sqrt
 
 from verify.errors import ClaimError
 from verify.montecarlo.distributions import NORMAL
@@ -13,8 +13,9 @@ from verify.montecarlo.estimands import component
 from verify.montecarlo.experiment import Tolerance
 from verify.montecarlo.inputs import Simulated
 from verify.montecarlo.statistics.scores import ScoreMoments
+from verify.montecarlo.statistics.variants import BiasedRows
 from verify.spec.designs import EVEN, cell_of, integrated, prediction, score_cell
-from verify.spec.quantities import in_turn, means, over_cells, variances
+from verify.spec.quantities import cells_of, in_turn, means, over_cells, variances
 from verify.symbolic.scores import d
 
 r = Symbol("r")
@@ -29,6 +30,8 @@ def test_variances() -> None:
     assert all(one.cell is cell.cell for one, cell in zip(made, CELLS, strict=True))
     renamed = variances([score_cell(1, NORMAL, NORMAL, 0.05, prefix="my-")], "Var", d)
     assert renamed[0].id == "my-variance-d1"
+    (other,) = variances([score_cell(2, NORMAL, NORMAL, 0.05, r=4)], "Var", d * r, name="variance-r{r}")
+    assert (other.id, other.prediction.value) == ("variance-r4", 8.0)
 
 
 def test_means() -> None:
@@ -93,3 +96,16 @@ def test_families_in_turn() -> None:
     cells = {one.d: one.cell for one in CELLS[:2]}
     families = [over_cells(f"{name}-{{cell}}", "E", cells, component("mean"), 0) for name in "ab"]
     assert [one.id for one in in_turn(*families)] == ["a-d1", "b-d1", "a-d2", "b-d2"]
+
+
+def test_cells_from_the_names_of_a_functions_parameters() -> None:
+    """They are settings, stand in the ids, and a key may be several of them or have a scale of its own."""
+    cells = cells_of(
+        "m{m}-n{n}", [(0.5, 4), (0.125, 8)],
+        lambda m, n: (Simulated(NORMAL, NORMAL, 2, n, 16), BiasedRows(m)), scale=1 / sqrt(d), heads=3,
+    )  # fmt: skip
+    assert [one.id for one in cells.values()] == ["m05-n4", "m0125-n8"]
+    drawn = Simulated(NORMAL, NORMAL, 2, 4, 16)
+    assert cells[0.5, 4] == cell_of("m05-n4", drawn, BiasedRows(0.5), scale=1 / sqrt(d), m=0.5, n=4, heads=3)
+    own = cells_of("r{r:.0%}", (0.1, 0.5), lambda r: (drawn, BiasedRows(1.0), r / sqrt(d)))
+    assert own[0.1] == cell_of("r10", drawn, BiasedRows(1.0), scale=0.1 / sqrt(d), r=0.1)

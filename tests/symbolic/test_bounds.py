@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sympy import Poly, Rational, S, Symbol, cosh, exp, log, oo, sqrt, symbols, tanh
 
 from tests.strategies import examples
-from verify.symbolic.bounds import AtItsLeast, FromZero, Jensen, OnRange, never_negative
+from verify.symbolic.bounds import AtItsLeast, AtItsMost, FromZero, Jensen, OnRange, never_negative
 from verify.symbolic.expectation import E
 
 x, y, c = symbols("x y c", positive=True)
@@ -96,3 +96,13 @@ def test_signs_up_to_infinity() -> None:
     assert never_negative(x**2 + 1, x, S.Zero, oo)
     assert never_negative((x - 3) ** 2, x, S.Zero, oo)
     assert not never_negative((x - 10**9) * (x - 1 - 10**9), x, S.Zero, oo)
+
+
+def test_the_most_of_a_concave_function() -> None:
+    """It is where the slope vanishes; neither beside that nor where the function is convex."""
+    assert AtItsMost(z, 3).holds(1 - (z - 3) ** 2, S.One)
+    assert AtItsMost(x, 1).holds(log(x) - x + y, y - 1)
+    assert not AtItsMost(z, 3).holds(1 - (z - 3) ** 2, S(2))
+    assert not AtItsMost(z, 2).holds(1 - (z - 3) ** 2, S.Zero)
+    assert not AtItsMost(z, 3).holds(1 + (z - 3) ** 2, S.One)
+    assert not AtItsMost(z, 0).holds(z**3, S.Zero)

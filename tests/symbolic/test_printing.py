@@ -11,7 +11,7 @@ from sympy import Indexed, IndexedBase, Symbol, expand, sqrt, sympify
 from sympy.core.sorting import default_sort_key
 
 from verify.symbolic.expectation import E, Var
-from verify.symbolic.printing import Ordered, OrderedBase, latex, plain, unicode_art
+from verify.symbolic.printing import Ordered, OrderedBase, latex, ordered, plain, unicode_art
 from verify.symbolic.scores import (
     GENERAL,
     d,
@@ -151,3 +151,12 @@ def test_a_family_and_its_entries_are_what_sympy_makes_of_them() -> None:
     assert str(weights[1, 2]) == "W[1, 2]"
     assert weights[(1, 2)] == weights[1, 2]
     assert str(weights[2] * q[1]) == "W[2]*q[1]"
+
+
+def test_several_ordered_symbols_in_one_call() -> None:
+    """Each is what it is by itself: ranked by its name or another, alone or a family."""
+    tau, family, plainly = ordered("tau:a1 v[]:t z", positive=True)
+    assert (tau, plainly) == (Ordered("tau", "a1", positive=True), Ordered("z", "z", positive=True))
+    assert isinstance(family, OrderedBase)
+    assert family.label == Ordered("v", "t", positive=True)
+    assert ordered("b", real=True) == Ordered("b", "b", real=True)

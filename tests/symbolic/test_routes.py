@@ -9,7 +9,7 @@ from sympy import Symbol
 
 from verify.symbolic.checks import Reach, by
 from verify.symbolic.derivation import Derivation
-from verify.symbolic.routes import Definition, Route, Step
+from verify.symbolic.routes import Definition, Route, Step, one_step
 
 x = Symbol("x", positive=True)
 
@@ -29,6 +29,8 @@ def test_short_forms_are_what_they_stand_for() -> None:
     route = Route.of("r", x, *STEPS)
     lemma = Route.of("l", x - 1, Step(x, "one", one_more)).defining("one less")
     assert lemma == Route("l", x - 1, lemma.steps, Definition(x - 1, "one less"))
+    assert lemma == Route.of("l", x - 1, *lemma.steps, defines="one less")
+    assert lemma == one_step("l", x - 1, x, "one", one_more, defines="one less")
     short = Derivation.of(route, lemmas=(lemma,), beyond="all else")
     assert short == Derivation(x, x + 2, (route,), (lemma,), beyond="all else")
     assert short.examine().holds

@@ -22,6 +22,7 @@ from verify.symbolic.row_integrals import (
     mean_largest,
     mean_largest_weight,
     mean_log_total,
+    mean_lost,
     mean_product,
     mean_squares,
     over_lengths,
@@ -44,6 +45,7 @@ def test_against_drawn_rows(keys: int, deviation: float) -> None:
     drawn: dict[Callable[[int, float], Approximation], Any] = {
         mean_squares: squares,
         mean_entropy: -np.sum(p * np.log(np.where(p > 0, p, 1.0)), axis=1),
+        mean_lost: np.log(keys) + np.sum(p * np.log(np.where(p > 0, p, 1.0)), axis=1),
         mean_jacobian: squares - 2 * cubes + squares**2,
         mean_largest_weight: p.max(axis=1),
     }

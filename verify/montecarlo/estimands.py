@@ -265,9 +265,9 @@ def times(estimand: Estimand, factor: float) -> Smooth:
     return replace(estimand, function=lambda mean: factor * estimand.function(mean))
 
 
-def ratio(over: str, under: str, power: float = 1.0) -> Smooth:
-    """Return (m_over / m_under)^power of two positive outputs; ½ for root-mean-square values."""
-    return Smooth(lambda mean: (mean[over] / mean[under]) ** power, positive=True)
+def ratio(over: str, under: str, power: float = 1.0, *, positive: bool = True) -> Smooth:
+    """Return (m_over / m_under)^power of two outputs, normally positive; ½ for root-mean-square values."""
+    return Smooth(lambda mean: (mean[over] / mean[under]) ** power, positive)
 
 
 def component(

@@ -35,6 +35,17 @@ class Linked(Input):
     mixing: Matrix
     means: tuple[float, ...]
 
+    @classmethod
+    def separate(
+        cls, groups: int, m: int, distribution: Distribution, own: Matrix, means: tuple[float, ...] = ()
+    ) -> Linked:
+        """Return queries and keys independent of each other, the r components of a group made by ``own``.
+
+        ``means``, those of a query's group and then of a key's, are 0 if left out.
+        """
+        mixing = np.kron(np.eye(2), own)
+        return cls(groups, m, distribution, tuple(map(tuple, mixing.tolist())), means or (0.0,) * len(mixing))
+
     @property
     def half(self) -> int:
         """How many components of a query a group has."""

@@ -31,6 +31,11 @@ def largest_difference(one: Array, other: Array) -> float:
     return float(np.max(np.abs(np.subtract(one, other)), initial=0.0))
 
 
+def fixed_normals(*shape: int) -> Array:
+    """Return standard normal numbers in an array of this shape, the same each time."""
+    return np.random.default_rng(1).normal(size=shape)
+
+
 def in_single_precision(code: Callable[..., Any]) -> Callable[..., Any]:
     """Return array code that computes with half as many digits: a distance that is not yet rounding."""
 

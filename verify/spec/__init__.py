@@ -54,6 +54,7 @@ from verify.montecarlo.literal import (
     distance_from_loops,
     drawn,
     everywhere,
+    fixed_normals,
     gradients_of_loops,
     in_single_precision,
     largest_difference,
@@ -62,6 +63,14 @@ from verify.montecarlo.literal import (
 )
 from verify.montecarlo.normal_rows import NormalRows
 from verify.montecarlo.recovery import RecoveredScales, fitted_scale, response
+from verify.montecarlo.rounding import (
+    change_of_weights,
+    distance_from_half,
+    distance_of_orders,
+    largest_move,
+    rounded,
+    spacing_above,
+)
 from verify.montecarlo.search import OfRows, largest_ratio, spectral_norms
 from verify.montecarlo.single_queries import SingleQueries
 from verify.montecarlo.statistics.base import Statistic
@@ -81,8 +90,6 @@ from verify.montecarlo.statistics.variants import (
     beside_sink,
     cosine_scores,
     rotation_angles,
-    rounded,
-    spacing_above,
     with_linear_bias,
 )
 from verify.montecarlo.streams import stream
@@ -96,7 +103,7 @@ from verify.spec.assumptions import (
     assume,
 )
 from verify.spec.claim import Claim, Findings
-from verify.spec.components import UNIFORM_COMPONENTS, Components, for_components
+from verify.spec.components import UNIFORM_COMPONENTS, Components, for_components, normal
 from verify.spec.controls import biased, sharper, softmax_over_queries, wrong, wrong_fits
 from verify.spec.designs import (
     EVEN,
@@ -107,9 +114,11 @@ from verify.spec.designs import (
     capped,
     cell_of,
     computed,
+    entropy_lost,
     exactly,
     fact,
     integrated,
+    mean_of_rows,
     no_distance,
     of_deviation,
     of_probability,
@@ -119,9 +128,9 @@ from verify.spec.designs import (
     threshold,
     variance_of_scores,
 )
-from verify.spec.figures import estimates, figure, line, measured, scatter
+from verify.spec.figures import beside, estimates, expected, figure, line, measured, scatter
 from verify.spec.fitting import Wanted, exponent, fits, in_dimension, linear_fits, misfit, no_slope, slope_of
-from verify.spec.quantities import in_turn, means, over_cells, variances
+from verify.spec.quantities import cells_of, in_turn, means, over_cells, variances
 from verify.spec.references import (
     AINSLIE,
     BRIDLE,
@@ -164,6 +173,7 @@ from verify.symbolic import (
 )
 from verify.symbolic import (
     characteristic,
+    cosine,
     descent,
     effective_keys,
     even_dimensions,
@@ -178,7 +188,7 @@ from verify.symbolic import (
     law as score_law,
 )
 from verify.symbolic.algebra import is_rational_zero, is_zero
-from verify.symbolic.bounds import AtItsLeast, FromZero, Jensen, OnRange
+from verify.symbolic.bounds import AtItsLeast, AtItsMost, FromZero, Jensen, OnRange
 from verify.symbolic.by_parts import EVEN_IS_MOST, TOTAL_GROWS, ByParts, LargestScore
 from verify.symbolic.checks import By, Identity, by, made_by
 from verify.symbolic.derivation import Derivation
@@ -199,9 +209,9 @@ from verify.symbolic.gauss import legendre
 from verify.symbolic.integrals import runs_over
 from verify.symbolic.powers import powers_of_dimension
 from verify.symbolic.predict import function
-from verify.symbolic.printing import Ordered, OrderedBase, latex, plain
+from verify.symbolic.printing import Ordered, OrderedBase, latex, ordered, plain
 from verify.symbolic.rewriting import ClosedSums, FirstTerms, PutIn, SameExponentials
-from verify.symbolic.routes import Route, Step
+from verify.symbolic.routes import Route, Step, one_step
 from verify.symbolic.row_gradients import Path
 from verify.symbolic.row_integrals import (
     Approximation,
@@ -210,6 +220,7 @@ from verify.symbolic.row_integrals import (
     mean_jacobian,
     mean_largest,
     mean_largest_weight,
+    mean_lost,
     mean_squares,
     over_lengths,
 )
@@ -325,6 +336,7 @@ __all__ = [
     "Array",
     "Assumption",
     "AtItsLeast",
+    "AtItsMost",
     "Axis",
     "BesideSink",
     "BiasedRows",
@@ -423,6 +435,7 @@ __all__ = [
     "attention",
     "attention_cell",
     "attention_in_loops",
+    "beside",
     "beside_sink",
     "biased",
     "block_variances",
@@ -432,19 +445,25 @@ __all__ = [
     "by_moments",
     "capped",
     "cell_of",
+    "cells_of",
+    "change_of_weights",
     "characteristic",
     "complement",
     "complex_step",
     "component",
     "computed",
+    "cosine",
     "cosine_scores",
     "covariance",
     "d",
     "descent",
     "difference",
+    "distance_from_half",
     "distance_from_loops",
+    "distance_of_orders",
     "drawn",
     "effective_keys",
+    "entropy_lost",
     "estimates",
     "euler_integral",
     "evaluate",
@@ -452,12 +471,14 @@ __all__ = [
     "everywhere",
     "exactly",
     "expanded",
+    "expected",
     "exponent",
     "extremes",
     "fact",
     "figure",
     "fits",
     "fitted_scale",
+    "fixed_normals",
     "for_components",
     "function",
     "gradient_rules",
@@ -480,6 +501,7 @@ __all__ = [
     "kurtosis_route",
     "largest",
     "largest_difference",
+    "largest_move",
     "largest_ratio",
     "latex",
     "legendre",
@@ -493,6 +515,8 @@ __all__ = [
     "mean_jacobian",
     "mean_largest",
     "mean_largest_weight",
+    "mean_lost",
+    "mean_of_rows",
     "mean_route",
     "mean_squares",
     "means",
@@ -504,10 +528,13 @@ __all__ = [
     "n",
     "no_distance",
     "no_slope",
+    "normal",
     "of_deviation",
     "of_halves",
     "of_probability",
     "one_product",
+    "one_step",
+    "ordered",
     "over_cells",
     "over_lengths",
     "over_queries",

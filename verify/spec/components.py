@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sympy import Rational
 
-from verify.montecarlo.distributions import UNIT_INTERVAL
+from verify.montecarlo.distributions import NORMAL, UNIT_INTERVAL
+from verify.montecarlo.inputs import Simulated
 from verify.symbolic.scores import with_moments
 
 if TYPE_CHECKING:
@@ -23,6 +24,11 @@ class Components(NamedTuple):
 
 UNIFORM_COMPONENTS = Components(UNIT_INTERVAL, Rational(1, 2), Rational(1, 12))
 """Those of demonstrations: uniform between 0 and 1."""
+
+
+def normal(queries: int, keys: int, dimension: int) -> Simulated:
+    """Return the input of blocks of queries and keys with independent standard normal components."""
+    return Simulated(NORMAL, NORMAL, queries, keys, dimension)
 
 
 def for_components(expression: Any, query: Components, key: Components) -> Any:

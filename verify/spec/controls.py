@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from verify.montecarlo.estimands import times
 from verify.montecarlo.experiment import Comparison, Control, Exact, Prediction
 from verify.montecarlo.literal import over_queries
-from verify.spec.designs import against_loops, prediction
+from verify.spec.designs import against_loops, predicted
 from verify.spec.settings import setting_of
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def wrong(
         check: The comparison that is right.
         name: The control's id.
         what: What is wrongly claimed, in words.
-        value: What is compared with instead: a ``Prediction``, a number or expression as in ``prediction``,
+        value: What is compared with instead: a ``Prediction``, an expression, a float that was integrated,
             or another comparison, whose prediction is taken. Without one, the check's own stays, and it is
             the ``changes`` that are wrong.
         truth: The derived value of what is measured; None where nothing is derived for it. "predicted" takes
@@ -45,7 +45,7 @@ def wrong(
     if isinstance(value, Comparison):
         value = value.prediction
     if value is not None:
-        changes["prediction"] = value if isinstance(value, Prediction) else prediction(value)
+        changes["prediction"] = predicted(value)
     if truth == "predicted":
         truth = None if changes.keys() - _CLAIMED else _derived(check)
     return Control(what, replace(check, id=name, **changes), truth)
@@ -80,15 +80,18 @@ def _shown(value: float, digits: str) -> Prediction:
     return Prediction(value, f"{value:{digits}}")
 
 
-def sharper(check: Quantity, factor: float, truth: float | None = None) -> Control:
+def sharper(
+    check: Quantity | Exact, factor: float, truth: float | None = None, name: str | None = None
+) -> Control:
     """Return the control that every bound needs: the same with its constant times ``factor``, which is false.
 
-    ``truth`` is the derived value of what is measured. A check whose bound is made looser by as much makes
-    this control true, and so is seen.
+    ``truth`` is the derived value of what is measured, ``name`` the control's id where that is not the
+    check's and "-sharper". A check whose bound is made looser by as much makes this control true, and so is
+    seen.
     """
     what = f"{check.label} keeps to {factor:.4g} times its bound"
     bound = replace(_shown(factor * check.prediction.value, ".4g"), origin=check.prediction.origin)
-    return wrong(check, f"{check.id}-sharper", what, bound, truth=truth)
+    return wrong(check, name or f"{check.id}-sharper", what, bound, truth=truth)
 
 
 def softmax_over_queries() -> Control:

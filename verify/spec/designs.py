@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, overload
 
@@ -21,6 +22,7 @@ from verify.montecarlo.statistics.rows import SoftmaxRows
 from verify.montecarlo.statistics.scores import ScoreMoments
 from verify.symbolic.blocks import mean_variance, square_variance
 from verify.symbolic.printing import latex
+from verify.symbolic.row_integrals import over_lengths
 from verify.symbolic.scores import d
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from verify.montecarlo.inputs import Input
     from verify.montecarlo.statistics.base import Statistic
     from verify.montecarlo.statistics.rows import OfRow
+    from verify.symbolic.row_integrals import Approximation
 
 
 _Moments = tuple[tuple[float, ...], tuple[float, ...]]
@@ -137,10 +140,11 @@ def score_cell(
     *,
     scale: Any = None,
     prefix: str = "",
+    **more: float | str,
 ) -> ScoreCell:
     """Return the cell of scores ``scale``·q·k in ``d`` dimensions, its blocks shaped for ``tolerance``.
 
-    ``scale`` is a number, or an expression in the dimension; the record's settings say it.
+    ``scale`` is a number, or an expression in the dimension; the record's settings say it, and ``more``.
     """
     factor = 1.0 if scale is None else scaled(scale, d)
     moments = _moments(query, key)
@@ -148,7 +152,7 @@ def score_cell(
     return ScoreCell(
         prefix,
         d,
-        cell_of(f"{prefix}d{d}", Simulated(query, key, side, side, d), ScoreMoments(), scale=scale),
+        cell_of(f"{prefix}d{d}", Simulated(query, key, side, side, d), ScoreMoments(), scale=scale, **more),
         component("mean", block_variance=factor**2 * mean_variance(d, side, *moments)),
         variance(block_variance=_relative_variance(d, side, moments)),
     )
@@ -178,6 +182,17 @@ def prediction(expression: Any) -> Prediction:
     """
     _refuse_symbols(expression)
     return Prediction(float(expression), latex(expression))
+
+
+def predicted(value: Any) -> Prediction:
+    """Return what is given as a prediction: one already, a float that was integrated, or an expression.
+
+    Raises:
+        ClaimError: symbols are left in it.
+    """
+    if isinstance(value, Prediction):
+        return value
+    return integrated(value) if isinstance(value, float) else prediction(value)
 
 
 def _refuse_symbols(expression: Any) -> None:
@@ -219,11 +234,23 @@ def computed(
 ) -> Exact:
     """Return the comparison of what ``code`` makes of its ``arguments`` with what is ``expected``.
 
-    That is a ``Prediction``, or a number or expression as in ``prediction``.
+    That is a ``Prediction``, an expression, or a float that was integrated.
     """
-    right = expected if isinstance(expected, Prediction) else prediction(expected)
-    found = float(code(*arguments))
+    found, right = float(code(*arguments)), predicted(expected)
     return Exact(name, label, tuple(settings.items()), right, found, allowance, relation, code)
+
+
+def mean_of_rows(mean: Callable[[int, float], Approximation], keys: int, dimension: int, scale: Any) -> float:
+    """Return the mean over rows of scores ``scale``·q·k from what it is at a standard deviation of them.
+
+    Components are standard normal, ``scale`` is a number or an expression in the dimension.
+    """
+    return over_lengths(mean, keys, dimension, scaled(scale, dimension)).value
+
+
+def entropy_lost(keys: int) -> Smooth:
+    """Return what rows of so many keys lose of the entropy of equal weights, as what is estimated."""
+    return Smooth(lambda mean: math.log(keys) - mean["entropy"], positive=True)
 
 
 def integrated(value: float, digits: int = 6) -> Prediction:

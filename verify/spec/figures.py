@@ -26,16 +26,19 @@ DIMENSION = "dimension $d_k$"
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a figure that runs as far as the figure's measured points."""
+    """A line of a figure, from one end to another or as far as the figure's measured points."""
 
     label: str
     role: Role
     y: Callable[[float], float]
     points: int
+    ends: tuple[float, float] | None
 
-    def over(self, low: float, high: float) -> Layer:
-        """Return the line from ``low`` to ``high``, its points evenly spaced on a log axis."""
-        return _layer("line", self.role, self.label, np.geomspace(low, high, self.points), self.y)
+    def drawn(self, places: list[float], scale: Scale) -> Layer:
+        """Return the line on an axis of that ``scale``; without ends it runs as far as the ``places``."""
+        low, high = self.ends or (min(places), max(places))
+        spaced = np.geomspace if scale == "log" else np.linspace
+        return _layer("line", self.role, self.label, spaced(low, high, self.points), self.y)
 
 
 def figure(
@@ -56,9 +59,9 @@ def figure(
         ClaimError: nothing measured is drawn from which a line without ends of its own could take them.
     """
     places = [place for one in layers if isinstance(one, Layer) and one.role == "measured" for place in one.x]
-    if not places and any(isinstance(one, Line) for one in layers):
+    if not places and any(isinstance(one, Line) and one.ends is None for one in layers):
         raise ClaimError(f"figure {name}: it shows nothing measured; give its lines their ends with `over`")
-    drawn = [one.over(min(places), max(places)) if isinstance(one, Line) else one for one in layers]
+    drawn = [one.drawn(places, x_scale) if isinstance(one, Line) else one for one in layers]
     for place, one in enumerate(drawn):
         if one.label in {before.label for before in drawn[:place]}:
             drawn[place] = one.model_copy(update={"label": ""})
@@ -82,6 +85,23 @@ def measured(
     ordered = sorted(checks, key=lambda check: place_of(check.id, check.cell, against))
     x = [place_of(check.id, check.cell, against) for check in ordered]
     return estimates(label, x, ((one.estimate, one.interval) for one in ordered), as_drawn=as_drawn)
+
+
+def beside(
+    checks: Iterable[Check], label: str, y: Any, against: str = "d_k", **of_line: Any
+) -> tuple[Layer | Line, Layer]:
+    """Return a line and what is measured beside it: ``line(label, y)`` and ``measured(checks)``."""
+    return line(label, y, **of_line), measured(checks, against=against)
+
+
+def expected(checks: Iterable[Check], label: str, against: str = "d_k") -> Layer:
+    """Return the line through what ``checks`` compare with, at their places as in ``measured``.
+
+    Raises:
+        ClaimError: a check's cell has no such setting, or one that is no number.
+    """
+    found = sorted((place_of(check.id, check.cell, against), check.prediction) for check in checks)
+    return _layer("line", "truth", label, (place for place, _ in found), [value for _, value in found])
 
 
 def estimates(
@@ -123,19 +143,20 @@ def line(
     points: int = 61,
     at: Iterable[float] | None = None,
 ) -> Layer | Line:
-    """Return a line: an expression in the dimension, a function, one number or, ``at`` given places, many.
+    """Return a line: an expression in one symbol, a function, one number or, ``at`` given places, many.
 
-    An expression stands in the label beside the words. The line's ``points``, evenly spaced on a log axis,
-    run ``over`` what lies between two ends, without which it goes as far as what is measured.
+    An expression in the dimension stands in the label beside the words. The line's ``points``, evenly spaced
+    on the figure's axis, run ``over`` what lies between two ends, without which it goes as far as what is
+    measured.
     """
     if isinstance(y, Basic):
-        of, label = function((d,), y), f"{label}: ${latex(y)}$"
+        of = function(tuple(y.free_symbols) or (d,), y)
+        label = f"{label}: ${latex(y)}$" if y.free_symbols <= {d} else label
     else:
         of = y if callable(y) else lambda _: y
     if at is not None:
         return _layer("line", role, label, at, y if np.ndim(y) else of)
-    drawn = Line(label, role, of, points)
-    return drawn.over(*over) if over else drawn
+    return Line(label, role, of, points, over)
 
 
 def scatter(label: str, x: Iterable[float], y: Any, role: Role = "measured") -> Layer:

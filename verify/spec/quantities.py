@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from sympy import Basic, Rational, sympify
 
 from verify.montecarlo.experiment import Prediction, Quantity
-from verify.spec.designs import EVEN, integrated, prediction
+from verify.spec.designs import EVEN, cell_of, predicted, prediction
 from verify.spec.settings import named_by
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from verify.montecarlo.blocks import Cell
     from verify.montecarlo.estimands import Estimand
@@ -20,6 +22,26 @@ if TYPE_CHECKING:
 
 Key = TypeVar("Key")
 _Given = TypeVar("_Given")
+
+
+def cells_of(
+    name: str, keys: Iterable[Key], make: Callable[..., tuple[Any, ...]], *, scale: Any = None, **more: Any
+) -> dict[Key, Cell]:
+    """Return a cell for each of the ``keys``: what ``make`` makes of it, an input and a statistic.
+
+    Where each cell has a scale of its own, it is the third; ``scale`` and ``more`` are as in ``cell_of``.
+    The parameters of ``make`` have the names of settings, and a key that is a tuple is several of them. They
+    are recorded with the cell, and stand in braces in its id, of which only letters, digits and hyphens
+    stay: "m{m}-n{n}" makes m05-n64.
+    """
+    settings, cells = tuple(signature(make).parameters), {}
+    for key in keys:
+        given = dict(zip(settings, key if isinstance(key, tuple) else (key,), strict=True))
+        made = make(**given)
+        parts, own = (made[:-1], made[-1]) if len(made) == 3 else (made, scale)
+        short = re.sub(r"[^a-z0-9-]", "", name.format(**given).lower())
+        cells[key] = cell_of(short, *parts, scale=own, **given, **more)
+    return cells
 
 
 def over_cells(
@@ -72,10 +94,8 @@ def _predicted(law: Any, cell: Cell) -> Prediction:
 
     A setting that is a decimal counts as it is written: 0.1 is a tenth.
     """
-    if isinstance(law, Prediction):
-        return law
-    if isinstance(law, float):
-        return integrated(law)
+    if isinstance(law, Prediction | float):
+        return predicted(law)
     expression, settings = sympify(law), dict(cell.settings)
     numbers = {name: Rational(str(one)) for name, one in settings.items() if not isinstance(one, str)}
     symbols = (one for one in expression.free_symbols if str(one) in numbers)
@@ -94,9 +114,13 @@ def variances(
     label: str,
     law: Any,
     tolerance: Tolerance | Callable[[int], Tolerance] = EVEN,
+    name: str = "{prefix}variance-d{d_k}",
 ) -> tuple[Quantity, ...]:
-    """Return the comparisons of the scores' variances with ``law``: variance-d8 after the cell's prefix."""
-    return _each(cells, "variance", label, law, tolerance)
+    """Return the comparisons of the scores' variances with ``law``: variance-d8 after the cell's prefix.
+
+    Under another ``name`` they are called by other settings of the cells.
+    """
+    return _each(cells, "variance", name, label, law, tolerance)
 
 
 def means(
@@ -109,12 +133,13 @@ def means(
 
     ``tolerance`` gives that of a dimension: a mean of 0 has no size of its own to take it from.
     """
-    return _each(cells, "mean", label, law, tolerance)
+    return _each(cells, "mean", "{prefix}mean-d{d_k}", label, law, tolerance)
 
 
 def _each(
     cells: Sequence[ScoreCell],
     what: Literal["mean", "variance"],
+    name: str,
     label: str,
     law: Any,
     tolerance: Tolerance | Callable[[int], Tolerance],
@@ -123,6 +148,11 @@ def _each(
         check
         for one in cells
         for check in over_cells(
-            f"{one.prefix}{what}-d{{d_k}}", label, {one.d: one.cell}, getattr(one, what), law, tolerance
+            name.replace("{prefix}", one.prefix),
+            label,
+            {one.d: one.cell},
+            getattr(one, what),
+            law,
+            tolerance,
         ).values()
     )

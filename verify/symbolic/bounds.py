@@ -65,6 +65,27 @@ class AtItsLeast:
         return moves and is_zero(moved.subs(at, self.least) - after)
 
 
+@dataclass(frozen=True)
+class AtItsMost:
+    """A concave function of a ``variable`` is put where it is level, ``at`` its most."""
+
+    variable: Any
+    at: Any
+    relation: ClassVar[Bound] = "≤"
+    reach: ClassVar[Reach] = "general"
+
+    @property
+    def label(self) -> str:
+        """How the step is checked, in words."""
+        return f"SymPy: concave in ${latex(self.variable)}$, and level there"
+
+    def holds(self, before: Any, after: Any) -> bool:
+        """Return whether it curves downwards, its slope vanishes there, and its value is the other side."""
+        concave = diff(before, self.variable, 2).is_negative
+        level = is_zero(diff(before, self.variable).subs(self.variable, self.at))
+        return bool(concave) and level and is_zero(before.subs(self.variable, self.at) - after)
+
+
 def _is_least(argument: Any, least: Any) -> bool:
     """Return whether an expression, in one real symbol if that is not plain to see, is at least so much."""
     if (argument - least).is_nonnegative:

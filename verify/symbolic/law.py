@@ -10,13 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy
 from scipy import special
-from sympy import Symbol, besselk, exp, gamma, oo, pi, sqrt
+from sympy import Integral, Symbol, besselk, exp, expand, gamma, oo, pi, sqrt
 from sympy import integrate as integrate_symbolically
 
 from verify.symbolic import characteristic
-from verify.symbolic.euler import euler_integral, same_products
+from verify.symbolic.checks import by
+from verify.symbolic.euler import EulerIntegrals, euler_integral, same_products
+from verify.symbolic.expectation import E
+from verify.symbolic.predict import function
 from verify.symbolic.printing import Ordered
+from verify.symbolic.routes import Route, Step
 from verify.symbolic.scores import d
+from verify.symbolic.softmax import n
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +43,33 @@ CHI_SQUARE = w ** (d / 2 - 1) * exp(-w / 2) / (2 ** (d / 2) * gamma(d / 2))
 """The density of a query's squared length."""
 
 
+Z = Ordered("Z", "Z", positive=True)
+"""The sum of the exponentials of n scores over √d of one query."""
+
+
+@by("SymPy completes the square", "general")
+def by_lengths(before: Any, after: Any) -> bool:
+    """E Z by a query's squared length w: given it a score has variance v = w/d, and E exp(s) = exp(v/2)."""
+    s, v = Symbol("s", real=True), Symbol("v", positive=True)
+    square = expand(s - s**2 / (2 * v) - (v / 2 - (s - v) ** 2 / (2 * v)))
+    total = n * exp(v / 2).subs(v, w / d) * CHI_SQUARE
+    return before == E(Z) and square == 0 and bool(after == Integral(total, (w, 0, oo)))
+
+
+def mean_total() -> Route:
+    """Return the mean of the sum of the exponentials of n scores over √d of one query."""
+    return Route.of(
+        "The mean total of $n$ scaled scores",
+        E(Z),
+        Step(
+            Integral(n * exp(w / (2 * d)) * CHI_SQUARE, (w, 0, oo)),
+            "Given a query of squared length w a score is normal with variance $w/d_k$",
+            by_lengths,
+        ),
+        Step(n * (1 - 1 / d) ** (-d / 2), "Integrated over w, for $d_k > 1$", EulerIntegrals(w)),
+    )
+
+
 def over_both_sides(even: Any) -> Any:
     """Return the integral over the whole line of an ``even`` function, given as it is for x > 0."""
     return integrate_symbolically(2 * even, (x, 0, oo), meijerg=True, conds="none")
@@ -52,6 +84,14 @@ def is_mixed_by(weight: Any) -> bool:
     t = Symbol("t", positive=True)
     average = euler_integral(exp(-(t**2) * w / 2) * weight, w)
     return same_products(average, characteristic.OF_SCORE.subs(characteristic.t, t))
+
+
+def mean_of_even(of_score: Any, score: Any, dimension: int, scale: float) -> float:
+    """Return the mean of an even function of ``scale``·q·k, an expression in the symbol ``score``."""
+    density, of_one = function((x,), DENSITY.subs(d, dimension), "scipy"), function((score,), of_score)
+    deviations = 20 * dimension**0.5
+    half, _ = scipy.integrate.quad(lambda at: of_one(scale * at) * density(at), 1e-9, deviations, limit=200)
+    return 2 * float(half)
 
 
 def distribution(density: Callable[[float], float], points: Array) -> Array:

@@ -85,6 +85,20 @@ class OrderedBase(IndexedBase):  # type: ignore[misc]  # SymPy has no types
         return IndexedEntry(*super().__getitem__(indices, **options).args)
 
 
+def ordered(names: str, **assumptions: Any) -> Any:
+    """Return one ``Ordered`` or several, by their names with spaces between, as SymPy's ``symbols`` does.
+
+    Each is ranked by its name, or by what follows it and a colon: "tau:a1". A name with [] after it is that
+    of an ``OrderedBase``.
+    """
+    found = []
+    for one in names.split():
+        name, _, rank = one.replace("[]", "").partition(":")
+        symbol = Ordered(name, rank or name, **assumptions)
+        found.append(OrderedBase(symbol) if "[]" in one else symbol)
+    return tuple(found) if len(found) > 1 else found[0]
+
+
 class IndexedEntry(Indexed):  # type: ignore[misc]  # SymPy has no types
     """One symbol of an ``OrderedBase``."""
 

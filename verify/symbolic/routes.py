@@ -50,9 +50,10 @@ class Route:
     definition: Definition | None = None
 
     @classmethod
-    def of(cls, title: str, start: Any, *steps: Step) -> Route:
-        """Return the chain of ``steps`` from ``start``."""
-        return cls(title, start, steps)
+    def of(cls, title: str, start: Any, *steps: Step, defines: str = "") -> Route:
+        """Return the chain of ``steps`` from ``start``, which in words is what it ``defines``."""
+        route = cls(title, start, steps)
+        return route.defining(defines) if defines else route
 
     @classmethod
     def telling(cls, title: str, start: Any, steps: Iterable[Step]) -> Route:
@@ -78,3 +79,8 @@ class Route:
     def end(self) -> Any:
         """The expression that the route ends in."""
         return self.steps[-1].expression
+
+
+def one_step(title: str, start: Any, end: Any, rule: str, check: Checker, *, defines: str = "") -> Route:
+    """Return the route of a single step from ``start`` to ``end``, as ``Route.of`` of that ``Step``."""
+    return Route.of(title, start, Step(end, rule, check), defines=defines)

@@ -109,6 +109,13 @@ def mean_entropy(keys: int, deviation: float) -> Approximation:
 
 
 @cache
+def mean_lost(keys: int, deviation: float) -> Approximation:
+    """Return ln n - E H, the entropy that rows lose against equal weights on average, in nats."""
+    entropy = mean_entropy(keys, deviation)
+    return Approximation(math.log(keys) - entropy.value, entropy.error)
+
+
+@cache
 def mean_beside_sink(keys: int, deviation: float, sink: float) -> Approximation:
     """Return E Z/(Z + e^b), the weight of the keys beside a sink of score b = ``sink``.
 

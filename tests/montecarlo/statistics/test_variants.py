@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import special
 
 from tests.montecarlo.samples import generator
 from verify.montecarlo.attention import softmax
+from verify.montecarlo.inputs import Shape
+from verify.montecarlo.rounding import rounded
 from verify.montecarlo.statistics.variants import (
     BesideSink,
     BiasedRows,
@@ -29,9 +29,7 @@ from verify.montecarlo.statistics.variants import (
     cosine_scores,
     rotated,
     rotation_angles,
-    rounded,
     soft_capped,
-    spacing_above,
     with_linear_bias,
 )
 
@@ -128,7 +126,8 @@ def test_a_sink_is_one_key_more_without_a_value() -> None:
 
 @pytest.mark.parametrize("shared", [True, False])
 def test_grouped_heads_by_loops(shared: bool) -> None:
-    """Three heads meet the same six keys, or each two of its own."""
+    """Three heads meet the same six keys, or each two of its own; a cell records how many heads."""
+    assert ("heads", 3) in GroupedScores(shared).settings(Shape(3, 6, 4))
     keys = RNG.normal(size=(2, 6, 4))
     found = GroupedScores(shared).reduce(QUERIES, keys)
     for block in range(2):
@@ -177,33 +176,6 @@ def test_dropped_weights_by_loops() -> None:
             empty += 1
         assert found[block] == pytest.approx([noise * output, noise**2, output**2, lost, lead])
     assert empty > 0
-
-
-def test_rounding_to_bfloat16_is_that_of_bit_patterns() -> None:
-    """Nearest and ties to even, by adding to the bits of single precision; ties among them."""
-    values = np.concatenate([RNG.normal(size=1000) * 100, np.arange(64, 66, 0.25)]).astype(np.float32)
-    bits = values.view(np.uint32)
-    nearest = (bits + 0x7FFF + ((bits >> 16) & 1)) & np.uint32(0xFFFF0000)
-    assert np.array_equal(rounded(values.astype(np.float64), 8), nearest.view(np.float32))
-
-
-@given(st.floats(-1e6, 1e6), st.integers(2, 24))
-def test_rounding_keeps_to_half_a_spacing(value: float, bits: int) -> None:
-    """No number of so many bits is closer, and rounding again changes nothing."""
-    found = rounded(np.array(value), bits)
-    assert rounded(found, bits) == found
-    if abs(value) > 1e-9:
-        spacing = 2.0 ** (math.floor(math.log2(abs(value))) + 1 - bits)
-        assert abs(found - value) <= spacing / 2
-        assert found % spacing == 0
-
-
-@pytest.mark.parametrize(
-    ("at", "bits", "spacing"), [(64, 8, 0.5), (64, 4, 8.0), (1, 11, 2**-10), (1.5, 4, 0.125)]
-)
-def test_the_next_number_of_so_many_bits(at: float, bits: int, spacing: float) -> None:
-    """Half precision counts in 1024ths from 1 on."""
-    assert spacing_above(at, bits) == spacing
 
 
 def test_errors_of_rounded_scores() -> None:

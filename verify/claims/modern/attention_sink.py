@@ -3,113 +3,88 @@
 from functools import partial
 
 import numpy as np
-from sympy import Derivative, Expr, Integral, Rational, Symbol, exp, expand, oo, sqrt
+from sympy import Derivative, Rational, exp, sqrt
 
 from verify.spec import (
-    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, OPENAI, ROUNDING, XIAO, BesideSink, Claim, Derivation,
-    EulerIntegrals, Experiment, Figure, Findings, Jensen, Ordered, PutIn, Route, SameExponentials,
-    Simulated, Step, beside_sink, biased, by, capped, cell_of, complex_step, component, computed, d, figure,
-    function, in_turn, largest_difference, line, mean_beside_sink, measured, n, over_cells, over_lengths,
-    score_law, sharper, stream, wrong,
+    E, INDEPENDENT, NORMAL_COMPONENTS, OPENAI, ROUNDING, XIAO, BesideSink, Claim, Derivation, Experiment,
+    Figure, Findings, Jensen, PutIn, Route, SameExponentials, Step, beside, beside_sink, biased, capped,
+    cells_of, complex_step, component, computed, d, figure, fixed_normals, function, in_turn,
+    largest_difference, line, mean_beside_sink, mean_of_rows, n, normal, one_step, ordered, over_cells,
+    score_law, sharper, wrong,
 )  # fmt: skip
 
-D, ROWS = 16, ((4, 0), (4, 2), (64, 2), (64, 5))
-"""Dimension of the scaled scores; numbers of keys and scores of the sink."""
+D, SCALE, ROWS = 16, 1 / sqrt(d), ((4, 0), (4, 2), (64, 2), (64, 5))
+"""Dimension and scale of the scores; numbers of keys and scores of the sink."""
 LABEL = "mean weight of all keys together"
-b, s = Ordered("b", "b", real=True), Symbol("s_j", real=True)
-Z, x, R = (Ordered(name, name, positive=True) for name in "ZxR")
+(b, s), (x, R), Z = ordered("b s_j", real=True), ordered("x R", positive=True), score_law.Z
 KEPT = Z / (Z + exp(b))
 """The keys’ weight, Z being the sum of their exponentials; x is that of one of them, R that of all others."""
 
 
-@by("SymPy completes the square", "general")
-def _given_the_query(before: Expr, after: Expr) -> bool:
-    """A score is normal with variance v = w/d for a query of squared length w, and E exp(s) = exp(v/2)."""
-    w, v = score_law.w, Symbol("v", positive=True)
-    square = expand(s - s**2 / (2 * v) - (v / 2 - (s - v) ** 2 / (2 * v)))
-    total = n * exp(v / 2).subs(v, w / d) * score_law.CHI_SQUARE
-    return before == E(Z) and square == 0 and bool(after == Integral(total, (w, 0, oo)))
-
-
 def derive() -> Derivation:
     """Derive the keys’ mean weight at most, what becomes of each weight, and of the gradient of their sum."""
-    w = score_law.w
-    total = Route.of(
-        "The mean total of $n$ scaled scores", E(Z),
-        Step(Integral(n * exp(w / (2 * d)) * score_law.CHI_SQUARE, (w, 0, oo)),
-             "Given a query of squared length w a score is normal with variance $w/d_k$", _given_the_query),
-        Step(n * (1 - 1 / d) ** (-d / 2), "Integrated over w, for $d_k > 1$", EulerIntegrals(w)),
-    ).defining("the mean of the keys’ sum of exponentials")  # fmt: skip
+    total = score_law.mean_total().defining("the mean of the keys’ sum of exponentials")
     bound = Route.of(
         "The weight that is left to the keys", E(KEPT),
         Step(KEPT.subs(Z, E(Z)), "Concave in the total: at most its value at the mean", Jensen(Z)),
         Step(1 / (1 + exp(b) * (1 - 1 / d) ** (d / 2) / n), "The mean total", PutIn({E(Z): total.end})),
     )  # fmt: skip
-    one_more = Step(Z / exp(b), "One more exponential beside those of the keys", SameExponentials())
-    odds = Route.of("Keys against sink", KEPT / (1 - KEPT), one_more).defining("the odds of the keys’ weight")
+    odds = one_step("Keys against sink", KEPT / (1 - KEPT), Z / exp(b),
+                    "One more exponential beside those of the keys", SameExponentials(),
+                    defines="the odds of the keys’ weight")  # fmt: skip
     parts = {x: exp(s), Z: exp(s) + R}
-    follows = Route.of(
-        "Gradient of the keys’ weight", Derivative(KEPT.subs(parts), s),
-        Step(x / Z * KEPT * (1 - KEPT), "Without a sink it is 0", PutIn(parts)),
-    ).defining("how the keys’ weight follows a score")  # fmt: skip
+    follows = one_step("Gradient of the keys’ weight", Derivative(KEPT.subs(parts), s),
+                       x / Z * KEPT * (1 - KEPT), "Without a sink it is 0", PutIn(parts),
+                       defines="how the keys’ weight follows a score")  # fmt: skip
     return Derivation.of(bound, lemmas=(total, odds, follows), relation="≤")
 
 
-def distance_of_gradients(sink: float) -> float:
+def distance_of_gradients(derivation: Derivation, sink: float) -> float:
     """Return how far the derived gradient of the keys' weight is from the array code's, for fixed scores."""
-    scores = NORMAL.draw(stream(0, "attention-sink", "row", 0), (8,))
+    scores, slope = fixed_normals(8), function((x, Z, b), derivation.lemmas[-1].end, "numpy")
     found = complex_step(lambda at: beside_sink(at, 1.0).sum(axis=-1, keepdims=True), scores)[:, 0]
-    *_, follows = derive().lemmas
-    exponentials, slope = np.exp(scores), function((x, Z, b), follows.end, "numpy")
-    return largest_difference(found, np.asarray(slope(exponentials, exponentials.sum(), sink)))
+    return largest_difference(found, np.asarray(slope(np.exp(scores), np.exp(scores).sum(), sink)))
+
+
+def _kept(keys: int, sink: float) -> float:
+    return mean_of_rows(partial(mean_beside_sink, sink=sink), keys, D, SCALE)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the keys' weight against the integral and the bound; compare gradients."""
-    cells = {
-        (keys, sink): cell_of(f"n{keys}-b{sink}", Simulated(NORMAL, NORMAL, 4, keys, D), BesideSink(sink),
-                              scale=1 / sqrt(d), n=keys, b=sink)
-        for keys, sink in ROWS
-    }  # fmt: skip
+    cells = cells_of("n{n}-b{b}", ROWS, lambda n, b: (normal(4, n, D), BesideSink(b)), scale=SCALE)
     weight, near = component("kept", positive=True), capped(0.5, tolerance)
     kept = over_cells("kept-{cell}", LABEL, cells, weight, _kept)
     bounds = over_cells("bound-{cell}", LABEL, cells, weight, derivation.result, near, "≤")
     label = "largest distance of the derived gradient of the keys’ weight from that of the array code"
-    where = {"keys": 8, "b": 1}
-    slope = computed("gradient", label, where, 0, distance_of_gradients, 1.0, allowance=ROUNDING)
-    controls = (
+    slope = computed("gradient", label, {"keys": 8, "b": 1}, 0, distance_of_gradients, derivation, 1.0,
+                     allowance=ROUNDING)  # fmt: skip
+    return Experiment((*in_turn(kept, bounds), slope), (
         sharper(bounds[64, 2], 0.99, _kept(64, 2)),
         wrong(kept[4, 2], "one-more-key", "the sink counts as one more key, whatever its score",
               Rational(4, 5)),
         wrong(kept[4, 2], "bound-as-value", "the bound is the value, for four keys too", bounds[4, 2]),
         wrong(slope, "larger-sink", "the gradient is that beside a sink whose score is higher by 0.01",
-              computed=distance_of_gradients(1.01)),
+              computed=distance_of_gradients(derivation, 1.01)),
         biased(kept[64, 5], tolerance, at="n"),
-    )  # fmt: skip
-    return Experiment((*in_turn(kept, bounds), slope), controls)
-
-
-def _kept(keys: int, sink: float) -> float:
-    return over_lengths(partial(mean_beside_sink, sink=sink), keys, D, D**-0.5).value
+    ))  # fmt: skip
 
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the bound over the sink's score for both numbers of keys, and what is measured below it."""
-    layers, at = [], np.linspace(-1, 8, 10)
+    layers, ends = [], (-1, 8)
     for keys in (4, 64):
-        bound = function((b,), derivation.result.subs({n: keys, d: D}))
-        layers += [line(f"$n = {keys}$", partial(_kept, keys), at=at),
-                   line(f"bound, $n = {keys}$", bound, "other", at=at),
-                   measured(findings.matching(f"kept-n{keys}-b*"), against="b")]  # fmt: skip
+        bound = derivation.result.subs({n: keys, d: D})
+        found = findings.matching(f"kept-n{keys}-b*")
+        layers += [*beside(found, f"$n = {keys}$", partial(_kept, keys), "b", over=ends, points=10),
+                   line(f"bound, $n = {keys}$", bound, "other", over=ends, points=10)]  # fmt: skip
     return figure(
         "sink",
         "A sink takes half of the weight where its score is about the logarithm of the number of keys plus ½",
         "Weight of all keys over the score of the sink, for 4 and for 64 keys: falling curves of logistic "
         "shape, which pass one half at scores of about two and about five; measured points lie on them, "
         "and the bounds just above.",
-        LABEL,
-        *layers,
-        x="score $b$ of the sink", x_scale="linear", y_scale="linear",
+        LABEL, *layers, x="score $b$ of the sink", x_scale="linear", y_scale="linear",
     )  # fmt: skip
 
 

@@ -1,18 +1,18 @@
 """Heads that share their keys: no head's scores change, and those of two heads are not independent."""
 
 from verify.spec import (
-    AINSLIE, E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_MOMENTS, Claim, Derivation, Experiment,
-    Figure, Findings, GroupedScores, Ordered, OrderedBase, Population, Route, Simulated, Smooth, Tolerance,
-    biased, cell_of, covariance, d, figure, in_turn, k, line, measured, moment_steps, over_cells, q, score,
-    variance, variance_route, wrong,
+    AINSLIE, E, INDEPENDENT, NORMAL_COMPONENTS, NORMAL_MOMENTS, Claim, Derivation, Experiment, Figure,
+    Findings, GroupedScores, Population, Route, Smooth, Tolerance, beside, biased, cell_of, cells_of,
+    covariance, d, figure, in_turn, k, moment_steps, normal, ordered, over_cells, q, score, variance,
+    variance_route, wrong,
 )  # fmt: skip
 
-DIMENSIONS, HEADS, KEYS = (1, 2, 8), 4, 16
+HEADS, KEYS = 4, 16
 VARIANCE = r"$\operatorname{Var}(q\cdot k)$"
 PRODUCT, SQUARES = (
     rf"covariance of {what} of two heads with one key" for what in ("the scores", "the squared scores")
 )
-other = OrderedBase(Ordered("qbar", "q3"))
+other = ordered("qbar[]:q3")
 ELSEWHERE = score.subs(q, other)
 SHARED = Population(dict.fromkeys((q, other, k), NORMAL_MOMENTS[:5]), d)
 """The score of another head's query with the same key, and the moments of all components."""
@@ -41,29 +41,22 @@ RELATED = Smooth(
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure variance, covariance, and the correlation of squares of heads that share their keys."""
     apart, squares, whole = (lemma.end for lemma in derivation.lemmas)
-    drawn = {one: Simulated(NORMAL, NORMAL, HEADS, KEYS, one) for one in DIMENSIONS}
-    cells = {one: cell_of(f"d{one}", each, GroupedScores(), heads=HEADS) for one, each in drawn.items()}
+    cells = cells_of("d{d_k}", (1, 2, 8), lambda d_k: (normal(HEADS, KEYS, d_k), GroupedScores()))
     spreads = over_cells("variance-d{d_k}", VARIANCE, cells, variance(), derivation.result)
-    product, small = covariance("product", "mean", "mean"), "the variance of a score"
-    products = over_cells(
-        "product-d{d_k}", PRODUCT, cells, product, apart, lambda one: Tolerance(1.0, one, small)
-    )
+    products = over_cells("product-d{d_k}", PRODUCT, cells, covariance("product", "mean", "mean"), apart,
+                          lambda d_k: Tolerance(1.0, d_k, "the variance of a score"))  # fmt: skip
     wide = Tolerance(0.5, 1.0, "a correlation of 1")
     related = over_cells("squares-d{d_k}", SQUARES, cells, RELATED, squares / whole, wide)
-    least, *_, most = DIMENSIONS
-    apart_too = Simulated(NORMAL, NORMAL, HEADS, HEADS * KEYS, least)
-    own = cell_of("own-keys", apart_too, GroupedScores(shared=False))
-    controls = (
-        wrong(spreads[most], "times-the-heads", "a key that four heads share has scores of four "
-              "times the variance", HEADS * most),
-        wrong(products[least], "heads-agree", "heads with one key have one score", least),
-        wrong(related[least], "independent", "scores of two heads are independent, so squares are "
-              "uncorrelated", 0),
-        wrong(related[least], "own-keys", "heads with keys of their own go together as much",
-              cell=own, truth=0.0),
-        biased(spreads[least], tolerance),
-    )  # fmt: skip
-    return Experiment(in_turn(spreads, products, related), controls)
+    own = cell_of("own-keys", normal(HEADS, HEADS * KEYS, 1), GroupedScores(shared=False))
+    return Experiment(in_turn(spreads, products, related), (
+        wrong(spreads[8], "times-the-heads", "a key that four heads share has scores of four times the "
+              "variance", HEADS * 8),
+        wrong(products[1], "heads-agree", "heads with one key have one score", 1),
+        wrong(related[1], "independent", "scores of two heads are independent, so squares uncorrelated", 0),
+        wrong(related[1], "own-keys", "heads with keys of their own go together as much", cell=own,
+              truth=0.0),
+        biased(spreads[1], tolerance),
+    ))  # fmt: skip
 
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:
@@ -75,8 +68,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         "Correlation of the squared scores of two heads with one key, over the dimension: measured points on "
         "the derived curve, from a quarter in one dimension to an eleventh in eight.",
         "correlation of squared scores",
-        line("derived", (squares / whole).simplify()),
-        measured(findings.matching("squares-d*")),
+        *beside(findings.matching("squares-d*"), "derived", (squares / whole).simplify()),
     )
 
 

@@ -1,19 +1,21 @@
 """A linear bias adds m²(n² - 1)/12 to the variance of a row over n keys, whatever the scale."""
 
+from itertools import product
+
 import numpy as np
 from sympy import Rational, Sum, exp, sqrt, tanh
 
 from verify.spec import (
-    E, NORMAL, PRESS, ROUNDING, STANDARD_COMPONENTS, BiasedRows, Claim, ClosedSums, Derivation, Experiment,
-    Families, Figure, Findings, Identity, Ordered, Route, SameExponentials, Simulated, Step, SumIdentity,
-    biased, cell_of, component, computed, d, figure, function, index, line, measured, n, over_cells, s,
-    sigma, softmax, with_linear_bias, wrong,
+    E, PRESS, ROUNDING, STANDARD_COMPONENTS, BiasedRows, Claim, ClosedSums, Derivation, Experiment, Families,
+    Figure, Findings, Identity, Route, SameExponentials, Step, SumIdentity, biased, cells_of, component,
+    computed, d, figure, index, line, measured, n, normal, ordered, over_cells, s, sigma, softmax,
+    with_linear_bias, wrong,
 )  # fmt: skip
 
 D, SLOPES, KEYS = 16, (0.5, 0.125), (4, 16, 64)
 """Dimension, the slopes of the first and the third of eight heads, and numbers of keys."""
 VARIANCE = r"$\mathbb{E}\,\frac{1}{n}\sum_j (s_j - \bar s)^2$"
-m = Ordered("m", "m", positive=True)
+m = ordered("m", positive=True)
 SCORES = s[index] - m * index
 ROW = E(Sum(SCORES**2, (index, 1, n)) / n - (Sum(SCORES, (index, 1, n)) / n) ** 2)
 """The variance of a row of biased scores."""
@@ -37,7 +39,8 @@ def derive() -> Derivation:
         "The bias alone", sums[2] / sums[1] ** 2,
         Step(second / first**2, "Geometric sums", ClosedSums(closed)),
         Step(tanh(m / 2) / tanh(m * n / 2), "Exponentials", SameExponentials()),
-    ).defining("Σp² of equal scores")  # fmt: skip
+        defines="Σp² of equal scores",
+    )  # fmt: skip
     return Derivation.of(row, lemmas=(alone,))
 
 
@@ -49,17 +52,14 @@ def squares_of_bias(slope: float, keys: int) -> float:
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the variance within rows of scaled scores; compare the reach of the bias alone."""
     law, alone = derivation.result.subs(sigma, 1), derivation.lemmas[0].end
-    cells = {
-        (slope, keys): cell_of(f"m{slope:g}-n{keys}".replace(".", ""), Simulated(NORMAL, NORMAL, 8, keys, D),
-                               BiasedRows(slope), scale=1 / sqrt(d), n=keys, m=slope)
-        for slope in SLOPES for keys in KEYS
-    }  # fmt: skip
+    cells = cells_of("m{m}-n{n}", product(SLOPES, KEYS), lambda m, n: (normal(8, n, D), BiasedRows(m)),
+                     scale=1 / sqrt(d))  # fmt: skip
     checks = over_cells("row-{cell}", VARIANCE, cells, component("row-variance", positive=True), law)
     (steep, flat), many = SLOPES, KEYS[-1]
     reach = computed("reach", r"$\sum_j p_j^2$ of equal scores", {"m": steep, "n": many},
                      alone.subs({m: Rational(steep), n: many}), squares_of_bias, steep, many,
                      allowance=ROUNDING)  # fmt: skip
-    controls = (
+    return Experiment((*checks.values(), reach), (
         wrong(checks[steep, many], "scale-alone", "the scale alone sets the variance of rows: it is 1", 1),
         wrong(checks[steep, 4], "twelfth-of-n-squared", "the bias adds $m^2n^2/12$ to what scores have alone",
               1 + Rational(steep) ** 2 * 16 / 12),
@@ -67,27 +67,23 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
               law.subs({n: many, m: sqrt(Rational(flat))})),
         wrong(reach, "one-over-the-slope", "attention reaches as few as $1/m$ keys", Rational(steep)),
         biased(checks[steep, 4], tolerance, at="n"),
-    )  # fmt: skip
-    return Experiment((*checks.values(), reach), controls)
+    ))  # fmt: skip
 
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the variance of rows over their length for both slopes."""
     layers = []
-    for slope in SLOPES:
-        law = function((n,), derivation.result.subs({sigma: 1, m: slope}))
-        found = findings.matching(f"row-m{slope:g}-n*".replace(".", ""))
-        layers += [line(f"$m = {slope:g}$", law), measured(found, against="n")]
+    for slope, found in zip(SLOPES, ("row-m05-n*", "row-m0125-n*"), strict=True):
+        law = derivation.result.subs({sigma: 1, m: slope})
+        layers += [line(f"$m = {slope:g}$", law), measured(findings.matching(found), against="n")]
     return figure(
         "rows",
         "The bias, not the scale, sets the variance of long rows",
         "Variance within rows over the number of keys, for scaled scores less one half and less an eighth of "
         "the distance: level near one for few keys, then on lines that rise like the square of their number.",
-        "variance within a row",
-        *layers,
-        line("wrong: scaling alone", 1.0, "control"),
+        "variance within a row", *layers, line("wrong: scaling alone", 1.0, "control"),
         x="number of keys $n$",
-    )
+    )  # fmt: skip
 
 
 CLAIM = Claim(

@@ -1,72 +1,53 @@
 """Normalised queries and keys: a score is a cosine, and the scale must be √d_k, not 1/√d_k."""
 
 import numpy as np
-from sympy import Expr, Integral, Rational, S, Sum, exp, gamma, oo, pi, sqrt, symbols
+from sympy import Integral, Rational, S, Sum, exp, gamma, oo, pi, sqrt, symbols
 
 from verify.spec import (
-    DEHGHANI, E, HENRY, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, ROUNDING, Claim, Cosines, Derivation,
-    EulerIntegrals, Experiment, Families, Figure, Findings, Ordered, Quantity, Route, SameGammas, Simulated,
-    Step, SumIdentity, biased, by, cell_of, component, computed, cosine_scores, d, euler_integral, figure,
-    i, j, k, kurtosis, line, measured, over_cells, prediction, q, runs_over, score, score_law, wrong,
+    DEHGHANI, E, HENRY, INDEPENDENT, NORMAL_COMPONENTS, ROUNDING, Claim, Cosines, Derivation, EulerIntegrals,
+    Experiment, Families, Figure, Findings, Route, SameGammas, Step, SumIdentity, beside, biased, cell_of,
+    cells_of, component, computed, cosine, cosine_scores, d, figure, fixed_normals, i, j, k, kurtosis, line,
+    normal, one_step, over_cells, q, score, score_law, wrong,
 )  # fmt: skip
 
-DIMENSIONS = (2, 8, 64, 512)
 SCALES = {"cosine": (S.One, r"$\operatorname{Var}(\hat q\cdot\hat k)$"),
           "scaled": (sqrt(d), r"$\operatorname{Var}(\sqrt{d_k}\,\hat q\cdot\hat k)$")}  # fmt: skip
-COSINE = Ordered(r"\hat{q}\cdot\hat{k}", "a0", real=True)
-n = Ordered("n", "b", integer=True, positive=True)
-(t, u, z), w = symbols("t u z", positive=True), score_law.w
-ALONG, ACROSS = 2 * exp(-(z**2) / 2) / sqrt(2 * pi), score_law.CHI_SQUARE.subs(d, d - 1)
-"""Densities of the size z of a query's component along the key, and of the others' sum of squares w."""
-VECTORS = Families(sizes={q: (d,), k: (d,)})
-
-
-@by("Euler’s integrals: the Laplace transforms of a normal number’s square and of d − 1 of them", "general")
-def _along_the_key(before: Expr, after: Expr) -> bool:
-    """Of a query that lies anyhow one component is along the key: cos² = z²/(z² + w).
-
-    Squares have the transform (1 + 2t)^(-1/2) each. A transform has one law: nothing else can pass.
-    """
-    law = after.function * (z**2 + w) ** n / z ** (2 * n)
-    found = euler_integral(euler_integral(law * exp(-t * z**2 - u * w), z), w)
-    whole = before == E(COSINE ** (2 * n)) and runs_over(after, (z, 0, oo), (w, 0, oo))
-    return whole and SameGammas().holds(found, (1 + 2 * t) ** -S.Half * (1 + 2 * u) ** ((1 - d) / 2))
+n, z, w, t = cosine.n, cosine.z, score_law.w, symbols("t", positive=True)
 
 
 def derive() -> Derivation:
     """Derive all moments of a cosine, which are those of a Beta law; two of them and its bound as lemmas."""
-    both = z ** (2 * n) * ALONG * ACROSS
+    both = z ** (2 * n) * cosine.ALONG * cosine.ACROSS
     triple = t ** (n - 1) * exp(-t * (z**2 + w)) * both / gamma(n)
     factor = 2**n * gamma(n + S.Half) / (sqrt(pi) * gamma(n))
     beta = gamma(n + S.Half) * gamma(d / 2) / (sqrt(pi) * gamma(n + d / 2))
     moments = Route.of(
-        "All even moments; odd ones are 0, for $-q$ has the law of $q$", E(COSINE ** (2 * n)),
+        "All even moments; odd ones are 0, for $-q$ has the law of $q$", E(cosine.COSINE ** (2 * n)),
         Step(Integral(both / (z**2 + w) ** n, (z, 0, oo), (w, 0, oo)),
              "One component along the key, for $d_k > 1$ others across: a normal and a chi-square number",
-             _along_the_key),
+             cosine.along_the_key),
         Step(Integral(triple, (t, 0, oo), (z, 0, oo), (w, 0, oo)),
              r"$1/r^n = \int t^{n-1} e^{-tr}\,dt / \Gamma(n)$ for $r = z^2 + w$", EulerIntegrals(t)),
         Step(Integral(factor * t ** (n - 1) * (1 + 2 * t) ** (-n - d / 2), (t, 0, oo)),
              "Integrated over z and w", EulerIntegrals(z, w)),
         Step(beta, "Integrated over t: the moments of a Beta(½, (d − 1)/2) number", EulerIntegrals(t)),
     )  # fmt: skip
-    ends = {"variance": 1 / d, "fourth moment": 3 / (d * (d + 2))}
-    lemmas = tuple(
-        Route.of(f"The {name}", beta.subs(n, power), Step(end, "Gamma functions of neighbours", SameGammas()))
-        .defining(f"the {name}")
-        for power, (name, end) in enumerate(ends.items(), 1)
-    )  # fmt: skip
-    gap = score.subs(k, q) * score.subs(q, k) - score**2
+    rule = "Gamma functions of neighbours"
+    variance, fourth = (
+        one_step(f"The {name}", beta.subs(n, half), end, rule, SameGammas(), defines=f"the {name}")
+        for half, name, end in ((1, "variance", 1 / d), (2, "fourth moment", 3 / (d * (d + 2))))
+    )
     squares = Sum((q[i] * k[j] - q[j] * k[i]) ** 2, (i, 1, d), (j, 1, d)) / 2
-    identity = Step(squares, "Lagrange: nowhere negative", SumIdentity(VECTORS, "components"))
-    bound = Route.of("Bound", gap, identity)
-    bound = bound.defining("what a squared score lacks of the product of the squared lengths")
-    return Derivation.of(moments, lemmas=(*lemmas, bound))
+    lagrange = SumIdentity(Families(sizes={q: (d,), k: (d,)}), "components")
+    bound = one_step("Bound", score.subs(k, q) * score.subs(q, k) - score**2, squares,
+                     "Lagrange: nowhere negative", lagrange,
+                     defines="what a squared score lacks of the product of the squared lengths")  # fmt: skip
+    return Derivation.of(moments, lemmas=(variance, fourth, bound))
 
 
 def largest_score(scale: float) -> float:
     """Return the largest score in 64 dimensions of a query with keys of any length, itself among them."""
-    keys = np.random.default_rng(1).normal(size=(64, 64)) * np.geomspace(1e-3, 1e3, 64)[:, None]
+    keys = fixed_normals(64, 64) * np.geomspace(1e-3, 1e3, 64)[:, None]
     return float(np.abs(cosine_scores(7 * keys[:1], keys, scale)).max())
 
 
@@ -75,42 +56,37 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     variance, fourth, _ = (lemma.end for lemma in derivation.lemmas)
     checks, square = {}, component("square", positive=True)
     for name, (scale, label) in SCALES.items():
-        drawn = {one: Simulated(NORMAL, NORMAL, 16, 16, one) for one in DIMENSIONS}
-        cells = {one: cell_of(f"{name}-d{one}", each, Cosines(), scale=scale) for one, each in drawn.items()}
+        cells = cells_of(f"{name}-d{{d_k}}", (2, 8, 64, 512), lambda d_k: (normal(16, 16, d_k), Cosines()),
+                         scale=scale)  # fmt: skip
         checks[name] = over_cells(f"{name}-variance-d{{d_k}}", label, cells, square, variance * scale**2)
     cosines, at_root = checks.values()
-    cosine, at64 = cosines[8], at_root[64]
-    flat = Quantity("kurtosis-d8", "kurtosis of a score", cosine.cell, kurtosis(),
-                    prediction((fourth / variance**2).subs(d, 8)))  # fmt: skip
+    (flat,) = over_cells("kurtosis-d8", "kurtosis of a score", {8: cosines[8].cell}, kurtosis(),
+                         fourth / variance**2).values()  # fmt: skip
     label = r"largest $|\sqrt{d_k}\,\hat q\cdot\hat k|$ of a query with keys, among them a multiple of itself"
-    where = {"d_k": 64, "keys": 64}
-    most = computed("bound", label, where, sqrt(S(64)), largest_score, 8.0, allowance=ROUNDING)
-    controls = (
-        wrong(at64, "usual-scale", r"dividing by $\sqrt{d_k}$ gives normalised vectors scores of variance 1",
-              Rational(1, 64), cell=cell_of("usual", Simulated(NORMAL, NORMAL, 16, 16, 64), Cosines(0.125)),
-              truth=1 / 64**2),
+    most = computed("bound", label, {"d_k": 64, "keys": 64}, 8, largest_score, 8.0, allowance=ROUNDING)
+    return Experiment((*cosines.values(), *at_root.values(), flat, most), (
+        wrong(at_root[64], "usual-scale",
+              r"dividing by $\sqrt{d_k}$ gives normalised vectors scores of variance 1", Rational(1, 64),
+              cell=cell_of("usual", normal(16, 16, 64), Cosines(0.125)), truth=1 / 64**2),
         wrong(flat, "normal", "scores of normalised vectors in 8 dimensions have a normal law’s kurtosis", 3),
         wrong(most, "never-reached", "no score comes within 1% of the bound", Rational(99, 100) * 8),
-        biased(cosine, tolerance),
-        biased(at64, tolerance, "biased-scaled"),
-    )  # fmt: skip
-    return Experiment((*cosines.values(), *at_root.values(), flat, most), controls)
+        biased(cosines[8], tolerance),
+        biased(at_root[64], tolerance, "biased-scaled"),
+    ))  # fmt: skip
 
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the variances at both scales."""
-    cosine = derivation.lemmas[0].end
+    law = derivation.lemmas[0].end
     return figure(
         "cosines",
         "Normalised vectors have scores that shrink, until they are multiplied by the root of the dimension",
         "Variances over the dimension: of cosines on the falling line one over d, of cosines times the root "
         "of d level at one, and those that the usual division by the root would give at one over d squared.",
         "variance of a score",
-        line("cosine", cosine),
-        line("times the root", 1.0),
-        line("wrong: divided by the root", cosine / d, "control"),
-        measured(findings.matching("cosine-*"), ""),
-        measured(findings.matching("scaled-*")),
+        *beside(findings.matching("cosine-*"), "cosine", law),
+        *beside(findings.matching("scaled-*"), "times the root", 1.0),
+        line("wrong: divided by the root", law / d, "control"),
     )
 
 

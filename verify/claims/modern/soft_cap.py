@@ -1,19 +1,19 @@
 """A soft cap: c·tanh(s/c) bounds scores, takes little variance where they are small, and damps gradients."""
 
-import numpy as np
-import scipy
-from sympy import Derivative, Expr, Symbol, sqrt, tanh
+from functools import partial
+
+from sympy import Derivative, Expr, sqrt, tanh
 
 from verify.spec import (
-    E, GEMMA, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_MOMENTS, CappedScores, Claim, Derivation,
-    Evaluation, Experiment, Figure, Findings, FirstTerms, FromZero, Identity, Ordered, Population, PutIn,
-    Route, Simulated, Smooth, Step, Tolerance, biased, capped, cell_of, component, d, figure, function,
-    in_turn, integrated, k, line, measured, over_cells, q, score as raw, score_law, sharper, wrong,
+    E, GEMMA, INDEPENDENT, NORMAL_COMPONENTS, NORMAL_MOMENTS, CappedScores, Claim, Derivation, Evaluation,
+    Experiment, Figure, Findings, FirstTerms, FromZero, Identity, Population, PutIn, Route, Smooth, Step,
+    Tolerance, biased, capped, cells_of, component, d, figure, in_turn, k, line, measured, normal, ordered,
+    over_cells, q, score as raw, score_law, sharper, wrong,
 )  # fmt: skip
 
 D, CAPS = 16, (1, 2, 4, 32)
 """Dimension of the scaled scores, and caps, the last about as large as those in use."""
-c, score = Ordered("c", "a", positive=True), Symbol("s", real=True)
+c, score = ordered("c:a", positive=True), ordered("s", real=True)
 SCALED = Population(dict.fromkeys((q, k), NORMAL_MOMENTS[:5]), d)
 CAPPED = c * tanh(score / c)
 LOST, DAMPED = r"$\mathbb{E}s^2 - \mathbb{E}[c\tanh(s/c)]^2$", r"$\mathbb{E}[1 - \tanh^2(s/c)]$"
@@ -30,43 +30,37 @@ def derive() -> Derivation:
     )  # fmt: skip
     first = 2 * score**4 / (3 * c**2) - 17 * score**6 / (45 * c**4)
     series = Step(first, "Next come the 8th power and c to the −6th", FirstTerms(c, 4), "⇒")
-    terms = Route.of("For a large cap", lost, series).defining("what the cap takes of a square")
+    terms = Route.of("For a large cap", lost, series, defines="what the cap takes of a square")
     falls = Step(1 - CAPPED**2 / c**2, "tanh' = 1 − tanh²", Identity())
-    damped = Route.of("The slope", Derivative(CAPPED, score), falls).defining("the cap’s slope")
+    damped = Route.of("The slope", Derivative(CAPPED, score), falls, defines="the cap’s slope")
     return Derivation.of(bound, lemmas=(terms, damped), relation="≤")
 
 
 def _mean(of_score: Expr, cap: float) -> float:
-    """Return the mean of a function of a scaled score under that cap, integrated over the exact law."""
-    density = function((score_law.x,), score_law.DENSITY.subs(d, D), "scipy")
-    of_one = function((score,), of_score.subs(c, cap), "numpy")
-    half, _ = scipy.integrate.quad(lambda raw: of_one(raw / D**0.5) * density(raw), 1e-9, 80, limit=200)
-    return 2 * float(half)
+    """Return the mean of an even function of a scaled score under that cap, integrated over the exact law."""
+    return score_law.mean_of_even(of_score.subs(c, cap), score, D, D**-0.5)
 
 
-def _lost(cap: float) -> float:
-    return _mean(score**2 - CAPPED**2, cap)
+_lost = partial(_mean, score**2 - CAPPED**2)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure what each cap takes, against the integral and the bound, and the slope that it leaves."""
     lost = Smooth(lambda mean: mean["square"] - mean["capped"], positive=True)
     slope, (two_terms, damped) = component("slope", positive=True), (one.end for one in derivation.lemmas)
-    drawn, scale = Simulated(NORMAL, NORMAL, 16, 16, D), 1 / sqrt(d)
-    cells = {cap: cell_of(f"c{cap}", drawn, CappedScores(cap), scale=scale, c=cap) for cap in CAPS}
+    cells = cells_of("c{c}", CAPS, lambda c: (normal(16, 16, D), CappedScores(c)), scale=1 / sqrt(d))
     values = over_cells("lost-c{c}", LOST, cells, lost, _lost, Tolerance(2.0))
     bounds = over_cells("bound-c{c}", LOST, cells, lost, derivation.result, capped(0.5, tolerance), "≤")
-    slopes = over_cells("slope-c{c}", DAMPED, cells, slope, lambda cap: _mean(damped, cap))
+    slopes = over_cells("slope-c{c}", DAMPED, cells, slope, partial(_mean, damped))
     least, largest = CAPS[0], CAPS[-1]
-    controls = (
+    return Experiment(in_turn(values, bounds, slopes), (
         sharper(bounds[largest], 0.98, _lost(largest)),
         wrong(values[least], "first-terms-suffice", "two terms suffice at a cap of one deviation",
-              integrated(_mean(two_terms, least))),
+              _mean(two_terms, least)),
         wrong(values[2], "bound-as-value", "what is lost is what the bound says, at a cap of 2", bounds[2]),
         wrong(slopes[least], "slope-kept", "the cap leaves gradients as they are", 1),
         biased(values[least], tolerance, at="c"),
-    )  # fmt: skip
-    return Experiment(in_turn(values, bounds, slopes), controls)
+    ))  # fmt: skip
 
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:
@@ -77,8 +71,8 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         "What a cap takes of the variance of scaled scores, over the cap: measured points on the integrated "
         "curve, which falls like the inverse square of the cap and for large caps meets its bound.",
         "variance lost",
-        line("integrated", _lost, at=np.geomspace(CAPS[0], CAPS[-1], 11)),
-        line("bound", function((c,), derivation.result.subs(d, D)), "other"),
+        line("integrated", _lost, points=11),
+        line("bound", derivation.result.subs(d, D), "other"),
         measured(findings.matching("lost-c*"), against="c"),
         x="cap $c$",
     )

@@ -5,17 +5,16 @@ import math
 from sympy import Expr, Rational, S, cbrt, log, sqrt
 
 from verify.spec import (
-    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, PENG, STANDARD, Claim, Derivation, Experiment, Figure, Findings,
-    OnRange, Ordered, PutIn, Quantity, Route, Simulated, Smooth, SoftmaxRows, Step, Tolerance, biased,
-    by, cell_of, component, d, effective_keys, figure, in_turn, integrated, is_zero, line, mean_entropy,
-    mean_squares, measured, over_cells, over_lengths, prediction, scaled, score, score_cell, variance_route,
-    wrong,
+    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, PENG, STANDARD, AtItsMost, Claim, Derivation, Experiment, Figure,
+    Findings, OnRange, PutIn, SoftmaxRows, Step, Tolerance, beside, biased, cells_of, component, d,
+    effective_keys, entropy_lost, figure, in_turn, line, mean_lost, mean_of_rows, mean_squares, normal,
+    one_step, ordered, over_cells, score, score_cell, variance_route, variances, wrong,
 )  # fmt: skip
 
-D, TRAINED, LONGER = 16, 8, (1, 4, 16, 64)
-"""Dimension, keys of the rows of training, and how many times as long the rows become."""
-s, ell = (Ordered(name, name, positive=True) for name in ("s", r"\ell"))
-FACTOR, factor = (log(s) / 10 + 1) ** 2, Ordered("c", "c", positive=True)
+D, TRAINED = 16, 8
+"""Dimension, and keys of the rows of training."""
+s, ell = ordered(r"s \ell", positive=True)
+FACTOR, factor = (log(s) / 10 + 1) ** 2, ordered("c", positive=True)
 UNTIL, BEYOND = Rational(33, 5), Rational(20, 3)
 """Up to the first of these logarithms of s, at s = 735, effective keys are no fewer than at s = 1; at the
 second, at s = 786, they are."""
@@ -23,78 +22,54 @@ VARIANCE, SQUARES = r"$\operatorname{Var}(c\,q\cdot k)$", r"$\mathbb{E}\sum p_j^
 LOST = r"$\ln n - \mathbb{E}H$"
 
 
-@by("SymPy: concave, and level where the slope of the power is 1", "general")
-def _at_its_most(before: Expr, after: Expr) -> bool:
-    """The most of a concave function is where it is level."""
-    at = 10 * (cbrt(Rational(5, 2)) - 1)
-    level = is_zero(before.diff(ell).subs(ell, at)) and is_zero(before.subs(ell, at) - after)
-    return level and bool(before.diff(ell, 2).is_negative)
-
-
 def derive() -> Derivation:
     """Derive the variance, the effective share of many keys, and how their number follows the length."""
     chosen = Step(FACTOR**2, r"YaRN’s factor, $c = (0.1\ln s + 1)^2$", PutIn({factor: FACTOR}), "⇒")
     variance = variance_route(factor * score / sqrt(d), STANDARD).then(chosen)
-    grows = Route.of(
+    grows = one_step(
         r"The variance at $\ell = \ln s$ stays below what keeps $n e^{-\sigma^2}$ the same",
-        (1 + ell / 10) ** 4,
-        Step(1 + ell, r"for $0 < \ell \le 6.6$, that is $s \le 735$", OnRange(ell, S.Zero, UNTIL, BEYOND)),
-    ).defining("the variance of the scores")  # fmt: skip
-    power = Rational(15, 2) * cbrt(Rational(5, 2)) - 9
-    most = Route.of(
-        r"Logarithm of $n e^{-\sigma^2}$ over what it is at $s = 1$",
-        1 + ell - (1 + ell / 10) ** 4,
-        Step(power, r"Most at $\ell = 10(\sqrt[3]{5/2} - 1)$, that is $s = 36$", _at_its_most, "≤"),
-    ).defining("how many times as many keys, as a logarithm")
+        (1 + ell / 10) ** 4, 1 + ell, r"for $0 < \ell \le 6.6$, that is $s \le 735$",
+        OnRange(ell, S.Zero, UNTIL, BEYOND), defines="the variance of the scores",
+    )  # fmt: skip
+    power, at = Rational(15, 2) * cbrt(Rational(5, 2)) - 9, 10 * (cbrt(Rational(5, 2)) - 1)
+    most = one_step(
+        r"Logarithm of $n e^{-\sigma^2}$ over what it is at $s = 1$", 1 + ell - (1 + ell / 10) ** 4, power,
+        r"Most at $\ell = 10(\sqrt[3]{5/2} - 1)$, that is $s = 36$", AtItsMost(ell, at),
+        defines="how many times as many keys, as a logarithm",
+    )  # fmt: skip
     many = effective_keys.for_many().defining("many keys over the effective number of them")
     return Derivation.of(variance, lemmas=(many, grows, most))
 
 
-def _scale(longer: int) -> Expr:
+def _scale(longer: float) -> Expr:
     return FACTOR.subs(s, longer) / sqrt(d)
 
 
-def _squares(longer: int, scale: Expr) -> float:
+def _squares(longer: float, scale: Expr) -> float:
     """Return E Σp² of rows so many times as long as in training, integrated."""
-    return over_lengths(mean_squares, TRAINED * longer, D, scaled(scale, D)).value
-
-
-def _exactly_lost(longer: int) -> float:
-    entropy = over_lengths(mean_entropy, TRAINED * longer, D, scaled(_scale(longer), D))
-    return math.log(TRAINED * longer) - entropy.value
-
-
-def _lost(longer: int) -> Smooth:
-    """Return the entropy that such rows lose, from its mean."""
-    return Smooth(lambda mean: math.log(TRAINED * longer) - mean["entropy"], positive=True)
+    return mean_of_rows(mean_squares, round(TRAINED * longer), D, scale)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the variance, and concentration and entropy of rows that grow with s."""
-    spreads = {}
-    for one in LONGER:
-        cell = score_cell(D, NORMAL, NORMAL, tolerance, scale=_scale(one), prefix=f"s{one}-")
-        level = prediction(derivation.result.subs(s, one))
-        spreads[one] = Quantity(f"variance-s{one}", VARIANCE, cell.cell, cell.variance, level)
-    rows = {
-        one: cell_of(f"rows-s{one}", Simulated(NORMAL, NORMAL, 64, TRAINED * one, D),
-                     SoftmaxRows(("squares", "entropy")), scale=_scale(one), s=one)
-        for one in LONGER[:-1]
-    }  # fmt: skip
+    scores = [score_cell(D, NORMAL, NORMAL, tolerance, scale=_scale(one), prefix=f"s{one}-", s=one)
+              for one in (1, 4, 16, 64)]  # fmt: skip
+    spreads = variances(scores, VARIANCE, derivation.result, name="variance-s{s}")
+    rows = cells_of("rows-s{s}", (1, 4, 16), lambda s: (
+        normal(64, TRAINED * s, D), SoftmaxRows(("squares", "entropy")), _scale(s)))  # fmt: skip
     mean, wide = component("squares", positive=True), Tolerance(2.0)
-    squares = over_cells("squares-s{s}", SQUARES, rows, mean, lambda one: _squares(one, _scale(one)), wide)
-    lost = over_cells("lost-s{s}", LOST, rows, _lost, _exactly_lost, wide)
-    many, most = LONGER[-2:]
-    controls = (
-        wrong(spreads[most], "factor-once", "the factor enters the variance once, not squared",
-              math.sqrt(spreads[most].prediction.value)),
-        wrong(squares[many], "same-number", "16 times as long rows attend to as many keys", squares[1]),
-        wrong(squares[many], "no-effect", "effective keys are as many as without the factor",
-              integrated(_squares(many, 1 / sqrt(d)))),
-        wrong(lost[many], "same-loss", "rows lose as much entropy as at $s = 1$", lost[1]),
-        biased(spreads[many], tolerance),
-    )  # fmt: skip
-    return Experiment((*spreads.values(), *in_turn(squares, lost)), controls)
+    squares = over_cells("squares-s{s}", SQUARES, rows, mean, lambda s: _squares(s, _scale(s)), wide)
+    lost = over_cells("lost-s{s}", LOST, rows, lambda s: entropy_lost(TRAINED * s),
+                      lambda s: mean_of_rows(mean_lost, TRAINED * s, D, _scale(s)), wide)  # fmt: skip
+    return Experiment((*spreads, *in_turn(squares, lost)), (
+        wrong(spreads[-1], "factor-once", "the factor enters the variance once, not squared",
+              math.sqrt(spreads[-1].prediction.value)),
+        wrong(squares[16], "same-number", "16 times as long rows attend to as many keys", squares[1]),
+        wrong(squares[16], "no-effect", "effective keys are as many as without the factor",
+              _squares(16, 1 / sqrt(d))),
+        wrong(lost[16], "same-loss", "rows lose as much entropy as at $s = 1$", lost[1]),
+        biased(spreads[-1], tolerance),
+    ))  # fmt: skip
 
 
 def figures(findings: Findings) -> Figure:
@@ -110,10 +85,9 @@ def figures(findings: Findings) -> Figure:
         "the factor it falls more slowly than without, and still far below the level line of as many keys "
         "as in training.",
         SQUARES,
-        line("integrated", with_factor, at=at),
+        *beside(findings.matching("squares-*"), "integrated", with_factor, "s", at=at),
         line("without the factor", without, "other", at=at),
         line("as in training", with_factor[0], "control"),
-        measured(findings.matching("squares-*"), against="s"),
         x="length of a row over that in training, $s$",
     )
 

@@ -9,10 +9,13 @@ import numpy as np
 from scipy import special
 
 from verify.montecarlo.attention import softmax
+from verify.montecarlo.rounding import rounded
 from verify.montecarlo.statistics.base import Statistic, scores_of
 
 if TYPE_CHECKING:
+    from verify.montecarlo.blocks import Settings
     from verify.montecarlo.distributions import Array
+    from verify.montecarlo.inputs import Shape
 
 _STEP = 1e-5
 """How far either way the difference reaches that a slope is taken from; it is off by about the square."""
@@ -59,19 +62,6 @@ def beside_sink(scores: Array, sink: float) -> Array:
     padded = np.concatenate([scores, np.full((*scores.shape[:-1], 1), sink, scores.dtype)], axis=-1)
     weights: Array = softmax(padded)[..., :-1]
     return weights
-
-
-def rounded(values: Array, bits: int) -> Array:
-    """Return the nearest numbers of so many significant bits, ties to even; no exponent is out of range."""
-    fraction, exponent = np.frexp(values)
-    nearest: Array = np.ldexp(np.rint(np.ldexp(fraction, bits)), exponent - bits)
-    return nearest
-
-
-def spacing_above(at: float, bits: int) -> float:
-    """Return the distance of a number of so many bits from the next, the least step that rounding keeps."""
-    steps = 2.0 ** -np.arange(-8, 24)
-    return float(min(step for step in steps if rounded(np.array(at + step), bits) == at + step))
 
 
 @dataclass(frozen=True)
@@ -157,6 +147,10 @@ class GroupedScores(Statistic):
 
     shared: bool = True
     names = ("mean", "square", "product", "squares", "fourth")
+
+    def settings(self, shape: Shape) -> Settings:
+        """Return what is made of blocks of that shape, as a cell records it."""
+        return (*super().settings(shape), ("heads", shape.m))
 
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return the means, shape (blocks, 5)."""
