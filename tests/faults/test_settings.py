@@ -246,6 +246,16 @@ def _query(cell: Cell, label: str) -> bool:
     return _distribution_of("query")(cell, label) and getattr(sampler, "query_size", 1.0) == 1.0
 
 
+def _own_axes(cell: Cell, label: str) -> bool:
+    sampler = Drawn(cell)
+    spanned = {
+        "LayerStack": lambda: sampler.width,
+        "RowGradients": lambda: sampler.keys + sampler.rows,
+        "TrainingRuns": lambda: 2 * sampler.task.width,
+    }[sampler.kind]()
+    return bool(label == f"the {spanned} axes that the vectors span" and spanned < sampler.d)
+
+
 def _block(cell: Cell, label: str) -> bool:
     sampler = Drawn(cell)
     if label == "one seed at all scales and rates":
@@ -369,6 +379,7 @@ RULES: dict[str, Callable[[Cell, Any], bool]] = {
     "initialisation": _initialisation,
     "mask": _causal,
     "block": _block,
+    "drawn in": _own_axes,
     "normalisation": lambda cell, label: getattr(Drawn(cell), "normalisation", "") == label.split()[0],
     "weights": _weights,
     "rates": _rates,

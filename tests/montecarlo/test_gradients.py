@@ -11,6 +11,7 @@ import pytest
 from verify.montecarlo import gradients
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.gradients import RowGradients
+from verify.montecarlo.own_axes import components, normal_vectors
 from verify.montecarlo.statistics.base import numbered
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ GRID, SCALED_GRID = (0.2, 0.9, 2.5), (0.4, 1.1)
 
 
 class Spy:
-    """A distribution that keeps what it draws."""
+    """Draws normals, as a distribution or as vectors in axes of their own, and keeps what it draws."""
 
     def __init__(self) -> None:
         self.drawn: list[Array] = []
@@ -28,6 +29,14 @@ class Spy:
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
         """Draw normals and keep a copy."""
         values = NORMAL.draw(rng, shape)
+        self.drawn.append(values.copy())
+        return values
+
+    def vectors(
+        self, rng: np.random.Generator, count: int, many: int, d: int, axes: int | None = None
+    ) -> Array:
+        """Draw vectors and keep a copy."""
+        values = normal_vectors(rng, count, many, d, axes)
         self.drawn.append(values.copy())
         return values
 
@@ -56,20 +65,25 @@ def numeric(of: int, arrays: list[Array], scale: float) -> Array:
     return found
 
 
-@pytest.mark.parametrize(("keys", "d", "rows", "size"), [(3, 4, 2, 1.0), (2, 1, 3, 1.0), (4, 9, 2, 0.3)])
+@pytest.mark.parametrize(
+    ("keys", "d", "rows", "size"), [(3, 4, 2, 1.0), (2, 1, 3, 1.0), (4, 9, 2, 0.3), (3, 12, 3, 0.5)]
+)
 def test_statistics_by_differences(
     monkeypatch: pytest.MonkeyPatch, keys: int, d: int, rows: int, size: float
 ) -> None:
     """Every statistic is that of the numerically differentiated gradients, row by row and key by key."""
     spy: Any = Spy()
     monkeypatch.setattr(gradients, "NORMAL", spy)
+    monkeypatch.setattr(gradients, "normal_vectors", spy.vectors)
     value_d = 2
     sampler = RowGradients(keys, d, rows, value_d, GRID, SCALED_GRID, query_size=size)
     found = sampler.sample(np.random.default_rng(d), 3)
     assert found.shape == (3, 6 + len(GRID) + len(SCALED_GRID))
-    assert sum(one.size for one in spy.drawn) == 3 * sampler.coordinates
+    vectors = keys + rows
+    assert sampler.coordinates == components(vectors, d) + vectors * value_d
     for block in range(3):
-        arrays = [one[block] for one in spy.drawn]
+        both, *others = (one[block] for one in spy.drawn)
+        arrays = [both[keys:], both[:keys], *others]
         arrays[0] = size * arrays[0]
         norms = []
         for scale in (1.0, 1 / math.sqrt(d)):
@@ -111,6 +125,8 @@ def test_settings_say_how_large_queries_are() -> None:
     assert usual["query, key, value, upstream"] == "normal"
     assert (usual["keys"], usual["d_k"], usual["value dimensions"]) == (5, 4, 2)
     assert usual["block"] == "3 queries, 5 keys"
+    assert "drawn in" not in usual
+    assert "8 axes" in str(dict(RowGradients(5, 9, 3, 2).settings)["drawn in"])
     small = dict(RowGradients(5, 4, 3, 2, query_size=0.25).settings)
     assert str(small["query"]).endswith("raw scores have deviation 0.5")
     assert small["key, value, upstream"] == "normal"

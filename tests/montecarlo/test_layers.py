@@ -11,13 +11,14 @@ import pytest
 from verify.montecarlo import layers
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.layers import LayerStack, Normalisation
+from verify.montecarlo.own_axes import components, normal_vectors
 
 if TYPE_CHECKING:
     from verify.montecarlo.distributions import Array
 
 
 class Spy:
-    """A distribution that keeps what it draws."""
+    """Draws normals, as a distribution or as vectors in axes of their own, and keeps what it draws."""
 
     def __init__(self) -> None:
         self.drawn: list[Array] = []
@@ -25,6 +26,14 @@ class Spy:
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
         """Draw normals and keep a copy."""
         values = NORMAL.draw(rng, shape)
+        self.drawn.append(values.copy())
+        return values
+
+    def vectors(
+        self, rng: np.random.Generator, count: int, many: int, d: int, axes: int | None = None
+    ) -> Array:
+        """Draw vectors and keep a copy."""
+        values = normal_vectors(rng, count, many, d, axes)
         self.drawn.append(values.copy())
         return values
 
@@ -69,22 +78,27 @@ def back(
     return found
 
 
-@pytest.mark.parametrize("where", ["after", "before", "none"])
-def test_statistics_by_differences(monkeypatch: pytest.MonkeyPatch, where: Normalisation) -> None:
+@pytest.mark.parametrize(("where", "d"), [("after", 2), ("before", 2), ("none", 2), ("after", 5)])
+def test_statistics_by_differences(monkeypatch: pytest.MonkeyPatch, where: Normalisation, d: int) -> None:
     """Growth after each layer, and the mean squares at both ends, are those of the numerical gradient."""
     spy: Any = Spy()
     monkeypatch.setattr(layers, "NORMAL", spy)
+    monkeypatch.setattr(layers, "normal_vectors", spy.vectors)
     width, depth, scales, size = 3, 3, (1.0, 0.5), 1.3
-    sampler = LayerStack(4, width, 2, depth, scales, where, weight_size=size)
+    sampler = LayerStack(4, width, d, depth, scales, where, weight_size=size)
     found = sampler.sample(np.random.default_rng(7), 2)
     assert found.shape == (2, len(set(sampler.names))) == (2, 1 + 2 * (1 + depth))
-    assert sum(one.size for one in spy.drawn) == 2 * sampler.coordinates
+    of_layer = components(2 * width, d, width) + width**2
+    assert sampler.coordinates == depth * of_layer + 2 * 4 * width
     sizes = (size, size, 1.0)
     for block in range(2):
         *drawn, tokens, upstream = (one[block] for one in spy.drawn)
         weights = [
-            tuple(s * w / math.sqrt(width) for s, w in zip(sizes, drawn[at : at + 3], strict=True))
-            for at in range(0, 3 * depth, 3)
+            tuple(
+                s * w / math.sqrt(width)
+                for s, w in zip(sizes, (both[width:], both[:width], values), strict=True)
+            )
+            for both, values in zip(drawn[::2], drawn[1::2], strict=True)
         ]
         assert math.isclose(found[block, 0], float(np.mean(upstream**2)), rel_tol=1e-9)
         for number, scale in enumerate(scales):
@@ -129,3 +143,5 @@ def test_settings_are_what_is_drawn() -> None:
     }
     plain = dict(LayerStack(3, 4, 2, 5, (1.0,), "none").settings)
     assert (plain["normalisation"], plain["weights"]) == ("none", "normal")
+    assert "drawn in" not in plain
+    assert "4 axes" in str(dict(LayerStack(3, 4, 5, 5, (1.0,)).settings)["drawn in"])

@@ -64,17 +64,24 @@ def attention(
     return probabilities(queries, keys, scale, mask) @ values
 
 
+def score_gradients(weights: Array, of_probabilities: Array) -> Array:
+    """Return the scores' gradients dS = P∘(dP - rowsum(P∘dP)) from those of the probabilities ``weights``."""
+    inner = np.einsum("...mn,...mn->...m", weights, of_probabilities)
+    of_scores: Array = of_probabilities - inner[..., None]
+    of_scores *= weights
+    return of_scores
+
+
 def gradients(
     queries: Array, keys: Array, values: Array, weights: Array, upstream: Array, scale: float | Array
 ) -> Gradients:
     """Return the gradients that ``upstream``, the loss's gradient at the output, sends back.
 
-    ``weights`` are the probabilities of the forward pass. dV = PᵀG, dP = GVᵀ, dS = P∘(dP - rowsum(P∘dP)),
-    dQ = c·dS·K, dK = c·dSᵀ·Q; the claim on attention's gradients derives them.
+    ``weights`` are the probabilities of the forward pass. dV = PᵀG, dP = GVᵀ, dS as ``score_gradients`` gives
+    it, dQ = c·dS·K, dK = c·dSᵀ·Q; the claim on attention's gradients derives them.
     """
     of_probabilities = upstream @ np.swapaxes(values, -1, -2)
-    inner = np.einsum("...mn,...mn->...m", weights, of_probabilities)
-    of_scores: Array = weights * (of_probabilities - inner[..., None])
+    of_scores = score_gradients(weights, of_probabilities)
     scaled = scale * of_scores
     return Gradients(
         values=np.swapaxes(weights, -1, -2) @ upstream,

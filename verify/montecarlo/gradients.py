@@ -11,6 +11,7 @@ import numpy as np
 
 from verify.montecarlo.attention import gradients, probabilities
 from verify.montecarlo.distributions import NORMAL
+from verify.montecarlo.own_axes import components, in_axes, normal_vectors
 from verify.montecarlo.statistics.base import numbered, shares_within
 
 if TYPE_CHECKING:
@@ -23,10 +24,11 @@ class RowGradients:
     """Blocks are ``rows`` queries that attend to the same ``keys`` keys, at scale 1 and at 1/√d.
 
     Queries (times ``query_size``), keys, values and the gradients at the output are standard normal;
-    values have ``value_d`` dimensions. A query's squared gradient norm is given in units of value_d/keys,
-    that of a key or value in units of rows·value_d/keys². Statistics: for each of ``PATHS`` the mean squared
-    norm unscaled and scaled; then the shares of queries whose norm is at or below the points of ``grid``
-    unscaled, and of ``scaled_grid`` scaled. Methods give their names.
+    values have ``value_d`` dimensions. Queries and keys of more dimensions than they span are drawn in the
+    axes that they span. A query's squared gradient norm is given in units of value_d/keys, that of a key or
+    value in units of rows·value_d/keys². Statistics: for each of ``PATHS`` the mean squared norm unscaled and
+    scaled; then the shares of queries whose norm is at or below the points of ``grid`` unscaled, and of
+    ``scaled_grid`` scaled. Methods give their names.
     """
 
     keys: int
@@ -56,6 +58,7 @@ class RowGradients:
             *drawn,
             ("value dimensions", self.value_d),
             ("block", f"{self.rows} queries, {self.keys} keys"),
+            *in_axes(self.d, self.rows + self.keys),
         )
 
     @property
@@ -79,7 +82,8 @@ class RowGradients:
     @property
     def coordinates(self) -> int:
         """Random components drawn for one block."""
-        return (self.rows + self.keys) * (self.d + self.value_d)
+        vectors = self.rows + self.keys
+        return components(vectors, self.d) + vectors * self.value_d
 
     @property
     def scores(self) -> int:
@@ -93,15 +97,11 @@ class RowGradients:
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return the statistics of ``count`` blocks, shape (count, 6 + points of both grids)."""
-        queries, keys, values, upstream = (
-            NORMAL.draw(rng, (count, *shape))
-            for shape in (
-                (self.rows, self.d),
-                (self.keys, self.d),
-                (self.keys, self.value_d),
-                (self.rows, self.value_d),
-            )
-        )
+        both = normal_vectors(rng, count, self.keys + self.rows, self.d)
+        # In axes of their own the first vectors, here the keys, lie along as many axes.
+        spanned = self.d if self.d <= self.keys + self.rows else self.keys
+        keys, queries = both[:, : self.keys, :spanned], both[:, self.keys :]
+        values, upstream = (NORMAL.draw(rng, (count, many, self.value_d)) for many in (self.keys, self.rows))
         if self.query_size != 1:
             queries *= self.query_size
         squares = self._squares(*(one[:, None] for one in (queries, keys, values, upstream)))
@@ -114,10 +114,11 @@ class RowGradients:
     def _squares(self, queries: Array, keys: Array, values: Array, upstream: Array) -> dict[str, Array]:
         """Return the squared norms of all gradients by path, shape (count, 2, rows) or (count, 2, keys).
 
-        The arrays have an axis for both scales, of length 1.
+        The arrays have an axis for both scales, of length 1. What queries have besides the axes of the
+        keys meets no key, but reaches the keys' gradients.
         """
         scale = np.array([1.0, self.d**-0.5])[:, None, None]
-        weights = probabilities(queries, keys, scale)
+        weights = probabilities(queries[..., : keys.shape[-1]], keys, scale)
         found = gradients(queries, keys, values, weights, upstream, scale)
         of_keys = self.keys**2 / (self.rows * self.value_d)
         paths = (

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from verify.montecarlo.attention import gradients, probabilities
+from verify.montecarlo.attention import probabilities, score_gradients
 from verify.montecarlo.distributions import NORMAL
+from verify.montecarlo.own_axes import components, in_axes, normal_vectors
 
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Settings
@@ -62,20 +63,26 @@ def losses(
     ``queries`` are the task's, shape (seeds, steps, …); run r has scale ``scales[r]`` and learning rate
     ``rates[r]``. All runs of a seed see the same data.
     """
-    of_query, of_key = (one.copy() for one in weights)
-    scale, rate = scales[:, None, None], rates[:, None, None]
-    values = np.eye(task.keys)
-    wanted = np.repeat(values, task.copies, axis=0)
-    found = np.empty((*of_query.shape[:2], tokens.shape[1]))
+    (seeds, runs, width, d), keys = weights[0].shape, task.keys
+    # All runs of a seed side by side: one product takes its data to them all.
+    of_query, of_key = (one.swapaxes(1, 2).reshape(seeds, width, runs * d) for one in weights)
+    scale, wanted = scales[:, None, None], np.repeat(np.eye(keys), task.copies, axis=0)
+    pace = (scales * rates / task.queries)[:, None, None]
+    of_q, of_k = (np.empty((seeds, many, runs, d)) for many in (task.queries, keys))
+    found = np.empty((seeds, runs, tokens.shape[1]))
     for step in range(tokens.shape[1]):
-        seen, asked = tokens[:, step, None], queries[:, step, None]
-        q, k = asked @ of_query, seen @ of_key
+        seen, asked = tokens[:, step], queries[:, step]
+        q = (asked @ of_query).reshape(of_q.shape).swapaxes(1, 2)
+        k = (seen @ of_key).reshape(of_k.shape).swapaxes(1, 2)
         weight = probabilities(q, k, scale)
         error = weight - wanted
         found[:, :, step] = np.einsum("srmn,srmn->sr", error, error) / (2 * task.queries)
-        back = gradients(q, k, values, weight, error / task.queries, scale)
-        of_query -= rate * (np.swapaxes(asked, -1, -2) @ back.queries)
-        of_key -= rate * (np.swapaxes(seen, -1, -2) @ back.keys)
+        # The values are unit vectors: the gradient at the output is that of the probabilities.
+        moves = pace * score_gradients(weight, error)
+        np.matmul(moves, k, out=of_q.swapaxes(1, 2))
+        np.matmul(moves.swapaxes(2, 3), q, out=of_k.swapaxes(1, 2))
+        of_query -= asked.swapaxes(1, 2) @ of_q.reshape(seeds, -1, runs * d)
+        of_key -= seen.swapaxes(1, 2) @ of_k.reshape(seeds, -1, runs * d)
     return found
 
 
@@ -83,8 +90,9 @@ def losses(
 class TrainingRuns:
     """Blocks are seeds: one initialisation and one sequence of data, trained at every scale and rate.
 
-    Weights start normal with variance 1/width. Statistics, all between 0 and 1, with names given by
-    the methods: for each scale and rate whether the run succeeds, its steps to the goal (over ``steps``,
+    Weights start normal with variance 1/width, in the axes that they span: scores and descent know their
+    inner products alone, and stay within what they span. Statistics, all between 0 and 1, with names given
+    by the methods: for each scale and rate whether the run succeeds, its steps to the goal (over ``steps``,
     which also stands for never), and its loss and squared loss at each of the steps ``marks``; for each
     scale whether any rate succeeds; and for each pair of scales how the first fares against the second in
     the share of rates that succeed, in the mean steps over all rates, and in the steps at the best rate of
@@ -105,7 +113,8 @@ class TrainingRuns:
     def coordinates(self) -> int:
         """Random components drawn for one block."""
         task = self.task
-        return task.width * (self.steps * (task.keys + task.queries) + 2 * self.d)
+        shown = task.width * self.steps * (task.keys + task.queries)
+        return shown + components(2 * task.width, self.d)
 
     @property
     def scores(self) -> int:
@@ -116,7 +125,8 @@ class TrainingRuns:
     def held(self) -> int:
         """Numbers that are in memory at once while one block is drawn and reduced."""
         task = self.task
-        of_run = 4 * task.width * self.d + 2 * (task.keys + task.queries) * self.d + self.steps
+        axes = min(self.d, 2 * task.width)
+        of_run = 4 * task.width * axes + 2 * (task.keys + task.queries) * axes + self.steps
         return 2 * self.coordinates + self._runs * of_run
 
     @property
@@ -135,6 +145,7 @@ class TrainingRuns:
             ("steps", self.steps),
             ("success", f"mean loss of the last {LAST} steps below {self.goal}"),
             ("block", "one seed at all scales and rates"),
+            *in_axes(self.d, 2 * self.task.width),
         )
 
     @property
@@ -192,7 +203,7 @@ class TrainingRuns:
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return the statistics of ``count`` seeds, one row each."""
         width = self.task.width
-        both = in_own_axes(width**-0.5 * NORMAL.draw(rng, (count, 2 * width, self.d)))
+        both = width**-0.5 * normal_vectors(rng, count, 2 * width, self.d)
         runs = np.repeat(both[:, None], self._runs, axis=1)
         of_query, of_key = runs[:, :, :width], runs[:, :, width:]
         tokens, queries = self.task.draw(rng, (count, self.steps))
@@ -220,17 +231,6 @@ class TrainingRuns:
         return np.concatenate(
             [succeeded, taken, marked, marked**2, any_rate, np.stack(compared, axis=1)], axis=1
         )
-
-
-def in_own_axes(vectors: Array) -> Array:
-    """Return each stack of vectors, shape (stacks, many, d), in axes of what they span, at most many.
-
-    Scores and gradient descent know inner products of the vectors alone, and stay within what they span.
-    """
-    if vectors.shape[2] <= vectors.shape[1]:
-        return vectors
-    triangles = np.asarray(np.linalg.qr(vectors.swapaxes(1, 2), mode="r"), np.float64)
-    return triangles.swapaxes(1, 2)
 
 
 def steps_to(found: Array, goal: float) -> Array:

@@ -16,6 +16,9 @@ D = 64
 SCALES = {"unscaled": S.One, "scaled": 1 / sqrt(d), "over-scaled": 1 / d}
 """The scales in the order in which the sampler numbers them."""
 
+LEAST_BATCH = 16
+"""Stacks of a batch at least."""
+
 TINY = Rational(1, 10_000)
 """A scale at which scores hardly vary."""
 TENFOLD = S(10) ** Rational(1, MANY)
@@ -63,7 +66,10 @@ class Stack:
         """The cell."""
         name = f"{self.normalisation}-d{self.d}" + "-large" * (self.weight_size != 1)
         name += f"-l{self.layers}" * (self.layers != LAYERS)
-        return cell_of(name, self.sampler, scale=tuple(SCALES[name] for name in self.scales))
+        cell = cell_of(name, self.sampler, scale=tuple(SCALES[name] for name in self.scales))
+        # Each layer of a batch takes its own calls of NumPy, which many stacks at once share.
+        least = LEAST_BATCH * self.sampler.coordinates
+        return replace(cell, batch_coordinates=max(cell.batch_coordinates, least))
 
     def log_growth(self, scale: str, depth: int | None = None) -> str:
         """Return the name of the logarithmic growth over all or so many layers at the scale of that name."""
