@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sympy import (
     Dummy,
     I,
@@ -16,9 +19,12 @@ from sympy import (
     diff,
     exp,
     expand,
+    expand_log,
     factorial,
     gamma,
     gammasimp,
+    log,
+    loggamma,
     oo,
     simplify,
 )
@@ -115,17 +121,37 @@ def tail() -> Route:
 
 
 def value(total: Sum, given: Mapping[Any, float]) -> float:
-    """Return a finite sum, whose inner ends may depend on outer indices, with ``given`` values put in."""
-    places = list(_places(total.limits, given))
-    term = function(tuple(places[0]), total.function, "mpmath")
-    return float(sum(term(*place.values()) for place in places))
+    """Return a finite sum, whose inner ends may depend on outer indices, with ``given`` values put in.
+
+    Its terms are products of what is positive. They are added up from their logarithms, for factors may be
+    beyond double precision.
+    """
+    logarithm = _logarithm(total.function)
+    return math.fsum(
+        float(np.sum(np.exp(function(tuple(places), logarithm, "scipy")(*places.values()))))
+        for places in _places(total.limits, given)
+    )
 
 
-def _places(limits: Sequence[Any], given: Mapping[Any, float]) -> Iterator[Mapping[Any, float]]:
-    """Yield the values of all symbols at every place of a sum, whose outermost index comes last."""
-    if not limits:
-        yield given
+@cache
+def _logarithm(product: Any) -> Any:
+    """Return the logarithm of a product of powers, factorials and binomial coefficients."""
+    parts = expand_log(log(product.rewrite(gamma)), force=True)
+    return parts.replace(
+        lambda one: isinstance(one, log) and isinstance(one.args[0], gamma),
+        lambda one: loggamma(*one.args[0].args),
+    )
+
+
+def _places(limits: Sequence[Any], given: Mapping[Any, float]) -> Iterator[Mapping[Any, Any]]:
+    """Yield the values of all symbols, those of the innermost index at once as an array.
+
+    The outermost index of a sum comes last.
+    """
+    *inner, (index, *ends) = limits
+    low, high = (int(function(tuple(given), end)(*given.values())) for end in ends)
+    if not inner:
+        yield {**given, index: np.arange(low, high + 1, dtype=np.float64)}
         return
-    *inner, (index, low, high) = limits
-    for at in range(int(low.subs(given)), int(high.subs(given)) + 1):
-        yield from _places(inner, {**given, index: at})
+    for at in range(low, high + 1):
+        yield from _places(inner, {**given, index: float(at)})

@@ -94,12 +94,19 @@ def _true_variance() -> Expr:
     return _for_uniform(evaluate(Var(_score(a, b)), SHARED))
 
 
-@cache
 def _mean_score_kurtosis(dimension: int) -> float:
     """Return the kurtosis of the mean score over all pairs, for U(0, 1).
 
-    In one dimension the sum over pairs is (A² - B)/2 with A the sum and B the sum of squares of N numbers;
-    the excess over the normal law's 3 falls like 1/d.
+    The excess over the normal law's 3 falls like 1/d.
+    """
+    return float(3 + (_kurtosis_in_one_dimension() - 3) / dimension)
+
+
+@cache
+def _kurtosis_in_one_dimension() -> Expr:
+    """Return the same in one dimension, by a sum over pairs.
+
+    It is (A² - B)/2 with A the sum and B the sum of squares of N numbers.
     """
     base, size = IndexedBase("x"), Symbol("N", integer=True, positive=True)
     raw = tuple(Rational(1, n + 1) for n in range(9))
@@ -109,7 +116,7 @@ def _mean_score_kurtosis(dimension: int) -> float:
     powers = (expand((total**2 - squares) ** power) for power in (1, 2, 3, 4))
     m1, m2, m3, m4 = (evaluate(E(one), numbers).subs(size, VECTORS) for one in powers)
     spread, fourth = m2 - m1**2, m4 - 4 * m3 * m1 + 6 * m2 * m1**2 - 3 * m1**4
-    return float(3 + (fourth / spread**2 - 3) / dimension)
+    return fourth / spread**2
 
 
 PLAIN_VARIANCE = Smooth(lambda mean: mean["square"] - mean["squared-mean"], positive=True)
