@@ -247,7 +247,7 @@ def render(
     record: RunRecord | AuditRecord,
     out: Path,
     announce: Callable[[str], None] = lambda _phase: None,
-    workers: int | None = None,
+    workers: Workers | int | None = None,
     edition: str = EDITIONS[0],
     earlier: RunRecord | None = None,
 ) -> Written:

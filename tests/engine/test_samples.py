@@ -5,17 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from tests.engine.test_measure import BUDGET, SETTINGS, quantity
-from verify.engine.samples import Samples
+from verify.engine.samples import Remembered, Samples
 from verify.errors import ClaimError, SettingsError
-from verify.montecarlo.chunks import Drawing
-from verify.montecarlo.estimands import component
+from verify.montecarlo.blocks import Sums
+from verify.montecarlo.chunks import Drawing, Request
+from verify.montecarlo.estimands import Goal, component
 from verify.montecarlo.experiment import Control, Experiment, Prediction, Tolerance
 
 if TYPE_CHECKING:
     from verify.evidence import Settings
+    from verify.montecarlo.experiment import Quantity
 
 RIGHT = quantity("right", 1.0, 1.0)
 WRONG = Control("the mean is 2", quantity("wrong", 1.0, 2.0))
@@ -91,3 +94,42 @@ class TestPlan:
 def replace_tolerance(tolerance: float) -> Settings:
     """Return the usual settings with another tolerance."""
     return SETTINGS.model_copy(update={"tolerance": tolerance})
+
+
+class TestRemembered:
+    """What is remembered saves work and changes nothing."""
+
+    @staticmethod
+    def unknown() -> Quantity:
+        """Return a quantity of whose block nothing is derived, so that a pilot plans it."""
+        return quantity("mean", 1.0, 1.0, component("mean"))
+
+    def test_the_same_way_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """With the same sums nothing is computed a second time, and the plan is the same."""
+        experiment, remembered = Experiment((self.unknown(),), (WRONG,)), Remembered()
+        first, again = here(), here()
+        first.remembered = again.remembered = remembered
+        first.plan(experiment)
+        computed: list[object] = []
+        monkeypatch.setattr(Sums, "sample", lambda *given: computed.append(given))
+        again.plan(experiment)
+        assert not computed
+        assert again.planned == first.planned
+
+    def test_other_sums(self) -> None:
+        """Where a single bit differs, it is computed again."""
+        one, remembered = self.unknown(), Remembered()
+        (sums,) = Drawing("a-claim", 1)([Request(one.cell, 256)])
+        other = replace(sums, first=np.nextafter(sums.first, 9.0))
+        given = (sums, other, sums)
+        found = [remembered.sample(one.cell, each) for each in given]
+        assert [sample.mean for sample in found] == [each.sample(one.cell).mean for each in given]
+        vague, sharp = (Goal(1e-3, 0.05, 1.0, width) for width in (0.5, 0.01))
+        for _ in range(2):
+            wanted = remembered.blocks_needed(one, lambda _: vague, "check", found[0])
+            assert wanted == one.estimand.blocks_needed(vague, found[0])
+        # Another quantity of the same name may have another goal.
+        namesake = self.unknown()
+        wanted = remembered.blocks_needed(namesake, lambda _: sharp, "check", found[0])
+        assert wanted == namesake.estimand.blocks_needed(sharp, found[0])
+        assert wanted != one.estimand.blocks_needed(vague, found[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import os
 import sys
@@ -48,12 +49,16 @@ def cli() -> None:
 @compare_option
 def report(out: Path, edition: str, compare: Path | None, *, strict_sources: bool, **options: Any) -> None:
     """Verify claims and write report.html, report.pdf and results.json."""
+    from verify.report.caches import usable_caches
     from verify.report.names import RUN
+    from verify.report.write import prepare_for_pdf
 
     # Before anything is measured, and before this run's results may take the place of the earlier ones.
     earlier = _earlier(compare)
-    record = _verified(out, options, (RUN.evidence, RUN.page, RUN.sheet_of(edition)))
-    rendered(record, out, options["workers"], record.run.phases_s, edition, earlier)
+    with usable_caches(), _processes(**options) as workers:
+        prepare_for_pdf(workers)
+        record = _verified(out, options, workers, (RUN.evidence, RUN.page, RUN.sheet_of(edition)))
+        rendered(record, out, workers, record.run.phases_s, edition, earlier)
     end(record.exit_status(strict_sources=strict_sources))
 
 
@@ -79,7 +84,8 @@ def run(out: Path, junit: Path | None, summary: Path | None, *, strict_sources: 
                 raise OutputError(f"{path}: is where {taken[place]}; give {option} another name")
             taken[place] = f"{option} goes"
             check_writable(path.parent, path.name)
-    record = _verified(out, options)
+    with _processes(**options) as workers:
+        record = _verified(out, options, workers)
     write_whole(results, record.to_json().encode())
     say(results)
     with unforeseen():
@@ -184,41 +190,43 @@ def _earlier(path: Path | None) -> RunRecord | None:
     return load(path)
 
 
-def _verified(out: Path, options: dict[str, Any], names: Sequence[str] = ("results.json",)) -> RunRecord:
+def _verified(
+    out: Path, options: dict[str, Any], workers: Workers, names: Sequence[str] = ("results.json",)
+) -> RunRecord:
     """Run the verification with its progress on standard error and its verdicts on standard output.
 
     ``names`` are the files that are to be written to ``out``: whether they can be is tried first.
     """
     begun = time.perf_counter()
-    with _processes(**options) as workers:
-        from verify import api
-        from verify.cli.elsewhere import joined
-        from verify.cli.progress import (
-            closing_lines,
-            following,
-            log,
-            outcome_line,
-            surprise_line,
-            verdict_line,
-        )
-        from verify.cli.storing import opened
-        from verify.files.writing import check_writable
+    from verify import api
+    from verify.cli.elsewhere import joined
+    from verify.cli.progress import (
+        closing_lines,
+        following,
+        log,
+        outcome_line,
+        surprise_line,
+        verdict_line,
+    )
+    from verify.cli.storing import opened
+    from verify.files.writing import check_writable
 
-        imports = time.perf_counter() - begun
+    def try_folder() -> None:
+        for name in names:
+            check_writable(out, name)
 
-        def try_folder() -> None:
-            for name in names:
-                check_writable(out, name)
-
-        claims = [*options.pop("claims"), *options.pop("claim_files")]
-        with (
-            opened(options.pop("store"), fresh=options.pop("fresh")) as store,
-            joined(options.pop("cluster")) as executor,
-            # Not before what is asked for was looked at: a mistyped name must not leave a folder behind.
-            following(try_folder) as callbacks,
-        ):
-            given = {**options, "workers": workers, "store": store, "executor": executor}
-            record = api.run(claims, callbacks=callbacks, **given)
+    claims = [*options.pop("claims"), *options.pop("claim_files")]
+    cluster = options.pop("cluster")
+    _prepare_copies(workers, 0 if cluster else _tasks(claims, workers))
+    imports = time.perf_counter() - begun
+    with (
+        opened(options.pop("store"), fresh=options.pop("fresh")) as store,
+        joined(cluster) as executor,
+        # Not before what is asked for was looked at: a mistyped name must not leave a folder behind.
+        following(try_folder) as callbacks,
+    ):
+        given = {**options, "workers": workers, "store": store, "executor": executor}
+        record = api.run(claims, callbacks=callbacks, **given)
     for claim in record.claims:
         say(verdict_line(claim))
     if options["sources"] is not None:
@@ -232,19 +240,26 @@ def _verified(out: Path, options: dict[str, Any], names: Sequence[str] = ("resul
     return record.model_copy(update={"run": record.run.model_copy(update={"phases_s": phases})}).sealed()
 
 
-@contextlib.contextmanager
-def _processes(
-    *,
-    claim_files: Sequence[Path],
-    workers: int | None = None,
-    claims: Sequence[str] = ("",),
-    cluster: str | None = None,
-    **_: object,
-) -> Iterator[Workers]:
-    """Yield workers; those that are certain to be needed import their libraries while this process does.
+def _prepare_copies(workers: Workers, tasks: int) -> None:
+    """Start the workers that are certain to be needed as copies of this process, where that can be."""
+    from verify.engine.catalogue import catalogue
 
-    ``claims`` are those asked for, none meaning all: a single one needs a process only if a file has it.
-    """
+    catalogue()
+    # What is imported stays; looking for garbage among it took a sixtieth of a run.
+    gc.freeze()
+    if tasks > 1:
+        workers.prepare_copies(tasks)
+
+
+def _tasks(claims: Sequence[Named], workers: Workers) -> int:
+    """Return how many processes built-in claims keep busy; a single one needs none."""
+    built_in = {one for one in claims if isinstance(one, str)}
+    return min(len(built_in), workers.count) if claims else workers.count
+
+
+@contextlib.contextmanager
+def _processes(*, claim_files: Sequence[Path], workers: int | None = None, **_: object) -> Iterator[Workers]:
+    """Yield workers; those of claim files import what they need while this process does."""
     from verify.executors.memory import keep_freed
     from verify.executors.workers import Workers, processors
     from verify.files.writing import temporary_files_together
@@ -252,12 +267,8 @@ def _processes(
     # This process draws as well where it plans, or works alone.
     keep_freed()
     with temporary_files_together(), Workers(processors(workers)) as some:
-        for path in filter(os.path.isfile, claim_files):
+        for path in list(filter(os.path.isfile, claim_files))[: some.count]:
             some.prepare(str(path), _NEEDED)
-        tasks = len(set(claims)) or some.count
-        if min(tasks, some.count) > 1 and cluster is None:
-            for _place in range(tasks):
-                some.prepare("", _NEEDED)
         yield some
 
 

@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 
     from verify.evidence import RunRecord
     from verify.evidence.audits import AuditRecord
+    from verify.executors.workers import Workers
 
 
 def rendered(
     record: RunRecord | AuditRecord,
     out: Path,
-    workers: int | None = None,
+    workers: Workers | int | None = None,
     phases_s: Mapping[str, float] | None = None,
     edition: str = EDITIONS[0],
     earlier: RunRecord | None = None,

@@ -29,6 +29,7 @@ from verify.symbolic.printing import latex, plain
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from verify.engine.samples import Remembered
     from verify.montecarlo.blocks import Sums
     from verify.montecarlo.chunks import Request
     from verify.spec.claim import Findings
@@ -55,11 +56,15 @@ def measured(
     planned: tuple[Experiment, tuple[Fact, ...]],
     settings: Settings,
     source: Callable[[Sequence[Request]], Sequence[Sums]],
+    remembered: Remembered,
 ) -> Evidence:
-    """Return the evidence of a claim whose experiment and facts are ``planned``; ``source`` has the sums."""
+    """Return the evidence of a claim whose experiment and facts are ``planned``; ``source`` has the sums.
+
+    What is ``remembered`` of this experiment is not computed again.
+    """
     experiment, facts = planned
     budget = ErrorBudget(settings.false_alarm)
-    findings, controls = measure(experiment, claim.id, settings, budget, source)
+    findings, controls = measure(experiment, claim.id, settings, budget, source, remembered)
     return Evidence(
         checks=tuple(findings.checks.values()),
         controls=controls,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from verify import evidence
-from verify.engine.samples import Samples, cells_of, every_comparison
+from verify.engine.samples import Remembered, Samples, cells_of, every_comparison
 from verify.engine.verdict import MAX_LOOKS, ErrorBudget, judge, refuting_power
 from verify.evidence import Verdict
 from verify.montecarlo.chunks import Request
@@ -95,14 +95,16 @@ def measure(
     settings: evidence.Settings,
     budget: ErrorBudget,
     source: Callable[[Sequence[Request]], Sequence[Sums]],
+    remembered: Remembered | None = None,
 ) -> tuple[Findings, tuple[evidence.Control, ...]]:
     """Return the findings and the controls of one experiment, judged.
 
     Every comparison is judged at its planned size first; the cells of those still undecided are doubled,
     up to ``MAX_LOOKS`` looks in all. A verdict stands once given. ``source`` returns the sums of the cells
-    requested of it.
+    requested of it. What is ``remembered`` of the same experiment with the same settings saves computing it
+    again, and changes nothing.
     """
-    samples = Samples(claim, settings, budget, source)
+    samples = Samples(claim, settings, budget, source, remembered=remembered or Remembered())
     comparisons = every_comparison(experiment)
     samples.plan(experiment)
     decided: dict[str, Decided] = {}

@@ -41,6 +41,37 @@ _SAME = 1e-12
 
 
 @dataclass
+class Remembered:
+    """What was computed from sums of one experiment's cells, for the next time that it goes the same way.
+
+    It holds for the very same sums only, to the last bit, and for one set of settings.
+    """
+
+    samples: dict[tuple[str, int], tuple[Sums, Sample]] = field(default_factory=dict)
+    needed: dict[tuple[int, str, int], tuple[Quantity, Sample, int | None]] = field(default_factory=dict)
+
+    def sample(self, cell: Cell, sums: Sums) -> Sample:
+        """Return what is known of the cell's blocks from their sums."""
+        place = cell.id, sums.count
+        known, sample = self.samples.get(place, (None, None))
+        if sample is None or known is None or not sums.same_as(known):
+            sample = sums.sample(cell)
+        self.samples[place] = sums, sample
+        return sample
+
+    def blocks_needed(
+        self, one: Quantity, goal: Callable[[Sample], Goal], why: str, pilot: Sample
+    ) -> int | None:
+        """Return the blocks that reach the ``goal`` by a pilot; ``why`` tells goals of one quantity apart."""
+        place = id(one), why, pilot.blocks
+        known = self.needed.get(place)
+        if known is None or known[0] is not one or known[1] is not pilot:
+            known = one, pilot, one.estimand.blocks_needed(goal(pilot), pilot)
+            self.needed[place] = known
+        return known[2]
+
+
+@dataclass
 class Samples:
     """The samples drawn so far for one claim, and the sizes planned for its cells."""
 
@@ -51,6 +82,7 @@ class Samples:
     sums: dict[str, Sums] = field(default_factory=dict)
     planned: dict[str, int] = field(default_factory=dict)
     larger_pilots: dict[str, Request] = field(default_factory=dict)
+    remembered: Remembered = field(default_factory=Remembered)
 
     def extend(self, requests: Iterable[Request]) -> None:
         """Have each cell drawn until it has at least the blocks requested."""
@@ -66,7 +98,7 @@ class Samples:
 
     def sample(self, cell: Cell) -> Sample:
         """Return what is known of the cell's blocks."""
-        return self.sums[cell.id].sample(cell)
+        return self.remembered.sample(cell, self.sums[cell.id])
 
     def goal(self, comparison: Quantity | Fit) -> Goal:
         """Return what the comparison's sample is planned for."""
@@ -156,12 +188,12 @@ class Samples:
 
     def _needed(self, one: Quantity, goal: Goal) -> int:
         """Return the blocks that reach ``goal``, by a pilot sample where nothing is derived of a block."""
-        return one.estimand.blocks_needed(goal, None) or self._piloted(one, lambda _: goal)
+        return one.estimand.blocks_needed(goal, None) or self._piloted(one, lambda _: goal, "gap")
 
-    def _piloted(self, one: Quantity, goal: Callable[[Sample], Goal]) -> int:
+    def _piloted(self, one: Quantity, goal: Callable[[Sample], Goal], why: str) -> int:
         """Return the blocks that reach the ``goal``, by a pilot; request a larger one if that helps."""
         pilot, most = self.sample(one.cell), one.estimand.pilot_blocks
-        wanted = one.estimand.blocks_needed(goal(pilot), pilot)
+        wanted = self.remembered.blocks_needed(one, goal, why, pilot)
         if pilot.blocks < most:
             grows, largest = wanted is None or wanted > pilot.blocks, most
         else:
@@ -180,7 +212,9 @@ class Samples:
         if wanted is None:
             to_edge = bound or control
             wanted = self._piloted(
-                one, lambda pilot: self._to_edge(one, goal, pilot, inside=bound) if to_edge else goal
+                one,
+                lambda pilot: self._to_edge(one, goal, pilot, inside=bound) if to_edge else goal,
+                "control" if control else "check",
             )
         self._plan_at(one, wanted)
 

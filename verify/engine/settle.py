@@ -17,7 +17,7 @@ from verify.engine.catalogue import resolve
 from verify.engine.claim_files import ClaimFile
 from verify.engine.devices import device_errors, on_device
 from verify.engine.evaluate import NOTHING, claim_record, derivation_record, measured
-from verify.engine.samples import cells_of, every_comparison
+from verify.engine.samples import Remembered, cells_of, every_comparison
 from verify.engine.statements import refuse_absent_evidence
 from verify.engine.validation import validate
 from verify.engine.verdict import ErrorBudget
@@ -111,19 +111,17 @@ def advance(work: Work, proof: str, answers: Sequence[Sequence[Sums]]) -> Settle
     claim = resolve(work.claim)
     with claim_errors(claim.id, work.origin), one_blas_thread():
         prepared = _prepared(work)
-        derivation = prepared.derivation
-        shown = (
-            DerivationRecord.model_validate_json(proof)
-            if proof
-            else derivation_record(derivation, derivation.examine())
-        )
+        shown = prepared.shown(proof)
         derived, evidence = time.perf_counter(), NOTHING
         told = proof or shown.model_dump_json(by_alias=True)
         try:
             if shown.status is not Proof.FAILED:
                 planned = prepared.planned
                 derived = time.perf_counter()
-                evidence = measured(claim, derivation, planned, work.settings, _Answered(answers))
+                source = _Answered(answers)
+                evidence = measured(
+                    claim, prepared.derivation, planned, work.settings, source, prepared.remembered
+                )
             record = claim_record(claim, shown, evidence).model_dump_json(by_alias=True)
         except _NotDrawn as open_:
             cells = tuple(_to_draw(request) for request in open_.requests)
@@ -223,6 +221,8 @@ class _Prepared:
     def __init__(self, work: Work) -> None:
         self._work, self._claim = work, resolve(work.claim)
         self.derivation = self._claim.derived()
+        self.remembered = Remembered()
+        self._shown: tuple[str, DerivationRecord] | None = None
 
     @cached_property
     def planned(self) -> tuple[Experiment, tuple[Fact, ...]]:
@@ -239,6 +239,17 @@ class _Prepared:
         drawn = sum(not isinstance(check, Exact) for check in experiment.checks)
         ErrorBudget(work.settings.false_alarm).record(drawn, 0)
         return experiment, facts
+
+    def shown(self, proof: str) -> DerivationRecord:
+        """Return the record of the checked derivation that is ``proof`` as JSON; empty, it is checked now."""
+        if self._shown is None or self._shown[0] != proof:
+            if proof:
+                record = DerivationRecord.model_validate_json(proof)
+            else:
+                record = derivation_record(self.derivation, self.derivation.examine())
+                proof = record.model_dump_json(by_alias=True)
+            self._shown = proof, record
+        return self._shown[1]
 
     def cell(self, name: str) -> Cell:
         """Return one of the experiment's cells."""

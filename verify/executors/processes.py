@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from verify.errors import VerifyError
 from verify.executors.worker import HEADER, MARK, Done, Failed, receive
@@ -17,6 +17,10 @@ from verify.executors.worker import HEADER, MARK, Done, Failed, receive
 if TYPE_CHECKING:
     import queue
     from collections.abc import Iterator
+
+    from verify.executors.copies import Copy
+
+    Process: TypeAlias = subprocess.Popen[bytes] | Copy
 
 _PATIENCE_S = 0.2
 """Seconds to wait for the listener of a process that was ended."""
@@ -28,11 +32,11 @@ _GRACE_S = 1.0
 class Worker:
     """One process, the pipe to it, and a thread that passes on what comes from it."""
 
-    def __init__(self, isolate: str, modules: str, events: queue.SimpleQueue[Any]) -> None:
+    def __init__(self, isolate: str, process: Process, events: queue.SimpleQueue[Any]) -> None:
         self.isolate = isolate
         self.served: set[str] = set()
         self._closed = False
-        self._process = _process(modules)
+        self._process = process
         replies = self._process.stdout
         assert replies is not None  # noqa: S101 - it is a pipe
 
@@ -88,8 +92,14 @@ class Worker:
         self._listener.join(_PATIENCE_S)
 
 
-def _process(modules: str) -> subprocess.Popen[bytes]:
-    """Start a process with this one's import path; Ctrl-C on the terminal reaches this one alone."""
+def started(modules: str) -> subprocess.Popen[bytes]:
+    """Return a new process with this one's import path; Ctrl-C on the terminal reaches this one alone.
+
+    It imports ``modules``, names joined by commas, and ends with the thread that calls this.
+
+    Raises:
+        VerifyError: the system allows no more processes.
+    """
     path = [one for one in sys.path if isinstance(one, str)]
     code = f"import sys; sys.path[:] = {path!r}; from verify.executors.worker import main; main({modules!r})"
     group: dict[str, Any] = (

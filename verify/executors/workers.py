@@ -10,6 +10,7 @@ import contextlib
 import os
 import pickle
 import queue
+import sys
 import threading
 from collections import deque
 from concurrent.futures import Executor, Future
@@ -19,12 +20,14 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from verify import errors
 from verify.errors import SettingsError, VerifyError, WorkerError
-from verify.executors.processes import Worker, read
+from verify.executors.processes import Worker, read, started
 from verify.executors.worker import Done
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
+
+    from verify.executors.processes import Process
 
 _LOOK_S = 0.2
 """Seconds between looks at processes whose pipe does not show their end."""
@@ -80,20 +83,12 @@ class _Waiting:
     future: Future[Any]
 
 
-@dataclass(frozen=True)
-class _Ahead:
-    """A process that is wanted before there is a task for it."""
-
-    isolate: str
-    modules: str
-
-
 class Workers(Executor):
     """Up to ``count`` processes at work; all end with the ``with`` block.
 
     Nothing is started before it is needed. One process means this one, but for tasks that are to be
     isolated. A thread of their own starts the processes and hands out tasks: they cannot outlive it, nor
-    it this process.
+    it this process; those that are prepared end with the thread that wanted them.
     """
 
     def __init__(self, count: int) -> None:
@@ -101,7 +96,9 @@ class Workers(Executor):
         self._idle: list[Worker] = []
         self._at_work: dict[Worker, _Waiting] = {}
         self._waiting: deque[_Waiting] = deque()
-        self._events: queue.SimpleQueue[_Waiting | _Ahead | tuple[Worker, bytes | None] | None]
+        self._ahead: deque[tuple[str, Process]] = deque()
+        self._prepared: set[str] = set()
+        self._events: queue.SimpleQueue[_Waiting | tuple[Worker, bytes | None] | None]
         self._events = queue.SimpleQueue()
         self._dispatcher: threading.Thread | None = None
 
@@ -110,6 +107,8 @@ class Workers(Executor):
 
     def close(self) -> None:
         """End all processes."""
+        if self._ahead:
+            self._dispatch()
         if self._dispatcher is not None:
             self._events.put(None)
             self._dispatcher.join()
@@ -120,8 +119,30 @@ class Workers(Executor):
         self.close()
 
     def prepare(self, isolate: str, modules: str) -> None:
-        """Start a process ahead of its first task, if there is room; it imports ``modules`` meanwhile."""
-        self._put(_Ahead(isolate, modules))
+        """Start a process ahead of its first task; it imports ``modules`` meanwhile.
+
+        There is one for each ``isolate`` key. Tasks that are not isolated may have several.
+
+        Raises:
+            VerifyError: the system allows no more processes.
+        """
+        if not isolate or isolate not in self._prepared:
+            self._prepared.add(isolate)
+            self._ahead.append((isolate, started(modules)))
+
+    def prepare_copies(self, count: int) -> None:
+        """Start so many processes ahead of tasks that are not isolated, with all that is imported here.
+
+        They are copies of this process. Where there can be none, as on systems other than Linux, each
+        process is started when a task needs it, and imports what that needs.
+        """
+        if sys.platform != "linux" or self._dispatcher is not None:
+            return
+        from verify.executors.copies import Copy, can_copy  # noqa: PLC0415 - not on every system
+
+        with contextlib.suppress(OSError):
+            for _ in range(count if can_copy() else 0):
+                self._ahead.append(("", Copy()))
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
         """Return what will hold the result of ``function``, as every executor does."""
@@ -136,7 +157,9 @@ class Workers(Executor):
             except Exception as error:  # noqa: BLE001 - whoever asks for the result gets it
                 future.set_exception(error)
         else:
-            self._put(_Waiting(task, pickle.dumps((task.function, task.arguments)), future))
+            waiting = _Waiting(task, pickle.dumps((task.function, task.arguments)), future)
+            self._dispatch()
+            self._events.put(waiting)
         return future
 
     def call(self, task: Task) -> Any:
@@ -174,11 +197,10 @@ class Workers(Executor):
     def _is_done_here(self, task: Task) -> bool:
         return self.count == 1 and not task.isolate
 
-    def _put(self, event: _Waiting | _Ahead) -> None:
+    def _dispatch(self) -> None:
         if self._dispatcher is None:
             self._dispatcher = threading.Thread(target=self._serve, daemon=True)
             self._dispatcher.start()
-        self._events.put(event)
 
     def _serve(self) -> None:
         """Start processes, hand out tasks and pass on results until there is the word to stop."""
@@ -187,6 +209,7 @@ class Workers(Executor):
                 for waiting in list(self._waiting):
                     self._start(waiting)
         finally:
+            self._adopt()
             for worker in (*self._idle, *self._at_work):
                 worker.end()
             for waiting in (*self._waiting, *self._at_work.values()):
@@ -203,14 +226,18 @@ class Workers(Executor):
             for one in [one for one in self._at_work if not one.is_alive]:
                 self._finish(one, None)
             return True
+        self._adopt()
         if isinstance(event, _Waiting):
             self._waiting.append(event)
-        elif isinstance(event, _Ahead):
-            if len(self._idle) + len(self._at_work) < self.count:
-                self._idle.append(Worker(event.isolate, event.modules, self._events))
         elif event is not None and event[0] in self._at_work:
             self._finish(*event)
         return event is not None
+
+    def _adopt(self) -> None:
+        """Take over the processes that were started ahead of their tasks."""
+        while self._ahead:
+            isolate, process = self._ahead.popleft()
+            self._idle.append(Worker(isolate, process, self._events))
 
     def _start(self, waiting: _Waiting) -> None:
         """Give a task to a process, if there is one for it now."""
@@ -247,7 +274,7 @@ class Workers(Executor):
             return home
         while self._idle and len(self._idle) + len(self._at_work) >= _KEPT * self.count:
             self._idle.pop(0).end()
-        return Worker(task.isolate, "", self._events)
+        return Worker(task.isolate, started(""), self._events)
 
     def _finish(self, worker: Worker, reply: bytes | None) -> None:
         """Pass on what a process says of its task; without a reply it has ended."""

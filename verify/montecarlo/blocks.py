@@ -183,6 +183,10 @@ class Sums:
             self.groups + other.groups,
         )
 
+    def same_as(self, other: Sums) -> bool:
+        """Return whether all numbers are the same to the last bit."""
+        return self is other or self.to_bytes() == other.to_bytes()
+
     def to_bytes(self) -> bytes:
         """Return all numbers as bytes, for ``from_bytes``."""
         arrays = (self.shift, self.first, self.second, self.third, self.groups)

@@ -202,6 +202,8 @@ class Smooth:
         for_width = _blocks_for(linear.variance, goal, width)
         # A pilot's skewness is rough.
         for_skewness = math.ceil(1.25 * intervals.least_blocks(linear.skewness, goal.alpha))
+        if for_skewness <= for_width:
+            return for_width
         for_groups = groups.blocks_within(linear, goal.alpha, goal.miss, width)
         # Where the tails are so heavy that even this many are not reliable, undecided is the honest end.
         return max(for_width, min(for_skewness, for_groups, SKEWNESS_CAP * for_width))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from verify.errors import OutputError, RenderError, ResultsError, SettingsError, VerifyError, unforeseen
 from verify.evidence import RunRecord
 from verify.evidence.audits import AuditRecord
-from verify.executors.workers import Task, Workers, processors
+from verify.executors.workers import Task, Workers, using
 from verify.files.writing import write_together, write_whole
 from verify.report.caches import usable_caches
 from verify.report.editions import EDITIONS
@@ -34,7 +34,7 @@ def write_report(
     record: RunRecord | AuditRecord,
     out: Path,
     announce: Callable[[str], None],
-    workers: int | None = None,
+    workers: Workers | int | None = None,
     edition: str = EDITIONS[0],
     earlier: RunRecord | None = None,
 ) -> Written:
@@ -75,8 +75,8 @@ def write_report(
     pages: dict[Path, bytes] = {}
     problem = None
     try:
-        with unforeseen(), usable_caches(), Workers(processors(workers)) as some:
-            apart = _apart(some)
+        with unforeseen(), usable_caches(), using(workers) as some:
+            apart = prepare_for_pdf(some)
             with phase("figures"):
                 from verify.report.parts import draw_figures  # noqa: PLC0415 - libraries that may fail to load
 
@@ -121,10 +121,14 @@ def _refuse_other_than_records(record: object, edition: str, earlier: object) ->
         raise SettingsError("compare: only a run can be compared, with an earlier run; give two results.json")
 
 
-def _apart(workers: Workers) -> str:
+def prepare_for_pdf(workers: Workers) -> str:
     """Return the key of the process that makes the PDF, once it has started to load what it needs for that.
 
-    It is one of its own, as drawing fills others with libraries; a single worker is this process.
+    It is one of its own, as drawing fills others with libraries; a single worker is this process. One that
+    was prepared before is there already.
+
+    Raises:
+        VerifyError: the system allows no more processes.
     """
     if workers.count == 1:
         return ""
