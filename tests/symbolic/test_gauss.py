@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from tests.strategies import examples
-from verify.symbolic.gauss import legendre, of_lengths
+from verify.symbolic.gauss import integrals, legendre, of_lengths
 
 
 @given(dimension=st.integers(1, 3000), count=st.integers(2, 20))
@@ -42,3 +42,18 @@ def test_legendre_between_any_ends(low: float, length: float) -> None:
     exact = (high**8 - low**8) / 8
     assert len(nodes) == len(weights) == 4
     assert weights @ nodes**7 == pytest.approx(exact, abs=1e-12 * max(abs(low), abs(high)) ** 8 + 1e-14)
+
+
+def test_integrals_from_edge_to_edge() -> None:
+    """Of a smooth function, of one that is infinite at an end, and of one with a kink inside a part."""
+    edges = np.array([0.0, 0.5, 3.0, 30.0])
+    found = integrals(np.exp, -edges[::-1], 1e-14)
+    np.testing.assert_allclose(found, np.diff(np.exp(-edges[::-1])), rtol=1e-13)
+    assert integrals(np.log, (0.0, 1.0), 1e-14)[0] == pytest.approx(-1, abs=1e-12)
+    assert integrals(lambda x: np.abs(x - 0.3), (0.0, 1.0), 1e-14)[0] == pytest.approx(0.29, abs=1e-12)
+
+
+def test_what_does_not_converge_is_an_error() -> None:
+    """The integral of 1/x from 0 is infinite."""
+    with pytest.raises(ArithmeticError, match="no integral within 1e-14 near 0"):
+        integrals(lambda x: 1 / x, (0.0, 1.0), 1e-14)

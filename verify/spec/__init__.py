@@ -63,6 +63,7 @@ from verify.montecarlo.literal import (
 )
 from verify.montecarlo.normal_rows import NormalRows
 from verify.montecarlo.recovery import RecoveredScales, fitted_scale, response
+from verify.montecarlo.roots import crossing
 from verify.montecarlo.rounding import (
     change_of_weights,
     distance_from_half,
@@ -205,7 +206,7 @@ from verify.symbolic.expectation import (
     evaluate,
     unfold,
 )
-from verify.symbolic.gauss import legendre
+from verify.symbolic.gauss import integrals, legendre
 from verify.symbolic.integrals import runs_over
 from verify.symbolic.powers import powers_of_dimension
 from verify.symbolic.predict import function
@@ -455,6 +456,7 @@ __all__ = [
     "cosine",
     "cosine_scores",
     "covariance",
+    "crossing",
     "d",
     "descent",
     "difference",
@@ -490,6 +492,7 @@ __all__ = [
     "in_single_precision",
     "in_turn",
     "index",
+    "integrals",
     "integrated",
     "is_rational_zero",
     "is_zero",

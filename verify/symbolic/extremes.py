@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import scipy
 from sympy import Float, Integral, Symbol, diff, erf, exp, oo, pi, sqrt
 
 from verify.symbolic.algebra import is_zero
 from verify.symbolic.checks import By
+from verify.symbolic.gauss import integrals
 from verify.symbolic.integrals import runs_over
 from verify.symbolic.predict import function
 from verify.symbolic.printing import Ordered
@@ -49,11 +49,10 @@ def number(expression: Any, keys: int, deviation: float = 1.0) -> float:
     """Return what an expression of ``LARGEST`` or ``TIES`` is for so many keys and this σ."""
 
     def value(integrand: Any, _: Any) -> Any:
-        compiled = function((z,), integrand)
-        return Float(scipy.integrate.quad(compiled, -12, 12, epsabs=1e-12)[0])
+        return Float(integrals(function((z,), integrand, "scipy"), (-12.0, 12.0), 1e-14)[0])
 
-    integrals = expression.subs(LARGEST, BY_DENSITY).subs({n: keys, sigma: deviation})
-    return float(integrals.replace(Integral, value))
+    by_density = expression.subs(LARGEST, BY_DENSITY).subs({n: keys, sigma: deviation})
+    return float(by_density.replace(Integral, value))
 
 
 def _is_mean_largest(before: Any, after: Any) -> bool:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy
 from scipy import special
 from sympy import Integral, Symbol, besselk, exp, expand, gamma, oo, pi, sqrt
 from sympy import integrate as integrate_symbolically
@@ -17,6 +15,7 @@ from verify.symbolic import characteristic
 from verify.symbolic.checks import by
 from verify.symbolic.euler import EulerIntegrals, euler_integral, same_products
 from verify.symbolic.expectation import E
+from verify.symbolic.gauss import integrals
 from verify.symbolic.predict import function
 from verify.symbolic.printing import Ordered
 from verify.symbolic.routes import Route, Step
@@ -88,17 +87,16 @@ def is_mixed_by(weight: Any) -> bool:
 
 def mean_of_even(of_score: Any, score: Any, dimension: int, scale: float) -> float:
     """Return the mean of an even function of ``scale``·q·k, an expression in the symbol ``score``."""
-    density, of_one = function((x,), DENSITY.subs(d, dimension), "scipy"), function((score,), of_score)
+    density, of_one = (
+        function((one,), of, "scipy") for one, of in ((x, DENSITY.subs(d, dimension)), (score, of_score))
+    )
     deviations = 20 * dimension**0.5
-    half, _ = scipy.integrate.quad(lambda at: of_one(scale * at) * density(at), 1e-9, deviations, limit=200)
-    return 2 * float(half)
+    return 2 * float(integrals(lambda at: of_one(scale * at) * density(at), (0.0, deviations), 1e-13)[0])
 
 
-def distribution(density: Callable[[float], float], points: Array) -> Array:
+def distribution(density: Callable[[Array], Any], points: Array) -> Array:
     """Return the symmetric law's distribution function at increasing positive ``points``."""
-    edges = np.concatenate([[0.0], points])
-    pieces = [scipy.integrate.quad(density, low, high, epsabs=1e-12)[0] for low, high in pairwise(edges)]
-    found: Array = 0.5 + np.cumsum(pieces)
+    found: Array = 0.5 + np.cumsum(integrals(density, (0.0, *points), 1e-14))
     return found
 
 

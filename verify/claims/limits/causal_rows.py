@@ -4,7 +4,6 @@ import math
 from functools import cache
 from typing import Any
 
-import scipy
 from scipy import special
 from sympy import Expr, Rational, S, Sum, Symbol, degree, log, simplify, sqrt
 
@@ -12,8 +11,8 @@ from verify.spec import (
     E, ENTROPY, EVEN_IS_MOST, INDEPENDENT, LOG_TOTAL, NORMAL, NORMAL_COMPONENTS, SQUARES, STANDARD,
     TOTAL_GROWS, Approximation, ByParts, CausalRows, Cell, Claim, Derivation, Experiment, Figure, Findings,
     Ordered, Prediction, Quantity, Route, Simulated, Smooth, Step, Surplus, Tolerance, by, capped, cell_of,
-    component, d, estimates, evaluate, figure, function, index, integrated, is_zero, j, line, mean_entropy, n,
-    of_probability, over_lengths, p, prediction, q, scaled, sharper, sigma, threshold, wrong,
+    component, crossing, d, estimates, evaluate, figure, function, index, integrated, is_zero, j, line,
+    mean_entropy, n, of_probability, over_lengths, p, prediction, q, scaled, sharper, sigma, threshold, wrong,
 )  # fmt: skip
 
 POSITIONS = (2, 8, 32, 128)
@@ -99,7 +98,7 @@ def _half_a_nat_lost(_: int, deviation: float) -> Approximation:
         p = special.expit(gap)
         return float(special.entr(p) + special.entr(1 - p)) - math.log(2) + 0.5
 
-    gap = scipy.optimize.brentq(beyond, 0.0, 40.0, xtol=1e-13)
+    gap = crossing(beyond, 0.0, 40.0)
     return Approximation(float(special.erfc(gap / (2 * deviation))), 1e-12)
 
 

@@ -66,7 +66,7 @@ def derive() -> Derivation:
     return Derivation(f, score_law.DENSITY, (by_transform, mixture))
 
 
-def _equally_probable(density: Callable[[float], float], dimension: int) -> Array:
+def _equally_probable(density: Callable[..., float], dimension: int) -> Array:
     """Return positive points about equally probable apart, by interpolating the distribution function."""
     fine = np.geomspace(1e-4, 12.0, 400) * np.sqrt(dimension)
     wanted = 0.5 + np.arange(1, GRID // 2) / GRID

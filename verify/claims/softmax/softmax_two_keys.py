@@ -3,13 +3,12 @@
 import math
 from functools import partial
 
-import scipy
 from sympy import Expr, Float, Integral, S, Symbol, diff, exp, expand, oo, pi, simplify, sqrt
 
 from verify.spec import (
     E, NORMAL, By, Claim, Derivation, Experiment, Fact, Figure, Findings, Identity, NormalRows, Route, Step,
-    assume, by, capped, cell_of, component, fact, figure, function, integrated, is_zero, line, measured,
-    over_cells, p, runs_over, s, scores, sharper, sigma, written_out, wrong,
+    assume, by, capped, cell_of, component, fact, figure, function, integrals, integrated, is_zero, line,
+    measured, over_cells, p, runs_over, s, scores, sharper, sigma, written_out, wrong,
 )  # fmt: skip
 
 DEVIATIONS = (1, 2, 8, 32)
@@ -82,9 +81,10 @@ def derive() -> Derivation:
 
 def _exact(derivation: Derivation, deviation: float) -> float:
     """Return E p(1-p) by integrating the derived expression over the gap."""
-    integrand = function((x,), derivation.routes[0].steps[0].expression.function.subs(sigma, deviation))
+    averaged = derivation.routes[0].steps[0].expression.function
+    integrand = function((x,), averaged.subs(sigma, deviation), "numpy")
     reach = min(40.0, 14 * deviation)
-    return 2 * scipy.integrate.quad(integrand, 0, reach, epsabs=1e-13, limit=200)[0]
+    return 2 * float(integrals(integrand, (0.0, reach), 1e-15)[0])
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
