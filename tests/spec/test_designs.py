@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ from verify.spec.designs import (
     prediction,
     score_cell,
 )
-from verify.symbolic.row_integrals import mean_lost, mean_squares, over_lengths
+from verify.symbolic.row_integrals import mean_beside_sink, mean_lost, mean_squares, over_lengths
 from verify.symbolic.scores import d, sigma_q
 
 
@@ -222,8 +223,11 @@ def test_several_scales_are_recorded_together() -> None:
 
 def test_means_of_rows_are_those_of_the_integrals() -> None:
     """At a scale that is an expression in the dimension or a number."""
-    assert mean_of_rows(mean_squares, 8, 16, 1 / sqrt(d)) == over_lengths(mean_squares, 8, 16, 0.25).value
-    assert mean_of_rows(mean_lost, 8, 16, 0.5) == over_lengths(mean_lost, 8, 16, 0.5).value
+    squares, lost = (over_lengths(mean, 8, 16, 0.25).value for mean in (mean_squares, mean_lost))
+    assert mean_of_rows(mean_squares, 8, dimension=16, scale=1 / sqrt(d)) == squares
+    assert mean_of_rows(mean_lost, 8, dimension=16, scale=0.25) == lost
+    kept = over_lengths(partial(mean_beside_sink, sink=2.0), 8, 16, 0.25).value
+    assert mean_of_rows(mean_beside_sink, 8, 2.0, dimension=16, scale=0.25) == kept
 
 
 def test_the_entropy_lost_is_what_its_mean_lacks() -> None:

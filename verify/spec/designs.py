@@ -240,12 +240,16 @@ def computed(
     return Exact(name, label, tuple(settings.items()), right, found, allowance, relation, code)
 
 
-def mean_of_rows(mean: Callable[[int, float], Approximation], keys: int, dimension: int, scale: Any) -> float:
+def mean_of_rows(
+    mean: Callable[..., Approximation], keys: int, *more: float, dimension: int, scale: Any
+) -> float:
     """Return the mean over rows of scores ``scale``·q·k from what it is at a standard deviation of them.
 
-    Components are standard normal, ``scale`` is a number or an expression in the dimension.
+    Components are standard normal, ``scale`` is a number or an expression in the dimension. ``mean`` takes
+    the number of keys, the standard deviation and what is given ``more``.
     """
-    return over_lengths(mean, keys, dimension, scaled(scale, dimension)).value
+    of_one = (lambda many, deviation: mean(many, deviation, *more)) if more else mean
+    return over_lengths(of_one, keys, dimension, scaled(scale, dimension)).value
 
 
 def entropy_lost(keys: int) -> Smooth:

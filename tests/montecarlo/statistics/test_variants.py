@@ -27,6 +27,7 @@ from verify.montecarlo.statistics.variants import (
     RoundedScores,
     beside_sink,
     cosine_scores,
+    largest_cosine,
     rotated,
     rotation_angles,
     soft_capped,
@@ -152,29 +153,32 @@ def test_grouped_heads_by_loops(shared: bool) -> None:
 
 
 def test_dropped_weights_by_loops() -> None:
-    """One row a block: masks, outputs, and the two first keys alone, some with both of them dropped."""
-    width, many, rate = 2, 3, 0.4
-    queries, keys = RNG.normal(size=(40, 1, width + many)), RNG.normal(size=(40, many, width + 1))
+    """One row a block: masks, outputs of two components, and pairs of keys, some with both dropped."""
+    width, many, rate = 2, 5, 0.4
+    queries, keys = RNG.normal(size=(40, 1, width + many)), RNG.normal(size=(40, many, width + 2))
     found = DroppedWeights(rate, width, 0.7).reduce(queries, keys)
     empty = 0
     for block in range(40):
         query, own = queries[block, 0], keys[block]
         weights = softmax(0.7 * own[:, :width] @ query[:width])
         kept = [special.ndtr(number) < 1 - rate for number in query[width:]]
-        output = dot(weights, own[:, width])
-        noise = sum(
-            p * v / (1 - rate) for p, v, stays in zip(weights, own[:, width], kept, strict=True) if stays
-        )
-        noise -= output
-        first, second = sorted(float(one) for one in softmax(0.7 * own[:2, :width] @ query[:width]))
-        lost, lead = 0.0, 0.0
-        # The masks are those of the smaller and of the larger weight, in this order.
-        if kept[0] or kept[1]:
-            left = second * kept[1] / (second * kept[1] + first * kept[0])
-            lost, lead = second - left, 2 * second - 1
-        else:
-            empty += 1
-        assert found[block] == pytest.approx([noise * output, noise**2, output**2, lost, lead])
+        of_outputs = []
+        for values in own[:, width:].T:
+            output = dot(weights, values)
+            pairs = zip(weights, values, kept, strict=True)
+            noise = sum(p * v / (1 - rate) for p, v, stays in pairs if stays) - output
+            of_outputs.append((noise * output, noise**2, output**2))
+        of_pairs = []
+        for one in (0, 2):
+            smaller, larger = sorted(softmax(0.7 * own[one : one + 2, :width] @ query[:width]).tolist())
+            # The masks are those of the larger and of the smaller weight, in this order.
+            if kept[one] or kept[one + 1]:
+                left = larger * kept[one] / (larger * kept[one] + smaller * kept[one + 1])
+                of_pairs.append((larger - left, 2 * larger - 1))
+            else:
+                empty += 1
+                of_pairs.append((0.0, 0.0))
+        assert found[block] == pytest.approx([*np.mean(of_outputs, axis=0), *np.mean(of_pairs, axis=0)])
     assert empty > 0
 
 
@@ -184,3 +188,9 @@ def test_errors_of_rounded_scores() -> None:
     for block in range(2):
         scores = np.array(dots(block)) / 2
         assert found[block, 0] == pytest.approx(statistics.fmean((rounded(scores, 4) - scores) ** 2))
+
+
+def test_a_cosine_is_at_most_one_and_reaches_it() -> None:
+    """By the query itself among the keys; the scale multiplies it."""
+    assert largest_cosine(1.0) == pytest.approx(1.0, abs=1e-12)
+    assert largest_cosine(8.0) == pytest.approx(8.0, abs=1e-12)

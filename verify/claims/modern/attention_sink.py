@@ -17,6 +17,7 @@ D, SCALE, ROWS = 16, 1 / sqrt(d), ((4, 0), (4, 2), (64, 2), (64, 5))
 """Dimension and scale of the scores; numbers of keys and scores of the sink."""
 LABEL = "mean weight of all keys together"
 (b, s), (x, R), Z = ordered("b s_j", real=True), ordered("x R", positive=True), score_law.Z
+_kept = partial(mean_of_rows, mean_beside_sink, dimension=D, scale=SCALE)
 KEPT = Z / (Z + exp(b))
 """The keys’ weight, Z being the sum of their exponentials; x is that of one of them, R that of all others."""
 
@@ -46,10 +47,6 @@ def distance_of_gradients(derivation: Derivation, sink: float) -> float:
     return largest_difference(found, np.asarray(slope(np.exp(scores), np.exp(scores).sum(), sink)))
 
 
-def _kept(keys: int, sink: float) -> float:
-    return mean_of_rows(partial(mean_beside_sink, sink=sink), keys, D, SCALE)
-
-
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the keys' weight against the integral and the bound; compare gradients."""
     cells = cells_of("n{n}-b{b}", ROWS, lambda n, b: (normal(4, n, D), BesideSink(b)), scale=SCALE)
@@ -61,8 +58,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
                      allowance=ROUNDING)  # fmt: skip
     return Experiment((*in_turn(kept, bounds), slope), (
         sharper(bounds[64, 2], 0.99, _kept(64, 2)),
-        wrong(kept[4, 2], "one-more-key", "the sink counts as one more key, whatever its score",
-              Rational(4, 5)),
+        wrong(kept[4, 2], "one-more-key", "the sink counts as one more key at any score", Rational(4, 5)),
         wrong(kept[4, 2], "bound-as-value", "the bound is the value, for four keys too", bounds[4, 2]),
         wrong(slope, "larger-sink", "the gradient is that beside a sink whose score is higher by 0.01",
               computed=distance_of_gradients(derivation, 1.01)),
@@ -72,18 +68,16 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the bound over the sink's score for both numbers of keys, and what is measured below it."""
-    layers, ends = [], (-1, 8)
+    layers = []
     for keys in (4, 64):
-        bound = derivation.result.subs({n: keys, d: D})
-        found = findings.matching(f"kept-n{keys}-b*")
-        layers += [*beside(found, f"$n = {keys}$", partial(_kept, keys), "b", over=ends, points=10),
-                   line(f"bound, $n = {keys}$", bound, "other", over=ends, points=10)]  # fmt: skip
+        found, bound = findings.matching(f"kept-n{keys}-b*"), derivation.result.subs({n: keys, d: D})
+        layers += [*beside(found, f"$n = {keys}$", partial(_kept, keys), "b", over=(-1, 8), points=10),
+                   line(f"bound, $n = {keys}$", bound, "other", over=(-1, 8))]  # fmt: skip
     return figure(
         "sink",
         "A sink takes half of the weight where its score is about the logarithm of the number of keys plus ½",
-        "Weight of all keys over the score of the sink, for 4 and for 64 keys: falling curves of logistic "
-        "shape, which pass one half at scores of about two and about five; measured points lie on them, "
-        "and the bounds just above.",
+        "Weight of all keys over the sink’s score, for 4 and for 64 keys: falling curves, one half at scores "
+        "of about two and about five; measured points lie on them, and the bounds just above.",
         LABEL, *layers, x="score $b$ of the sink", x_scale="linear", y_scale="linear",
     )  # fmt: skip
 

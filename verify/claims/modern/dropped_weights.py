@@ -1,6 +1,6 @@
 """Dropout on weights keeps the mean output and adds noise; dropping keys before softmax does not keep it."""
 
-from sympy import Expr, Rational, Sum, Symbol, simplify, sqrt
+from sympy import Expr, S, Sum, Symbol, simplify, sqrt
 
 from verify.spec import (
     E, LI, SRIVASTAVA, Claim, Derivation, DroppedWeights, Experiment, Families, Figure, Findings, Identity,
@@ -53,14 +53,12 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     cells = cells_of("r{r:.0%}", (0.1, 0.5), lambda r: (normal(16, KEYS, D + KEYS), DroppedWeights(r, D)),
                      scale=1 / sqrt(d), d_k=D, n=KEYS)  # fmt: skip
     of_output, wide = Tolerance(1.0, 1.0, "the mean square of the output"), Tolerance(2.0)
-    unbiased = ratio("bias", "size", positive=False)
-    biases = over_cells("bias-{cell}", BIAS, cells, unbiased, 0, of_output)
+    biases = over_cells("bias-{cell}", BIAS, cells, ratio("bias", "size", positive=False), 0, of_output)
     noises = over_cells("noise-{cell}", NOISE, cells, ratio("noise", "size"), noise, wide)
     leads = over_cells("lead-{cell}", LEAD, cells, ratio("lost", "lead"), lead, wide)
-    half = Rational(1, 2)
     return Experiment(in_turn(biases, noises, leads), (
-        wrong(biases[0.5], "not-divided", "without the division by what is kept the mean stays, too", -half),
-        wrong(noises[0.5], "rate-alone", "the noise is in proportion to the rate $r$ itself", half),
+        wrong(biases[0.5], "not-divided", "without dividing by what is kept the mean stays, too", -S.Half),
+        wrong(noises[0.5], "rate-alone", "the noise is in proportion to the rate $r$ itself", S.Half),
         wrong(noises[0.1], "fades", f"{KEYS} keys average the noise away", 0.1 / KEYS),
         wrong(leads[0.5], "order-does-not-matter", "dropping keys keeps mean weights as well", 0,
               tolerance=Tolerance(1.0, 1.0, "the lead")),
@@ -77,8 +75,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         "Over the rate: the noise of the output over its own mean square, on the curve r over one minus r; "
         "and the share of its lead that the larger of two weights loses where keys are dropped before "
         "softmax, on the curve r over one plus r.",
-        "share",
-        *beside(findings.matching("noise-*"), "noise over size", noise, "r", over=(0.02, 0.6)),
+        "share", *beside(findings.matching("noise-*"), "noise over size", noise, "r", over=(0.02, 0.6)),
         *beside(findings.matching("lead-*"), "lead lost, keys dropped", lead, "r", over=(0.02, 0.6)),
         x="rate $r$", x_scale="linear", y_scale="linear",
     )  # fmt: skip

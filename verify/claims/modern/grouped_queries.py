@@ -7,7 +7,7 @@ from verify.spec import (
     variance_route, wrong,
 )  # fmt: skip
 
-HEADS, KEYS = 4, 16
+HEADS, KEYS = 8, 16
 VARIANCE = r"$\operatorname{Var}(q\cdot k)$"
 PRODUCT, SQUARES = (
     rf"covariance of {what} of two heads with one key" for what in ("the scores", "the squared scores")
@@ -49,8 +49,8 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     related = over_cells("squares-d{d_k}", SQUARES, cells, RELATED, squares / whole, wide)
     own = cell_of("own-keys", normal(HEADS, HEADS * KEYS, 1), GroupedScores(shared=False))
     return Experiment(in_turn(spreads, products, related), (
-        wrong(spreads[8], "times-the-heads", "a key that four heads share has scores of four times the "
-              "variance", HEADS * 8),
+        wrong(spreads[8], "times-the-heads", "a key that eight heads share has scores of twice the variance",
+              2 * 8),
         wrong(products[1], "heads-agree", "heads with one key have one score", 1),
         wrong(related[1], "independent", "scores of two heads are independent, so squares uncorrelated", 0),
         wrong(related[1], "own-keys", "heads with keys of their own go together as much", cell=own,

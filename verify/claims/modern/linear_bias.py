@@ -1,9 +1,7 @@
 """A linear bias adds m²(n² - 1)/12 to the variance of a row over n keys, whatever the scale."""
 
-from itertools import product
-
 import numpy as np
-from sympy import Rational, Sum, exp, sqrt, tanh
+from sympy import Rational, S, Sum, exp, sqrt, tanh
 
 from verify.spec import (
     E, PRESS, ROUNDING, STANDARD_COMPONENTS, BiasedRows, Claim, ClosedSums, Derivation, Experiment, Families,
@@ -12,8 +10,9 @@ from verify.spec import (
     with_linear_bias, wrong,
 )  # fmt: skip
 
-D, SLOPES, KEYS = 16, (0.5, 0.125), (4, 16, 64)
-"""Dimension, the slopes of the first and the third of eight heads, and numbers of keys."""
+D, SLOPES = 16, (0.5, 0.125)
+"""Dimension, and the slopes of the first and the third of eight heads."""
+ROWS = [(slope, keys) for slope in SLOPES for keys in (4, 16, 64)]
 VARIANCE = r"$\mathbb{E}\,\frac{1}{n}\sum_j (s_j - \bar s)^2$"
 m = ordered("m", positive=True)
 SCORES = s[index] - m * index
@@ -52,21 +51,20 @@ def squares_of_bias(slope: float, keys: int) -> float:
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the variance within rows of scaled scores; compare the reach of the bias alone."""
     law, alone = derivation.result.subs(sigma, 1), derivation.lemmas[0].end
-    cells = cells_of("m{m}-n{n}", product(SLOPES, KEYS), lambda m, n: (normal(8, n, D), BiasedRows(m)),
+    cells = cells_of("m{m}-n{n}", ROWS, lambda m, n: (normal(8, n, D), BiasedRows(m)),
                      scale=1 / sqrt(d))  # fmt: skip
     checks = over_cells("row-{cell}", VARIANCE, cells, component("row-variance", positive=True), law)
-    (steep, flat), many = SLOPES, KEYS[-1]
-    reach = computed("reach", r"$\sum_j p_j^2$ of equal scores", {"m": steep, "n": many},
-                     alone.subs({m: Rational(steep), n: many}), squares_of_bias, steep, many,
+    reach = computed("reach", r"$\sum_j p_j^2$ of equal scores", {"m": 0.5, "n": 64},
+                     alone.subs({m: S.Half, n: 64}), squares_of_bias, 0.5, 64,
                      allowance=ROUNDING)  # fmt: skip
     return Experiment((*checks.values(), reach), (
-        wrong(checks[steep, many], "scale-alone", "the scale alone sets the variance of rows: it is 1", 1),
-        wrong(checks[steep, 4], "twelfth-of-n-squared", "the bias adds $m^2n^2/12$ to what scores have alone",
-              1 + Rational(steep) ** 2 * 16 / 12),
-        wrong(checks[flat, many], "slope-once", "the slope enters once, not squared",
-              law.subs({n: many, m: sqrt(Rational(flat))})),
-        wrong(reach, "one-over-the-slope", "attention reaches as few as $1/m$ keys", Rational(steep)),
-        biased(checks[steep, 4], tolerance, at="n"),
+        wrong(checks[0.5, 64], "scale-alone", "the scale alone sets the variance of rows: it is 1", 1),
+        wrong(checks[0.5, 4], "twelfth-of-n-squared", "the bias adds $m^2n^2/12$ to what scores have alone",
+              1 + S.Half ** 2 * 16 / 12),
+        wrong(checks[0.125, 64], "slope-once", "the slope enters once, not squared",
+              law.subs({n: 64, m: sqrt(Rational(1, 8))})),
+        wrong(reach, "one-over-the-slope", "attention reaches as few as $1/m$ keys", S.Half),
+        biased(checks[0.5, 4], tolerance, at="n"),
     ))  # fmt: skip
 
 

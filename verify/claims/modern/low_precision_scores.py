@@ -1,7 +1,5 @@
 """Scores in bfloat16 or 8 bits: the error is in proportion to the score, and what it does to weights."""
 
-from itertools import product
-
 from sympy import Rational, S, cosh, exp, log, sinh, sqrt, tanh
 
 from verify.spec import (
@@ -14,13 +12,13 @@ from verify.spec import (
 
 BITS, SCALES = {"bfloat16": 8, "E4M3": 4}, {"raw": S.One, "scaled": 1 / sqrt(d)}
 """Bits of the significand, the leading one counted, and factors on scores."""
-CELLS = (*product(["bfloat16"], SCALES, (16, 64, 256)), *product(["E4M3"], SCALES, (64,)))
+CELLS = [(precision, scores, n) for precision, n in (("bfloat16", 16), ("bfloat16", 64), ("bfloat16", 256),
+                                                     ("E4M3", 64)) for scores in SCALES]  # fmt: skip
 CLOSE = (64.75 - 2.0**-20, 64.25 + 2.0**-20)
 """Two scores that bfloat16 does not tell apart: both become 64.5."""
 ERROR = r"$\mathbb{E}(\hat s - s)^2$"
 (x, s), (epsilon, R) = ordered("x s", real=True), ordered("epsilon R", positive=True)
-b, g = ordered("b", integer=True, positive=True), ordered("g", nonnegative=True)
-e, h = ordered("e:f h", integer=True)
+(b, e, h), g = ordered("b e:f h", integer=True), ordered("g", nonnegative=True)
 SPACING = 2 ** (e + 1 - b)
 """Of the numbers of b significant bits from 2^e up to 2^(e + 1)."""
 
@@ -51,15 +49,14 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure rounding errors of raw and of scaled scores; compare spacings, order and weights."""
     cells = cells_of("{precision}-{scores}-d{d_k}", CELLS, lambda precision, scores, d_k: (
         normal(16, 16, d_k), RoundedScores(BITS[precision]), SCALES[scores]))  # fmt: skip
-    checks = over_cells(
-        "{cell}", ERROR, cells, component("error", positive=True),
-        lambda name, scores, n: score_law.rounding_error(n, BITS[name]) * scaled(SCALES[scores], n) ** 2,
-        Tolerance(2.0),
-    )  # fmt: skip
-    close, most = {"scores": "64.75 and 64.25, nearly"}, derivation.result.subs(epsilon, Rational(1, 4))
-    change = computed("change", "change of a weight", close, most, change_of_weights, CLOSE, 8, relation="≤")
-    apart, half = {"scores": "1 to 2"}, derivation.lemmas[1].end.subs(b, 8)
-    move = computed("move", "move of a score, over the score", apart, half, largest_move, 8, relation="≤")
+    checks = over_cells("{cell}", ERROR, cells, component("error", positive=True), lambda name, scores, n: (
+        score_law.rounding_error(n, BITS[name]) * scaled(SCALES[scores], n) ** 2
+    ), Tolerance(2.0))  # fmt: skip
+    where = {"precision": "bfloat16", "scores": "64.75 and 64.25, nearly"}
+    most, half = derivation.result.subs(epsilon, Rational(1, 4)), derivation.lemmas[1].end.subs(b, 8)
+    change = computed("change", "change of a weight", where, most, change_of_weights, CLOSE, 8, relation="≤")
+    where["scores"] = "1 to 2"
+    move = computed("move", "move of a score, over the score", where, half, largest_move, 8, relation="≤")
     gaps = [computed(f"spacing-{name.lower()}", "distance to the next number", {"at": 64, "precision": name},
                      SPACING.subs({b: bits, e: 6}), spacing_above, 64.0, bits)
             for name, bits in BITS.items()]  # fmt: skip
@@ -71,8 +68,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     return Experiment((*checks.values(), change, move, *gaps, bitwise, order), (
         wrong(raw, "as-precise", "raw scores are rounded as precisely as scaled ones", small),
         wrong(raw, "one-bit-more", "bfloat16 has nine significant bits", score_law.rounding_error(64, 9)),
-        sharper(change, 0.98),
-        sharper(move, 0.99),
+        sharper(change, 0.98), sharper(move, 0.99),
         wrong(gaps[0], "spacing-at-128", "numbers from 64 on are as far apart as those from 128 on", 1),
         wrong(bitwise, "ten-bits", "half precision has ten bits", computed=distance_from_half(10)),
         wrong(order, "any-dimension", "order does not matter in 128 dimensions either, where the scale is no "
@@ -83,16 +79,14 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
 def figures(findings: Findings) -> Figure:
     """Draw the mean squared error of raw and of scaled scores over the dimension."""
-    layers = []
-    for name in SCALES:
-        found = findings.matching(f"bfloat16-{name}-d*")
-        layers += [expected(found, f"{name}, derived"), measured(found, "")]
+    raw, small = (findings.matching(f"bfloat16-{name}-d*") for name in SCALES)
     return figure(
         "errors",
         "Rounding raw scores to bfloat16 costs more in every dimension, scaled ones the same in all",
         "Mean squared error of scores rounded to bfloat16, over the dimension: for raw scores it grows in "
         "proportion to the dimension, for scaled ones it stays at about three millionths.",
-        ERROR, *layers,
+        ERROR, expected(raw, "raw, derived"), measured(raw, ""),
+        expected(small, "scaled, derived"), measured(small, ""),
     )  # fmt: skip
 
 
@@ -107,9 +101,7 @@ CLAIM = Claim(
     "are rounded before they are scaled or after hardly matters, for the error is in proportion to the "
     "score. What helps is that softmax gets small scores.",
     assumptions=assume(
-        INDEPENDENT,
-        NORMAL_COMPONENTS,
-        nearest="Rounding is to the nearest number, ties to even, within the range of normal numbers.",
+        INDEPENDENT, NORMAL_COMPONENTS, nearest="Rounding is to nearest, ties to even, within normal range."
     ),
     references=(KALAMKAR, MICIKEVICIUS),
 )

@@ -18,8 +18,7 @@ TIED = Linked.separate(PAIRS, 16, NORMAL, ((1.0, 0.0), (MIXED, (1 - MIXED**2) **
 VARIANCE, MEAN = r"$\operatorname{Var}(q\cdot k)$", r"$\mathbb{E}[q\cdot k]$"
 query, key, mu, nu = (Matrix(symbols(f"{name}_1:3", real=True)) for name in ("q", "k", "mu", "nu"))
 (a, b, m, turn), rho = symbols("a b m theta", real=True), ordered("rho:r", real=True)
-turned = partial(rot_givens, 1, 0, dim=2)
-"""The matrix that turns a pair by an angle."""
+turned = partial(rot_givens, 1, 0, dim=2)  # the matrix that turns a pair by an angle
 
 
 def derive() -> Derivation:
@@ -40,11 +39,10 @@ def derive() -> Derivation:
     fresh, mixing = symbols("q_1 u k_1 w", real=True), Matrix([[1, 0], [rho, sqrt(1 - rho**2)]])
     mixed_query, mixed_key = mixing * Matrix(fresh[:2]), mixing * Matrix(fresh[2:])
     unmixed = Evaluation(Population(dict.fromkeys(fresh, (S.One, S.Zero, S.One)), d), assumed=True)
-    correlated = one_step(
-        "Variance, components of a pair correlated by ρ", Var(mixed_query.dot(turned(turn) * mixed_key)),
-        2 * (1 + rho**2 * cos(2 * turn)), "The angle stays", unmixed,
-        defines="the variance where both components of a pair are correlated",
-    )  # fmt: skip
+    product, varies = mixed_query.dot(turned(turn) * mixed_key), 2 * (1 + rho**2 * cos(2 * turn))
+    correlated = one_step("Variance, components of a pair correlated by ρ", Var(product), varies,
+                          "The angle stays", unmixed,
+                          defines="the variance where both components of a pair are correlated")  # fmt: skip
     return Derivation.of(variance, lemmas=(mean, lengths, relative, correlated))
 
 
@@ -83,9 +81,8 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         "Over the distance of query and key the variance of scores stays level where components are "
         "independent, with means or without; the mean falls and swings; where the two components of a pair "
         "are correlated, the variance swings as well.",
-        "mean and variance of a score",
+        "mean and variance of a score", *beside(findings.matching("mean-at*"), "mean", mean, "m"),
         *beside(findings.matching("variance-at*"), "variance, components with means", spread, "m"),
-        *beside(findings.matching("mean-at*"), "mean", mean, "m"),
         *beside(findings.matching("correlated-at*"), "variance, correlated pairs", correlated, "m"),
         x="distance $m$ of query and key", x_scale="linear", y_scale="linear",
     )  # fmt: skip

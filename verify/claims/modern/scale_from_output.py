@@ -93,7 +93,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Fit scales to outputs with errors; compare slopes and fitted scales without any."""
     spread, one_error = derivation.lemmas[1].end, Tolerance(2.0, 1.0, "the standard error")
     cells = {
-        one: cell_of(f"rows-d{one}", RecoveredScales(one, KEYS, VALUES, one**-0.5, float(ERROR), times=8),
+        one: cell_of(f"rows-d{one}", RecoveredScales(one, KEYS, VALUES, one**-0.5, float(ERROR), times=32),
                      scale=1 / sqrt(d))
         for one in DIMENSIONS
     }  # fmt: skip

@@ -9,10 +9,13 @@ import numpy as np
 from scipy import special
 
 from verify.montecarlo.attention import softmax
+from verify.montecarlo.literal import fixed_normals
 from verify.montecarlo.rounding import rounded
 from verify.montecarlo.statistics.base import Statistic, scores_of
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from verify.montecarlo.blocks import Settings
     from verify.montecarlo.distributions import Array
     from verify.montecarlo.inputs import Shape
@@ -25,6 +28,12 @@ def cosine_scores(queries: Array, keys: Array, scale: float = 1.0) -> Array:
     """Return the scores of normalised queries and keys times ``scale``, shape (…, m, n)."""
     units = [one / np.linalg.norm(one, axis=-1, keepdims=True) for one in (queries, keys)]
     return scores_of(scale * units[0], units[1])
+
+
+def largest_cosine(scale: float) -> float:
+    """Return the largest score in 64 dimensions of a query with keys of any length, itself among them."""
+    keys = fixed_normals(64, 64) * np.geomspace(1e-3, 1e3, 64)[:, None]
+    return float(np.abs(cosine_scores(7 * keys[:1], keys, scale)).max())
 
 
 def rotation_angles(pairs: int) -> Array:
@@ -177,29 +186,40 @@ def _over_pairs(of_heads: Array) -> Array:
 class DroppedWeights(Statistic):
     """What dropout of weights at a ``rate`` does to outputs, and that of keys to the larger of two weights.
 
-    Scores are made of the first ``width`` components. The others, one for each key and standard normal,
-    decide of a query which keys it drops; and a key's next is its value. Kept weights are divided by
-    1 - ``rate``. A row whose first two keys are both dropped adds nothing to ``lost`` and ``lead``.
+    Scores are made of the first ``width`` components. The others of a query, one for each key and standard
+    normal, decide which keys it drops; those of a key are its value. What is kept is divided by 1 - ``rate``.
+    The two weights are those of the first and second key alone, of the third and fourth, and so on; where
+    both are dropped they add nothing to ``lost`` and ``lead``.
     """
 
     rate: float
     width: int
     scale: float = 1.0
     names = ("bias", "noise", "size", "lost", "lead")
+    copies = 6
 
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return means of (o' - o)o, (o' - o)², o², what the larger of two weights loses, and 2p - 1."""
         vectors = (one[:, :, : self.width] for one in (queries, keys))
-        scores = self.scale * next(vectors) @ next(vectors).swapaxes(1, 2)
+        weights = softmax(self.scale * next(vectors) @ next(vectors).swapaxes(1, 2))
         masks = queries[:, :, self.width :] < special.ndtri(1 - self.rate)
-        values = keys[:, :, self.width, None]
-        weights, two = softmax(scores), np.sort(softmax(scores[:, :, :2]))
-        output = (weights @ values)[..., 0]
-        noise = (weights * masks / (1 - self.rate) @ values)[..., 0] - output
-        kept, of_two = two * masks[:, :, :2], masks[:, :, :2].any(axis=2)
-        lost = (two[..., 1] - kept[..., 1] / np.where(of_two, kept.sum(axis=2), 1)) * of_two
-        found = noise * output, noise**2, output**2, lost, (2 * two[..., 1] - 1) * of_two
-        return np.stack([one.mean(axis=1) for one in found], axis=1)
+        values = keys[:, :, self.width :]
+        output = weights @ values
+        noise = (weights * masks / (1 - self.rate)) @ values - output
+        found = noise * output, noise**2, output**2, *_lost_of_two(weights, masks)
+        return np.stack([one.mean(axis=(1, 2)) for one in found], axis=1)
+
+
+def _lost_of_two(weights: Array, masks: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """Return what the larger of two weights loses where keys are dropped, and 2p - 1, for pairs of keys."""
+    # Without the other keys, the weights of two of them stay in proportion.
+    first, second = weights[..., :-1:2], weights[..., 1::2]
+    large = np.maximum(first, second) / (first + second)
+    # Masks know nothing of weights: one is that of the larger, the other that of the smaller.
+    of_large, of_small = masks[..., :-1:2], masks[..., 1::2]
+    some, kept = np.logical_or(of_large, of_small), large * of_large
+    left = kept / np.where(some, kept + (1 - large) * of_small, 1)
+    return (large - left) * some, (2 * large - 1) * some
 
 
 @dataclass(frozen=True)
