@@ -133,7 +133,7 @@ def expanded(expression: Any, population: Population, dimension: int) -> Any:
         return E((x - _mean(x, population, dimension)) ** 2)
 
     means = expression.replace(Var, squared_deviation).replace(E, lambda x: _mean(x, population, dimension))
-    return expand(means.subs(population.dimension, dimension).doit())
+    return expand(means.xreplace({population.dimension: Integer(dimension)}).doit())
 
 
 def _written_out(expression: Any) -> Any:
@@ -153,7 +153,7 @@ def _written_out(expression: Any) -> Any:
 
 @cache
 def _mean(argument: Any, population: Population, dimension: int) -> Any:
-    concrete = _written_out(argument.subs(population.dimension, dimension)).doit()
+    concrete = _written_out(argument.xreplace({population.dimension: Integer(dimension)})).doit()
     randoms = population.randoms(concrete)
     if not randoms:
         return expand(concrete)

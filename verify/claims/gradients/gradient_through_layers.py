@@ -1,6 +1,7 @@
 """How the gradient grows from layer to layer in a stack of residual attention layers at initialisation."""
 
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from sympy import Expr, Rational, S, limit, oo, sqrt
@@ -91,6 +92,7 @@ def _per_layer(result: Expr) -> Expr:
     return result ** (1 / (2 * stack.layers))
 
 
+@cache  # two sets of checks ask for it, and the limit takes long
 def _even(result: Expr) -> tuple[Expr, Expr]:
     """Return it here, and in ever deeper stacks."""
     per_layer = _per_layer(result).subs(n, TOKENS)

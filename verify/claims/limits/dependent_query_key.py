@@ -3,7 +3,7 @@
 from itertools import product
 
 from sympy import (
-    Add, Expr, Idx, Matrix, MatrixSymbol, Rational, S, Sum, Symbol, Trace, Tuple, diff, exp, expand,
+    Add, Expr, Idx, Matrix, MatrixSymbol, Rational, S, Sum, Symbol, Trace, Tuple, diff, expand,
     symbols,
 )  # fmt: skip
 from sympy.matrices.expressions.matexpr import MatrixElement
@@ -42,7 +42,8 @@ def _of_product(a: Expr, b: Expr) -> Expr:
     """Return E[q_a k_a q_b k_b] - E[q_a k_a]E[q_b k_b] from the normal law's generating function.
 
     E exp(t·x) = exp(t·μ + tᵀΣt/2) for the four numbers in x, differentiated once by each t at 0: no pairing
-    is enumerated. For a = b two of the four numbers are one and the same, which the covariances say.
+    is enumerated. What stands before the exponential has the derivative f' + f·(t·μ + tᵀΣt/2)'. For a = b two
+    of the four numbers are one and the same, which the covariances say.
     """
     means = Matrix([MU_Q[a, 0], MU_K[a, 0], MU_Q[b, 0], MU_K[b, 0]])
     covariance = Matrix([
@@ -55,10 +56,10 @@ def _of_product(a: Expr, b: Expr) -> Expr:
     exponent = (t.T * means + t.T * covariance * t / 2)[0]
 
     def moment(*places: int) -> Expr:
-        found = exp(exponent)
+        factor = S.One
         for place in places:
-            found = diff(found, t[place])
-        return found.subs(dict.fromkeys(t, 0))
+            factor = diff(factor, t[place]) + factor * diff(exponent, t[place])
+        return factor.xreplace(dict.fromkeys(t, S.Zero))
 
     return expand(moment(0, 1, 2, 3) - moment(0, 1) * moment(2, 3))
 

@@ -1,5 +1,7 @@
 """The variance of scores has a part within rows, which softmax sees, and one between, which it cannot."""
 
+from functools import cache
+
 from sympy import Expr, Matrix, MatrixSymbol, Rational, S, Symbol, Trace, symbols
 
 from verify.spec import (
@@ -16,19 +18,21 @@ BY_QUERY, BY_KEY = Trace(MU_Q.T * SIGMA_K * MU_Q), Trace(MU_K.T * SIGMA_Q * MU_K
 SEEN = Trace(SIGMA_Q * SIGMA_K) + BY_QUERY
 
 
-def _gap(before: Expr, after: Expr, size: int) -> Expr:
-    """Write both sides out for q = μ_q + A·u and k = μ_k + B·w, k' alike, with any A, B and means."""
+@cache  # the end of a step is the start of another
+def _written_out(side: Expr, size: int) -> Expr:
+    """Return a side for q = μ_q + A·u and k = μ_k + B·w, k' alike, with any A, B and means."""
     a, b = (Matrix(size, size, symbols(f"{name}0:{size**2}", real=True)) for name in "ab")
     mu_q, mu_k, u, w, x = (Matrix(symbols(f"{name}0:{size}", real=True)) for name in "ghuwx")
     q, k, other = mu_q + a * u, mu_k + b * w, mu_k + b * x
     given = {SIGMA_Q: a * a.T, SIGMA_K: b * b.T, MU_Q: mu_q, MU_K: mu_k}
     products = {PRODUCT: q.dot(k), OTHER: q.dot(other), OF_KEYS: q.dot(b * b.T * q), OF_MEAN: q.dot(mu_k)}
     population = Population(dict.fromkeys((*u, *w, *x), (S.One, S.Zero, S.One)), d)
-    one, two = (evaluate(in_numbers(side, given).subs(products), population) for side in (before, after))
-    return one - two
+    return evaluate(in_numbers(side, given).subs(products), population)
 
 
-WRITTEN_OUT = settled_by_two(_gap)
+WRITTEN_OUT = settled_by_two(
+    lambda before, after, size: _written_out(before, size) - _written_out(after, size)
+)
 
 
 def derive() -> Derivation:

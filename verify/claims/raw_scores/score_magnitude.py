@@ -1,13 +1,14 @@
 """E|q·k| grows like the root of the dimension."""
 
 from sympy import (
-    Abs, Expr, Rational, S, Sum, Symbol, exp, expand, gamma, gammasimp, integrate, oo, pi, simplify, sqrt,
+    Abs, Expr, Rational, S, Sum, Symbol, exp, expand, gamma, gammasimp, pi, sqrt,
 )  # fmt: skip
 
 from verify.spec import (
     DLMF_GAMMA, E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STANDARD, By, Claim, Derivation, Experiment,
     Figure, Findings, Route, ScorePowers, Simulated, Step, biased, by, cell_of, component, computed, d,
-    evaluate, figure, function, index, is_zero, line, measured, over_cells, q, score, score_law, wrong,
+    euler_integral, evaluate, figure, function, index, is_zero, line, measured, over_cells, q, same_products,
+    score, score_law, wrong,
 )  # fmt: skip
 
 SIDES = {1: 8, 2: 8, 8: 32, 64: 32, 512: 32}
@@ -27,22 +28,22 @@ def _over_keys(before: Expr, after: Expr) -> bool:
     """Given the query a score is normal with its length as deviation; average the size of such a number."""
     y, deviation = Symbol("y", positive=True), Symbol("s", positive=True)
     density = exp(-(y**2) / (2 * deviation**2)) / (deviation * sqrt(2 * pi))
-    size = simplify(2 * integrate(y * density, (y, 0, oo)) / deviation)
-    return bool(before == E(Abs(score)) and is_zero(after - size * E(LENGTH)))
+    size = 2 * euler_integral(y * density, y) / deviation
+    return before == E(Abs(score)) and is_zero(after - size * E(LENGTH))
 
 
 @by("SymPy integrates the mean root of a chi-square number", "general")
 def _over_lengths(before: Expr, after: Expr) -> bool:
     """The squared length is chi-square with d degrees of freedom; average its root."""
     w = score_law.w
-    mean = integrate(sqrt(w) * score_law.CHI_SQUARE, (w, 0, oo), conds="none")
-    return bool(gammasimp(simplify(before.subs(E(LENGTH), mean) / after)) == S.One)
+    mean = euler_integral(sqrt(w) * score_law.CHI_SQUARE, w)
+    return same_products(before.subs(E(LENGTH), mean), after)
 
 
 @by("SymPy integrates, symbolic d", "general")
 def _mean_of_the_density(before: Expr, after: Expr) -> bool:
     mean = score_law.over_both_sides(score_law.x * score_law.DENSITY)
-    return before == E(Abs(score)) and bool(gammasimp(simplify(mean / after)) == S.One)
+    return before == E(Abs(score)) and same_products(mean, after)
 
 
 @by("SymPy: the quotient is 1", "general")
