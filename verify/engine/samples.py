@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from verify.errors import ClaimError, SettingsError
 from verify.montecarlo.chunks import Request
 from verify.montecarlo.estimands import MIN_BLOCKS, Goal, Measured
@@ -19,6 +21,7 @@ from verify.montecarlo.experiment import (
     band,
     excess,
 )
+from verify.montecarlo.planning import cheapest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -231,7 +234,10 @@ class Samples:
         return replace(goal, prediction=found.value if inside else goal.prediction, width=width)
 
     def _enlarge(self, fit: Fit) -> None:
-        """Plan more blocks for the points of a fit whose coefficient would come out too vague."""
+        """Plan more blocks for the points of a fit whose coefficient would come out too vague.
+
+        Those get them that sharpen it most for what they cost.
+        """
         goal = self.goal(fit)
         errors: list[float] = []
         for member in fit.members:
@@ -239,10 +245,14 @@ class Samples:
             if error is None:
                 return
             errors.append(error)
-        excess = (fit.fit.planned_error(fit.target, errors) * goal.deviations() / goal.width) ** 2
-        if excess > 1:
-            for member in fit.members:
-                self.planned[member.cell.id] = math.ceil(self.planned[member.cell.id] * excess)
+        wanted = goal.width / goal.deviations()
+        if fit.fit.planned_error(fit.target, errors) > wanted:
+            cells = [member.cell for member in fit.members]
+            planned = np.array([self.planned[cell.id] for cell in cells])
+            of_block = (fit.fit.influence(fit.target) * errors) ** 2 * planned
+            costs = np.array([cell.sampler.coordinates for cell in cells], np.float64)
+            blocks = cheapest(of_block, costs, planned, wanted**2)
+            self.planned |= {cell.id: math.ceil(many) for cell, many in zip(cells, blocks, strict=True)}
 
     def _refuse_if_endless(self, cell: Cell) -> None:
         draws = self.planned[cell.id] * cell.sampler.coordinates

@@ -51,7 +51,7 @@ class WeightedFit:
 
     def coefficient(self, target: Target, points: Sequence[Measured], alpha: float) -> Measured:
         """Return one coefficient with its interval at false-exclusion rate ``alpha``."""
-        row = self._solver()[_COLUMN[target]]
+        row = self.influence(target)
         values, errors, models = self._responses(points)
         value = float(row @ values)
         error = math.sqrt(float(row**2 @ errors**2))
@@ -86,10 +86,14 @@ class WeightedFit:
         skewness = max(abs(p.skewness) for p in points) / math.sqrt(len(points))
         return self._outcome(value, error, interval, points, model=error, skewness=skewness, alpha=alpha)
 
+    def influence(self, target: Target) -> Array:
+        """Return how far a coefficient moves with each point's response, shape (points,)."""
+        row: Array = self._solver()[_COLUMN[target]]
+        return row
+
     def planned_error(self, target: Target, errors: Sequence[float]) -> float:
         """Return the standard error a coefficient will have if the points have these ``errors``."""
-        row = self._solver()[_COLUMN[target]]
-        return math.sqrt(float(row**2 @ np.asarray(errors) ** 2))
+        return math.sqrt(float(self.influence(target) ** 2 @ np.asarray(errors) ** 2))
 
     def _responses(self, points: Sequence[Measured]) -> tuple[Array, Array, Array]:
         values = np.array([p.value for p in points])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from verify.montecarlo.statistics.rows import of_rows
+from verify.montecarlo.statistics.rows import row_means, single
 
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Settings
@@ -62,6 +62,6 @@ class NormalRows:
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return the row statistics' means of ``count`` blocks, shape (count, len(wanted))."""
         # A key of all rows is one long row in memory: sums over few keys are then sums of long rows.
-        scores = self.deviation * self.distribution.draw(rng, (self.keys, count, self.rows))
-        means: Array = of_rows(np.moveaxis(scores, 0, -1), self.wanted).mean(axis=1)
-        return means
+        scores = single(self.distribution.draw(rng, (self.keys, count, self.rows)))
+        scores *= self.deviation
+        return row_means(np.moveaxis(scores, 0, -1), self.wanted)

@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from verify.montecarlo.estimands import MIN_BLOCKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from verify.montecarlo.distributions import Array
 
 SIDES = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 
@@ -27,6 +31,9 @@ _MOST_QUERIES = 64
 _MANY = 8
 """Times as many queries as keys: more of them would hardly save a key that is drawn."""
 
+_PER_SCORE = 0.8
+"""Time that one score takes until its row's softmax is reduced, in units of drawing one component."""
+
 _DEVIATIONS = 7.0
 """Standard errors that a typical check's tolerance spans: about 5 for its level and 2 for its power."""
 
@@ -41,11 +48,31 @@ def block_cost(d: int, side: int) -> float:
 def best_queries(keys: int, d: int) -> int:
     """Return how many queries should share their ``keys`` keys where each row counts by itself.
 
-    m rows take m + keys vectors to draw. What they have in common is the keys, by whose lengths and angles
-    they differ the less the more dimensions there are: the variance of their mean is about 1/m + 1/d of that
-    of one row. The product of both is smallest at m = √(keys·d), and flat where queries outnumber keys.
+    m rows take m + keys vectors to draw, and m·keys scores. What they have in common is the keys, by whose
+    lengths and angles they differ the less the more dimensions there are: the variance of their mean is about
+    1/m + 1/d of that of one row. The product of variance and time, (1/m + 1/d)(a + bm), is smallest at
+    m = √(ad/b), and flat where queries outnumber keys.
     """
-    return min(_MOST_QUERIES, _MANY * keys, max(1, round(math.sqrt(keys * d))))
+    once, per_row = keys * d, d + keys * (_PER_SCORE + _MULTIPLY_ADD * d)
+    return min(_MOST_QUERIES, _MANY * keys, max(1, round(math.sqrt(once * d / per_row))))
+
+
+def cheapest(needed: Array, costs: Array, least: Array, most: float) -> Array:
+    """Return the blocks n of several cells that bring Σ ``needed``/n down to ``most`` for the least Σ cost·n.
+
+    No cell gets fewer than ``least``. Without that bound n is in proportion to √(needed/cost) (J. Neyman);
+    cells that would fall below it keep it, and the others take a little less.
+    """
+    free = needed > 0
+    while True:
+        left = most - float(np.sum(needed[~free] / least[~free]))
+        blocks: Array = least.astype(np.float64)
+        scale = float(np.sum(np.sqrt(needed[free] * costs[free]))) / left
+        blocks[free] = scale * np.sqrt(needed[free] / costs[free])
+        below = free & (blocks < least)
+        if not below.any():
+            return blocks
+        free &= ~below
 
 
 def best_side(d: int, relative_variance: Callable[[int], float], tolerance: float) -> int:

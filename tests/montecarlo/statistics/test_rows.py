@@ -60,7 +60,7 @@ def test_causal_rows_see_the_past_only() -> None:
             for place, t in enumerate((1, 4, 6))
         ]
         expected = [row.mean() for _, row in rows] + [np.mean(row < np.log(t) - 0.5) for t, row in rows]
-        assert found[block] == pytest.approx(expected, abs=1e-12)
+        assert found[block] == pytest.approx(expected, abs=1e-6)
 
 
 BOTH = Reduced(Simulated(NORMAL, NORMAL, 3, 4, 9), BothScales())
@@ -75,7 +75,7 @@ def test_statistics_are_the_norms_of_the_jacobians() -> None:
         for place, scale in enumerate((1.0, 1 / 3)):
             rows = [scale * keys[block] @ query for query in queries[block]]
             norms = [np.linalg.norm(complex_step(softmax, row)) ** 2 for row in rows]
-            assert found[block, place] == pytest.approx(np.mean(norms), rel=1e-9)
+            assert found[block, place] == pytest.approx(np.mean(norms), rel=2e-6)
 
 
 def test_it_says_what_it_draws() -> None:

@@ -10,7 +10,7 @@ from verify.spec import (
     cell_of, covariance, d, index, k, moment_steps, prediction, q, score, variance_route, wrong,
 )  # fmt: skip
 
-D, SIDE, SMALL_SIDE = 16, 32, 4
+D, SIDE, SMALL_SIDE = 16, 32, 2
 other_key = OrderedBase(Ordered("kbar", "q3"))
 other_query = OrderedBase(Ordered("qbar", "q4"))
 POPULATION = Population(dict.fromkeys((q, k, other_key, other_query), NORMAL_MOMENTS), d)

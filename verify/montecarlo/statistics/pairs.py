@@ -91,8 +91,11 @@ class ComponentMoments(OwnKeys):
         """Return the means, shape (blocks, 2·size + size²)."""
         blocks = len(queries)
         queries, keys = (one.reshape(blocks, -1, self.size) for one in (queries, keys))
-        products = np.einsum("bni,bnj->bij", queries, keys) / queries.shape[1]
-        return np.concatenate([queries.mean(axis=1), keys.mean(axis=1), products.reshape(blocks, -1)], axis=1)
+        many = queries.shape[1]
+        # Products of matrices are faster than sums over the few components of a group.
+        evenly = np.full(many, 1 / many)
+        products = (queries.swapaxes(1, 2) @ keys / many).reshape(blocks, -1)
+        return np.concatenate([evenly @ queries, evenly @ keys, products], axis=1)
 
 
 @dataclass(frozen=True)
