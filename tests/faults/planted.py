@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sys
+from copy import copy
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -168,12 +169,19 @@ def _probabilities(
     return lambda patch: everywhere(patch, right, wrong)
 
 
+def _with(found: attention.Gradients, **others: Array) -> attention.Gradients:
+    """Return the gradients with some of them replaced, as if they had been computed so."""
+    spoiled_ones = copy(found)
+    vars(spoiled_ones).update(others)
+    return spoiled_ones
+
+
 def _gradients(**spoil: Callable[[Array], Array]) -> Callable[[pytest.MonkeyPatch], None]:
     right = attention.gradients
 
     def wrong(*arguments: Any) -> attention.Gradients:
         found = right(*arguments)
-        return replace(found, **{name: change(getattr(found, name)) for name, change in spoil.items()})
+        return _with(found, **{name: change(getattr(found, name)) for name, change in spoil.items()})
 
     return lambda patch: everywhere(patch, right, wrong)
 
@@ -183,7 +191,7 @@ def _unscaled_gradients(patch: pytest.MonkeyPatch) -> None:
 
     def wrong(*arguments: Any) -> attention.Gradients:
         found, scale = right(*arguments), arguments[-1]
-        return replace(found, queries=found.queries / scale, keys=found.keys / scale)
+        return _with(found, queries=found.queries / scale, keys=found.keys / scale)
 
     everywhere(patch, right, wrong)
 
@@ -193,27 +201,13 @@ def _over_scale(patch: pytest.MonkeyPatch) -> None:
 
     def wrong(*arguments: Any) -> attention.Gradients:
         found, scale = right(*arguments), arguments[-1]
-        return replace(found, queries=found.queries / scale**2, keys=found.keys / scale**2)
+        return _with(found, queries=found.queries / scale**2, keys=found.keys / scale**2)
 
     everywhere(patch, right, wrong)
 
 
 def _without_inner_product(patch: pytest.MonkeyPatch) -> None:
-    right = attention.gradients
-
-    def wrong(
-        queries: Array, keys: Array, values: Array, weights: Array, upstream: Array, scale: Any
-    ) -> attention.Gradients:
-        found = right(queries, keys, values, weights, upstream, scale)
-        of_scores = weights * found.probabilities
-        return replace(
-            found,
-            scores=of_scores,
-            queries=scale * of_scores @ keys,
-            keys=scale * np.swapaxes(of_scores, -1, -2) @ queries,
-        )
-
-    everywhere(patch, right, wrong)
+    everywhere(patch, attention.score_gradients, lambda weights, of_probabilities: weights * of_probabilities)
 
 
 def _through_normalisation_unchanged(patch: pytest.MonkeyPatch) -> None:

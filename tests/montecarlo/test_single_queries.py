@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from verify.montecarlo.distributions import LAPLACE, NORMAL, Array
-from verify.montecarlo.single_queries import SingleQueries
+from verify.montecarlo.single_queries import SingleQueries, sums_within
 
 SAMPLER = SingleQueries(5, 4, 3, 2, scale=0.7, edges=(0.0, 0.1, 0.5, 1.0), values=LAPLACE)
 
@@ -52,6 +52,14 @@ def test_without_edges_there_are_two_statistics() -> None:
     assert found.shape == (100, 2)
     assert np.all(found[:, 0] < found[:, 1])
     assert found[:, 1].mean() == pytest.approx(3, rel=0.3)
+
+
+def test_sums_within_classes() -> None:
+    """What lies on an edge belongs to the class below it; what lies beyond all edges, to none."""
+    values = np.array([[0.1, 0.2, 0.3, 0.9], [0.2, 0.25, 0.0, 0.1]])
+    weights = np.array([[1.0, 2.0, 4.0, 8.0], [1.0, 2.0, 4.0, 8.0]])
+    found = sums_within(values, (weights, -weights), (0.1, 0.2, 0.5))
+    assert found.tolist() == [[2, -2, 4, -4], [1, -1, 2, -2]]
 
 
 def test_nothing_breaks_where_a_row_is_saturated() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,13 +14,46 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Gradients:
-    """The gradients of a loss with respect to values, probabilities, scores, queries and keys."""
+    """The gradients of a loss with respect to what they are called, each computed when it is asked for.
 
-    values: Array
-    probabilities: Array
-    scores: Array
-    queries: Array
-    keys: Array
+    ``passed`` are queries, keys and values, ``weights`` the probabilities of the forward pass; ``upstream``
+    is the loss's gradient at the output. dV = PᵀG, dP = GVᵀ, dS as ``score_gradients`` gives it,
+    dQ = c·dS·K, dK = c·dSᵀ·Q; the claim on attention's gradients derives them.
+    """
+
+    passed: tuple[Array, Array, Array]
+    weights: Array
+    upstream: Array
+    scale: float | Array
+
+    @cached_property
+    def values(self) -> Array:
+        """The gradient with respect to the values."""
+        return np.swapaxes(self.weights, -1, -2) @ self.upstream
+
+    @cached_property
+    def probabilities(self) -> Array:
+        """The gradient with respect to the probabilities."""
+        return self.upstream @ np.swapaxes(self.passed[2], -1, -2)
+
+    @cached_property
+    def scores(self) -> Array:
+        """The gradient with respect to the scaled scores."""
+        return score_gradients(self.weights, self.probabilities)
+
+    @cached_property
+    def _unscaled(self) -> Array:
+        return self.scale * self.scores
+
+    @cached_property
+    def queries(self) -> Array:
+        """The gradient with respect to the queries."""
+        return self._unscaled @ self.passed[1]
+
+    @cached_property
+    def keys(self) -> Array:
+        """The gradient with respect to the keys."""
+        return np.swapaxes(self._unscaled, -1, -2) @ self.passed[0]
 
 
 _FEW = 16
@@ -30,7 +63,7 @@ _FEW = 16
 def largest(rows: Array) -> Array:
     """Return the largest number of each row, over the last axis."""
     few = rows.shape[-1] <= _FEW
-    found: Array = reduce(np.maximum, np.moveaxis(rows, -1, 0)) if few else rows.max(axis=-1)
+    found: Array = reduce(np.maximum, rows.transpose(-1, *range(rows.ndim - 1))) if few else rows.max(axis=-1)
     return found
 
 
@@ -75,18 +108,5 @@ def score_gradients(weights: Array, of_probabilities: Array) -> Array:
 def gradients(
     queries: Array, keys: Array, values: Array, weights: Array, upstream: Array, scale: float | Array
 ) -> Gradients:
-    """Return the gradients that ``upstream``, the loss's gradient at the output, sends back.
-
-    ``weights`` are the probabilities of the forward pass. dV = PᵀG, dP = GVᵀ, dS as ``score_gradients`` gives
-    it, dQ = c·dS·K, dK = c·dSᵀ·Q; the claim on attention's gradients derives them.
-    """
-    of_probabilities = upstream @ np.swapaxes(values, -1, -2)
-    of_scores = score_gradients(weights, of_probabilities)
-    scaled = scale * of_scores
-    return Gradients(
-        values=np.swapaxes(weights, -1, -2) @ upstream,
-        probabilities=of_probabilities,
-        scores=of_scores,
-        queries=scaled @ keys,
-        keys=np.swapaxes(scaled, -1, -2) @ queries,
-    )
+    """Return the gradients that ``upstream`` sends back through the attention that gave the ``weights``."""
+    return Gradients((queries, keys, values), weights, upstream, scale)

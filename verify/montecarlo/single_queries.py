@@ -86,20 +86,34 @@ class SingleQueries:
         query, upstream = (NORMAL.draw(rng, (count, self.rows, 1, width)) for width in (self.d, self.value_d))
         keys = NORMAL.draw(rng, (count, 1, self.keys, self.d))
         values = self.values.draw(rng, (count, 1, self.keys, self.value_d))
-        weights = probabilities(query, keys, self.scale)
+        weights = probabilities(query[:, :, 0], keys[:, 0], self.scale)[:, :, None]
         found = gradients(query, keys, values, weights, upstream, self.scale)
-        statistics = [_squares(found.values), _squares(upstream)]
-        if self.edges:
-            chances = weights[:, :, 0]
-            largest = np.abs(found.probabilities).max(axis=(2, 3))
-            unit = (self.scale * np.sqrt(_squares(query)) * largest)[:, :, None]
-            lengths = np.sqrt(np.einsum("brnd,brnd->brn", found.keys, found.keys)) / unit
-            of_class = (chances * (1 - chances), lengths)
-            for low, high in pairwise(self.edges):
-                inside = ((chances > low) & (chances <= high)).astype(np.float64)
-                statistics += [np.einsum("brn,brn->br", of_keys, inside) for of_keys in of_class]
-        means: Array = np.stack(statistics, axis=1).mean(axis=2)
-        return means
+        squares: Array = np.stack([_squares(found.values), _squares(upstream)], axis=1).mean(axis=2)
+        if not self.edges:
+            return squares
+        chances = weights[:, :, 0]
+        largest = np.abs(found.probabilities).max(axis=(2, 3))
+        unit = (self.scale * np.sqrt(_squares(query)) * largest)[:, :, None]
+        lengths = np.sqrt(np.einsum("brnd,brnd->brn", found.keys, found.keys)) / unit
+        sums = sums_within(chances, (chances * (1 - chances), lengths), self.edges)
+        return np.concatenate([squares, sums / self.rows], axis=1)
+
+
+def sums_within(values: Array, of_values: tuple[Array, ...], edges: tuple[float, ...]) -> Array:
+    """Return each block's sums of what belongs to ``values`` above an edge and at most the next.
+
+    All have shape (blocks, …); the result has shape (blocks, classes·kinds), all kinds of a class together.
+    """
+    blocks, classes = len(values), len(edges) + 1
+    places = np.broadcast_to(classes * np.arange(blocks)[:, None], (blocks, values[0].size)).copy()
+    for edge in edges:
+        places += values.reshape(places.shape) > edge
+    sums = [
+        np.bincount(places.ravel(), one.ravel(), minlength=classes * blocks).reshape(blocks, classes)
+        for one in of_values
+    ]
+    between: Array = np.stack(sums, axis=2, dtype=np.float64)[:, 1:-1].reshape(blocks, -1)
+    return between
 
 
 def _squares(matrices: Array) -> Array:
