@@ -29,10 +29,10 @@ def cells_of(
 ) -> dict[Key, Cell]:
     """Return a cell for each of the ``keys``: what ``make`` makes of it, an input and a statistic.
 
-    Where each cell has a scale of its own, it is the third; ``scale`` and ``more`` are as in ``cell_of``.
-    The parameters of ``make`` have the names of settings, and a key that is a tuple is several of them. They
-    are recorded with the cell, and stand in braces in its id, of which only letters, digits and hyphens
-    stay: "m{m}-n{n}" makes m05-n64.
+    A sampler that does both stands alone. Where each cell has a scale of its own, it is the third; ``scale``
+    and ``more`` are as in ``cell_of``. The parameters of ``make`` have the names of settings, and a key that
+    is a tuple is several of them. They are recorded with the cell, and stand in braces in its id, of which
+    only letters, digits and hyphens stay: "m{m}-n{n}" makes m05-n64.
     """
     settings, cells = tuple(signature(make).parameters), {}
     for key in keys:

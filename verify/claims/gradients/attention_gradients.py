@@ -8,10 +8,10 @@ from sympy import Expr, Rational, S
 
 from verify.spec import (
     DAO, ROUNDING, SHAPE, VASWANI, Allowance, Array, Claim, Comparison, Control, Derivation, Exact,
-    Experiment, Figure, Findings, Prediction, Quantity, SingleQueries, Tolerance, assume,
-    attention_in_loops, capped, cell_of, complex_step, computed, drawn, figure, gradient_rules, gradients,
-    gradients_of_loops, in_single_precision, jacobian, largest_difference, line, matrices, measured,
-    no_distance, over_queries, plain, prediction, probabilities, ratio, softmax, threshold, wrong,
+    Experiment, Figure, Findings, Prediction, Quantity, SingleQueries, Tolerance, assume, attention_in_loops,
+    capped, cell_of, complex_step, computed, drawn, figure, gradient_rules, gradients, gradients_of_loops,
+    in_single_precision, jacobian, largest_difference, line, matrices, measured, no_distance, over_queries,
+    plain, prediction, probabilities, ratio, softmax, threshold, wrong,
 )  # fmt: skip
 
 SCALE, FACTOR = 0.6, 100
@@ -137,14 +137,13 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         replace(many, id="values-most-when-sharp", prediction=threshold(Rational(3, 4)), relation="≥"),
     ]
     less = "what reaches the values stays 5% below what comes from above"
-    controls = (
+    return Experiment(tuple(checks), (
         *_wrong_code(derivation, derived, stepped),
         wrong(many, "value-gradient-unbounded",
               "the gradient of the values grows with the scores without bound: in the mean square it is what "
               "comes from above times the scores' variance, here 64", S(DIMENSIONS[-1]), relation="≥"),
         wrong(tightest, "five-per-cent-less", less, Rational(95, 100) * S(most.value)),
-    )  # fmt: skip
-    return Experiment(tuple(checks), controls)
+    ))  # fmt: skip
 
 
 def _wrong_code(

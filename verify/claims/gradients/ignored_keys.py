@@ -11,8 +11,8 @@ from verify.spec import (
     E, RADEMACHER, ROUNDING, Array, Claim, Control, Derivation, Exact, Experiment, Families, Figure,
     Findings, Ordered, Prediction, Quantity, Relation, Route, SingleQueries, Step, SumIdentity, Surplus,
     Tolerance, assume, attention_in_loops, by, cell_of, computed, estimates, figure, function, gradients, i,
-    in_single_precision, j, jacobian, line, matrices, n, p, prediction, probabilities, ratio, vanishes,
-    wrong,
+    in_single_precision, j, jacobian, line, matrices, n, one_step, p, prediction, probabilities, ratio,
+    vanishes, wrong,
 )  # fmt: skip
 
 k, x, M = Idx("k"), jacobian.x, jacobian.M
@@ -51,9 +51,9 @@ def derive() -> Derivation:
     equal = Step(bound**2, "Both inequalities are then equations", _is_attained, "⇒")
     attained = Route.of("No smaller bound holds: $x_j = M$ and $-M$ for all others", OF_KEY, equal)
     chance = "Every other key differs from key j, by 2M, with chance one half"
-    half = Step(bound / 2, chance, _is_mean_over_signs)
-    on_average = Route.of("On average over random signs $x_i=\\pm M$: half of it", E(sqrt(OF_KEY)), half)
-    on_average = on_average.defining("the mean length of the gradient of one key")
+    on_average = one_step("On average over random signs $x_i=\\pm M$: half of it", E(sqrt(OF_KEY)), bound / 2,
+                          chance, _is_mean_over_signs,
+                          defines="the mean length of the gradient of one key")  # fmt: skip
     return Derivation.of(route, lemmas=(attained, on_average), relation="≤")
 
 

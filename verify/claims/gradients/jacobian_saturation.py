@@ -7,10 +7,10 @@ from sympy import S
 
 from verify.spec import (
     EVEN, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STEIN, BothScales, Cell, Claim, Control, Derivation,
-    Experiment, Fact, Figure, Findings, NormalRows, Prediction, Quantity, Simulated, Smooth, Tolerance,
-    assume, biased, capped, cell_of, component, d, extremes, figure, function, integrated, line,
-    mean_jacobian, mean_squares, measured, over_lengths, prediction, ratio, saturation, share_reached,
-    sharper, sigma, threshold, wrong,
+    Experiment, Fact, Figure, Findings, NormalRows, Prediction, Quantity, Smooth, Tolerance, assume, biased,
+    capped, cell_of, component, d, extremes, figure, function, integrated, line, mean_jacobian, mean_squares,
+    measured, normal, over_lengths, prediction, ratio, saturation, share_reached, sharper, sigma, threshold,
+    wrong,
 )  # fmt: skip
 
 DIMENSIONS = (4, 16, 64)
@@ -36,7 +36,7 @@ def _exact(dimension: float, scale: float) -> float:
 
 
 def _cell(dimension: int, keys: int, queries: int) -> Cell:
-    return cell_of(f"n{keys}-d{dimension}", Simulated(NORMAL, NORMAL, queries, keys, dimension), BothScales())
+    return cell_of(f"n{keys}-d{dimension}", normal(queries, keys, dimension), BothScales())
 
 
 def _rows(name: str, deviation: float) -> Cell:
@@ -87,7 +87,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     limiting = Quantity("limit-n2", OF_LARGE, at_large, mean, limit, Tolerance(3.0))
     ratios = [_ratio(64, 16, 8), _ratio(16, 64, 32)]
     large = LARGE * mean_jacobian(2, LARGE).value
-    controls = (
+    return Experiment((*two, *many, by_trace, by_largest, *ratios, limiting), (
         biased(scaled[64], tolerance),
         sharper(by_trace, 0.95, 2 * mean_jacobian(2, NARROW).value / (1 - mean_squares(2, NARROW).value)),
         sharper(by_largest, 0.65, large),
@@ -95,8 +95,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         wrong(limiting, "half-in-the-limit", "the limit is that of the bound, half of $M_2$", most,
               truth=large),
         *_wrong_scales(unscaled[64], scaled[64], *ratios),
-    )  # fmt: skip
-    return Experiment((*two, *many, by_trace, by_largest, *ratios, limiting), controls)
+    ))  # fmt: skip
 
 
 def _wrong_scales(

@@ -54,15 +54,14 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         name, label = f"variance-d{n}", r"$\operatorname{Var}(q\cdot k)$"
         estimand, expected = variance(block_variance=of_variance), prediction(spread.subs(d, n))
         checks[name] = Quantity(name, label, _cell(n), estimand, expected, Tolerance(2.0))
-    controls = (
+    return Experiment(tuple(checks.values()), (
         wrong(checks["root-mean-d64"], "root-keeps-the-mean",
               r"divided by $\sqrt{d_k}$, aligned scores have the same mean in every dimension (that of $d_k "
               r"= 4$)", mean.subs(d, 4) / 2),
         wrong(checks["variance-d64"], "variance-of-independent", "aligned or not, the variance is $d_k$",
               S(64)),
         biased(checks["mean-d4"], tolerance),
-    )  # fmt: skip
-    return Experiment(tuple(checks.values()), controls)
+    ))  # fmt: skip
 
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:

@@ -12,7 +12,7 @@ from verify.spec import (
     TOTAL_GROWS, Approximation, ByParts, CausalRows, Cell, Claim, Derivation, Experiment, Figure, Findings,
     Ordered, Prediction, Quantity, Route, Simulated, Smooth, Step, Surplus, Tolerance, by, capped, cell_of,
     component, crossing, d, estimates, evaluate, figure, function, index, integrated, is_zero, j, line,
-    mean_entropy, n, of_probability, over_lengths, p, prediction, q, scaled, sharper, sigma, threshold, wrong,
+    mean_lost, mean_of_rows, n, of_probability, p, prediction, q, sharper, sigma, threshold, wrong,
 )  # fmt: skip
 
 POSITIONS = (2, 8, 32, 128)
@@ -110,13 +110,13 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     bounds = [_loss("at-least", one, half, near, "≤") for one in POSITIONS]
     values = {}
     for one in POSITIONS:
-        exact = integrated(math.log(one) - over_lengths(mean_entropy, one, D, scaled(SCALE, D)).value)
+        exact = integrated(mean_of_rows(mean_lost, one, dimension=D, scale=SCALE))
         # Rows of many keys vary least.
         values[one] = _loss("value", one, exact, Tolerance(0.5 if one == last else 0.75))
-    of_two = integrated(over_lengths(_half_a_nat_lost, two, D, scaled(SCALE, D)).value)
+    of_two = integrated(mean_of_rows(_half_a_nat_lost, two, dimension=D, scale=SCALE))
     of_pairs = _share(two, of_two, capped(10.0, tolerance))
     shares = [_share(one, threshold(least), few, "≥") for one, least in BELOW.items()]
-    controls = (
+    return Experiment((*bounds, *values.values(), of_pairs, *shares), (
         sharper(bounds[-1], 0.95, values[last].prediction.value),
         wrong(bounds[-1], "as-if-unmasked",
               "every row of a text of 128 tokens spreads over about as many keys",
@@ -128,8 +128,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         wrong(of_pairs, "same-share", "of two keys' rows as many lose half a nat as of all keys' rows",
               shares[-1]),
         sharper(shares[-1], 1.1),
-    )  # fmt: skip
-    return Experiment((*bounds, *values.values(), of_pairs, *shares), controls)
+    ))  # fmt: skip
 
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:

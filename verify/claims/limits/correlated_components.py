@@ -6,7 +6,7 @@ from verify.spec import (
     E, NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, Claim, Derivation, Expansion, Experiment, Figure, Findings,
     Identity, Linked, Ordered, OrderedBase, PairMoments, Population, Quantity, Route, ScoreMoments,
     Simulated, Step, Var, assume, biased, capped, cell_of, d, evaluate, figure, in_numbers, index, line,
-    measured, over_cells, prediction, settled_by_two, unfold, variance, wrong,
+    measured, one_step, over_cells, prediction, settled_by_two, unfold, variance, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (2, 8, 64)
@@ -66,10 +66,10 @@ def derive() -> Derivation:
              moments),
         Step(d * (1 + (d - 1) * rho**2), "Collecting terms", Identity()),
     )  # fmt: skip
-    over_pairs = Step(Trace(SIGMA_Q * SIGMA_K), "Sum over all pairs of dimensions", _is_the_trace)
-    trace = Route.of("Any covariances of a centred query and key", Var(PRODUCT), over_pairs)
     words = r"the variance of a score whose query and key have mean 0 and any $\Sigma_q$, $\Sigma_k$"
-    return Derivation.of(route, lemmas=(trace.defining(words),))
+    trace = one_step("Any covariances of a centred query and key", Var(PRODUCT), Trace(SIGMA_Q * SIGMA_K),
+                     "Sum over all pairs of dimensions", _is_the_trace, defines=words)  # fmt: skip
+    return Derivation.of(route, lemmas=(trace,))
 
 
 MIXING = ((1.0, 0.0, 0.0, 0.0), (0.5, 2.0, 0.0, 0.0), (0.0, 0.0, 1.0, -1.0), (0.0, 0.0, 0.0, 2.0))
@@ -93,7 +93,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     trace = prediction(in_numbers(derivation.lemmas[0].end, SPREADS) * PAIRS)
     of_any = Quantity("any-covariances", LABEL, cell, estimand, trace, band)
     spread_q, spread_k = SPREADS.values()
-    controls = (
+    return Experiment((*checks.values(), of_any), (
         wrong(last, "as-if-independent", "correlated or not, the variance is $d_k$", S(64)),
         wrong(last, "correlation-counted-once",
               r"the correlation adds its own size, not its square: $d_k(1 + (d_k - 1)\rho)$",
@@ -102,8 +102,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         wrong(of_any, "variances-alone",
               r"covariances do not matter: the variance adds up the products of the components' variances",
               spread_q.diagonal().dot(spread_k.diagonal()) * PAIRS),
-    )  # fmt: skip
-    return Experiment((*checks.values(), of_any), controls)
+    ))  # fmt: skip
 
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:

@@ -177,7 +177,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
          r"$2\mu_q^{\mathsf T}C\mu_k$ in place of $2\mu_q^{\mathsf T}C^{\mathsf T}\mu_k$",
          general.subs(Trace(MU_Q.T * C.T * MU_K), Trace(MU_Q.T * C * MU_K))),
     )  # fmt: skip
-    controls = (
+    return Experiment((of_variance, of_mean, *covariances.values()), (
         *(wrong(of_variance, name, what, GROUPS * in_numbers(one, EXAMPLE)) for name, what, one in false),
         wrong(of_mean, "mean-as-if-independent", "the mean does not feel the dependence", mean - GROUPS),
         wrong(covariances[0, 1], "transposed",
@@ -185,8 +185,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         *(wrong(one, f"reversed-{one.id}", f"{one.label} has the other sign", -CROSS[place])
           for place, one in covariances.items() if place != (0, 1)),
         biased(of_variance, tolerance),
-    )  # fmt: skip
-    return Experiment((of_variance, of_mean, *covariances.values()), controls)
+    ))  # fmt: skip
 
 
 CLAIM = Claim(

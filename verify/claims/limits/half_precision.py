@@ -128,7 +128,7 @@ def experiment(derivation: Derivation) -> Experiment:
         _overflow_point("overflow-point", "IEEE 754 binary16", np.uint16, np.float16),
         _spoilt("subtracting-helps", softmax),
     )
-    controls = (
+    return Experiment(checks, (
         wrong(raw[many], "raw-as-rarely", f"at {many} dimensions raw scores overflow as rarely as at {few}",
               raw[few]),
         wrong(raw[few], "raw-rare",
@@ -140,8 +140,7 @@ def experiment(derivation: Derivation) -> Experiment:
                 _overflow_point("single-precision", "IEEE 754 binary32", np.uint32, np.float32)),
         Control("half precision needs no care: the plain formula gives finite weights for 200, 190 and 0",
                 _spoilt("plain-formula-is-safe", _plainly)),
-    )  # fmt: skip
-    return Experiment(checks, controls)
+    ))  # fmt: skip
 
 
 def facts() -> Fact:

@@ -136,7 +136,7 @@ def experiment(tolerance: float) -> Experiment:
     lower = [1 - score_law.below(1, point) for point in POINTS[::-1]]
     normal = DistanceToLaw((*lower, *(score_law.below(1, point) for point in POINTS)))
     stretch = 1 + 10 * tolerance
-    controls = (
+    return Experiment((law, far), (
         wrong(law, "as-if-normal", "a product of Cauchy components has the law of a product of normal ones",
               estimand=normal),
         wrong(law, "stretched", f"products of Cauchy components are larger by {stretch - 1:.0%}",
@@ -146,8 +146,7 @@ def experiment(tolerance: float) -> Experiment:
         wrong(far, "ordinary-after-scaling",
               "dividing by the root brings scores back to ordinary size: under 1% lie below −10",
               threshold(Rational(1, 100)), relation="≤"),
-    )  # fmt: skip
-    return Experiment((law, far), controls)
+    ))  # fmt: skip
 
 
 def facts() -> Fact:

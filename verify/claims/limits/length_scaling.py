@@ -7,8 +7,8 @@ from dataclasses import replace
 from sympy import Float, Rational, Sum, log, sqrt
 
 from verify.spec import (
-    CHIANG, E, NORMAL, SQUARES, WEIGHTED_SCORE, ByParts, Claim, Derivation, Experiment, Fact, Figure,
-    Findings, KEYS as LENGTHS, LargestScore, NormalRows, PutIn, Quantity, Route, Step, Surplus, Tolerance,
+    CHIANG, E, KEYS as LENGTHS, NORMAL, SQUARES, WEIGHTED_SCORE, ByParts, Claim, Derivation, Experiment,
+    Fact, Figure, Findings, LargestScore, NormalRows, PutIn, Quantity, Route, Step, Surplus, Tolerance,
     assume, capped, cell_of, component, effective_keys, fact, figure, integrated, j, largest, line,
     mean_squares, measured, n, p, prediction, s, sharper, sigma, wrong,
 )  # fmt: skip
@@ -55,13 +55,12 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         for one in growing
     ]
     last = growing[-1]
-    controls = (
+    return Experiment((*growing, *bounds, *fixed), (
         sharper(bounds[-1], 1.18, last.prediction.value),
         wrong(thin, "fixed-keeps", "a fixed scale keeps attention as concentrated over 1024 keys as over 4",
               dense),
         wrong(last, "growing-thins-out", "with the growing spread, too, attention thins out", thin),
-    )  # fmt: skip
-    return Experiment((*growing, *bounds, *fixed), controls)
+    ))  # fmt: skip
 
 
 def facts() -> tuple[Fact, ...]:

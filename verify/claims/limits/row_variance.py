@@ -7,7 +7,7 @@ from verify.spec import (
     Derivation, Evaluation, Expansion, Experiment, Figure, Findings, Ordered, OrderedBase, Population,
     Quantity, Route, RowVariance, Simulated, Smooth, Step, SumIdentity, Tolerance, Var, assume, biased,
     block_variances, cell_of, component, d, evaluate, figure, for_components, index, j, k, line, measured,
-    moment_steps, mu_k, mu_q, n, over_cells, p, q, s, score, sigma_k, sigma_q, wrong,
+    moment_steps, mu_k, mu_q, n, one_step, over_cells, p, q, s, score, sigma_k, sigma_q, wrong,
 )  # fmt: skip
 
 DIMENSIONS, QUERIES, KEYS = (1, 8, 64, 256), 16, 32
@@ -37,9 +37,9 @@ def derive() -> Derivation:
              Evaluation(POPULATION, assumed=True)),
     ).defining("the variance over all queries and keys")  # fmt: skip
     shifted = exp(s[1] + c) / Sum(exp(s[j] + c), (j, 1, n))
-    cancels = Step(p[1], "The factor $e^c$ cancels", SumIdentity())
-    shift = Route.of("A softmax does not see a shift of its row", shifted, cancels)
-    shift = shift.defining("the first weight of a row whose scores are all shifted")
+    shift = one_step("A softmax does not see a shift of its row", shifted, p[1], "The factor $e^c$ cancels",
+                     SumIdentity(),
+                     defines="the first weight of a row whose scores are all shifted")  # fmt: skip
     return Derivation.of(route, lemmas=(total, shift))
 
 
@@ -69,14 +69,13 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     uniform = _rows("uniform", UNIFORM_COMPONENTS, _alike(derivation.result))
     normal = _rows("normal", centred, _alike(derivation.result, centred))
     at64 = uniform[64]
-    controls = (
+    return Experiment((*uniform.values(), *normal.values()), (
         wrong(at64, "total-variance", r"rows vary as much as all scores together: $7d_k/144$ for $U(0, 1)$",
               _alike(evaluate(Var(score), GENERAL)).subs(d, 64), tolerance=EVEN),
         wrong(at64, "without-means", r"rows vary by $d_k\sigma_q^2\sigma_k^2$, whatever the means",
               UNIFORM_COMPONENTS.variance**2 * 64, tolerance=EVEN),
         biased(at64, tolerance),
-    )  # fmt: skip
-    return Experiment((*uniform.values(), *normal.values()), controls)
+    ))  # fmt: skip
 
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:

@@ -4,21 +4,19 @@ import numpy as np
 from sympy import Derivative, Expr, Idx, Rational, Sum, exp, log, simplify, sqrt, symbols
 
 from verify.spec import (
-    E, NORMAL, ROUNDING, Array, Claim, Derivation, Experiment, Families, Ordered, OrderedBase,
-    RecoveredScales, Route, Step, SumIdentity, Tolerance, assume, biased, by, capped, cell_of, complex_step,
-    component, computed, d, fitted_scale, in_turn, is_zero, j, largest_difference, n, over_cells, p, response,
-    s, softmax, stream, wrong,
+    E, ROUNDING, Array, Claim, Derivation, Experiment, Families, RecoveredScales, SumIdentity, Tolerance,
+    assume, biased, by, capped, cells_of, complex_step, component, computed, d, fitted_scale, fixed_normals,
+    in_turn, is_zero, j, largest_difference, n, one_step, ordered, over_cells, p, response, s, softmax,
+    wrong,
 )  # fmt: skip
 
 KEYS, VALUES, ERROR, PLANTED = 8, 4, Rational(1, 10**5), Rational(17, 100)
 """Keys and value dimensions of a row, the errors' standard deviation, and a scale to be found again."""
-DIMENSIONS = (4, 64)
 BIAS = r"$\mathbb{E}(\hat c - c)$ over its standard error"
 SQUARE = r"$\mathbb{E}(\hat c - c)^2$ over the squared standard error"
 
-c, tau = Ordered("c", "a0", positive=True), Ordered("tau", "a1", positive=True)
-count, at = Ordered("N", "a2", integer=True, positive=True), Idx("a")
-v, g, error = (OrderedBase(Ordered(name, rank)) for name, rank in (("v", "t"), ("g", "g"), ("epsilon", "u")))
+(c, tau), (v, g, error) = ordered("c:a0 tau:a1", positive=True), ordered("v[]:t g[] epsilon[]:u")
+count, at = ordered("N:a2", integer=True, positive=True), Idx("a")
 TOTAL = Sum(exp(c * s[j]), (j, 1, n))
 OUTPUT = Sum(v[j] * exp(c * s[j]), (j, 1, n)) / TOTAL
 RATIO = log(p[1] / p[2]) / (s[1] - s[2])
@@ -50,29 +48,23 @@ def _quotient(before: Expr, after: Expr) -> bool:
 def derive() -> Derivation:
     """Derive how the output follows the scale, the scale from two weights, and a fitted scale's variance."""
     slope = _mean(s[j] * v[j]) - _mean(s[j]) * _mean(v[j])
-    following = Route.of(
-        "How the output follows the scale",
-        Derivative(OUTPUT, c),
-        Step(slope, "The covariance of scores and values under the weights", _term_by_term),
-    )
-    inverse = Route.of(
-        "The scale from two weights whose scores differ",
-        RATIO,
-        Step(c, "The sum of all exponentials cancels", _quotient),
-    ).defining("what two weights of a row say of its scale")
-    variance = Route.of(
-        "Least squares, to first order in the errors",
-        FITTED,
-        Step(tau**2 / SQUARES, r"The errors are independent, with mean 0 and variance $\tau^2$", ENTRIES),
-    ).defining(r"the mean square of $\sum g_a\varepsilon_a/\sum g_a^2$, $g_a$ being the slope of entry $a$")
+    following = one_step("How the output follows the scale", Derivative(OUTPUT, c), slope,
+                         "The covariance of scores and values under the weights", _term_by_term)  # fmt: skip
+    inverse = one_step("The scale from two weights whose scores differ", RATIO, c,
+                       "The sum of all exponentials cancels", _quotient,
+                       defines="what two weights of a row say of its scale")  # fmt: skip
+    fitted = r"the mean square of $\sum g_a\varepsilon_a/\sum g_a^2$, $g_a$ being the slope of entry $a$"
+    variance = one_step("Least squares, to first order in the errors", FITTED, tau**2 / SQUARES,
+                        r"The errors are independent, with mean 0 and variance $\tau^2$", ENTRIES,
+                        defines=fitted)  # fmt: skip
     beyond = "that errors as small as those measured have effects of first order only: that is measured."
     return Derivation.of(following, lemmas=(inverse, variance), beyond=beyond)
 
 
 def _row() -> tuple[Array, Array]:
     """Return the scores and values of one row, always the same."""
-    rng = stream(0, "scale-from-output", "row", 0)
-    return 4 * NORMAL.draw(rng, (KEYS,)), NORMAL.draw(rng, (KEYS, VALUES))
+    numbers = fixed_normals(KEYS, 1 + VALUES)
+    return 4 * numbers[:, 0], numbers[:, 1:]
 
 
 def fitted_to_row(scale: float) -> float:
@@ -92,11 +84,9 @@ def distance_of_slopes(scale: float) -> float:
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Fit scales to outputs with errors; compare slopes and fitted scales without any."""
     spread, one_error = derivation.lemmas[1].end, Tolerance(2.0, 1.0, "the standard error")
-    cells = {
-        one: cell_of(f"rows-d{one}", RecoveredScales(one, KEYS, VALUES, one**-0.5, float(ERROR), times=32),
-                     scale=1 / sqrt(d))
-        for one in DIMENSIONS
-    }  # fmt: skip
+    cells = cells_of("rows-d{d_k}", (4, 64), lambda d_k: (
+        RecoveredScales(d_k, KEYS, VALUES, d_k**-0.5, float(ERROR), times=32),
+    ), scale=1 / sqrt(d))  # fmt: skip
     relative, near = simplify(spread * SQUARES / tau**2), capped(2.0, tolerance)
     biases = over_cells("bias-d{d_k}", BIAS, cells, component("deviation"), 0, one_error)
     errors = over_cells("error-d{d_k}", SQUARE, cells, component("square"), relative, near)
@@ -107,16 +97,14 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     again = computed("found-again", label, where, PLANTED, fitted_to_row, planted, allowance=ROUNDING)
     label = "largest distance of the derived slope from that of the array code, by a complex step"
     slope = computed("slope", label, where, 0, distance_of_slopes, planted, allowance=ROUNDING)
-    controls = (
-        wrong(biases[4], "half-an-error-off", "fitted scales are off by half a standard error on average",
-              0.5),
+    return Experiment((*in_turn(biases, errors), again, slope), (
+        wrong(biases[4], "half-an-error-off", "fitted scales are half a standard error off on average", 0.5),
         biased(errors[4], tolerance),
         wrong(again, "larger-scale", "a scale that is larger by 1% leaves the same output",
               computed=fitted_to_row(larger)),
         wrong(slope, "larger-slope", "the slope is the same under a scale that is larger by 1%",
               computed=distance_of_slopes(larger)),
-    )  # fmt: skip
-    return Experiment((*in_turn(biases, errors), again, slope), controls)
+    ))  # fmt: skip
 
 
 CLAIM = Claim(

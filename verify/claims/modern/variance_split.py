@@ -38,32 +38,26 @@ WRITTEN_OUT = settled_by_two(
 def derive() -> Derivation:
     """Derive both parts from the products of two scores of one query, and their sum."""
     within = Route.of(
-        "Within rows",
-        E(PRODUCT**2) - E(PRODUCT * OTHER),
+        "Within rows", E(PRODUCT**2) - E(PRODUCT * OTHER),
         Step(E(OF_KEYS), "Given the query, its scores are independent and vary like this", WRITTEN_OUT),
         Step(SEEN, "The mean of a quadratic form", WRITTEN_OUT),
-    ).defining("the mean variance of the scores of one query")
+        defines="the mean variance of the scores of one query",
+    )  # fmt: skip
     between = Route.of(
-        "Between rows",
-        E(PRODUCT * OTHER) - E(PRODUCT) * E(OTHER),
+        "Between rows", E(PRODUCT * OTHER) - E(PRODUCT) * E(OTHER),
         Step(Var(OF_MEAN), "Given the query, both scores have this mean", WRITTEN_OUT),
         Step(BY_KEY, "The variance of a linear form", WRITTEN_OUT),
-    ).defining("the variance of the mean score of a query, which shifts its whole row")
+        defines="the variance of the mean score of a query, which shifts its whole row",
+    )  # fmt: skip
     total = Route.of(
-        "Both together",
-        Var(PRODUCT),
+        "Both together", Var(PRODUCT),
         Step(within.start + between.start, "Both scores have the same mean", WRITTEN_OUT),
         Step(SEEN + BY_KEY, "The two parts", WRITTEN_OUT),
-    )
+    )  # fmt: skip
     return Derivation.of(total, lemmas=(within, between))
 
 
-MIXING = (
-    (1.0, 0.0, 0.0, 0.0),
-    (0.5, 2.0, 0.0, 0.0),
-    (0.0, 0.0, 1.0, -1.0),
-    (0.0, 0.0, 0.0, 2.0),
-)
+MIXING = ((1.0, 0.0, 0.0, 0.0), (0.5, 2.0, 0.0, 0.0), (0.0, 0.0, 1.0, -1.0), (0.0, 0.0, 0.0, 2.0))
 MEANS = (1.0, -0.5, 0.5, 1.5)
 GROUPS, SIDE = 4, 16
 """What is drawn: two-dimensional groups of components, and queries and keys of a block."""
@@ -90,7 +84,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         Quantity(name, label, cell, difference(*names), prediction(drawn(end)), capped(2.0, tolerance))
         for (name, (label, *names)), end in zip(PARTS.items(), ends, strict=True)
     )
-    controls = (
+    return Experiment((within, between, total), (
         wrong(within, "exchanged", "the keys’ mean makes rows vary, and the queries’ mean shifts them",
               drawn(derivation.result - BY_QUERY)),
         wrong(between, "nothing-shifts", "rows are not shifted, whatever the means", 0,
@@ -98,8 +92,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         wrong(between, "exchanged-shift", "it is the queries’ mean that shifts rows", drawn(BY_QUERY)),
         wrong(total, "all-is-seen", "the scores of a row vary as much as all scores do", within),
         biased(between, tolerance),
-    )  # fmt: skip
-    return Experiment((within, between, total), controls)
+    ))  # fmt: skip
 
 
 CLAIM = Claim(

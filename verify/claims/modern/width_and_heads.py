@@ -1,18 +1,19 @@
 """With several heads it is the width of one head that sets the scale, not the model's nor a padded one."""
 
 import math
+from functools import partial
 
 from sympy import Expr, sqrt
 
 from verify.spec import (
     INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STANDARD, Claim, Derivation, Experiment, Figure, Findings,
-    Ordered, Quantity, Simulated, Smooth, SoftmaxRows, biased, cell_of, d, figure, integrated, line,
-    mean_entropy, measured, over_lengths, prediction, scaled, score, score_cell, variance_route, wrong,
+    Quantity, SoftmaxRows, beside, biased, cell_of, d, entropy_lost, figure, integrated, mean_lost,
+    mean_of_rows, normal, ordered, prediction, score, score_cell, variance_route, wrong,
 )  # fmt: skip
 
 WIDTH, HEADS, PADDING, KEYS = 16, 4, 16, 64
 """A head's width, heads, dimensions of zeros that a kernel adds to each, and keys of a row."""
-h, e = Ordered("h", "b", positive=True), Ordered("e", "c", positive=True)
+h, e = ordered("h:b e:c", positive=True)
 ROOTS = {
     "head": (d, "of the head’s width"),
     "model": (h * d, "of the model’s width, that of $h$ heads together"),
@@ -20,6 +21,8 @@ ROOTS = {
     "padded": (d + e, "of a width in which $e$ dimensions of padding are counted"),
 }
 """What a program may take the root of to divide scores by it."""
+_lost = partial(mean_of_rows, mean_lost, KEYS, dimension=WIDTH)
+"""The mean entropy that rows of one head lose under a scale, integrated."""
 VARIANCE, LOST = r"$\operatorname{Var}(c\,q\cdot k)$", r"$\ln n - \mathbb{E}H$"
 
 
@@ -37,24 +40,18 @@ def _here(expression: Expr) -> Expr:
     return expression.subs({h: HEADS, e: PADDING})
 
 
-def _lost(scale: float) -> float:
-    """Return the mean entropy that rows of one head lose under this scale, integrated."""
-    return math.log(KEYS) - over_lengths(mean_entropy, KEYS, WIDTH, scale).value
-
-
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure variance and entropy of one head's rows under each of these scales."""
-    lost = Smooth(lambda mean: math.log(KEYS) - mean["entropy"], positive=True)
     ends = (derivation.result, *(one.end for one in derivation.lemmas))
     checks, controls = [], []
     for (name, (root, words)), end in zip(ROOTS.items(), ends, strict=True):
         scale, left = _here(1 / sqrt(root)), _here(end).subs(d, WIDTH)
         of_scores = score_cell(WIDTH, NORMAL, NORMAL, tolerance, scale=scale, prefix=f"{name}-")
-        rows = Simulated(NORMAL, NORMAL, 16, KEYS, WIDTH), SoftmaxRows(("entropy",))
-        cell = cell_of(f"rows-{name}", *rows, scale=scale, variance=float(left))
+        cell = cell_of(f"rows-{name}", normal(16, KEYS, WIDTH), SoftmaxRows(("entropy",)), scale=scale,
+                       variance=float(left))  # fmt: skip
         checks += [
             Quantity(f"variance-{name}", VARIANCE, of_scores.cell, of_scores.variance, prediction(left)),
-            Quantity(f"entropy-{name}", LOST, cell, lost, integrated(_lost(scaled(scale, WIDTH)))),
+            Quantity(f"entropy-{name}", LOST, cell, entropy_lost(KEYS), integrated(_lost(scale=scale))),
         ]
         if name != "head":
             variance, entropy = checks[-2:]
@@ -75,10 +72,10 @@ def figures(findings: Findings) -> Figure:
         "model’s width, a half for the padded one, 1 for the head’s, 4 for the number of heads. All four "
         "measured points lie on the integrated curve, which rises from a tenth of a nat to one and a half.",
         "mean entropy lost, in nats",
-        line("integrated", lambda variance: _lost(math.sqrt(variance / WIDTH)), points=13),
-        measured(findings.matching("entropy-*"), against="variance"),
+        *beside(findings.matching("entropy-*"), "integrated",
+                lambda variance: _lost(scale=math.sqrt(variance / WIDTH)), "variance", points=13),
         x="variance of the scores that the scale leaves",
-    )
+    )  # fmt: skip
 
 
 CLAIM = Claim(

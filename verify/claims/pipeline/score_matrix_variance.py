@@ -5,9 +5,9 @@ from dataclasses import replace
 from sympy import Sum
 
 from verify.spec import (
-    E, HOEFFDING, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_MOMENTS, Claim, Derivation, EntryProducts,
-    Experiment, Ordered, OrderedBase, Population, Quantity, Route, Simulated, Tolerance, biased, capped,
-    cell_of, covariance, d, index, k, moment_steps, prediction, q, score, variance_route, wrong,
+    E, HOEFFDING, INDEPENDENT, NORMAL_COMPONENTS, NORMAL_MOMENTS, Claim, Derivation, EntryProducts,
+    Experiment, Ordered, OrderedBase, Population, Quantity, Route, Tolerance, biased, capped, cell_of,
+    covariance, d, index, k, moment_steps, normal, prediction, q, score, variance_route, wrong,
 )  # fmt: skip
 
 D, SIDE, SMALL_SIDE = 16, 32, 2
@@ -39,7 +39,7 @@ def derive() -> Derivation:
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the variance in corners and over all, and how entries and their squares go together."""
     whole_of, corners_of = (
-        cell_of(name, Simulated(NORMAL, NORMAL, side, side, D), EntryProducts())
+        cell_of(name, normal(side, side, D), EntryProducts())
         for name, side in (("entries", SIDE), ("corners", SMALL_SIDE))
     )
     level = derivation.result.subs(d, D)
@@ -68,7 +68,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         cell = corners_of if "last" in statistics or "first" in statistics else whole_of
         checks[name] = Quantity(name, label, cell, covariance(*statistics), prediction(expected), band)
     whole = checks["variance-all"]
-    controls = (
+    return Experiment(tuple(checks.values()), (
         wrong(checks["squares-in-row"], "row-is-independent",
               "the entries of a row are independent, so their squares are uncorrelated", apart,
               tolerance=of_row),
@@ -84,8 +84,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         wrong(checks["squares-apart"], "all-squares-go-together",
               "squares go together as those within a row, wherever they stand", squares),
         biased(whole, tolerance),
-    )  # fmt: skip
-    return Experiment(tuple(checks.values()), controls)
+    ))  # fmt: skip
 
 
 CLAIM = Claim(

@@ -6,8 +6,8 @@ from sympy import S
 
 from verify.spec import (
     E, EXPONENTIAL, LAPLACE, NORMAL, STANDARD, STANDARD_COMPONENTS, Cell, Claim, Derivation, Distribution,
-    Expansion, Experiment, Ordered, Population, Quantity, Route, ScoresBesideValues, Step, assume, biased,
-    capped, cell_of, covariance, d, prediction, q, score, variance_of_scores, variance_route, wrong,
+    Expansion, Experiment, Ordered, Population, Quantity, ScoresBesideValues, assume, biased, capped,
+    cell_of, covariance, d, one_step, prediction, q, score, variance_of_scores, variance_route, wrong,
 )  # fmt: skip
 
 D, SIDE = 64, 32
@@ -21,11 +21,10 @@ BESIDE = Population({**STANDARD.moments, v: STANDARD.moments[q]}, d)
 
 def derive() -> Derivation:
     """Derive the variance, in which no value occurs, and its covariance with a squared value."""
-    lemma = Route.of(
-        "Covariance of a squared score and a squared value component",
-        E(score**2 * v**2) - E(score**2) * E(v**2),
-        Step(S.Zero, "Values are independent of queries and keys", Expansion(BESIDE)),
-    ).defining("the covariance of the two squares")
+    lemma = one_step("Covariance of a squared score and a squared value component",
+                     E(score**2 * v**2) - E(score**2) * E(v**2), S.Zero,
+                     "Values are independent of queries and keys", Expansion(BESIDE),
+                     defines="the covariance of the two squares")  # fmt: skip
     route = variance_route(score, STANDARD, "The score: no value occurs in it")
     return Derivation.of(route, lemmas=(lemma,))
 
@@ -45,14 +44,13 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     of_both, zero = covariance("product", "square", "value-square"), prediction(derivation.lemmas[0].end)
     band = replace(capped(1.0, tolerance), scale=level.value, of="the variance of a score")
     none = Quantity("covariance", label, cells[64], of_both, zero, band)
-    controls = (
+    return Experiment((*checks, none), (
         wrong(checks[-1], "values-change-the-variance",
               "wider values make larger scores: the variance is $d_v$", 512),
         wrong(none, "values-are-the-keys", "the values come from the same projection as the keys",
               cell=_cell("keys-as-values", D, None), truth=2.0),  # (d(d + 2) - d²)/d
         biased(checks[0], tolerance),
-    )  # fmt: skip
-    return Experiment((*checks, none), controls)
+    ))  # fmt: skip
 
 
 CLAIM = Claim(

@@ -11,8 +11,8 @@ from sympy import (
 
 from verify.spec import (
     E, EVEN, HOEFFDING, UNIT_INTERVAL, AllPairs, Claim, Control, Derivation, Exact, Experiment, Fact, Figure,
-    Findings, Ordered, Population, Route, SharedVectors, Smooth, Step, Tolerance, Var, assume, biased, by,
-    cell_of, d, evaluate, exactly, expanded, fact, figure, index, is_zero, line, linear_fits, measured,
+    Findings, Ordered, Population, Route, SharedVectors, Smooth, Step, Tolerance, Var, assume, beside,
+    biased, by, cell_of, d, evaluate, exactly, expanded, fact, figure, index, is_zero, linear_fits,
     moment_steps, over_cells, powers_of_dimension, prediction, variance, wrong, wrong_fits,
 )  # fmt: skip
 
@@ -198,8 +198,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         "The mean of the variance over all pairs of 100 shared vectors grows in proportion to the "
         "dimension from one to 512 dimensions, without curvature.",
         "mean variance over all pairs",
-        line("derived", _for_uniform(derivation.result)),
-        measured(findings.matching("expected-d*")),
+        *beside(findings.matching("expected-d*"), "derived", _for_uniform(derivation.result)),
     )
 
 

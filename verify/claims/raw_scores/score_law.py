@@ -96,15 +96,14 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
     checks = tuple(_check(n, points[n], of(n, points[n])) for n in DIMENSIONS)
     last, stretch = DIMENSIONS[-1], 1 + 5 * tolerance
-    controls = (
+    return Experiment(checks, (
         wrong(checks[0], "normal-law", "a score of one dimension is normal, with variance 1",
               estimand=_distance(special.ndtr(points[1]))),
         wrong(checks[1], "next-dimension", "a score of two dimensions has the law of three",
               estimand=of(3, points[2])),
         wrong(checks[-1], "stretched", f"scores of {last} dimensions are larger by {stretch - 1:.0%}",
               estimand=of(last, points[last] / stretch)),
-    )  # fmt: skip
-    return Experiment(checks, controls)
+    ))  # fmt: skip
 
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:

@@ -117,7 +117,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     upper = computed("upper-bound", LABEL, where, most, _size, *of64, relation="≤")
     lower = computed("lower-bound", LABEL, where, least, _size, *of64, relation="≥")
     less, more = (most * Rational(99, 100), least * Rational(101, 100))
-    controls = (
+    return Experiment((*checks.values(), upper, lower), (
         wrong(at64, "size-of-deviation",
               r"a typical score has the size of its standard deviation, $\sqrt{d_k}$", sqrt(S(64))),
         wrong(at64, "proportional", r"sizes grow in proportion to $d_k$ from $\sqrt{2/\pi}$ on",
@@ -125,8 +125,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         biased(at64, tolerance),
         wrong(upper, "upper-bound-lower", "the upper bound holds with 1% less", less),
         wrong(lower, "lower-bound-higher", "the lower bound holds with 1% more", more),
-    )  # fmt: skip
-    return Experiment((*checks.values(), upper, lower), controls)
+    ))  # fmt: skip
 
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:

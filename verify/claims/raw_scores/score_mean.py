@@ -4,8 +4,8 @@ import math
 from fractions import Fraction
 
 from verify.spec import (
-    CENTRED, INDEPENDENT, NORMAL, Claim, Derivation, Experiment, Figure, Findings, Tolerance, assume,
-    biased, figure, in_dimension, line, mean_route, means, measured, score, score_cell, wrong,
+    CENTRED, INDEPENDENT, NORMAL, Claim, Derivation, Experiment, Figure, Findings, Tolerance, assume, biased,
+    figure, in_dimension, line, mean_route, means, measured, score, score_cell, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (1, 8, 64, 512, 1024)
@@ -24,12 +24,11 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     off_centre = NORMAL.moved(Fraction(1, 2), 1)
     shifted = score_cell(8, off_centre, off_centre, tolerance, prefix="shifted-")
     what = "the mean is 0 also for components that are not centred"
-    controls = (
+    return Experiment(points, (
         biased(in_dimension(points, 64), tolerance),
         wrong(in_dimension(points, 8), "shifted-mean", what, cell=shifted.cell, estimand=shifted.mean,
               truth=8 * 0.5**2),
-    )  # fmt: skip
-    return Experiment(points, controls)
+    ))  # fmt: skip
 
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:

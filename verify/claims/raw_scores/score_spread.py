@@ -170,7 +170,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     of_uniform = _in_deviations(derivation, UNIT_INTERVAL, 1000, "uniform-deviations-d1000")
     deviations, as_wide = (of_normal, of_uniform), two.prediction.value
     at_limit = "{} components: in standard deviations the point is at its limit already at {} dimensions"
-    controls = (
+    return Experiment((two, hundred, *uniform, *deviations), (
         wrong(hundred, "same-width", "the histogram is as wide at 100 dimensions as at 2",
               integrated(as_wide, 5)),
         wrong(hundred, "proportional-width", "its width grows in proportion to the dimension",
@@ -181,8 +181,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         *(Control(at_limit.format(name, n), _in_deviations(derivation, law, n, f"{name}-limit-at-{n}"))
           for name, law, n in (("normal", NORMAL, 2), ("uniform", UNIT_INTERVAL, 3))),
         biased(hundred, tolerance),
-    )  # fmt: skip
-    return Experiment((two, hundred, *uniform, *deviations), controls)
+    ))  # fmt: skip
 
 
 def figures(findings: Findings) -> Figure:

@@ -43,7 +43,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     lines = linear_fits(points, derivation.result)
     at8, at64 = in_dimension(points, 8), in_dimension(points, 64)
     correlated = cell_of("correlated-d8", Simulated(NORMAL, NORMAL, 64, 64, 8, 0.5), ScoreMoments())
-    controls = (
+    return Experiment((*points, *lines), (
         wrong(at64, "d-squared",
               "the variance is $d_k^2$, as when one and the same product is added $d_k$ times", 64**2),
         biased(at64, tolerance),
@@ -51,8 +51,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
               r"the variance is $d_k$ also when the components of a vector are correlated ($\rho = 0.5$)",
               cell=correlated, estimand=variance()),
         *wrong_fits(lines, tolerance),
-    )  # fmt: skip
-    return Experiment((*points, *lines), controls)
+    ))  # fmt: skip
 
 
 def facts(derivation: Derivation) -> tuple[Fact, ...]:

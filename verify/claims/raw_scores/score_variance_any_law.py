@@ -8,8 +8,7 @@ from verify.spec import (
     LAPLACE, NORMAL, RADEMACHER, STANDARD, STANDARD_COMPONENTS, STANDARD_DISTRIBUTIONS, UNIFORM, Claim,
     Comparison, Derivation, Distribution, Experiment, Figure, Findings, Population, Quantity, ScorePowers,
     Simulated, biased, capped, cell_of, d, exactly, exponent, figure, fits, k, kurtosis, kurtosis_route,
-    line, measured, prediction, q, score, score_cell, slope_of, variance_route, variances, wrong,
-    wrong_fits,
+    line, measured, prediction, q, score, score_cell, slope_of, variance_route, variances, wrong, wrong_fits,
 )  # fmt: skip
 
 DIMENSIONS = (1, 8, 128)
@@ -70,7 +69,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     pairs = (UNIFORM, UNIFORM), (RADEMACHER, RADEMACHER), (UNIFORM, RADEMACHER)
     uniform, signs, of_both = (_fourth(derivation, *laws, tolerance) for laws in pairs)
     # One law's kurtosis counted twice is right wherever both laws are alike.
-    controls = (
+    return Experiment((*checks, uniform, signs, *mixed, of_both), (
         wrong(laplace, "fourth-moment-matters",
               "a law with twice the fourth moment has scores of twice the variance (Laplace components)",
               exactly(LAPLACE.kurtosis / NORMAL.kurtosis) * result.subs(d, DIMENSIONS[-1])),
@@ -83,8 +82,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
               _kurtosis(derivation, RADEMACHER, RADEMACHER)),
         biased(laplace, tolerance),
         *wrong_fits(lines, tolerance),
-    )  # fmt: skip
-    return Experiment((*checks, uniform, signs, *mixed, of_both), controls)
+    ))  # fmt: skip
 
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:

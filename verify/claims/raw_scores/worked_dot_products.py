@@ -8,8 +8,8 @@ from scipy import special
 from sympy import Idx, Integral, Poly, Rational, S, Sum, Symbol, expand, factor, oo, summation, symbols
 
 from verify.spec import (
-    ROUNDING, SNEDECOR, Allowance, Claim, ClosedSums, Control, Derivation, EulerIntegrals, Exact,
-    Experiment, Fact, Identity, Route, Step, assume, computed, d, fact, prediction, score_law, wrong,
+    ROUNDING, SNEDECOR, Allowance, Claim, ClosedSums, Control, Derivation, EulerIntegrals, Exact, Experiment,
+    Fact, Identity, Route, Step, assume, computed, d, fact, prediction, score_law, wrong,
 )  # fmt: skip
 
 n = symbols("n", integer=True, positive=True)
@@ -109,7 +109,7 @@ def experiment(derivation: Derivation) -> Experiment:
     label = "one-sided p-value of the F test that the second variance is larger"
     chance = derivation.lemmas[0].end.subs(f, LARGER)
     test = computed("f-test", label, {"degrees of freedom": 2}, chance, _p_value, 2, allowance=ROUNDING)
-    controls = (
+    return Experiment((*sums.values(), cubic, order, two, three, test), (
         wrong(cubic, "one-vector-grows", "it is cubic also where one vector keeps its components",
               computed=float(_degree([sum(range(1, m + 1)) for m in lengths]))),
         wrong(three, "same-spread",
@@ -121,8 +121,7 @@ def experiment(derivation: Derivation) -> Experiment:
               11 * 6 / S(2)),
         wrong(test, "three-degrees", "three products have three degrees of freedom", computed=_p_value(3)),
         *_evidence(),
-    )  # fmt: skip
-    return Experiment((*sums.values(), cubic, order, two, three, test), controls)
+    ))  # fmt: skip
 
 
 def _evidence() -> tuple[Control, ...]:

@@ -4,8 +4,8 @@ from sympy import S, sqrt
 
 from verify.spec import (
     ALIKE, CENTRED, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIFORM_COMPONENTS, Claim, Comparison,
-    Components, Derivation, Evaluation, Experiment, Figure, Findings, Step, Var, biased, d, evaluate,
-    figure, fits, for_components, line, measured, no_slope, one_product, score, score_cell, variance_route,
+    Components, Derivation, Evaluation, Experiment, Figure, Findings, Step, Var, biased, d, evaluate, figure,
+    fits, for_components, line, measured, no_slope, one_product, score, score_cell, variance_route,
     variances, wrong, wrong_fits,
 )  # fmt: skip
 
@@ -37,7 +37,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         points = variances(cells, f"{LABEL}, {laws[0].name} and {laws[1].name} components", level)
         lines = fits(points, no_slope(level, DIMENSIONS[-1], prefix))
         checks += [*points, *lines]
-    controls = (
+    return Experiment(tuple(checks), (
         wrong(points[-1], "always-one",
               "scaling makes the variance 1, whatever the components ($U(0, 1)$)", 1),
         wrong(points[-1], "means-do-not-matter",
@@ -45,8 +45,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
               UNIFORM_COMPONENTS.variance**2),
         biased(points[1], tolerance),
         *wrong_fits(lines, tolerance),
-    )  # fmt: skip
-    return Experiment(tuple(checks), controls)
+    ))  # fmt: skip
 
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:

@@ -4,8 +4,8 @@ from sympy import Add, IndexedBase, S, Sum
 
 from verify.spec import (
     E, NORMAL, STANDARD, STANDARD_COMPONENTS, Claim, Derivation, Evaluation, Experiment, Figure, Findings,
-    Population, Route, ScoreMoments, Simulated, Smooth, Step, biased, cell_of, d, figure, fits, index, line,
-    measured, no_slope, over_cells, q, score, variance_of_scores, variance_route, wrong, wrong_fits,
+    Population, Route, ScoreMoments, Smooth, Step, biased, cell_of, d, figure, fits, index, line, measured,
+    no_slope, normal, over_cells, q, score, variance_of_scores, variance_route, wrong, wrong_fits,
 )  # fmt: skip
 
 TOKENS = (2, 8, 32, 128)
@@ -32,7 +32,7 @@ def derive() -> Derivation:
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure the variance over the scores of whole matrices of 2 to 128 tokens."""
-    drawn = {n: Simulated(NORMAL, NORMAL, n, n, D) for n in TOKENS}
+    drawn = {n: normal(n, n, D) for n in TOKENS}
     cells = {n: cell_of(f"tokens-{n}", one, ScoreMoments(), tokens=n) for n, one in drawn.items()}
 
     def estimand(tokens: int) -> Smooth:

@@ -71,7 +71,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     even = over_cells("{cell}", LABEL, scaled, mean, lambda keys: _exact(keys, 64, 1 / 8), wide)
     exact = _of_largest("largest-n1000000", S(2))
     too_small = _of_largest("largest-too-small", Rational(3, 2))
-    controls = (
+    return Experiment((*bounds.values(), tight, exact, *raw.values(), *even.values()), (
         sharper(tight, 0.97, 1 - mean_squares(16, 16.0).value),
         sharper(bounds[1024, 8], 0.83, 1 - mean_squares(1024, 8.0).value),
         Control(r"the largest is at most $\sqrt{1.5\ln n}$", too_small),
@@ -81,8 +81,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         wrong(raw[256, 11], "freezes-at-once", r"all weight is on one key as soon as $d_k$ reaches $2\ln n$",
               threshold(S.One)),
         wrong(even[256], "scaled-concentrates", "scaled attention concentrates as well", raw[256, 64]),
-    )  # fmt: skip
-    return Experiment((*bounds.values(), tight, exact, *raw.values(), *even.values()), controls)
+    ))  # fmt: skip
 
 
 def facts(derivation: Derivation) -> tuple[Fact, ...]:

@@ -8,7 +8,7 @@ from sympy import Expr, Float, Integral, Max, S, Symbol, exp, expand, integrate,
 
 from verify.spec import (
     E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Approximation, By, Claim, Derivation, Experiment, Fact,
-    Figure, Findings, NormalRows, Quantity, Route, Step, assume, attention_cell, by, capped, cell_of,
+    Figure, Findings, NormalRows, Quantity, Route, Step, assume, attention_cell, beside, by, capped, cell_of,
     complement, component, d, fact, figure, function, integrated, is_zero, legendre, line,
     mean_largest_weight, measured, over_cells, over_lengths, p, runs_over, scaled, scores, sharper, sigma,
     threshold, written_out, wrong,
@@ -114,7 +114,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     cells = {one: cell_of(f"rows-s{one}", drawn) for one, drawn in rows.items()}
     left, near, most = complement("largest"), capped(0.5, tolerance), SPREADS[-1]
     bounds = over_cells("bound-sigma-{sigma:g}", REST, cells, left, 1 - derivation.result, near, "≤")
-    controls = (
+    return Experiment((*raw, *even, *many, sharp, *bounds.values()), (
         sharper(bounds[most], 0.98, 1 - mean_largest_weight(2, float(most)).value),
         wrong(many[-1], "scaled-saturates",
               "scaled attention saturates as well in high dimension: one of 16 keys gets as much as unscaled",
@@ -123,8 +123,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         wrong(raw[-1], "softmax-prevents-it",
               "the softmax itself prevents saturation: the largest of two weights stays below 0.9",
               threshold(0.9), relation="≤"),
-    )  # fmt: skip
-    return Experiment((*raw, *even, *many, sharp, *bounds.values()), controls)
+    ))  # fmt: skip
 
 
 def facts(derivation: Derivation) -> tuple[Fact, ...]:
@@ -150,8 +149,7 @@ def figures(findings: Findings) -> Figure:
         "The mean of the larger of two softmax weights over the dimension: unscaled it rises from "
         "two thirds towards one, scaled it settles below three quarters.",
         "mean of the larger weight of two keys",
-        line("unscaled", lambda n: _two_keys(n, 1.0), points=25),
-        measured(findings.matching("raw-two-keys-d*")),
+        *beside(findings.matching("raw-two-keys-d*"), "unscaled", lambda n: _two_keys(n, 1.0), points=25),
         line(r"over $\sqrt{d_k}$", lambda n: _two_keys(n, n**-0.5), points=25),
         measured(findings.matching("scaled-two-keys-d*"), ""),
         y_scale="linear",

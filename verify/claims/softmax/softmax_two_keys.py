@@ -95,7 +95,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     value = over_cells("product-{cell}", LABEL, cells, mean, partial(_exact, derivation))
     bounds = over_cells("bound-{cell}", LABEL, cells, mean, derivation.result, near, "≤")
     most = DEVIATIONS[-1]
-    controls = (
+    return Experiment((*value.values(), *bounds.values()), (
         sharper(bounds[most], 0.97, value[most].prediction.value),
         wrong(value[8], "at-a-typical-gap",
               r"the slope dies exponentially: at $\sigma = 8$ it is that of a typical gap, $\sqrt2\,\sigma$",
@@ -103,8 +103,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         wrong(value[8], "spread-does-not-matter",
               r"it does not depend on the spread: at $\sigma = 8$ as at $\sigma = 1$", value[1]),
         wrong(value[1], "bound-as-value", r"the bound is the value: at $\sigma = 1$, too", bounds[1]),
-    )  # fmt: skip
-    return Experiment((*value.values(), *bounds.values()), controls)
+    ))  # fmt: skip
 
 
 def facts(derivation: Derivation) -> tuple[Fact, ...]:
