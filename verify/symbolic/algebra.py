@@ -11,6 +11,7 @@ from sympy import (
     Derivative,
     Expr,
     Float,
+    Function,
     Integer,
     Limit,
     Mul,
@@ -64,9 +65,12 @@ def differs_somewhere(expression: Any) -> bool:
     """Return whether an expression is surely not 0 with primes for its symbols, exactly or to many digits.
 
     That settles at once what takes ``simplify`` long. Nothing is said of what is no number then, of sums,
-    integrals and limits, or of symbols that cannot be positive integers.
+    integrals and limits, of functions that SymPy cannot evaluate, which it would try with ever more digits,
+    or of symbols that cannot be positive integers.
     """
     if not isinstance(expression, Expr) or expression.has(ExprWithLimits, Derivative, Limit):
+        return False
+    if not all(str(type(one).__module__).startswith("sympy.") for one in expression.atoms(Function)):
         return False
     symbols = sorted(expression.free_symbols, key=str)
     if any(one.is_positive is False or one.is_integer is False for one in symbols):
