@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 
 import pytest
 
-from verify.executors.memory import peak_memory
+from verify.executors.memory import made_for_good, peak_memory
 
 PROGRAM = """
 import resource, sys
@@ -44,3 +45,23 @@ def test_the_peak_is_that_of_this_process() -> None:
     assert 10**7 < before < 10**11
     taken = b"x" * before
     assert peak_memory() - before > 0.3 * len(taken)
+
+
+def test_what_is_made_for_good_is_no_garbage() -> None:
+    """None is looked for meanwhile, even where something is raised, nor among it later."""
+    before = gc.get_freeze_count()
+
+    def make() -> None:
+        with made_for_good():
+            assert not gc.isenabled()
+            kept.append([[] for _ in range(1000)])
+            raise ValueError
+
+    kept: list[object] = []
+    try:
+        with pytest.raises(ValueError, match=r"^$"):
+            make()
+        assert gc.isenabled()
+        assert gc.get_freeze_count() >= before + 1000
+    finally:
+        gc.unfreeze()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import io
 import os
 import sys
@@ -197,19 +196,26 @@ def _verified(
 
     ``names`` are the files that are to be written to ``out``: whether they can be is tried first.
     """
+    from verify.executors.memory import made_for_good
+
     begun = time.perf_counter()
-    from verify import api
-    from verify.cli.elsewhere import joined
-    from verify.cli.progress import (
-        closing_lines,
-        following,
-        log,
-        outcome_line,
-        surprise_line,
-        verdict_line,
-    )
-    from verify.cli.storing import opened
-    from verify.files.writing import check_writable
+    # Looking for garbage among what is imported took a thirtieth of a short run.
+    with made_for_good():
+        from verify import api
+        from verify.cli.elsewhere import joined
+        from verify.cli.progress import (
+            closing_lines,
+            following,
+            log,
+            outcome_line,
+            surprise_line,
+            verdict_line,
+        )
+        from verify.cli.storing import opened
+        from verify.engine.catalogue import catalogue
+        from verify.files.writing import check_writable
+
+        catalogue()
 
     def try_folder() -> None:
         for name in names:
@@ -217,7 +223,7 @@ def _verified(
 
     claims = [*options.pop("claims"), *options.pop("claim_files")]
     cluster = options.pop("cluster")
-    _prepare_copies(workers, 0 if cluster else _tasks(claims, workers))
+    _prepare_copies(workers, claims, cluster)
     imports = time.perf_counter() - begun
     with (
         opened(options.pop("store"), fresh=options.pop("fresh")) as store,
@@ -240,21 +246,12 @@ def _verified(
     return record.model_copy(update={"run": record.run.model_copy(update={"phases_s": phases})}).sealed()
 
 
-def _prepare_copies(workers: Workers, tasks: int) -> None:
-    """Start the workers that are certain to be needed as copies of this process, where that can be."""
-    from verify.engine.catalogue import catalogue
-
-    catalogue()
-    # What is imported stays; looking for garbage among it took a sixtieth of a run.
-    gc.freeze()
-    if tasks > 1:
-        workers.prepare_copies(tasks)
-
-
-def _tasks(claims: Sequence[Named], workers: Workers) -> int:
-    """Return how many processes built-in claims keep busy; a single one needs none."""
+def _prepare_copies(workers: Workers, claims: Sequence[Named], cluster: str | None) -> None:
+    """Start the processes that built-in claims are certain to need; one alone, or a cluster, needs none."""
     built_in = {one for one in claims if isinstance(one, str)}
-    return min(len(built_in), workers.count) if claims else workers.count
+    tasks = min(len(built_in), workers.count) if claims else workers.count
+    if cluster is None and tasks > 1:
+        workers.prepare_copies(tasks)
 
 
 @contextlib.contextmanager

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
 """Parameters of ``mallopt``, as in glibc's malloc.h."""
@@ -28,6 +33,19 @@ def keep_freed() -> None:
     if hasattr(library, "mallopt"):
         library.mallopt(_MMAP_THRESHOLD, LARGE)
         library.mallopt(_TRIM_THRESHOLD, KEPT)
+
+
+@contextlib.contextmanager
+def made_for_good() -> Iterator[None]:
+    """Look for no garbage while what stays is made, such as what is imported, nor among it later."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if before:
+            gc.enable()
 
 
 def peak_memory() -> int:

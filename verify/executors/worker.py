@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import gc
 import importlib
 import os
 import pickle
@@ -17,7 +16,7 @@ import threading
 from typing import Any, NamedTuple, NoReturn
 
 from verify import errors
-from verify.executors.memory import keep_freed
+from verify.executors.memory import keep_freed, made_for_good
 
 HEADER = struct.Struct(">8sQ")
 """What goes before each message: a mark, and the length in bytes of what follows."""
@@ -49,12 +48,10 @@ def main(modules: str) -> None:
     keep_freed()
     inbox: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(requests, inbox), daemon=True).start()
-    with contextlib.suppress(Exception):
+    with made_for_good(), contextlib.suppress(Exception):
         # What cannot be imported is reported when a task needs it.
         for name in filter(None, modules.split(",")):
             importlib.import_module(name)
-    # What is imported stays; looking for garbage among it took a sixtieth of a run.
-    gc.freeze()
     process = os.getpid()
     while True:
         reply = _reply(inbox.get())

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pydyf
 
+from verify.executors.threads import thread_map
+from verify.executors.workers import processors
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -45,9 +48,13 @@ def _is_within(link: Any, other: Any) -> bool:
 
 def write_once(pdf: Any) -> None:
     """Make the bytes of every object now; else each is made, and compressed, for the digest and again."""
-    for place, one in enumerate(pdf.objects):
-        if one.free != "f":
-            pdf.objects[place] = _Written(one)
+    places = [place for place, one in enumerate(pdf.objects) if one.free != "f"]
+    with thread_map(processors(None)) as mapped:
+        # Python's zlib lets go of the interpreter.
+        for place, one in zip(
+            places, mapped(_Written, [pdf.objects[place] for place in places]), strict=True
+        ):
+            pdf.objects[place] = one
 
 
 class _Written(pydyf.Object):  # type: ignore[misc]
