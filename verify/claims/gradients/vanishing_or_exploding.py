@@ -177,11 +177,16 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw both ratios over the dimension: the root mean square rises where the median falls below 1."""
     dimensions, ends = [4 * 2**power for power in range(9)], (4, 1024)
     checks, layers = findings.checks.values(), []
-    for keys in (16, 128):
-        if medians := [one for one in checks if one.quantity == TYPICAL and one.cell["keys"] == keys]:
-            roots = [row_gradients.ratio_of_roots("queries", keys, one) for one in dimensions]
-            layers.append(line(f"root mean square, {keys} keys (derived)", roots, at=dimensions))
-            layers.append(measured(medians, f"median, {keys} keys"))
+    medians = {
+        keys: found
+        for keys in (16, 128)
+        if (found := [one for one in checks if one.quantity == TYPICAL and one.cell["keys"] == keys])
+    }
+    # Dimension by dimension, whose integrands serve every number of keys.
+    roots = [[row_gradients.ratio_of_roots("queries", keys, one) for keys in medians] for one in dimensions]
+    for (keys, found), derived in zip(medians.items(), zip(*roots, strict=True), strict=True):
+        layers.append(line(f"root mean square, {keys} keys (derived)", derived, at=dimensions))
+        layers.append(measured(found, f"median, {keys} keys"))
     full = [one for one in checks if one.quantity == RMS.format("Q") and "small" not in one.id]
     return figure(
         "two-answers",
