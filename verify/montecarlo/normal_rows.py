@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from verify.montecarlo.statistics.rows import row_means, single
+from verify.montecarlo.statistics.base import single
+from verify.montecarlo.statistics.rows import row_means
 
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Settings

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from verify.montecarlo.statistics.base import SHARE, Statistic, numbered, scale_setting, shares_within
+from verify.montecarlo.statistics.base import SHARE, Statistic, numbered, scale_setting, shares_within, single
 
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Settings
@@ -125,10 +125,12 @@ class AllPairs(Statistic):
         vectors, d = queries.shape[1:]
         twice = vectors * (vectors - 1)
         x = queries.swapaxes(1, 2)
+        rounded = single(x)
         lengths = np.einsum("bdv,bdv->bv", x, x)
         total = np.einsum("bdv->bd", x)
         mean = (np.einsum("bd,bd->b", total, total) - lengths.sum(axis=1)) / twice
         # XᵀX and XXᵀ have the same squared norm; it holds each pair twice, and each vector with itself.
-        gram = x @ queries if d < vectors else queries @ x
+        one, other = rounded, rounded.swapaxes(1, 2)
+        gram = (one @ other if d < vectors else other @ one).astype(np.float64)
         squares = np.einsum("bij,bij->b", gram, gram) - np.einsum("bv,bv->b", lengths, lengths)
         return np.stack([squares / twice, mean**2, mean], axis=1)

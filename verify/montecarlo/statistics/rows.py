@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from verify.montecarlo.attention import largest, softmax
-from verify.montecarlo.statistics.base import Statistic, scale_setting, scores_of
+from verify.montecarlo.statistics.base import Statistic, scale_setting, scores_of, single
 
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Settings
@@ -28,14 +28,6 @@ def of_rows(scores: Array, wanted: tuple[OfRow, ...]) -> Array:
     """
     rows = _Rows(scores)
     return np.stack([getattr(rows, name) for name in wanted], axis=-1)
-
-
-def single(numbers: Array) -> Array:
-    """Return ``numbers`` in single precision, in which a softmax takes half the time.
-
-    It moves a row's statistics by about a millionth, which no check resolves.
-    """
-    return numbers.astype(np.float32)
 
 
 def row_means(scores: Array, wanted: tuple[OfRow, ...]) -> Array:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from verify.montecarlo.statistics.base import Statistic, scale_setting, scores_of
+from verify.montecarlo.statistics.base import Statistic, scale_setting, scores_of, single
 
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Settings
@@ -40,7 +40,7 @@ class ScoreMoments(Statistic):
             # The squared Frobenius norm of QKᵀ is tr(QᵀQ·KᵀK), and the d×d matrices are smaller.
             squares = np.einsum("bij,bij->b", queries.swapaxes(1, 2) @ queries, keys.swapaxes(1, 2) @ keys)
         else:
-            scores = scores_of(queries, keys)
+            scores = scores_of(single(queries), single(keys)).astype(np.float64)
             squares = np.einsum("bij,bij->b", scores, scores)
         moments: Array = np.stack([self.scale * total, self.scale**2 * squares], axis=1) / (m * n)
         return moments
