@@ -8,12 +8,12 @@ from sympy import (
     Function,
     Integral,
     Limit,
+    S,
     Sum,
     Symbol,
     diff,
     exp,
     expand,
-    integrate,
     limit,
     log,
     oo,
@@ -24,6 +24,7 @@ from sympy import (
 
 from verify.symbolic.algebra import is_zero
 from verify.symbolic.checks import by
+from verify.symbolic.euler import euler_integral
 from verify.symbolic.expectation import E
 from verify.symbolic.integrals import runs_over
 from verify.symbolic.routes import Route, Step
@@ -51,7 +52,7 @@ _LAPLACE = n**2 * Integral(t * psi(t).diff(t, 2) * psi(t) ** (n - 1), (t, 0, oo)
 def _laplace(before: Any, after: Any) -> bool:
     """One of n alike terms: p² is x²/Z², x² and e^(-tx) of its own key give ψ'', each other key gives ψ."""
     x, total = symbols("x Z", positive=True)
-    weight = integrate(t * exp(-t * total), (t, 0, oo)) == total**-2
+    weight = euler_integral(t * exp(-t * total), t) == total**-2
     own = diff(exp(-t * x), t, 2) == x**2 * exp(-t * x)
     alike = vanishes(SQUARES - Sum(exp(2 * s[i]), (i, 1, n)) / Sum(exp(s[i]), (i, 1, n)) ** 2)
     one_key = Integral(t * psi(t).diff(t, 2) * psi(t) ** (n - 1), (t, 0, oo))
@@ -73,7 +74,7 @@ def _large_numbers(before: Any, after: Any) -> bool:
     plain = integral.function.xreplace({psi(t).diff(t, 2): second + bend * t, psi(t) ** (n - 1): power})
     known = (n - 1) * log(1 - first * t + slack * t**2)
     inside = limit((factor * plain).subs(t, u / n) / n, n, oo) * exp(limit(known.subs(t, u / n), n, oo))
-    found = integrate(inside.subs(power, 1), (u, 0, oo))
+    found = euler_integral(inside.subs(power, 1), u)
     moments = {first: _mean_exponential(1), second: _mean_exponential(2)}
     convex = expand((x**2 + y**2) / 2 - x * y - (x - y) ** 2 / 2) == 0
     whole = runs_over(before, (t, 0, oo)) and before.args[1:3] == (n, oo)
@@ -92,8 +93,10 @@ def _completes_the_square(before: Any, after: Any) -> bool:
         exponent = expand(log(function * sqrt(2 * pi)).expand(force=True))
         linear = exponent.coeff(z, 1)
         shifted = expand(exponent.subs(z, z + linear))
-        rest = integrate(exp(shifted - shifted.subs(z, 0)) / sqrt(2 * pi), (z, -oo, oo))
-        return exp(shifted.subs(z, 0)) * rest
+        if expand(shifted.subs(z, -z)) != shifted:
+            return S.NaN
+        half = euler_integral(exp(shifted - shifted.subs(z, 0)) / sqrt(2 * pi), z)
+        return exp(shifted.subs(z, 0)) * 2 * half
 
     whole = runs_over(before, (z, -oo, oo))
     return whole and is_zero(before.replace(Integral, value) - after)
