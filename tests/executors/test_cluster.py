@@ -79,6 +79,22 @@ def processes_of(cluster: Cluster) -> list[int]:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere each process imports everything itself")
+def test_processes_are_copies_of_one_that_has_imported_everything() -> None:
+    """None of them is started by this process, nor is SymPy imported by each."""
+    pytest.importorskip("distributed")
+    with Cluster("local:2") as cluster:
+        parents = {cluster.submit(os.getppid).result(30) for _ in range(8)}
+        assert cluster.submit(_imported, "verify.engine.crews").result(30)
+    assert len(parents) == 1
+    assert parents != {os.getpid()}
+
+
+def _imported(module: str) -> bool:
+    return module in sys.modules
+
+
+@pytest.mark.slow
 def test_a_lost_worker_changes_no_digit() -> None:
     """Another does what it was at."""
     pytest.importorskip("distributed")
@@ -87,7 +103,7 @@ def test_a_lost_worker_changes_no_digit() -> None:
     alone = api.run(["over-scaling"], profile="standard", workers=1)
     with Cluster("local:2") as cluster:
         victim = processes_of(cluster)[0]
-        threading.Timer(1.5, os.kill, (victim, signal.SIGKILL)).start()
+        threading.Timer(0.4, os.kill, (victim, signal.SIGKILL)).start()
         crew = Elsewhere(cluster, cluster.workers, cluster.refuse_if_gone)
         found = api.run(["over-scaling"], profile="standard", executor=crew)
     assert found.claims[0].digest == alone.claims[0].digest

@@ -45,6 +45,9 @@ _CONFIGURATION = {
 }
 """What Dask does otherwise for ``local:N``: as it is by itself, drawing took twice the processor time."""
 
+_PRELOADED = ["distributed", "verify.engine.crews"]
+"""What all processes of ``local:N`` need; where they are copies of one, it is imported once."""
+
 _QUIETLY = "ignore:resource_tracker:UserWarning"
 
 
@@ -168,6 +171,7 @@ class Cluster(Executor):
 def _local(address: str) -> Any:
     import dask  # noqa: PLC0415 - an extra
     from distributed import LocalCluster  # noqa: PLC0415
+    from distributed.utils import get_mp_context  # noqa: PLC0415
 
     number = address.removeprefix("local:")
     if not (number.isascii() and number.isdigit() and int(number)):
@@ -177,7 +181,9 @@ def _local(address: str) -> Any:
     try:
         # Starting it later would let Ctrl-C reach the processes again.
         resource_tracker.ensure_running()
-        with dask.config.set(_CONFIGURATION), sigint_blocked():
+        with dask.config.set({**_CONFIGURATION, **_method()}), sigint_blocked():
+            # After Dask, which sets what it has itself imported there.
+            get_mp_context().set_forkserver_preload(_PRELOADED)
             return LocalCluster(
                 n_workers=int(number),
                 threads_per_worker=1,
@@ -186,6 +192,11 @@ def _local(address: str) -> Any:
             )
     finally:
         sys.warnoptions.remove(_QUIETLY)
+
+
+def _method() -> dict[str, str]:
+    """Return how Dask starts processes: on Linux as copies of one that has imported what they need."""
+    return {"distributed.worker.multiprocessing-method": "forkserver"} if sys.platform == "linux" else {}
 
 
 def _done_at(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[str, Any]:
