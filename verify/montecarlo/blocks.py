@@ -256,19 +256,25 @@ def _shapes(k: int, order: int) -> tuple[tuple[int, ...], ...]:
 
 def sums_of(values: Array, shift: Array, order: int, before: int) -> Sums:
     """Return the sums over ``values``, the blocks that follow on ``before`` others."""
-    moved, k = values - shift, shift.size
+    k = shift.size
+    # A statistic of all blocks is one long row: there are many blocks and few statistics.
+    moved = np.subtract(values.T, shift[:, None], order="C")
+    first = moved.sum(axis=1)
     if order == 1:
-        return Sums(shift, len(values), moved.sum(axis=0), *map(np.zeros, _shapes(k, order)))
-    products = (moved[:, :, None] * moved[:, None, :]).reshape(-1, k * k)
-    third = (moved.T @ products).reshape(k, k, k)
+        return Sums(shift, len(values), first, *map(np.zeros, _shapes(k, order)))
+    products = (moved[:, None] * moved).reshape(k * k, -1)
+    third = (moved @ products.T).reshape(k, k, k)
     groups = _dealt(moved, before % GROUPS)
-    return Sums(shift, len(values), moved.sum(axis=0), moved.T @ moved, third, groups)
+    return Sums(shift, len(values), first, moved @ moved.T, third, groups)
 
 
-def _dealt(values: Array, first: int) -> Array:
-    """Return the sums of ``values`` dealt to the groups in turn, the first of them to group ``first``."""
-    rounds = -(-(first + len(values)) // GROUPS)
-    places = np.zeros((rounds * GROUPS, values.shape[1]))
-    places[first : first + len(values)] = values
-    sums: Array = places.reshape(rounds, GROUPS, -1).sum(axis=0)
-    return sums
+def _dealt(rows: Array, first: int) -> Array:
+    """Return the sums of each row's numbers dealt to the groups in turn, shape (GROUPS, rows).
+
+    The first of them goes to group ``first``.
+    """
+    many, numbers = rows.shape
+    rounds = -(-(first + numbers) // GROUPS)
+    places = np.zeros((many, rounds * GROUPS))
+    places[:, first : first + numbers] = rows
+    return np.ascontiguousarray(places.reshape(many, rounds, GROUPS).sum(axis=1).T)
