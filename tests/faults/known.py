@@ -231,7 +231,7 @@ COMMON = {
     ),
     "moments-of-triple": Known(f"{SCALING}/scaled_variance_general.py", "S(0), S(9))", "S(0), S(4))"),
     "gradient-of-queries-doubled": Known(
-        f"{ENGINE}/attention.py", "queries=scaled @ keys", "queries=2 * scaled @ keys"
+        f"{ENGINE}/attention.py", "self._unscaled @ self.passed[1]", "2 * self._unscaled @ self.passed[1]"
     ),
     "mask-for-arrays-only": Known(
         f"{ENGINE}/attention.py",

@@ -334,6 +334,17 @@ def _variance(cell: Cell, value: float) -> bool:
     return math.isclose(float(Drawn(cell).scale) ** 2 * dimension(cell.sampler), value, rel_tol=1e-12)
 
 
+def _scaled_by(cell: Cell) -> float:
+    """Return the factor on scores that are divided by the root of the dimension."""
+    return float(Drawn(cell).scale * dimension(cell.sampler) ** 0.5)
+
+
+def _longer(cell: Cell, value: float) -> bool:
+    """Scores times YaRN's factor at that length, and rows of so many times 8 keys."""
+    rows = Drawn(cell).kind != "SoftmaxRows" or Drawn(cell).keys == 8 * value
+    return rows and math.isclose(_scaled_by(cell), (math.log(value) / 10 + 1) ** 2, rel_tol=1e-12)
+
+
 def _causal(cell: Cell, label: str) -> bool:
     return label == "causal" and Drawn(cell).kind == "CausalRows"
 
@@ -390,8 +401,11 @@ RULES: dict[str, Callable[[Cell, Any], bool]] = {
     "c": _field("cap"),
     "b": _field("sink"),
     "r": _field("rate"),
-    "s": lambda cell, value: Drawn(cell).keys == 8 * value,
-    "format": lambda cell, value: Drawn(cell).bits == {"bfloat16": 8, "E4M3": 4}[value],
+    "s": _longer,
+    "precision": lambda cell, value: Drawn(cell).bits == {"bfloat16": 8, "E4M3": 4}[value],
+    "scaling": lambda cell, value: (
+        _scaled_by(cell) == {"raw": dimension(cell.sampler) ** 0.5, "scaled": 1}[value]
+    ),
 }
 
 

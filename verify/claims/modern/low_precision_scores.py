@@ -12,8 +12,7 @@ from verify.spec import (
 
 BITS, SCALES = {"bfloat16": 8, "E4M3": 4}, {"raw": S.One, "scaled": 1 / sqrt(d)}
 """Bits of the significand, the leading one counted, and factors on scores."""
-CELLS = [(precision, scores, n) for precision, n in (("bfloat16", 16), ("bfloat16", 64), ("bfloat16", 256),
-                                                     ("E4M3", 64)) for scores in SCALES]  # fmt: skip
+DIMENSIONS = (("bfloat16", 16), ("bfloat16", 64), ("bfloat16", 256), ("E4M3", 64))
 CLOSE = (64.75 - 2.0**-20, 64.25 + 2.0**-20)
 """Two scores that bfloat16 does not tell apart: both become 64.5."""
 ERROR = r"$\mathbb{E}(\hat s - s)^2$"
@@ -47,10 +46,11 @@ def derive() -> Derivation:
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     """Measure rounding errors of raw and of scaled scores; compare spacings, order and weights."""
-    cells = cells_of("{precision}-{scores}-d{d_k}", CELLS, lambda precision, scores, d_k: (
-        normal(16, 16, d_k), RoundedScores(BITS[precision]), SCALES[scores]))  # fmt: skip
-    checks = over_cells("{cell}", ERROR, cells, component("error", positive=True), lambda name, scores, n: (
-        score_law.rounding_error(n, BITS[name]) * scaled(SCALES[scores], n) ** 2
+    settings = [(precision, scaling, n) for precision, n in DIMENSIONS for scaling in SCALES]
+    cells = cells_of("{precision}-{scaling}-d{d_k}", settings, lambda precision, scaling, d_k: (
+        normal(16, 16, d_k), RoundedScores(BITS[precision]), SCALES[scaling]))  # fmt: skip
+    checks = over_cells("{cell}", ERROR, cells, component("error", positive=True), lambda name, scaling, n: (
+        score_law.rounding_error(n, BITS[name]) * scaled(SCALES[scaling], n) ** 2
     ), Tolerance(2.0))  # fmt: skip
     where = {"precision": "bfloat16", "scores": "64.75 and 64.25, nearly"}
     most, half = derivation.result.subs(epsilon, Rational(1, 4)), derivation.lemmas[1].end.subs(b, 8)
