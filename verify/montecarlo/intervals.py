@@ -10,9 +10,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy
 from scipy import special
-
-from verify.montecarlo.roots import crossing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -123,7 +122,7 @@ def bounded_mean(value: float, alpha: float, blocks: int) -> Interval:
         def excess(other: float) -> float:
             return divergence(mean, other) - allowed
 
-        return crossing(excess, _TINY, mean) if excess(_TINY) > 0 else 0.0
+        return float(scipy.optimize.brentq(excess, _TINY, mean, xtol=1e-12)) if excess(_TINY) > 0 else 0.0
 
     return lower(value), 1 - lower(1 - value)
 
@@ -149,6 +148,6 @@ def noncentrality(statistic: float, freedom: int, alpha: float) -> Interval:
         high = max(1.0, statistic)
         while excess(high) > 0:
             high *= 2
-        return crossing(excess, 0.0, high)
+        return float(scipy.optimize.brentq(excess, 0.0, high, xtol=1e-9, rtol=1e-12))
 
     return bound(1 - alpha / 2), bound(alpha / 2)

@@ -63,7 +63,6 @@ from verify.montecarlo.literal import (
 )
 from verify.montecarlo.normal_rows import NormalRows
 from verify.montecarlo.recovery import RecoveredScales, fitted_scale, response
-from verify.montecarlo.roots import crossing
 from verify.montecarlo.rounding import (
     change_of_weights,
     distance_from_half,
@@ -455,7 +454,6 @@ __all__ = [
     "computed",
     "cosine",
     "covariance",
-    "crossing",
     "d",
     "descent",
     "difference",

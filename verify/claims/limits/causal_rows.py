@@ -4,6 +4,7 @@ import math
 from functools import cache
 from typing import Any
 
+import scipy
 from scipy import special
 from sympy import Expr, Rational, S, Sum, Symbol, degree, log, simplify, sqrt
 
@@ -11,7 +12,7 @@ from verify.spec import (
     E, ENTROPY, EVEN_IS_MOST, INDEPENDENT, LOG_TOTAL, NORMAL, NORMAL_COMPONENTS, SQUARES, STANDARD,
     TOTAL_GROWS, Approximation, ByParts, CausalRows, Cell, Claim, Derivation, Experiment, Figure, Findings,
     Ordered, Prediction, Quantity, Route, Simulated, Smooth, Step, Surplus, Tolerance, by, capped, cell_of,
-    component, crossing, d, estimates, evaluate, figure, function, index, integrated, is_zero, j, line,
+    component, d, estimates, evaluate, figure, function, index, integrated, is_zero, j, line,
     mean_lost, mean_of_rows, n, of_probability, p, prediction, q, sharper, sigma, threshold, wrong,
 )  # fmt: skip
 
@@ -98,7 +99,7 @@ def _half_a_nat_lost(_: int, deviation: float) -> Approximation:
         p = special.expit(gap)
         return float(special.entr(p) + special.entr(1 - p)) - math.log(2) + 0.5
 
-    gap = crossing(beyond, 0.0, 40.0)
+    gap = scipy.optimize.brentq(beyond, 0.0, 40.0, xtol=1e-13)
     return Approximation(float(special.erfc(gap / (2 * deviation))), 1e-12)
 
 

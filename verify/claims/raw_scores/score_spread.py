@@ -13,7 +13,7 @@ from sympy import (
 from verify.spec import (
     GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Allowance, Claim, Control, Derivation, Distribution, Exact,
     Experiment, Figure, Findings, Identity, PairShares, Quantile, Quantity, Route, Simulated, Step, assume,
-    biased, by, capped, cell_of, crossing, d, exactly, figure, function, integrated, is_zero, line,
+    biased, by, capped, cell_of, d, exactly, figure, function, integrated, is_zero, line,
     prediction, scatter, score, score_law, variance_route, with_moments, wrong,
 )  # fmt: skip
 
@@ -133,7 +133,7 @@ def _uniform_point(dimension: int) -> float:
 def _normal_point(dimension: int) -> float:
     """Return the 95% point of the exact law of normal components."""
     low, high = 0.1 * dimension**0.5, 4 * dimension**0.5
-    return crossing(lambda point: score_law.below(dimension, point) - LEVEL, low, high)
+    return float(scipy.optimize.brentq(lambda point: score_law.below(dimension, point) - LEVEL, low, high))
 
 
 def _deviation(derivation: Derivation, law: Distribution, n: int) -> float:
