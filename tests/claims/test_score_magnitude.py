@@ -31,3 +31,10 @@ def test_a_wrong_step_to_the_bound_is_noticed(number: int, wrong: Any) -> None:
     step = bound.steps[number]
     assert step.check.holds(before, step.expression)
     assert not step.check.holds(before, wrong)
+
+
+def test_a_share_is_positive() -> None:
+    """Squares do not tell a share from its negative, so the step asks for the sign."""
+    first, step = claim.derive().lemmas[1].steps
+    assert step.check.holds(first.expression, step.expression)
+    assert not step.check.holds(first.expression, -step.expression)

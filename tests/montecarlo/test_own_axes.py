@@ -84,3 +84,4 @@ def test_inner_products_are_those_of_normal_vectors(many: int, d: int, axes: int
 def test_axes_are_recorded() -> None:
     """Where vectors are drawn in axes of their own, a cell says in how many."""
     assert in_axes(5, 4) == (("drawn in", "the 4 axes that the vectors span"),)
+    assert in_axes(5, 4, "the keys") == (("drawn in", "the 4 axes that the keys span"),)

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import pytest
-from sympy import Sum, binomial, factorial
+from sympy import Rational, Sum, binomial, factorial
 
 from verify.symbolic.even_dimensions import b, i, k, m, tail, value
 from verify.symbolic.law import below
@@ -46,3 +46,9 @@ def test_every_step_holds_and_no_other_dimension_does(number: int) -> None:
     assert step.check.holds(before, step.expression)
     for wrong in (step.expression.subs(m, m + 1), step.expression.subs(b, 2 * b)):
         assert not step.check.holds(before, wrong)
+
+
+def test_the_gamma_tail_is_that_of_this_integral() -> None:
+    """A factor on what the step starts from is noticed, too."""
+    first, second, _ = ROUTE.steps
+    assert not second.check.holds(Rational(101, 100) * first.expression, second.expression)

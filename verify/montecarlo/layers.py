@@ -72,7 +72,7 @@ class LayerStack:
             ("normalisation", "none" if self.normalisation == "none" else f"{self.normalisation} each layer"),
             ("weights", f"{NORMAL.name}{times}"),
             ("scale", ", ".join(f"{scale:.4g}" for scale in self.scales)),
-            *in_axes(self.d, self.width),
+            *in_axes(self.d, self.width, "the keys’ weights"),
         )
 
     @property

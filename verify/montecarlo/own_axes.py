@@ -43,6 +43,6 @@ def components(many: int, d: int, axes: int | None = None) -> int:
     return many * d if d <= axes else axes * (axes + 1) // 2 + (many - axes) * axes
 
 
-def in_axes(d: int, axes: int) -> Settings:
-    """Return what a cell records where vectors of ``d`` dimensions are drawn in so many axes of their own."""
-    return (("drawn in", f"the {axes} axes that the vectors span"),) if d > axes else ()
+def in_axes(d: int, axes: int, spanning: str = "the vectors") -> Settings:
+    """Return what a cell records where vectors of ``d`` dimensions are drawn in the axes of some or all."""
+    return (("drawn in", f"the {axes} axes that {spanning} span"),) if d > axes else ()

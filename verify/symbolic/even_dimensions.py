@@ -58,6 +58,10 @@ def _density(order: Any, at: Any) -> Any:
     return at ** (order - 1) * exp(-at) / gamma(order)
 
 
+_BOTH = Integral(_density(m, y) * Integral(_density(m, v), (v, b + y, oo)), (y, 0, oo))
+"""The chance that the first of two gamma numbers of order m exceeds the other by more than b."""
+
+
 @by("SymPy: the characteristic functions of both gamma numbers multiply to the score’s", "general")
 def _is_a_difference(before: Any, after: Any) -> bool:
     """They are (1 - it)^-m and, of what is subtracted, (1 + it)^-m: Laplace transforms at ∓it."""
@@ -65,16 +69,14 @@ def _is_a_difference(before: Any, after: Any) -> bool:
     base, power = euler_integral(_density(m, y) * exp(-s * y), y).as_base_exp()
     product = expand(base.subs(s, I * t) * base.subs(s, -I * t)) ** power
     of_score = bool(product == characteristic.OF_SCORE.subs(d, 2 * m))
-    both = Integral(_density(m, y) * Integral(_density(m, v), (v, b + y, oo)), (y, 0, oo))
-    return before == TAIL and of_score and bool(after == both)
+    return before == TAIL and of_score and bool(after == _BOTH)
 
 
 @by("induction over m: by parts the tail grows by the next term", "general")
 def _is_a_sum(before: Any, after: Any) -> bool:
     """The density of order m + 1 has the derivative g_m - g_(m+1), so that the tails differ by it."""
     (total,), c = after.atoms(Sum), b + y
-    ranges = runs_over(before, (v, c, oo), (y, 0, oo)) and runs_over(after, (y, 0, oo))
-    if not ranges or total.limits != (Tuple(k, 0, m - 1),):
+    if before != _BOTH or not runs_over(after, (y, 0, oo)) or total.limits != (Tuple(k, 0, m - 1),):
         return False
     following = _density(m + 1, v)
     by_parts = gammasimp(simplify(diff(following, v) - _density(m, v) + following))
@@ -107,7 +109,7 @@ def tail() -> Route:
         "In an even dimension, $d_k = 2m$",
         TAIL,
         Step(
-            Integral(_density(m, y) * Integral(_density(m, v), (v, b + y, oo)), (y, 0, oo)),
+            _BOTH,
             "A score is the difference of two independent gamma numbers of order m",
             _is_a_difference,
         ),

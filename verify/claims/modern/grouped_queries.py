@@ -49,10 +49,11 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     related = over_cells("squares-d{d_k}", SQUARES, cells, RELATED, squares / whole, wide)
     own = cell_of("own-keys", normal(HEADS, HEADS * KEYS, 1), GroupedScores(shared=False))
     return Experiment(in_turn(spreads, products, related), (
-        wrong(spreads[8], "times-the-heads", "a key that eight heads share has scores of twice the variance",
-              2 * 8),
+        wrong(spreads[8], "twice-the-variance", "a key that eight heads share has scores of twice the "
+              "variance", 2 * 8),
         wrong(products[1], "heads-agree", "heads with one key have one score", 1),
-        wrong(related[1], "independent", "scores of two heads are independent, so squares uncorrelated", 0),
+        wrong(related[1], "independent", "scores of two heads are independent, so their squares are "
+              "uncorrelated", 0),
         wrong(related[1], "own-keys", "heads with keys of their own go together as much", cell=own,
               truth=0.0),
         biased(spreads[1], tolerance),

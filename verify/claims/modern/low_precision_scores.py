@@ -101,7 +101,7 @@ CLAIM = Claim(
     "are rounded before they are scaled or after hardly matters, for the error is in proportion to the "
     "score. What helps is that softmax gets small scores.",
     assumptions=assume(
-        INDEPENDENT, NORMAL_COMPONENTS, nearest="Rounding is to nearest, ties to even, within normal range."
+        INDEPENDENT, NORMAL_COMPONENTS, nearest="To nearest, ties to even, within a format’s normal numbers."
     ),
     references=(KALAMKAR, MICIKEVICIUS),
 )

@@ -89,7 +89,11 @@ def derive() -> Derivation:
     ).defining("the mean length of a query")
     share = EXACT / ASYMPTOTE
     further = r"Over $\sqrt{2d_k/\pi}$, and times the same one dimension further"
-    squares = By("SymPy: both squares agree", lambda a, b: is_zero(gammasimp(a) ** 2 - b**2), "general")
+    squares = By(
+        "SymPy: both are positive, and their squares agree",
+        lambda a, b: a.is_positive and b.is_positive and is_zero(gammasimp(a) ** 2 - b**2),
+        "general",
+    )
     squeeze = Route.of(
         r"The share of $\sqrt{2d_k/\pi}$ reached, at most 1, times the next dimension's share",
         EXACT,
