@@ -248,12 +248,12 @@ def _query(cell: Cell, label: str) -> bool:
 
 def _own_axes(cell: Cell, label: str) -> bool:
     sampler = Drawn(cell)
-    spanned = {
-        "LayerStack": lambda: sampler.width,
-        "RowGradients": lambda: sampler.keys + sampler.rows,
-        "TrainingRuns": lambda: 2 * sampler.task.width,
+    axes = {
+        "LayerStack": lambda: f"{sampler.width} axes that the keys’ weights",
+        "RowGradients": lambda: f"{sampler.keys + sampler.rows} axes that the vectors",
+        "TrainingRuns": lambda: f"{2 * sampler.task.width} axes that the vectors",
     }[sampler.kind]()
-    return bool(label == f"the {spanned} axes that the vectors span" and spanned < sampler.d)
+    return label == f"the {axes} span" and int(axes.split()[0]) < sampler.d
 
 
 def _block(cell: Cell, label: str) -> bool:
