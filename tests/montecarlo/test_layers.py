@@ -8,34 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from tests.montecarlo.spy import Spy
 from verify.montecarlo import layers
-from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.layers import LayerStack, Normalisation
-from verify.montecarlo.own_axes import components, normal_vectors
+from verify.montecarlo.own_axes import components
 
 if TYPE_CHECKING:
     from verify.montecarlo.distributions import Array
-
-
-class Spy:
-    """Draws normals, as a distribution or as vectors in axes of their own, and keeps what it draws."""
-
-    def __init__(self) -> None:
-        self.drawn: list[Array] = []
-
-    def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-        """Draw normals and keep a copy."""
-        values = NORMAL.draw(rng, shape)
-        self.drawn.append(values.copy())
-        return values
-
-    def vectors(
-        self, rng: np.random.Generator, count: int, many: int, d: int, axes: int | None = None
-    ) -> Array:
-        """Draw vectors and keep a copy."""
-        values = normal_vectors(rng, count, many, d, axes)
-        self.drawn.append(values.copy())
-        return values
 
 
 def attended(tokens: Array, query: Array, key: Array, value: Array, scale: float) -> Array:

@@ -111,9 +111,8 @@ def advance(work: Work, proof: str, answers: Sequence[Sequence[Sums]]) -> Settle
     claim = resolve(work.claim)
     with claim_errors(claim.id, work.origin), one_blas_thread():
         prepared = _prepared(work)
-        shown = prepared.shown(proof)
+        told, shown = prepared.shown(proof)
         derived, evidence = time.perf_counter(), NOTHING
-        told = proof or shown.model_dump_json(by_alias=True)
         try:
             if shown.status is not Proof.FAILED:
                 planned = prepared.planned
@@ -240,8 +239,8 @@ class _Prepared:
         ErrorBudget(work.settings.false_alarm).record(drawn, 0)
         return experiment, facts
 
-    def shown(self, proof: str) -> DerivationRecord:
-        """Return the record of the checked derivation that is ``proof`` as JSON; empty, it is checked now."""
+    def shown(self, proof: str) -> tuple[str, DerivationRecord]:
+        """Return a checked derivation as JSON, ``proof`` unless that is empty, and its record."""
         if self._shown is None or self._shown[0] != proof:
             if proof:
                 record = DerivationRecord.model_validate_json(proof)
@@ -249,7 +248,7 @@ class _Prepared:
                 record = derivation_record(self.derivation, self.derivation.examine())
                 proof = record.model_dump_json(by_alias=True)
             self._shown = proof, record
-        return self._shown[1]
+        return self._shown
 
     def cell(self, name: str) -> Cell:
         """Return one of the experiment's cells."""

@@ -36,16 +36,25 @@ def keep_freed() -> None:
 
 
 @contextlib.contextmanager
-def made_for_good() -> Iterator[None]:
-    """Look for no garbage while what stays is made, such as what is imported, nor among it later."""
+def no_garbage_collection() -> Iterator[None]:
+    """Look for no garbage meanwhile."""
     before = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        gc.freeze()
         if before:
             gc.enable()
+
+
+@contextlib.contextmanager
+def made_for_good() -> Iterator[None]:
+    """Look for no garbage while what stays is made, such as what is imported, nor among it later."""
+    with no_garbage_collection():
+        try:
+            yield
+        finally:
+            gc.freeze()
 
 
 def peak_memory() -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import hashlib
 import logging
 import re
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from verify.errors import RenderError
 from verify.evidence import RunRecord
+from verify.executors.memory import no_garbage_collection
 from verify.files import shipped
 from verify.files.writing import temporary_folder
 from verify.report.balancing import raised_by_whole_rows
@@ -78,7 +78,7 @@ def render_pdf(
     places = _findings(parts) if edition == EDITIONS[0] else {}
     document = weasyprint.HTML(string=page, base_url="report:", url_fetcher=_fetcher(medium.images))
     # WeasyPrint's many small objects live until the end; looking for garbage among them takes a fifth longer.
-    with _no_garbage_collection(), _quietly(), raised_by_whole_rows(), _fonts(weasyprint) as fonts:
+    with no_garbage_collection(), _quietly(), raised_by_whole_rows(), _fonts(weasyprint) as fonts:
         sheets = [weasyprint.CSS(string=css, font_config=fonts) for css in (rules_for_print(), _styles())]
         try:
             laid_out = document.render(
@@ -127,17 +127,6 @@ def _quietly() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "unclosed file .*sRGB", ResourceWarning)
         yield
-
-
-@contextlib.contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    before = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if before:
-            gc.enable()
 
 
 def _weasyprint() -> Any:

@@ -1,0 +1,34 @@
+"""What stands in for the normals that a sampler draws, and remembers them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verify.montecarlo.distributions import NORMAL
+from verify.montecarlo.own_axes import normal_vectors
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from verify.montecarlo.distributions import Array
+
+
+class Spy:
+    """Draws normals, as a distribution or as vectors in axes of their own, and keeps what it draws."""
+
+    def __init__(self) -> None:
+        self.drawn: list[Array] = []
+
+    def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+        """Draw normals and keep a copy."""
+        values = NORMAL.draw(rng, shape)
+        self.drawn.append(values.copy())
+        return values
+
+    def vectors(
+        self, rng: np.random.Generator, count: int, many: int, d: int, axes: int | None = None
+    ) -> Array:
+        """Draw vectors and keep a copy."""
+        values = normal_vectors(rng, count, many, d, axes)
+        self.drawn.append(values.copy())
+        return values
