@@ -14,7 +14,7 @@ from verify.evidence import RunRecord
 from verify.executors.memory import no_garbage_collection
 from verify.files import shipped
 from verify.files.writing import temporary_folder
-from verify.report.balancing import raised_by_whole_rows
+from verify.report.balancing import laid_out_once
 from verify.report.editions import EDITIONS
 from verify.report.finishing import drop_nested_links, name_places, write_once
 from verify.report.fonts import rules_for_print
@@ -78,7 +78,7 @@ def render_pdf(
     places = _findings(parts) if edition == EDITIONS[0] else {}
     document = weasyprint.HTML(string=page, base_url="report:", url_fetcher=_fetcher(medium.images))
     # WeasyPrint's many small objects live until the end; looking for garbage among them takes a fifth longer.
-    with no_garbage_collection(), _quietly(), raised_by_whole_rows(), _fonts(weasyprint) as fonts:
+    with no_garbage_collection(), _quietly(), laid_out_once(), _fonts(weasyprint) as fonts:
         sheets = [weasyprint.CSS(string=css, font_config=fonts) for css in (rules_for_print(), _styles())]
         try:
             laid_out = document.render(
