@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sympy import Add, Expr, Integer, Mul, S, Sum, expand, fraction
+from sympy import Add, Expr, Integer, Mul, Pow, S, Sum, expand, fraction
 
-from verify.symbolic.algebra import is_zero, multiplied_out
+from verify.symbolic.algebra import is_whole_power, is_zero, multiplied_out, replaced
 from verify.symbolic.expectation import (
     DerivationError,
     E,
@@ -72,7 +72,7 @@ class Expansion:
         enough = len(powers_of_dimension(before, after, self.population))
         if enough > self.most:
             return False
-        return all(is_zero(expanded(before, law, n) - expanded(after, law, n)) for n in range(1, enough + 1))
+        return all(is_zero(_valued(before, law, n) - _valued(after, law, n)) for n in range(1, enough + 1))
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,6 @@ def _law(population: Population, before: Any, after: Any, *, assumed: bool) -> P
     return population
 
 
-@cache  # a step's expression is the next step's start, and claims share their first steps
 def expanded(expression: Any, population: Population, dimension: int) -> Any:
     """Return the value of ``expression`` at one concrete dimension, by writing every index out.
 
@@ -127,20 +126,29 @@ def expanded(expression: Any, population: Population, dimension: int) -> Any:
     Raises:
         DerivationError: an expectation stands inside another, or a moment is needed that is not assumed.
     """
+    return expand(_valued(expression, population, dimension))
+
+
+@cache  # a step's expression is the next step's start, and claims share their first steps
+def _valued(expression: Any, population: Population, dimension: int) -> Any:
     refuse_nested(expression)
 
     def squared_deviation(x: Any) -> Any:
         return E((x - _mean(x, population, dimension)) ** 2)
 
-    means = expression.replace(Var, squared_deviation).replace(E, lambda x: _mean(x, population, dimension))
-    return expand(means.xreplace({population.dimension: Integer(dimension)}).doit())
+    means = replaced(expression, Var, squared_deviation)
+    valued = replaced(means, E, lambda x: _mean(x, population, dimension))
+    return _written_out(valued.xreplace({population.dimension: Integer(dimension)}))
 
 
 def _written_out(expression: Any) -> Any:
     """Return ``expression`` with every sum between numbers as its terms; SymPy would ask much first."""
     if not isinstance(expression, Expr) or not expression.has(Sum):
         return expression
-    inside = expression.func(*map(_written_out, expression.args))
+    parts = [_written_out(one) for one in expression.args]
+    if is_whole_power(expression):
+        return Pow(*parts, evaluate=False)
+    inside = expression.func(*parts)
     if not isinstance(inside, Sum):
         return inside
     terms = [inside.function]
@@ -153,14 +161,12 @@ def _written_out(expression: Any) -> Any:
 
 @cache
 def _mean(argument: Any, population: Population, dimension: int) -> Any:
-    concrete = _written_out(argument.xreplace({population.dimension: Integer(dimension)})).doit()
+    concrete = _written_out(argument.xreplace({population.dimension: Integer(dimension)}))
     randoms = population.randoms(concrete)
     if not randoms:
-        return expand(concrete)
-    total: dict[Any, list[Any]] = {}
+        return concrete
+    total = []
     for powers, coefficient in multiplied_out(concrete, randoms):
-        moments = Mul(
-            *(population.moment(component(a), n) for a, n in zip(randoms, powers, strict=True) if n)
-        )
-        total.setdefault(moments, []).append(coefficient)
-    return expand(Add(*(moments * Add(*parts) for moments, parts in total.items())))
+        moments = (population.moment(component(a), n) for a, n in zip(randoms, powers, strict=True) if n)
+        total.append(Mul(coefficient, *moments))
+    return Add(*total)

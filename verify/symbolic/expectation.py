@@ -31,7 +31,7 @@ from sympy import (
 from sympy.core.sorting import default_sort_key
 
 from verify.errors import VerifyError
-from verify.symbolic.algebra import multiplied_out
+from verify.symbolic.algebra import multiplied_out, replaced
 from verify.symbolic.printing import plain
 
 if TYPE_CHECKING:
@@ -126,6 +126,7 @@ def _any_law(
     return Population(moments, dimension, alike)
 
 
+@cache  # the rules that are applied in turn, and their checks, ask it of the same expressions
 def refuse_nested(expression: Any) -> None:
     """Refuse an expectation or variance inside another: a value that depends on nothing, or a condition.
 
@@ -133,9 +134,8 @@ def refuse_nested(expression: Any) -> None:
         DerivationError: there is one.
     """
     for outer in expression.atoms(E, Var):
-        inner = outer.args[0].atoms(E, Var)
-        if inner:
-            one = plain(min(inner, key=default_sort_key))
+        if outer.args[0].has(E, Var):
+            one = plain(min(outer.args[0].atoms(E, Var), key=default_sort_key))
             raise DerivationError(
                 f"{plain(outer)}: {one} stands inside another expectation; it is a number, so take it out, "
                 f"E(x*{one}) = E(x)*{one}, write Var(x) for E((x - E(x))**2), and a mean given some of the "
@@ -162,7 +162,7 @@ def pointwise(expression: Any) -> Any:
 def unfold(expression: Any) -> Any:
     """Return ``expression`` with every Var(x) written E[x^2] - E[x]^2."""
     refuse_nested(expression)
-    return expression.replace(Var, lambda x: E(x**2) - E(x) ** 2)
+    return replaced(expression, Var, lambda x: E(x**2) - E(x) ** 2)
 
 
 def by_index(expression: Any, population: Population) -> Any:
@@ -171,13 +171,13 @@ def by_index(expression: Any, population: Population) -> Any:
     What remains inside E[...] concerns a single index; uses independence of different indices only.
     """
     refuse_nested(expression)
-    return expression.replace(E, lambda x: _split_sums(x, population))
+    return replaced(expression, E, lambda x: _split_sums(x, population))
 
 
 def by_component(expression: Any, population: Population) -> Any:
     """Return ``expression`` with every single-index E[...] split by linearity and independence."""
     refuse_nested(expression)
-    return expression.replace(E, lambda x: _per_monomial(x, population, lambda atom, n: E(atom**n)))
+    return replaced(expression, E, lambda x: _per_monomial(x, population, lambda atom, n: E(atom**n)))
 
 
 def by_moments(expression: Any, population: Population) -> Any:
@@ -187,7 +187,7 @@ def by_moments(expression: Any, population: Population) -> Any:
         return population.moment(component(atom), order)
 
     refuse_nested(expression)
-    return expression.replace(E, lambda x: _per_monomial(x, population, known))
+    return replaced(expression, E, lambda x: _per_monomial(x, population, known))
 
 
 def evaluate(expression: Any, population: Population) -> Any:
