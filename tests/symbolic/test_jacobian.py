@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sympy import Rational, Sum
+from sympy import Sum
 
 from verify.montecarlo.attention import softmax
-from verify.symbolic.jacobian import CUBES, ENTRY, FORM, FROBENIUS, LENGTH, value, without_sums, x
+from verify.symbolic.jacobian import CUBES, ENTRY, FORM, FROBENIUS, value, x
 from verify.symbolic.softmax import SQUARES, i, j, n, p
 from verify.symbolic.sums import SumIdentity
 
@@ -24,11 +24,3 @@ def test_the_constants_are_those_of_the_matrix() -> None:
     assert value(p[2] * CUBES, weights) == pytest.approx(weights[1] * np.sum(weights**3), rel=1e-12)
     assert SumIdentity().holds(FORM, VARIANCE)
     assert SumIdentity().holds(Sum(ENTRY**2, (i, 1, n), (j, 1, n)), FROBENIUS)
-
-
-def test_sums_are_written_out_as_they_stand() -> None:
-    """Term by term, several indices too; a sum that does not begin at a whole number is none."""
-    assert without_sums(Sum(x[i] * x[j], (i, 1, 2), (j, 1, 2))) == x[1] ** 2 + 2 * x[1] * x[2] + x[2] ** 2
-    assert without_sums(LENGTH.subs(n, 2)) == x[1] ** 2 + x[2] ** 2
-    with pytest.raises(TypeError):
-        without_sums(Sum(p[i], (i, Rational(101, 100), 4)))

@@ -12,9 +12,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sympy import Float, Idx, Indexed, IndexedBase, Integer, Sum, exp
+from sympy import Idx, Indexed, IndexedBase, Sum, exp
 
-from verify.symbolic.jacobian import without_sums
+from verify.symbolic.predict import function
 from verify.symbolic.printing import Ordered, OrderedBase
 from verify.symbolic.scores import d
 from verify.symbolic.softmax import n
@@ -116,14 +116,8 @@ def value(expression: Any, free: tuple[Any, Any], known: Mapping[Any, Array], fa
     """
     extents = {a: len(known[Q]), j: len(known[K]), h: known[K].shape[1], b: known[V].shape[1]}
     shape = dict(zip((m, n, d, d_v), (extents[index] for index in (a, j, h, b)), strict=True))
-    concrete = without_sums(expression.subs(shape)).xreplace({c: Float(factor)})
-    entries = {
-        base[row + 1, column + 1]: Float(number)
-        for base, matrix in known.items()
-        for (row, column), number in np.ndenumerate(matrix)
-    }
-    found = np.empty([extents[index] for index in free])
-    for place in np.ndindex(*found.shape):
-        chosen = {index: Integer(number + 1) for index, number in zip(free, place, strict=True)}
-        found[place] = float(concrete.xreplace(chosen).xreplace(entries))
-    return found
+    # Indices count from 1.
+    matrices = [np.pad(matrix, ((1, 0), (1, 0))) for matrix in known.values()]
+    places = np.meshgrid(*(np.arange(1, extents[index] + 1) for index in free), indexing="ij")
+    values = function((*known, *free, *shape, c), expression, "numpy")
+    return np.asarray(values(*matrices, *places, *shape.values(), factor), np.float64)

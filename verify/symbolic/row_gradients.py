@@ -10,7 +10,7 @@ import math
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from sympy import Float, Function, IndexedBase, Limit, S, Sum, Symbol, exp, sqrt
+from sympy import Function, IndexedBase, Limit, S, Sum, Symbol, exp, sqrt
 
 from verify.symbolic.algebra import is_zero
 from verify.symbolic.checks import By
@@ -147,12 +147,18 @@ def mean_square(path: Path, keys: int, dimension: int, scale: float) -> Approxim
 
 @cache  # the average over lengths is kept by the function that it averages
 def _at(path: Path, dimension: int, scale: float) -> Any:
+    expression, given = _of_row(path), {d: dimension, c: scale}
+    return lambda keys, deviation: row_mean(expression, keys, deviation, given)
+
+
+@cache
+def _of_row(path: Path) -> Any:
+    """Return the mean square of a row's gradients, given the scores' standard deviation."""
     _, across, along = mean_squares()
     of_query = c**2 * ((d - 1) * E(across.end) + E(along.end) / sigma**2)
     # A key's share of δ_j is the query itself, whose length is σ over the scale.
     paths = {"queries": of_query, "keys": sigma**2 * E(across.end), "values": E(SQUARES)}
-    expression = paths[path].subs({d: dimension, c: Float(scale)})
-    return lambda keys, deviation: row_mean(expression, keys, deviation)
+    return paths[path]
 
 
 def ratio_of_roots(path: Path, keys: int, dimension: int) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from itertools import product
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from sympy import Add, Dummy, Function, Indexed, Mul, S, Sum, Symbol, expand, log
@@ -27,7 +28,7 @@ from verify.symbolic.row_integrals import (
 from verify.symbolic.softmax import LOG_TOTAL, largest, n, p, s, sigma
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 KEYS = (2, 3, 4, 8, 16, 64, 256, 1024, 10**4, 10**5, 10**6)
 DEVIATIONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
@@ -38,15 +39,20 @@ _ROUNDING = 2.0**-50
 """What rounding may do to an expression's value, relative to the size of its terms."""
 
 
-def row_mean(expression: Any, keys: int, deviation: float) -> Approximation:
+def row_mean(
+    expression: Any, keys: int, deviation: float, given: Mapping[Any, float] = MappingProxyType({})
+) -> Approximation:
     """Return the number that ``expression``, linear in expectations, is for so many keys and this σ.
+
+    Other symbols in it have ``given`` values.
 
     Raises:
         ValueError: it is not linear in its expectations, or what is expected is not made of power sums.
     """
-    rest, parts = _linear(expression)
-    terms = [(_mean(mean, keys, deviation), slope(keys, deviation)) for mean, slope in parts]
-    terms.append((Approximation(1.0, 0.0), rest(keys, deviation)))
+    rest, parts = _linear(expression, tuple(given))
+    at = keys, deviation, *given.values()
+    terms = [(_mean(mean, keys, deviation), slope(*at)) for mean, slope in parts]
+    terms.append((Approximation(1.0, 0.0), rest(*at)))
     total = Approximation(0.0, 0.0)
     for mean, slope in terms:
         one = mean.times(slope)
@@ -65,12 +71,12 @@ def _share(less: Any, bound: Any, keys: int, deviation: float) -> float:
     return one / other if one * other > 0 else 0.0
 
 
-Compiled = Callable[[int, float], float]
+Compiled = Callable[..., float]
 
 
 @cache
-def _linear(expression: Any) -> tuple[Compiled, tuple[tuple[Any, Compiled], ...]]:
-    """Return what is free of means, and each mean with its coefficient, as functions of n and σ."""
+def _linear(expression: Any, others: tuple[Any, ...]) -> tuple[Compiled, tuple[tuple[Any, Compiled], ...]]:
+    """Return what is free of means, and each mean's coefficient, as functions of n, σ and the ``others``."""
     means = [*sorted(expression.atoms(E), key=str), LARGEST]
     places = [Dummy() for _ in means]
     outer = expression.xreplace(dict(zip(means, places, strict=True)))
@@ -78,7 +84,7 @@ def _linear(expression: Any) -> tuple[Compiled, tuple[tuple[Any, Compiled], ...]
     if any(slope.has(*places) for slope in slopes):
         raise ValueError(f"{expression} is not linear in its expectations")
     rest = outer.xreplace(dict.fromkeys(places, S.Zero))
-    compiled = [function((n, sigma), one) for one in (rest, *slopes)]
+    compiled = [function((n, sigma, *others), one) for one in (rest, *slopes)]
     return compiled[0], tuple(
         (mean, slope)
         for mean, slope, of_mean in zip(means, compiled[1:], slopes, strict=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
-from sympy import Expr, Rational, S, exp, expand_log, limit, log, oo, sqrt
+from sympy import Expr, Rational, S, Symbol, expand, limit, oo, sqrt
 
 from verify.spec import (
     Array, Cell, Claim, Control, Derivation, Experiment, Figure, Findings, Layer, LayerStack, Normalisation,
@@ -95,9 +95,14 @@ def _per_layer(result: Expr) -> Expr:
 @cache  # two sets of checks ask for it
 def _even(result: Expr) -> tuple[Expr, Expr]:
     """Return it here, and in ever deeper stacks."""
-    per_layer = _per_layer(result).subs(n, TOKENS)
-    deep = exp(limit(expand_log(log(per_layer), force=True), stack.layers, oo))
-    return per_layer.subs(stack.layers, LAYERS), deep
+    power = Symbol("power", positive=True)
+    now, ahead = (
+        expand(result.subs({n: TOKENS, stack.layers: stack.layers + more})).xreplace({2**stack.layers: power})
+        for more in (0, 1)
+    )
+    # Where the quotient of one layer has a limit, the growth per layer has the same one.
+    deep = sqrt(limit(ahead / now, power, oo))
+    return _per_layer(result).subs({n: TOKENS, stack.layers: LAYERS}), deep
 
 
 def _small_scores(result: Expr, tolerance: float) -> list[Quantity]:

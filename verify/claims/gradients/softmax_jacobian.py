@@ -13,6 +13,8 @@ from verify.spec import (
 )  # fmt: skip
 
 Softmax = Callable[[Array], Array]
+_Values = tuple[Array, dict[str, float]]
+"""The entries of the derived matrix, and what is derived of them by its name."""
 
 k = Idx("k")
 TOTAL = Sum(exp(s[k]), (k, 1, n))
@@ -79,7 +81,7 @@ def _point(keys: int) -> Array:
     return 2 * np.random.default_rng(keys).normal(size=keys)
 
 
-def _derived(derivation: Derivation, keys: int) -> tuple[Array, dict[str, float]]:
+def _derived(derivation: Derivation, keys: int) -> _Values:
     """Return the entries of the derived matrix at SciPy's probabilities, and what is derived of them."""
     weights = special.softmax(_point(keys))
     own, other, delta = symbols("own other delta")
@@ -102,9 +104,9 @@ def _found(code: Softmax, keys: int, entries: Array) -> dict[str, float]:
     }
 
 
-def _held(derivation: Derivation, what: str, name: str, code: Softmax, keys: int) -> Exact:
-    """Return one property of the derivatives of ``code``, compared with what is derived."""
-    entries, expected = _derived(derivation, keys)
+def _held(derived: _Values, what: str, name: str, code: Softmax, keys: int) -> Exact:
+    """Return one property of the derivatives of ``code``, compared with what is ``derived``."""
+    entries, expected = derived
     label = f"{LABELS[what]} of the array code, by complex steps"
     settings = ("keys", keys), ("scores", "normal, deviation 2, one fixed row")
     found = _found(code, keys, entries)[what]
@@ -119,7 +121,10 @@ def _constant_sum(scores: Array) -> Array:
 
 def experiment(derivation: Derivation) -> Experiment:
     """Compare with derivatives of the array code by complex steps."""
-    checks = (_held(derivation, what, f"{what}-n{keys}", softmax, keys) for keys in KEYS for what in LABELS)
+    derived = {keys: _derived(derivation, keys) for keys in KEYS}
+    checks = (
+        _held(derived[keys], what, f"{what}-n{keys}", softmax, keys) for keys in KEYS for what in LABELS
+    )
     constant = "the normalising sum can be taken as constant, so that $J$ is diag$(p)$"
     single = in_single_precision(softmax)
     wrong: tuple[tuple[str, str, Softmax, str], ...] = (
@@ -131,7 +136,7 @@ def experiment(derivation: Derivation) -> Experiment:
         *((what, f"{what}-in-single-precision", single, f"single precision is exact: {label}")
           for what, label in LABELS.items()),
     )  # fmt: skip
-    controls = (Control(words, _held(derivation, what, name, code, 5)) for what, name, code, words in wrong)
+    controls = (Control(words, _held(derived[5], what, name, code, 5)) for what, name, code, words in wrong)
     return Experiment(tuple(checks), tuple(controls))
 
 

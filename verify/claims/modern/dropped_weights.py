@@ -1,6 +1,6 @@
 """Dropout on weights keeps the mean output and adds noise; dropping keys before softmax does not keep it."""
 
-from sympy import Expr, S, Sum, Symbol, simplify, sqrt
+from sympy import Expr, S, Sum, Symbol, cancel, sqrt
 
 from verify.spec import (
     E, LI, SRIVASTAVA, Claim, Derivation, DroppedWeights, Experiment, Families, Figure, Findings, Identity,
@@ -44,7 +44,7 @@ def _shares(derivation: Derivation) -> tuple[Expr, Expr]:
     """Return noise over size, and the share of the lead 2p - 1 that is lost."""
     variance, keys, size = (lemma.end for lemma in derivation.lemmas)
     (squares,) = size.args
-    return simplify(variance / squares), simplify((first - keys) / (2 * first - 1))
+    return variance / squares, cancel((first - keys) / (2 * first - 1))
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:

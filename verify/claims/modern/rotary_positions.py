@@ -17,7 +17,7 @@ APART = Linked.separate(PAIRS, 16, NORMAL, ((1.0, 0.0), (0.0, 1.0)), MEANS)
 TIED = Linked.separate(PAIRS, 16, NORMAL, ((1.0, 0.0), (MIXED, (1 - MIXED**2) ** 0.5)))
 VARIANCE, MEAN = r"$\operatorname{Var}(q\cdot k)$", r"$\mathbb{E}[q\cdot k]$"
 query, key, mu, nu = (Matrix(symbols(f"{name}_1:3", real=True)) for name in ("q", "k", "mu", "nu"))
-(a, b, m, turn), rho = symbols("a b m theta", real=True), ordered("rho:r", real=True)
+(a, b, turn), rho = symbols("a b theta", real=True), ordered("rho:r", real=True)
 turned = partial(rot_givens, 1, 0, dim=2)  # the matrix that turns a pair by an angle
 
 
@@ -50,8 +50,12 @@ def _laws(derivation: Derivation) -> list[Callable[[float], float]]:
     """Return variance, mean, and variance of correlated pairs, each over the distance m; keys turn back."""
     given = {sigma_q: 1, sigma_k: 1, rho: MIXED, **dict(zip((*mu, *nu), MEANS, strict=True))}
     ends = derivation.result, derivation.lemmas[0].end, derivation.lemmas[-1].end
-    of_vector = [sum(of_pair.subs(turn, -m * angle) for angle in rotation_angles(PAIRS)) for of_pair in ends]
-    return [function((m,), one.subs(given)) for one in of_vector]
+    of_pairs = [function((turn,), one.subs(given)) for one in ends]
+
+    def of_vector(of_pair: Callable[[float], float]) -> Callable[[float], float]:
+        return lambda m: sum(of_pair(-m * angle) for angle in rotation_angles(PAIRS))
+
+    return [of_vector(of_pair) for of_pair in of_pairs]
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:

@@ -7,7 +7,7 @@ from typing import Any
 from sympy import Expr, Float, Integral, Max, S, Symbol, exp, expand, integrate, log, oo, pi, simplify, sqrt
 
 from verify.spec import (
-    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Approximation, By, Claim, Derivation, Experiment, Fact,
+    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Approximation, Claim, Derivation, Experiment, Fact,
     Figure, Findings, NormalRows, Quantity, Route, Step, assume, attention_cell, beside, by, capped, cell_of,
     complement, component, d, fact, figure, function, integrated, is_zero, legendre, line,
     mean_largest_weight, measured, over_cells, over_lengths, p, runs_over, scaled, scores, sharper, sigma,
@@ -23,6 +23,8 @@ LABEL, REST = r"$\mathbb{E}\max_j p_j$", r"$1 - \mathbb{E}\max_j p_j$"
 x = Symbol("x", positive=True)
 LOWER = 1 / (1 + exp(x))
 """The smaller of two weights whose scores differ by x."""
+GAP = exp(-(x**2) / (4 * sigma**2)) / (sigma * sqrt(pi))
+"""The density of the size x of the difference of two scores."""
 
 
 def _of_gap(integrand: Callable[..., Any], _: int, deviation: float) -> Approximation:
@@ -62,19 +64,25 @@ def _drops_the_exponential(before: Expr, after: Expr) -> bool:
     )
 
 
+@by("SymPy integrates", "general")
+def _integrates(before: Expr, after: Expr) -> bool:
+    """With u for exp(-x), from 1 to 0, the integrand is a rational function, and dx is -du/u."""
+    u = Symbol("u", positive=True)
+    value = integrate(LOWER.xreplace({exp(x): 1 / u}) / u, (u, 0, 1))
+    return is_zero(before.xreplace({Integral(LOWER, (x, 0, oo)): value}) - after)
+
+
 def derive() -> Derivation:
     """Derive a lower bound for two keys that tends to 1 as the scores spread."""
-    gap = exp(-(x**2) / (4 * sigma**2)) / (sigma * sqrt(pi))
-    rest, value = Integral(LOWER, (x, 0, oo)), integrate(LOWER, (x, 0, oo))
-    integrates = By("SymPy integrates", lambda a, b: is_zero(a.subs(rest, value) - b), "general")
+    rest = Integral(LOWER, (x, 0, oo))
     route = Route.of(
         "Two keys, scores of standard deviation σ",
         E(Max(p[1], p[2])),
-        Step(1 - Integral(LOWER * gap, (x, 0, oo)),
+        Step(1 - Integral(LOWER * GAP, (x, 0, oo)),
              "One minus the smaller weight, averaged over the size of the gap", _is_one_minus_the_lower),
         Step(1 - rest / (sigma * sqrt(pi)), "The density of the gap is largest at 0", _drops_the_exponential,
              relation="≥"),
-        Step(1 - log(2) / (sigma * sqrt(pi)), r"which tends to 1 as $\sigma \to \infty$", integrates),
+        Step(1 - log(2) / (sigma * sqrt(pi)), r"which tends to 1 as $\sigma \to \infty$", _integrates),
     )  # fmt: skip
     return Derivation.of(
         route,
@@ -92,8 +100,7 @@ def _two_keys(d: float, scale: float) -> float:
 
 @cache
 def _given_length() -> Callable[[int, float], Approximation]:
-    (integral,) = derive().routes[0].steps[0].expression.atoms(Integral)
-    return partial(_of_gap, function((x, sigma), integral.function, "numpy"))
+    return partial(_of_gap, function((x, sigma), LOWER * GAP, "numpy"))
 
 
 def _largest(keys: int, d_k: int, scale: Expr) -> Quantity:
