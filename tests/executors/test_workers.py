@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from faulthandler import is_enabled
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +56,15 @@ def test_tasks_are_done_by_other_processes() -> None:
     for pid in pids:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
+
+
+def test_a_process_gets_ready_ahead_of_its_first_task() -> None:
+    """It imports what it is told to, and calls a function named so; what fails is left to its tasks."""
+    with Workers(2) as workers:
+        workers.prepare("ready", "no.such.module,ignored")
+        workers.prepare("called", "faulthandler:enable")
+        before, after = (workers.call(Task(is_enabled, isolate=key)) for key in ("ready", "called"))
+    assert (before, after) == (False, True)
 
 
 def test_workers_are_an_executor() -> None:

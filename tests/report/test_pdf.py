@@ -11,7 +11,9 @@ import pytest
 from tests.report.records import PAIRWISE, record
 from verify.errors import RenderError
 from verify.evidence import RunRecord
-from verify.report.pdf import render_pdf
+from verify.executors.workers import Task, Workers
+from verify.report.math import _mathjax
+from verify.report.pdf import get_ready, render_pdf
 
 
 @pytest.fixture(scope="module")
@@ -101,13 +103,26 @@ def test_copied_formulas_are_text(opened: pikepdf.Pdf) -> None:
 
 
 def test_same_record_same_bytes(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:
-    """The same record gives the same bytes; WeasyPrint does not complain and nothing is printed."""
+    """The same record gives the same bytes, in a process that got ready first as well; nothing is printed."""
     made = record(PAIRWISE)
     with caplog.at_level(logging.WARNING):
         first = render_pdf(made)
+        get_ready()
     assert [entry.getMessage() for entry in caplog.records] == []
     assert capfd.readouterr() == ("", "")
     assert render_pdf(made) == first
+
+
+def test_getting_ready_leaves_the_first_document_less_to_do() -> None:
+    """MathJax is started and WeasyPrint has declared to C what a page of text needs."""
+    with Workers(2) as workers:
+        workers.prepare("pdf", "verify.report.pdf:get_ready")
+        assert workers.call(Task(_is_ready, isolate="pdf"))
+        assert not workers.call(Task(_is_ready, isolate="other"))
+
+
+def _is_ready() -> bool:
+    return "weasyprint.pdf.tags" in sys.modules and _mathjax.cache_info().currsize == 1
 
 
 def test_missing_pango_is_reported_in_one_line(monkeypatch: pytest.MonkeyPatch, run: RunRecord) -> None:

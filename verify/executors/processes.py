@@ -95,7 +95,8 @@ class Worker:
 def started(modules: str) -> subprocess.Popen[bytes]:
     """Return a new process with this one's import path; Ctrl-C on the terminal reaches this one alone.
 
-    It imports ``modules``, names joined by commas, and ends with the thread that calls this.
+    It does with ``modules`` what ``verify.executors.worker.main`` does, and ends with the thread that calls
+    this.
 
     Raises:
         VerifyError: the system allows no more processes.

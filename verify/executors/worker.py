@@ -42,16 +42,22 @@ class Failed(NamedTuple):
 
 
 def main(modules: str) -> None:
-    """Work on tasks as they come; ``modules``, names joined by commas, are imported while none is there."""
+    """Work on tasks as they come; ``modules``, names joined by commas, are imported while none is there.
+
+    A function that a name goes on with, after a colon, is called.
+    """
     requests, replies = _own_channels()
     _end_with_parent()
     keep_freed()
     inbox: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(requests, inbox), daemon=True).start()
     with made_for_good(), contextlib.suppress(Exception):
-        # What cannot be imported is reported when a task needs it.
+        # What fails here is reported when a task needs it.
         for name in filter(None, modules.split(",")):
-            importlib.import_module(name)
+            module, _, function = name.partition(":")
+            loaded = importlib.import_module(module)
+            if function:
+                getattr(loaded, function)()
     process = os.getpid()
     while True:
         reply = _reply(inbox.get())

@@ -119,9 +119,10 @@ class Workers(Executor):
         self.close()
 
     def prepare(self, isolate: str, modules: str) -> None:
-        """Start a process ahead of its first task; it imports ``modules`` meanwhile.
+        """Start a process ahead of its first task; it imports ``modules``, names joined by commas, meanwhile.
 
-        There is one for each ``isolate`` key. Tasks that are not isolated may have several.
+        It calls the function that a name goes on with after a colon. There is one process for each
+        ``isolate`` key; tasks that are not isolated may have several.
 
         Raises:
             VerifyError: the system allows no more processes.

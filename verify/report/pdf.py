@@ -22,6 +22,7 @@ from verify.report.full import full_view
 from verify.report.imprint import creation
 from verify.report.latex import spoken
 from verify.report.marks import MARKS
+from verify.report.math import typeset
 from verify.report.names import names
 from verify.report.outlines import outlined, stroked
 from verify.report.parts import Parts
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
     from verify.evidence.audits import AuditRecord
     from verify.report.views.full import FullView
+
+_VARIANT = "pdf/a-3a"
 
 _MISSING = (
     "the PDF needs Pango's system libraries, which are missing; HTML and JSON are written; "
@@ -72,14 +75,14 @@ def render_pdf(
         relationship="Source", created=created, modified=created,
     )  # fmt: skip
     options = {
-        "pdf_variant": "pdf/a-3a", "pdf_tags": True, "attachments": [attachment],
+        "pdf_variant": _VARIANT, "pdf_tags": True, "attachments": [attachment],
         "pdf_identifier": hashlib.sha256(evidence.encode()).digest()[:16],
     }  # fmt: skip
     places = _findings(parts) if edition == EDITIONS[0] else {}
     document = weasyprint.HTML(string=page, base_url="report:", url_fetcher=_fetcher(medium.images))
     # WeasyPrint's many small objects live until the end; looking for garbage among them takes a fifth longer.
     with no_garbage_collection(), _quietly(), laid_out_once(), _fonts(weasyprint) as fonts:
-        sheets = [weasyprint.CSS(string=css, font_config=fonts) for css in (rules_for_print(), _styles())]
+        sheets = [weasyprint.CSS(string=css, font_config=fonts) for css in _sheets()]
         try:
             laid_out = document.render(
                 stylesheets=sheets, font_config=fonts, cache=_images(medium), **options
@@ -92,6 +95,22 @@ def render_pdf(
             # WeasyPrint gives up so where something higher than a page must not be broken.
             raise RenderError(_NO_LAYOUT.format(sheet=sheet, page=called.page)) from error
     return written
+
+
+def get_ready() -> None:
+    """Do once, before there is anything to print, what the first document would wait for.
+
+    Libraries are loaded, C types declared, faces and style sheets read, MathJax started.
+
+    Raises:
+        RenderError: Pango is missing.
+    """
+    weasyprint = _weasyprint()
+    with _quietly(), _fonts(weasyprint) as fonts:
+        sheets = [weasyprint.CSS(string=css, font_config=fonts) for css in _sheets()]
+        page = weasyprint.HTML(string='<html lang="en"><p>Some <b>text</b>')
+        page.write_pdf(stylesheets=sheets, font_config=fonts, pdf_variant=_VARIANT, pdf_tags=True)
+    typeset([("x", False)])
 
 
 def _more(record: RunRecord | AuditRecord, parts: Parts, edition: str) -> dict[str, FullView]:
@@ -175,11 +194,11 @@ def _fetcher(images: Mapping[str, str]) -> Any:
     return Fetcher(allowed_protocols=["file", "data"])
 
 
-def _styles() -> str:
-    """Return the sheets for print, their custom properties put in, which WeasyPrint would do per element."""
+def _sheets() -> tuple[str, str]:
+    """Return the sheets for print; custom properties are put in, which WeasyPrint would do per element."""
     folder = shipped.folder("templates")
     css = "".join(
         (folder / name).read_text(encoding="utf-8") for name in ("common.css", "print.css", "full.css")
     )
     values = dict(re.findall(r"--(\w+): ([^;]+);", css))
-    return re.sub(r"var\(--(\w+)\)", lambda name: values[name[1]], css)
+    return rules_for_print(), re.sub(r"var\(--(\w+)\)", lambda name: values[name[1]], css)

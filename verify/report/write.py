@@ -122,7 +122,7 @@ def _refuse_other_than_records(record: object, edition: str, earlier: object) ->
 
 
 def prepare_for_pdf(workers: Workers) -> str:
-    """Return the key of the process that makes the PDF, once it has started to load what it needs for that.
+    """Return the key of the process that makes the PDF, once it has started to get ready for that.
 
     It is one of its own, as drawing fills others with libraries; a single worker is this process. One that
     was prepared before is there already.
@@ -132,7 +132,7 @@ def prepare_for_pdf(workers: Workers) -> str:
     """
     if workers.count == 1:
         return ""
-    workers.prepare("pdf", "weasyprint,verify.report.pdf")
+    workers.prepare("pdf", "verify.report.pdf:get_ready")
     return "pdf"
 
 
