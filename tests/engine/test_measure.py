@@ -162,12 +162,13 @@ class TestVerdicts:
 
     def test_on_the_edge_of_the_band_is_undecided_at_the_cap(self) -> None:
         """Where no sample size can decide, the sample is doubled to the cap and the check stays open."""
-        checks, _ = judged([quantity("edge", 5.05, 5.0)])
+        one = quantity("edge", 5.05, 5.0)
+        checks, _ = judged([one])
         edge = checks["edge"]
         assert edge.verdict is Verdict.UNDECIDED
         assert edge.looks == MAX_LOOKS
         first, _ = judged([quantity("edge", 5.0, 5.0)])
-        assert edge.blocks >= (first["edge"].blocks - 128) * 2 ** (MAX_LOOKS - 1)
+        assert edge.blocks >= (first["edge"].blocks - one.cell.batch_blocks) * 2 ** (MAX_LOOKS - 1)
         assert edge.level == pytest.approx(1 - BUDGET.share(MAX_LOOKS), abs=1e-15)
 
     @pytest.mark.parametrize("chance", [1e-7, 3e-5, 1e-3])
@@ -350,7 +351,8 @@ def test_a_verdict_stands_once_given() -> None:
     assert checks["easy"].looks == 1
     assert checks["edge"].looks > 1
     # The estimate that was judged is printed, not that of the larger sample.
-    assert checks["edge"].blocks >= (checks["easy"].blocks - 128) * 2 ** (checks["edge"].looks - 1)
+    first = checks["easy"].blocks - easy.cell.batch_blocks
+    assert checks["edge"].blocks >= first * 2 ** (checks["edge"].looks - 1)
     assert checks["easy"].level == pytest.approx(1 - BUDGET.share(1), abs=1e-15)
 
 

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 NAMES = ("sqrt-scaling-unique", "variance-of-multiple", "worked-dot-products")
 
 
-def works(tolerance: float = 0.03, names: Sequence[str] = NAMES) -> list[Work]:
+def works(tolerance: float = 0.02, names: Sequence[str] = NAMES) -> list[Work]:
     """Return what settling some claims takes."""
     chosen = settings(profile="quick", tolerance=tolerance)
     return [Work(BuiltIn(catalogue()[name].chapter, name), chosen, (), "test") for name in names]
 
 
 def digests(
-    crew: Crew, store: Store | None = None, tolerance: float = 0.03, names: Sequence[str] = NAMES
+    crew: Crew, store: Store | None = None, tolerance: float = 0.02, names: Sequence[str] = NAMES
 ) -> tuple[dict[str, str], Progress]:
     """Return the digests of the claims settled, by their ids, and how much was drawn."""
     some = works(tolerance, names)

@@ -28,6 +28,10 @@ NAMES = ("mean", "square", "fourth")
 """What the outputs of the samples made here are called, as many as they have."""
 
 
+SINGLE = 1e-5
+"""So far, relative to what is added up, single precision may be off in a statistic of few scores."""
+
+
 @dataclass
 class Spy:
     """A distribution that keeps what it draws."""
@@ -35,10 +39,10 @@ class Spy:
     distribution: Distribution
     drawn: list[Array] = field(default_factory=list)
 
-    def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-        """Draw from the distribution and keep a copy."""
-        values = self.distribution.draw(rng, shape)
-        self.drawn.append(values.copy())
+    def draw(self, rng: np.random.Generator, shape: tuple[int, ...], *, single: bool = False) -> Array:
+        """Draw from the distribution and keep a copy in double precision."""
+        values = self.distribution.draw(rng, shape, single=single)
+        self.drawn.append(values.astype(np.float64))
         return values
 
 

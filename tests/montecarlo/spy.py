@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.own_axes import normal_vectors
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from verify.montecarlo.distributions import Array
 
 
@@ -19,16 +19,16 @@ class Spy:
     def __init__(self) -> None:
         self.drawn: list[Array] = []
 
-    def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-        """Draw normals and keep a copy."""
-        values = NORMAL.draw(rng, shape)
-        self.drawn.append(values.copy())
+    def draw(self, rng: np.random.Generator, shape: tuple[int, ...], *, single: bool = False) -> Array:
+        """Draw normals and keep a copy in double precision."""
+        values = NORMAL.draw(rng, shape, single=single)
+        self.drawn.append(values.astype(np.float64))
         return values
 
     def vectors(
         self, rng: np.random.Generator, count: int, many: int, d: int, axes: int | None = None
     ) -> Array:
-        """Draw vectors and keep a copy."""
+        """Draw vectors and keep a copy in double precision."""
         values = normal_vectors(rng, count, many, d, axes)
-        self.drawn.append(values.copy())
+        self.drawn.append(values.astype(np.float64))
         return values

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from tests.montecarlo.samples import SINGLE
 from tests.montecarlo.spy import Spy
 from verify.montecarlo import layers
 from verify.montecarlo.layers import LayerStack, Normalisation
@@ -79,14 +80,14 @@ def test_statistics_by_differences(monkeypatch: pytest.MonkeyPatch, where: Norma
             )
             for both, values in zip(drawn[::2], drawn[1::2], strict=True)
         ]
-        assert math.isclose(found[block, 0], float(np.mean(upstream**2)), rel_tol=1e-9)
+        assert math.isclose(found[block, 0], float(np.mean(upstream**2)), rel_tol=SINGLE)
         for number, scale in enumerate(scales):
             for passed in range(1, depth + 1):
                 before = stack(tokens, weights[: depth - passed], scale, where)
                 gradient = back(before, weights[depth - passed :], upstream, scale, where)
                 log = math.log(np.linalg.norm(gradient) / np.linalg.norm(upstream))
                 assert math.isclose(
-                    found[block, sampler.names.index(sampler.log_growth(number, passed))], log, abs_tol=1e-6
+                    found[block, sampler.names.index(sampler.log_growth(number, passed))], log, abs_tol=SINGLE
                 )
             square = float(np.mean(gradient**2))
             assert math.isclose(
@@ -99,7 +100,7 @@ def test_the_root_scale_undoes_as_much_of_the_weights() -> None:
     d = 16
     plain = LayerStack(3, 4, d, 2, (1.0,)).sample(np.random.default_rng(1), 5)
     large = LayerStack(3, 4, d, 2, (d**-0.5,), weight_size=d**0.25).sample(np.random.default_rng(1), 5)
-    assert np.allclose(plain, large, rtol=1e-9)
+    assert np.allclose(plain, large, rtol=SINGLE)
 
 
 def test_normalising_before_loses_the_size_of_the_tokens() -> None:

@@ -48,9 +48,9 @@ def test_axes_are_those_of_the_first_vectors(
     drawn: list[int] = []
 
     class Counted:
-        def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+        def draw(self, rng: np.random.Generator, shape: tuple[int, ...], *, single: bool) -> Array:
             drawn.append(math.prod(shape))
-            return NORMAL.draw(rng, shape)
+            return NORMAL.draw(rng, shape, single=single)
 
     counted: Any = Counted()
     monkeypatch.setattr(own_axes, "NORMAL", counted)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.montecarlo.samples import SINGLE
 from verify.montecarlo.distributions import LAPLACE, NORMAL, Array
 from verify.montecarlo.single_queries import SingleQueries, sums_within
 
@@ -22,7 +23,7 @@ def test_statistics_key_by_key() -> None:
             _one(query[block, row, 0], keys[block, 0], values[block, 0], upstream[block, row, 0])
             for row in range(2)
         ]
-        np.testing.assert_allclose(found[block], np.mean(rows, axis=0), rtol=1e-9)
+        np.testing.assert_allclose(found[block], np.mean(rows, axis=0), rtol=SINGLE)
 
 
 def _one(query: Array, keys: Array, values: Array, upstream: Array) -> Array:

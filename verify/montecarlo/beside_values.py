@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from verify.montecarlo.statistics.base import double
+
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Settings
     from verify.montecarlo.distributions import Array, Distribution
@@ -58,9 +60,10 @@ class ScoresBesideValues:
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return (mean S, mean S², mean V², mean S²·V²), shape (count, 4)."""
-        queries, keys = (self.distribution.draw(rng, (count, self.side, self.d)) for _ in range(2))
-        values = self.values.draw(rng, (count, self.side, self.d_v)) if self.values else keys
-        scores = queries @ keys.transpose(0, 2, 1)
-        of_keys, sizes = (scores**2).mean(axis=1), (values**2).mean(axis=2)
+        shape = count, self.side, self.d
+        queries, keys = (self.distribution.draw(rng, shape, single=True) for _ in range(2))
+        values = self.values.draw(rng, (*shape[:2], self.d_v), single=True) if self.values else keys
+        scores = double(queries @ keys.transpose(0, 2, 1))
+        of_keys, sizes = (scores**2).mean(axis=1), (values**2).mean(axis=2, dtype=np.float64)
         means = [one.mean(axis=1) for one in (of_keys, sizes, of_keys * sizes)]
         return np.stack([scores.mean(axis=(1, 2)), *means], axis=1)

@@ -101,7 +101,9 @@ class RowGradients:
         # In axes of their own the first vectors, here the keys, lie along as many axes.
         spanned = self.d if self.d <= self.keys + self.rows else self.keys
         keys, queries = both[:, : self.keys, :spanned], both[:, self.keys :]
-        values, upstream = (NORMAL.draw(rng, (count, many, self.value_d)) for many in (self.keys, self.rows))
+        values, upstream = (
+            NORMAL.draw(rng, (count, many, self.value_d), single=True) for many in (self.keys, self.rows)
+        )
         if self.query_size != 1:
             queries *= self.query_size
         squares = self._squares(*(one[:, None] for one in (queries, keys, values, upstream)))
@@ -117,6 +119,7 @@ class RowGradients:
         The arrays have an axis for both scales, of length 1. What queries have besides the axes of the
         keys meets no key, but reaches the keys' gradients.
         """
+        # The scores become numbers of double precision: a weight of nearly 1 is known by what it lacks.
         scale = np.array([1.0, self.d**-0.5])[:, None, None]
         weights = probabilities(queries[..., : keys.shape[-1]], keys, scale)
         found = gradients(queries, keys, values, weights, upstream, scale)

@@ -23,7 +23,7 @@ class Shape(NamedTuple):
 
 
 class Input(ABC):
-    """Draws the queries and keys of i.i.d. blocks."""
+    """Draws the queries and keys of i.i.d. blocks, in single precision, in which programs hold them too."""
 
     @property
     @abstractmethod
@@ -136,8 +136,11 @@ class SharedVectors(Input):
 def vectors(
     rng: np.random.Generator, distribution: Distribution, shape: tuple[int, ...], *, columns: bool
 ) -> Array:
-    """Return vectors of shape (count, many, d), which with ``columns`` lie in memory as columns."""
+    """Return vectors of shape (count, many, d), which with ``columns`` lie in memory as columns.
+
+    They are in single precision.
+    """
     count, many, d = shape
     if columns:
-        return distribution.draw(rng, (count, d, many)).swapaxes(1, 2)
-    return distribution.draw(rng, shape)
+        return distribution.draw(rng, (count, d, many), single=True).swapaxes(1, 2)
+    return distribution.draw(rng, shape, single=True)

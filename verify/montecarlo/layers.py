@@ -98,7 +98,7 @@ class LayerStack:
         """Return the statistics of ``count`` stacks, shape (count, 1 + scales·(1 + layers))."""
         width = self.width
         weights = [self._weights(rng, count) for _ in range(self.layers)]
-        tokens, upstream = (NORMAL.draw(rng, (count, self.tokens, width)) for _ in range(2))
+        tokens, upstream = (NORMAL.draw(rng, (count, self.tokens, width), single=True) for _ in range(2))
         entries = self.tokens * width
         at_output = np.einsum("bnd,bnd->b", upstream, upstream)
         squares = self._squares(tokens, upstream, weights)
@@ -113,7 +113,7 @@ class LayerStack:
         """
         width = self.width
         both = normal_vectors(rng, count, 2 * width, self.d, width)
-        values = NORMAL.draw(rng, (count, width, width))
+        values = NORMAL.draw(rng, (count, width, width), single=True)
         weights = np.concatenate([both[:, width:], both[:, :width], values], axis=2)
         weights *= width**-0.5
         if self.weight_size != 1:
@@ -122,7 +122,7 @@ class LayerStack:
 
     def _squares(self, tokens: Array, upstream: Array, weights: list[Array]) -> Array:
         """Return the gradient's squared norm after each layer on its way back, (count, scales, layers)."""
-        scales = np.asarray(self.scales)[:, None, None]
+        scales = np.asarray(self.scales, tokens.dtype)[:, None, None]
         tokens, upstream = tokens[:, None], upstream[:, None]
         passes = []
         for layer in weights:

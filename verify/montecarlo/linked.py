@@ -104,7 +104,8 @@ class Linked(Input):
     ) -> tuple[Array, Array]:
         """Return the queries and the keys of ``count`` blocks, both of shape (count, m, d)."""
         # One tall matrix, for a product of it takes a fraction of the time of many small ones.
-        fresh = self.distribution.draw(rng, (count * self.m * self.groups, len(self.mixing[0])))
+        many = count * self.m * self.groups
+        fresh = self.distribution.draw(rng, (many, len(self.mixing[0])), single=True)
         shape = (count, self.m, self.groups * self.half)
         queries = self._mixed(fresh, slice(None, self.half)).reshape(shape)
         keys = queries if self._same else self._mixed(fresh, slice(self.half, None)).reshape(shape)
@@ -112,9 +113,9 @@ class Linked(Input):
 
     def _mixed(self, fresh: Array, half: slice) -> Array:
         """Return that half of all groups' components, shape (groups of all vectors, r)."""
-        mixed: Array = fresh @ np.asarray(self.mixing[half]).T
+        mixed: Array = fresh @ np.asarray(self.mixing[half], fresh.dtype).T
         if any(self.means[half]):
-            mixed += np.asarray(self.means[half])
+            mixed += np.asarray(self.means[half], fresh.dtype)
         return mixed
 
 
@@ -159,7 +160,7 @@ class ProjectedTokens(Input):
 
     def draw(self, rng: np.random.Generator, count: int, *, columns: bool) -> tuple[Array, Array]:
         """Return the queries and the keys of ``count`` blocks, both of shape (count, m, d)."""
-        tokens = NORMAL.draw(rng, (count, self.m, self.width))
+        tokens = NORMAL.draw(rng, (count, self.m, self.width), single=True)
         tokens *= np.sqrt(self.width / np.einsum("bmw,bmw->bm", tokens, tokens))[..., None]
         deviation, shape = math.sqrt(self.variance), (count, self.width, self.d)
         queries, keys = (

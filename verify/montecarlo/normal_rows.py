@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from verify.montecarlo.statistics.base import single
 from verify.montecarlo.statistics.rows import row_means
 
 if TYPE_CHECKING:
@@ -63,6 +62,6 @@ class NormalRows:
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return the row statistics' means of ``count`` blocks, shape (count, len(wanted))."""
         # A key of all rows is one long row in memory: sums over few keys are then sums of long rows.
-        scores = single(self.distribution.draw(rng, (self.keys, count, self.rows)))
+        scores = self.distribution.draw(rng, (self.keys, count, self.rows), single=True)
         scores *= self.deviation
         return row_means(np.moveaxis(scores, 0, -1), self.wanted)

@@ -83,9 +83,11 @@ class SingleQueries:
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return the statistics of ``count`` blocks, shape (count, 2 + 2·(edges - 1))."""
-        query, upstream = (NORMAL.draw(rng, (count, self.rows, 1, width)) for width in (self.d, self.value_d))
-        keys = NORMAL.draw(rng, (count, 1, self.keys, self.d))
-        values = self.values.draw(rng, (count, 1, self.keys, self.value_d))
+        query, upstream = (
+            NORMAL.draw(rng, (count, self.rows, 1, width), single=True) for width in (self.d, self.value_d)
+        )
+        keys = NORMAL.draw(rng, (count, 1, self.keys, self.d), single=True)
+        values = self.values.draw(rng, (count, 1, self.keys, self.value_d), single=True)
         weights = probabilities(query[:, :, 0], keys[:, 0], self.scale)[:, :, None]
         found = gradients(query, keys, values, weights, upstream, self.scale)
         squares: Array = np.stack([_squares(found.values), _squares(upstream)], axis=1).mean(axis=2)

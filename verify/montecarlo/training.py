@@ -46,11 +46,13 @@ class Lookup:
         """Queries that one step shows."""
         return self.keys * self.copies
 
-    def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> tuple[Array, Array]:
+    def draw(
+        self, rng: np.random.Generator, shape: tuple[int, ...], *, single: bool = False
+    ) -> tuple[Array, Array]:
         """Return tokens, shape (*shape, keys, width), and queries, shape (*shape, queries, width)."""
-        tokens = NORMAL.draw(rng, (*shape, self.keys, self.width))
+        tokens = NORMAL.draw(rng, (*shape, self.keys, self.width), single=single)
         queries = np.repeat(tokens, self.copies, axis=-2)
-        queries += self.noise * NORMAL.draw(rng, queries.shape)
+        queries += self.noise * NORMAL.draw(rng, queries.shape, single=single)
         return tokens, queries
 
 
@@ -66,9 +68,9 @@ def losses(
     (seeds, runs, width, d), keys = weights[0].shape, task.keys
     # All runs of a seed side by side: one product takes its data to them all.
     of_query, of_key = (one.swapaxes(1, 2).reshape(seeds, width, runs * d) for one in weights)
-    scale, wanted = scales[:, None, None], np.repeat(np.eye(keys), task.copies, axis=0)
+    scale, wanted = scales[:, None, None], np.repeat(np.eye(keys, dtype=tokens.dtype), task.copies, axis=0)
     pace = (scales * rates / task.queries)[:, None, None]
-    of_q, of_k = (np.empty((seeds, many, runs, d)) for many in (task.queries, keys))
+    of_q, of_k = (np.empty((seeds, many, runs, d), tokens.dtype) for many in (task.queries, keys))
     found = np.empty((seeds, runs, tokens.shape[1]))
     for step in range(tokens.shape[1]):
         seen, asked = tokens[:, step], queries[:, step]
@@ -206,9 +208,9 @@ class TrainingRuns:
         both = width**-0.5 * normal_vectors(rng, count, 2 * width, self.d)
         runs = np.repeat(both[:, None], self._runs, axis=1)
         of_query, of_key = runs[:, :, :width], runs[:, :, width:]
-        tokens, queries = self.task.draw(rng, (count, self.steps))
-        scales = np.repeat(self.scales, len(self.rates))
-        rates = np.tile(self.rates, len(self.scales))
+        tokens, queries = self.task.draw(rng, (count, self.steps), single=True)
+        scales = np.repeat(self.scales, len(self.rates)).astype(tokens.dtype)
+        rates = np.tile(self.rates, len(self.scales)).astype(tokens.dtype)
         found = losses(self.task, (of_query, of_key), tokens, queries, scales, rates)
         return self.statistics(found)
 

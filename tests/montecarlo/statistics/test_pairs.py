@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.montecarlo.samples import Spy, generator, mean_is, score_pairs
+from tests.montecarlo.samples import SINGLE, Spy, generator, mean_is, score_pairs
 from tests.montecarlo.test_linked import MEANS, MIXING
 from tests.strategies import FALSE_ALARM
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, RADEMACHER, UNIFORM
@@ -79,8 +79,8 @@ class TestPairMoments:
                     )
                     score += q1 * k1 + q2 * k2
                 scores.append(scale * score)
-            assert math.isclose(found[block, 0], math.fsum(scores) / pairs, rel_tol=1e-11)
-            assert math.isclose(found[block, 1], math.fsum(s * s for s in scores) / pairs, rel_tol=1e-11)
+            assert math.isclose(found[block, 0], math.fsum(scores) / pairs, rel_tol=SINGLE)
+            assert math.isclose(found[block, 1], math.fsum(s * s for s in scores) / pairs, rel_tol=SINGLE)
 
     def test_the_same_vector_twice(self) -> None:
         """With mixing (1), (1) a score is a squared length: signs give d exactly, every time."""
@@ -120,9 +120,9 @@ class TestComponentMoments:
             for block in range(5):
                 own = slice(4 * block, 4 * (block + 1))
                 q, k = queries[own, :, query].ravel(), keys[own, :, key].ravel()
-                assert math.isclose(found[block, product], statistics.fmean(q * k), rel_tol=1e-11)
-                assert math.isclose(found[block, first], statistics.fmean(q), rel_tol=1e-11)
-                assert math.isclose(found[block, second], statistics.fmean(k), rel_tol=1e-11)
+                assert math.isclose(found[block, product], statistics.fmean(q * k), rel_tol=SINGLE)
+                assert math.isclose(found[block, first], statistics.fmean(q), rel_tol=SINGLE)
+                assert math.isclose(found[block, second], statistics.fmean(k), rel_tol=SINGLE)
 
 
 class TestAllPairs:
@@ -142,8 +142,8 @@ class TestAllPairs:
             ]
             assert len(pairs) == sampler.scores
             second, square, mean = found[block]
-            assert math.isclose(mean, float(np.mean(pairs)), rel_tol=1e-9, abs_tol=1e-11)
-            assert math.isclose(square, float(np.mean(pairs)) ** 2, rel_tol=1e-9, abs_tol=1e-11)
+            assert math.isclose(mean, float(np.mean(pairs)), rel_tol=SINGLE, abs_tol=SINGLE)
+            assert math.isclose(square, float(np.mean(pairs)) ** 2, rel_tol=SINGLE, abs_tol=SINGLE)
             # Each vector's product with itself is taken away again, and was rounded.
             rounded = 1e-6 * (1 + float(np.max(np.sum(x[block] ** 2, axis=0))) ** 2)
             assert math.isclose(second - square, float(np.var(pairs)), abs_tol=rounded)

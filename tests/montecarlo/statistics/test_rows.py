@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.montecarlo.samples import Spy, generator, mean_is
+from tests.montecarlo.samples import SINGLE, Spy, generator, mean_is
 from verify.montecarlo.attention import softmax
 from verify.montecarlo.differentiate import complex_step
 from verify.montecarlo.distributions import NORMAL, UNIT_INTERVAL
@@ -75,7 +75,7 @@ def test_statistics_are_the_norms_of_the_jacobians() -> None:
         for place, scale in enumerate((1.0, 1 / 3)):
             rows = [scale * keys[block] @ query for query in queries[block]]
             norms = [np.linalg.norm(complex_step(softmax, row)) ** 2 for row in rows]
-            assert found[block, place] == pytest.approx(np.mean(norms), rel=2e-6)
+            assert found[block, place] == pytest.approx(np.mean(norms), rel=SINGLE)
 
 
 def test_it_says_what_it_draws() -> None:
@@ -104,7 +104,7 @@ class TestRowVariance:
                 statistics.variance([float(x[block, a] @ y[block, b]) for b in range(keys)])
                 for a in range(queries)
             ]
-            assert math.isclose(found[block, 0], statistics.fmean(rows), rel_tol=1e-11)
+            assert math.isclose(found[block, 0], statistics.fmean(rows), rel_tol=SINGLE)
 
     def test_a_shift_of_all_scores_of_a_query_does_not_count(self) -> None:
         """Another mean of the keys moves whole rows and leaves the statistic alone."""
@@ -112,7 +112,7 @@ class TestRowVariance:
         shifted = Reduced(Simulated(NORMAL, NORMAL.moved(2, 1), 3, 5, 4), RowVariance()).sample(
             generator(5), 8
         )
-        assert np.allclose(centred, shifted, rtol=1e-11)
+        assert np.allclose(centred, shifted, rtol=SINGLE)
 
     def test_components_from_the_unit_interval(self) -> None:
         """The mean is d/36, within the sample's error; it is not the total variance 7d/144."""

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.montecarlo.samples import Spy, generator, mean_is, score_matrices
+from tests.montecarlo.samples import SINGLE, Spy, generator, mean_is, score_matrices
 from tests.strategies import FALSE_ALARM
 from verify.montecarlo.distributions import (
     EXPONENTIAL,
@@ -46,9 +46,9 @@ class TestScoreMoments:
                 for i, j in itertools.product(range(side), repeat=2)
             ]
             assert len(scores) == sampler.scores
-            assert math.isclose(found[block, 0], math.fsum(scores) / side**2, rel_tol=1e-11, abs_tol=1e-13)
+            assert math.isclose(found[block, 0], math.fsum(scores) / side**2, rel_tol=SINGLE, abs_tol=SINGLE)
             squares = math.fsum(s * s for s in scores) / side**2
-            assert math.isclose(found[block, 1], squares, rel_tol=1e-6)
+            assert math.isclose(found[block, 1], squares, rel_tol=SINGLE)
 
     def test_scores_of_correlated_components(self) -> None:
         """E S² = d(1 + (d-1)ρ²) for equicorrelated components, within the sample's error at 1e-6."""
@@ -131,7 +131,7 @@ class TestOtherTokens:
                 float((x[a] @ queries[block]) @ (x[b] @ keys[block])) ** 2 / d
                 for a, b in itertools.permutations(range(tokens), 2)
             ]
-            assert math.isclose(found[block, 0], statistics.fmean(squares), rel_tol=1e-11)
+            assert math.isclose(found[block, 0], statistics.fmean(squares), rel_tol=SINGLE)
 
     @pytest.mark.parametrize("d", [1, 4])
     def test_mean_square_is_that_of_the_entries_times_the_width(self, d: int) -> None:

@@ -24,6 +24,11 @@ def numbered(name: str, many: int) -> tuple[str, ...]:
 class Statistic(ABC):
     """Reduces the queries and keys of a batch of blocks to block vectors.
 
+    Inputs draw queries and keys in single precision, and so are scores made. That moves a score, or a weight
+    of a softmax, by less than a millionth, which no check resolves. Powers of scores are added up in double
+    precision. What is nearly 0 because terms of size 1 cancel, as the entropy that rows of hardly varying
+    scores lose, moves by about 1e-8 however small it is.
+
     ``order`` is the highest order of the joint moments of block vectors that its estimates need;
     ``columns`` says whether it is faster where vectors lie in memory as columns; ``copies`` is how many
     arrays of the size of QKᵀ are in memory at once.
@@ -63,20 +68,15 @@ def scale_setting(scale: float) -> Settings:
     return (("scale", scale),) if scale != 1 else ()
 
 
-def single(numbers: Array) -> Array:
-    """Return ``numbers`` in single precision, in which products of matrices and a softmax take half the time.
-
-    It moves weights by less than a millionth of themselves, which no check resolves; what is added up is best
-    added up in double precision. What is nearly 0 because terms of size 1 cancel, as the entropy that rows of
-    hardly varying scores lose, moves by about 1e-8 however small it is.
-    """
-    return numbers.astype(np.float32)
-
-
 def scores_of(queries: Array, keys: Array) -> Array:
-    """Return all scores QKᵀ, shape (…, m, n)."""
+    """Return all scores QKᵀ in the precision of the queries and keys, shape (…, m, n)."""
     scores: Array = queries @ keys.swapaxes(-1, -2)
     return scores
+
+
+def double(numbers: Array) -> Array:
+    """Return ``numbers`` in double precision, in which they are added up."""
+    return numbers.astype(np.float64, copy=False)
 
 
 def shares_within(values: Array, grid: tuple[float, ...]) -> Array:

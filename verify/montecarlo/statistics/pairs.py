@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from verify.montecarlo.statistics.base import SHARE, Statistic, numbered, scale_setting, shares_within, single
+from verify.montecarlo.statistics.base import SHARE, Statistic, double, numbered, scale_setting, shares_within
 
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Settings
@@ -67,7 +67,7 @@ class PairMoments(OwnKeys):
 
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return (mean S, mean S²), shape (blocks, 2)."""
-        scores = self.scale * np.einsum("bpd,bpd->bp", queries, keys)
+        scores = self.scale * double(np.einsum("bpd,bpd->bp", queries, keys))
         return np.stack([scores.mean(axis=1), (scores**2).mean(axis=1)], axis=1)
 
 
@@ -90,7 +90,7 @@ class ComponentMoments(OwnKeys):
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return the means, shape (blocks, 2·size + size²)."""
         blocks = len(queries)
-        queries, keys = (one.reshape(blocks, -1, self.size) for one in (queries, keys))
+        queries, keys = (double(one).reshape(blocks, -1, self.size) for one in (queries, keys))
         many = queries.shape[1]
         # Products of matrices are faster than sums over the few components of a group.
         evenly = np.full(many, 1 / many)
@@ -125,12 +125,9 @@ class AllPairs(Statistic):
         vectors, d = queries.shape[1:]
         twice = vectors * (vectors - 1)
         x = queries.swapaxes(1, 2)
-        rounded = single(x)
-        lengths = np.einsum("bdv,bdv->bv", x, x)
-        total = np.einsum("bdv->bd", x)
+        lengths, total = double(np.einsum("bdv,bdv->bv", x, x)), double(np.einsum("bdv->bd", x))
         mean = (np.einsum("bd,bd->b", total, total) - lengths.sum(axis=1)) / twice
         # XᵀX and XXᵀ have the same squared norm; it holds each pair twice, and each vector with itself.
-        one, other = rounded, rounded.swapaxes(1, 2)
-        gram = (one @ other if d < vectors else other @ one).astype(np.float64)
+        gram = double(x @ x.swapaxes(1, 2) if d < vectors else x.swapaxes(1, 2) @ x)
         squares = np.einsum("bij,bij->b", gram, gram) - np.einsum("bv,bv->b", lengths, lengths)
         return np.stack([squares / twice, mean**2, mean], axis=1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from verify.montecarlo.statistics.base import Statistic, scores_of
+from verify.montecarlo.statistics.base import Statistic, double, scores_of
 
 if TYPE_CHECKING:
     from verify.montecarlo.distributions import Array
@@ -25,7 +25,7 @@ class ScoreProducts(Statistic):
 
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return the three means, shape (blocks, 3)."""
-        scores = scores_of(queries, keys)
+        scores = double(scores_of(queries, keys))
         m, n = scores.shape[1:]
         squares = np.einsum("bij,bij->b", scores, scores)
         of_rows, of_columns = scores.sum(axis=2), scores.sum(axis=1)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from verify.montecarlo.attention import largest, softmax
-from verify.montecarlo.statistics.base import Statistic, scale_setting, scores_of, single
+from verify.montecarlo.attention import largest
+from verify.montecarlo.statistics.base import Statistic, double, scale_setting, scores_of
 
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Settings
@@ -46,41 +46,46 @@ def is_sharp(entropy: Array, keys: Array | int) -> Array:
 
 
 class _Rows:
-    """Rows of scores with their softmax and all that may be wanted of it, each computed once."""
+    """Rows of scores with all that may be wanted of their softmax, each computed once.
+
+    With s less its largest, weights are exp(s) over their sum, of which the largest is 1. Of large scores
+    those that weigh are near 0 then, and little is lost to rounding.
+    """
 
     def __init__(self, scores: Array) -> None:
-        self.scores, self.p = scores, softmax(scores)
+        self._below = scores - largest(scores)[..., None]
+        self._sizes = np.exp(self._below)
+        self._total = np.einsum("...j->...", self._sizes)
 
     @cached_property
     def largest(self) -> Array:
-        return largest(self.p)
+        largest: Array = 1 / self._total
+        return largest
 
     @cached_property
     def squares(self) -> Array:
-        squares: Array = np.einsum("...j,...j->...", self.p, self.p)
+        squares: Array = np.einsum("...j,...j->...", self._sizes, self._sizes) / self._total**2
         return squares
 
     @cached_property
     def entropy(self) -> Array:
-        # With s less its largest, ln p = s - ln Σ exp(s), and that sum is one over the largest p. Of large
-        # scores those that weigh are near 0 then, and little is lost to rounding.
-        moved = self.scores - largest(self.scores)[..., None]
-        entropy: Array = -np.log(self.largest) - np.einsum("...j,...j->...", self.p, moved)
+        mean = np.einsum("...j,...j->...", self._sizes, self._below) / self._total
+        entropy: Array = np.log(self._total) - mean
         return entropy
 
     @cached_property
     def sharp(self) -> Array:
-        return is_sharp(self.entropy, self.p.shape[-1])
+        return is_sharp(self.entropy, self._sizes.shape[-1])
 
     @cached_property
     def jacobian(self) -> Array:
-        cubes = np.einsum("...j,...j,...j->...", self.p, self.p, self.p)
+        cubes = np.einsum("...j,...j,...j->...", self._sizes, self._sizes, self._sizes) / self._total**3
         norm: Array = self.squares - 2 * cubes + self.squares**2
         return norm
 
     @cached_property
     def product(self) -> Array:
-        first = self.p[..., 0]
+        first = self._sizes[..., 0] / self._total
         product: Array = first * (1 - first)
         return product
 
@@ -105,7 +110,7 @@ class SoftmaxRows(Statistic):
 
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return the rows' means, shape (blocks, wanted)."""
-        return row_means(single(scores_of(self.scale * queries, keys)), self.wanted)
+        return row_means(scores_of(self.scale * queries, keys), self.wanted)
 
 
 @dataclass(frozen=True)
@@ -122,7 +127,7 @@ class BothScales(Statistic):
 
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return (mean unscaled, mean scaled), shape (blocks, 2)."""
-        scores, d = single(scores_of(queries, keys)), queries.shape[2]
+        scores, d = scores_of(queries, keys), queries.shape[2]
         both = [row_means(scale * scores, ("jacobian",)) for scale in (1.0, d**-0.5)]
         return np.concatenate(both, axis=1)
 
@@ -157,7 +162,7 @@ class CausalRows(Statistic):
         """Return entropies and shares, shape (blocks, 2·positions)."""
         places, queries = len(self.positions), self.scale * queries
         seen = ((queries[:, place::places], keys[:, :t]) for place, t in enumerate(self.positions))
-        rows = [row_means(single(scores_of(*one)), ("entropy", "sharp")) for one in seen]
+        rows = [row_means(scores_of(*one), ("entropy", "sharp")) for one in seen]
         return np.concatenate(np.moveaxis(np.stack(rows), 2, 0), axis=0).T
 
 
@@ -170,5 +175,5 @@ class RowVariance(Statistic):
 
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return the mean row variance, shape (blocks, 1)."""
-        rows: Array = scores_of(queries, keys).var(axis=2, ddof=1).mean(axis=1)
+        rows: Array = double(scores_of(queries, keys)).var(axis=2, ddof=1).mean(axis=1)
         return rows[:, None]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from verify.montecarlo.statistics.base import Statistic, scale_setting, scores_of, single
+from verify.montecarlo.statistics.base import Statistic, double, scale_setting, scores_of
 
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Settings
@@ -35,13 +35,16 @@ class ScoreMoments(Statistic):
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return (mean S, mean S²), shape (blocks, 2)."""
         m, d, n = *queries.shape[1:], keys.shape[1]
-        total = np.einsum("bd,bd->b", np.einsum("bmd->bd", queries), np.einsum("bnd->bd", keys))
         if d < min(m, n):
             # The squared Frobenius norm of QKᵀ is tr(QᵀQ·KᵀK), and the d×d matrices are smaller.
-            squares = np.einsum("bij,bij->b", queries.swapaxes(1, 2) @ queries, keys.swapaxes(1, 2) @ keys)
+            grams = (double(one.swapaxes(1, 2) @ one) for one in (queries, keys))
+            squares = np.einsum("bij,bij->b", *grams)
+            totals = (double(np.einsum("bmd->bd", one)) for one in (queries, keys))
+            total = np.einsum("bd,bd->b", *totals)
         else:
-            scores = scores_of(single(queries), single(keys)).astype(np.float64)
+            scores = double(scores_of(queries, keys))
             squares = np.einsum("bij,bij->b", scores, scores)
+            total = np.einsum("bij->b", scores)
         moments: Array = np.stack([self.scale * total, self.scale**2 * squares], axis=1) / (m * n)
         return moments
 
@@ -62,7 +65,7 @@ class ScorePowers(Statistic):
 
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return the mean powers, shape (blocks, powers)."""
-        scores = scores_of(queries, keys)
+        scores = double(scores_of(queries, keys))
         squares = scores * scores
         powers = {1: np.abs(scores), 2: squares, 4: squares * squares}
         return np.stack([powers[power].mean(axis=(1, 2)) for power in self.powers], axis=1)
@@ -92,7 +95,7 @@ class EntryProducts(Statistic):
 
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return the statistics, shape (blocks, 10)."""
-        m, scores = queries.shape[1], scores_of(queries, keys)
+        m, scores = queries.shape[1], double(scores_of(queries, keys))
         squares = scores * scores
         whole, fourth = (np.einsum("bij,bij->b", one, one) for one in (scores, squares))
         of_rows, of_columns = np.einsum("bij->bi", squares), np.einsum("bij->bj", squares)
@@ -133,7 +136,7 @@ class OtherTokens(Statistic):
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return the mean squared scaled score, shape (blocks, 1)."""
         m, d = queries.shape[1:]
-        scores = scores_of(queries, keys)
+        scores = double(scores_of(queries, keys))
         squares = np.einsum("bij,bij->b", scores, scores) - np.einsum("bii,bii->b", scores, scores)
         means: Array = squares / (m * (m - 1) * d)
         return means[:, None]

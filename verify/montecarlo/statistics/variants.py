@@ -11,7 +11,7 @@ from scipy import special
 from verify.montecarlo.attention import softmax
 from verify.montecarlo.literal import fixed_normals
 from verify.montecarlo.rounding import rounded
-from verify.montecarlo.statistics.base import Statistic, scores_of
+from verify.montecarlo.statistics.base import Statistic, double, scores_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,7 +51,7 @@ def rotated(vectors: Array, position: float) -> Array:
     cosines, sines = np.diag(np.cos(angles)), np.diag(np.sin(angles))
     turn = np.empty((2 * len(angles), 2 * len(angles)))
     turn[::2], turn[1::2] = np.hstack([cosines, sines]), np.hstack([-sines, cosines])
-    turned: Array = vectors @ turn
+    turned: Array = vectors @ turn.astype(vectors.dtype)
     return turned
 
 
@@ -82,7 +82,7 @@ class Cosines(Statistic):
 
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return both, shape (blocks, 2)."""
-        squares = cosine_scores(queries, keys, self.scale) ** 2
+        squares = double(cosine_scores(queries, keys, self.scale)) ** 2
         return np.stack([squares.mean(axis=(1, 2)), (squares**2).mean(axis=(1, 2))], axis=1)
 
 
@@ -95,7 +95,7 @@ class RotatedScores(Statistic):
 
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return both, shape (blocks, 2); the keys are at position 5."""
-        scores = scores_of(rotated(queries, 5 + self.distance), rotated(keys, 5))
+        scores = double(scores_of(rotated(queries, 5 + self.distance), rotated(keys, 5)))
         return np.stack([scores.mean(axis=(1, 2)), (scores**2).mean(axis=(1, 2))], axis=1)
 
 
@@ -109,7 +109,7 @@ class BiasedRows(Statistic):
 
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return it, shape (blocks, 1)."""
-        scores = with_linear_bias(scores_of(self.scale * queries, keys), self.slope)
+        scores = with_linear_bias(double(scores_of(self.scale * queries, keys)), self.slope)
         rows: Array = scores.var(axis=2).mean(axis=1, keepdims=True)
         return rows
 
@@ -124,7 +124,7 @@ class CappedScores(Statistic):
 
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return the three, shape (blocks, 3)."""
-        scores = scores_of(self.scale * queries, keys)
+        scores = double(scores_of(self.scale * queries, keys))
         above, below = (soft_capped(scores + step, self.cap) for step in (_STEP, -_STEP))
         slope = (above - below) / (2 * _STEP)
         squares = scores**2, soft_capped(scores, self.cap) ** 2
@@ -142,7 +142,7 @@ class BesideSink(Statistic):
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return it, shape (blocks, 1)."""
         weights = beside_sink(scores_of(self.scale * queries, keys), self.sink)
-        kept: Array = weights.sum(axis=2).mean(axis=1, keepdims=True)
+        kept: Array = weights.sum(axis=2, dtype=np.float64).mean(axis=1, keepdims=True)
         return kept
 
 
@@ -165,7 +165,8 @@ class GroupedScores(Statistic):
         """Return the means, shape (blocks, 5)."""
         heads = queries.shape[1]
         own = keys[:, None] if self.shared else keys.reshape(len(keys), heads, -1, keys.shape[2])
-        scores = np.einsum("bhd,bhnd->bhn", queries, np.broadcast_to(own, (len(keys), heads, *own.shape[2:])))
+        own = np.broadcast_to(own, (len(keys), heads, *own.shape[2:]))
+        scores = double(np.einsum("bhd,bhnd->bhn", queries, own))
         squares = scores**2
         many = scores[0].size
         mean, square = (np.einsum("bhn->b", one) / many for one in (scores, squares))
@@ -207,7 +208,7 @@ class DroppedWeights(Statistic):
         output = weights @ values
         noise = (weights * masks / (1 - self.rate)) @ values - output
         found = noise * output, noise**2, output**2, *_lost_of_two(weights, masks)
-        return np.stack([one.mean(axis=(1, 2)) for one in found], axis=1)
+        return np.stack([one.mean(axis=(1, 2), dtype=np.float64) for one in found], axis=1)
 
 
 def _lost_of_two(weights: Array, masks: NDArray[np.bool_]) -> tuple[Array, Array]:
@@ -232,6 +233,6 @@ class RoundedScores(Statistic):
 
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return it, shape (blocks, 1)."""
-        scores = scores_of(self.scale * queries, keys)
+        scores = double(scores_of(self.scale * queries, keys))
         errors: Array = ((rounded(scores, self.bits) - scores) ** 2).mean(axis=(1, 2))
         return errors[:, None]

@@ -1,0 +1,64 @@
+"""What is drawn and multiplied in single precision, against the same numbers in double precision."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from tests.catalogue import EACH, experiment
+from verify.engine.samples import cells_of, every_comparison
+from verify.montecarlo import gradients, layers, own_axes
+from verify.montecarlo.distributions import Distribution
+from verify.montecarlo.streams import stream
+from verify.montecarlo.training import TrainingRuns
+
+if TYPE_CHECKING:
+    from verify.montecarlo.blocks import Cell
+    from verify.montecarlo.distributions import Array
+
+OF_ERROR = 0.02
+"""So many standard errors of a batch, which is a few thousandths of a run, rounding may move its mean."""
+
+OF_SIZE = 2e-6
+"""And so much of itself, where blocks hardly differ."""
+
+
+def _batch(cell: Cell) -> Array:
+    count = max(2, cell.batch_blocks)
+    return cell.sampler.sample(stream(5, "single", cell.id, 0), count)
+
+
+@pytest.mark.slow
+@EACH
+def test_rounding_moves_no_mean(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same draws in double precision have the same means, but for a fraction of their error.
+
+    Training is left out: it multiplies rounding at each of its steps, and ends as another seed would.
+    """
+    drawn = cells_of(every_comparison(experiment(name)))
+    cells = [cell for cell in drawn if not isinstance(cell.sampler, TrainingRuns)]
+    single = [_batch(cell) for cell in cells]
+    _in_double(monkeypatch)
+    for cell, rounded in zip(cells, single, strict=True):
+        exact = _batch(cell)
+        assert exact.dtype == np.float64
+        error = exact.std(axis=0, ddof=1) / len(exact) ** 0.5
+        moved = np.abs(rounded.mean(axis=0, dtype=np.float64) - exact.mean(axis=0))
+        assert np.all(moved <= OF_ERROR * error + OF_SIZE * np.abs(exact.mean(axis=0))), cell.id
+
+
+def _in_double(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the same numbers given in double precision from now on."""
+    draw, axes = Distribution.draw, own_axes.normal_vectors
+
+    def drawn(*arguments: Any, **named: Any) -> Array:
+        return draw(*arguments, **named).astype(np.float64)
+
+    def vectors(*arguments: Any) -> Array:
+        return axes(*arguments).astype(np.float64)
+
+    monkeypatch.setattr(Distribution, "draw", drawn)
+    for module in (gradients, layers):
+        monkeypatch.setattr(module, "normal_vectors", vectors)
