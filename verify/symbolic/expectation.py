@@ -17,6 +17,7 @@ from math import comb, prod
 from typing import TYPE_CHECKING, Any
 
 from sympy import (
+    Add,
     Dummy,
     Function,
     Idx,
@@ -211,10 +212,12 @@ def _split_sums(argument: Any, population: Population) -> Any:
         raise DerivationError(
             f"{plain(argument)}: a component stands outside the sums over the index {index}"
         )
-    total = S.Zero
-    for powers, coefficient in Poly(outside, *stand_ins).terms():
-        total += coefficient * _sum_over_patterns(terms, powers, population.dimension)
-    return total
+    return Add(
+        *(
+            coefficient * _sum_over_patterns(terms, powers, population.dimension)
+            for powers, coefficient in Poly(outside, *stand_ins).terms()
+        )
+    )
 
 
 def _common_index(sums: list[Any], population: Population) -> tuple[Any, list[Any]]:
@@ -234,12 +237,12 @@ def _common_index(sums: list[Any], population: Population) -> tuple[Any, list[An
 
 def _sum_over_patterns(terms: list[Any], powers: tuple[int, ...], dimension: Any) -> Any:
     """Return E of the product of the sums over ``terms`` to their ``powers``."""
-    total = S.Zero
+    found = []
     for groups, count in _patterns(powers).items():
-        occurrences = Mul(*[dimension - j for j in range(len(groups))])
-        means = [E(Mul(*[t**n for t, n in zip(terms, group, strict=True)])) for group in groups]
-        total += count * occurrences * Mul(*means)
-    return total
+        occurrences = (dimension - j for j in range(len(groups)))
+        means = (E(Mul(*[t**n for t, n in zip(terms, group, strict=True)])) for group in groups)
+        found.append(Mul(count, *occurrences, *means))
+    return Add(*found)
 
 
 @cache
@@ -271,7 +274,9 @@ def _per_monomial(argument: Any, population: Population, moment: Callable[[Any, 
         return argument
     if argument.atoms(Sum):
         raise DerivationError(f"{plain(argument)}: split the sums by index first")
-    total = S.Zero
-    for powers, coefficient in multiplied_out(argument, randoms):
-        total += coefficient * Mul(*[moment(a, n) for a, n in zip(randoms, powers, strict=True) if n])
-    return total
+    return Add(
+        *(
+            Mul(coefficient, *(moment(a, n) for a, n in zip(randoms, powers, strict=True) if n))
+            for powers, coefficient in multiplied_out(argument, randoms)
+        )
+    )

@@ -22,5 +22,7 @@ def function(symbols: Sequence[Any], expression: Any, modules: str = "math") -> 
 @cache  # claims and their figures put numbers into the same expressions
 def _compiled(symbols: tuple[Any, ...], expression: Any, modules: str) -> Callable[..., float]:
     # Stand-in names, because a symbol's name may be LaTeX, such as |g|.
-    compiled: Callable[..., float] = lambdify(symbols, expression, modules=modules, cse=True, dummify=True)
+    compiled: Callable[..., float] = lambdify(
+        symbols, expression, modules=modules, cse=True, dummify=True, docstring_limit=0
+    )
     return compiled
