@@ -25,7 +25,7 @@ from sympy import (
 
 from verify.symbolic.expectation import DerivationError, E
 from verify.symbolic.printing import plain
-from verify.symbolic.terms import Term, Terms
+from verify.symbolic.terms import Term, Terms, free_symbols
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -72,7 +72,7 @@ class Reader:
         return tuple(chain.from_iterable(map(self._reduced, self._read(expression))))
 
     def _read(self, expression: Any) -> Terms:
-        if expression.has(*_HELD) or expression.free_symbols & self._sizes.keys():
+        if expression.has(*_HELD) or not self._sizes.keys().isdisjoint(free_symbols(expression)):
             for kind, read in _READERS.items():
                 if isinstance(expression, kind):
                     return read(self, expression)
@@ -175,7 +175,7 @@ class Reader:
                 yield from self._reduced(kept)
                 return
         for index, size in term.bound.items():
-            holding = [entry for entry in term.powers if index in entry.free_symbols]
+            holding = [entry for entry in term.powers if index in free_symbols(entry)]
             rest = term.without(index, *holding)
             if not holding:
                 yield from self._reduced(rest.times(Term(size)))
@@ -200,14 +200,14 @@ class Reader:
         gone, kept = sorted(delta.args, key=str)
         if gone.is_Integer:
             gone, kept = kept, gone
-        if term.powers[delta] == 1 and not any(gone in entry.free_symbols for entry in rest.powers):
+        if term.powers[delta] == 1 and not any(gone in free_symbols(entry) for entry in rest.powers):
             return None
         return rest.put(gone, kept).times(Term(powers={delta: 1}))
 
     def _refuse_other_sizes(self, term: Term) -> None:
         for entry in set().union(*(one.atoms(Indexed) for one in term.powers)):
             for place, index in enumerate(entry.indices):
-                held = index.free_symbols & set(term.bound)
+                held = free_symbols(index) & term.bound.keys()
                 if held and (held != {index} or term.bound[index] != self._families.size(entry, place)):
                     raise DerivationError(f"{plain(entry)}: its index does not run over all of its values")
                 if index.is_Integer and index < 1:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sympy import Add, Derivative, Dummy, Indexed, KroneckerDelta, Sum, exp, fraction, log, together
+from sympy import Add, Derivative, Dummy, Indexed, KroneckerDelta, Pow, Sum, exp, fraction, log, together
 
 from verify.symbolic.algebra import is_rational_zero
 from verify.symbolic.expectation import E, pointwise
@@ -77,5 +77,8 @@ def _numerator(expression: Any) -> Any:
     """Return the numerator over a common denominator, sums and what depends on indices as they stand."""
     kinds = (Sum, Derivative, E, Indexed, exp, log, KroneckerDelta)
     parts = {one: Dummy() for one in expression.atoms(*kinds)}
-    top, _ = fraction(together(expression.xreplace(parts)))
+    outside = expression.xreplace(parts)
+    if not any(one.exp.could_extract_minus_sign() for one in outside.atoms(Pow)):
+        return expression
+    top, _ = fraction(together(outside))
     return top.xreplace({stand_in: one for one, stand_in in parts.items()})

@@ -112,8 +112,8 @@ def _cases(expression: Any, indices: list[Any], named: tuple[Any, ...]) -> Itera
 
 def _is_visibly_nonnegative(expression: Any) -> bool:
     """Return whether sums and products of what is never negative make up the expression."""
-    if expression.is_nonnegative:
+    if (known := expression.is_nonnegative) is not None:
+        return bool(known)
+    if factor(expression).is_nonnegative:
         return True
-    if isinstance(expression, Add | Mul) and all(map(_is_visibly_nonnegative, expression.args)):
-        return True
-    return bool(factor(expression).is_nonnegative)
+    return isinstance(expression, Add | Mul) and all(map(_is_visibly_nonnegative, expression.args))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import chain, groupby, permutations, product
 from typing import TYPE_CHECKING, Any
 
@@ -103,6 +104,12 @@ Terms = tuple[Term, ...]
 """A sum of them."""
 
 
+@cache  # SymPy looks through the whole expression each time
+def free_symbols(expression: Any) -> frozenset[Any]:
+    """Return the symbols in an expression that are not bound there."""
+    return frozenset(expression.free_symbols)
+
+
 def key(term: Term) -> Any:
     """Return the product of a term with the names of its bound indices in an order that does not vary."""
     parts = [_named(entries, bound) for entries, bound in _connected(term)]
@@ -118,7 +125,7 @@ def _connected(term: Term) -> list[tuple[dict[Any, Any], dict[Any, Any]]]:
     """Return the factors of a term that share bound indices, directly or through others, with these."""
     groups: list[tuple[dict[Any, Any], dict[Any, Any]]] = []
     for entry, power in term.powers.items():
-        held = {index: size for index, size in term.bound.items() if index in entry.free_symbols}
+        held = {index: size for index, size in term.bound.items() if index in free_symbols(entry)}
         joined: tuple[dict[Any, Any], dict[Any, Any]] = ({entry: power}, held)
         apart = []
         for entries, bound in groups:
