@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +58,25 @@ def test_the_status_of_a_command_is_that_of_the_process(
     with pytest.raises(SystemExit) as ended:
         running(ends)
     assert ended.value.code == status
+
+
+@pytest.mark.parametrize("own", [None, "123"])
+def test_sympy_remembers_more_than_by_itself(
+    running: Callable[[Callable[[], Any]], None], monkeypatch: pytest.MonkeyPatch, own: str | None
+) -> None:
+    """Where its own variable does not say how much; processes of a run inherit that."""
+    monkeypatch.setenv("SYMPY_CACHE_SIZE", own or "")
+    if own is None:
+        monkeypatch.delenv("SYMPY_CACHE_SIZE")
+    look = "from sympy.core.mul import Mul; print(Mul.__new__.cache_info().maxsize)"
+
+    def shows() -> None:
+        found = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
+        sys.exit(int(found.stdout))
+
+    with pytest.raises(SystemExit) as ended:
+        running(shows)
+    assert ended.value.code == (int(own) if own else 4000)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -5,10 +5,14 @@ import sys
 
 _INTERRUPTED = 130
 
+_REMEMBERED = "4000"
+"""How many results SymPy keeps of each of its functions; with its own 1000 it computes many of them again."""
+
 
 def main() -> None:
     """Run the command line; after a signal end at once, without tidying up threads and memory."""
     status = _INTERRUPTED
+    os.environ.setdefault("SYMPY_CACHE_SIZE", _REMEMBERED)
     try:
         # Whatever is imported takes time in which a signal may come.
         from verify.cli.interrupts import INTERRUPTED, insisting, status_after  # noqa: PLC0415
