@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import Any, ClassVar
 
-from sympy import Indexed, IndexedBase, S, Symbol
+from sympy import Basic, Indexed, IndexedBase, S, Symbol
 from sympy.printing.latex import LatexPrinter
 from sympy.printing.pretty.pretty import PrettyPrinter
 from sympy.printing.printer import Printer
-from sympy.printing.str import StrPrinter, sstr
+from sympy.printing.str import StrPrinter
 
 
 class _Ranked(str):
@@ -118,7 +119,37 @@ class _MinusLast(Printer):  # type: ignore[misc]  # SymPy has no types
         return sorted(terms, key=lambda term: bool(term.could_extract_minus_sign()))
 
 
-class _Latex(_MinusLast, LatexPrinter):  # type: ignore[misc]  # SymPy has no types
+class _Remembering(Printer):  # type: ignore[misc]  # SymPy has no types
+    """Prints from memory what it has printed: the steps of a derivation share most of their parts."""
+
+    _printed: ClassVar[dict[Any, Any]]
+    """What printers of the class have printed, all with the same settings."""
+
+    def _print(self, expr: Any, **more: Any) -> Any:
+        if more or not isinstance(expr, Basic):
+            return super()._print(expr, **more)
+        # Decimals of their own are printed in full, those within an expression are not.
+        known = type(expr), expr, self._print_level > 0
+        if known not in self._printed:
+            self._printed[known] = super()._print(expr)
+        return self._printed[known]
+
+    def _as_ordered_terms(self, expr: Any, order: Any = None) -> list[Any]:
+        return list(_ordered_terms(expr, order))
+
+
+@cache
+def _ordered_terms(expression: Any, order: Any) -> tuple[Any, ...]:
+    return tuple(expression.as_ordered_terms(order=order))
+
+
+class _Plain(_Remembering, StrPrinter):  # type: ignore[misc]  # SymPy has no types
+    _printed: ClassVar[dict[Any, Any]] = {}
+
+
+class _Latex(_MinusLast, _Remembering, LatexPrinter):  # type: ignore[misc]  # SymPy has no types
+    _printed: ClassVar[dict[Any, Any]] = {}
+
     def _print_Symbol(self, expr: Any, style: str = "plain") -> str:  # noqa: N802
         # A name with a command in it is LaTeX already; SymPy would read all after its "_" as an index.
         name: str = expr.name
@@ -144,7 +175,7 @@ def latex(expression: Any) -> str:
 
 def plain(expression: Any) -> str:
     """Return a SymPy expression or relation as one line of text."""
-    return str.__str__(sstr(expression))
+    return str.__str__(_Plain().doprint(expression))
 
 
 def unicode_art(expression: Any) -> str:
