@@ -100,7 +100,7 @@ def test_keys_tell_chunks_apart_and_parts_of_one_belong_together(cell: CellToDra
 
 def test_a_claim_that_asks_again_keeps_what_is_drawn(cell: CellToDraw) -> None:
     """Only more of it is wanted; seconds add up."""
-    claim = PendingClaim(0, WORK, Here(1))
+    claim = PendingClaim(0, WORK, Here(1), has_store=False)
     claim.ask(cell)
     before = claim.cells[cell.id]
     claim.ask(replace(cell, batches=9))
@@ -109,6 +109,15 @@ def test_a_claim_that_asks_again_keeps_what_is_drawn(cell: CellToDraw) -> None:
     for _ in range(2):
         claim.spend({"derivation": 0.5, "simulation": 0.25})
     assert claim.spent_s == {"derivation": 1.0, "simulation": 0.5}
+
+
+def test_keys_are_for_a_store(cell: CellToDraw) -> None:
+    """Where there is none, none is computed: that takes a run without a store a fiftieth of its time."""
+    for has_store in (True, False):
+        claim = PendingClaim(0, WORK, Here(1), has_store)
+        claim.ask(cell)
+        found = claim.settled_key, claim.derivation_key, claim.cells[cell.id].code
+        assert [bool(key) for key in found] == 3 * [has_store]
 
 
 def test_short_chunks_make_a_task_together_where_sending_costs(cell: CellToDraw) -> None:

@@ -110,7 +110,12 @@ def settled_key(claim: Reference, settings: Settings, wanted: Iterable[Wanted]) 
 
 def _computed_with() -> dict[str, str]:
     """Return what a claim's own code computes with, besides this tool's code."""
-    return {"sympy": made_by()["sympy"], "mpmath": version("mpmath"), **arithmetic()}
+    return {"sympy": made_by()["sympy"], "mpmath": _mpmath(), **arithmetic()}
+
+
+@cache
+def _mpmath() -> str:
+    return version("mpmath")
 
 
 def cell_code(claim: Reference, pickled: bytes, modules: Iterable[str]) -> str:

@@ -86,11 +86,12 @@ class PendingCell:
 
 @dataclass
 class PendingClaim:
-    """A claim that is being settled."""
+    """A claim that is being settled; without a store there are no keys to compute."""
 
     place: int
     work: Work
     crew: Crew
+    has_store: bool
     proof: str = ""
     answers: list[tuple[Sums, ...]] = field(default_factory=list)
     cells: dict[str, PendingCell] = field(default_factory=dict)
@@ -100,11 +101,13 @@ class PendingClaim:
     @cached_property
     def derivation_key(self) -> bytes | None:
         """Where its checked derivation is in the store, None where it is not."""
-        return derivation_key(self.work.claim)
+        return derivation_key(self.work.claim) if self.has_store else None
 
     @cached_property
     def settled_key(self) -> bytes | None:
         """Where its record is in the store, None where it is not."""
+        if not self.has_store:
+            return None
         return settled_key(self.work.claim, self.work.settings, self.work.wanted)
 
     def ask(self, asked: CellToDraw) -> None:
@@ -112,7 +115,7 @@ class PendingClaim:
         if asked.id in self.cells:
             self.cells[asked.id].asked = asked
         else:
-            code = cell_code(self.work.claim, asked.pickled, asked.modules)
+            code = cell_code(self.work.claim, asked.pickled, asked.modules) if self.has_store else ""
             self.cells[asked.id] = PendingCell(asked, code, self.work.settings.seed)
 
     def spend(self, spent: dict[str, float]) -> None:

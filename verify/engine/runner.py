@@ -162,11 +162,13 @@ def _settled(
 ) -> tuple[tuple[ClaimRecord, dict[str, float]], ...]:
     """Return the record of every claim, in their order, with the seconds of its parts."""
     done: dict[int, tuple[ClaimRecord, dict[str, float]]] = {}
+    drawn = 0
     for one in schedule.run():
         record = received(works[one.place].claim, one.settled)
         done[one.place] = record, {name: round(seconds, 3) for name, seconds in one.spent_s.items()}
         # All claims share one budget; a run that outgrows it ends here.
-        budget.record(_drawn([record for record, _ in done.values()]), 0)
+        drawn += _drawn([record])
+        budget.record(drawn, 0)
         callbacks.on_finish(record)
     return tuple(done[place] for place in range(len(works)))
 

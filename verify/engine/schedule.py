@@ -107,7 +107,9 @@ class Schedule:
         on_start: Callable[[str], None] = lambda _claim: None,
         on_progress: Callable[[Progress], None] = lambda _progress: None,
     ) -> None:
-        self._claims = [PendingClaim(place, work, crew_of(work)) for place, work in enumerate(works)]
+        self._claims = [
+            PendingClaim(place, work, crew_of(work), store is not None) for place, work in enumerate(works)
+        ]
         self._store, self._on_start, self._on_progress = store, on_start, on_progress
         crews = {id(claim.crew): claim.crew for claim in self._claims}
         self._hands = [_Hands(crew) for crew in crews.values()]
