@@ -52,9 +52,12 @@ MISUSE = [
     ),
     pytest.param(["plan", "xyz"], "no claim 'xyz'", id="plan-claim"),
     pytest.param(["plan", "--tolerance", "0"], "--tolerance 0: must lie between", id="plan-tolerance"),
-    pytest.param(["plan", "--tolerance", "1e-9"], "raise --tolerance", id="plan-endless"),
+    pytest.param(["plan", "--tolerance", "9e-5"], "serves 0.0001 and more; raise", id="too-fine"),
     pytest.param(
-        ["run", "--tolerance", "1e-9"], "raise --tolerance", id="run-endless", marks=pytest.mark.slow
+        ["run", "score-variance-general", "--tolerance", "1e-4"],
+        "raise --tolerance",
+        id="run-endless",
+        marks=pytest.mark.slow,
     ),
     pytest.param(["run", "--seed", "-1"], "--seed -1: must not be negative", id="negative-seed"),
     pytest.param(["run", "--seed", "1.5"], "'1.5' is not a valid integer", id="broken-seed"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from verify import evidence
 from verify.errors import SettingsError
-from verify.montecarlo.devices import FINEST, Device, DeviceError, find_device
+from verify.montecarlo.devices import Device, DeviceError, find_device
 from verify.montecarlo.on_device import moved
 
 if TYPE_CHECKING:
@@ -25,19 +25,14 @@ def device_errors() -> Iterator[None]:
         raise SettingsError(f"--device {error}") from error
 
 
-def recorded(device: object, tolerance: float) -> evidence.Device:
+def recorded(device: object) -> evidence.Device:
     """Return what goes on record of the device that has this name.
 
     Raises:
-        SettingsError: there is none, or single precision is not enough for the tolerance.
+        SettingsError: there is none.
     """
     if not isinstance(device, str):
         raise SettingsError(f"device {device!r}: give its name, such as 'cuda'")
-    if tolerance < FINEST:
-        raise SettingsError(
-            f"--device {device}: draws in single precision, which serves a tolerance of {FINEST:g} and more, "
-            f"not {tolerance:g}; leave --device out or raise --tolerance"
-        )
     with device_errors():
         return evidence.Device.model_validate(vars(find_device(device)))
 

@@ -22,6 +22,7 @@ from verify.evidence import PROFILES, ClaimRecord, Run, RunRecord, Settings, Sto
 from verify.evidence.load import stored_calibration
 from verify.executors.environment import environment
 from verify.executors.workers import Workers, using
+from verify.montecarlo.statistics.base import FINEST
 from verify.spec.claim import USER
 from verify.version import __version__
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from verify.spec.claim import Claim
 
 _LONGEST_SEED = 4096
+_LEAST_RATE = 1e-30
 _PACKAGES = ("numpy", "scipy", "sympy", "matplotlib", "weasyprint")
 
 
@@ -75,9 +77,13 @@ def settings(
     for name, value in (("tolerance", tolerance), ("false-alarm", false_alarm), ("power", power)):
         if not 0 < value < 1:
             raise SettingsError(f"--{name} {value:g}: must lie between 0 and 1, both excluded")
-    for name, value, least in (("tolerance", tolerance, 1e-9), ("false-alarm", false_alarm, 1e-30)):
-        if value < least:
-            raise SettingsError(f"--{name} {value:g}: nothing below {least:g} can be measured")
+    if false_alarm < _LEAST_RATE:
+        raise SettingsError(f"--false-alarm {false_alarm:g}: nothing below {_LEAST_RATE:g} can be measured")
+    if tolerance < FINEST:
+        raise SettingsError(
+            f"--tolerance {tolerance:g}: scores are made in single precision, which serves {FINEST:g} "
+            "and more; raise --tolerance"
+        )
     if seed < 0:
         raise SettingsError(f"--seed {seed}: must not be negative")
     if seed.bit_length() > _LONGEST_SEED:
@@ -89,7 +95,7 @@ def settings(
             "tolerance": tolerance,
             "false_alarm": false_alarm,
             "power": power,
-            "device": None if device is None else recorded(device, tolerance),
+            "device": None if device is None else recorded(device),
         }
     )
 

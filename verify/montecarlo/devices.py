@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FINEST = 1e-4
-"""The smallest tolerance on a device: what single precision does to an estimate stays far below it."""
-
 GENERATOR = "generator"
 """The setting of a cell that a device has drawn: by what."""
 

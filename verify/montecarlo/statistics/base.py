@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from verify.montecarlo.distributions import Array
     from verify.montecarlo.inputs import Shape
 
+FINEST = 1e-4
+"""The smallest tolerance of a run: what single precision does to an estimate stays far below it."""
+
 SHARE = "share"
 """What the shares at the points of a grid are called, each with its number."""
 
