@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from verify.version import __version__
 
 if TYPE_CHECKING:
-    from verify.api import audit, list_claims, plan, render, run
+    from verify.api import list_claims, plan, render, run
+    from verify.auditing.given import audit
     from verify.auditing.monitor import AttentionMonitor
     from verify.auditing.probe import probe
     from verify.auditing.probing.result import Probe
@@ -58,7 +59,7 @@ _HOME = {
     "PlannedCell": "verify.engine.plan",
     "RunRecord": "verify.evidence",
     "VerifyError": "verify.errors",
-    "audit": "verify.api",
+    "audit": "verify.auditing.given",
     "json_schema": "verify.evidence.load",
     "list_claims": "verify.api",
     "load": "verify.evidence.load",

@@ -118,7 +118,7 @@ class Local:
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
         # A task that waits for the one process that has its claim at hand leaves no other idle.
-        self.workers, self.count = workers.count, 2 * workers.count
+        self.workers, self.count = workers.count, 4 * workers.count
 
     def settle(self, work: Work, proof: str, answers: Sequence[Sequence[Sums]]) -> Future[Any]:
         """Settle in one process, which has at hand what it computed for the claim before."""

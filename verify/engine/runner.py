@@ -132,8 +132,9 @@ def run(
     begun = time.perf_counter()
     callbacks = callbacks or Callbacks()
     callbacks.on_begin(len(claims))
-    # What stored values depend on is looked at before anything can change it.
-    made_by()
+    if store is not None or executor is not None:
+        # What stored values depend on is looked at before anything can change it.
+        made_by()
     budget = ErrorBudget(chosen.false_alarm)
     token = str(time.time_ns())
     works = [Work(reference(claim), chosen, book.wanted(name), token) for name, claim in claims.items()]
