@@ -9,12 +9,13 @@ powers that vanishes at k dimensions therefore vanishes at all.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache, reduce
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from sympy import Add, Dummy, Indexed, Mul, Pow, S, Sum
 
+from verify.symbolic.algebra import replaced
 from verify.symbolic.expectation import DerivationError, E, Var
 from verify.symbolic.printing import plain
 
@@ -182,6 +183,7 @@ def _pairs(one: Powers, other: Powers) -> Powers:
     return frozenset((sums + more, power + further) for (sums, power), (more, further) in product(one, other))
 
 
+@cache  # a step's expression is the next step's start
 def refuse_unlike_terms(expression: Any, population: Population) -> None:
     """Refuse sums whose terms do not all add the same to an expectation, whatever the dimension."""
     for one in expression.atoms(Sum):
@@ -196,7 +198,7 @@ def refuse_unlike_terms(expression: Any, population: Population) -> None:
         if variable in one.function.xreplace({entry: Dummy() for entry in entries}).free_symbols:
             raise DerivationError(f"{plain(one)}: the index stands outside the components")
     for mean in expression.atoms(E, Var):
-        outside = mean.args[0].replace(Sum, lambda *_: Dummy())
+        outside = replaced(mean.args[0], Sum, lambda *_: Dummy())
         if mean.has(Sum) and any(isinstance(one, Indexed) for one in population.randoms(outside)):
             raise DerivationError(
                 f"{plain(mean.args[0])}: a component stands outside the sums over its index"
