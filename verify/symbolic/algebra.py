@@ -22,6 +22,7 @@ from sympy import (
     exp,
     expand,
     fraction,
+    powsimp,
     prime,
     simplify,
     together,
@@ -49,7 +50,7 @@ def is_zero(expression: Any) -> bool:
         return True
     if is_rational_zero(expression):
         return True
-    return bool(simplify(expression) == S.Zero)
+    return bool(powsimp(expression) == S.Zero or simplify(expression) == S.Zero)
 
 
 def replaced(expression: Any, kind: Any, make: Callable[..., Any]) -> Any:

@@ -26,7 +26,7 @@ from sympy import (
     log,
     loggamma,
     oo,
-    simplify,
+    powsimp,
 )
 
 from verify.symbolic import characteristic
@@ -79,7 +79,7 @@ def _is_a_sum(before: Any, after: Any) -> bool:
     if before != _BOTH or not runs_over(after, (y, 0, oo)) or total.limits != (Tuple(k, 0, m - 1),):
         return False
     following = _density(m + 1, v)
-    by_parts = gammasimp(simplify(diff(following, v) - _density(m, v) + following))
+    by_parts = powsimp(gammasimp(diff(following, v) - _density(m, v) + following))
     of_one = euler_integral(_density(S.One, v).subs(v, c + v), v) - exp(-c) * total.subs(m, 1).doit()
     grows = same_products(exp(-c) * total.function.subs(k, m), following.subs(v, c))
     put_in = bool(after.function == _density(m, y) * exp(-c) * total)

@@ -21,6 +21,7 @@ from sympy import (
     S,
     Sum,
     Symbol,
+    cancel,
     diff,
     exp,
     expand,
@@ -29,7 +30,6 @@ from sympy import (
     integrate,
     log,
     oo,
-    simplify,
     sqrt,
 )
 
@@ -246,7 +246,7 @@ def _passes_a_third(before: Any, after: Any) -> bool:
     share = Dummy(positive=True)
     (passed,) = (one for one in before.atoms(Integral) if one.variables == [g])
     moved = passed.function.subs(g, log(share / (1 - share))) / (share * (1 - share))
-    value = integrate(simplify(moved), (share, Rational(1, 2), 1))
+    value = integrate(cancel(moved), (share, Rational(1, 2), 1))
     whole = runs_over(passed, (g, 0, oo))
     return whole and is_zero(before / passed * value - after)
 

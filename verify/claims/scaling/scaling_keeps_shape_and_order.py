@@ -7,8 +7,8 @@ from sympy import Expr, Mul, Symbol, factor, log, sign
 
 from verify.spec import (
     NORMAL, Array, Claim, Control, Derivation, DistanceToLaw, Exact, Experiment, Identity, PairShares,
-    Quantity, Route, Simulated, Step, SumIdentity, assume, by, cell_of, computed, made_by, of_probability,
-    p, prediction, s, score_law, softmax, stream, wrong,
+    Quantity, Route, Simulated, Step, SumIdentity, assume, by, cell_of, computed, is_zero, made_by,
+    of_probability, p, prediction, s, score_law, softmax, stream, wrong,
 )  # fmt: skip
 
 SIZES = (2, 5, 64, MOST := 512)
@@ -27,7 +27,7 @@ def _without_the_factor(before: Expr, after: Expr) -> bool:
     """Factor the difference; a positive factor has no part in its sign."""
     (difference,) = before.args
     positive, rest = factor(difference).as_independent(*(first, second))
-    return bool(positive.is_positive and Mul(positive, rest).equals(difference) and after == sign(rest))
+    return bool(positive.is_positive and is_zero(Mul(positive, rest) - difference) and after == sign(rest))
 
 
 def derive() -> Derivation:
