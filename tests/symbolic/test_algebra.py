@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sympy import Function, Integral, S, Symbol, cos, cosh, exp, log, pi, sin, sinh, sqrt, tanh
+from sympy import Function, Integral, S, Symbol, cos, cosh, exp, log, pi, sin, sinh, sqrt, symbols, tanh
 
-from verify.symbolic.algebra import differs_somewhere, is_zero, vanishes_in_exponentials
+from verify.symbolic.algebra import differs_somewhere, is_zero, replaced, vanishes_in_exponentials
 from verify.symbolic.expectation import E
 
 x, y = Symbol("x", positive=True), Symbol("y", real=True)
 low = Symbol("z", negative=True)
 n = Symbol("n", integer=True, positive=True)
 half = Symbol("h", integer=False)
+a, b = symbols("a b", commutative=False)
 
 
 @pytest.mark.parametrize(
@@ -29,6 +30,7 @@ half = Symbol("h", integer=False)
         (-1) ** (2 * n) - 1,
         sqrt(low**2) + low,
         sin(pi * n),
+        (1 + cos(x)) ** n / (1 + cos(x)) - (1 + cos(x)) ** (n - 1),
     ],
 )
 def test_zero(expression: Any) -> None:
@@ -51,6 +53,7 @@ def test_zero(expression: Any) -> None:
         Integral(exp(-x), (x, 0, 1)),
         sqrt(2) * (E(x) - E(-x)) / sqrt(pi),
         half - 1,
+        a * b - b * a,
     ],
 )
 def test_not_zero(expression: Any) -> None:
@@ -80,3 +83,9 @@ def test_zero_in_exponentials(expression: Any, *, vanishes: bool) -> None:
     """Angles that add up and halves of them, whatever they are."""
     assert vanishes_in_exponentials(expression) is vanishes
     assert is_zero(expression) is vanishes
+
+
+def test_the_outermost_of_a_kind_are_replaced() -> None:
+    """With what is made of their arguments; an expression without any stays the same object."""
+    assert replaced(E(x + E(y)) + 2 * E(y), E, lambda inside: inside**2) == (x + E(y)) ** 2 + 2 * y**2
+    assert replaced(low, E, lambda inside: inside**2) is low

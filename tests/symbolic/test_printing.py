@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from sympy import Indexed, IndexedBase, Symbol, expand, sqrt, sympify
+from sympy import Float, Indexed, IndexedBase, Symbol, expand, sqrt, sympify
 from sympy.core.sorting import default_sort_key
 
 from verify.symbolic.expectation import E, Var
@@ -72,6 +72,16 @@ def test_text_and_art_hold_the_real_names(expression: Any) -> None:
     for text in (plain(expression), unicode_art(expression), latex(expression)):
         assert not RANK.search(text)
     assert "\n" not in plain(expression)
+
+
+def test_what_is_printed_again_is_the_same() -> None:
+    """Decimals in full by themselves, not within an expression; whole and decimal numbers apart."""
+    number, name = Float("0.5", 20), Symbol("x")
+    for _ in range(2):
+        assert plain(number) == "0.50000000000000000000"
+        assert plain(number * name) == "0.5*x"
+        assert (plain(2 * name), plain(Float(2) * name)) == ("2*x", "2.0*x")
+        assert latex(name**2 + 1) == "x^{2} + 1"
 
 
 def test_plain_text() -> None:

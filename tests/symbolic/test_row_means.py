@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sympy import Expr, Rational, S, Sum, exp, log, sqrt
+from sympy import Expr, Rational, S, Sum, Symbol, exp, log, sqrt
 
 from tests.symbolic.all_scores import mean_over_scores
 from verify.claims.gradients import jacobian_saturation
@@ -57,6 +57,15 @@ def test_the_largest_score_is_a_multiple_of_the_largest_of_standard_ones() -> No
     """E max s = σ·M_n, and for two keys σ/√π."""
     assert row_mean(E(largest), 2, 3.0).value == pytest.approx(3 / float(sqrt(S.Pi)))
     assert row_mean(E(largest) - sigma * LARGEST, 1000, 3.0).value == 0
+
+
+def test_other_symbols_have_given_values() -> None:
+    """The same number as with these put in, and other values give others."""
+    weight = Symbol("w")
+    expression = weight * E(SQUARES) / sigma + weight**2
+    for given in (0.5, 3.0):
+        wanted = row_mean(expression.subs(weight, given), 3, 2.0).value
+        assert row_mean(expression, 3, 2.0, {weight: given}).value == pytest.approx(wanted, rel=1e-14)
 
 
 @pytest.mark.parametrize(
