@@ -181,10 +181,11 @@ def choose(claims: Mapping[str, _Claim], wanted: Iterable[str]) -> dict[str, _Cl
     return {name: claim for name, claim in claims.items() if not names or name in names}
 
 
-def _built_in() -> list[tuple[Claim, str]]:
+@cache
+def _built_in() -> tuple[tuple[Claim, str], ...]:
     modules = pkgutil.walk_packages(verify.claims.__path__, "verify.claims.")
     names = sorted(info.name for info in modules if not info.ispkg and info.name.count(".") == 3)
-    return [(built_in(*name.split(".")[2:]), name) for name in names]
+    return tuple((built_in(*name.split(".")[2:]), name) for name in names)
 
 
 @cache

@@ -9,7 +9,6 @@ from verify.escapes import for_xml
 from verify.evidence import ClaimRecord, Proof, RunRecord, Verdict
 from verify.evidence.audits import Judgement
 from verify.report import numbers
-from verify.report.audits.tables import figures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -59,6 +58,8 @@ def _suite(root: ET.Element, name: str, class_name: str, cases: Iterable[Case]) 
 
 
 def _audit_cases(layer: LayerRecord) -> Iterator[Case]:
+    from verify.report.audits.tables import figures  # noqa: PLC0415 - not needed for a run
+
     for one in layer.findings:
         if one.decides:
             problem = {Judgement.REFUTED: "failure", Judgement.UNDECIDED: "error"}.get(one.judgement, "")
