@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from verify.escapes import pieces
 from verify.evidence import Outcome, Proof, Verdict
 from verify.report import citations, imprint, numbers
 from verify.report.calibration import calibration
@@ -78,15 +76,16 @@ def view(record: RunRecord, earlier: RunRecord | None = None) -> ReportView:
 
 def formulas(of: Any) -> Iterator[Prose | Tex]:
     """Yield every text of a view that may hold LaTeX."""
-    if isinstance(of, (Tex, Prose)):
-        if isinstance(of, Tex) or any(piece.is_formula for piece in pieces(of)):
+    if isinstance(of, str):
+        if isinstance(of, Tex) or (isinstance(of, Prose) and "$" in of):
             yield of
     elif isinstance(of, tuple):
         for item in of:
             yield from formulas(item)
-    elif dataclasses.is_dataclass(of) and not isinstance(of, type):
-        for field in dataclasses.fields(of):
-            yield from formulas(getattr(of, field.name))
+    else:
+        # A number, or nothing, is no dataclass.
+        for name in getattr(of, "__dataclass_fields__", ()):
+            yield from formulas(getattr(of, name))
 
 
 def _example(record: RunRecord) -> Citation | None:
