@@ -6,6 +6,7 @@ import queue
 import random
 import threading
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,7 +15,7 @@ from verify.engine.catalogue import BuiltIn, catalogue
 from verify.engine.crews import Elsewhere, Here
 from verify.engine.runner import settings
 from verify.engine.schedule import Progress, Schedule
-from verify.engine.settle import Drawings, Work, received
+from verify.engine.settle import CellToDraw, Drawings, Work, received
 from verify.engine.store import Store
 from verify.errors import ClaimError, WorkerError
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verify.engine.crews import Crew
+    from verify.montecarlo.blocks import Sums
+    from verify.montecarlo.chunks import Chunk
 
 NAMES = ("sqrt-scaling-unique", "variance-of-multiple", "worked-dot-products")
 
@@ -87,6 +90,35 @@ def test_whoever_works(alone: dict[str, str]) -> None:
         assert digests(Elsewhere(pool))[0] == alone
     for seed in range(2):
         assert digests(Elsewhere(Shuffled(seed)))[0] == alone
+
+
+class Noting(Here):
+    """This process, which notes what it does: the claim, and how often that was drawn for before."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.done: list[tuple[str, str, int]] = []
+
+    def settle(self, work: Work, proof: str, answers: Sequence[Sequence[Sums]]) -> Future[Any]:
+        """Settle, and note it."""
+        self.done.append(("settle", work.claim.id, len(answers)))
+        return super().settle(work, proof, answers)
+
+    def draw(self, work: Work, chunks: Sequence[tuple[CellToDraw, Chunk]]) -> Future[Any]:
+        """Draw, and note it."""
+        self.done.append(("draw", work.claim.id, 0))
+        return super().draw(work, chunks)
+
+
+def test_a_claim_that_was_drawn_for_goes_first() -> None:
+    """All others are derived before anything is drawn; then what needs several turns has them in a row."""
+    noting = Noting()
+    digests(noting, None, 0.05, ["attention-sink", "effective-keys", "linear-bias"])
+    kinds = [kind for kind, _, _ in noting.done]
+    assert kinds[:4] == ["settle", "settle", "settle", "draw"]
+    turns = [claim for kind, claim, answers in noting.done if answers or kind == "draw"]
+    assert max(answers for _, _, answers in noting.done) > 1
+    assert len(list(groupby(turns))) == 3
 
 
 def test_a_second_run_takes_everything_from_the_store(tmp_path: Path, alone: dict[str, str]) -> None:

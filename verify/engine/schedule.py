@@ -96,6 +96,7 @@ class Schedule:
     """Settles claims chunk by chunk; what it gives does not depend on who works, nor in which order.
 
     Derivations come first, so that at the end there is nothing left but chunks, which any worker can draw.
+    A claim that was drawn for before goes first: one that takes several turns should not come last.
     A claim file is settled in one go instead: what its process has at hand goes when others need the room.
     """
 
@@ -224,7 +225,8 @@ class Schedule:
         for cell in result.cells:
             claim.ask(cell)
         jobs = self._hands_of(claim).jobs
-        add = jobs.appendleft if isinstance(claim.work.claim, ClaimFile) else jobs.append
+        goes_first = claim.answers or isinstance(claim.work.claim, ClaimFile)
+        add = jobs.appendleft if goes_first else jobs.append
         add(self._draw(claim))
 
     def _draw(self, claim: PendingClaim) -> Job:
