@@ -65,6 +65,7 @@ def test_the_digests_are_those_of_one_process(tmp_path: Path, claim_file: Callab
     arguments = (*NAMES, "doubled-keys", "--claims", path, "--profile", "quick", "--fresh", "--out", tmp_path)
     ended = finish(begin("run", *arguments, "--cluster", "local:2"))
     assert ended.status == 0, ended.err
+    assert "Traceback" not in ended.err
     from verify.evidence.load import load  # noqa: PLC0415
 
     found = load(tmp_path / "results.json")

@@ -27,6 +27,7 @@ from sympy import E as EULER
 
 from verify.claims.raw_scores import score_mean, score_variance
 from verify.engine.catalogue import catalogue
+from verify.symbolic import derivation as module
 from verify.symbolic.characteristic import OF_SCORE, STEPS
 from verify.symbolic.checks import By, Checker, Identity
 from verify.symbolic.derivation import Derivation
@@ -205,6 +206,15 @@ class TestReach:
         steps = (*self.ROUTE.steps[:2], wrong, *self.ROUTE.steps[3:])
         broken = derivation_of(replace(self.ROUTE, steps=steps))
         assert replace(broken, beyond="more").examine().status == "failed"
+
+    def test_a_result_that_sympy_cannot_compare_is_not_reached(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What SymPy raises on the way is no reason to believe it."""
+
+        def failing(*_: Any) -> bool:
+            raise ArithmeticError
+
+        monkeypatch.setattr(module, "is_zero", failing)
+        assert derivation_of(self.ROUTE).misfits()
 
 
 class TestPlantedMistakes:

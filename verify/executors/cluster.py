@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import logging
+import shutil
 import sys
+import tempfile
 import time
 import warnings
 from concurrent.futures import Executor, Future
 from functools import partial
-from multiprocessing import resource_tracker
+from multiprocessing import process, resource_tracker
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
@@ -181,6 +184,7 @@ def _local(address: str) -> Any:
     try:
         # Starting it later would let Ctrl-C reach the processes again.
         resource_tracker.ensure_running()
+        _keep_sockets()
         with dask.config.set({**_CONFIGURATION, **_method()}), sigint_blocked():
             # After Dask, which sets what it has itself imported there.
             get_mp_context().set_forkserver_preload(_PRELOADED)
@@ -192,6 +196,17 @@ def _local(address: str) -> Any:
             )
     finally:
         sys.warnoptions.remove(_QUIETLY)
+
+
+def _keep_sockets() -> None:
+    """Have Python's folder for the sockets of these processes removed without a word where it is gone.
+
+    A command's temporary files go before the process ends, and Python 3.11 prints a traceback then.
+    """
+    own = process.current_process()._config  # type: ignore[attr-defined]
+    if "tempdir" not in own:
+        own["tempdir"] = tempfile.mkdtemp(prefix="pymp-")
+        atexit.register(shutil.rmtree, own["tempdir"], ignore_errors=True)
 
 
 def _method() -> dict[str, str]:

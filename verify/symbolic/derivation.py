@@ -216,6 +216,9 @@ def _check(before: Any, step: Step) -> CheckedStep:
 
 
 def _same(one: Any, other: Any) -> bool:
-    if isinstance(one, Expr) and isinstance(other, Expr):
+    if not (isinstance(one, Expr) and isinstance(other, Expr)):
+        return bool(one == other)
+    try:
         return is_zero(one - other)
-    return bool(one == other)
+    except Exception:  # noqa: BLE001  # what SymPy cannot compare is not known to be the same
+        return False
