@@ -281,8 +281,10 @@ def _components(change: Callable[[Distribution, np.random.Generator, Array], Arr
     """Plant distributions whose draws are changed by ``change`` of distribution, generator and draws."""
     right = Distribution.draw
 
-    def wrong(self: Distribution, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-        return change(self, rng, right(self, rng, shape))
+    def wrong(
+        self: Distribution, rng: np.random.Generator, shape: tuple[int, ...], *, single: bool = False
+    ) -> Array:
+        return change(self, rng, right(self, rng, shape, single=single))
 
     return lambda patch: patch.setattr(Distribution, "draw", wrong)
 

@@ -18,6 +18,7 @@ WIDEST = 5.0
 """Bands may be so many times as wide as the intervals that lie within them."""
 
 REASONS = {
+    ("score-mean", "mean-d1"): "one batch of blocks, the least that is drawn, is more than it takes",
     ("score-variance-any-law", "rademacher-variance-d1"): "a product of two signs squared is always 1",
 }
 """Checks whose sample resolves more than their band, each with why."""

@@ -128,6 +128,24 @@ def test_claim_cell_and_seed_change_the_sample() -> None:
     assert same(found[0], draw(Cell("a", (), sampler), "c", 1, 10, None, map).total)
 
 
+def test_blocks_are_added_up_in_double_precision() -> None:
+    """Whatever precision a sampler gives them in, sums are those of the same numbers in double precision."""
+
+    @dataclass(frozen=True)
+    class Rounded(Numbers):
+        def sample(self, rng: np.random.Generator, count: int) -> Array:
+            rounded: Array = (1000 + super().sample(rng, count)).astype(np.float32)
+            return rounded
+
+    class Doubled(Rounded):
+        def sample(self, rng: np.random.Generator, count: int) -> Array:
+            return super().sample(rng, count).astype(np.float64)
+
+    chunk = Chunk(1, "claim", 0, 8)
+    rounded, doubled = (draw_chunk(Cell("cell", (), sampler), chunk) for sampler in (Rounded(), Doubled()))
+    assert rounded.same_as(doubled)
+
+
 def test_a_sampler_must_name_what_it_gives() -> None:
     """One name for two numbers is refused, in one line that says where and what."""
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from threadpoolctl import threadpool_limits
 
 from verify.montecarlo.blocks import sums_of
+from verify.montecarlo.statistics.base import double
 from verify.montecarlo.streams import stream
 
 if TYPE_CHECKING:
@@ -59,9 +60,9 @@ def draw_chunk(cell: Cell, chunk: Chunk) -> Sums:
 
 
 def _batch(cell: Cell, chunk: Chunk, batch: int) -> Array:
-    """Return the block vectors of one batch, whichever of the cell's it is."""
+    """Return the block vectors of one batch, whichever of the cell's it is, in double precision."""
     rng = stream(chunk.seed, chunk.claim, cell.id, batch)
-    return cell.sampler.sample(rng, cell.batch_blocks)
+    return double(cell.sampler.sample(rng, cell.batch_blocks))
 
 
 def _shift_of(cell: Cell, claim: str, values: Array) -> Array:

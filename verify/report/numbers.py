@@ -183,7 +183,7 @@ def small(value: float) -> str:
         return _significant(as_decimal(value), 2)
     mantissa = _significant(as_decimal(value).scaleb(-place), 2)
     # 9.96 rounds to 10: the next power of ten takes it.
-    return _times(place + 1)[1:] if mantissa == "10" else f"{mantissa}{_times(place)}"
+    return small(float(Decimal(1).scaleb(place + 1))) if mantissa == "10" else f"{mantissa}{_times(place)}"
 
 
 def percent(value: float) -> str:

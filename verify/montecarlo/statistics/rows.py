@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from verify.montecarlo.attention import largest
+from verify.montecarlo.attention import largest, softmax
 from verify.montecarlo.statistics.base import Statistic, double, scale_setting, scores_of
 
 if TYPE_CHECKING:
@@ -46,46 +46,41 @@ def is_sharp(entropy: Array, keys: Array | int) -> Array:
 
 
 class _Rows:
-    """Rows of scores with all that may be wanted of their softmax, each computed once.
-
-    With s less its largest, weights are exp(s) over their sum, of which the largest is 1. Of large scores
-    those that weigh are near 0 then, and little is lost to rounding.
-    """
+    """Rows of scores with their softmax and all that may be wanted of it, each computed once."""
 
     def __init__(self, scores: Array) -> None:
-        self._below = scores - largest(scores)[..., None]
-        self._sizes = np.exp(self._below)
-        self._total = np.einsum("...j->...", self._sizes)
+        self.scores, self.p = scores, softmax(scores)
 
     @cached_property
     def largest(self) -> Array:
-        largest: Array = 1 / self._total
-        return largest
+        return largest(self.p)
 
     @cached_property
     def squares(self) -> Array:
-        squares: Array = np.einsum("...j,...j->...", self._sizes, self._sizes) / self._total**2
+        squares: Array = np.einsum("...j,...j->...", self.p, self.p)
         return squares
 
     @cached_property
     def entropy(self) -> Array:
-        mean = np.einsum("...j,...j->...", self._sizes, self._below) / self._total
-        entropy: Array = np.log(self._total) - mean
+        # With s less its largest, ln p = s - ln Σ exp(s), and that sum is one over the largest p. Of large
+        # scores those that weigh are near 0 then, and little is lost to rounding.
+        moved = self.scores - largest(self.scores)[..., None]
+        entropy: Array = -np.log(self.largest) - np.einsum("...j,...j->...", self.p, moved)
         return entropy
 
     @cached_property
     def sharp(self) -> Array:
-        return is_sharp(self.entropy, self._sizes.shape[-1])
+        return is_sharp(self.entropy, self.p.shape[-1])
 
     @cached_property
     def jacobian(self) -> Array:
-        cubes = np.einsum("...j,...j,...j->...", self._sizes, self._sizes, self._sizes) / self._total**3
+        cubes = np.einsum("...j,...j,...j->...", self.p, self.p, self.p)
         norm: Array = self.squares - 2 * cubes + self.squares**2
         return norm
 
     @cached_property
     def product(self) -> Array:
-        first = self._sizes[..., 0] / self._total
+        first = self.p[..., 0]
         product: Array = first * (1 - first)
         return product
 
