@@ -11,6 +11,7 @@ import numpy as np
 from verify.montecarlo.attention import gradients, probabilities
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.own_axes import components, in_axes, normal_vectors
+from verify.montecarlo.statistics.base import double
 
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Settings
@@ -104,7 +105,7 @@ class LayerStack:
         squares = self._squares(tokens, upstream, weights)
         logs = np.log(squares / at_output[:, None, None]) / 2
         of_scales = np.concatenate([squares[:, :, -1:] / entries, logs], axis=2)
-        return np.concatenate([at_output[:, None] / entries, of_scales.reshape(count, -1)], axis=1)
+        return double(np.concatenate([at_output[:, None] / entries, of_scales.reshape(count, -1)], axis=1))
 
     def _weights(self, rng: np.random.Generator, count: int) -> Array:
         """Return one layer's weights of queries, keys and values side by side, (count, width, columns).

@@ -10,6 +10,7 @@ import numpy as np
 
 from verify.montecarlo.attention import gradients, probabilities
 from verify.montecarlo.distributions import NORMAL
+from verify.montecarlo.statistics.base import double
 
 if TYPE_CHECKING:
     from verify.montecarlo.blocks import Settings
@@ -90,7 +91,7 @@ class SingleQueries:
         values = self.values.draw(rng, (count, 1, self.keys, self.value_d), single=True)
         weights = probabilities(query[:, :, 0], keys[:, 0], self.scale)[:, :, None]
         found = gradients(query, keys, values, weights, upstream, self.scale)
-        squares: Array = np.stack([_squares(found.values), _squares(upstream)], axis=1).mean(axis=2)
+        squares = double(np.stack([_squares(found.values), _squares(upstream)], axis=1)).mean(axis=2)
         if not self.edges:
             return squares
         chances = weights[:, :, 0]
