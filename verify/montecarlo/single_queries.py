@@ -91,7 +91,7 @@ class SingleQueries:
         values = self.values.draw(rng, (count, 1, self.keys, self.value_d), single=True)
         weights = probabilities(query[:, :, 0], keys[:, 0], self.scale)[:, :, None]
         found = gradients(query, keys, values, weights, upstream, self.scale)
-        squares = double(np.stack([_squares(found.values), _squares(upstream)], axis=1)).mean(axis=2)
+        squares: Array = double(np.stack([_squares(found.values), _squares(upstream)], axis=1)).mean(axis=2)
         if not self.edges:
             return squares
         chances = weights[:, :, 0]
