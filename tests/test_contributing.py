@@ -19,7 +19,7 @@ from verify import spec
 from verify.auditing.findings import effective_keys
 from verify.citing.markers import quotes_in
 from verify.engine.claim_files import load
-from verify.engine.samples import cells_of
+from verify.montecarlo.experiment import cells_of
 from verify.montecarlo.stated_moments import contradiction
 from verify.report import citations
 from verify.spec.claim import _PARAMETERS

@@ -17,11 +17,18 @@ from sympy import Contains, Eq, Expr, FiniteSet, Ne, S
 from tests.catalogue import CATALOGUE, EACH, EACH_QUICKLY_MADE, QUICKLY_MADE, derivation, experiment
 from verify import api
 from verify.engine import runner
-from verify.engine.samples import every_comparison
 from verify.engine.sources import read_sources
 from verify.escapes import pieces
 from verify.evidence import PROFILES, Proof, Verdict, digest_of
-from verify.montecarlo.experiment import Exact, Experiment, Fit, Prediction, Quantity, route_of
+from verify.montecarlo.experiment import (
+    Exact,
+    Experiment,
+    Fit,
+    Prediction,
+    Quantity,
+    every_comparison,
+    route_of,
+)
 from verify.report.latex import spoken
 from verify.report.math import Formulas
 from verify.report.numbers import exact

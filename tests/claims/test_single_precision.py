@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tests.catalogue import EACH, experiment
-from verify.engine.samples import cells_of, every_comparison
 from verify.montecarlo import gradients, layers, own_axes
 from verify.montecarlo.distributions import Distribution
+from verify.montecarlo.experiment import cells_of, every_comparison
 from verify.montecarlo.streams import stream
 from verify.montecarlo.training import TrainingRuns
 

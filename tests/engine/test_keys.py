@@ -127,8 +127,8 @@ def test_a_cell_depends_on_the_code_that_draws_it(monkeypatch: pytest.MonkeyPatc
 
 def test_the_cells_of_the_catalogue_have_lasting_keys() -> None:
     """A cell made again is the same pickle, and what it refers to is known."""
-    from verify.engine.samples import cells_of, every_comparison  # noqa: PLC0415
     from verify.engine.settle import _pickled  # noqa: PLC0415
+    from verify.montecarlo.experiment import cells_of, every_comparison  # noqa: PLC0415
 
     claim = catalogue()["over-scaling"]
     first, again = (cells_of(every_comparison(claim.experiment(claim.derive(), 0.05))) for _ in range(2))

@@ -14,7 +14,7 @@ from scipy import stats
 from tests.strategies import FALSE_ALARM
 from verify.engine.measure import measure
 from verify.engine.verdict import MAX_LOOKS, PLACES, ErrorBudget
-from verify.errors import SettingsError
+from verify.errors import ClaimError, SettingsError
 from verify.evidence import Settings, Verdict
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.chunks import Chunk, Drawing
@@ -292,6 +292,19 @@ class TestFits:
         assert checks["slope"].cell == {"points": 4, "from": 1.0, "to": 4.0}
         assert checks["slope"].method == "fit"
         assert checks["slope"].blocks == sum(checks[p.id].blocks for p in POINTS)
+
+    @pytest.mark.parametrize("target", ["slope", "misfit"])
+    def test_no_power_law_goes_through_what_is_not_positive(self, target: Target) -> None:
+        """One line says which value, instead of logarithms that do not exist."""
+        points = [quantity(f"point-{x}", float(x - 2), float(x)) for x in (1, 2, 3, 4)]
+        fit = WeightedFit("power", (1, 2, 3, 4), (1.0,) * 4)
+        law = Fit(
+            "law", "a law", tuple(points), fit, target, Prediction(1.0, "1"), Tolerance(5.0, 1.0, "one")
+        )
+        with pytest.raises(
+            ClaimError, match=r"law: no power law fits point-1, measured as -0\.999: not above 0"
+        ):
+            judged([law], [])
 
     def test_cells_are_enlarged_for_a_vague_coefficient(self) -> None:
         """A slope with a narrower tolerance than its points needs, and gets, larger samples.

@@ -10,8 +10,8 @@ from verify.engine import plan as module
 from verify.engine.catalogue import catalogue
 from verify.engine.plan import Planned, PlannedCell, costs, plan, table
 from verify.engine.runner import settings
-from verify.engine.samples import cells_of, every_comparison, quantities_of
 from verify.errors import SettingsError
+from verify.montecarlo.experiment import cells_of, every_comparison, quantities_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

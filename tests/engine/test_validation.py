@@ -10,11 +10,10 @@ import pytest
 
 from tests.engine.test_measure import Bell
 from tests.engine.test_samples import RIGHT, WRONG
-from verify.engine.samples import cells_of
 from verify.engine.validation import validate
 from verify.errors import ClaimError
 from verify.montecarlo.blocks import Cell
-from verify.montecarlo.experiment import Control, Experiment, Prediction, Tolerance
+from verify.montecarlo.experiment import Control, Experiment, Prediction, Tolerance, cells_of
 
 
 def test_a_sound_experiment_passes() -> None:

@@ -182,6 +182,27 @@ def test_two_clusters_for_one_run_each_are_no_trouble_to_each_other() -> None:
 
 
 @pytest.mark.slow
+def test_a_long_name_of_the_temporary_folder_is_no_trouble(tmp_path: Path) -> None:
+    """Sockets are made where their names are short enough."""
+    pytest.importorskip("distributed")
+    there = tmp_path / ("x" * 90)
+    there.mkdir()
+    ended = finish(
+        begin(
+            "run",
+            "softmax-identities",
+            "--fresh",
+            "--out",
+            tmp_path,
+            "--cluster",
+            "local:1",
+            environment={"TMPDIR": str(there)},
+        )
+    )
+    assert ended.status == 0, ended.err
+
+
+@pytest.mark.slow
 def test_ctrl_c_reaches_no_process_of_a_cluster_for_one_run(tmp_path: Path) -> None:
     """A terminal sends it to all; the run alone answers, in one line, and all end with it."""
     pytest.importorskip("distributed")

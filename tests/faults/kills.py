@@ -54,6 +54,7 @@ PATIENCE = 180.0
 """Seconds in which a command that lost a worker must have ended by itself."""
 
 _DOCUMENT = "it is <!-- verify: score-variance.variance-d8:estimate -->9999<!-- /verify -->\n" * 40
+_WORKER = b"verify.executors.worker"
 _NOISE = ("Traceback", "resource_tracker", "leaked", "Exception ignored", "Fatal Python error")
 
 
@@ -285,14 +286,25 @@ def _wait_for_the_end(session: int, seconds: float) -> None:
 
 
 def workers_of(session: int, target: str) -> list[int]:
-    """Return the processes at work for the one that leads a session: its own, or those of a Dask cluster."""
-    marks = {"worker": b"verify.executors.worker", "dask worker": b"spawn_main"}
-    found = []
-    for pid in sorted(alive(session) - {session}):
+    """Return the processes at work for the one that leads a session: its own, or those of a Dask cluster.
+
+    Its own are started by name or copies of it, those of a cluster copies of Python's server of copies.
+    """
+    commands = {}
+    for pid in sorted(alive(session)):
         with contextlib.suppress(OSError):
-            if marks[target] in Path(f"/proc/{pid}/cmdline").read_bytes():
-                found.append(pid)
-    return found
+            commands[pid] = Path(f"/proc/{pid}/cmdline").read_bytes()
+    leader = commands.pop(session, b"")
+    if target == "dask worker":
+        served = [pid for pid, command in commands.items() if b"multiprocessing.forkserver" in command]
+        return [pid for pid in served if _parent_of(pid) in served]
+    return [pid for pid, command in commands.items() if command == leader or _WORKER in command]
+
+
+def _parent_of(pid: int) -> int:
+    with contextlib.suppress(OSError):
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    return 0
 
 
 def _statuses(kill: Kill, *, hit: bool) -> set[int]:

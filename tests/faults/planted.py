@@ -17,13 +17,14 @@ import pytest
 from tests.catalogue import CATALOGUE, derivation
 from verify.engine.measure import _decide
 from verify.engine.runner import settings
-from verify.engine.samples import Samples, cells_of
+from verify.engine.samples import Samples
 from verify.engine.verdict import ErrorBudget
+from verify.errors import ClaimError
 from verify.evidence import PROFILES, Verdict
 from verify.montecarlo import attention, layers, search
 from verify.montecarlo.chunks import Drawing, Request
 from verify.montecarlo.distributions import Distribution
-from verify.montecarlo.experiment import Exact
+from verify.montecarlo.experiment import Exact, cells_of
 from verify.montecarlo.reduced import Reduced
 from verify.montecarlo.statistics import rows
 
@@ -445,8 +446,9 @@ class Bench:
         for look in range(1, LOOKS + 1):
             looks = 2 ** (look - 1)
             samples.extend([Request(cell, self.planned[cell.id] * looks) for cell in cells_of(checks)])
-            found |= {one.id for one in checks if _decide(samples, one, look).verdict is Verdict.REFUTED}
-            checks = [one for one in checks if not samples.measured(one, samples.budget.share(look)).reliable]
+            judged = {one.id: _judged(samples, one, look) for one in checks}
+            found |= {name for name, (refuted, _) in judged.items() if refuted}
+            checks = [one for one in checks if not judged[one.id][1]]
         return found
 
     def under(self, fault: str, wanted: Sequence[str]) -> set[str]:
@@ -459,6 +461,18 @@ class Bench:
             found = self.refuted(wanted)
         search.largest_ratio.cache_clear()
         return found
+
+
+def _judged(samples: Samples, check: Comparison, look: int) -> tuple[bool, bool]:
+    """Return whether a check is refuted, and whether its interval can be trusted.
+
+    A power law through what is not positive is an error of the claim, and no verdict.
+    """
+    try:
+        decided = _decide(samples, check, look)
+    except ClaimError:
+        return False, True
+    return decided.verdict is Verdict.REFUTED, decided.measured.reliable
 
 
 def first_faults(bench: Bench, chosen: Sequence[str] = (*FAULTS, *OWN_CODE)) -> dict[str, str | None]:

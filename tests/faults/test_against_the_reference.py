@@ -16,13 +16,12 @@ import pytest
 
 from tests.catalogue import CATALOGUE, EACH, derivation, experiment
 from verify.engine.measure import Decided
-from verify.engine.samples import every_comparison
 from verify.evidence import Verdict
 from verify.evidence.load import load
 from verify.files.shipped import folder
 from verify.montecarlo.distribution_free import DistanceToLaw
 from verify.montecarlo.estimands import Measured
-from verify.montecarlo.experiment import Exact, Fit, Quantity, band
+from verify.montecarlo.experiment import Exact, Fit, Quantity, band, every_comparison
 from verify.spec.claim import several
 
 if TYPE_CHECKING:

@@ -20,10 +20,10 @@ from tests.catalogue import EACH, experiment
 from tests.faults.planted import changed
 from tests.montecarlo.samples import score_matrices
 from tests.strategies import FALSE_ALARM
-from verify.engine.samples import cells_of, every_comparison
 from verify.montecarlo import training
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distributions import NORMAL, UNIFORM, Distribution
+from verify.montecarlo.experiment import cells_of, every_comparison
 from verify.montecarlo.intervals import normal_quantile
 from verify.montecarlo.linked import Linked, ProjectedTokens
 from verify.montecarlo.reduced import Reduced

@@ -160,6 +160,20 @@ def test_a_sampler_must_name_what_it_gives() -> None:
         draw(Cell("two", (), Two()), "c", 1, 10, None, map)
 
 
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_what_is_not_finite_is_refused(wrong: float) -> None:
+    """One block of it would be in every estimate: it ends the run where it was drawn."""
+
+    class Logarithms(Numbers):
+        def sample(self, rng: np.random.Generator, count: int) -> Array:
+            values = super().sample(rng, count)
+            values[-1, 1] = wrong
+            return values
+
+    with pytest.raises(ValueError, match="claim c, cell logs: n1 is not finite in some block"):
+        draw(Cell("logs", (), Logarithms()), "c", 1, 10, None, map)
+
+
 def test_an_empty_chunk_is_refused() -> None:
     """Sums over no block do not exist."""
     with pytest.raises(ValueError, match="holds no batch"):

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from verify.engine.catalogue import catalogue
-from verify.engine.samples import cells_of, every_comparison
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.chunks import Chunk, draw_chunk
 from verify.montecarlo.devices import Device, DeviceError, find_device
 from verify.montecarlo.distributions import NORMAL
+from verify.montecarlo.experiment import cells_of, every_comparison
 from verify.montecarlo.inputs import Simulated
 from verify.montecarlo.on_device import OnDevice, moved
 from verify.montecarlo.statistics.scores import ScoreMoments

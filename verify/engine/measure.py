@@ -7,11 +7,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from verify import evidence
-from verify.engine.samples import Remembered, Samples, cells_of, every_comparison
+from verify.engine.samples import Remembered, Samples
 from verify.engine.verdict import MAX_LOOKS, ErrorBudget, judge, refuting_power
 from verify.evidence import Verdict
 from verify.montecarlo.chunks import Request
-from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Fit, Quantity, band, excess
+from verify.montecarlo.experiment import (
+    Comparison,
+    Control,
+    Exact,
+    Experiment,
+    Fit,
+    Quantity,
+    band,
+    cells_of,
+    every_comparison,
+    excess,
+)
 from verify.spec.claim import Findings
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from verify.engine.catalogue import broken, resolve
 from verify.engine.claim_files import ClaimFile
-from verify.engine.samples import Samples, cells_of, every_comparison
+from verify.engine.samples import Samples
 from verify.engine.validation import validate
 from verify.engine.verdict import ErrorBudget
 from verify.errors import ClaimError, WorkerError, claim_errors, correction
@@ -18,6 +18,7 @@ from verify.evidence.texts import Count, Line, Many, Named, Positive
 from verify.executors.memory import peak_memory
 from verify.executors.workers import Task, Workers
 from verify.montecarlo.chunks import Drawing
+from verify.montecarlo.experiment import cells_of, every_comparison
 from verify.montecarlo.streams import stream
 
 if TYPE_CHECKING:

@@ -19,7 +19,10 @@ from verify.montecarlo.experiment import (
     Fit,
     Quantity,
     band,
+    cells_of,
+    every_comparison,
     excess,
+    quantities_of,
 )
 from verify.montecarlo.planning import cheapest
 
@@ -281,25 +284,16 @@ class Samples:
         if isinstance(comparison, Quantity):
             return comparison.estimand.measure(self.sample(comparison.cell), alpha)
         points = [member.estimand.measure(self.sample(member.cell), alpha) for member in comparison.members]
+        self._refuse_without_law(comparison, points)
         if comparison.target == "misfit":
             return comparison.fit.misfit(points, alpha)
         return comparison.fit.coefficient(comparison.target, points, alpha)
 
-
-def quantities_of(comparisons: Iterable[Comparison]) -> list[Quantity]:
-    """Return the quantities that ``comparisons`` rest on, the members of fits included, each once."""
-    quantities: dict[tuple[str, str], Quantity] = {}
-    for one in comparisons:
-        members = one.members if isinstance(one, Fit) else (one,) if isinstance(one, Quantity) else ()
-        quantities |= {(member.id, member.cell.id): member for member in members}
-    return list(quantities.values())
-
-
-def cells_of(comparisons: Iterable[Comparison]) -> list[Cell]:
-    """Return the cells that ``comparisons`` draw from, each once."""
-    return list({one.cell.id: one.cell for one in quantities_of(comparisons)}.values())
-
-
-def every_comparison(experiment: Experiment) -> list[Comparison]:
-    """Return the checks and what the controls compare, in order."""
-    return [*experiment.checks, *(control.comparison for control in experiment.controls)]
+    def _refuse_without_law(self, comparison: Fit, points: Sequence[Measured]) -> None:
+        """Refuse a power law through values that are not all above 0: it has no logarithms to fit."""
+        for member, point in zip(comparison.members, points, strict=True):
+            if comparison.fit.model == "power" and point.value <= 0:
+                raise ClaimError(
+                    f"claim {self.claim}, check {comparison.id}: no power law fits {member.id}, measured as "
+                    f"{point.value:.3g}: not above 0; fit a line, or correct what is measured"
+                )

@@ -17,7 +17,7 @@ from verify.engine.catalogue import resolve
 from verify.engine.claim_files import ClaimFile
 from verify.engine.devices import device_errors, on_device
 from verify.engine.evaluate import NOTHING, claim_record, derivation_record, measured
-from verify.engine.samples import Remembered, cells_of, every_comparison
+from verify.engine.samples import Remembered
 from verify.engine.statements import refuse_absent_evidence
 from verify.engine.validation import validate
 from verify.engine.verdict import ErrorBudget
@@ -25,7 +25,7 @@ from verify.errors import ClaimError, claim_errors, correction
 from verify.evidence import ClaimRecord, DerivationRecord, Fact, Proof, Settings
 from verify.executors.threads import one_blas_thread
 from verify.montecarlo.chunks import draw_chunk
-from verify.montecarlo.experiment import Exact, Experiment
+from verify.montecarlo.experiment import Exact, Experiment, cells_of, every_comparison
 from verify.spec.claim import USER, several
 
 if TYPE_CHECKING:

@@ -7,11 +7,10 @@ import re
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from verify.engine.samples import every_comparison, quantities_of
 from verify.errors import ClaimError
 from verify.evidence import SLUG
 from verify.montecarlo.distributions import Distribution
-from verify.montecarlo.experiment import Comparison, Exact, Experiment
+from verify.montecarlo.experiment import Comparison, Exact, Experiment, every_comparison, quantities_of
 from verify.montecarlo.stated_moments import contradiction
 
 if TYPE_CHECKING:

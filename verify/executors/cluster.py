@@ -51,6 +51,9 @@ _CONFIGURATION = {
 _PRELOADED = ["distributed", "verify.engine.crews"]
 """What all processes of ``local:N`` need; where they are copies of one, it is imported once."""
 
+_LONG = 64
+"""A folder's name of more characters leaves too few for a socket's in it."""
+
 _QUIETLY = "ignore:resource_tracker:UserWarning"
 
 
@@ -201,11 +204,13 @@ def _local(address: str) -> Any:
 def _keep_sockets() -> None:
     """Have Python's folder for the sockets of these processes removed without a word where it is gone.
 
-    A command's temporary files go before the process ends, and Python 3.11 prints a traceback then.
+    A command's temporary files go before the process ends, and Python 3.11 prints a traceback then. In a
+    folder with a long name no socket can be made: Unix allows about 100 characters for all of it.
     """
     own = process.current_process()._config  # type: ignore[attr-defined]
     if "tempdir" not in own:
-        own["tempdir"] = tempfile.mkdtemp(prefix="pymp-")
+        short = None if len(tempfile.gettempdir()) <= _LONG else "/tmp"  # noqa: S108 - a folder of its own in it
+        own["tempdir"] = tempfile.mkdtemp(prefix="pymp-", dir=short)
         atexit.register(shutil.rmtree, own["tempdir"], ignore_errors=True)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from verify.montecarlo.blocks import sums_of
@@ -42,7 +43,7 @@ def draw_chunk(cell: Cell, chunk: Chunk) -> Sums:
     """Return the sums over the batches of ``chunk`` and those ``before`` them.
 
     Raises:
-        ValueError: the sampler names more or fewer outputs than it gives.
+        ValueError: the sampler names more or fewer outputs than it gives, or one is not finite in some block.
     """
     size, sampler = cell.batch_blocks, cell.sampler
     shift, total = chunk.shift, chunk.before
@@ -60,9 +61,18 @@ def draw_chunk(cell: Cell, chunk: Chunk) -> Sums:
 
 
 def _batch(cell: Cell, chunk: Chunk, batch: int) -> Array:
-    """Return the block vectors of one batch, whichever of the cell's it is, in double precision."""
+    """Return the block vectors of one batch, whichever of the cell's it is, in double precision.
+
+    Raises:
+        ValueError: an output is not finite in some block.
+    """
     rng = stream(chunk.seed, chunk.claim, cell.id, batch)
-    return double(cell.sampler.sample(rng, cell.batch_blocks))
+    values: Array = double(cell.sampler.sample(rng, cell.batch_blocks))
+    if not np.isfinite(values).all():
+        outputs = zip(cell.sampler.names, values.T, strict=False)
+        wrong = " and ".join(name for name, of_blocks in outputs if not np.isfinite(of_blocks).all())
+        raise ValueError(f"claim {chunk.claim}, cell {cell.id}: {wrong} is not finite in some block")
+    return values
 
 
 def _shift_of(cell: Cell, claim: str, values: Array) -> Array:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from verify.montecarlo.reduced import Reduced
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from verify.montecarlo.blocks import BlockSampler, Cell, Settings
     from verify.montecarlo.estimands import Estimand
@@ -141,6 +141,25 @@ class Experiment:
 
     checks: tuple[Comparison, ...]
     controls: tuple[Control, ...]
+
+
+def quantities_of(comparisons: Iterable[Comparison]) -> list[Quantity]:
+    """Return the quantities that ``comparisons`` rest on, the members of fits included, each once."""
+    quantities: dict[tuple[str, str], Quantity] = {}
+    for one in comparisons:
+        members = one.members if isinstance(one, Fit) else (one,) if isinstance(one, Quantity) else ()
+        quantities |= {(member.id, member.cell.id): member for member in members}
+    return list(quantities.values())
+
+
+def cells_of(comparisons: Iterable[Comparison]) -> list[Cell]:
+    """Return the cells that ``comparisons`` draw from, each once."""
+    return list({one.cell.id: one.cell for one in quantities_of(comparisons)}.values())
+
+
+def every_comparison(experiment: Experiment) -> list[Comparison]:
+    """Return the checks and what the controls compare, in order."""
+    return [*experiment.checks, *(control.comparison for control in experiment.controls)]
 
 
 Route = tuple[str, ...]
