@@ -214,6 +214,8 @@ from verify.symbolic.rewriting import ClosedSums, FirstTerms, PutIn, SameExponen
 from verify.symbolic.routes import Route, Step, one_step
 from verify.symbolic.row_gradients import Path
 from verify.symbolic.row_integrals import (
+    ON_PAPER,
+    PRECISE,
     Approximation,
     mean_beside_sink,
     mean_entropy,
@@ -302,8 +304,10 @@ __all__ = [
     "NORMAL",
     "NORMAL_COMPONENTS",
     "NORMAL_MOMENTS",
+    "ON_PAPER",
     "OPENAI",
     "PENG",
+    "PRECISE",
     "PRESS",
     "PRODUCT",
     "RADEMACHER",

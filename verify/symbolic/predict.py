@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 def function(symbols: Sequence[Any], expression: Any, modules: str = "math") -> Callable[..., float]:
     """Return ``expression`` as a function of ``symbols``, evaluated in double precision.
 
-    ``modules`` is the library that evaluates it: ``"math"`` or, for special functions, ``"scipy"``.
+    ``modules`` is the library that evaluates it: ``"math"``, ``"numpy"`` for arrays, ``"scipy"`` for special
+    functions, or ``"mpmath"`` where its parts are too large for any of these.
     """
     return _compiled(tuple(symbols), expression, modules)
 

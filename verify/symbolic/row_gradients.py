@@ -18,7 +18,7 @@ from verify.symbolic.expectation import E
 from verify.symbolic.jacobian import FROBENIUS
 from verify.symbolic.printing import Ordered
 from verify.symbolic.routes import Route, Step
-from verify.symbolic.row_integrals import over_lengths
+from verify.symbolic.row_integrals import PRECISE, over_lengths
 from verify.symbolic.row_means import row_mean
 from verify.symbolic.scores import d
 from verify.symbolic.softmax import SQUARES, WEIGHTED_SCORE, i, j, n, p, s, sigma
@@ -136,13 +136,15 @@ def mean_squares() -> tuple[Route, Route, Route]:
     )
 
 
-def mean_square(path: Path, keys: int, dimension: int, scale: float) -> Approximation:
+def mean_square(
+    path: Path, keys: int, dimension: int, scale: float, within: float = PRECISE
+) -> Approximation:
     """Return the mean square of a row's gradients over standard normal queries, keys, values and upstream.
 
     Of one query's gradient, of what one row sends to all keys, or to all values together, in units of the
-    values' dimension. By one-dimensional integrals, with their error.
+    values' dimension. By one-dimensional integrals, with their error (see ``over_lengths``).
     """
-    return over_lengths(_at(path, dimension, scale), keys, dimension, scale)
+    return over_lengths(_at(path, dimension, scale), keys, dimension, scale, within)
 
 
 @cache  # the average over lengths is kept by the function that it averages
@@ -161,7 +163,9 @@ def _of_row(path: Path) -> Any:
     return paths[path]
 
 
-def ratio_of_roots(path: Path, keys: int, dimension: int) -> float:
+def ratio_of_roots(path: Path, keys: int, dimension: int, within: float = PRECISE) -> float:
     """Return the root mean square of a row's gradients at scale 1 over that at 1/√d."""
-    raw, scaled = (mean_square(path, keys, dimension, scale).value for scale in (1.0, dimension**-0.5))
+    raw, scaled = (
+        mean_square(path, keys, dimension, scale, within).value for scale in (1.0, dimension**-0.5)
+    )
     return math.sqrt(raw / scaled)

@@ -43,8 +43,11 @@ _NOTHING = 1e-40
 _NODES = (5, 8, 12, 18, 26)
 """Nodes of the Gauss rules over a query's length, of which one after another is taken."""
 
-_APART = 1e-7
+PRECISE = 1e-7
 """So near to the rule before, relative to the value, the next one is the last."""
+
+ON_PAPER = 1e-3
+"""So near to the rule before, a point of a curve lies where it belongs for any eye."""
 
 _UNSEEN = 1e-20
 """A node of less weight is left out."""
@@ -181,24 +184,29 @@ def _largest_weight(keys: int, deviation: float, fineness: float) -> float:
 
 
 def over_lengths(
-    mean: Callable[[int, float], Approximation], keys: int, dimension: float, scale: float
+    mean: Callable[[int, float], Approximation],
+    keys: int,
+    dimension: float,
+    scale: float,
+    within: float = PRECISE,
 ) -> Approximation:
     """Return ``mean(keys, σ)`` averaged over σ = scale·|q|, q a query of standard normal components.
 
-    Given the query, its scores with standard normal keys are independent and normal with that deviation.
+    Given the query, its scores with standard normal keys are independent and normal with that deviation. The
+    error counts how far the last two rules lie apart, which is ``within`` of the value if they converge.
     """
-    return _over_lengths(mean, keys, float(dimension), float(scale))
+    return _over_lengths(mean, keys, float(dimension), float(scale), within)
 
 
 @cache
 def _over_lengths(
-    mean: Callable[[int, float], Approximation], keys: int, dimension: float, scale: float
+    mean: Callable[[int, float], Approximation], keys: int, dimension: float, scale: float, within: float
 ) -> Approximation:
     one = _by_nodes(mean, keys, dimension, scale, _NODES[0])
     for count in _NODES[1:]:
         other, one = one, _by_nodes(mean, keys, dimension, scale, count)
         apart = abs(one.value - other.value)
-        if apart <= _APART * abs(one.value):
+        if apart <= within * abs(one.value):
             break
     return Approximation(one.value, one.error + apart)
 

@@ -1,14 +1,15 @@
 """Whether gradients vanish or explode without scaling: the typical row and the root mean square disagree."""
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 
 import numpy as np
 from sympy import Expr, Float, Rational, S, sqrt
 
 from verify.spec import (
-    EVEN, INDEPENDENT, NORMAL_COMPONENTS, Cell, Claim, Control, Derivation, Experiment, Fact, Figure,
-    Findings, Path, Quantile, Quantity, Ratio, Relation, RowGradients, Smooth, against_loops, assume,
+    EVEN, INDEPENDENT, NORMAL_COMPONENTS, ON_PAPER, Cell, Claim, Control, Derivation, Experiment, Fact,
+    Figure, Findings, Path, Quantile, Quantity, Ratio, Relation, RowGradients, Smooth, against_loops, assume,
     biased, capped, cell_of, d, fact, figure, function, integrated, line, measured, prediction, ratio,
     row_gradients, softmax_over_queries, threshold, wrong,
 )  # fmt: skip
@@ -183,7 +184,8 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         if (found := [one for one in checks if one.quantity == TYPICAL and one.cell["keys"] == keys])
     }
     # Dimension by dimension, whose integrands serve every number of keys.
-    roots = [[row_gradients.ratio_of_roots("queries", keys, one) for keys in medians] for one in dimensions]
+    ratio_at = partial(row_gradients.ratio_of_roots, "queries", within=ON_PAPER)
+    roots = [[ratio_at(keys, one) for keys in medians] for one in dimensions]
     for (keys, found), derived in zip(medians.items(), zip(*roots, strict=True), strict=True):
         layers.append(line(f"root mean square, {keys} keys (derived)", derived, at=dimensions))
         layers.append(measured(found, f"median, {keys} keys"))

@@ -140,7 +140,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         "The measured mean size of a score lies on the exact curve, which from a few dimensions on "
         "is the root of two d over pi.",
         LABEL,
-        line("exact", lambda n: _size(derivation, n)),
+        line("exact", function((d,), derivation.result, "mpmath")),
         line(r"$\sqrt{2d_k/\pi}$", function((d,), ASYMPTOTE), "other"),
         measured(findings.matching("magnitude-d*")),
     )

@@ -7,11 +7,11 @@ from functools import partial
 from sympy import Float, Rational, S, Sum, log, sqrt
 
 from verify.spec import (
-    DERRIDA, E, INDEPENDENT, KEYS, NORMAL, NORMAL_COMPONENTS, SQUARES, WEIGHTED_SCORE, ByParts, Claim,
-    Control, Derivation, Exact, Experiment, Fact, Figure, Findings, LargestScore, NormalRows, Route, Step,
-    Surplus, Tolerance, attention_cell, capped, cell_of, complement, component, computed, d, fact, figure,
-    integrated, j, largest, line, mean_largest, mean_squares, measured, n, over_cells, over_lengths, p, s,
-    sharper, sigma, threshold, wrong,
+    DERRIDA, E, INDEPENDENT, KEYS, NORMAL, NORMAL_COMPONENTS, ON_PAPER, PRECISE, SQUARES, WEIGHTED_SCORE,
+    ByParts, Claim, Control, Derivation, Exact, Experiment, Fact, Figure, Findings, LargestScore, NormalRows,
+    Route, Step, Surplus, Tolerance, attention_cell, capped, cell_of, complement, component, computed, d,
+    fact, figure, integrated, j, largest, line, mean_largest, mean_squares, measured, n, over_cells,
+    over_lengths, p, s, sharper, sigma, threshold, wrong,
 )  # fmt: skip
 
 ROWS = ((16, 4), (16, 16), (1024, 8))
@@ -38,9 +38,9 @@ def derive() -> Derivation:
     return Derivation.of(route, relation="≤", beyond=beyond)
 
 
-def _exact(keys: int, d_k: float, scale: float = 1.0) -> float:
+def _exact(keys: int, d_k: float, scale: float = 1.0, within: float = PRECISE) -> float:
     """Return attention's mean concentration, integrated over the scores and the query's length."""
-    return over_lengths(mean_squares, keys, d_k, scale).value
+    return over_lengths(mean_squares, keys, d_k, scale, within).value
 
 
 def _largest(keys: int) -> float:
@@ -105,7 +105,7 @@ def figures(findings: Findings) -> Figure:
     layers = []
     for keys, dimensions in RAW.items():
         freezing, span = 2 * math.log(keys), (dimensions[0], dimensions[-1])
-        layers.append(line("exact", partial(_exact, keys), over=span, points=17))
+        layers.append(line("exact", partial(_exact, keys, within=ON_PAPER), over=span, points=17))
         layers.append(measured(findings.matching(f"raw-n{keys}-d*"), f"$n = {keys}$"))
         layers.append(line(rf"$2\ln {keys}$", (0.0, 1.0), "other", at=(freezing, freezing + 1e-6)))
     return figure(

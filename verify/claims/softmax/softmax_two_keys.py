@@ -82,9 +82,9 @@ def derive() -> Derivation:
 def _exact(derivation: Derivation, deviation: float) -> float:
     """Return E p(1-p) by integrating the derived expression over the gap."""
     averaged = derivation.routes[0].steps[0].expression.function
-    integrand = function((x,), averaged.subs(sigma, deviation), "numpy")
+    integrand = function((x, sigma), averaged, "numpy")
     reach = min(40.0, 14 * deviation)
-    return 2 * float(integrals(integrand, (0.0, reach), 1e-15)[0])
+    return 2 * float(integrals(lambda gap: integrand(gap, deviation), (0.0, reach), 1e-15)[0])
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
