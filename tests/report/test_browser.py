@@ -45,6 +45,7 @@ const change = (element, value, kind) => {
 found.broken = $$("a[href^='#']").map((a) => a.getAttribute("href").slice(1)).filter((id) => !document.getElementById(id));
 const ids = $$("[id]").map((e) => e.id);
 found.twice = ids.filter((id, place) => ids.indexOf(id) !== place);
+found.overflowing = $$("dt").filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent);
 found.outside = $$("[src], link[href]").map((e) => e.src || e.href).filter((a) => !a.startsWith("data:"));
 found.requests = performance.getEntriesByType("resource").map((e) => e.name).filter((n) => !n.startsWith("data:"));
 const drawn = (name, side) => $(`svg[data-panel=${name}][data-side=${side}]`).innerHTML;
@@ -184,6 +185,11 @@ def test_every_anchor_resolves(found: dict[str, Any]) -> None:
     """Each link within the page has its target, and each target its own name."""
     assert found["broken"] == []
     assert found["twice"] == []
+
+
+def test_no_term_runs_into_what_is_said_of_it(found: dict[str, Any]) -> None:
+    """Its column is wide enough for the longest."""
+    assert found["overflowing"] == []
 
 
 def test_the_explorer_redraws(found: dict[str, Any]) -> None:
