@@ -240,13 +240,16 @@ class _Rule:
         last = math.ceil((reach * deviation + 6) / self.step)
         self.u = self.step * np.arange(first, last + 1)
         self._v = self.step * np.arange(first - half, last + half + 1)
+        self._exp_v, self._places = np.exp(self._v), np.arange(len(self.u))
+        # Where v is 0, and the constant that a kernel may be becomes another.
+        self._zero = half - first
         self._phi: dict[tuple[int, int], Array] = {}
         self._others: dict[int, Array] = {}
 
     def phi(self, weight: int, score: int) -> Array:
         """Return φ at the points u, for the exponents of a key's weight and score."""
         if (weight, score) not in self._phi:
-            kernel = np.exp(weight * self._v - np.exp(self._v))
+            kernel = np.exp(weight * self._v - self._exp_v)
             self._phi[weight, score] = self._smoothed(kernel, score, before=0.0 if weight else 1.0)
         return self._phi[weight, score]
 
@@ -259,7 +262,7 @@ class _Rule:
     @cached_property
     def log_psi(self) -> Array:
         """The logarithm of ψ at the points u; where ψ is near 1 from 1 - ψ, which loses no digits."""
-        rest = self._smoothed(-np.expm1(-np.exp(self._v)), 0, after=1.0)
+        rest = self._smoothed(-np.expm1(-self._exp_v), 0, after=1.0)
         psi = np.maximum(self.phi(0, 0), np.finfo(np.float64).tiny)
         return np.where(rest < 0.5, np.log1p(-np.minimum(rest, 0.5)), np.log(psi))
 
@@ -268,10 +271,12 @@ class _Rule:
 
         Only where it is neither is it multiplied; the ends' shares are sums of the density.
         """
-        weights = self._density * self._s**score
-        constant = np.where(self._v < 0, before, after)
-        varying = np.flatnonzero(np.abs(kernel - constant) > _NOTHING)
-        first, stop, reach = int(varying[0]), int(varying[-1]) + 1, len(weights)
+        weights = self._density * self._s**score if score else self._density
+        apart = kernel.copy()
+        apart[: self._zero] -= before
+        apart[self._zero :] -= after
+        varying = np.abs(apart) > _NOTHING
+        first, stop, reach = int(varying.argmax()), len(varying) - int(varying[::-1].argmax()), len(weights)
         found = np.zeros(len(self.u))
         correlated = np.correlate(kernel[first:stop], weights, "full")
         offset = first - reach + 1
@@ -279,14 +284,14 @@ class _Rule:
         found[low:high] = correlated[low - offset : high - offset]
         if before:
             sums = np.concatenate([[0.0], np.cumsum(weights)])
-            found += before * sums[np.clip(first - np.arange(len(found)), 0, reach)]
+            found += before * sums[(first - self._places).clip(0, reach)]
         if after:
             sums = np.concatenate([np.cumsum(weights[::-1])[::-1], [0.0]])
-            found += after * sums[np.clip(stop - np.arange(len(found)), 0, reach)]
+            found += after * sums[(stop - self._places).clip(0, reach)]
         return found
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=512)  # a query's lengths are those of other means over it, and of other numbers of keys
 def _rule(deviation: float, step: float, reach: float) -> _Rule:
     return _Rule(deviation, step, reach)
 
