@@ -57,7 +57,7 @@ def everywhere(patch: pytest.MonkeyPatch, right: Any, wrong: Any) -> None:
                 if value is right:
                     patch.setattr(module, key, wrong)
     # What a search has found is kept, and would hide the fault.
-    search.largest_ratio.cache_clear()
+    search.worst_row.cache_clear()
 
 
 # --- the softmax and its statistics -------------------------------------------------------------------
@@ -459,7 +459,7 @@ class Bench:
             else:
                 FAULTS[fault].plant(patch)
             found = self.refuted(wanted)
-        search.largest_ratio.cache_clear()
+        search.worst_row.cache_clear()
         return found
 
 

@@ -18,16 +18,30 @@ REACH = 5.0
 """The search is over scores up to this size: beyond, eigenvalues near 0 lose digits to rounding."""
 
 
-@cache  # the same whatever the tolerance
-def largest_ratio(over: OfRows, under: OfRows, keys: int) -> float:
+def largest_ratio(
+    over: OfRows, under: OfRows, keys: int, multiple_of: tuple[OfRows, OfRows] | None = None
+) -> float:
     """Return the largest over/under that differential evolution finds among rows of ``keys`` probabilities.
 
-    Both functions get sorted rows, largest first, shape (rows, keys), and return shape (rows,). Source: R.
-    Storn and K. Price, Differential Evolution, J. Global Optimization 11 (1997), 341-359.
+    Both functions get sorted rows, largest first, shape (rows, keys), and return shape (rows,). Where the
+    ratio is a ``multiple_of`` that of two others, the row that is found for these is the one it is taken at.
+    """
+    row = worst_row(*(multiple_of or (over, under)), keys)[None]
+    return float((over(row) / under(row))[0])
+
+
+@cache  # the same whatever the tolerance
+def worst_row(over: OfRows, under: OfRows, keys: int) -> Array:
+    """Return the sorted row of ``keys`` probabilities with the largest over/under that is found.
+
+    Source: R. Storn and K. Price, Differential Evolution, J. Global Optimization 11 (1997), 341-359.
     """
 
+    def rows(scores: Array) -> Array:
+        return -np.sort(-softmax(scores), axis=-1)
+
     def negative(scores: Array) -> Array:
-        weights = -np.sort(-softmax(scores.T), axis=1)
+        weights = rows(scores.T)
         result: Array = -over(weights) / under(weights)
         return result
 
@@ -42,7 +56,7 @@ def largest_ratio(over: OfRows, under: OfRows, keys: int) -> float:
         vectorized=True,
         updating="deferred",
     )
-    return float(-found.fun)
+    return rows(found.x)
 
 
 def spectral_norms(weights: Array) -> Array:

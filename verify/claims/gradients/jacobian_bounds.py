@@ -14,6 +14,9 @@ from verify.spec import (
     largest_ratio, line, n, p, scatter, softmax, spectral_norms,
 )  # fmt: skip
 
+Sides = tuple[OfRows, OfRows]
+"""What must not be larger than what."""
+
 SIZES = (2, 3, 8)
 ROUNDING = Allowance(1e-10)
 """What eigenvalues of matrices near 0 lose."""
@@ -42,7 +45,7 @@ class Bound:
     attained: Callable[[int], Array]
     words: str
 
-    def sides(self, keys: int, factor: Expr = S.One) -> tuple[OfRows, OfRows]:
+    def sides(self, keys: int, factor: Expr = S.One) -> Sides:
         """Return what must not be larger than what, the bound times ``factor``."""
         sides = (spectral_norms, _of_rows(self.expression * factor, keys))
         return sides if self.upper else sides[::-1]
@@ -83,13 +86,15 @@ def experiment(derivation: Derivation) -> Experiment:
     return Experiment(tuple(checks), (*_wrong_bounds(bounds), *_wrong_norms(bounds, ahead)))
 
 
-def _search(name: str, label: str, keys: int, sides: tuple[OfRows, OfRows], most: Expr = S.One) -> Exact:
+def _search(
+    name: str, label: str, keys: int, sides: Sides, most: Expr = S.One, multiple_of: Sides | None = None
+) -> Exact:
     settings: dict[str, int | str] = {"keys": keys, "rows": "searched by differential evolution"}
-    search = largest_ratio, *sides, keys
+    search = largest_ratio, *sides, keys, multiple_of
     return computed(name, label, settings, most, *search, allowance=ROUNDING, relation="≤")
 
 
-def _ratio_at(row: Array, sides: tuple[OfRows, OfRows]) -> float:
+def _ratio_at(row: Array, sides: Sides) -> float:
     """Return what must not be larger over what must not be smaller, at one row of probabilities."""
     over, under = (side(row[None]) for side in sides)
     return float(over[0] / under[0])
@@ -119,7 +124,8 @@ def _wrong_bounds(bounds: dict[str, Bound]) -> tuple[Control, ...]:
     controls, less = [], "one per cent less room"
     for name, bound in bounds.items():
         tighter = bound.sides(3, Rational(99 if bound.upper else 101, 100))
-        check = _search(f"{name}-one-per-cent-less", f"largest found, {less}: {bound.words}", 3, tighter)
+        label = f"largest found, {less}: {bound.words}"
+        check = _search(f"{name}-one-per-cent-less", label, 3, tighter, multiple_of=bound.sides(3))
         controls.append(Control(f"a bound holds with {less}: {bound.words}", check))
     even = _attained("attained-by-even-rows", bounds["rows"], 8, _even(8))
     spread = Control("spread evenly, a row passes all that the bound by sums of rows allows", even)
@@ -127,12 +133,13 @@ def _wrong_bounds(bounds: dict[str, Bound]) -> tuple[Control, ...]:
 
 
 def _wrong_norms(bounds: dict[str, Bound], ahead: Expr) -> tuple[Control, ...]:
-    slope, entry = bounds["half"].sides(3, S(2)), (spectral_norms, _of_rows(p[1] * (1 - p[1]), 3))
+    half, entry = bounds["half"], (spectral_norms, _of_rows(p[1] * (1 - p[1]), 3))
+    slope = partial(_search, multiple_of=half.sides(3))
     single = in_single_precision(softmax)
     at_two = _one_ahead("falls-with-the-scores", softmax, ahead.subs(jacobian_bounds.t, 1), 3, S(2))
     return (
         Control("the norm never exceeds the largest slope of the logistic function, a quarter",
-                _search("a-quarter", r"largest $\|J\|_2$ found", 3, slope, Rational(1, 4))),
+                slope("a-quarter", r"largest $\|J\|_2$ found", 3, half.sides(3, S(2)), Rational(1, 4))),
         Control("the norm is at most the largest entry, $p_1(1-p_1)$",
                 _search("largest-entry", r"$\|J\|_2$ over $p_1(1-p_1)$", 3, entry)),
         Control("larger scores always make the Jacobian smaller", replace(at_two, relation="≤")),
