@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import pytest
+import sympy
 from sympy import Float, Indexed, IndexedBase, Symbol, expand, sqrt, sympify
 from sympy.core.sorting import default_sort_key
 
@@ -72,6 +73,22 @@ def test_text_and_art_hold_the_real_names(expression: Any) -> None:
     for text in (plain(expression), unicode_art(expression), latex(expression)):
         assert not RANK.search(text)
     assert "\n" not in plain(expression)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x*exp(-y/2)/y",
+        "exp(-x)*y**(-x)*z**2",
+        "-2**(-x/2)*exp(-x**2/(2*y))/(3*sqrt(pi)*gamma(y))",
+        "y**(-2)*(x + y)**(-z)*sin(x)*exp(z)",
+        "x*exp(-2)*2**(-sqrt(2))",
+    ],
+)
+def test_products_with_negative_exponents_are_printed_as_sympy_does(text: str) -> None:
+    """Powers with constant exponents below the line, all others where they belong by their order."""
+    expression = sympify(text, {name: Symbol(name, positive=True) for name in "xyz"})
+    assert latex(expression) == sympy.latex(expression, ln_notation=True)
 
 
 def test_what_is_printed_again_is_the_same() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, ClassVar
 
-from sympy import Basic, Indexed, IndexedBase, S, Symbol
+from sympy import Basic, Expr, Indexed, IndexedBase, Pow, S, Symbol, exp
 from sympy.printing.latex import LatexPrinter
 from sympy.printing.pretty.pretty import PrettyPrinter
 from sympy.printing.printer import Printer
@@ -147,8 +147,35 @@ class _Plain(_Remembering, StrPrinter):  # type: ignore[misc]  # SymPy has no ty
     _printed: ClassVar[dict[Any, Any]] = {}
 
 
+class _Unsigned(Expr):  # type: ignore[misc]  # SymPy has no types
+    """An exponent whose sign nothing is known of, in the place of its own."""
+
+    is_commutative = True
+
+    def sort_key(self, order: Any = None) -> Any:
+        """Return that of the exponent, so that factors keep their order."""
+        return self.args[0].sort_key(order)
+
+
+def _with_unsigned(factor: Any) -> Any:
+    """Return a factor without the sign of its exponent, if that is negative and no number."""
+    if isinstance(factor, Pow | exp) and factor.args[-1].free_symbols and factor.args[-1].is_negative:
+        return factor.func(*factor.args[:-1], _Unsigned(factor.args[-1]))
+    return factor
+
+
 class _Latex(_MinusLast, _Remembering, LatexPrinter):  # type: ignore[misc]  # SymPy has no types
     _printed: ClassVar[dict[Any, Any]] = {}
+
+    def _print_Mul(self, expr: Any) -> str:  # noqa: N802
+        # SymPy would simplify each negative exponent first, to see whether it is a constant, and load its
+        # physical units for that; only powers with constant ones go below a fraction's line.
+        if expr.is_Mul:
+            expr = expr.func(*map(_with_unsigned, expr.args), evaluate=False)
+        return str(super()._print_Mul(expr))
+
+    def _print__Unsigned(self, expr: Any) -> str:  # noqa: N802
+        return str(self._print(expr.args[0]))
 
     def _print_Symbol(self, expr: Any, style: str = "plain") -> str:  # noqa: N802
         # A name with a command in it is LaTeX already; SymPy would read all after its "_" as an index.
