@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from typing import TYPE_CHECKING
 
 import pytest
 
 from verify.engine import store_file as module
 from verify.engine.store import Store
-from verify.engine.store_file import default_path
+from verify.engine.store_file import default_path, open_file
 from verify.errors import StoreError
 
 if TYPE_CHECKING:
@@ -126,3 +129,17 @@ def test_what_cannot_be_written_is_read(read_only: Path) -> None:
             store.clear()
     assert said == [f"store {read_only}: can be read and not written; nothing is added to it"]
     assert [file.name for file in read_only.parent.iterdir()] == ["store.sqlite"]
+
+
+def test_several_make_a_store_at_once(tmp_path: Path) -> None:
+    """None takes it for another program's file, or for locked, while another one makes a store of it."""
+    together = Barrier(4)
+
+    def opened(path: Path) -> bool:
+        together.wait()
+        with contextlib.closing(open_file(path).connection):
+            return True
+
+    with ThreadPoolExecutor(4) as pool:
+        for number in range(60):
+            assert list(pool.map(opened, [tmp_path / f"{number}.sqlite"] * 4)) == [True] * 4

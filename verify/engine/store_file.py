@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 import sqlite3
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -105,17 +106,34 @@ def _connected(path: Path, mode: str) -> sqlite3.Connection:
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     """Make a store of a file without content; leave every other program's file as it is."""
+    # Both of one moment: another process may be making a store of it just now.
+    connection.execute("BEGIN")
     (mark,) = connection.execute("PRAGMA application_id").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    connection.execute("COMMIT")
     if mark != _APPLICATION and tables:
         raise StoreError(f"store {path}: is another program's file; give --store another path")
-    connection.execute("PRAGMA journal_mode = WAL")
+    _write_ahead(connection)
     connection.execute("PRAGMA synchronous = NORMAL")
     if not tables:
         with transaction(connection) as run:
             run.execute(f"PRAGMA application_id = {_APPLICATION}")
             for statement in filter(str.strip, _SCHEMA.split(";")):
                 run.execute(statement)
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Let others read while one writes; for this one change SQLite does not wait by itself."""
+    until = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if not error.sqlite_errorname.startswith("SQLITE_BUSY") or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 @contextlib.contextmanager
