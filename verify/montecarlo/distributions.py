@@ -84,7 +84,9 @@ class Distribution:
         """
         if highest >= len(self.base_moments):
             raise ValueError(f"{self.name}: no finite moment of order {highest} is recorded")
-        z = self.base_moments
+        z = self.base_moments[: highest + 1]
+        if self.loc == 0 and self.scale == 1:
+            return z
         return tuple(
             sum(
                 (math.comb(n, j) * self.scale**j * z[j] * self.loc ** (n - j) for j in range(n + 1)),

@@ -58,12 +58,13 @@ def replaced(expression: Any, kind: Any, make: Callable[..., Any]) -> Any:
 
     Much faster than SymPy's ``replace``, which makes every part of an expression anew.
     """
-    found = _of_kind(expression, kind)
+    found = parts_of(expression, kind)
     return expression.xreplace({one: make(*one.args) for one in found}) if found else expression
 
 
-@cache
-def _of_kind(expression: Any, kind: Any) -> frozenset[Any]:
+@cache  # SymPy looks through the whole expression each time
+def parts_of(expression: Any, kind: Any) -> frozenset[Any]:
+    """Return the parts of a ``kind`` in an expression."""
     return frozenset(expression.atoms(kind))
 
 

@@ -23,6 +23,7 @@ from sympy import (
     preorder_traversal,
 )
 
+from verify.symbolic.algebra import parts_of
 from verify.symbolic.expectation import DerivationError, E
 from verify.symbolic.printing import plain
 from verify.symbolic.terms import Term, Terms, free_symbols
@@ -205,7 +206,7 @@ class Reader:
         return rest.put(gone, kept).times(Term(powers={delta: 1}))
 
     def _refuse_other_sizes(self, term: Term) -> None:
-        for entry in set().union(*(one.atoms(Indexed) for one in term.powers)):
+        for entry in set().union(*(parts_of(one, Indexed) for one in term.powers)):
             for place, index in enumerate(entry.indices):
                 held = free_symbols(index) & term.bound.keys()
                 if held and (held != {index} or term.bound[index] != self._families.size(entry, place)):
