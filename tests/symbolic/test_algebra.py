@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from sympy import Function, Integral, S, Symbol, cos, cosh, exp, log, pi, sin, sinh, sqrt, symbols, tanh
 
+from verify.symbolic import algebra
 from verify.symbolic.algebra import differs_somewhere, is_zero, replaced, vanishes_in_exponentials
 from verify.symbolic.expectation import E
 
@@ -59,6 +60,25 @@ def test_zero(expression: Any) -> None:
 def test_not_zero(expression: Any) -> None:
     """Sides that differ, however little and whatever their symbols are."""
     assert not is_zero(expression)
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        (sqrt(x) + sqrt(1 - x)) ** 2 - 2 * sqrt(x) * sqrt(1 - x) - 1,
+        (sqrt(1 + sqrt(x)) + y) ** 2 - 2 * y * sqrt(1 + sqrt(x)) - y**2 - 1 - sqrt(x),
+        (1 + y**2) ** (S(4) / 3) * (1 - x) - (1 + y**2) ** (S(1) / 3) * (1 - x) * (1 + y**2),
+        (sqrt(2) * x + y) ** 2 - 2 * x**2 - y * (2 * sqrt(2) * x + y),
+        (sin(y) + cos(y)) ** 2 - 2 * sin(y) * cos(y) - 1,
+        (x * sin(y)) ** 4 - x**4 * (1 - cos(y) ** 2) ** 2,
+    ],
+)
+def test_roots_and_angles_are_put_in_for_what_they_are(rest: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without multiplying out or simplifying; what is left over is seen."""
+    assert not is_zero(rest + x)
+    assert not is_zero(rest * S(101) / 100 + x * y)
+    monkeypatch.setattr(algebra, "differs_somewhere", lambda _: pytest.fail("it is 0 as a polynomial"))
+    assert is_zero(rest)
 
 
 @pytest.mark.parametrize(

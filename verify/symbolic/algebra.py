@@ -18,13 +18,16 @@ from sympy import (
     Mul,
     PolynomialError,
     Pow,
+    Rational,
     S,
+    cos,
     exp,
     expand,
     fraction,
     powsimp,
     prime,
     simplify,
+    sin,
     together,
     xring,
 )
@@ -120,12 +123,34 @@ def multiplied_out(expression: Any, symbols: Sequence[Any]) -> Iterator[tuple[tu
 
 
 def _is_zero_polynomial(expression: Any) -> bool:
-    """Return whether an expression is 0 as a polynomial in all that is no rational number in it."""
+    """Return whether an expression is 0 as a polynomial in all that is no rational number in it.
+
+    A root's power is what stands below it, and sin² is 1 - cos².
+    """
     if not (isinstance(expression, Add | Mul) and expression.is_commutative):
         return False
     parts: dict[Any, int] = {}
     _collect(expression, parts)
-    return bool(parts) and bool(_in_ring(expression, _generators(parts)) == 0)
+    roots = {one: Pow(one.base, Rational(1, one.exp.q)) for one in parts if _is_power_of_root(one)}
+    sines = {one: cos(*one.args) for one in parts if isinstance(one, sin)}
+    for one in roots.values():
+        _collect(one.base, parts)
+    # What the others are put in for comes first, so that it leads in the order of the ring.
+    generators = _generators(dict.fromkeys((*roots.values(), *sines, *sines.values(), *parts)))
+    if not generators:
+        return False
+    powers = {one: generators[root] ** int(one.exp.p) for one, root in roots.items()}
+    found = _in_ring(expression, generators | powers)
+    if found == 0 or not (roots or sines):
+        return bool(found == 0)
+    below = (generators[one] ** int(one.exp.q) - _in_ring(one.base, generators) for one in roots.values())
+    unit = (generators[one] ** 2 + generators[other] ** 2 - 1 for one, other in sines.items())
+    return bool(found.rem([*below, *unit]) == 0)
+
+
+def _is_power_of_root(expression: Any) -> bool:
+    exponent = expression.exp if isinstance(expression, Pow) else S.One
+    return bool(exponent.is_Rational and exponent.q > 1 and exponent.p > 0)
 
 
 def _generators(parts: Iterable[Any]) -> dict[Any, Any]:
