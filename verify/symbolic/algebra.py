@@ -28,6 +28,7 @@ from sympy import (
     prime,
     simplify,
     sin,
+    sympify,
     together,
     xring,
 )
@@ -36,7 +37,7 @@ from sympy.functions.elementary.hyperbolic import HyperbolicFunction
 from sympy.functions.elementary.trigonometric import TrigonometricFunction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _DIGITS, _SURELY = 40, Float("1e-15")
 
@@ -103,11 +104,11 @@ def differs_somewhere(expression: Any) -> bool:
     return bool(number.is_number and number.is_finite and abs(number) > _SURELY)
 
 
-def multiplied_out(expression: Any, symbols: Sequence[Any]) -> Iterator[tuple[tuple[int, ...], Any]]:
-    """Yield the terms of a polynomial in ``symbols``: the exponents of these, and the coefficient.
+def with_powers(expression: Any, symbols: Sequence[Any], value: Callable[[Any, int], Any]) -> Any:
+    """Return a polynomial in ``symbols`` with the ``value`` of each of their powers, multiplied out.
 
     In SymPy's sparse polynomials over the rationals, many times as fast as ``expand``; what is no polynomial,
-    such as a root, is a symbol of its own there.
+    such as a root, is a symbol of its own there. Numbers are added up before anything is made of SymPy's.
 
     Raises:
         PolynomialError: one of the ``symbols`` stands in a denominator, an exponent or a function.
@@ -117,9 +118,19 @@ def multiplied_out(expression: Any, symbols: Sequence[Any]) -> Iterator[tuple[tu
     beside = list(parts)[len(symbols) :]
     if any(part.has(*symbols) for part in beside):
         raise PolynomialError(f"{expression} is no polynomial in {', '.join(map(str, symbols))}")
+    known = cache(lambda one, power: sympify(value(one, power)))
+    totals: dict[Any, Any] = {}
     for powers, number in _in_ring(expression, _generators(parts)).terms():
-        factors = (one**power for one, power in zip(beside, powers[len(symbols) :], strict=True) if power)
-        yield powers[: len(symbols)], Mul(QQ.to_sympy(number), *factors)
+        values = [known(one, power) for one, power in zip(symbols, powers, strict=False) if power]
+        others = tuple(one for one in values if not one.is_Rational)
+        key = powers[len(symbols) :], others
+        factor = prod((QQ(one.p, one.q) for one in values if one.is_Rational), start=number)
+        totals[key] = totals.get(key, 0) + factor
+    terms = []
+    for (powers, others), number in totals.items():
+        factors = (one**power for one, power in zip(beside, powers, strict=True) if power)
+        terms.append(Mul(QQ.to_sympy(number), *factors, *others))
+    return Add(*terms)
 
 
 def _is_zero_polynomial(expression: Any) -> bool:

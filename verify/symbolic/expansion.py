@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sympy import Add, Expr, Integer, Mul, Pow, S, Sum, expand, fraction
+from sympy import Add, Expr, Integer, Pow, S, Sum, expand, fraction
 
-from verify.symbolic.algebra import is_whole_power, is_zero, multiplied_out, replaced
+from verify.symbolic.algebra import is_whole_power, is_zero, replaced, with_powers
 from verify.symbolic.expectation import (
     DerivationError,
     E,
@@ -165,8 +165,4 @@ def _mean(argument: Any, population: Population, dimension: int) -> Any:
     randoms = population.randoms(concrete)
     if not randoms:
         return concrete
-    total = []
-    for powers, coefficient in multiplied_out(concrete, randoms):
-        moments = (population.moment(component(a), n) for a, n in zip(randoms, powers, strict=True) if n)
-        total.append(Mul(coefficient, *moments))
-    return Add(*total)
+    return with_powers(concrete, randoms, lambda one, power: population.moment(component(one), power))

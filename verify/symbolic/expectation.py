@@ -32,7 +32,7 @@ from sympy import (
 from sympy.core.sorting import default_sort_key
 
 from verify.errors import VerifyError
-from verify.symbolic.algebra import multiplied_out, replaced
+from verify.symbolic.algebra import replaced, with_powers
 from verify.symbolic.printing import plain
 
 if TYPE_CHECKING:
@@ -274,9 +274,4 @@ def _per_monomial(argument: Any, population: Population, moment: Callable[[Any, 
         return argument
     if argument.atoms(Sum):
         raise DerivationError(f"{plain(argument)}: split the sums by index first")
-    return Add(
-        *(
-            Mul(coefficient, *(moment(a, n) for a, n in zip(randoms, powers, strict=True) if n))
-            for powers, coefficient in multiplied_out(argument, randoms)
-        )
-    )
+    return with_powers(argument, randoms, moment)
