@@ -36,6 +36,8 @@ from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.functions.elementary.hyperbolic import HyperbolicFunction
 from sympy.functions.elementary.trigonometric import TrigonometricFunction
 
+from verify.symbolic.quotients import is_zero_quotient
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -48,7 +50,7 @@ def is_zero(expression: Any) -> bool:
         return True
     if differs_somewhere(expression):
         return False
-    if expand(expression) == S.Zero:
+    if is_zero_quotient(expression) or expand(expression) == S.Zero:
         return True
     if expression.has(TrigonometricFunction, HyperbolicFunction) and vanishes_in_exponentials(expression):
         return True
@@ -74,12 +76,14 @@ def parts_of(expression: Any, kind: Any) -> frozenset[Any]:
 
 def vanishes_in_exponentials(expression: Any) -> bool:
     """Return whether an expression is 0 as a rational function of exponentials, sines and cosines too."""
+    if is_zero_quotient(expression.rewrite([TrigonometricFunction, HyperbolicFunction], exp)):
+        return True
     return is_rational_zero(expand(expression.rewrite(exp), power_exp=True))
 
 
 def is_rational_zero(expression: Any) -> bool:
     """Return whether a rational function of symbols is identically zero."""
-    return bool(fraction(together(expression))[0].expand() == S.Zero)
+    return is_zero_quotient(expression) or bool(fraction(together(expression))[0].expand() == S.Zero)
 
 
 def differs_somewhere(expression: Any) -> bool:

@@ -6,8 +6,9 @@ from functools import reduce
 from operator import mul
 from typing import TYPE_CHECKING, Any
 
-from sympy import Add, Integer, MatMul, MatPow, MatrixSymbol, Mul, Symbol, Trace, Transpose, expand
+from sympy import Add, Integer, MatMul, MatPow, MatrixSymbol, Mul, Symbol, Trace, Transpose
 
+from verify.symbolic.algebra import is_zero
 from verify.symbolic.checks import By
 from verify.symbolic.expectation import DerivationError
 from verify.symbolic.printing import plain
@@ -51,7 +52,7 @@ def settled_by_two(gap: Callable[[Any, Any, int], Any]) -> By:
 
     def holds(before: Any, after: Any) -> bool:
         few = most_indices(after, SIZE) <= 2
-        return few and all(expand(gap(before, after, size)) == 0 for size in (1, 2))
+        return few and all(is_zero(gap(before, after, size)) for size in (1, 2))
 
     return By("written out for 1 and 2 dimensions, which settle it: no term holds more", holds, "general")
 
