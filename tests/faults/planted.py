@@ -29,8 +29,9 @@ from verify.montecarlo.reduced import Reduced
 from verify.montecarlo.statistics import rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from verify.montecarlo.blocks import Cell
     from verify.montecarlo.distributions import Array
     from verify.montecarlo.experiment import Comparison, Experiment
 
@@ -445,7 +446,8 @@ class Bench:
         found: set[str] = set()
         for look in range(1, LOOKS + 1):
             looks = 2 ** (look - 1)
-            samples.extend([Request(cell, self.planned[cell.id] * looks) for cell in cells_of(checks)])
+            drawn = {cell.id for cell in cells_of(checks) if _is_drawn(samples, cell, self.planned, looks)}
+            checks = [one for one in checks if drawn.issuperset(cell.id for cell in cells_of([one]))]
             judged = {one.id: _judged(samples, one, look) for one in checks}
             found |= {name for name, (refuted, _) in judged.items() if refuted}
             checks = [one for one in checks if not judged[one.id][1]]
@@ -461,6 +463,20 @@ class Bench:
             found = self.refuted(wanted)
         search.worst_row.cache_clear()
         return found
+
+
+def _is_drawn(samples: Samples, cell: Cell, planned: Mapping[str, int], looks: int) -> bool:
+    """Draw a cell so many times as large as planned; return whether all it gives is finite.
+
+    What is not ends a run with an error, and refutes nothing.
+    """
+    try:
+        samples.extend([Request(cell, planned[cell.id] * looks)])
+    except ValueError as error:
+        if "is not finite in some block" not in str(error):
+            raise
+        return False
+    return True
 
 
 def _judged(samples: Samples, check: Comparison, look: int) -> tuple[bool, bool]:
