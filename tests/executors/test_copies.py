@@ -171,8 +171,9 @@ import signal, sys
 from tests.executors.test_workers import busy
 from verify.cli.interrupts import insisting
 from verify.executors.workers import Task, Workers
-# Under nohup, tests inherit that it is ignored.
+# Under nohup, and in the background of a script, tests inherit that these are ignored.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 print("said before, once")
 with insisting(), Workers(2) as workers:
     workers.prepare_copies(2)
