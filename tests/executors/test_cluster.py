@@ -189,16 +189,10 @@ def test_a_long_name_of_the_temporary_folder_is_no_trouble(tmp_path: Path) -> No
     there.mkdir()
     ended = finish(
         begin(
-            "run",
-            "softmax-identities",
-            "--fresh",
-            "--out",
-            tmp_path,
-            "--cluster",
-            "local:1",
+            "run", "softmax-identities", "--fresh", "--out", tmp_path, "--cluster", "local:1",
             environment={"TMPDIR": str(there)},
         )
-    )
+    )  # fmt: skip
     assert ended.status == 0, ended.err
 
 

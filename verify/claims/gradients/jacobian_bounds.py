@@ -134,12 +134,12 @@ def _wrong_bounds(bounds: dict[str, Bound]) -> tuple[Control, ...]:
 
 def _wrong_norms(bounds: dict[str, Bound], ahead: Expr) -> tuple[Control, ...]:
     half, entry = bounds["half"], (spectral_norms, _of_rows(p[1] * (1 - p[1]), 3))
-    slope = partial(_search, multiple_of=half.sides(3))
+    slope = half.sides(3, S(2))
     single = in_single_precision(softmax)
     at_two = _one_ahead("falls-with-the-scores", softmax, ahead.subs(jacobian_bounds.t, 1), 3, S(2))
     return (
         Control("the norm never exceeds the largest slope of the logistic function, a quarter",
-                slope("a-quarter", r"largest $\|J\|_2$ found", 3, half.sides(3, S(2)), Rational(1, 4))),
+                _search("a-quarter", r"largest $\|J\|_2$ found", 3, slope, Rational(1, 4), half.sides(3))),
         Control("the norm is at most the largest entry, $p_1(1-p_1)$",
                 _search("largest-entry", r"$\|J\|_2$ over $p_1(1-p_1)$", 3, entry)),
         Control("larger scores always make the Jacobian smaller", replace(at_two, relation="≤")),
