@@ -71,6 +71,11 @@ class PendingCell:
         batches, more = divmod(sums.count, self.asked.batch_blocks)
         return -1 if more else self._start(chunk) + batches
 
+    @property
+    def left_draws(self) -> int:
+        """The random components of what is asked for and not drawn."""
+        return max(0, self.asked.batches - self.drawn.batches) * self.asked.batch_draws
+
     def draws(self, chunk: Chunk) -> int:
         """Return the random components that a chunk takes."""
         return (chunk.stop - chunk.first) * self.asked.batch_draws
@@ -117,6 +122,11 @@ class PendingClaim:
         else:
             code = cell_code(self.work.claim, asked.pickled, asked.modules) if self.has_store else ""
             self.cells[asked.id] = PendingCell(asked, code, self.work.settings.seed)
+
+    @property
+    def wanted_draws(self) -> int:
+        """The random components that it takes to draw what is awaited."""
+        return sum(self.cells[name].left_draws for name in self.awaited)
 
     def spend(self, spent: dict[str, float]) -> None:
         """Add to the seconds spent."""

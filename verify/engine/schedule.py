@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
+from heapq import heappop, heappush
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verify.engine.catalogue import broken
@@ -67,8 +68,23 @@ class Outcome(NamedTuple):
     spent_s: dict[str, float]
 
 
-Job = Iterator[tuple[Future[Any], Callable[[Any], None]]]
+Tasks = Iterator[tuple[Future[Any], Callable[[Any], None]]]
 """Hands out one task each time it is asked: what will hold its result, and what is done with that."""
+
+_NEXT, _IN_TURN = -2, -1
+"""What goes before all draws: the next stretch of a claim whose draws are there, and the first of each."""
+
+
+@dataclass(order=True)
+class _Job:
+    """Tasks of one claim; those with the least ``weight`` are handed out first, in the order of their turns.
+
+    The weight of a draw are the random components it asks for.
+    """
+
+    weight: int
+    turn: int
+    tasks: Tasks = field(compare=False)
 
 
 @dataclass
@@ -77,17 +93,23 @@ class _Hands:
 
     crew: Crew
     open: dict[Future[Any], Callable[[Future[Any]], None]] = field(default_factory=dict)
-    jobs: deque[Job] = field(default_factory=deque)
+    jobs: list[_Job] = field(default_factory=list)
+    turns: Iterator[int] = field(default_factory=count)
+
+    def add(self, weight: int, tasks: Tasks) -> None:
+        """Have these tasks wait."""
+        heappush(self.jobs, _Job(weight, next(self.turns), tasks))
 
     def fill(self, done: queue.SimpleQueue[Future[Any]]) -> None:
         """Hand out tasks as long as there are some, and room."""
         while self.jobs and len(self.open) < self.crew.count:
-            job = self.jobs[0]
+            job = heappop(self.jobs)
             try:
-                future, then = next(job)
+                # Asking for a task may add a job that goes before this one.
+                future, then = next(job.tasks)
             except StopIteration:
-                self.jobs.remove(job)
                 continue
+            heappush(self.jobs, job)
             self.open[future] = then
             future.add_done_callback(done.put)
 
@@ -95,8 +117,8 @@ class _Hands:
 class Schedule:
     """Settles claims chunk by chunk; what it gives does not depend on who works, nor in which order.
 
-    Derivations come first, so that at the end there is nothing left but chunks, which any worker can draw.
-    A claim that was drawn for before goes first: one that takes several turns should not come last.
+    Derivations come first, then the smallest draws: most of these are pilots, which claims that take several
+    turns begin with. So at the end there is nothing left but many chunks, which any worker can draw.
     A claim file is settled in one go instead: what its process has at hand goes when others need the room.
     """
 
@@ -126,7 +148,7 @@ class Schedule:
             VerifyError: a setting is impossible, a claim is broken, or nobody is left to work.
         """
         for claim in self._claims:
-            self._hands_of(claim).jobs.append(self._begin(claim))
+            self._hands_of(claim).add(_IN_TURN, self._begin(claim))
         left = len(self._claims)
         try:
             while left:
@@ -175,7 +197,7 @@ class Schedule:
         self.progress = replace(self.progress, **done, seconds=seconds, workers=at_work)
         self._on_progress(self.progress)
 
-    def _begin(self, claim: PendingClaim) -> Job:
+    def _begin(self, claim: PendingClaim) -> Tasks:
         self._on_start(claim.work.claim.id)
         if kept := self._recalled("claim", claim.settled_key):
             self._take_over(claim, kept)
@@ -206,7 +228,7 @@ class Schedule:
             draws = sum(cell.asked.batch_draws * cell.drawn.batches for cell in claim.cells.values())
             self._store.put("claim", claim.settled_key, f"{draws}\n{result.record}".encode())
 
-    def _settle(self, claim: PendingClaim) -> Job:
+    def _settle(self, claim: PendingClaim) -> Tasks:
         future = claim.crew.settle(claim.work, claim.proof, tuple(claim.answers))
         yield future, partial(self._advanced, claim)
 
@@ -224,12 +246,10 @@ class Schedule:
         claim.awaited = tuple(cell.id for cell in result.cells)
         for cell in result.cells:
             claim.ask(cell)
-        jobs = self._hands_of(claim).jobs
-        goes_first = claim.answers or isinstance(claim.work.claim, ClaimFile)
-        add = jobs.appendleft if goes_first else jobs.append
-        add(self._draw(claim))
+        weight = _NEXT if isinstance(claim.work.claim, ClaimFile) else claim.wanted_draws
+        self._hands_of(claim).add(weight, self._draw(claim))
 
-    def _draw(self, claim: PendingClaim) -> Job:
+    def _draw(self, claim: PendingClaim) -> Tasks:
         """Hand out the chunks that a claim awaits and the store does not have, small ones together."""
         together: list[tuple[PendingCell, Chunk]] = []
         share = 0.0
@@ -314,7 +334,7 @@ class Schedule:
         if cells and all(cell.is_drawn for cell in cells):
             claim.answers.append(tuple(cell.drawn.total for cell in cells))
             claim.awaited = ()
-            self._hands_of(claim).jobs.appendleft(self._settle(claim))
+            self._hands_of(claim).add(_NEXT, self._settle(claim))
 
 
 def _result(claim: PendingClaim, future: Future[Any]) -> Any:
