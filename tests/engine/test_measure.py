@@ -58,7 +58,7 @@ class Bell:
     coordinates = 1 << 10
     held = 1
     scores = 1
-    order = 3
+    order, alone = 3, 0
     names = ("mean",)
     settings = ()
 

@@ -16,6 +16,7 @@ from tests.strategies import FALSE_ALARM, examples
 from verify.montecarlo.blocks import Cell, Sums, sample_of, sums_of
 from verify.montecarlo.chunks import draw
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL
+from verify.montecarlo.groups import Linearised
 from verify.montecarlo.inputs import SharedVectors
 from verify.montecarlo.reduced import Reduced
 from verify.montecarlo.statistics.pairs import AllPairs
@@ -92,7 +93,7 @@ class Huge:
     coordinates = 1 << 20
     held = 1
     scores = 1
-    order = 3
+    order, alone = 3, 0
     names = ("mean",)
     settings = ()
 
@@ -149,16 +150,31 @@ def test_moments_of_blocks_at_hand_are_those_of_the_blocks() -> None:
     assert sample_of(blocks[:100], ("a", "b")).groups.shape == (0, 0)
 
 
-def test_sums_are_kept_as_bytes() -> None:
+def test_outputs_that_are_taken_alone_are_in_no_third_moment() -> None:
+    """All else is as it was; a smooth function of such an output is refused where its skewness counts."""
+    blocks = np.random.default_rng(8).exponential(size=(300, 3))
+    shift, names = blocks.mean(axis=0), ("a", "b", "share-0")
+    whole, fewer = (sums_of(blocks, shift, 3, before=0, alone=alone).moments(0, 0, names) for alone in (0, 1))
+    assert fewer.third.shape == (2, 2, 2)
+    assert np.allclose(fewer.third, whole.third[:2, :2, :2])
+    assert np.array_equal(fewer.covariance, whole.covariance)
+    assert np.array_equal(fewer.groups, whole.groups)
+    slope = np.array([1.0, -2.0, 0.0])
+    assert Linearised(fewer, slope).skewness == pytest.approx(Linearised(whole, slope).skewness)
+    with pytest.raises(ValueError, match="taken alone"):
+        _ = Linearised(fewer, slope[::-1]).skewness
+
+
+@pytest.mark.parametrize(("order", "alone"), [(1, 0), (3, 0), (3, 1)])
+def test_sums_are_kept_as_bytes(order: int, alone: int) -> None:
     """What is read is what was written, to the last bit; other bytes are refused."""
-    for order in (1, 3):
-        sums = sums_of(np.random.default_rng(3).random((7, 2)), np.array([0.1, -0.0]), order, 5)
-        again = Sums.from_bytes(sums.to_bytes())
-        assert again.to_bytes() == sums.to_bytes()
-        assert again.plus(sums).count == 14
-        for wrong in (b"", sums.to_bytes()[:-8], sums.to_bytes() + bytes(8)):
-            with pytest.raises(ValueError, match="sums"):
-                Sums.from_bytes(wrong)
+    sums = sums_of(np.random.default_rng(3).random((7, 2)), np.array([0.1, -0.0]), order, 5, alone)
+    again = Sums.from_bytes(sums.to_bytes())
+    assert again.to_bytes() == sums.to_bytes()
+    assert again.plus(sums).count == 14
+    for wrong in (b"", sums.to_bytes()[:-8], sums.to_bytes() + bytes(8)):
+        with pytest.raises(ValueError, match="sums"):
+            Sums.from_bytes(wrong)
 
 
 def test_sums_about_different_points_are_not_added() -> None:

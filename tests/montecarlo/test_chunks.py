@@ -34,7 +34,7 @@ class Numbers:
     coordinates = 1 << 15
     held = 1
     scores = 1
-    order = 3
+    order, alone = 3, 0
     settings = ()
 
     @property

@@ -29,7 +29,7 @@ class ScoresBesideValues:
     distribution: Distribution
     values: Distribution | None = None
 
-    order = 3
+    order, alone = 3, 0
     names = ("mean", "square", "value-square", "product")
 
     @property

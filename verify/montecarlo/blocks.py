@@ -48,8 +48,8 @@ _CHUNK_BATCHES = 64
 _FEW_OUTPUTS = 64
 """A block that is reduced to more outputs than these takes longer, in proportion."""
 
-_HEAD = struct.Struct("<QIB")
-"""Before the numbers of sums: blocks, outputs, order."""
+_HEAD = struct.Struct("<QIIB")
+"""Before the numbers of sums: blocks, outputs, how many of them are in third moments, order."""
 
 GROUPS = 128
 """Groups that blocks are dealt to in turn; as many as the fewest blocks that are ever judged."""
@@ -81,6 +81,10 @@ class BlockSampler(Protocol):
     @property
     def order(self) -> int:
         """Highest order of the joint moments that the sampler's estimates need: 1, or 3."""
+
+    @property
+    def alone(self) -> int:
+        """How many outputs, the last ones, every estimand takes alone: they are in no third moment."""
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return the statistics of ``count`` independent blocks, shape (count, statistics)."""
@@ -118,10 +122,10 @@ class Cell:
 class Sample:
     """What is kept of the blocks drawn: their number and their joint moments up to order three.
 
-    ``mean`` has shape (k,), ``covariance`` (k, k), ``third`` (k, k, k); the last two are central and are
-    empty for a sampler of order 1. ``groups`` are the means of the blocks' groups, shape (GROUPS, k), which
-    differ in size by one block at most; empty where not every group has a block, and for order 1. ``names``
-    are those of the k outputs.
+    ``mean`` has shape (k,), ``covariance`` (k, k), ``third`` (j, j, j), of the first j outputs; the last two
+    are central and are empty for a sampler of order 1. ``groups`` are the means of the blocks' groups, shape
+    (GROUPS, k), which differ in size by one block at most; empty where not every group has a block, and for
+    order 1. ``names`` are those of the k outputs.
     """
 
     blocks: int
@@ -191,7 +195,8 @@ class Sums:
         """Return all numbers as bytes, for ``from_bytes``."""
         arrays = (self.shift, self.first, self.second, self.third, self.groups)
         numbers = b"".join(np.ascontiguousarray(one, dtype="<f8").tobytes() for one in arrays)
-        return _HEAD.pack(self.count, self.shift.size, 3 if self.second.size else 1) + numbers
+        order = 3 if self.second.size else 1
+        return _HEAD.pack(self.count, self.shift.size, len(self.third), order) + numbers
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Sums:
@@ -202,9 +207,9 @@ class Sums:
         """
         if len(content) < _HEAD.size:
             raise ValueError("too short for sums")
-        count, outputs, order = _HEAD.unpack_from(content)
+        count, outputs, together, order = _HEAD.unpack_from(content)
         numbers = np.frombuffer(content, dtype="<f8", offset=_HEAD.size).astype(float)
-        shapes = [(outputs,), (outputs,), *_shapes(outputs, order)]
+        shapes = [(outputs,), (outputs,), *_shapes(outputs, together, order)]
         sizes = [math.prod(shape) for shape in shapes]
         if order not in {1, 3} or sum(sizes) != numbers.size:
             raise ValueError("of another size than sums")
@@ -226,13 +231,15 @@ class Sums:
             raw = second / n
             central = raw - np.outer(offset, offset)
             second = central * (n / (n - 1))
+            together = len(third)
+            raw, offset = raw[:together, :together], offset[:together]
             crossed = np.einsum("ij,k->ijk", raw, offset)
             third = (
                 third / n
                 - (crossed + crossed.transpose(0, 2, 1) + crossed.transpose(2, 0, 1))
                 + 2 * np.einsum("i,j,k->ijk", offset, offset, offset)
             )
-        mean, groups = self.shift + offset, self._group_means()
+        mean, groups = self.shift + self.first / n, self._group_means()
         return Sample(n, n * coordinates, n * scores, mean, second, third, groups, names)
 
     def _group_means(self) -> Array:
@@ -245,25 +252,29 @@ class Sums:
 
 def sample_of(values: Array, names: tuple[str, ...]) -> Sample:
     """Return the moments of block vectors at hand, shape (blocks, names); two blocks at least."""
-    sums = sums_of(values, values.mean(axis=0), 3, 0)
+    sums = sums_of(values, values.mean(axis=0), 3, before=0)
     return sums.moments(0, 0, names)
 
 
-def _shapes(k: int, order: int) -> tuple[tuple[int, ...], ...]:
+def _shapes(k: int, together: int, order: int) -> tuple[tuple[int, ...], ...]:
     """Return the shapes of second-order sums, third-order sums and groups of ``k`` outputs."""
-    return ((k, k), (k, k, k), (GROUPS, k)) if order == 3 else ((0, 0), (0, 0, 0), (0, 0))
+    return ((k, k), (together,) * 3, (GROUPS, k)) if order == 3 else ((0, 0), (0, 0, 0), (0, 0))
 
 
-def sums_of(values: Array, shift: Array, order: int, before: int) -> Sums:
-    """Return the sums over ``values``, the blocks that follow on ``before`` others."""
+def sums_of(values: Array, shift: Array, order: int, before: int, alone: int = 0) -> Sums:
+    """Return the sums over ``values``, the blocks that follow on ``before`` others.
+
+    The last outputs, so many as are taken ``alone``, are in no sum of third order.
+    """
     k = shift.size
     # A statistic of all blocks is one long row: there are many blocks and few statistics.
     moved = np.subtract(values.T, shift[:, None], order="C")
     first = moved.sum(axis=1)
     if order == 1:
-        return Sums(shift, len(values), first, *map(np.zeros, _shapes(k, order)))
-    products = (moved[:, None] * moved).reshape(k * k, -1)
-    third = (moved @ products.T).reshape(k, k, k)
+        return Sums(shift, len(values), first, *map(np.zeros, _shapes(k, 0, order)))
+    together = moved[: k - alone]
+    products = (together[:, None] * together).reshape(-1, len(values))
+    third = (together @ products.T).reshape((len(together),) * 3)
     groups = _dealt(moved, before % GROUPS)
     return Sums(shift, len(values), first, moved @ moved.T, third, groups)
 

@@ -53,7 +53,7 @@ def draw_chunk(cell: Cell, chunk: Chunk) -> Sums:
         values = _batch(cell, chunk, batch)
         if shift is None:
             shift = _shift_of(cell, chunk.claim, values)
-        sums = sums_of(values, shift, sampler.order, batch * size)
+        sums = sums_of(values, shift, sampler.order, batch * size, sampler.alone)
         total = sums if total is None else total.plus(sums)
     if total is None:
         raise ValueError(f"chunk from {chunk.first} to {chunk.stop}: holds no batch")

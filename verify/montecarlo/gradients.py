@@ -43,6 +43,11 @@ class RowGradients:
     order = 3
 
     @property
+    def alone(self) -> int:
+        """How many outputs, the last ones, estimands take alone: the shares, of which quantiles are found."""
+        return len(self.grid) + len(self.scaled_grid)
+
+    @property
     def settings(self) -> Settings:
         """What is drawn, as a cell records it."""
         if self.query_size == 1:

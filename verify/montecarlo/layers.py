@@ -41,7 +41,7 @@ class LayerStack:
     normalisation: Normalisation = "after"
     weight_size: float = 1.0
 
-    order = 3
+    order, alone = 3, 0
 
     @property
     def coordinates(self) -> int:

@@ -28,7 +28,7 @@ class NormalRows:
     distribution: Distribution
     wanted: tuple[OfRow, ...]
 
-    order = 3
+    order, alone = 3, 0
 
     @property
     def settings(self) -> Settings:

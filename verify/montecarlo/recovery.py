@@ -38,7 +38,7 @@ class RecoveredScales:
     error: float
     times: int = 1
 
-    order = 3
+    order, alone = 3, 0
     names = ("deviation", "square")
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,6 +20,7 @@ class Reduced:
 
     input: Input
     statistic: Statistic
+    alone: ClassVar[int] = 0
 
     @property
     def settings(self) -> Settings:

@@ -36,7 +36,7 @@ class SingleQueries:
     edges: tuple[float, ...] = ()
     values: Distribution = NORMAL
 
-    order = 3
+    order, alone = 3, 0
 
     @property
     def settings(self) -> Settings:

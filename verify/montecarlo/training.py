@@ -109,7 +109,7 @@ class TrainingRuns:
     marks: tuple[int, ...]
     task: Lookup = Lookup()
 
-    order = 1
+    order, alone = 1, 0
 
     @property
     def coordinates(self) -> int:
