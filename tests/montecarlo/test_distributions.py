@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import integrate, stats
+from scipy import integrate, special, stats
 
 from tests.montecarlo.samples import score_matrices
 from tests.strategies import FALSE_ALARM, distributions, examples, fractions
@@ -111,6 +111,36 @@ def test_mean_and_variance_of_draws(distribution: Distribution) -> None:
     z = stats.norm.isf(FALSE_ALARM / 4)
     assert abs(draws.mean() - float(first)) <= z * math.sqrt(float(distribution.variance) / (5 * DRAWS))
     assert abs((draws**2).mean() - float(second)) <= z * math.sqrt(float(fourth - second**2) / (5 * DRAWS))
+
+
+class EveryAngle:
+    """Random words of one radius and, from call to call, of each of the 2¹⁶ angles once."""
+
+    def __init__(self) -> None:
+        self.bit_generator, self.next = self, 0
+
+    def random_raw(self, words: int) -> Array:
+        """Return words for four pairs of normals in each three."""
+        pairs = 4 * words // 3
+        angles = np.arange(self.next, self.next + pairs, dtype=np.uint16)
+        self.next += pairs
+        radii = np.full(pairs, 1 << 31, np.uint32)
+        return np.concatenate([radii.view(np.uint16), angles]).view(np.uint64)
+
+
+@pytest.mark.parametrize("powers", [(1, 0), (0, 1), (2, 0), (0, 2), (1, 1), (4, 0), (2, 2), (0, 6), (8, 0)])
+def test_so_many_angles_are_enough(powers: tuple[int, int]) -> None:
+    """Over all angles, means of powers of both normals of a pair are those over the circle."""
+    words = EveryAngle()
+    pieces = NORMAL.draw(words, (2, 2, 1 << 15), single=True).astype(float)  # type: ignore[arg-type]
+    assert words.next == 1 << 16
+    one, other = pieces[:, 0], pieces[:, 1]
+    assert np.allclose(np.hypot(one, other), math.sqrt(2 * math.log(2)), rtol=1e-6)
+    halves = [(power + 1) / 2 for power in powers]
+    even = all(power % 2 == 0 for power in powers)
+    circle = special.gamma(halves).prod() / (math.pi * special.gamma(sum(halves))) if even else 0.0
+    size = math.sqrt(2 * math.log(2)) ** sum(powers)
+    assert (one ** powers[0] * other ** powers[1]).mean() / size == pytest.approx(circle, rel=1e-6, abs=1e-7)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,8 @@ def test_statistics_key_by_key() -> None:
             _one(query[block, row, 0], keys[block, 0], values[block, 0], upstream[block, row, 0])
             for row in range(2)
         ]
-        np.testing.assert_allclose(found[block], np.mean(rows, axis=0), rtol=SINGLE)
+        # A gradient whose terms cancel is off by a rounding of theirs.
+        np.testing.assert_allclose(found[block], np.mean(rows, axis=0), rtol=SINGLE, atol=1e-7)
 
 
 def _one(query: Array, keys: Array, values: Array, upstream: Array) -> Array:

@@ -130,11 +130,12 @@ def _moments(*values: int | Fraction) -> tuple[Fraction, ...]:
 
 
 def _fill_normal(rng: np.random.Generator, out: Array) -> None:
-    """Fill with normals by Box and Muller's transformation of 32-bit uniforms, in single precision.
+    """Fill with normals by Box and Muller's transformation, in single precision.
 
-    Three times as fast as NumPy's ziggurat, because NumPy evaluates log, sin and cos eight at a time. The
-    price: |z| ends at 6.8 (beyond lies a share of 1e-11), and moments are off by less than 1e-7, which no
-    check resolves.
+    Three times as fast as NumPy's ziggurat, because NumPy evaluates log, sin and cos eight at a time. A pair
+    takes 32 random bits for its radius and 16 for its angle, enough because means of powers of sines and
+    cosines over 2¹⁶ equally spaced angles are exact up to the order 2¹⁶ - 1. The price: |z| ends at 6.8
+    (beyond lies a share of 1e-11), and moments are off by less than 1e-7, which no check resolves.
     """
     flat = out.reshape(-1)
     for first in range(0, flat.size, _PIECE):
@@ -143,14 +144,16 @@ def _fill_normal(rng: np.random.Generator, out: Array) -> None:
 
 def _fill_piece(rng: np.random.Generator, out: Array) -> None:
     half = (out.size + 1) // 2
-    uniform = rng.bit_generator.random_raw(half).view(np.uint32).astype(np.float32)
-    radius, angle = uniform[:half], uniform[half:]
+    words = rng.bit_generator.random_raw((3 * half + 3) // 4)
+    radius = words.view(np.uint32)[:half].astype(np.float32)
+    angle = words.view(np.uint16)[2 * half : 3 * half].astype(np.float32)
     radius += np.float32(0.5)
     radius *= np.float32(2.0**-32)
     np.log(radius, out=radius)
     radius *= np.float32(-2)
     np.sqrt(radius, out=radius)
-    angle *= np.float32(2 * math.pi * 2.0**-32)
+    angle += np.float32(0.5)
+    angle *= np.float32(2 * math.pi * 2.0**-16)
     np.multiply(radius, np.cos(angle), out=out[:half])
     rest = out.size - half
     np.multiply(radius[:rest], np.sin(angle[:rest]), out=out[half:])
