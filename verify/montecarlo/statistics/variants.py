@@ -164,23 +164,24 @@ class GroupedScores(Statistic):
     def reduce(self, queries: Array, keys: Array) -> Array:
         """Return the means, shape (blocks, 5)."""
         heads = queries.shape[1]
-        own = keys[:, None] if self.shared else keys.reshape(len(keys), heads, -1, keys.shape[2])
-        own = np.broadcast_to(own, (len(keys), heads, *own.shape[2:]))
-        scores = double(np.einsum("bhd,bhnd->bhn", queries, own))
-        squares = scores**2
+        if self.shared:
+            scores = double(scores_of(queries, keys))
+        else:
+            own = keys.reshape(len(keys), heads, -1, keys.shape[2])
+            scores = double(scores_of(queries[:, :, None], own)[:, :, 0])
+        squares = scores * scores
+        of_keys = [np.einsum("bhn->bn", one) for one in (scores, squares)]
+        sums = [np.einsum("bn->b", one) for one in of_keys]
+        fourth = np.einsum("bhn,bhn->b", squares, squares)
+        # What all pairs of heads have, less what each head has with itself.
+        pairs = [
+            np.einsum("bn,bn->b", one, one) - itself
+            for one, itself in zip(of_keys, (sums[1], fourth), strict=True)
+        ]
         many = scores[0].size
-        mean, square = (np.einsum("bhn->b", one) / many for one in (scores, squares))
-        fourth = np.einsum("bhn,bhn->b", squares, squares) / many
-        return np.stack([mean, square, _over_pairs(scores), _over_pairs(squares), fourth], axis=1)
-
-
-def _over_pairs(of_heads: Array) -> Array:
-    """Return the mean product over pairs of different heads, shape (blocks,) for (blocks, heads, keys)."""
-    _, heads, keys = of_heads.shape
-    totals = np.einsum("bhn->bn", of_heads)
-    products = np.einsum("bn,bn->b", totals, totals) - np.einsum("bhn,bhn->b", of_heads, of_heads)
-    means: Array = products / (keys * heads * (heads - 1))
-    return means
+        means = (*sums, *(one / (heads - 1) for one in pairs), fourth)
+        found: Array = np.stack(means, axis=1) / many
+        return found
 
 
 @dataclass(frozen=True)
