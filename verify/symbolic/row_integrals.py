@@ -40,7 +40,7 @@ _ROUNDING = 2.0**-46
 _NOTHING = 1e-40
 """What a kernel of size 1 may be off a constant for nothing: less than any sum over a million keys shows."""
 
-_NODES = (5, 8, 12, 18, 26)
+_NODES = (3, 5, 8, 12, 18, 26)
 """Nodes of the Gauss rules over a query's length, of which one after another is taken."""
 
 PRECISE = 1e-7

@@ -17,7 +17,7 @@ D = 64
 SCALES = {"unscaled": S.One, "scaled": 1 / sqrt(d), "over-scaled": 1 / d}
 """The scales in the order in which the sampler numbers them."""
 
-LEAST_BATCH = 16
+LEAST_BATCH = 64
 """Stacks of a batch at least."""
 
 TINY = Rational(1, 10_000)
