@@ -13,8 +13,8 @@ to workers as the tool does: whoever is free gets the next one, in order. It ass
 - derivations are in the store, and memory and network are not what limits: a chunk's sums are kilobytes.
 
 ``python -m tests.benchmarks.cluster --measure 4`` runs the same by two processes and by so many Dask workers
-of this machine, each with a new store, and prints how much longer Dask takes, with starting and ending all
-processes; at the default tolerance two processes are at work for more than a minute.
+of this machine, twice each, with new stores, and prints how much longer Dask takes, with starting and ending
+all processes; at the default tolerance two processes are at work for about a minute.
 """
 
 from __future__ import annotations
@@ -133,17 +133,21 @@ def measure(folder: Path, tolerance: float, *workers: object) -> Measured:
 
 
 def comparison(workers: int, tolerance: float) -> str:
-    """Return what two processes and so many Dask workers of this machine take for the same run, as text."""
+    """Return what two processes and so many Dask workers of this machine take for the same run, as text.
+
+    Each does it twice, in an order that a machine which grows slower or faster is fair to both.
+    """
     choices = {"2 processes": ("--workers", 2), f"{workers} Dask workers": ("--cluster", f"local:{workers}")}
-    found = {}
-    for name, choice in choices.items():
+    found: dict[str, list[Measured]] = {name: [] for name in choices}
+    for name in (*choices, *reversed(choices)):
         with tempfile.TemporaryDirectory() as folder:
-            found[name] = measure(Path(folder), tolerance, *choice)
-    few, many = found.values()
+            found[name].append(measure(Path(folder), tolerance, *choices[name]))
+    few, many = (sum(one.wall_s for one in measured) for measured in found.values())
+    digests = {one.digests for measured in found.values() for one in measured}
     lines = [
-        *(f"{name:16} {one.wall_s:7.1f} s" for name, one in found.items()),
-        f"{'overhead':16} {many.wall_s / few.wall_s - 1:>+9.1%}",
-        f"digests {'equal' if few.digests == many.digests else 'DIFFERENT'}",
+        *(f"{name:16} {one.wall_s:7.1f} s, {again.wall_s:.1f} s" for name, (one, again) in found.items()),
+        f"{'overhead':16} {many / few - 1:>+9.1%}",
+        f"digests {'equal' if len(digests) == 1 else 'DIFFERENT'}",
     ]
     return "\n".join(lines)
 
