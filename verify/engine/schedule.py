@@ -5,23 +5,22 @@ from __future__ import annotations
 import queue
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from heapq import heappop, heappush
-from itertools import count, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verify.engine.catalogue import broken
 from verify.engine.claim_files import ClaimFile
+from verify.engine.hands import IN_TURN, NEXT, Hands, Tasks
 from verify.engine.pending import PendingCell, PendingClaim
 from verify.engine.settle import Awaiting, Drawings, Settled, broken_evidence
 from verify.errors import WorkerError
 from verify.montecarlo.blocks import Sums
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from verify.engine.crews import Crew
     from verify.engine.settle import Work
@@ -68,52 +67,6 @@ class Outcome(NamedTuple):
     spent_s: dict[str, float]
 
 
-Tasks = Iterator[tuple[Future[Any], Callable[[Any], None]]]
-"""Hands out one task each time it is asked: what will hold its result, and what is done with that."""
-
-_NEXT, _IN_TURN = -2, -1
-"""What goes before all draws: the next stretch of a claim whose draws are there, and the first of each."""
-
-
-@dataclass(order=True)
-class _Job:
-    """Tasks of one claim; those with the least ``weight`` are handed out first, in the order of their turns.
-
-    The weight of a draw are the random components it asks for.
-    """
-
-    weight: int
-    turn: int
-    tasks: Tasks = field(compare=False)
-
-
-@dataclass
-class _Hands:
-    """A crew with what it has in hand and what waits for it."""
-
-    crew: Crew
-    open: dict[Future[Any], Callable[[Future[Any]], None]] = field(default_factory=dict)
-    jobs: list[_Job] = field(default_factory=list)
-    turns: Iterator[int] = field(default_factory=count)
-
-    def add(self, weight: int, tasks: Tasks) -> None:
-        """Have these tasks wait."""
-        heappush(self.jobs, _Job(weight, next(self.turns), tasks))
-
-    def fill(self, done: queue.SimpleQueue[Future[Any]]) -> None:
-        """Hand out tasks as long as there are some, and room."""
-        while self.jobs and len(self.open) < self.crew.count:
-            job = heappop(self.jobs)
-            try:
-                # Asking for a task may add a job that goes before this one.
-                future, then = next(job.tasks)
-            except StopIteration:
-                continue
-            heappush(self.jobs, job)
-            self.open[future] = then
-            future.add_done_callback(done.put)
-
-
 class Schedule:
     """Settles claims chunk by chunk; what it gives does not depend on who works, nor in which order.
 
@@ -135,7 +88,7 @@ class Schedule:
         ]
         self._store, self._on_start, self._on_progress = store, on_start, on_progress
         crews = {id(claim.crew): claim.crew for claim in self._claims}
-        self._hands = [_Hands(crew) for crew in crews.values()]
+        self._hands = [Hands(crew) for crew in crews.values()]
         self._done: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
         self._outcomes: deque[Outcome] = deque()
         self._begun = time.monotonic()
@@ -148,7 +101,7 @@ class Schedule:
             VerifyError: a setting is impossible, a claim is broken, or nobody is left to work.
         """
         for claim in self._claims:
-            self._hands_of(claim).add(_IN_TURN, self._begin(claim))
+            self._hands_of(claim).add(IN_TURN, self._begin(claim))
         left = len(self._claims)
         try:
             while left:
@@ -171,7 +124,7 @@ class Schedule:
             hands.fill(self._done)
         return any(hands.open for hands in self._hands)
 
-    def _hands_of(self, claim: PendingClaim) -> _Hands:
+    def _hands_of(self, claim: PendingClaim) -> Hands:
         return next(hands for hands in self._hands if hands.crew is claim.crew)
 
     def _heed(self) -> None:
@@ -246,7 +199,7 @@ class Schedule:
         claim.awaited = tuple(cell.id for cell in result.cells)
         for cell in result.cells:
             claim.ask(cell)
-        weight = _NEXT if isinstance(claim.work.claim, ClaimFile) else claim.wanted_draws
+        weight = NEXT if isinstance(claim.work.claim, ClaimFile) else claim.wanted_draws
         self._hands_of(claim).add(weight, self._draw(claim))
 
     def _draw(self, claim: PendingClaim) -> Tasks:
@@ -334,7 +287,7 @@ class Schedule:
         if cells and all(cell.is_drawn for cell in cells):
             claim.answers.append(tuple(cell.drawn.total for cell in cells))
             claim.awaited = ()
-            self._hands_of(claim).add(_NEXT, self._settle(claim))
+            self._hands_of(claim).add(NEXT, self._settle(claim))
 
 
 def _result(claim: PendingClaim, future: Future[Any]) -> Any:
