@@ -32,5 +32,7 @@ def test_kills_lose_nothing_and_leave_nothing(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(tempfile, "tempdir", None)
     place = Place(tmp_path)
     outcomes = [struck(kill, place) for kill in kills(4, 5)]
+    # A command that was quicker than at first had ended before; by now that is known.
+    outcomes += [struck(one.kill, place) for one in outcomes if not one.hit]
     assert not [one for one in outcomes if one.problems], table(outcomes)
     assert sum(one.hit for one in outcomes) >= 3
