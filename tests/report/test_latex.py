@@ -65,6 +65,21 @@ def test_titles_lose_their_markup() -> None:
     assert plain("The variance is $d_k$") == "The variance is d_k"
 
 
+@pytest.mark.parametrize(
+    ("typed", "set_as"),
+    [
+        ("every head's scores, the keys' mean", "every head’s scores, the keys’ mean"),
+        ("it doesn't, Xavier's (and SciPy's)", "it doesn’t, Xavier’s (and SciPy’s)"),
+        ("the scores'", "the scores’"),
+        ("o' - o, tanh' = 1, s' and k'", "o' - o, tanh' = 1, s' and k'"),
+        ("'median'", "'median'"),
+        ("the slope $f's$ of $k'$ is the key's", "the slope f's of k' is the key’s"),
+    ],
+)
+def test_apostrophes_are_set_and_primes_stay(typed: str, set_as: str) -> None:
+    assert plain(typed) == set_as
+
+
 def test_long_formulas_break_at_relations_then_signs() -> None:
     """Lines start with the relation or sign at which they broke; brackets stay whole."""
     assert in_lines("a = b + c", len, 20) == "a = b + c"

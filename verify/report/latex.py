@@ -29,13 +29,21 @@ _RELATIONS = frozenset(
     ["=", "<", ">", r"\le", r"\leq", r"\ge", r"\geq", r"\neq", r"\approx", r"\sim", r"\equiv", r"\propto"]
 ) | {r"\to", r"\implies", r"\iff", r"\Rightarrow", r"\Longrightarrow"}
 _SIGNS = frozenset("+-")
+_APOSTROPHE = re.compile(r"(?<=[^\W\d_])'(?=(?:s|t|re|ll|ve|d|m)\b)|(?<=[a-z]s)'(?![\w'])")
 _OPENING = frozenset("([{") | {r"\left", r"\{"}
 _CLOSING = frozenset(")]}") | {r"\right", r"\}"}
 
 
 def plain(prose: str) -> str:
     """Return the prose with each formula in words and signs, for titles, bookmarks and alt texts."""
-    return "".join(spoken(piece.text) if piece.is_formula else piece.text for piece in pieces(prose))
+    return "".join(
+        spoken(piece.text) if piece.is_formula else with_apostrophes(piece.text) for piece in pieces(prose)
+    )
+
+
+def with_apostrophes(text: str) -> str:
+    """Return text with the apostrophes that a typewriter has made those of a typesetter; primes stay."""
+    return _APOSTROPHE.sub("’", text)
 
 
 def in_lines(latex: str, width: Callable[[str], float], limit: float) -> str:

@@ -12,7 +12,7 @@ from verify.escapes import pieces
 from verify.evidence import Outcome, Proof, Verdict
 from verify.evidence.audits import Judgement
 from verify.files import shipped
-from verify.report.latex import Prose, Tex
+from verify.report.latex import Prose, Tex, with_apostrophes
 from verify.report.math import glyph_definitions
 from verify.report.speech import in_words
 from verify.report.words import badge
@@ -189,9 +189,10 @@ class _Setter:
                 set_so_far += _together(before, formula, "")
                 before, formula, opening = opening, self._inline(piece.text), ""
                 continue
-            tail = _STUCK.match(piece.text)
+            text = with_apostrophes(piece.text)
+            tail = _STUCK.match(text)
             stuck = tail[0] if tail and formula else ""
-            rest = piece.text[len(stuck) :]
+            rest = text[len(stuck) :]
             start = next(_OPENING.finditer(rest)).start()
             set_so_far += _together(before, formula, stuck) + _text(rest[:start])
             before, formula, opening = "", Markup(), rest[start:]
