@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
-import os
 import sys
-import time
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from verify.cli import auditing, citing, probing, recording, storing
+from verify.cli import auditing, citing, probing, recording, storing, verifying
 from verify.cli.console import PATH, complain, end, say
 from verify.cli.interrupts import INTERRUPTED, insisting, status_after
-from verify.cli.options import compare_option, edition_option, plan_options, run_options
-from verify.cli.rendering import rendered
-from verify.errors import OutputError, VerifyError, described, unforeseen
+from verify.cli.verifying import processes
+from verify.errors import VerifyError, described
 from verify.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from verify.engine.catalogue import Named
-    from verify.engine.plan import Planned
-    from verify.evidence import RunRecord
-    from verify.executors.workers import Workers
-
-_NEEDED = "verify.engine.settle"
-"""What a worker imports ahead of its first task."""
+    from collections.abc import Sequence
 
 
 @click.group(
@@ -42,119 +30,13 @@ def cli() -> None:
     """Settle what is true about scaled dot-product attention: derive, measure, judge, report."""
 
 
-@cli.command()
-@run_options
-@edition_option
-@compare_option
-def report(out: Path, edition: str, compare: Path | None, *, strict_sources: bool, **options: Any) -> None:
-    """Verify claims and write report.html, report.pdf and results.json."""
-    from verify.report.caches import usable_caches
-    from verify.report.names import RUN
-    from verify.report.write import prepare_for_pdf
-
-    # Before anything is measured, and before this run's results may take the place of the earlier ones.
-    earlier = _earlier(compare)
-    with usable_caches(), _processes(**options) as workers:
-        prepare_for_pdf(workers)
-        record = _verified(out, options, workers, (RUN.evidence, RUN.page, RUN.sheet_of(edition)))
-        rendered(record, out, workers, record.run.phases_s, edition, earlier)
-    end(record.exit_status(strict_sources=strict_sources))
-
-
-@cli.command()
-@run_options
-@click.option("--junit", type=PATH, metavar="FILE", help="Write the outcome as JUnit XML as well.")
-@click.option(
-    "--summary", type=PATH, metavar="FILE", help="Write it as Markdown as well, for a CI job's page."
-)
-def run(out: Path, junit: Path | None, summary: Path | None, *, strict_sources: bool, **options: Any) -> None:
-    """Verify claims and write results.json only."""
-    from verify.export.junit import to_junit
-    from verify.export.markdown import to_markdown
-    from verify.files.writing import check_writable, write_together, write_whole
-
-    results = out / "results.json"
-    forms = ((junit, "--junit", to_junit), (summary, "--summary", to_markdown))
-    taken = {os.path.realpath(results): "the results go"}
-    for path, option, _ in forms:
-        if path is not None:
-            place = os.path.realpath(path)
-            if place in taken:
-                raise OutputError(f"{path}: is where {taken[place]}; give {option} another name")
-            taken[place] = f"{option} goes"
-            check_writable(path.parent, path.name)
-    with _processes(**options) as workers:
-        record = _verified(out, options, workers)
-    write_whole(results, record.to_json().encode())
-    say(results)
-    with unforeseen():
-        files = {path: form(record) for path, _, form in forms if path is not None}
-    write_together(files)
-    for path in files:
-        say(path)
-    end(record.exit_status(strict_sources=strict_sources))
-
-
-@cli.command()
-@click.argument("results", type=PATH)
-@click.option("--out", type=PATH, metavar="DIR", help="Folder to write to.  [default: that of RESULTS]")
-@edition_option
-@compare_option
-def render(results: Path, out: Path | None, edition: str, compare: Path | None) -> None:
-    """Rebuild the report from RESULTS, without deriving or drawing anything.
-
-    RESULTS is a results.json of at most 32 MB, an audit.json of at most 128 MB, or - for standard input.
-    """
-    from verify.evidence.load import load_either
-
-    record = load_either(results)
-    rendered(record, out or results.parent, edition=edition, earlier=_earlier(compare))
-    end(record.exit_status())
-
-
-@cli.command()
-@plan_options
-@click.option("--workers", type=int, default=1, show_default=True, help="Workers to plan for.")
-@click.option("--by-tolerance", is_flag=True, help="Say what ±1% to ±0.01% cost instead.")
-def plan(
-    claims: tuple[str, ...],
-    claim_files: tuple[Path, ...],
-    workers: int,
-    by_tolerance: bool,
-    **options: Any,
-) -> None:
-    """Say what verifying the claims would take: blocks, draws, memory and time."""
-    with _processes(claim_files=claim_files) as some:
-        from verify import api
-        from verify.engine.plan import TOLERANCES, costs, table
-        from verify.engine.runner import settings
-        from verify.errors import SettingsError
-        from verify.executors.workers import processors
-
-        chosen, count = settings(**options), processors(workers)
-        wanted: list[Named] = [*claims, *claim_files]
-
-        def planned(tolerance: float) -> Sequence[Planned] | None:
-            try:
-                return api.plan(wanted, workers=some, **{**options, "tolerance": tolerance})
-            except SettingsError:
-                return None
-
-        if by_tolerance:
-            text = costs({tolerance: planned(tolerance) for tolerance in TOLERANCES}, count)
-        else:
-            text = table(api.plan(wanted, workers=some, **options), chosen, count)
-    say(text)
-    end(0)
-
-
 @cli.command(name="list")
 @click.option(
     "--claims", "claim_files", type=PATH, multiple=True, metavar="FILE", help="A claim file of your own."
 )
 def list_(claim_files: tuple[Path, ...]) -> None:
     """List the claims by chapter."""
-    with _processes(claim_files=claim_files) as workers:
+    with processes(claim_files=claim_files) as workers:
         from verify.cli.explore import listing
         from verify.engine.catalogue import catalogue_with
 
@@ -170,7 +52,7 @@ def list_(claim_files: tuple[Path, ...]) -> None:
 )
 def show(claim: str, claim_files: tuple[Path, ...]) -> None:
     """Show one claim with its derivation, every step checked now."""
-    with _processes(claim_files=claim_files) as workers:
+    with processes(claim_files=claim_files) as workers:
         from verify.cli.explore import show_with
         from verify.engine.catalogue import catalogue_with, choose
 
@@ -180,96 +62,8 @@ def show(claim: str, claim_files: tuple[Path, ...]) -> None:
     end(0 if proved else 1)
 
 
-def _earlier(path: Path | None) -> RunRecord | None:
-    """Return the run that is to be compared with, if there is one."""
-    if path is None:
-        return None
-    from verify.evidence.load import load
-
-    return load(path)
-
-
-def _verified(
-    out: Path, options: dict[str, Any], workers: Workers, names: Sequence[str] = ("results.json",)
-) -> RunRecord:
-    """Run the verification with its progress on standard error and its verdicts on standard output.
-
-    ``names`` are the files that are to be written to ``out``: whether they can be is tried first.
-    """
-    from verify.executors.memory import made_for_good
-
-    begun = time.perf_counter()
-    # Looking for garbage among what is imported took a thirtieth of a short run.
-    with made_for_good():
-        from verify import api
-        from verify.cli.elsewhere import joined
-        from verify.cli.progress import (
-            closing_lines,
-            following,
-            log,
-            outcome_line,
-            surprise_line,
-            verdict_line,
-        )
-        from verify.cli.storing import opened
-        from verify.engine.catalogue import catalogue
-        from verify.files.writing import check_writable
-
-        catalogue()
-
-    def try_folder() -> None:
-        for name in names:
-            check_writable(out, name)
-
-    claims = [*options.pop("claims"), *options.pop("claim_files")]
-    cluster = options.pop("cluster")
-    _prepare_copies(workers, claims, cluster)
-    imports = time.perf_counter() - begun
-    with (
-        opened(options.pop("store"), fresh=options.pop("fresh")) as store,
-        joined(cluster) as executor,
-        # Not before what is asked for was looked at: a mistyped name must not leave a folder behind.
-        following(try_folder) as callbacks,
-    ):
-        given = {**options, "workers": workers, "store": store, "executor": executor}
-        record = api.run(claims, callbacks=callbacks, **given)
-    for claim in record.claims:
-        say(verdict_line(claim))
-    if options["sources"] is not None:
-        for statement in record.statements:
-            say(outcome_line(statement))
-    for statement in record.surprises():
-        say(surprise_line(statement))
-    for line in closing_lines(record):
-        log(line)
-    phases = {"imports": round(imports, 3), **record.run.phases_s}
-    return record.model_copy(update={"run": record.run.model_copy(update={"phases_s": phases})}).sealed()
-
-
-def _prepare_copies(workers: Workers, claims: Sequence[Named], cluster: str | None) -> None:
-    """Start the processes that built-in claims are certain to need; one alone, or a cluster, needs none."""
-    built_in = {one for one in claims if isinstance(one, str)}
-    tasks = min(len(built_in), workers.count) if claims else workers.count
-    if cluster is None and tasks > 1:
-        workers.prepare_copies(tasks)
-
-
-@contextlib.contextmanager
-def _processes(*, claim_files: Sequence[Path], workers: int | None = None, **_: object) -> Iterator[Workers]:
-    """Yield workers; those of claim files import what they need while this process does."""
-    from verify.executors.memory import keep_freed
-    from verify.executors.workers import Workers, processors
-    from verify.files.writing import temporary_files_together
-
-    # This process draws as well where it plans, or works alone.
-    keep_freed()
-    with temporary_files_together(), Workers(processors(workers)) as some:
-        for path in list(filter(os.path.isfile, claim_files))[: some.count]:
-            some.prepare(str(path), _NEEDED)
-        yield some
-
-
 for command in (
+    *verifying.COMMANDS,
     *citing.COMMANDS,
     *auditing.COMMANDS,
     *recording.COMMANDS,

@@ -1,0 +1,276 @@
+"""The commands that verify and report: nothing is lost, and what cannot be done is said before the work."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from verify.errors import RenderError
+from verify.report import pdf, write
+from verify.report.write import Written
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.tool import Ended
+    from verify.evidence import RunRecord
+
+    Tool = Callable[..., Ended]
+
+SOURCES = [
+    pytest.param(None, r"cannot be read \(No such file or directory\)", id="missing"),
+    pytest.param("[[source]\n", r"line 1: is not TOML", id="syntax"),
+    pytest.param(
+        '[[source]]\nid = "s"\ntitle = 7\nkind = "note"\n', r'line 3: .*key "title".*text', id="type"
+    ),
+    pytest.param('[[source]]\nid = "s"\nkind = "note"\n', r'line 1: .*key "title" is missing', id="no-key"),
+    pytest.param(
+        '[[source]]\nid = "s"\ntitel = "T"\n', r'line 3: .*key "titel" is not a known key', id="typo"
+    ),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), SOURCES)
+def test_malformed_sources_are_reported_by_file_line_and_key(
+    tool: Tool, tmp_path: Path, content: str | None, message: str
+) -> None:
+    """The statements' file is read before anything is derived or drawn."""
+    path = tmp_path / "sources.toml"
+    if content is not None:
+        path.write_text(content)
+    ended = tool("run", "--sources", path, "--out", tmp_path / "out")
+    assert ended.status == 2
+    assert re.match(f"{re.escape(str(path))}: .*{message}", f"{ended.complaint}")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("command", ["run", "report"])
+def test_an_unwritable_folder_is_reported_before_the_work(tool: Tool, tmp_path: Path, command: str) -> None:
+    """A path through a regular file cannot be a folder, not even for root."""
+    (tmp_path / "file").write_text("as it was")
+    ended = tool(command, "--out", tmp_path / "file" / "reports")
+    assert ended.status == 2
+    assert "file/reports/results.json: cannot be written (Not a directory)" in ended.complaint
+    assert ended.err.count("\n") == 1
+    assert (tmp_path / "file").read_text() == "as it was"
+
+
+def test_a_folder_in_the_place_of_the_results_is_reported_before_the_work(tool: Tool, tmp_path: Path) -> None:
+    """What cannot be replaced at the end is reported at the start."""
+    (tmp_path / "results.json").mkdir()
+    ended = tool("run", "--out", tmp_path)
+    assert ended.status == 2
+    assert "results.json: cannot be written (Is a directory)" in ended.complaint
+    assert ended.err.count("\n") == 1
+
+
+def test_two_outcomes_cannot_go_to_one_file(tool: Tool, tmp_path: Path) -> None:
+    """Neither is lost without a word."""
+    both = tmp_path / "both"
+    ended = tool("run", "--out", tmp_path, "--junit", both, "--summary", both)
+    assert ended.status == 2
+    assert ended.complaint == f"{both}: is where --junit goes; give --summary another name"
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_in_the_place_of_the_report_is_reported_before_the_work(tool: Tool, tmp_path: Path) -> None:
+    """Not after a minute's work."""
+    (tmp_path / "report.html").mkdir()
+    ended = tool("report", "--out", tmp_path)
+    assert ended.status == 2
+    assert "report.html: cannot be written (Is a directory)" in ended.complaint
+
+
+def test_an_unwritable_junit_file_is_reported_before_the_work(tool: Tool, tmp_path: Path) -> None:
+    """The run does not end in vain because of its last file."""
+    (tmp_path / "file").write_text("")
+    ended = tool("run", "--out", tmp_path, "--junit", tmp_path / "file" / "junit.xml")
+    assert ended.status == 2
+    assert "file/junit.xml: cannot be written (Not a directory)" in ended.complaint
+    assert ended.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("part", [0.0, 0.01, 0.5, 0.999])
+def test_results_cut_short_are_reported(tool: Tool, tmp_path: Path, small: RunRecord, part: float) -> None:
+    """However much of the file is left, its reader is informed, and what lies beside it is not touched."""
+    text = small.to_json()
+    path = tmp_path / "results.json"
+    path.write_text(text[: int(part * len(text))])
+    (tmp_path / "report.html").write_text("an earlier report")
+    before = path.read_text()
+    ended = tool("render", path)
+    assert ended.status == 2
+    assert re.match(rf"{re.escape(str(path))}: line \d+: not complete JSON", ended.complaint)
+    assert path.read_text() == before
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["report.html", "results.json"]
+
+
+FOREIGN = [
+    pytest.param('{"schema": 1}', "schema 1, this version reads schema 2; install", id="older"),
+    pytest.param('{"schema": 2}', "Field required", id="nothing-in-it"),
+    pytest.param('{"a": [1, 2]}', 'has no "schema"', id="other-json"),
+    pytest.param("[]", 'has no "schema"', id="a-list"),
+    pytest.param("null", 'has no "schema"', id="null"),
+    pytest.param("hello", "not complete JSON", id="no-json"),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), FOREIGN)
+def test_other_json_is_reported(tool: Tool, tmp_path: Path, content: str, message: str) -> None:
+    """A file that is not of this schema is named, with what to do."""
+    path = tmp_path / "results.json"
+    path.write_text(content)
+    ended = tool("render", path)
+    assert ended.status == 2
+    assert ended.complaint.startswith(f"{path}: ")
+    assert message in ended.complaint
+    assert path.read_text() == content
+
+
+@pytest.mark.parametrize("make", [lambda _: None, lambda path: path.mkdir()], ids=["missing", "folder"])
+def test_unreadable_results_are_reported(tool: Tool, tmp_path: Path, make: Callable[[Path], None]) -> None:
+    """A path that is no file is named."""
+    path = tmp_path / "results.json"
+    make(path)
+    ended = tool("render", path)
+    assert ended.status == 2
+    assert ended.complaint.startswith(f"{path}: cannot be read (")
+
+
+def test_what_to_compare_with_is_read_first(tool: Tool, tmp_path: Path, small: RunRecord) -> None:
+    """Earlier results that are none end the command before anything is written."""
+    path, old = tmp_path / "results.json", tmp_path / "old.json"
+    path.write_text(small.to_json())
+    old.write_text("[]")
+    ended = tool("render", path, "--compare", old)
+    assert ended.status == 2
+    assert ended.complaint.startswith(f"{old}: ")
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["old.json", "results.json"]
+
+
+def test_a_run_writes_results_and_prints_verdicts(tool: Tool, tmp_path: Path) -> None:
+    """Standard output holds the verdicts and the files written, and nothing else."""
+    junit = tmp_path / "ci" / "junit.xml"
+    ended = tool(
+        "run", "score-mean", "worked-dot-products", "--profile", "quick", "--seed", 5, "--workers", 1,
+        "--out", tmp_path / "new" / "folder", "--junit", junit,
+    )  # fmt: skip
+    assert ended.status == 0
+    lines = ended.out.splitlines()
+    assert [line.split()[:3] for line in lines[:2]] == [
+        ["✓", "score-mean", "confirmed"],
+        ["✓", "worked-dot-products", "confirmed"],
+    ]
+    assert lines[2:] == [str(tmp_path / "new" / "folder" / "results.json"), str(junit)]
+    *progress, counts = ended.err.splitlines()
+    assert sorted(progress) == ["score-mean: confirmed", "worked-dot-products: confirmed"]
+    assert re.fullmatch(
+        r"2 claims: \d+ measured and \d+ exact checks; (\d+) of \1 wrong versions refuted", counts
+    )
+    content = json.loads((tmp_path / "new" / "folder" / "results.json").read_text())
+    assert content["run"]["settings"] == {
+        "seed": 5, "profile": "quick", "tolerance": 0.05, "false_alarm": 1e-3, "power": 0.95,
+    }  # fmt: skip
+    assert list(content["run"]["phases_s"]) == ["imports", "verification"]
+
+
+def test_results_can_be_rendered_elsewhere(tool: Tool, tmp_path: Path, small: RunRecord) -> None:
+    """Rendering needs the results alone, and leaves them byte for byte as they were."""
+    results = tmp_path / "kept.json"
+    results.write_text(small.to_json(), encoding="utf-8")
+    ended = tool("render", results, "--out", tmp_path / "report")
+    assert ended.status == 0
+    names = ["results.json", "report.html", "report.pdf"]
+    assert ended.out.splitlines() == [str(tmp_path / "report" / name) for name in names]
+    assert (tmp_path / "report" / "results.json").read_bytes() == results.read_bytes()
+    assert (tmp_path / "report" / "report.pdf").read_bytes().startswith(b"%PDF-1.7")
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "mark"),
+    [
+        pytest.param([], 0, "✓ doubled-keys             confirmed", id="confirmed", marks=pytest.mark.slow),
+        pytest.param(
+            [("scale=2)", "scale=3)")],
+            1,
+            "✗ doubled-keys             refuted",
+            id="refuted",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            [("variance_route(2 * score", "variance_route(3 * score")],
+            1,
+            "✗ doubled-keys",
+            id="derived-wrong",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            [('is only doubled", 2 * 8)', 'is only doubled", 4 * 8, truth=None)')],
+            3,
+            "? doubled-keys             undecided    the wrong version was not refuted: only-doubled",
+            id="undecided",
+        ),
+    ],
+)
+def test_the_exit_status_says_the_outcome(
+    tool: Tool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    claim_file: Callable[..., Path],
+    changes: list[tuple[str, str]],
+    status: int,
+    mark: str,
+) -> None:
+    """0 confirmed, 1 refuted, 3 undecided, and results in any case; other tests here end with 0 and 1."""
+    monkeypatch.setattr(pdf, "render_pdf", lambda *_: b"%PDF")
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)  # so that it is this process that makes the PDF
+    path = claim_file(*changes)
+    ended = tool(
+        "run", "doubled-keys", "--claims", path, "--profile", "quick", "--workers", 1, "--out", tmp_path
+    )
+    assert ended.out.startswith(mark)
+    assert ended.status == status
+    assert (tmp_path / "results.json").is_file()
+    assert tool("render", tmp_path / "results.json").status == status
+
+
+def test_a_step_that_does_not_follow_ends_with_status_1(
+    tool: Tool, tmp_path: Path, claim_file: Callable[..., Path]
+) -> None:
+    """A claim whose derivation fails is not confirmed, however well the measurement agrees."""
+    old = "    return Derivation.of(variance_route(2 * score, STANDARD))"
+    new = (
+        "    from dataclasses import replace\n"
+        "    route = variance_route(2 * score, STANDARD)\n"
+        "    first, second, *rest = route.steps\n"
+        "    second = replace(second, expression=second.expression + 1)\n"
+        "    return Derivation.of(replace(route, steps=(first, second, *rest)))"
+    )
+    path = claim_file((old, new))
+    ended = tool(
+        "run", "doubled-keys", "--claims", path, "--profile", "quick", "--workers", 1, "--out", tmp_path
+    )
+    assert ended.status == 1
+    assert ended.out.startswith(
+        "✗ doubled-keys             undecided    the derivation failed, so nothing was drawn: "
+    )
+    assert tool("show", "doubled-keys", "--claims", path).status == 1
+
+
+def test_a_step_that_cannot_be_rendered_has_its_own_status(
+    tool: Tool, tmp_path: Path, small: RunRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exit status 4 says that the results are there, and the report is not complete."""
+    results = tmp_path / "results.json"
+    results.write_text(small.to_json(), encoding="utf-8")
+    problem = RenderError("no ink; buy some")
+    monkeypatch.setattr(write, "write_report", lambda *_: Written((results,), {"figures": 1.0}, problem))
+    ended = tool("render", results)
+    assert ended.status == 4
+    assert ended.complaint == "no ink; buy some"
+    assert ended.out == f"{results}\n"
