@@ -98,7 +98,8 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
             "--store",
             type=PATH,
             metavar="FILE",
-            help="Where finished work is kept for later runs.  [default: in the user's cache folder]",
+            help="Where finished work is kept for later runs, on a disk of this machine.  "
+            "[default: in the user's cache folder]",
         ),
         click.option("--fresh", is_flag=True, help="Use no store: derive and draw everything now."),
         click.option(
