@@ -54,6 +54,8 @@ MISUSE = [
     pytest.param(["run", "--seed", "-1"], "--seed -1: must not be negative", id="negative-seed"),
     pytest.param(["run", "--seed", "1.5"], "'1.5' is not a valid integer", id="broken-seed"),
     pytest.param(["run", "--workers", "0"], "--workers 0: at least one is needed", id="no-workers"),
+    pytest.param(["run", "--workers", "1025"], "--workers 1025: give at most 1024", id="many-workers"),
+    pytest.param(["plan", "--workers", "1000001"], "give at most 1000000", id="many-planned-workers"),
     pytest.param(["run", "--workers", "-2"], "--workers -2: at least one is needed", id="negative-workers"),
     pytest.param(["report", "--profile", "quik"], "no profile 'quik'; choose quick, standard or deep"),
 ]

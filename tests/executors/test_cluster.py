@@ -39,11 +39,20 @@ def test_without_dask_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("address", ["local:", "local:0", "local:-1", "local:x", "local:1.5"])
+@pytest.mark.parametrize("address", ["local:", "local:0", "local:-1", "local:x", "local:1.5", "local:1025"])
 def test_a_number_of_processes_is_wanted(address: str) -> None:
     """Anything else after ``local:`` is refused."""
     pytest.importorskip("distributed")
     with pytest.raises(SettingsError, match="give local:N with a number of processes"):
+        Cluster(address)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("address", ["", "foo", "host:port", "::1", "http://host:80", "inproc://1/2"])
+def test_what_is_no_address_is_refused_on_sight(address: str) -> None:
+    """Dask would wait for half a minute, and end with a traceback from one of its threads."""
+    pytest.importorskip("distributed")
+    with pytest.raises(SettingsError, match=r"is no address .*; give HOST:PORT or local:N"):
         Cluster(address)
 
 

@@ -77,6 +77,7 @@ def test_titles_lose_their_markup() -> None:
     ],
 )
 def test_apostrophes_are_set_and_primes_stay(typed: str, set_as: str) -> None:
+    """What a possessive or a contraction has is curled; what a formula written in words has is not."""
     assert plain(typed) == set_as
 
 

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 _NEEDED = "verify.engine.settle"
 """What a worker imports ahead of its first task."""
 
+_MOST_PLANNED = 1_000_000
+"""Workers that a plan can be made for: no cluster has as many."""
+
 
 @click.command()
 @run_options
@@ -116,7 +119,7 @@ def plan(
         from verify.errors import SettingsError
         from verify.executors.workers import processors
 
-        chosen, count = settings(**options), processors(workers)
+        chosen, count = settings(**options), processors(workers, _MOST_PLANNED)
         wanted: list[Named] = [*claims, *claim_files]
 
         def planned(tolerance: float) -> Sequence[Planned] | None:

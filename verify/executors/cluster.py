@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from verify.errors import SettingsError, VerifyError, WorkerError, described
 from verify.executors.memory import KEPT, LARGE
 from verify.executors.processes import sigint_blocked
-from verify.executors.workers import Task
+from verify.executors.workers import MOST, Task
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,6 +51,9 @@ _CONFIGURATION = {
 _PRELOADED = ["distributed", "verify.engine.crews"]
 """What all processes of ``local:N`` need; where they are copies of one, it is imported once."""
 
+_LOCAL = "local:"
+"""How an address begins that stands for processes of this run alone."""
+
 _LONG = 64
 """A folder's name of more characters leaves too few for a socket's in it."""
 
@@ -76,6 +79,7 @@ class Cluster(Executor):
         # What happens to a cluster is said here in one line.
         for name in [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]:
             logging.getLogger(name).setLevel(logging.CRITICAL)
+        _refuse_misspelt(address)
         self._address, self._well = address, time.monotonic()
         self._homes: dict[str, str] = {}
         with contextlib.ExitStack() as stack, warnings.catch_warnings():
@@ -83,7 +87,7 @@ class Cluster(Executor):
             warnings.simplefilter("ignore", distributed.versions.VersionMismatchWarning)
             target: Any = address
             try:
-                if address.startswith("local:"):
+                if address.startswith(_LOCAL):
                     target = stack.enter_context(_local(address))
                 self._client = stack.enter_context(
                     distributed.Client(target, timeout=_JOIN_S, set_as_default=False)
@@ -92,7 +96,7 @@ class Cluster(Executor):
             except (OSError, TimeoutError, ValueError, RuntimeError) as error:
                 fix = (
                     "run it again"
-                    if address.startswith("local:")
+                    if address.startswith(_LOCAL)
                     else "start `dask scheduler` and `dask worker`"
                 )
                 raise SettingsError(
@@ -174,14 +178,28 @@ class Cluster(Executor):
             self._stack.close()
 
 
+def _refuse_misspelt(address: str) -> None:
+    """Refuse what is no address; Dask would look for a scheduler there first, and for long."""
+    from distributed.comm.addressing import get_address_host_port  # noqa: PLC0415 - an extra
+
+    if address.startswith(_LOCAL):
+        number = address.removeprefix(_LOCAL)
+        if not (number.isascii() and number.isdigit() and 0 < int(number) <= MOST):
+            raise SettingsError(f"--cluster {address}: give local:N with a number of processes, 1 to {MOST}")
+        return
+    try:
+        get_address_host_port(address)
+    except ValueError as error:
+        raise SettingsError(
+            f"--cluster {address or repr(address)}: is no address ({error}); give HOST:PORT or local:N"
+        ) from error
+
+
 def _local(address: str) -> Any:
     import dask  # noqa: PLC0415 - an extra
     from distributed import LocalCluster  # noqa: PLC0415
     from distributed.utils import get_mp_context  # noqa: PLC0415
 
-    number = address.removeprefix("local:")
-    if not (number.isascii() and number.isdigit() and int(number)):
-        raise SettingsError(f"--cluster {address}: give local:N with a number of processes")
     # Python's own helper of these processes cleans up after an interruption, and need not say so.
     sys.warnoptions.append(_QUIETLY)
     try:
@@ -192,7 +210,7 @@ def _local(address: str) -> Any:
             # After Dask, which sets what it has itself imported there.
             get_mp_context().set_forkserver_preload(_PRELOADED)
             return LocalCluster(
-                n_workers=int(number),
+                n_workers=int(address.removeprefix(_LOCAL)),
                 threads_per_worker=1,
                 dashboard_address="127.0.0.1:0",
                 silence_logs=logging.CRITICAL,

@@ -36,18 +36,24 @@ _KEPT = 2
 """Processes kept for each that may be at work: those of other keys have things at hand."""
 
 
-def processors(workers: int | None) -> int:
-    """Return how many processors to use; None means all.
+MOST = 1024
+"""Processes of one machine: more than any has processors for."""
+
+
+def processors(workers: int | None, most: int = MOST) -> int:
+    """Return how many processors to use, of ``most``; None means all.
 
     Raises:
-        SettingsError: it is no number, or less than one.
+        SettingsError: it is no number, less than one, or more than ``most``.
     """
     if workers is None:
-        return os.cpu_count() or 1
+        return min(most, os.cpu_count() or 1)
     if isinstance(workers, bool) or not isinstance(workers, int):
         raise SettingsError(f"workers {workers!r}: give a whole number")
     if workers < 1:
         raise SettingsError(f"--workers {workers}: at least one is needed")
+    if workers > most:
+        raise SettingsError(f"--workers {workers}: give at most {most}")
     return workers
 
 
