@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -81,7 +82,7 @@ def test_the_three_lines_of_the_readme_pass_and_can_fail() -> None:
     exec(example, names)  # noqa: S102 - as pytest would
     names["test_attention"]()
     names["my_attention"] = attention
-    with pytest.raises(AssertionError, match="causal: False, not True"):
+    with pytest.raises(AssertionError, match="it is not causal"):
         names["test_attention"]()
 
 
@@ -143,8 +144,10 @@ def test_mask_and_its_alignment_are_read_off_rectangles(
 def test_wrong_alignment_fails_the_assertion() -> None:
     """A decoder with a cache needs the mask at the bottom right."""
     found = probe(partial(attention, shift=top_left), d_k=8)
-    assert found.problems(causal=True, alignment="bottom-right") == ("aligned: top-left, not bottom-right",)
-    assert found.problems(causal=False) == ("causal: True, not False",)
+    assert found.problems(causal=True, alignment="bottom-right") == (
+        "rectangles are aligned: top-left, not bottom-right",
+    )
+    assert found.problems(causal=False) == ("it is causal",)
 
 
 @pytest.mark.parametrize("window", [3, 8, 100, 512])
@@ -303,12 +306,40 @@ def test_what_cannot_be_probed_ends_in_one_clear_line(function: Any, message: st
 
 
 @pytest.mark.parametrize(
-    "options", [{"layout": "bhqd"}, {"layout": "bhtt"}, {"library": "cupy"}, {"d_k": 0}, {"key_heads": 3}]
+    ("options", "message"),
+    [
+        ({"layout": "bhqd"}, "name the axes"),
+        ({"layout": "bhtt"}, "name the axes"),
+        ({"layout": 3}, "name the axes"),
+        ({"library": "cupy"}, "give one of numpy, torch, jax"),
+        ({"library": "numpy", "device": "cuda"}, "device cuda: is for PyTorch's arrays"),
+        ({"d_k": 0}, "d_k 0: give a whole number from 1 to 4096"),
+        ({"d_k": "a"}, "d_k 'a': give a whole number"),
+        ({"d_k": 5000}, "d_k 5000: give a whole number"),
+        ({"heads": 2.0}, "heads 2.0: give a whole number"),
+        ({"key_heads": 0}, "key_heads 0: give a whole number"),
+        ({"key_heads": -2}, "key_heads -2: give a whole number"),
+        ({"key_heads": 3}, "heads 4, key_heads 3: give whole groups"),
+    ],
 )
-def test_bad_options_are_refused(options: dict[str, Any]) -> None:
+def test_what_cannot_be_asked_is_refused(options: dict[str, Any], message: str) -> None:
     """Layout, library and sizes are checked before the function is called."""
-    with pytest.raises(SettingsError):
-        probe(attention, **{"d_k": 8, **options})
+    with pytest.raises(SettingsError, match=message):
+        probe(attention, **options)
+
+
+def test_a_function_that_ends_the_program_is_refused() -> None:
+    """Its status would be taken for that of the command."""
+    with pytest.raises(SettingsError, match="raised SystemExit: 3"):
+        probe(lambda *_: sys.exit(3))
+
+
+def test_a_library_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what installs it."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    monkeypatch.delitem(sys.modules, "jax", raising=False)
+    with pytest.raises(SettingsError, match="library jax: is not installed; run `pip install jax`"):
+        probe(attention, library="jax")
 
 
 def test_function_with_a_width_of_its_own_says_what_was_not_varied() -> None:

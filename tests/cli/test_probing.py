@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from verify.cli.probing import probe
 from verify.errors import SettingsError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FUNCTION = """
 import numpy as np
@@ -46,7 +43,7 @@ def test_what_a_function_does_is_printed(kernel: str) -> None:
     [
         (["--intended", "1/sqrt(d)", "--not-causal"], 0, "scale"),
         (["--intended", "1/d"], 1, "✗ the scale is 1/√8 = 1/√d_k: the default 1/√d_k is applied"),
-        (["--causal"], 1, "✗ causal: False, not True"),
+        (["--causal"], 1, "✗ it is not causal"),
         (["--sink"], 1, "✗ the softmax has no sink"),
         (["--softcap", "30"], 1, "✗ soft-cap: none, not 30"),
     ],
@@ -58,6 +55,15 @@ def test_what_is_expected_decides_the_status(kernel: str, options: list[str], st
     assert said in done.output
 
 
+def test_what_no_attention_does_ends_with_1(kernel: str) -> None:
+    """Nobody has to expect a softmax over the keys for one over the queries to be wrong."""
+    path = Path(kernel)
+    path.write_text(FUNCTION.replace("axis=-1", "axis=-2"))
+    done = CliRunner().invoke(probe, [f"{kernel}:attend", "--d-k", "8"])
+    assert done.exit_code == 1
+    assert "wrong          the softmax is over the queries, not the keys" in done.output
+
+
 @pytest.mark.parametrize(
     ("named", "message"),
     [
@@ -65,7 +71,7 @@ def test_what_is_expected_decides_the_status(kernel: str, options: list[str], st
         ("no_such_module:attend", "cannot be imported: ModuleNotFoundError"),
         ("{kernel}:nothing", "has no attribute 'nothing'"),
         ("{kernel}x.py:attend", "there is no such file"),
-        ("{kernel}:np", "is no function"),
+        ("{kernel}:np", "kernel.py:np: is no function"),
     ],
 )
 def test_what_cannot_be_found_ends_in_one_line(kernel: str, named: str, message: str) -> None:

@@ -70,13 +70,9 @@ def probe(
     Raises:
         SettingsError: the function raises, or returns something else than an output; one line says what.
     """
-    heads = heads if "h" in layout else 1
-    key_heads = key_heads or heads
-    if not (1 <= d_k <= _MOST and 1 <= heads <= _MOST and heads % key_heads == 0):
-        raise SettingsError(
-            f"d_k = {d_k}, heads = {heads}, key_heads = {key_heads}: give whole groups of heads"
-        )
-    sizes = Sizes(heads, key_heads, d_k)
+    if isinstance(layout, str) and "h" not in layout:
+        heads = key_heads = 1
+    sizes = _sizes(d_k, heads, heads if key_heads is None else key_heads)
     callee = callee_of(attention, layout, library, device, sizes)
     try:
         return _Probing(callee, sizes).found()
@@ -84,6 +80,15 @@ def probe(
         raise SettingsError(
             f"{name_of(attention)}: {error}; give a function of queries, keys and values"
         ) from error
+
+
+def _sizes(d_k: int, heads: int, key_heads: int) -> Sizes:
+    for name, size in (("d_k", d_k), ("heads", heads), ("key_heads", key_heads)):
+        if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= _MOST:
+            raise SettingsError(f"{name} {size!r}: give a whole number from 1 to {_MOST}")
+    if heads % key_heads:
+        raise SettingsError(f"heads {heads}, key_heads {key_heads}: give whole groups of heads")
+    return Sizes(heads, key_heads, d_k)
 
 
 @dataclass(frozen=True)

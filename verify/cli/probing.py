@@ -54,7 +54,8 @@ def probe(
 ) -> None:
     """Say what an attention FUNCTION of (q, k, v) does, from what it makes of chosen arrays.
 
-    With an option that says what is expected it ends with status 1 where the function does otherwise.
+    It ends with status 1 where the function does what no attention does, and, with an option that says what
+    is expected, where it does otherwise.
     """
     from verify.auditing.intention import DEFAULT
     from verify.auditing.probe import probe as probe_function
@@ -73,7 +74,7 @@ def probe(
     say(found)
     for problem in problems:
         say(f"✗ {problem}")
-    end(1 if problems else 0)
+    end(1 if problems or found.faults else 0)
 
 
 def _imported(named: str) -> Any:
@@ -97,6 +98,8 @@ def _imported(named: str) -> Any:
             found = getattr(found, part)
     except (Exception, SystemExit) as error:
         raise SettingsError(f"{named}: cannot be imported: {what_is_wrong(error)}; {_NAMED}") from error
+    if not callable(found):
+        raise SettingsError(f"{named}: is no function; {_NAMED}")
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +12,7 @@ from verify.auditing.probing.precision import Precision
 from verify.auditing.probing.result import Probe
 from verify.auditing.probing.scores import Measured
 from verify.auditing.probing.weights import Mask
+from verify.errors import SettingsError
 
 
 def measured(d: int = 64, h: int = 4, n: int = 16, dtype: str = "float32", **more: Any) -> Measured:
@@ -68,9 +70,9 @@ def test_each_fault_is_said_in_a_line(changes: dict[str, Any], problem: str) -> 
 @pytest.mark.parametrize(
     ("expected", "problem"),
     [
-        ({"causal": False}, "causal: True, not False"),
-        ({"alignment": "top-left"}, "aligned: bottom-right, not top-left"),
-        ({"groups": "interleaved"}, "mapping of grouped heads: repeated, not interleaved"),
+        ({"causal": False}, "it is causal"),
+        ({"alignment": "top-left"}, "rectangles are aligned: bottom-right, not top-left"),
+        ({"groups": "interleaved"}, "grouped heads are mapped: repeated, not interleaved"),
         ({"softcap": 30.0}, "soft-cap: none, not 30"),
         ({"sink": True}, "the softmax has no sink"),
         ({"window": 128}, "window: none, not 128"),
@@ -80,6 +82,51 @@ def test_each_fault_is_said_in_a_line(changes: dict[str, Any], problem: str) -> 
 def test_what_is_expected_and_not_there_is_a_problem(expected: dict[str, Any], problem: str) -> None:
     """One line each."""
     assert GOOD.problems(**expected) == (problem,)
+
+
+@pytest.mark.parametrize(
+    ("expected", "message"),
+    [
+        ({"groups": "x"}, "groups x: give repeated or interleaved"),
+        ({"alignment": "left"}, "alignment left: give top-left or bottom-right"),
+        ({"window": 0}, "window 0: give a number above 0"),
+        ({"window": -3}, "window -3: give a number above 0"),
+        ({"softcap": -1.0}, "softcap -1: give a number above 0"),
+        ({"softcap": math.nan}, "softcap nan: give a number above 0"),
+    ],
+)
+def test_what_cannot_be_expected_is_refused(expected: dict[str, Any], message: str) -> None:
+    """No function could be that, so saying that this one is not would be no finding."""
+    with pytest.raises(SettingsError, match=message):
+        GOOD.problems(**expected)
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_wrong"),
+    [
+        ({}, False),
+        ({"axis": "queries"}, True),
+        ({"factor": 2.0}, True),
+        ({"fits": False}, True),
+        ({"normalised": ("keys",)}, False),
+        ({"mask": Mask(known=False)}, False),
+        ({"softcap": 30.0}, False),
+    ],
+)
+def test_only_what_no_attention_does_is_called_wrong(changes: dict[str, Any], is_wrong: bool) -> None:
+    """What some models mean, normalised queries for one, is unusual: a problem where nobody expects it."""
+    found = replace(GOOD, **changes)
+    assert bool(found.faults) is is_wrong
+    assert ("\n  wrong " in repr(found)) is is_wrong
+    assert ("\n  unusual " in repr(found)) is (not is_wrong and bool(found.problems()) and not found.softcap)
+
+
+def test_another_scale_than_the_usual_is_said() -> None:
+    """It is no fault of its own: nobody has said what is intended."""
+    other = replace(GOOD, measured=(measured(scale=1 / 64), measured(128, scale=1 / 128)), formula="1/d")
+    assert "the usual scale is 1/sqrt(d), not this one" in repr(other)
+    assert "usual scale" not in repr(GOOD)
+    assert other.faults == ()
 
 
 def test_a_soft_cap_may_be_off_by_its_measurement() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import importlib.util
 import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -63,7 +64,7 @@ class Callee:
                 returned = self.function(*(self._given(one) for one in (query, key, value)))
             except RefusedError:
                 raise
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 raise RefusedError(f"raised {what_is_wrong(error)}") from error
         return self._taken(returned, shape)
 
@@ -113,11 +114,13 @@ def callee_of(
     """
     if not callable(function):
         raise SettingsError(f"{function!r}: is no function; give one that takes q, k and v")
-    if sorted(layout) != sorted(set(layout)) or not set("td") <= set(layout) <= set(_AXES):
+    if (
+        not isinstance(layout, str)
+        or sorted(layout) != sorted(set(layout))
+        or not set("td") <= set(layout) <= set(_AXES)
+    ):
         raise SettingsError(f"layout {layout!r}: name the axes by letters of 'bhtd', t and d at least")
-    if library is not None and library not in LIBRARIES:
-        raise SettingsError(f"library {library!r}: give one of {', '.join(LIBRARIES)}")
-    tried = [library] if library else [one for one in LIBRARIES if one == "numpy" or one in sys.modules]
+    tried = _libraries(library, device)
     arrays = (sizes.queries(_TRIED), sizes.keys(_TRIED), sizes.values(_TRIED))
     refusals = []
     for one in tried:
@@ -133,6 +136,22 @@ def callee_of(
     raise SettingsError(
         f"{name_of(function)}: {refusals[-1]}; give a function of q, k and v of shape {shape}"
     )
+
+
+def _libraries(wanted: str | None, device: str | None) -> list[str]:
+    """Return the libraries to try, of which PyTorch's arrays alone are put on a device."""
+    if wanted is not None and wanted not in LIBRARIES:
+        raise SettingsError(f"library {wanted!r}: give one of {', '.join(LIBRARIES)}")
+    if device is not None and wanted not in (None, "torch"):
+        raise SettingsError(
+            f"device {device}: is for PyTorch's arrays; leave it out, or the library {wanted}"
+        )
+    wanted = wanted if device is None else "torch"
+    if wanted is None:
+        return [one for one in LIBRARIES if one == "numpy" or one in sys.modules]
+    if wanted not in sys.modules and importlib.util.find_spec(wanted) is None:
+        raise SettingsError(f"library {wanted}: is not installed; run `pip install {wanted}`")
+    return [wanted]
 
 
 def name_of(function: Callable[..., Any]) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from verify.auditing.candidates import Diagnosis, Widths, diagnose
 from verify.auditing.intention import DEFAULT, ScaleExpression, scale_expression
+from verify.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +25,12 @@ WIDE = (5, 9)
 
 BIASED = 1e-4
 """Differences of scores beyond which positions change them."""
+
+ALIGNMENTS = ("top-left", "bottom-right")
+"""How a causal mask of fewer queries than keys can lie."""
+
+MAPPINGS = ("repeated", "interleaved")
+"""How query heads can be mapped to fewer key heads."""
 
 _EQUAL = 1e-3
 
@@ -77,7 +84,7 @@ class Probe:
         """Where a causal mask of fewer queries than keys lies: "top-left", "bottom-right", else None."""
         if self.wide is None or self.wide.shift is None:
             return None
-        return {0: "top-left", WIDE[1] - WIDE[0]: "bottom-right"}.get(self.wide.shift)
+        return dict(zip((0, WIDE[1] - WIDE[0]), ALIGNMENTS, strict=True)).get(self.wide.shift)
 
     def _tall_is_other(self) -> bool:
         """Return whether more queries than keys are not masked by the rule of fewer."""
@@ -99,16 +106,22 @@ class Probe:
         bias: bool = False,
         groups: str | None = None,
     ) -> tuple[str, ...]:
-        """Return in a line each what is otherwise than expected; see `assert_is`."""
+        """Return in a line each what is otherwise than expected; see `assert_is`.
+
+        Raises:
+            SettingsError: what is expected cannot be.
+        """
         positions = f"positions {self._positions()}"
+        _refuse_unknown(alignment, groups, window, softcap)
+        found = [*self.faults, *self._unusual(), *self._wrong_scales(scale)]
+        if causal not in (None, self.causal):
+            found.append("it is causal" if self.causal else "it is not causal")
         expected = (
-            ("causal", causal, self.causal),
-            ("aligned", alignment, self.alignment),
-            ("mapping of grouped heads", groups, self.groups),
+            ("rectangles are aligned", alignment, self.alignment),
+            ("grouped heads are mapped", groups, self.groups),
         )
-        found = [*self._faults(), *self._wrong_scales(scale)]
         found += [
-            f"{what}: {is_so}, not {wanted}"
+            f"{what}: {is_so or 'not at all'}, not {wanted}"
             for what, wanted, is_so in expected
             if wanted not in (None, is_so)
         ]
@@ -134,33 +147,35 @@ class Probe:
 
         Raises:
             AssertionError: something is otherwise; the text says what, and how to fix a wrong scale.
+            SettingsError: what is expected cannot be.
         """
         if found := self.problems(scale, **expected):
             raise AssertionError(f"{self.name}: " + "; ".join(found))
 
-    def _faults(self) -> Iterator[str]:
-        """Yield what no attention does, or not without being asked."""
-        unexplained = [
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What no attention does, in a line each."""
+        is_over_keys = self.axis in ("keys", None)
+        found = [] if is_over_keys else [f"the softmax is over the {self.axis}, not the keys"]
+        if not math.isclose(self.factor, 1, rel_tol=_EQUAL):
+            found.append(f"the weights are multiplied by {self.factor:.4g} after the softmax")
+        if not self.fits and not self.causes:
+            found.append(f"the output is not this attention: {self.residual:.2g} of it is unexplained")
+        found += self.causes if is_over_keys else ()
+        found += [
             f"with d = {one.d}, h = {one.h}, n = {one.n} in {one.dtype} the output is not this attention: "
             f"{one.residual:.2g} of it is unexplained"
             for one in self.measured
             if not one.fits
         ]
-        found = (
-            (self.axis not in ("keys", None), f"the softmax is over the {self.axis}, not the keys"),
-            (
-                not math.isclose(self.factor, 1, rel_tol=_EQUAL),
-                f"the weights are multiplied by {self.factor:.4g} after the softmax",
-            ),
-            (bool(self.normalised), f"{' and '.join(self.normalised)} are normalised"),
-            (not self.mask.known, "keys are hidden by no rule of positions"),
-            (
-                not self.fits and not self.causes,
-                f"the output is not this attention: {self.residual:.2g} of it is unexplained",
-            ),
-        )
-        yield from (text for is_so, text in found if is_so)
-        yield from (*(() if self.axis not in ("keys", None) else self.causes), *unexplained)
+        return tuple(found)
+
+    def _unusual(self) -> Iterator[str]:
+        """Yield what some attention does, but only where it is meant."""
+        if self.normalised:
+            yield f"{' and '.join(self.normalised)} are normalised"
+        if not self.mask.known:
+            yield "keys are hidden by no rule of positions"
 
     def _positions(self) -> str:
         """Return in words what positions do to scores."""
@@ -181,7 +196,8 @@ class Probe:
         yield f"{cause}, with d = {one.d}, h = {one.h}, n = {one.n} in {one.dtype}; {found.fix}"
 
     def __repr__(self) -> str:
-        sizes = f"d_k = {self.d_k}, {self.heads} heads, {self.key_heads} of keys, arrays of {self.library}"
+        heads = "1 head" if self.heads == 1 else f"{self.heads} heads, {self.key_heads} of keys"
+        sizes = f"d_k = {self.d_k}, {heads}, arrays of {self.library}"
         lines = [f"{self.name} ({sizes})", *(f"  {what:<14} {text}" for what, text in self._lines())]
         return "\n".join(lines)
 
@@ -207,8 +223,24 @@ class Probe:
             "unexplained",
             f"{self.residual:.2g} of the output" + ("" if self.fits else ", more than rounding"),
         )
-        yield from (("wrong", text) for text in self._faults())
+        yield from (("wrong", text) for text in self.faults)
+        yield from (("unusual", text) for text in self._unusual())
+        if self.measured and any(self._wrong_scales(DEFAULT)):
+            yield "note", f"the usual scale is {DEFAULT}, not this one; what is intended decides"
         yield from (("note", text) for text in self.notes)
+
+
+def _refuse_unknown(
+    alignment: str | None, groups: str | None, window: int | None, softcap: float | None
+) -> None:
+    for what, given, known in (("alignment", alignment, ALIGNMENTS), ("groups", groups, MAPPINGS)):
+        if given is not None and given not in known:
+            raise SettingsError(f"{what} {given}: give {' or '.join(known)}")
+    for what, size in (("window", window), ("softcap", softcap)):
+        if size is not None and not size > 0:
+            raise SettingsError(
+                f"{what} {size:g}: give a number above 0, or leave it out where there is none"
+            )
 
 
 def _diagnosis(one: Measured, wanted: ScaleExpression) -> Diagnosis | None:
