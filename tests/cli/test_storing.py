@@ -44,7 +44,7 @@ def test_a_run_says_what_it_took_from_the_store(tool: Tool, store: Path, tmp_pat
     before = rows(store)
     warm = tool(*RUN, tmp_path / "warm", "--store", store)
     fresh = tool(*RUN, tmp_path / "fresh", "--fresh")
-    assert "from the store: 1 derivations and 100% of the draws" in warm.err.splitlines()
+    assert "from the store: 1 derivation and 100% of the draws" in warm.err.splitlines()
     assert "from the store" not in fresh.err
     first, again, none = (load(tmp_path / name / "results.json") for name in ("first", "warm", "fresh"))
     assert [one.claims[0].digest for one in (again, none)] == [first.claims[0].digest] * 2
@@ -91,7 +91,7 @@ def test_a_damaged_row_is_found_and_drawn_again(tool: Tool, store: Path, tmp_pat
     connection.close()
     ended = tool("store", "verify", "--store", store)
     assert ended.status == 1
-    assert not ended.out.endswith(" 0 damaged\n")
+    assert " damaged; no run uses these" in ended.out
     again = tool(*RUN, tmp_path / "again", "--store", store)
     assert "damaged, so computed again" in again.err
     assert tool("store", "verify", "--store", store).status == 0
@@ -111,6 +111,19 @@ def test_a_shard_is_exported_and_merged(tool: Tool, store: Path, tmp_path: Path)
     assert "100% of the draws" in warm.err
     assert "rows removed" in tool("store", "clear", "--store", other).out
     assert tool("store", "show", "--store", other).out.splitlines()[1:] == ["damaged: 0"]
+
+
+def test_a_merge_of_what_is_not_there_leaves_nothing(tool: Tool, store: Path, tmp_path: Path) -> None:
+    """Not even an empty store, and nothing of the others that were named."""
+    other = tmp_path / "other.sqlite"
+    ended = tool("store", "merge", store, tmp_path / "missing.sqlite", "--store", other)
+    assert "missing.sqlite: there is none" in ended.complaint
+    assert not other.exists()
+
+
+def test_without_a_command_one_line_says_so(tool: Tool) -> None:
+    """The help is asked for by name."""
+    assert tool("store").complaint.startswith("Missing command; see `")
 
 
 def test_an_export_that_fails_leaves_nothing(

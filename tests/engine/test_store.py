@@ -103,8 +103,8 @@ def test_once_the_code_is_edited_nothing_is_kept(path: Path, monkeypatch: pytest
         assert set(store.get("chunk", KEYS)) == set(KEYS[:3])
 
 
-def test_a_full_disk_ends_the_storing_and_not_the_run(path: Path) -> None:
-    """What cannot be written is lost to the store alone; it is said once, and what was there stays."""
+def test_a_full_disk_ends_the_storing_and_not_the_reading(path: Path) -> None:
+    """What cannot be written is lost to the store alone; it is said once, and what was there is read on."""
     said: list[str] = []
     with Store(path, said.append) as store:
         connection = store._connection
@@ -114,10 +114,24 @@ def test_a_full_disk_ends_the_storing_and_not_the_run(path: Path) -> None:
         for _ in range(3):
             store.put("chunk", KEYS[5], bytes(10**6))
             store.flush()
-        assert store.get("chunk", KEYS) == {}
-    assert said == [f"store {path}: unusable (database or disk is full); going on without"]
+        assert store.get("chunk", KEYS) == {key: key * 100 for key in KEYS[:3]}
+    (line,) = said
+    assert line == (
+        f"store {path}: cannot be written (database or disk is full), so nothing more is added to it; "
+        "free space or allow writing there"
+    )
     with Store(path) as store:
         assert len(store.get("chunk", KEYS)) == 3
+
+
+def test_what_cannot_be_cleared_may_be_removed(path: Path) -> None:
+    """Even removing rows takes room; the line says what else helps."""
+    with Store(path) as store:
+        connection = store._connection
+        assert connection is not None
+        connection.execute("PRAGMA query_only = 1")
+        with pytest.raises(StoreError, match=r"readonly.*; free space or allow writing there, remove it"):
+            store.clear()
 
 
 def test_what_is_used_least_goes_first(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

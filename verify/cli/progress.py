@@ -78,7 +78,8 @@ def progress_line(progress: Progressed) -> str:
 def stored_line(stored: Stored) -> str:
     """Return one line on what a run took from the store."""
     share = stored.draws / (stored.draws + stored.drawn) if stored.draws else 0
-    return f"from the store: {stored.derivations} derivations and {share:.0%} of the draws"
+    derivations = "1 derivation" if stored.derivations == 1 else f"{stored.derivations} derivations"
+    return f"from the store: {derivations} and {share:.0%} of the draws"
 
 
 def device_line(record: RunRecord) -> str:

@@ -56,7 +56,7 @@ def _option(command: Callable[..., None]) -> Callable[..., None]:
     return click.option("--store", type=PATH, metavar="FILE", help=text)(command)
 
 
-@click.group()
+@click.group(no_args_is_help=False)
 def store() -> None:
     """Look after the finished work that later runs take up: derivations that were checked, chunks drawn."""
 
@@ -77,7 +77,8 @@ def verify(store: Path | None) -> None:
     with _store(store) as opened:
         contents = opened.contents()
     rows = sum(contents.rows.values())
-    say(f"{rows} rows, {contents.damaged} damaged")
+    advice = "; no run uses these: runs write those again that they need, `store clear` begins anew"
+    say(f"{rows} rows, {contents.damaged} damaged{advice if contents.damaged else ''}")
     end(1 if contents.damaged else 0)
 
 
@@ -115,10 +116,12 @@ def merge(files: tuple[Path, ...], store: Path | None) -> None:
     from verify.engine.store import Store
     from verify.engine.store_file import default_path
 
-    with Store(store or default_path()) as opened:
-        for file in files:
-            with _store(file) as other:
-                say(f"{file}: {opened.merge(other)} new rows")
+    with contextlib.ExitStack() as stack:
+        # Before a store is made: a mistyped name must not leave an empty one behind.
+        others = [stack.enter_context(_store(file)) for file in files]
+        opened = stack.enter_context(Store(store or default_path()))
+        for file, other in zip(files, others, strict=True):
+            say(f"{file}: {opened.merge(other)} new rows")
     end(0)
 
 

@@ -15,7 +15,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from verify.engine.loaded import is_as_loaded
-from verify.engine.store_file import Row, as_store_error, checksum_of, open_file, reason, transaction
+from verify.engine.store_file import (
+    Row,
+    as_store_error,
+    checksum_of,
+    is_unwritable,
+    open_file,
+    reason,
+    transaction,
+)
 from verify.errors import StoreError
 
 if TYPE_CHECKING:
@@ -46,7 +54,8 @@ class Contents:
 class Store:
     """The store in one file, for one thread; rows are written a few at a time.
 
-    ``complain`` gets one line where something is wrong with it. After that nothing is read or written.
+    ``complain`` gets one line where something is wrong with it. After that nothing is written, nor read
+    unless the disk is merely full or mounted for reading.
 
     Raises:
         StoreError: it cannot be opened, or is not a store.
@@ -130,7 +139,10 @@ class Store:
                 )
                 self._shrink(run)
         except (sqlite3.Error, OSError) as error:
-            self._give_up(error)
+            if is_unwritable(error):
+                self._write_no_more(error)
+            else:
+                self._give_up(error)
         self._waiting, self._used, self._since = {}, set(), time.monotonic()
 
     def _shrink(self, run: sqlite3.Connection) -> None:
@@ -214,6 +226,14 @@ class Store:
             return True
         self._give_up(StoreError("this tool's code has changed since it was loaded"))
         return False
+
+    def _write_no_more(self, error: Exception) -> None:
+        """Go on reading what is there, and say why nothing is added."""
+        self._complain(
+            f"store {self.path}: cannot be written ({reason(error)}), so nothing more is added to it; "
+            "free space or allow writing there"
+        )
+        self._is_writable = False
 
     def _give_up(self, error: Exception) -> None:
         """Go on without: close the file and say why."""

@@ -174,9 +174,16 @@ def reason(error: Exception) -> str:
     return str(getattr(error, "strerror", None) or error)
 
 
+def is_unwritable(error: Exception) -> bool:
+    """Return whether only writing has failed: the disk is full, or is mounted for reading."""
+    return getattr(error, "sqlite_errorname", "").startswith(("SQLITE_FULL", _READ_ONLY[0]))
+
+
 def _fix(error: Exception) -> str:
     """Return what helps: a damaged file may go, one that is locked or out of reach is none the worse."""
     if "locked" in str(error):
         return "another program holds it: wait for that, or give --store another path"
+    if is_unwritable(error):
+        return "free space or allow writing there, remove it, or give --store another path"
     is_damaged = isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
     return f"{'remove it or ' if is_damaged else ''}give --store another path"

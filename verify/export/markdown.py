@@ -45,8 +45,13 @@ def _lines(record: RunRecord) -> Iterator[str]:
     yield from map(_row, record.claims)
     yield ""
     outcomes = [statement.outcome for statement in record.statements]
-    counts = (f"{outcomes.count(kind)} {kind.replace('-', ' ')}" for kind in Outcome if kind in outcomes)
+    counts = (_counted(outcomes.count(kind), kind) for kind in Outcome if kind in outcomes)
     yield f"Statements of the sources: {', '.join(counts)}."
+
+
+def _counted(count: int, outcome: Outcome) -> str:
+    words = outcome.replace("-", " ")
+    return f"{count} {words if count == 1 else words.replace('holds', 'hold')}"
 
 
 def _row(claim: ClaimRecord) -> str:
