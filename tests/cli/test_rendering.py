@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.auditing.records import good
-from verify.cli.rendering import rendered
+from verify.cli.rendering import outdated, rendered
 from verify.errors import RenderError
 from verify.report import write
 from verify.report.write import Written
@@ -57,3 +57,34 @@ def test_what_was_written_is_said_before_what_could_not_be(
         rendered(good(1, 1), Path("out"))
     assert caught.value is asked["problem"]
     assert capsys.readouterr().out.splitlines() == [str(path) for path in PATHS]
+
+
+def test_pages_of_an_earlier_run_are_said(
+    asked: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever opens what lies beside new evidence would take it for its page."""
+    record = good(1, 1)
+    (tmp_path / "audit.html").touch()
+    (tmp_path / "audit.pdf").touch()
+    assert outdated(record, tmp_path) == ["audit.html", "audit.pdf"]
+    assert outdated(record, tmp_path, ("audit.html",)) == ["audit.pdf"]
+    (tmp_path / "audit-full.pdf").touch()
+    rendered(record, tmp_path)
+    assert asked["record"] is record
+    assert (
+        f"audit-full.pdf in {tmp_path} is from an earlier run; remove it, or make it again with "
+        "`sdpa-verify render`"
+    ) in capsys.readouterr().err.splitlines()
+    (tmp_path / "audit.json").write_text(record.to_json())
+    assert outdated(record, tmp_path) == []
+
+
+def test_nothing_is_said_where_all_pages_are_new(
+    asked: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those that this record gets are no older ones."""
+    for name in ("audit.html", "audit.pdf"):
+        (tmp_path / name).touch()
+    rendered(good(1, 1), tmp_path)
+    assert asked["out"] == tmp_path
+    assert "earlier" not in capsys.readouterr().err

@@ -179,6 +179,15 @@ def test_a_run_writes_results_and_prints_verdicts(tool: Tool, tmp_path: Path) ->
     assert list(content["run"]["phases_s"]) == ["imports", "verification"]
 
 
+def test_a_run_beside_an_earlier_report_says_so(tool: Tool, tmp_path: Path) -> None:
+    """Its pages would be taken for those of the new results."""
+    (tmp_path / "report.pdf").write_text("an earlier report")
+    ended = tool("run", "softmax-identities", "--workers", 1, "--out", tmp_path)
+    assert ended.status == 0
+    assert f"report.pdf in {tmp_path} is from an earlier run" in ended.err
+    assert (tmp_path / "report.pdf").read_text() == "an earlier report"
+
+
 def test_results_can_be_rendered_elsewhere(tool: Tool, tmp_path: Path, small: RunRecord) -> None:
     """Rendering needs the results alone, and leaves them byte for byte as they were."""
     results = tmp_path / "kept.json"

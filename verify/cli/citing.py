@@ -36,8 +36,8 @@ def _results(command: Callable[..., None]) -> Callable[..., None]:
 def values(names: tuple[str, ...], results: Path | None) -> None:
     """List what can be quoted: keys and their present text.
 
-    Besides claims, ’run’ stands for the run’s own values and ’source’ for the documents’ statements; a key
-    for its value and its parts. Of an audit, give layers, ’audit’ for its own values, or keys.
+    Besides claims, "run" stands for the run’s own values and "source" for the documents’ statements; a key
+    for its value and its parts. Of an audit, give layers, "audit" for its own values, or keys.
     """
     from verify.citing.values import chosen
 
@@ -67,7 +67,7 @@ def values(names: tuple[str, ...], results: Path | None) -> None:
 def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None:
     """Print a citation of a claim or of one of its findings; of an audit, of a layer or a finding.
 
-    ’run’ stands for the run as a whole, ’source.ID’ for a statement of a document, ’audit’ for an audit.
+    "run" stands for the run as a whole, "source.ID" for a statement of a document, "audit" for an audit.
     """
     from verify.citing.configuration import configuration
     from verify.citing.values import lookup
@@ -110,7 +110,7 @@ def check_docs(
 
     Documents are regular files of at most 16 MB: Markdown of every kind, notebooks, HTML, reStructuredText,
     LaTeX, AsciiDoc, Org, Typst, Python and any text with comments; folders, whose documents are meant;
-    and patterns such as ’docs/**/*.md’. None means those of [tool.sdpa-verify] in pyproject.toml.
+    and patterns such as 'docs/**/*.md'. None means those of [tool.sdpa-verify] in pyproject.toml.
     Nothing is verified again: the results are those given or configured, else those of the last run, which
     must not be a quick one, for documents quote what was measured well.
     """
@@ -226,7 +226,7 @@ def export(
 def badge(name: str, out: Path, results: Path | None) -> None:
     """Write a verdict as a badge: NAME.svg, and NAME.json for shields endpoints.
 
-    Of an audit, ’audit’ stands for the whole, whose files are called attention-audit; a badge shows the
+    Of an audit, "audit" stands for the whole, whose files are called attention-audit; a badge shows the
     most serious judgement that decides.
     """
     from verify.citing.badge import Badged, as_endpoint, as_svg, badge_of

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from typing import TYPE_CHECKING
 
 from verify.cli.console import say
 from verify.report.editions import EDITIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from verify.evidence import RunRecord
@@ -30,12 +32,42 @@ def rendered(
     """
     from verify.cli.progress import log, phases_line, rendering
     from verify.files.writing import temporary_files_together
+    from verify.report.names import names
     from verify.report.write import write_report
 
+    called = names(record)
+    old = outdated(record, out, (called.page, called.sheet_of(edition)))
     with temporary_files_together(), rendering() as announce:
         written = write_report(record, out, announce, workers, edition, earlier)
     for path in written.paths:
         say(path)
+    say_outdated(old, out)
     log(phases_line({**(phases_s or {}), **written.phases_s}))
     if written.problem is not None:
         raise written.problem
+
+
+def outdated(record: RunRecord | AuditRecord, out: Path, written: Iterable[str] = ()) -> list[str]:
+    """Return which pages in a folder will be of an earlier record, once this one's evidence is there.
+
+    ``written`` are those that this record gets as well.
+    """
+    from verify.report.names import names
+
+    called = names(record)
+    with contextlib.suppress(OSError):
+        if (out / called.evidence).read_bytes() == record.to_json().encode():
+            return []
+    return [name for name in called.pages if name not in written and os.path.lexists(out / name)]
+
+
+def say_outdated(pages: Sequence[str], out: Path) -> None:
+    """Say which pages are not of the evidence that lies beside them now."""
+    from verify.cli.progress import log
+
+    if pages:
+        are, them = ("is", "it") if len(pages) == 1 else ("are", "them")
+        log(
+            f"{', '.join(pages)} in {out} {are} from an earlier run; remove {them}, "
+            f"or make {them} again with `sdpa-verify render`"
+        )

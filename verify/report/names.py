@@ -27,6 +27,11 @@ class Names(NamedTuple):
         """The document for print, in the edition that citations refer to."""
         return f"{self.stem}.pdf"
 
+    @property
+    def pages(self) -> tuple[str, ...]:
+        """All that can be made of the evidence, in every edition."""
+        return (self.page, *map(self.sheet_of, EDITIONS))
+
     def sheet_of(self, edition: str) -> str:
         """Return what the document for print is called in an edition."""
         return self.sheet if edition == EDITIONS[0] else f"{self.stem}-{edition}.pdf"
