@@ -198,6 +198,8 @@ def test_words_count_whatever_their_case() -> None:
         ("1.0: `0.99`–1.01", BOTH),
         ("1.0: $0.99$–1.01", BOTH),
         ("64 k-means of 1.0", value("64, 1", "64", "1")),
+        ("8 192", value("8192", "8192")),
+        ("4 096 in 4 000 to 4 100", value("4096 in 4000 to 4100", "4096", "4000", "4100")),
     ],
 )
 def test_a_unit_after_a_figure_counts(quoted: str, held: Value) -> None:
@@ -215,6 +217,7 @@ def test_a_unit_after_a_figure_counts(quoted: str, held: Value) -> None:
         ("91 million", DRAWS, "92 million"),
         ("91.2M", DRAWS, "92.4M"),
         ("91 000 000", DRAWS, DRAWS.text.replace("\N{NARROW NO-BREAK SPACE}", " ")),
+        ("4 096", value("8192", "8192"), "8 192"),
         ("98.1%", LEVEL, "99.4%"),
         ("0.981", LEVEL, "0.994"),
         ("98.1–98.5% around 100.08%", value("0.99 0.995 1", "0.99", "0.995", "1"), "99–99.5% around 100%"),

@@ -13,7 +13,6 @@ from verify.citing.notation import Spread, joined
 from verify.citing.spreads import interval_of, says
 from verify.citing.value import DATE, DIGEST
 from verify.citing.words import counts_in, read_date
-from verify.report import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
 _MARKS = r"[`*_$]"
 _OF = re.compile(r"[\s*`$~]*(?:out\s+of|of|/)(?:\s+(?:all|the))?[\s*`$~]*", re.IGNORECASE)
+_PARTED = 1000  # numbers from here on may have spaces in them
 # Signs around a word that say nothing else: ticks and other symbols, brackets, quotation marks.
 _AROUND = frozenset(["So", "Mn", "Zs", "Ps", "Pe", "Pi", "Pf"])
 
@@ -49,7 +49,8 @@ def agrees(quoted: str, value: Value, after: str = "") -> bool:
 def readings(quoted: str, value: Value, after: str) -> Iterator[Terms]:
     """Yield the figures of a quotation in the ways in which they can be read as the value's."""
     ways = [{"spaced": False}]
-    if numbers.GAP in value.text:
+    # A typesetter parts no four digits, other writers do.
+    if any(abs(one.exact) >= _PARTED for one in value.figures):
         ways.append({"spaced": True})
     if has_decimal_comma(quoted):
         ways.append({"comma": True})
