@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+from typing import TYPE_CHECKING
 
 import click
 import pytest
@@ -15,6 +16,9 @@ from verify.cli.main import cli
 from verify.evidence.load import load
 from verify.files.shipped import folder
 from verify.version import __version__
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_it_is_short() -> None:
@@ -83,6 +87,16 @@ def test_every_figure_is_so() -> None:
     (document,) = check([ROOT / "README.md"], load(folder("reference") / "results.json"))
     assert [str(problem) for problem in document.problems] == []
     assert len(document.quotes) > 25
+
+
+def test_the_marker_that_is_shown_is_so(tmp_path: Path) -> None:
+    """Whoever pastes it has a quotation that passes."""
+    (shown,) = [block for block in blocks("html") if "verify:" in block]
+    pasted = tmp_path / "pasted.md"
+    pasted.write_text(shown, encoding="utf-8")
+    (document,) = check([pasted], load(folder("reference") / "results.json"))
+    assert [str(problem) for problem in document.problems] == []
+    assert len(document.quotes) == 1
 
 
 def test_the_hook_calls_a_command_that_is_there() -> None:
