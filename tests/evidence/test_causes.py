@@ -29,10 +29,23 @@ def test_where_all_is_well_there_are_counts_alone() -> None:
     assert len(str(good()).splitlines()) == 1
 
 
-def test_findings_of_a_layer_are_told_apart_by_head() -> None:
-    """The layer is not named twice."""
-    shown = str(bad(4, 4)).splitlines()
-    assert any("self_attn, all 4 heads: scale-implied undecided: head 0: 0.93" in line for line in shown)
+@pytest.mark.parametrize(
+    ("estimates", "said"), [((0.93, 0.94), "head 1: 0.94; near"), ((0.93, 0.93), "0.93; near")]
+)
+def test_heads_are_told_apart_where_they_differ(estimates: tuple[float, ...], said: str) -> None:
+    """The layer is not named twice; what all heads say is said of none of them."""
+    layer = bad(2, 2).layers[0]
+    one = next(one for one in layer.findings if one.judgement == Judgement.UNDECIDED)
+    alike = {
+        "interval": (None, None), "band": None, "reason": "near", "cause": "", "fix": "",
+        "sequences_needed": None,
+    }  # fmt: skip
+    findings = tuple(
+        one.model_copy(update={**alike, "id": f"x-head-{head}", "head": head, "estimate": estimate})
+        for head, estimate in enumerate(estimates)
+    )
+    line = next(lines([layer.model_copy(update={"findings": findings})], ()))
+    assert line == f"? {layer.name}, both heads: x undecided: {said}"
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,8 @@ def _said(some: Shared, layers: Sequence[LayerRecord]) -> str:
     if worst.sequences_needed is not None:
         parts.append(f"it would take {worst.needed_bound} {worst.sequences_needed:,} sequences to decide")
     of_one = ""
-    if len(some.findings) > 1 and not worst.cause and not worst.fix:
+    are_alike = len({(_measured(one), one.reason) for _, one in some.findings}) == 1
+    if not are_alike and not worst.cause and not worst.fix:
         several = len(some.heads()) > 1
         head = frozenset(() if worst.head is None else (worst.head,))
         of_one = f"{where({layer: head}, layers) if several else f'head {worst.head}'}: "

@@ -109,12 +109,15 @@ def _explained(worst: Examined, named: Sequence[Explanation]) -> tuple[Judgement
 
 
 def _cause(found: Explanation, intended: float) -> str:
-    """Return the cause with its scale where that is not the intended one."""
+    """Return the cause with its scale where that is not the intended one.
+
+    Heads of one scale are to say the same: of 1/64 rounding makes 0.01562 as often as 0.01563.
+    """
     if found.is_factor:
         return f"{found.cause} (by {found.scale:.4g})"
     if math.isclose(found.scale, intended, rel_tol=0.01):
         return found.cause
-    return f"{found.cause} (and the scale is {found.scale:.4g})"
+    return f"{found.cause} (and the scale is {found.scale:.3g})"
 
 
 def _common(subject: Subject, sequences: int) -> dict[str, object]:
