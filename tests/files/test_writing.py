@@ -104,7 +104,7 @@ def test_a_full_disk_is_reported_in_one_line(tmp_path: Path, monkeypatch: pytest
         write_whole(tmp_path / "results.json", NEW)
     assert str(caught.value) == (
         f"{tmp_path / 'results.json'}: cannot be written (No space left on device); "
-        "free space or choose another folder with --out"
+        "free space or choose another place"
     )
     assert contents(tmp_path) == {}
 

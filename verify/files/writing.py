@@ -248,6 +248,4 @@ def _as_output_error(path: Path) -> Iterator[None]:
         in_the_way = isinstance(error, FileExistsError)
         reason = os.strerror(errno.ENOTDIR) if in_the_way else error.strerror or str(error)
         remedy = "free space or choose" if error.errno in _FULL else "choose"
-        raise OutputError(
-            f"{path}: cannot be written ({reason}); {remedy} another folder with --out"
-        ) from error
+        raise OutputError(f"{path}: cannot be written ({reason}); {remedy} another place") from error
