@@ -173,6 +173,7 @@ def test_without_results_the_last_run_counts_then_the_reference(
         (("export", "--format", "word"), "no format 'word'; choose asciidoc, csv, json, latex"),
         (("check-docs", "x.md", "--format", "word"), "no format 'word'; choose github, gitlab, json, sarif"),
         (("check-docs", "x.md", "--write", "--diff"), "--write and --diff: give one of them"),
+        (("check-docs", "x.md", "--diff", "--format", "json"), "--diff and --format json: give one of them"),
         (("check-docs", "no/*.md"), "no/*.md: no file fits this pattern"),
         (("check-docs",), "Missing argument 'FILE...'"),
         (("check-docs", "nowhere.md"), "nowhere.md: cannot be read"),

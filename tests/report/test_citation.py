@@ -71,6 +71,15 @@ def test_an_unpublished_report_has_no_address(name: str) -> None:
     assert ("https://doi.org/10.5281/zenodo.1" in with_doi) is (name != "latex")
 
 
+@pytest.mark.parametrize(("name", "fields"), [("csl-json", {"URL"}), ("json-ld", {"@id", "url"})])
+def test_what_has_no_address_has_no_field_for_it(name: str, fields: set[str]) -> None:
+    """To a program an empty address is that of the page it reads."""
+    run = record()
+    texts = (citations.form(name)(cite(run, run.claims[0], address=at)) for at in ("https://a.org/", ""))
+    items = [read[0] if isinstance(read, list) else read for read in map(json.loads, texts)]
+    assert items[0].keys() - items[1].keys() == fields
+
+
 def test_a_run_says_once_what_became_of_its_claims() -> None:
     """Its statement counts them, its judgement says how many came out how."""
     run = record()

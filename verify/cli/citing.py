@@ -122,6 +122,8 @@ def check_docs(
 
     if write and diff:
         raise click.UsageError("--write and --diff: give one of them")
+    if diff and form != "text":
+        raise click.UsageError(f"--diff and --format {form}: give one of them")
     render = outcomes.form(_known(form, outcomes.names()))
     wanted = documents or configuration().document_paths
     if not wanted:

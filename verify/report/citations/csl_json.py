@@ -24,7 +24,7 @@ def render(cited: Citation) -> str:
         # Styles print the version, few the note.
         "version": f"{cited.version} ({cited.run})",
         "note": f"{plain(cited.what)}: {cited.found}; {note}" if cited.found else note,
-        "URL": cited.link,
+        **({"URL": cited.link} if cited.link else {}),
     }
     if cited.doi:
         item["DOI"] = cited.doi

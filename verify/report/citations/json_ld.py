@@ -18,9 +18,8 @@ def render(cited: Citation) -> str:
     item: dict[str, Any] = {
         "@context": "https://schema.org",
         "@type": "ClaimReview",
-        "@id": cited.link,
+        **({"@id": cited.link, "url": cited.link} if cited.link else {}),
         "alternateName": f"sdpa-verify:{cited.key}",
-        "url": cited.link,
         "name": f"sdpa-verify, {cited.label}: {plain(cited.title)}",
         "claimReviewed": plain(cited.statement),
         "description": f"{cited.origin}, digest {cited.digest}",
