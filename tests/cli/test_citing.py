@@ -229,13 +229,21 @@ def test_what_a_summary_says(tool: Tool, results: Path, tmp_path: Path) -> None:
     ended = tool("check-docs", page, paper, "--results", results)
     assert ended.status == 0
     first, second, _ = ended.out.splitlines()
-    assert first == f"{page}: nothing is quoted here"
-    assert second.startswith(rf"{paper}: 1 quotation, all so; of \verify{{…}} only the keys are checked")
+    assert second == f"{page}: nothing is quoted here"
+    assert first.startswith(rf"{paper}: 1 quotation, all so; of \verify{{…}} only the keys are checked")
     slope = "<!-- verify: score-variance.slope:estimate -->{}<!-- /verify -->"
     page.write_text(slope.format("7.5") + slope.format("7.5 (Fig. 3)"), encoding="utf-8")
     ended = tool("check-docs", page, "--write", "--results", results)
     assert ended.status == 1
     assert f"{page}: 2 quotations, 1 fixed, 1 not so" in ended.out
+
+
+def test_documents_without_quotations_are_counted(tool: Tool, results: Path, tmp_path: Path) -> None:
+    """A folder may hold hundreds, of which a few quote."""
+    for number in range(4):
+        (tmp_path / f"{number}.md").write_text("Nothing.\n", encoding="utf-8")
+    ended = tool("check-docs", tmp_path, "--results", results)
+    assert (ended.status, ended.out.splitlines()[0]) == (0, "4 documents: nothing is quoted in them")
 
 
 def test_a_mistyped_marker_ends_with_1(tool: Tool, results: Path, tmp_path: Path) -> None:

@@ -114,6 +114,8 @@ def plan(
     **options: Any,
 ) -> None:
     """Say what verifying the claims would take: blocks, draws, memory and time."""
+    if by_tolerance and options["tolerance"] is not None:
+        raise click.UsageError("--by-tolerance and --tolerance: give one of them")
     with processes(claim_files=claim_files) as some:
         from verify import api
         from verify.engine.plan import TOLERANCES, costs, table
