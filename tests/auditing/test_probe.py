@@ -328,10 +328,73 @@ def test_what_cannot_be_asked_is_refused(options: dict[str, Any], message: str) 
         probe(attention, **options)
 
 
+def test_the_whole_numbers_of_numpy_are_taken() -> None:
+    """A model's configuration may have them."""
+    found = probe(attention, np.int64(8), heads=np.int32(2))  # type: ignore[arg-type]
+    assert (found.d_k, found.heads) == (8, 2)
+
+
+def by_scores(function: Callable[[Any], Any]) -> Callable[..., Any]:
+    """Return what weighs the values by a function of the scaled scores."""
+    return lambda q, k, v: function(q @ np.swapaxes(k, -1, -2) * q.shape[-1] ** -0.5) @ v
+
+
+@pytest.mark.parametrize(
+    ("function", "fault"),
+    [
+        (lambda s: s, "weights add up to 1 over no axis: there is no softmax"),
+        (lambda s: s / s.shape[-1], "weights add up to 1 over no axis: there is no softmax"),
+        (lambda s: 1 / (1 + np.exp(-s)), "a sigmoid is applied in place of the softmax"),
+    ],
+    ids=["linear", "divided", "sigmoid"],
+)
+def test_what_has_no_softmax_is_wrong(function: Callable[[Any], Any], fault: str) -> None:
+    """Nobody has to ask for it, and it comes without NumPy's warnings."""
+    assert probe(by_scores(function), d_k=8).faults == (fault,)
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        lambda i, j: (j <= i) | (j < 3),
+        lambda i, j: i // 4 >= j // 4,
+        lambda i, j: (j <= i) & ((i - j) % 2 == 0),
+    ],
+    ids=["prefix", "blocks", "strides"],
+)
+def test_a_mask_that_is_not_understood_is_no_fault(shown: Callable[[Any, Any], Any]) -> None:
+    """Nobody knows whether it is meant; who expects none gets it as a problem."""
+
+    def masked(scores: Any) -> Any:
+        later, earlier = scores.shape[-2:]
+        i, j = np.arange(later)[:, None] + earlier - later, np.arange(earlier)
+        weights = np.exp(np.where(shown(i, j), scores, -np.inf) - scores.max(axis=-1, keepdims=True))
+        return weights / weights.sum(axis=-1, keepdims=True)
+
+    found = probe(by_scores(masked), d_k=8)
+    assert found.faults == ()
+    assert found.problems()
+
+
+def test_the_mean_of_the_values_has_no_formula() -> None:
+    """Its scale is 0 but for rounding, which follows no power of a width."""
+    found = probe(by_scores(lambda s: np.full_like(s, 1 / s.shape[-1])), d_k=8)
+    assert found.formula is None or "**" not in found.formula
+    assert found.problems()
+
+
 def test_a_function_that_ends_the_program_is_refused() -> None:
     """Its status would be taken for that of the command."""
     with pytest.raises(SettingsError, match="raised SystemExit: 3"):
         probe(lambda *_: sys.exit(3))
+
+
+def test_a_device_is_of_pytorch_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without PyTorch nothing is put there, and nothing else is tried in its place."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    with pytest.raises(SettingsError, match="library torch: is not installed"):
+        probe(attention, device="cuda")
 
 
 def test_a_library_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

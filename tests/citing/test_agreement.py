@@ -250,6 +250,13 @@ def test_mending_never_rounds_a_figure_away(quoted: str, held: Value, new: str) 
     assert fixed(quoted, held) == new
 
 
+def test_spaces_part_large_numbers_alone() -> None:
+    """A total counts as well; of a value below a thousand two numbers are none."""
+    some = dataclasses.replace(value("900", "900"), total=Figure(Decimal(1000)))
+    assert agrees("900 of 1 000", some)
+    assert fixed("5 140", value("514", "514")) is None
+
+
 def test_a_unit_may_follow_the_closing_marker() -> None:
     """The percent sign need not be part of what is quoted."""
     assert agrees("99", POWER, after="% of all runs")

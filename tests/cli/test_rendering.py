@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.auditing.records import good
-from verify.cli.rendering import outdated, rendered
+from tests.report.records import record as run_record
+from verify.cli.rendering import rendered, say_outdated
 from verify.errors import RenderError
 from verify.report import write
 from verify.report.write import Written
@@ -59,32 +61,41 @@ def test_what_was_written_is_said_before_what_could_not_be(
     assert capsys.readouterr().out.splitlines() == [str(path) for path in PATHS]
 
 
-def test_pages_of_an_earlier_run_are_said(
-    asked: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Whoever opens what lies beside new evidence would take it for its page."""
+def test_pages_of_an_earlier_run_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever opens what lies beside new evidence would take it for its page; each says when it was made."""
     record = good(1, 1)
-    (tmp_path / "audit.html").touch()
-    (tmp_path / "audit.pdf").touch()
-    assert outdated(record, tmp_path) == ["audit.html", "audit.pdf"]
-    assert outdated(record, tmp_path, ("audit.html",)) == ["audit.pdf"]
-    (tmp_path / "audit-full.pdf").touch()
-    rendered(record, tmp_path)
-    assert asked["record"] is record
-    assert (
-        f"audit-full.pdf in {tmp_path} is from an earlier run; remove it, or make it again with "
-        "`sdpa-verify render`"
-    ) in capsys.readouterr().err.splitlines()
-    (tmp_path / "audit.json").write_text(record.to_json())
-    assert outdated(record, tmp_path) == []
+    created = datetime.fromisoformat(record.created)
+    now, other = (f"{created + timedelta(minutes=later):%Y-%m-%dT%H:%M:%SZ}" for later in (0, -1))
+    (tmp_path / "audit.html").write_text(f'<meta name="dcterms.created" content="{now}">')
+    (tmp_path / "audit.pdf").write_text(f"/CreationDate (D:{created:%Y%m%d%H%M%S}Z)")
+    (tmp_path / "audit-full.pdf").write_text("which no audit has")
+    say_outdated(record, tmp_path)
+    assert capsys.readouterr().err == ""
+    (tmp_path / "audit.html").write_text(f'<meta name="dcterms.created" content="{other}">')
+    say_outdated(record, tmp_path, ["audit.html"])
+    assert capsys.readouterr().err == ""
+    say_outdated(record, tmp_path)
+    line = f"audit.html in {tmp_path} is from an earlier run; remove it, or render it again\n"
+    assert capsys.readouterr().err == line
+    (tmp_path / "audit.pdf").write_text("an earlier audit")
+    say_outdated(record, tmp_path)
+    assert f"audit.html, audit.pdf in {tmp_path} are from" in capsys.readouterr().err
 
 
-def test_nothing_is_said_where_all_pages_are_new(
+def test_what_cannot_be_read_is_no_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nor is what is not there."""
+    (tmp_path / "audit.html").mkdir()
+    (tmp_path / "audit.pdf").symlink_to("nowhere")
+    say_outdated(good(1, 1), tmp_path)
+    assert capsys.readouterr().err == ""
+
+
+def test_pages_that_are_written_now_are_no_earlier_ones(
     asked: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Those that this record gets are no older ones."""
-    for name in ("audit.html", "audit.pdf"):
+    """Rendering is asked for them; another edition of a run's PDF may be left."""
+    for name in ("report.html", "report.pdf", "report-full.pdf"):
         (tmp_path / name).touch()
-    rendered(good(1, 1), tmp_path)
+    rendered(run_record(), tmp_path)
     assert asked["out"] == tmp_path
-    assert "earlier" not in capsys.readouterr().err
+    assert f"report-full.pdf in {tmp_path} is from an earlier run" in capsys.readouterr().err

@@ -130,7 +130,9 @@ def test_what_cannot_be_cleared_may_be_removed(path: Path) -> None:
         connection = store._connection
         assert connection is not None
         connection.execute("PRAGMA query_only = 1")
-        with pytest.raises(StoreError, match=r"readonly.*; free space or allow writing there, remove it"):
+        with pytest.raises(
+            StoreError, match=r"readonly.*; free space or allow writing there, or remove the file"
+        ):
             store.clear()
 
 

@@ -125,7 +125,7 @@ def test_what_cannot_be_written_is_read(read_only: Path) -> None:
         assert store.get("chunk", [KEY]) == {KEY: b"sums"}
         store.put("chunk", b"1" * 32, b"more")
         assert store.contents().rows == {"chunk": 1}
-        with pytest.raises(StoreError, match=r"readonly database.*give --store another path"):
+        with pytest.raises(StoreError, match=r"readonly database.*allow writing there, or remove the file"):
             store.clear()
     assert said == [f"store {read_only}: can be read and not written; nothing is added to it"]
     assert [file.name for file in read_only.parent.iterdir()] == ["store.sqlite"]

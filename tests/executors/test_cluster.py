@@ -48,12 +48,26 @@ def test_a_number_of_processes_is_wanted(address: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("address", ["", "foo", "host:port", "::1", "http://host:80", "inproc://1/2"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "", "foo", "host:port", "::1", "http://host:80", "inproc://1/2", ":8786", "tcp://:8786", "host:0",
+        "host:-1", "host:65536", "a b:80", "host:8786/", f"{'x' * 254}:80", "LOCAL:2/", "scheduler.json:",
+    ],
+)  # fmt: skip
 def test_what_is_no_address_is_refused_on_sight(address: str) -> None:
     """Dask would wait for half a minute, and end with a traceback from one of its threads."""
     pytest.importorskip("distributed")
-    with pytest.raises(SettingsError, match=r"is no address .*; give HOST:PORT or local:N"):
+    with pytest.raises(SettingsError, match="is no address; give HOST:PORT or local:N"):
         Cluster(address)
+
+
+@pytest.mark.slow
+def test_tls_without_certificates_is_refused() -> None:
+    """Dask would raise what is no error of an address."""
+    pytest.importorskip("distributed")
+    with pytest.raises(SettingsError, match="needs certificates; name them in Dask's configuration"):
+        Cluster("tls://127.0.0.1:9")
 
 
 @pytest.mark.slow

@@ -32,4 +32,12 @@ def test_a_good_run_is_short(quick: RunRecord) -> None:
     assert f"\n{quick.measured_checks} measured and {quick.exact_checks} exact checks; " in text
     assert text.startswith(f"## sdpa-verify: {len(quick.claims)} of {len(quick.claims)} claims hold\n")
     assert "\n- **" not in text
-    assert "2 misprinted" in text.splitlines()[-1]
+    assert "27 hold, 8 hold with conditions, 2 misprinted." in text.splitlines()[-1]
+
+
+def test_one_statement_holds_and_several_hold() -> None:
+    """A number of one has its own word."""
+    run = record()
+    statement = next(one for one in run.statements if one.outcome == "holds")
+    one = run.model_copy(update={"statements": (statement,)})
+    assert to_markdown(one).decode().endswith("Statements of the sources: 1 holds.\n")

@@ -86,6 +86,10 @@ def test_a_run_says_once_what_became_of_its_claims() -> None:
     cited = cite(run, run)
     assert re.fullmatch(r"\d+ of \d+ claims \w+(?:, \d+ \w+)*", cited.judged)
     assert "confirmed" not in cited.statement
+    alone = run.model_copy(update={"claims": run.claims[:1]})
+    cited = cite(alone, alone)
+    assert re.fullmatch(r"1 of 1 claim \w+", cited.judged)
+    assert cited.statement == "1 claim, each with its derivation and checks."
 
 
 def test_where_to_find_it(one: Citation) -> None:

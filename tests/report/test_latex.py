@@ -73,6 +73,9 @@ def test_titles_lose_their_markup() -> None:
         ("the scores'", "the scores’"),
         ("o' - o, tanh' = 1, s' and k'", "o' - o, tanh' = 1, s' and k'"),
         ("'median'", "'median'"),
+        ("the option 'bias' and state_dict['weights']", "the option 'bias' and state_dict['weights']"),
+        ("the GPUs' share", "the GPUs’ share"),
+        ("f'd, w't", "f'd, w't"),
         ("the slope $f's$ of $k'$ is the key's", "the slope f's of k' is the key’s"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -75,7 +76,10 @@ def probe(
     sizes = _sizes(d_k, heads, heads if key_heads is None else key_heads)
     callee = callee_of(attention, layout, library, device, sizes)
     try:
-        return _Probing(callee, sizes).found()
+        # What is no attention gives sums of 0 and overflows; what matters of that is in what is found.
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            return _Probing(callee, sizes).found()
     except RefusedError as error:
         raise SettingsError(
             f"{name_of(attention)}: {error}; give a function of queries, keys and values"
@@ -84,11 +88,16 @@ def probe(
 
 def _sizes(d_k: int, heads: int, key_heads: int) -> Sizes:
     for name, size in (("d_k", d_k), ("heads", heads), ("key_heads", key_heads)):
-        if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= _MOST:
-            raise SettingsError(f"{name} {size!r}: give a whole number from 1 to {_MOST}")
+        _refuse_other_than_count(name, size)
     if heads % key_heads:
         raise SettingsError(f"heads {heads}, key_heads {key_heads}: give whole groups of heads")
-    return Sizes(heads, key_heads, d_k)
+    return Sizes(int(heads), int(key_heads), int(d_k))
+
+
+def _refuse_other_than_count(name: str, size: object) -> None:
+    # NumPy's whole numbers are none of Python's own.
+    if isinstance(size, bool) or not isinstance(size, int | np.integer) or not 1 <= size <= _MOST:
+        raise SettingsError(f"{name} {size!r}: give a whole number from 1 to {_MOST}")
 
 
 @dataclass(frozen=True)

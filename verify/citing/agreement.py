@@ -50,7 +50,8 @@ def readings(quoted: str, value: Value, after: str) -> Iterator[Terms]:
     """Yield the figures of a quotation in the ways in which they can be read as the value's."""
     ways = [{"spaced": False}]
     # A typesetter parts no four digits, other writers do.
-    if any(abs(one.exact) >= _PARTED for one in value.figures):
+    figures = value.figures if value.total is None else (*value.figures, value.total)
+    if any(abs(one.exact) >= _PARTED for one in figures):
         ways.append({"spaced": True})
     if has_decimal_comma(quoted):
         ways.append({"comma": True})

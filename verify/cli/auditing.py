@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from verify.cli.console import PATH, end, say
-from verify.cli.rendering import outdated, rendered, say_outdated
+from verify.cli.rendering import rendered, say_outdated
 from verify.errors import OutputError
 
 NAMES = ("audit.json", "audit.html", "audit.pdf")
@@ -68,7 +68,6 @@ def audit(
         check_writable(junit.parent, junit.name)
     gate = gate or configuration().gates
     found = given.audit(recording, intended=intended, gate=gate, false_alarm=false_alarm, workers=workers)
-    old = outdated(found, out)
     write_whole(out / NAMES[0], found.to_json().encode())
     for line in str(found).splitlines():
         say(line)
@@ -77,7 +76,7 @@ def audit(
         say(junit)
     if no_pages:
         say(out / NAMES[0])
-        say_outdated(old, out)
+        say_outdated(found, out)
     else:
         rendered(found, out, workers)
     end(found.exit_status())

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from verify.cli.console import say
 from verify.report.editions import EDITIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from verify.evidence import RunRecord
     from verify.evidence.audits import AuditRecord
     from verify.executors.workers import Workers
+
+_CREATED = ("%Y-%m-%dT%H:%M:%S", "D:%Y%m%d%H%M%S")
+"""How a page, and a PDF, say when the findings were made that they show."""
 
 
 def rendered(
@@ -35,39 +37,38 @@ def rendered(
     from verify.report.names import names
     from verify.report.write import write_report
 
-    called = names(record)
-    old = outdated(record, out, (called.page, called.sheet_of(edition)))
     with temporary_files_together(), rendering() as announce:
         written = write_report(record, out, announce, workers, edition, earlier)
     for path in written.paths:
         say(path)
-    say_outdated(old, out)
+    called = names(record)
+    say_outdated(record, out, (called.page, called.sheet_of(edition)))
     log(phases_line({**(phases_s or {}), **written.phases_s}))
     if written.problem is not None:
         raise written.problem
 
 
-def outdated(record: RunRecord | AuditRecord, out: Path, written: Iterable[str] = ()) -> list[str]:
-    """Return which pages in a folder will be of an earlier record, once this one's evidence is there.
-
-    ``written`` are those that this record gets as well.
-    """
+def say_outdated(record: RunRecord | AuditRecord, out: Path, besides: Iterable[str] = ()) -> None:
+    """Say which pages in a folder are not of the record whose evidence lies there, ``besides`` some."""
+    from verify.cli.progress import log
     from verify.report.names import names
 
-    called = names(record)
-    with contextlib.suppress(OSError):
-        if (out / called.evidence).read_bytes() == record.to_json().encode():
-            return []
-    return [name for name in called.pages if name not in written and os.path.lexists(out / name)]
-
-
-def say_outdated(pages: Sequence[str], out: Path) -> None:
-    """Say which pages are not of the evidence that lies beside them now."""
-    from verify.cli.progress import log
-
+    pages = [
+        name for name in names(record).pages if name not in besides and _is_of_another(out / name, record)
+    ]
     if pages:
         are, them = ("is", "it") if len(pages) == 1 else ("are", "them")
-        log(
-            f"{', '.join(pages)} in {out} {are} from an earlier run; remove {them}, "
-            f"or make {them} again with `sdpa-verify render`"
-        )
+        log(f"{', '.join(pages)} in {out} {are} from an earlier run; remove {them}, or render {them} again")
+
+
+def _is_of_another(page: Path, record: RunRecord | AuditRecord) -> bool:
+    """Return whether a page was made of another record: each says when the findings were made."""
+    from verify import evidence
+
+    text = record.run.created if isinstance(record, evidence.RunRecord) else record.created
+    created = datetime.fromisoformat(text)
+    try:
+        content = page.read_bytes()
+    except OSError:
+        return False
+    return not any(f"{created:{form}}".encode() in content for form in _CREATED)

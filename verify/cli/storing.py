@@ -116,12 +116,13 @@ def merge(files: tuple[Path, ...], store: Path | None) -> None:
     from verify.engine.store import Store
     from verify.engine.store_file import default_path
 
-    with contextlib.ExitStack() as stack:
-        # Before a store is made: a mistyped name must not leave an empty one behind.
-        others = [stack.enter_context(_store(file)) for file in files]
-        opened = stack.enter_context(Store(store or default_path()))
-        for file, other in zip(files, others, strict=True):
-            say(f"{file}: {opened.merge(other)} new rows")
+    # Before a store is made: a mistyped name must not leave an empty one behind.
+    for file in files:
+        _store(file).close()
+    with Store(store or default_path()) as opened:
+        for file in files:
+            with _store(file) as other:
+                say(f"{file}: {opened.merge(other)} new rows")
     end(0)
 
 

@@ -11,7 +11,7 @@ import click
 
 from verify.cli.console import PATH, end, say
 from verify.cli.options import compare_option, edition_option, plan_options, run_options
-from verify.cli.rendering import outdated, rendered, say_outdated
+from verify.cli.rendering import rendered, say_outdated
 from verify.errors import OutputError, unforeseen
 
 if TYPE_CHECKING:
@@ -73,10 +73,9 @@ def run(out: Path, junit: Path | None, summary: Path | None, *, strict_sources: 
             check_writable(path.parent, path.name)
     with processes(**options) as workers:
         record = _verified(out, options, workers)
-    old = outdated(record, out)
     write_whole(results, record.to_json().encode())
     say(results)
-    say_outdated(old, out)
+    say_outdated(record, out)
     with unforeseen():
         files = {path: form(record) for path, _, form in forms if path is not None}
     write_together(files)

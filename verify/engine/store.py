@@ -204,7 +204,7 @@ class Store:
         Raises:
             StoreError: the file cannot be written.
         """
-        with as_store_error(self.path):
+        with as_store_error(self.path, "free space or allow writing there, or remove the file"):
             connection = self._opened_connection()
             connection.execute("DELETE FROM rows")
             connection.execute("VACUUM")

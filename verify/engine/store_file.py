@@ -76,7 +76,8 @@ def default_path() -> Path:
 def open_file(path: Path) -> Opened:
     """Return a connection to the store at ``path``, which is made if there is none.
 
-    Where nothing can be written, as on a disk that is mounted for reading, one that reads what is there.
+    Where nothing can be written, as on a disk that is full or mounted for reading, one that reads what is
+    there.
 
     Raises:
         StoreError: it is another program's file.
@@ -86,7 +87,9 @@ def open_file(path: Path) -> Opened:
     try:
         return Opened(_connected(path, "rwc"), is_writable=True)
     except sqlite3.OperationalError as error:
-        if not (path.is_file() and getattr(error, "sqlite_errorname", "").startswith(_READ_ONLY)):
+        # On a full disk SQLite cannot make the memory that writers share.
+        names = (*_READ_ONLY, "SQLITE_FULL", "SQLITE_IOERR")
+        if not (path.is_file() and getattr(error, "sqlite_errorname", "").startswith(names)):
             raise
     return Opened(_connected(path, "ro&immutable=1"), is_writable=False)
 
@@ -157,8 +160,10 @@ def checksum_of(key: object, kind: object, content: object) -> bytes:
 
 
 @contextlib.contextmanager
-def as_store_error(path: Path) -> Iterator[None]:
+def as_store_error(path: Path, unwritable: str = "") -> Iterator[None]:
     """Say in one line what is wrong with the store at ``path``, and what helps.
+
+    ``unwritable`` is what helps where only writing has failed, if that is not to make it possible.
 
     Raises:
         StoreError: in place of what SQLite or the system raises.
@@ -166,7 +171,8 @@ def as_store_error(path: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, OSError, ValueError) as error:
-        raise StoreError(f"store {path}: unusable ({reason(error)}); {_fix(error)}") from error
+        fix = unwritable if unwritable and is_unwritable(error) else _fix(error)
+        raise StoreError(f"store {path}: unusable ({reason(error)}); {fix}") from error
 
 
 def reason(error: Exception) -> str:
@@ -184,6 +190,6 @@ def _fix(error: Exception) -> str:
     if "locked" in str(error):
         return "another program holds it: wait for that, or give --store another path"
     if is_unwritable(error):
-        return "free space or allow writing there, remove it, or give --store another path"
+        return "free space or allow writing there, or give --store another path"
     is_damaged = isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
     return f"{'remove it or ' if is_damaged else ''}give --store another path"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import logging
+import re
 import shutil
 import sys
 import tempfile
@@ -53,6 +54,9 @@ _PRELOADED = ["distributed", "verify.engine.crews"]
 
 _LOCAL = "local:"
 """How an address begins that stands for processes of this run alone."""
+
+_HOST = re.compile(r"[^\s/]{1,253}")
+"""A name, of at most as many characters as the internet's have, or a number."""
 
 _LONG = 64
 """A folder's name of more characters leaves too few for a socket's in it."""
@@ -180,19 +184,21 @@ class Cluster(Executor):
 
 def _refuse_misspelt(address: str) -> None:
     """Refuse what is no address; Dask would look for a scheduler there first, and for long."""
-    from distributed.comm.addressing import get_address_host_port  # noqa: PLC0415 - an extra
+    from distributed import Security  # noqa: PLC0415 - an extra
+    from distributed.comm.addressing import get_address_host_port  # noqa: PLC0415
 
     if address.startswith(_LOCAL):
         number = address.removeprefix(_LOCAL)
         if not (number.isascii() and number.isdigit() and 0 < int(number) <= MOST):
             raise SettingsError(f"--cluster {address}: give local:N with a number of processes, 1 to {MOST}")
         return
-    try:
-        get_address_host_port(address)
-    except ValueError as error:
-        raise SettingsError(
-            f"--cluster {address or repr(address)}: is no address ({error}); give HOST:PORT or local:N"
-        ) from error
+    host, port = "", 0
+    with contextlib.suppress(ValueError):
+        host, port = get_address_host_port(address)
+    if not (_HOST.fullmatch(host) and 0 < port < 1 << 16):
+        raise SettingsError(f"--cluster {address or repr(address)}: is no address; give HOST:PORT or local:N")
+    if address.startswith("tls:") and not Security().get_connection_args("client").get("ssl_context"):
+        raise SettingsError(f"--cluster {address}: needs certificates; name them in Dask's configuration")
 
 
 def _local(address: str) -> Any:

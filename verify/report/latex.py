@@ -29,7 +29,9 @@ _RELATIONS = frozenset(
     ["=", "<", ">", r"\le", r"\leq", r"\ge", r"\geq", r"\neq", r"\approx", r"\sim", r"\equiv", r"\propto"]
 ) | {r"\to", r"\implies", r"\iff", r"\Rightarrow", r"\Longrightarrow"}
 _SIGNS = frozenset("+-")
-_APOSTROPHE = re.compile(r"(?<=[^\W\d_])'(?=(?:s|t|re|ll|ve|d|m)\b)|(?<=[a-z]s)'(?![\w'])")
+_APOSTROPHE = re.compile(r"(?<=[^\W\d_]{2})'(?=(?:s|t|re|ll|ve|d|m)\b)")
+_PLURAL = re.compile(r"(?<=[A-Za-z]s)'(?![\w'])")
+_QUOTED = re.compile(r"(?<![\w'])'(?=\w)")
 _OPENING = frozenset("([{") | {r"\left", r"\{"}
 _CLOSING = frozenset(")]}") | {r"\right", r"\}"}
 
@@ -42,8 +44,12 @@ def plain(prose: str) -> str:
 
 
 def with_apostrophes(text: str) -> str:
-    """Return text with the apostrophes that a typewriter has made those of a typesetter; primes stay."""
-    return _APOSTROPHE.sub("’", text)
+    """Return text with a typewriter's apostrophes of possessives and contractions made a typesetter's.
+
+    Primes stay, and marks around words do: where one opens, the one after an s may close.
+    """
+    text = _APOSTROPHE.sub("’", text)
+    return text if _QUOTED.search(text) else _PLURAL.sub("’", text)
 
 
 def in_lines(latex: str, width: Callable[[str], float], limit: float) -> str:

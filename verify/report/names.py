@@ -16,6 +16,7 @@ class Names(NamedTuple):
 
     evidence: str
     stem: str
+    editions: tuple[str, ...] = EDITIONS
 
     @property
     def page(self) -> str:
@@ -30,14 +31,14 @@ class Names(NamedTuple):
     @property
     def pages(self) -> tuple[str, ...]:
         """All that can be made of the evidence, in every edition."""
-        return (self.page, *map(self.sheet_of, EDITIONS))
+        return (self.page, *map(self.sheet_of, self.editions))
 
     def sheet_of(self, edition: str) -> str:
         """Return what the document for print is called in an edition."""
         return self.sheet if edition == EDITIONS[0] else f"{self.stem}-{edition}.pdf"
 
 
-RUN, AUDIT = Names("results.json", "report"), Names("audit.json", "audit")
+RUN, AUDIT = Names("results.json", "report"), Names("audit.json", "audit", EDITIONS[:1])
 
 
 def names(record: RunRecord | AuditRecord) -> Names:

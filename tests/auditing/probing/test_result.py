@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from verify.auditing.probing.precision import Precision
@@ -33,6 +34,7 @@ GOOD = Probe(
 def test_nothing_is_otherwise_than_expected() -> None:
     """Whatever is not asked for is not compared."""
     assert GOOD.problems() == ()
+    assert replace(GOOD, mask=Mask(0, 4)).problems(window=np.int64(4)) == ()  # type: ignore[arg-type]
     GOOD.assert_is("1/sqrt(d)", causal=True, alignment="bottom-right", groups="repeated")
 
 
@@ -89,9 +91,14 @@ def test_what_is_expected_and_not_there_is_a_problem(expected: dict[str, Any], p
     [
         ({"groups": "x"}, "groups x: give repeated or interleaved"),
         ({"alignment": "left"}, "alignment left: give top-left or bottom-right"),
-        ({"window": 0}, "window 0: give a number above 0"),
-        ({"window": -3}, "window -3: give a number above 0"),
-        ({"softcap": -1.0}, "softcap -1: give a number above 0"),
+        ({"window": 0}, "window 0: give a whole number above 0"),
+        ({"window": -3}, "window -3: give a whole number above 0"),
+        ({"window": 2.5}, r"window 2\.5: give a whole number above 0"),
+        ({"window": "3"}, "window 3: give a whole number above 0"),
+        ({"window": True}, "window True: give a whole number above 0"),
+        ({"softcap": "30"}, "softcap 30: give a number above 0"),
+        ({"softcap": math.inf}, "softcap inf: give a number above 0"),
+        ({"softcap": -1.0}, r"softcap -1\.0: give a number above 0"),
         ({"softcap": math.nan}, "softcap nan: give a number above 0"),
     ],
 )
@@ -107,7 +114,10 @@ def test_what_cannot_be_expected_is_refused(expected: dict[str, Any], message: s
         ({}, False),
         ({"axis": "queries"}, True),
         ({"factor": 2.0}, True),
-        ({"fits": False}, True),
+        ({"axis": None, "measured": ()}, True),
+        ({"fits": False, "causes": ("the mask is lost",)}, True),
+        ({"axis": None}, False),
+        ({"fits": False}, False),
         ({"normalised": ("keys",)}, False),
         ({"mask": Mask(known=False)}, False),
         ({"softcap": 30.0}, False),
@@ -118,7 +128,8 @@ def test_only_what_no_attention_does_is_called_wrong(changes: dict[str, Any], is
     found = replace(GOOD, **changes)
     assert bool(found.faults) is is_wrong
     assert ("\n  wrong " in repr(found)) is is_wrong
-    assert ("\n  unusual " in repr(found)) is (not is_wrong and bool(found.problems()) and not found.softcap)
+    assert ("\n  unusual " in repr(found)) is (bool(found.normalised) or not found.mask.known)
+    assert ("\n  not known " in repr(found)) is (not found.fits and not found.causes)
 
 
 def test_another_scale_than_the_usual_is_said() -> None:

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 _NAME = "reconstruction"
 _MOST_NAMED = 3
+_NEAR = 1e-4
+"""As near as a scale is known that reproduces an output, of relative size."""
+
+_LARGEST = 2000
+"""Whole numbers up to here differ by more than that."""
 
 
 class _Reconstruction(Single):
@@ -109,15 +114,24 @@ def _explained(worst: Examined, named: Sequence[Explanation]) -> tuple[Judgement
 
 
 def _cause(found: Explanation, intended: float) -> str:
-    """Return the cause with its scale where that is not the intended one.
-
-    Heads of one scale are to say the same: of 1/64 rounding makes 0.01562 as often as 0.01563.
-    """
+    """Return the cause with its scale where that is not the intended one."""
     if found.is_factor:
-        return f"{found.cause} (by {found.scale:.4g})"
+        return f"{found.cause} (by {_number(found.scale)})"
     if math.isclose(found.scale, intended, rel_tol=0.01):
         return found.cause
-    return f"{found.cause} (and the scale is {found.scale:.3g})"
+    return f"{found.cause} (and the scale is {_number(found.scale)})"
+
+
+def _number(scale: float) -> str:
+    """Return a scale as the fraction that it nearly is, else to three digits.
+
+    Heads of one scale are to say the same: rounding makes 0.0312 of 1/32 as often as 0.0313.
+    """
+    below = 1 / abs(scale) if scale else 0.0
+    for size, form in ((below, "{}1/{}"), (below**2, "{}1/√{}")):
+        if 1.5 < size < _LARGEST and math.isclose(size, round(size), rel_tol=_NEAR):
+            return form.format("-" if scale < 0 else "", round(size))
+    return f"{scale:.3g}"
 
 
 def _common(subject: Subject, sequences: int) -> dict[str, object]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _CLOSE = 1e-3
 _QUARTERS = 4
+_STEEP = 4  # no scale follows a width so steeply; the rounding of a scale of 0 does
 
 
 def formula_of(measured: Sequence[Measured]) -> str | None:
@@ -50,7 +51,7 @@ def _power(measured: Sequence[Measured], name: str) -> float | None:
         ratio = other.scale / first.scale
         if differs == {name} and ratio > 0:
             power = math.log(ratio) / math.log(getattr(other, name) / getattr(first, name))
-            return round(power * _QUARTERS) / _QUARTERS
+            return round(power * _QUARTERS) / _QUARTERS if abs(power) < _STEEP else None
     return None
 
 

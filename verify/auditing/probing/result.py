@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from verify.auditing.candidates import Diagnosis, Widths, diagnose
 from verify.auditing.intention import DEFAULT, ScaleExpression, scale_expression
 from verify.errors import SettingsError
@@ -113,7 +115,7 @@ class Probe:
         """
         positions = f"positions {self._positions()}"
         _refuse_unknown(alignment, groups, window, softcap)
-        found = [*self.faults, *self._unusual(), *self._wrong_scales(scale)]
+        found = [*self.faults, *self._unusual(), *self._unexplained(), *self._wrong_scales(scale)]
         if causal not in (None, self.causal):
             found.append("it is causal" if self.causal else "it is not causal")
         expected = (
@@ -155,19 +157,14 @@ class Probe:
     @property
     def faults(self) -> tuple[str, ...]:
         """What no attention does, in a line each."""
-        is_over_keys = self.axis in ("keys", None)
-        found = [] if is_over_keys else [f"the softmax is over the {self.axis}, not the keys"]
+        found = []
+        if self.axis is None and not self.measured:
+            found.append("weights add up to 1 over no axis: there is no softmax")
+        elif self.axis not in ("keys", None):
+            found.append(f"the softmax is over the {self.axis}, not the keys")
         if not math.isclose(self.factor, 1, rel_tol=_EQUAL):
             found.append(f"the weights are multiplied by {self.factor:.4g} after the softmax")
-        if not self.fits and not self.causes:
-            found.append(f"the output is not this attention: {self.residual:.2g} of it is unexplained")
-        found += self.causes if is_over_keys else ()
-        found += [
-            f"with d = {one.d}, h = {one.h}, n = {one.n} in {one.dtype} the output is not this attention: "
-            f"{one.residual:.2g} of it is unexplained"
-            for one in self.measured
-            if not one.fits
-        ]
+        found += self.causes if self.axis in ("keys", None) else ()
         return tuple(found)
 
     def _unusual(self) -> Iterator[str]:
@@ -176,6 +173,16 @@ class Probe:
             yield f"{' and '.join(self.normalised)} are normalised"
         if not self.mask.known:
             yield "keys are hidden by no rule of positions"
+
+    def _unexplained(self) -> Iterator[str]:
+        """Yield where the output is not understood: what it lacks may be a fault, or meant."""
+        unknown = "the output is not this attention: {:.2g} of it is unexplained"
+        if not self.fits and not self.causes:
+            yield unknown.format(self.residual)
+        for one in self.measured:
+            if not one.fits:
+                where = f"with d = {one.d}, h = {one.h}, n = {one.n} in {one.dtype}"
+                yield f"{where} {unknown.format(one.residual)}"
 
     def _positions(self) -> str:
         """Return in words what positions do to scores."""
@@ -225,22 +232,24 @@ class Probe:
         )
         yield from (("wrong", text) for text in self.faults)
         yield from (("unusual", text) for text in self._unusual())
+        yield from (("not known", text) for text in self._unexplained())
         if self.measured and any(self._wrong_scales(DEFAULT)):
             yield "note", f"the usual scale is {DEFAULT}, not this one; what is intended decides"
         yield from (("note", text) for text in self.notes)
 
 
-def _refuse_unknown(
-    alignment: str | None, groups: str | None, window: int | None, softcap: float | None
-) -> None:
+def _refuse_unknown(alignment: object, groups: object, window: object, softcap: object) -> None:
     for what, given, known in (("alignment", alignment, ALIGNMENTS), ("groups", groups, MAPPINGS)):
         if given is not None and given not in known:
             raise SettingsError(f"{what} {given}: give {' or '.join(known)}")
-    for what, size in (("window", window), ("softcap", softcap)):
-        if size is not None and not size > 0:
-            raise SettingsError(
-                f"{what} {size:g}: give a number above 0, or leave it out where there is none"
-            )
+    is_count = isinstance(window, int | np.integer) and not isinstance(window, bool) and window > 0
+    if window is not None and not is_count:
+        raise SettingsError(
+            f"window {window}: give a whole number above 0, or leave it out where there is none"
+        )
+    is_size = isinstance(softcap, int | float | np.number) and 0 < float(softcap) < math.inf
+    if softcap is not None and not is_size:
+        raise SettingsError(f"softcap {softcap}: give a number above 0, or leave it out where there is none")
 
 
 def _diagnosis(one: Measured, wanted: ScaleExpression) -> Diagnosis | None:

@@ -139,7 +139,7 @@ def measure(callee: Callee, sizes: Sizes, model: Model, tokens: int, starts: Seq
     All heads of two sequences take part, so that a function that mixes them does not fit.
     """
     found = [implied_scale(head, starts) for head in heads_of(callee, sizes, model, tokens, starts[0])]
-    worst = max(found, key=lambda one: one.residual / one.rounding)
+    worst = max(found, key=lambda one: one.residual / one.rounding if one.rounding else math.inf)
     return Measured(
         d=sizes.width,
         h=sizes.heads,
