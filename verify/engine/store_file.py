@@ -32,8 +32,11 @@ CREATE INDEX IF NOT EXISTS by_use ON rows (used);
 """
 _PATIENCE_S = 5.0
 
-_READ_ONLY = ("SQLITE_READONLY", "SQLITE_CANTOPEN")
-"""How the names of SQLite's errors begin where a file, or the folder around it, cannot be written."""
+_UNWRITABLE = ("SQLITE_READONLY", "SQLITE_FULL")
+"""How the names of SQLite's errors begin where only writing has failed."""
+
+_UNOPENED = (*_UNWRITABLE, "SQLITE_CANTOPEN", "SQLITE_IOERR")
+"""The same where a file that cannot be written is opened: writers share memory, which is a file as well."""
 
 
 class Row(NamedTuple):
@@ -87,9 +90,7 @@ def open_file(path: Path) -> Opened:
     try:
         return Opened(_connected(path, "rwc"), is_writable=True)
     except sqlite3.OperationalError as error:
-        # On a full disk SQLite cannot make the memory that writers share.
-        names = (*_READ_ONLY, "SQLITE_FULL", "SQLITE_IOERR")
-        if not (path.is_file() and getattr(error, "sqlite_errorname", "").startswith(names)):
+        if not (path.is_file() and _is_one_of(_UNOPENED, error)):
             raise
     return Opened(_connected(path, "ro&immutable=1"), is_writable=False)
 
@@ -182,7 +183,12 @@ def reason(error: Exception) -> str:
 
 def is_unwritable(error: Exception) -> bool:
     """Return whether only writing has failed: the disk is full, or is mounted for reading."""
-    return getattr(error, "sqlite_errorname", "").startswith(("SQLITE_FULL", _READ_ONLY[0]))
+    return _is_one_of(_UNWRITABLE, error)
+
+
+def _is_one_of(names: tuple[str, ...], error: Exception) -> bool:
+    name: str = getattr(error, "sqlite_errorname", "")
+    return name.startswith(names)
 
 
 def _fix(error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from verify.escapes import for_markdown, prose_for_markdown
@@ -44,14 +45,10 @@ def _lines(record: RunRecord) -> Iterator[str]:
     yield "|---|---|---|--:|--:|--:|---|"
     yield from map(_row, record.claims)
     yield ""
-    outcomes = [statement.outcome for statement in record.statements]
-    counts = (_counted(outcomes.count(kind), kind) for kind in Outcome if kind in outcomes)
-    yield f"Statements of the sources: {', '.join(counts)}."
+    from verify.report.words import tallies  # noqa: PLC0415 - a run without a summary needs none
 
-
-def _counted(count: int, outcome: Outcome) -> str:
-    words = outcome.replace("-", " ")
-    return f"{count} {words if count == 1 else words.replace('holds', 'hold')}"
+    counts = tallies(Counter(statement.outcome for statement in record.statements), Outcome)
+    yield f"Statements of the sources: {', '.join(f'{one.count} {one.word}' for one in counts)}."
 
 
 def _row(claim: ClaimRecord) -> str:

@@ -145,14 +145,14 @@ def _settings(record: RunRecord) -> dict[str, int | float | str]:
 
 def _of_run(record: RunRecord) -> dict[str, Any]:
     (first, count), *others = Counter(badge(claim.verdict).word for claim in record.claims).most_common()
-    claims = numbers.count(len(record.claims))
-    tally = [f"{numbers.count(count)} of {claims} claim{'' if claims == '1' else 's'} {first}"]
+    claims = f"{numbers.count(len(record.claims))} claim{'' if len(record.claims) == 1 else 's'}"
+    tally = [f"{numbers.count(count)} of {claims} {first}"]
     return {
         "key": RUN,
         "anchor": "summary",
         "label": "run",
         "title": "Verification of claims about scaled dot-product attention",
-        "statement": f"{claims} claim{'' if claims == '1' else 's'}, each with its derivation and checks.",
+        "statement": f"{claims}, each with its derivation and checks.",
         "judged": ", ".join([*tally, *(f"{numbers.count(count)} {word}" for word, count in others)]),
         "digest": digest(record),
         "settings": _settings(record),
