@@ -1,0 +1,502 @@
+"""Theorems: hypotheses, two sides, a relation and a reach, made by rules alone and made again by replaying them.
+
+``prove`` is the only maker. It takes a rule of the kernel's own, what the rule is applied to, and lets the rule
+say what follows: the relation, the hypotheses and the reach are the rule's, never the author's. One gate
+refuses what is not well formed, and ``Chain`` composes relations by a table. Python cannot keep a seal, so a
+theorem keeps its rule, and whatever was stored or comes from elsewhere is replayed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import WeakKeyDictionary
+
+from sympy import (
+    Basic, Dummy, FiniteSet, Idx, Integral, Intersection, Interval, Limit, Range, Rel, S, Sum, Symbol, oo,
+    preorder_traversal,
+)  # fmt: skip
+from sympy.core.relational import Relational
+from sympy.logic.boolalg import BooleanFalse, BooleanTrue
+from sympy.sets.sets import Set
+
+from verify.symbolic.kernel.words import E, Ordered, Var, is_word
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Refused(Exception):  # noqa: N818  # a rule refuses
+    """A rule does not apply, a side condition is not decided, or what follows is not well formed."""
+
+
+class Reach(IntEnum):
+    """How far a theorem reaches; that of a whole is the least of its parts."""
+
+    NUMERICALLY = 0
+    REVIEWED = 1
+    THESE_VALUES = 2
+    ALL_VALUES = 3
+
+
+@dataclass(frozen=True, init=False)
+class Population:
+    """Independent random components: what each is, and what is assumed of its law.
+
+    ``moments`` says of every component its raw moments (1, E x, E x², …) as far as they are assumed, None for
+    a component of any law; an ``IndexedBase`` stands for entries that are independent and alike over their
+    index, a ``Symbol`` for one random variable. ``dimension`` is the symbol of the upper limit of sums over
+    the index, ``alike`` are groups of components that follow one law, ``normal`` those whose law is normal.
+    """
+
+    moments: tuple[tuple[Any, tuple[Any, ...] | None], ...]
+    dimension: Symbol | None
+    alike: tuple[tuple[Any, ...], ...]
+    normal: tuple[Any, ...]
+
+    def __init__(
+        self,
+        moments: Mapping[Any, Any] | tuple[Any, ...],
+        dimension: Symbol | None = None,
+        alike: tuple[tuple[Any, ...], ...] = (),
+        normal: tuple[Any, ...] = (),
+    ) -> None:
+        items = moments.items() if isinstance(moments, Mapping) else moments
+        listed = tuple((one, None if law is None else tuple(map(S, law))) for one, law in items)
+        for name, value in zip(_POPULATION, (listed, dimension, alike, normal), strict=True):
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "_hash", hash((listed, dimension, alike, normal)))
+
+    def __hash__(self) -> int:
+        return self._hash  # type: ignore[attr-defined, no-any-return]
+
+    @property
+    def components(self) -> tuple[Any, ...]:
+        """All components."""
+        return tuple(one for one, _ in self.moments)
+
+    def with_law_of(self, other: Population) -> Population:
+        """Return the components of both, each with what either assumes.
+
+        Raises:
+            Refused: they assume different things of one component.
+        """
+        if self.dimension and other.dimension and self.dimension != other.dimension:
+            raise Refused(f"two dimensions: {self.dimension} and {other.dimension}")
+        found = dict(self.moments)
+        for one, law in other.moments:
+            if found.get(one) not in {None, law} and law is not None:
+                raise Refused(f"two laws of {one}: {found[one]} and {law}")
+            found[one] = law if law is not None else found.get(one)
+        normal = tuple(dict.fromkeys((*self.normal, *other.normal)))
+        alike = tuple(dict.fromkeys((*self.alike, *other.alike)))
+        return Population(found, self.dimension or other.dimension, alike, normal)
+
+
+_POPULATION = ("moments", "dimension", "alike", "normal")
+
+
+@dataclass(frozen=True)
+class Hypotheses:
+    """What a theorem assumes; the page prints all of it.
+
+    ``domains`` restrict symbols beyond what their own assumptions say, ``conditions`` are relations among
+    several symbols, ``law`` is that of what is averaged, None where any will do. ``definitions`` say which
+    expression a symbol, or the entry of a family, stands for. ``entries`` are properties of families, such as
+    ("ordered", p): the first is the largest, the second the next.
+    """
+
+    domains: tuple[tuple[Any, Set], ...] = ()
+    conditions: frozenset[Any] = frozenset()
+    law: Population | None = None
+    definitions: tuple[tuple[Any, Any], ...] = ()
+    entries: frozenset[tuple[Any, ...]] = frozenset()
+
+    def domain(self, symbol: Any) -> Set:
+        """Return the values that a symbol may have."""
+        return Intersection(assumed(symbol), dict(self.domains).get(symbol, S.UniversalSet))
+
+    def restricted(self, symbol: Any, to: Set) -> Hypotheses:
+        """Return these with a symbol restricted to a set.
+
+        Raises:
+            Refused: no value is left.
+        """
+        now = self.domain(symbol)
+        new = Intersection(now, to)
+        if new is S.EmptySet:
+            raise Refused(f"no value of {symbol} is left")
+        if new == now:
+            return self
+        domains = {**dict(self.domains), symbol: new}
+        return replace(self, domains=tuple(sorted(domains.items(), key=lambda item: str(item[0]))))
+
+    def having(self, condition: Any) -> Hypotheses:
+        """Return these and one more relation; one in a single symbol cuts that symbol's domain.
+
+        Raises:
+            Refused: it is false.
+        """
+        if condition == True:  # noqa: E712  # SymPy's truth
+            return self
+        if condition == False:  # noqa: E712
+            raise Refused("a condition is false")
+        free = list(condition.free_symbols)
+        if len(free) == 1 and type(free[0]) in {Symbol, Dummy} | _SYMBOLS and not condition.has(E, Var):
+            stand_in = Dummy(real=True)
+            try:
+                return self.restricted(free[0], condition.xreplace({free[0]: stand_in}).as_set())
+            except NotImplementedError:
+                pass
+        return replace(self, conditions=self.conditions | {condition})
+
+    def defining(self, *definitions: tuple[Any, Any]) -> Hypotheses:
+        """Return these and more definitions.
+
+        Raises:
+            Refused: one symbol stands for two things.
+        """
+        found = dict(self.definitions)
+        for name, meaning in definitions:
+            if found.setdefault(name, meaning) != meaning:
+                raise Refused(f"{name} stands for two things: {found[name]} and {meaning}")
+        return replace(self, definitions=tuple(sorted(found.items(), key=lambda item: str(item[0]))))
+
+    def merged(self, other: Hypotheses) -> Hypotheses:
+        """Return what both assume together.
+
+        Raises:
+            Refused: they contradict each other.
+        """
+        laws = [one for one in (self.law, other.law) if one]
+        law = laws[0] if len(set(laws)) == 1 else laws[0].with_law_of(laws[1]) if laws else None
+        found = replace(
+            self,
+            conditions=self.conditions | other.conditions,
+            law=law,
+            entries=self.entries | other.entries,
+        ).defining(*other.definitions)
+        for symbol, domain in other.domains:
+            found = found.restricted(symbol, domain)
+        return found
+
+
+NOTHING = Hypotheses()
+"""No hypotheses but the symbols' own domains."""
+
+
+def assumed(symbol: Any) -> Set:
+    """Return the domain that a symbol's own assumptions say; they are hypotheses like all others."""
+    if symbol.is_integer:
+        low = 1 if symbol.is_positive else 0 if symbol.is_nonnegative else None
+        return S.Integers if low is None else Range(low, oo)
+    if symbol.is_positive:
+        return Interval.open(0, oo)
+    if symbol.is_nonnegative:
+        return Interval(0, oo)
+    if symbol.is_negative:
+        return Interval.open(-oo, 0)
+    if symbol.is_real:
+        return S.Reals - FiniteSet(0) if symbol.is_zero is False else S.Reals
+    return S.Complexes
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """What a rule says follows: ``lhs`` and ``rhs`` where they are not what the rule was applied to.
+
+    ``order`` is (symbol, power) of first terms: the rest is smaller than one over that power of the symbol.
+    """
+
+    relation: str = "="
+    hypotheses: Hypotheses = NOTHING
+    reach: Reach = Reach.ALL_VALUES
+    lhs: Any = None
+    rhs: Any = None
+    order: tuple[Any, int] | None = None
+
+
+class Rule:
+    """A way to a theorem. Only those that the kernel's own modules register prove anything.
+
+    A rule is a frozen dataclass whose fields are expressions, theorems and other plain values. ``conclude``
+    gets the two sides, of which the second is what the author says follows, and the hypotheses so far; it
+    decides or refuses. ``moves`` is whether it turns a whole theorem, its field ``known``, into another.
+    """
+
+    moves: ClassVar[bool] = False
+    label: Any = ""
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return what follows.
+
+        Raises:
+            Refused: it does not follow, or that is not decided.
+        """
+        raise NotImplementedError
+
+
+_RULES: set[type[Rule]] = set()
+_open = True
+
+
+def rule(kind: type[Rule]) -> type[Rule]:
+    """Register a rule of the kernel's own; none is taken once the kernel has been imported.
+
+    Raises:
+        Refused: it comes too late.
+    """
+    if not _open:
+        raise Refused(f"{kind.__name__}: the kernel's rules are complete; use `by` for a rule of your own")
+    _RULES.add(kind)
+    return kind
+
+
+def close() -> frozenset[type[Rule]]:
+    """End the registration, and return all rules."""
+    global _open, _RULES  # noqa: PLW0603
+    _open = False
+    _RULES = frozenset(_RULES)  # type: ignore[assignment]
+    return _RULES  # type: ignore[return-value]
+
+
+class Theorem:
+    """lhs relation rhs, for all values that the hypotheses allow. Made by ``prove`` alone."""
+
+    __slots__ = ("__weakref__", "hypotheses", "lhs", "order", "reach", "relation", "rhs", "rule", "under")
+    lhs: Any
+    relation: str
+    rhs: Any
+    hypotheses: Hypotheses
+    reach: Reach
+    order: tuple[Any, int] | None
+    rule: Rule
+    under: Hypotheses
+
+    def __init__(self, *_given: Any) -> None:
+        raise TypeError("only `prove` makes a theorem")
+
+    def __init_subclass__(cls) -> None:
+        raise TypeError("a theorem has no other kinds")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError("a theorem does not change")
+
+    def __repr__(self) -> str:
+        return f"⊢ {self.lhs} {self.relation} {self.rhs}  [{self.reach.name.lower()}]"
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        return prove, (self.rule, self.lhs, self.rhs, self.under)
+
+
+_FIELDS = ("lhs", "relation", "rhs", "hypotheses", "reach", "order", "rule", "under")
+_made: WeakKeyDictionary[Theorem, tuple[Any, ...]] = WeakKeyDictionary()
+
+
+def is_theorem(one: Any) -> bool:
+    """Return whether this is a theorem that ``prove`` made in this process, unchanged."""
+    if type(one) is not Theorem or one not in _made:
+        return False
+    return all(getattr(one, name, None) is kept for name, kept in zip(_FIELDS, _made[one], strict=True))
+
+
+def prove(rule: Rule, before: Any, after: Any, under: Hypotheses = NOTHING) -> Theorem:
+    """Return the theorem that a rule makes of two sides under hypotheses.
+
+    Raises:
+        Refused: the rule is none of the kernel's, does not apply, or what follows is not well formed.
+    """
+    if type(rule) not in _RULES:
+        raise Refused(f"{type(rule).__name__} is no rule of the kernel")
+    for one in (before, after, under, *(getattr(rule, part.name) for part in fields(rule))):  # type: ignore[arg-type]
+        _admit(one)
+    premises = tuple(premises_of(rule))
+    found = rule.conclude(before, after, under)
+    lhs = before if found.lhs is None else found.lhs
+    rhs = after if found.rhs is None else found.rhs
+    hypotheses = found.hypotheses.merged(under)
+    for premise in premises:
+        # What a premise assumes its conclusion assumes, but for the theorem that is moved as a whole.
+        if not (rule.moves and premise is rule.known):  # type: ignore[attr-defined]
+            hypotheses = hypotheses.merged(premise.hypotheses)
+    refuse_malformed(hypotheses, lhs, rhs)
+    reach = min([found.reach, *(premise.reach for premise in premises)])
+    free = lhs.free_symbols | rhs.free_symbols
+    if any(isinstance(to, FiniteSet) and one in free for one, to in hypotheses.domains):
+        reach = min(reach, Reach.THESE_VALUES)
+    theorem: Theorem = object.__new__(Theorem)
+    kept = (lhs, found.relation, rhs, hypotheses, reach, found.order, rule, under)
+    for name, value in zip(_FIELDS, kept, strict=True):
+        object.__setattr__(theorem, name, value)
+    _made[theorem] = kept
+    return theorem
+
+
+def premises_of(rule: Rule) -> Iterator[Theorem]:
+    """Yield the theorems that a rule rests on."""
+    for part in fields(rule):  # type: ignore[arg-type]
+        value = getattr(rule, part.name)
+        for one in value if isinstance(value, tuple) else (value,):
+            if isinstance(one, Theorem):
+                yield one
+
+
+def replayed(theorem: Theorem) -> Theorem:
+    """Return the theorem made again from its rule, its premises and their premises.
+
+    Raises:
+        Refused: what is made is not what it says.
+    """
+    given = theorem.rule
+    again = {}
+    for part in fields(given):  # type: ignore[arg-type]
+        value = getattr(given, part.name)
+        if isinstance(value, Theorem):
+            again[part.name] = replayed(value)
+        elif isinstance(value, tuple) and any(isinstance(one, Theorem) for one in value):
+            again[part.name] = tuple(replayed(one) if isinstance(one, Theorem) else one for one in value)
+    before, after = (theorem.lhs, theorem.rhs) if not given.moves else (S.Zero, theorem.rhs)
+    found = prove(replace(given, **again) if again else given, before, after, theorem.under)  # type: ignore[type-var]
+    for name in ("lhs", "relation", "rhs", "hypotheses", "reach", "order"):
+        if getattr(found, name) != getattr(theorem, name):
+            raise Refused(f"replayed, its {name} is {getattr(found, name)}, not {getattr(theorem, name)}")
+    return found
+
+
+_PLAIN = frozenset([bool, int, str, type(None), BooleanTrue, BooleanFalse, Reach])
+_SYMBOLS = {Symbol, Dummy, Ordered}
+
+
+def _admit(one: Any) -> None:
+    """Refuse whatever is not plain data of the kernel's vocabulary.
+
+    Raises:
+        Refused: it is something else, such as an object that claims to equal everything.
+    """
+    kind = type(one)
+    if kind in _PLAIN or kind is Hypotheses or kind is Population:
+        return
+    if kind in {tuple, frozenset}:
+        for each in one:
+            _admit(each)
+    elif kind is Theorem:
+        if not is_theorem(one):
+            raise Refused("a premise is no theorem of this process, or was changed; replay it")
+    elif isinstance(one, Relational) and kind.__module__ == "sympy.core.relational":
+        for each in one.args:
+            _admit(each)
+    elif isinstance(one, Set) and kind.__module__.startswith("sympy.sets."):
+        return
+    elif isinstance(one, Basic):
+        for node in preorder_traversal(one):
+            if not is_word(node) and not isinstance(node, Relational):
+                raise Refused(f"{type(node).__name__} is no word of the kernel: {str(node)[:60]}")
+    elif is_dataclass(one) and kind.__module__.startswith("verify.symbolic.kernel."):
+        for part in fields(one):
+            _admit(getattr(one, part.name))
+    else:
+        raise Refused(f"{kind.__name__} is no word of the kernel")
+
+
+_BINDERS = (Sum, Integral, Limit)
+
+
+def bound_in(expression: Any) -> set[Any]:
+    """Return the names that sums, integrals and limits of an expression bind."""
+    found: set[Any] = set()
+    for one in expression.atoms(*_BINDERS):
+        found.update(one.args[1:2] if isinstance(one, Limit) else one.variables)
+    return found
+
+
+def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
+    """Refuse two symbols of one name, a name both bound and free, and what is random outside every mean.
+
+    An index may be bound on one side and free on the other: it names any one entry there.
+
+    Raises:
+        Refused: a side is not well formed.
+    """
+    names: dict[str, Any] = {}
+    for side in sides:
+        for one in side.atoms(Symbol):
+            if not isinstance(one, Dummy) and names.setdefault(one.name, one) != one:
+                raise Refused(f"two symbols print as {one}")
+    bound = {one for side in sides for one in bound_in(side) if not isinstance(one, Idx)}
+    free = {one for side in sides for one in side.free_symbols}
+    if bound & free:
+        raise Refused(f"a name is bound and free: {', '.join(sorted(map(str, bound & free)))}")
+    if hypotheses.law and any(side.has(E, Var) for side in sides):
+        outside = [side.xreplace(dict.fromkeys(side.atoms(E, Var), S.One)) for side in sides]
+        for one in hypotheses.law.components:
+            if any(part.has(one) for part in outside):
+                raise Refused(f"{one} is random, and stands outside every mean")
+
+
+_COMPOSED = (
+    {("=", one): one for one in "=≤<≥>~"}
+    | {(one, "="): one for one in "=≤<≥>~"}
+    | {(a, b): c for a, b, c in ("≤≤≤", "≤<<", "<≤<", "<<<", "≥≥≥", "≥>>", ">≥>", ">>>", "~~~")}
+    | {("⇔", "⇔"): "⇔"}
+)
+FLIPPED = {"=": "=", "≤": "≥", "≥": "≤", "<": ">", ">": "<", "⇔": "⇔"}
+
+
+@rule
+@dataclass(frozen=True)
+class Chain(Rule):
+    """From a R b and b R' c what the table makes of both: a R″ c."""
+
+    first: Theorem
+    second: Theorem
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the composed relation."""
+        first, second = self.first, self.second
+        if first.rhs != second.lhs:
+            raise Refused(f"the chain breaks: {first.rhs} and {second.lhs}")
+        if (before, after) != (first.lhs, second.rhs):
+            raise Refused("the chain has other ends")
+        if (first.relation, second.relation) not in _COMPOSED:
+            raise Refused(f"nothing follows from {first.relation} and {second.relation} in one chain")
+        orders = [one for one in (first.order, second.order) if one]
+        if len({symbol for symbol, _ in orders}) > 1:
+            raise Refused("first terms in two symbols")
+        order = min(orders, key=lambda one: one[1]) if orders else None
+        return Conclusion(_COMPOSED[first.relation, second.relation], order=order)
+
+
+def chained(first: Theorem, second: Theorem) -> Theorem:
+    """Return the theorem that two make one after the other."""
+    return prove(Chain(first, second), first.lhs, second.rhs)
+
+
+@rule
+@dataclass(frozen=True)
+class Same(Rule):
+    """Anything equals itself, where it is defined."""
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the equation."""
+        if before != after:
+            raise Refused("two different expressions")
+        return Conclusion("⇔" if isinstance(before, Rel) else "=")
+
+
+@rule
+@dataclass(frozen=True)
+class Reviewed(Rule):
+    """What an author's own rule says, read by somebody: below proved, and printed as such."""
+
+    words: str
+    relation: str = "="
+    numerically: bool = False
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return what the author says."""
+        if self.relation not in FLIPPED:
+            raise Refused(f"{self.relation} is no relation")
+        reach = Reach.NUMERICALLY if self.numerically else Reach.REVIEWED
+        return Conclusion(self.relation, reach=reach)

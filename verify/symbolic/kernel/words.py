@@ -1,0 +1,186 @@
+"""The kernel's vocabulary: which nodes an expression may be made of, and the symbols that rules know by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sympy import (
+    Abs, Add, Derivative, Dummy, Eq, Function, Idx, Indexed, IndexedBase, Integer, Integral, KroneckerDelta, Limit,
+    Max, Min, Mul, Pow, Rational, S, Sum, Symbol, Trace, Transpose, Tuple, besselk, binomial, cos, cosh, erf, erfc,
+    erfinv, exp, factorial, gamma, log, sign, sin, sinh, tan, tanh,
+)  # fmt: skip
+from sympy.core.function import UndefinedFunction
+from sympy.core.symbol import Str
+from sympy.matrices.expressions import MatAdd, MatMul, MatPow, MatrixSymbol
+from sympy.matrices.expressions.matexpr import MatrixElement
+from sympy.matrices.immutable import ImmutableDenseMatrix
+from sympy.printing.str import StrPrinter
+
+
+class Ranked(str):
+    """Text that sorts as ``rank``, for SymPy orders factors and terms by the text of their atoms."""
+
+    __slots__ = ("rank",)
+    rank: str
+
+    def __new__(cls, text: str, rank: str) -> Ranked:
+        ranked = super().__new__(cls, text)
+        ranked.rank = rank
+        return ranked
+
+    def __str__(self) -> str:
+        return self
+
+    def _key(self) -> tuple[str, str]:
+        return self.rank, str.__str__(self)
+
+    def __lt__(self, other: str) -> bool:
+        return self._key() < _rank_of(other)
+
+    def __gt__(self, other: str) -> bool:
+        return self._key() > _rank_of(other)
+
+    def __le__(self, other: str) -> bool:
+        return self._key() <= _rank_of(other)
+
+    def __ge__(self, other: str) -> bool:
+        return self._key() >= _rank_of(other)
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        return str, (str.__str__(self),)
+
+
+def _rank_of(text: str) -> tuple[str, str]:
+    return text._key() if isinstance(text, Ranked) else (text, text)
+
+
+class _Ranks(StrPrinter):  # type: ignore[misc]  # SymPy has no types
+    """Prints ranks in place of names."""
+
+
+class Ordered(Symbol):  # type: ignore[misc]  # SymPy has no types
+    """A symbol printed before or after others by ``rank`` rather than by the alphabet."""
+
+    __slots__ = ("rank",)
+
+    def __new__(cls, name: str, rank: str, **assumptions: Any) -> Ordered:
+        """Return the symbol ``name`` that sorts as if it were called ``rank``."""
+        symbol: Ordered = Symbol.__xnew__(cls, name, **assumptions)
+        symbol.rank = rank
+        return symbol
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str, str], dict[str, Any]]:
+        return (self.name, self.rank), self._assumptions_orig
+
+    def _hashable_content(self) -> tuple[Any, ...]:
+        # Else SymPy's cache would take one for another of that name, and print what came first in a process.
+        return (*super()._hashable_content(), self.rank)
+
+    def sort_key(self, order: Any = None) -> Any:
+        """Return the key that SymPy orders by; a power of the symbol already sorts by its rank."""
+        return self.class_key(), (1, (str(self),)), S.One.sort_key(order), S.One
+
+    def _sympystr(self, printer: Any) -> str:
+        return self.rank if isinstance(printer, _Ranks) else Ranked(self.name, self.rank)
+
+
+class OrderedBase(IndexedBase):  # type: ignore[misc]  # SymPy has no types
+    """A family of symbols, such as the components of a vector, that sorts as its label, an ``Ordered``."""
+
+    def __getitem__(self, indices: Any, **options: Any) -> IndexedEntry:
+        return IndexedEntry(*super().__getitem__(indices, **options).args)
+
+
+class IndexedEntry(Indexed):  # type: ignore[misc]  # SymPy has no types
+    """One symbol of an ``OrderedBase``."""
+
+    @classmethod
+    def class_key(cls) -> Any:
+        """Return the key of ``Indexed``: entries of all families are sorted together."""
+        return Indexed.class_key()
+
+    def _sympystr(self, printer: Any) -> str:
+        text = str.__str__(super()._sympystr(printer))
+        return text if isinstance(printer, _Ranks) else Ranked(text, _Ranks({"order": None}).doprint(self))
+
+
+class E(Function):  # type: ignore[misc]  # SymPy has no types
+    """An expectation over the law of the hypotheses; only rules for means look inside.
+
+    Its sign is that of what is averaged, over the declared domains of the symbols in it.
+    """
+
+    nargs = 1
+
+    def _eval_is_real(self) -> bool | None:
+        return self.args[0].is_real or None
+
+    def _eval_is_positive(self) -> bool | None:
+        return self.args[0].is_positive or None
+
+    def _eval_is_nonnegative(self) -> bool | None:
+        return self.args[0].is_nonnegative or None
+
+    def _latex(self, printer: Any, exp: Any = None) -> str:
+        body = rf"\mathbb{{E}}\left[{printer.doprint(self.args[0])}\right]"
+        return body if exp is None else rf"{body}^{{{exp}}}"
+
+
+class Var(Function):  # type: ignore[misc]  # SymPy has no types
+    """A variance: the mean of the squared distance from the mean."""
+
+    nargs = 1
+
+    def _latex(self, printer: Any, exp: Any = None) -> str:
+        body = rf"\operatorname{{Var}}\left({printer.doprint(self.args[0])}\right)"
+        return body if exp is None else rf"{body}^{{{exp}}}"
+
+
+class Shape(Function):  # type: ignore[misc]  # SymPy has no types
+    """The numbers of rows and columns of a matrix."""
+
+    nargs = 1
+
+    def _latex(self, printer: Any, exp: Any = None) -> str:
+        return rf"\operatorname{{shape}}\left({printer.doprint(self.args[0])}\right)"
+
+
+n = Ordered("n", "A", integer=True, positive=True)
+"""The number of keys."""
+
+s = OrderedBase(Ordered("s", "r"))
+p = OrderedBase(Ordered("p", "p"))
+"""The scores of a row, and its probabilities exp(s_i)/Σexp(s_j)."""
+
+x = OrderedBase(Ordered("x", "x"))
+M = Ordered("M", "M", positive=True)
+"""Any real vector over the keys, and a bound on its entries where one is assumed."""
+
+sigma = Ordered("sigma", "s", positive=True)
+"""The standard deviation of normal scores."""
+
+largest = Ordered(r"\max_i s_i", "s0", real=True)
+"""The largest of the n scores."""
+
+WORDS = frozenset([
+    Abs, Add, Derivative, Dummy, E, Eq, Idx, ImmutableDenseMatrix, Indexed, IndexedBase, IndexedEntry, Integral,
+    KroneckerDelta, Limit, MatAdd, MatMul, MatPow, MatrixElement, MatrixSymbol, Max, Min, Mul, Ordered,
+    OrderedBase, Pow, Shape, Str, Sum, Symbol, Trace, Transpose, Tuple, Var, besselk, binomial, cos, cosh, erf,
+    erfc, erfinv, exp, factorial, gamma, log, sign, sin, sinh, tan, tanh,
+    *(type(one) for one in (S.Zero, S.One, S.NegativeOne, S.Half, S.Pi, S.Exp1, S.ImaginaryUnit, S.Infinity,
+                            S.NegativeInfinity, Integer(7), Rational(2, 7))),
+])  # fmt: skip
+"""The exact types of nodes. An author's own function, which might say of itself what it likes, is none."""
+
+_OF_A_NAME = vars(Function("f")).keys() | {"is_commutative"}
+"""All that the class of such a function holds."""
+
+
+def is_word(node: Any) -> bool:
+    """Return whether a node belongs to the vocabulary by its exact type, or is a function of which only the
+    name is known.
+    """
+    kind = type(node)
+    return kind in WORDS or (
+        type(kind) is UndefinedFunction and kind._kwargs == {} and vars(kind).keys() <= _OF_A_NAME
+    )
