@@ -35,7 +35,7 @@ from verify.report.numbers import exact
 from verify.report.parts import draw_figures
 from verify.report.summary import FRONT, HALF
 from verify.spec import designs
-from verify.symbolic.expectation import Var
+from verify.symbolic.kernel.moments import Var
 from verify.symbolic.printing import latex
 from verify.symbolic.scores import d, score
 

@@ -7,7 +7,7 @@ from sympy import Rational, S
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.inputs import Simulated
 from verify.spec.components import UNIFORM_COMPONENTS, Components, for_components, normal
-from verify.symbolic.expectation import E, Var, evaluate
+from verify.symbolic.kernel.moments import E, Var, evaluate
 from verify.symbolic.scores import GENERAL, d, score
 
 

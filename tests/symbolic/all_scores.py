@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sympy import S, lambdify
 
-from verify.symbolic.expectation import E
+from verify.symbolic.kernel.moments import E
 from verify.symbolic.softmax import scores, sigma, written_out
 
 if TYPE_CHECKING:

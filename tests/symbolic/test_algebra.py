@@ -8,8 +8,8 @@ import pytest
 from sympy import Function, Integral, S, Symbol, cos, cosh, exp, log, pi, sin, sinh, sqrt, symbols, tanh
 
 from verify.symbolic import algebra
-from verify.symbolic.algebra import differs_somewhere, is_zero, replaced, vanishes_in_exponentials
-from verify.symbolic.expectation import E
+from verify.symbolic.kernel.algebra import differs_somewhere, is_zero, replaced, vanishes_in_exponentials
+from verify.symbolic.kernel.moments import E
 
 x, y = Symbol("x", positive=True), Symbol("y", real=True)
 low = Symbol("z", negative=True)

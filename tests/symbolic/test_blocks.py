@@ -38,7 +38,7 @@ from verify.symbolic.blocks import (
     row_variance,
     square_variance,
 )
-from verify.symbolic.expectation import DerivationError, Population
+from verify.symbolic.kernel.moments import DerivationError, Population
 from verify.symbolic.scores import STANDARD, d, index, mu_k, mu_q, score
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from sympy import Poly, Rational, S, Symbol, cosh, exp, log, oo, sqrt, symbols, tanh
 
 from tests.strategies import examples
-from verify.symbolic.bounds import AtItsLeast, AtItsMost, FromZero, Jensen, OnRange, never_negative
-from verify.symbolic.expectation import E
+from verify.symbolic.kernel.bounds import AtItsLeast, AtItsMost, FromZero, Jensen, OnRange, never_negative
+from verify.symbolic.kernel.moments import E
 
 x, y, c = symbols("x y c", positive=True)
 z = Symbol("z", real=True)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from sympy import Rational, S, Sum, exp, log, sqrt
 
-from verify.symbolic.by_parts import EVEN_IS_MOST, TOTAL_GROWS, ByParts, LargestScore
-from verify.symbolic.expectation import E
+from verify.symbolic.kernel.by_parts import EVEN_IS_MOST, TOTAL_GROWS, ByParts, LargestScore
+from verify.symbolic.kernel.moments import E
 from verify.symbolic.row_means import row_mean
 from verify.symbolic.softmax import (
     ENTROPY,

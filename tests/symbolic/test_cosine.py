@@ -5,7 +5,7 @@ from __future__ import annotations
 from sympy import Integral, S, oo
 
 from verify.symbolic.cosine import ACROSS, ALONG, COSINE, along_the_key, n, z
-from verify.symbolic.expectation import E
+from verify.symbolic.kernel.moments import E
 from verify.symbolic.law import w
 from verify.symbolic.scores import d
 

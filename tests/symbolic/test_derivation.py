@@ -32,7 +32,7 @@ from verify.symbolic.characteristic import OF_SCORE, STEPS
 from verify.symbolic.checks import By, Checker, Identity
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.expansion import Evaluation, Expansion, expanded
-from verify.symbolic.expectation import DerivationError, E, Population, Var
+from verify.symbolic.kernel.moments import DerivationError, E, Population, Var
 from verify.symbolic.printing import latex
 from verify.symbolic.routes import Definition, Route, Step
 from verify.symbolic.scores import (

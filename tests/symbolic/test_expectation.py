@@ -12,7 +12,7 @@ from sympy import Idx, IndexedBase, Rational, S, Sum, Symbol, expand, simplify, 
 
 from tests.strategies import examples, fractions
 from verify.symbolic.expansion import expanded
-from verify.symbolic.expectation import (
+from verify.symbolic.kernel.moments import (
     DerivationError,
     E,
     Population,

@@ -20,10 +20,10 @@ from sympy import (
     log,
 )
 
-from verify.symbolic.expectation import DerivationError, E
-from verify.symbolic.multiplied_out import Reader
+from verify.symbolic.kernel.moments import DerivationError, E
+from verify.symbolic.kernel.multiplied_out import Reader
 from verify.symbolic.softmax import n
-from verify.symbolic.terms import Families, Term
+from verify.symbolic.kernel.terms import Families, Term
 
 x, y, z = (IndexedBase(name) for name in "xyz")
 i, j, k = (Idx(name) for name in "ijk")

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sympy import Poly, PolynomialError, Pow, Rational, S, Sum, Symbol, expand, sqrt, symbols
 
-from verify.symbolic.algebra import with_powers
+from verify.symbolic.kernel.algebra import with_powers
 from verify.symbolic.expansion import Expansion, expanded
-from verify.symbolic.expectation import DerivationError, E, Var, evaluate
+from verify.symbolic.kernel.moments import DerivationError, E, Var, evaluate
 from verify.symbolic.powers import powers_of_dimension
 from verify.symbolic.scores import GENERAL, STANDARD, d, index, k, q, score
 

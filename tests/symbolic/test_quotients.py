@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sympy import Function, Rational, S, cosh, exp, log, sin, sqrt, symbols
 
-from verify.symbolic.quotients import is_zero_quotient
+from verify.symbolic.kernel.quotients import is_zero_quotient
 
 x, y = symbols("x y", real=True)
 n = symbols("n", integer=True)

@@ -11,7 +11,7 @@ from tests.symbolic.all_scores import mean_over_scores
 from verify.claims.gradients import jacobian_saturation
 from verify.claims.limits import causal_rows, length_scaling
 from verify.claims.softmax import attention_concentration, attention_entropy
-from verify.symbolic.expectation import E
+from verify.symbolic.kernel.moments import E
 from verify.symbolic.extremes import LARGEST
 from verify.symbolic.jacobian import FROBENIUS
 from verify.symbolic.row_means import row_mean, share_reached

@@ -9,7 +9,7 @@ import pytest
 from sympy import Rational, S, Sum, expand, sqrt
 
 from verify.symbolic.derivation import Derivation
-from verify.symbolic.expectation import E, Population, Var
+from verify.symbolic.kernel.moments import E, Population, Var
 from verify.symbolic.routes import Route
 from verify.symbolic.scores import (
     CENTRED,

@@ -11,8 +11,8 @@ from scipy import integrate
 from sympy import Sum
 
 from tests.symbolic.all_scores import mean_over_scores
-from verify.symbolic.algebra import is_zero
-from verify.symbolic.expectation import E
+from verify.symbolic.kernel.algebra import is_zero
+from verify.symbolic.kernel.moments import E
 from verify.symbolic.softmax import i, n, p, s, scores, sigma, written_out
 
 SQUARES = Sum(p[i] ** 2, (i, 1, n))

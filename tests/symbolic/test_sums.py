@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sympy import Derivative, Idx, KroneckerDelta, Rational, S, Sum, Symbol, exp, log, simplify
 
 from tests.faults.spoiling import spoiled
-from verify.symbolic.expectation import DerivationError, E
+from verify.symbolic.kernel.moments import DerivationError, E
 from verify.symbolic.jacobian import CUBES, ENTRY, FORM, FROBENIUS, x
 from verify.symbolic.softmax import (
     ENTROPY,
@@ -25,8 +25,8 @@ from verify.symbolic.softmax import (
     scores,
     written_out,
 )
-from verify.symbolic.sums import SumIdentity, normal_form, vanishes
-from verify.symbolic.terms import Families, in_scores
+from verify.symbolic.kernel.sums import SumIdentity, normal_form, vanishes
+from verify.symbolic.kernel.terms import Families, in_scores
 
 k = Idx("k")
 a = Symbol("a", real=True)

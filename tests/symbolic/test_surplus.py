@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from sympy import KroneckerDelta, Rational, S, Sum
 
-from verify.symbolic.expectation import E
+from verify.symbolic.kernel.moments import E
 from verify.symbolic.jacobian import LENGTH, M, x
 from verify.symbolic.softmax import SQUARES, WEIGHTED_SCORE, i, j, largest, n, p, s, sigma
-from verify.symbolic.surplus import Surplus
+from verify.symbolic.kernel.surplus import Surplus
 
 VARIANCE = Sum(p[i] * x[i] ** 2, (i, 1, n)) - Sum(p[i] * x[i], (i, 1, n)) ** 2
 BIASED = Sum(p[i] * x[i] ** 2, (i, 1, n))

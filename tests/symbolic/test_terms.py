@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from sympy import Dummy, Idx, Indexed, IndexedBase, KroneckerDelta, S, Symbol, exp
 
 from tests.strategies import examples, fractions
-from verify.symbolic.expectation import DerivationError
+from verify.symbolic.kernel.moments import DerivationError
 from verify.symbolic.softmax import n, p, scores, written_out
-from verify.symbolic.terms import ROW, Families, Term, in_scores, key, softmax
+from verify.symbolic.kernel.terms import ROW, Families, Term, in_scores, key, softmax
 
 x, y = IndexedBase("x"), IndexedBase("y")
 i, j, k = (Idx(name) for name in "ijk")

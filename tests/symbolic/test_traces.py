@@ -8,7 +8,7 @@ import pytest
 from sympy import Integer, Matrix, MatrixSymbol, Symbol, Trace
 
 from verify.claims.limits import correlated_components, dependent_query_key
-from verify.symbolic.expectation import DerivationError
+from verify.symbolic.kernel.moments import DerivationError
 from verify.symbolic.traces import PRODUCT, SIGMA_K, SIGMA_Q, in_numbers, most_indices, settled_by_two
 
 D = Symbol("d", integer=True, positive=True)

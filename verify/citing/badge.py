@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 # White text on each has a contrast of at least 4.5.
 _PROOFS = {
     Proof.PROVED: "proved, ",
+    Proof.REVIEWED: "reviewed, ",
     Proof.AT_EXAMPLES: "checked at examples, ",
     Proof.IN_PART: "derived in part, ",
 }

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _WIDTH = 100
 _ENDINGS = {
     "proved": "Proved",
+    "reviewed": "Reviewed, not proved",
     "checked-at-examples": "Derivation checked at examples",
     "in-part": "Derived in part",
     "failed": "FAILED",
@@ -92,13 +93,14 @@ def page(claim: Claim, derivation: Derivation, examined: Examined, facts: Sequen
         _wrapped(plain(claim.meaning)),
         "Assumptions\n" + "\n".join(f"  - {plain(a.text)}" for a in claim.assumptions),
     ]
-    for route, steps in examined.routes:
+    for followed in examined.routes:
+        route = followed.route
         meaning = plain(derivation.meaning_of(route.start))
         opening = f"\n  Definition: {meaning}" if meaning else ""
         blocks.append(f"Derivation: {plain(route.title)}{opening}\n\n{_art(route.start)}")
-        for one in steps:
-            checked = f"{'✓' if one.holds else '✗'} {plain(one.step.check.label)}"
-            blocks.append(f"  {plain(one.step.rule)}\n  {checked}\n\n{_art(one.step.expression)}")
+        for one in followed.steps:
+            checked = f"{'✓' if one.holds else '✗'} {plain(one.step.rule.label)}"
+            blocks.append(f"  {plain(one.step.words)}\n  {checked}\n\n{_art(one.step.expression)}")
     blocks.append(f"{_ENDINGS[examined.status]}: {examined.reason}")
     if facts:
         lines = (f"  {fact.id}: {plain(fact.what)}, {exact(fact.value)}" for fact in facts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from verify.claims.chapters import CHAPTERS
 from verify.engine.measure import measure
@@ -24,6 +24,9 @@ from verify.evidence import (
 from verify.montecarlo.experiment import Experiment, Fit
 from verify.montecarlo.fits import ordinary
 from verify.spec.claim import Claim, several
+from verify.symbolic.derivation import relation_of
+from verify.symbolic.hypotheses import assumptions_of
+from verify.symbolic.kernel.core import Reach
 from verify.symbolic.printing import latex, plain
 
 if TYPE_CHECKING:
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from verify.montecarlo.chunks import Request
     from verify.spec.claim import Findings
     from verify.symbolic.derivation import Derivation, Examined
+    from verify.symbolic.routes import Followed
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,13 @@ class Evidence:
 
 
 NOTHING = Evidence()
+
+REACHES: dict[Reach, Literal["all-values", "these-values", "reviewed", "numerically"]] = {
+    Reach.ALL_VALUES: "all-values",
+    Reach.THESE_VALUES: "these-values",
+    Reach.REVIEWED: "reviewed",
+    Reach.NUMERICALLY: "numerically",
+}
 
 
 def measured(
@@ -97,41 +108,58 @@ def derivation_record(derivation: Derivation, examined: Examined) -> DerivationR
     """Return the record of a derivation whose steps were examined."""
     return DerivationRecord(
         status=Proof(examined.status),
-        **_stated(derivation),
-        routes=tuple(
-            Route(
-                title=route.title,
-                start_latex=latex(route.start),
-                start_plain=plain(route.start),
-                definition=derivation.meaning_of(route.start),
-                steps=tuple(
-                    Step(
-                        latex=latex(one.step.expression),
-                        plain=plain(one.step.expression),
-                        relation=one.step.relation,
-                        rule=one.step.rule,
-                        checked_by=one.step.check.label,
-                        reach=one.step.check.reach,
-                        holds=one.holds,
-                    )
-                    for one in steps
-                ),
-            )
-            for route, steps in examined.routes
-        ),
+        **_stated(derivation, examined),
+        routes=tuple(_route(derivation, one) for one in examined.routes),
         agreement=examined.agreement,
         reason=examined.reason,
         beyond=derivation.beyond,
+        assumptions=assumptions_of(examined.theorem) if examined.theorem else (),
     )
 
 
-def _stated(derivation: Derivation) -> dict[str, str]:
+def _route(derivation: Derivation, followed: Followed) -> Route:
+    route, theorem = followed.route, followed.theorem
+    sides = (
+        {
+            "theorem": latex(relation_of(theorem)),
+            "subject": latex(theorem.lhs),
+            "result": latex(theorem.rhs),
+            "assumptions": assumptions_of(theorem),
+        }
+        if theorem
+        else {}
+    )
+    steps = tuple(
+        Step(
+            latex=latex(one.step.expression),
+            plain=plain(one.step.expression),
+            relation=one.relation,
+            rule=one.step.words,
+            checked_by=one.step.rule.label,
+            reach=REACHES[one.reach],
+            holds=one.holds,
+        )
+        for one in followed.steps
+    )
+    return Route(
+        title=route.title,
+        start_latex=latex(route.start),
+        start_plain=plain(route.start),
+        definition=derivation.meaning_of(route.start),
+        steps=steps,
+        name=route.name,
+        **sides,
+    )
+
+
+def _stated(derivation: Derivation, examined: Examined) -> dict[str, str]:
     if derivation.unclaimed:
         return {"subject": "", "result": "", "latex": ""}
+    theorem = examined.theorem
     return {
-        "subject": latex(derivation.subject),
+        "subject": latex(theorem.lhs if theorem else derivation.subject),
         "result": plain(derivation.result),
-        "latex": latex(derivation.equation),
+        "latex": latex(relation_of(theorem)) if theorem else latex(derivation.result),
     }
 
 

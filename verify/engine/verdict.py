@@ -23,6 +23,7 @@ PLACES = 1000
 
 _DERIVED = {
     Proof.PROVED: "derived, and ",
+    Proof.REVIEWED: "its derivation is reviewed, not proved, and ",
     Proof.AT_EXAMPLES: "its derivation is checked at examples, and ",
     Proof.IN_PART: "derived in part, and ",
 }

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 
-Reach = Literal["general", "examples", "numerical"]
+Reach = Literal["all-values", "these-values", "reviewed", "numerically"]
 RESERVED = frozenset(["run", "source"])
 """What keys of citations start with that are no claim's."""
 
@@ -37,13 +37,15 @@ RESERVED = frozenset(["run", "source"])
 class Proof(StrEnum):
     """What the symbolic side says of a claim.
 
-    Proved: every step is checked for all values; of nothing else is it said without more that it is derived.
-    At examples: every step is checked, some at a few sizes or numerically; beyond these they stand on the
-    rule that they name. In part: the statement says more than was derived, and the record says what.
+    Proved: the kernel's rules make a theorem of every chain, for all values of its hypotheses; of nothing else
+    is it said without more that it is derived. Reviewed: some step stands on a rule of its author's, which
+    somebody has read. At examples: some step holds at given values or numerically only. In part: the
+    statement says more than was derived, and the record says what.
     Failed: some step does not hold; then nothing was drawn, and the record has no checks.
     """
 
     PROVED = "proved"
+    REVIEWED = "reviewed"
     AT_EXAMPLES = "checked-at-examples"
     IN_PART = "in-part"
     FAILED = "failed"
@@ -66,26 +68,28 @@ class Reference(Record):
 
 
 class Step(Record):
-    """One step of a derivation: the expression reached, the rule that led there, how it was checked.
+    """One step of a derivation: the expression reached, in words how it follows, the kernel's rule for that.
 
-    ``relation`` says how the expression stands to the one before it; "⇒" where it follows
-    from it, "⇔" where each follows from the other.
-    ``reach`` says what the check covers: all values, exactly a few sizes, or numbers at a few points.
+    ``relation`` says how the expression stands to the one before it; "⇒" where a whole theorem was turned into
+    another, "⇔" where each follows from the other, "~" where these are its first terms.
+    ``reach`` says how far the step holds.
     """
 
-    relation: Literal["=", "⇒", "⇔", "≤", "≥"] = "="
+    relation: Literal["=", "⇒", "⇔", "≤", "≥", "<", ">", "~"] = "="
     latex: Formula
     plain: Code
     rule: Text
     checked_by: Text
-    reach: Reach = "general"
+    reach: Reach = "all-values"
     holds: bool
 
 
 class Route(Record):
     """One chain of steps from its start; a claim derived two ways has two.
 
-    ``definition`` says in words what the start is, where it is neither the subject nor derived before.
+    ``definition`` says in words what the start is, where it is neither the subject nor derived before. Texts
+    speak of the chain by its ``name``. ``theorem`` is what it proves as a whole, ``subject`` and ``result``
+    its sides, ``assumptions`` all that it assumes; they are empty where a step does not hold.
     """
 
     title: Text
@@ -93,12 +97,18 @@ class Route(Record):
     start_plain: Code
     definition: Text = ""
     steps: Many[Step]
+    name: Text = ""
+    theorem: Formula = ""
+    subject: Formula = ""
+    result: Formula = ""
+    assumptions: Many[Text] = ()
 
 
 class DerivationRecord(Record):
     """The symbolic side of a claim; ``result`` is the derived expression as plain text, ``latex`` printed.
 
-    ``beyond`` says what of the statement is not derived, and what it rests on instead.
+    ``assumptions`` are the hypotheses of the main theorem, all of them. ``beyond`` says what of the statement is
+    not derived, and what it rests on instead.
     """
 
     status: Proof
@@ -109,6 +119,7 @@ class DerivationRecord(Record):
     agreement: Text
     reason: Text
     beyond: Text = ""
+    assumptions: Many[Text] = ()
 
 
 class ClaimRecord(Record):

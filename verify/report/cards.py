@@ -41,15 +41,17 @@ if TYPE_CHECKING:
     )
 
 
-_SHOWN = frozenset([Proof.PROVED, Proof.AT_EXAMPLES, Proof.IN_PART])
+_SHOWN = frozenset([Proof.PROVED, Proof.REVIEWED, Proof.AT_EXAMPLES, Proof.IN_PART])
 """What has a derivation that stands; only what is proved is called derived."""
 _REACHES: dict[Reach, str] = {
-    "general": "checked for all values",
-    "examples": "exactly at a few sizes",
-    "numerical": "numerically at a few points",
+    "all-values": "proved for all values",
+    "these-values": "at these values",
+    "reviewed": "reviewed",
+    "numerically": "numerically at a few points",
 }
 _COUNTS = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
-_RELATIONS = {"=": "$=$", "⇒": r"$\Rightarrow$", "⇔": r"$\Leftrightarrow$", "≤": r"$\le$", "≥": r"$\ge$"}
+_RELATIONS = {"=": "$=$", "⇒": r"$\Rightarrow$", "⇔": r"$\Leftrightarrow$", "≤": r"$\le$", "≥": r"$\ge$",
+              "<": "$<$", ">": "$>$", "~": r"$\sim$"}  # fmt: skip
 
 
 def card(record: RunRecord, claim: ClaimRecord, number: str) -> CardView:
@@ -157,7 +159,7 @@ def _agreement(derivation: DerivationRecord, number: str) -> str:
 def _reach(derivation: DerivationRecord) -> str:
     """Return how many steps are checked for all values and how many are not, if any is not."""
     counts = Counter(step.reach for route in derivation.routes for step in route.steps)
-    if not counts["examples"] + counts["numerical"]:
+    if counts.total() == counts["all-values"]:
         return ""
     total = f"its {counts.total()} steps" if counts.total() > 1 else "its one step"
     parts = [f"{counts[reach]} {words}" for reach, words in _REACHES.items() if counts[reach]]

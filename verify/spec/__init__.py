@@ -187,30 +187,42 @@ from verify.symbolic import (
 from verify.symbolic import (
     law as score_law,
 )
-from verify.symbolic.algebra import is_rational_zero, is_zero
-from verify.symbolic.bounds import AtItsLeast, AtItsMost, FromZero, Jensen, OnRange
-from verify.symbolic.by_parts import EVEN_IS_MOST, TOTAL_GROWS, ByParts, LargestScore
-from verify.symbolic.checks import By, Identity, by, made_by
+from verify.symbolic.checks import By, by, made_by
 from verify.symbolic.derivation import Derivation
-from verify.symbolic.euler import EulerIntegrals, SameGammas, euler_integral, same_products
-from verify.symbolic.expansion import Evaluation, Expansion, expanded
-from verify.symbolic.expectation import (
-    DerivationError,
-    E,
-    Population,
-    Var,
+from verify.symbolic.gauss import integrals, legendre
+from verify.symbolic.integrals import runs_over
+from verify.symbolic.kernel.algebra import is_rational_zero, is_zero
+from verify.symbolic.kernel.calculus import AtItsLeast, AtItsMost, FromZero, Jensen, OnRange, Rising, Roots
+from verify.symbolic.kernel.core import Hypotheses, Population, Refused
+from verify.symbolic.kernel.equations import (
+    Applied,
+    ClosedSums,
+    Equivalent,
+    FirstTerms,
+    Identity,
+    PutIn,
+    Replaced,
+    Turned,
+    Unfolded,
+    same,
+)
+from verify.symbolic.kernel.integrals import EulerIntegrals, euler_integral
+from verify.symbolic.kernel.moments import (
+    Evaluation,
     by_component,
     by_index,
     by_moments,
     evaluate,
     unfold,
 )
-from verify.symbolic.gauss import integrals, legendre
-from verify.symbolic.integrals import runs_over
-from verify.symbolic.powers import powers_of_dimension
+from verify.symbolic.kernel.normal import ByParts, EvenIsMost, LargestScore, TotalGrows
+from verify.symbolic.kernel.signs import Sign
+from verify.symbolic.kernel.sums import SumIdentity, vanishes
+from verify.symbolic.kernel.surplus import Surplus
+from verify.symbolic.kernel.terms import Families
+from verify.symbolic.kernel.words import E, Var
 from verify.symbolic.predict import function
 from verify.symbolic.printing import Ordered, OrderedBase, latex, ordered, plain
-from verify.symbolic.rewriting import ClosedSums, FirstTerms, PutIn, SameExponentials
 from verify.symbolic.routes import Route, Step, one_step
 from verify.symbolic.row_gradients import Path
 from verify.symbolic.row_integrals import (
@@ -263,9 +275,6 @@ from verify.symbolic.softmax import (
     sigma,
     written_out,
 )
-from verify.symbolic.sums import SumIdentity, vanishes
-from verify.symbolic.surplus import Surplus
-from verify.symbolic.terms import Families
 from verify.symbolic.traces import PRODUCT, SIGMA_K, SIGMA_Q, SIZE, in_numbers, settled_by_two
 
 __all__ = [
@@ -282,7 +291,6 @@ __all__ = [
     "DLMF_GAMMA",
     "ENTROPY",
     "EVEN",
-    "EVEN_IS_MOST",
     "EXACTLY",
     "EXPONENTIAL",
     "FINITE_VARIANCE",
@@ -326,7 +334,6 @@ __all__ = [
     "STEIN",
     "STORN",
     "SU",
-    "TOTAL_GROWS",
     "UNIFORM",
     "UNIFORM_COMPONENTS",
     "UNIT_INTERVAL",
@@ -336,6 +343,7 @@ __all__ = [
     "YANG",
     "AllPairs",
     "Allowance",
+    "Applied",
     "Approximation",
     "Array",
     "Assumption",
@@ -360,16 +368,16 @@ __all__ = [
     "Control",
     "Cosines",
     "Derivation",
-    "DerivationError",
     "DistanceToLaw",
     "Distribution",
     "DroppedWeights",
     "E",
     "EntryProducts",
+    "Equivalent",
     "EulerIntegrals",
     "Evaluation",
+    "EvenIsMost",
     "Exact",
-    "Expansion",
     "Experiment",
     "Fact",
     "Families",
@@ -379,6 +387,7 @@ __all__ = [
     "Fit",
     "FromZero",
     "GroupedScores",
+    "Hypotheses",
     "Identity",
     "Jensen",
     "LargestScore",
@@ -406,14 +415,16 @@ __all__ = [
     "Ratio",
     "RecoveredScales",
     "Reference",
+    "Refused",
     "Relation",
+    "Replaced",
+    "Rising",
+    "Roots",
     "RotatedScores",
     "RoundedScores",
     "Route",
     "RowGradients",
     "RowVariance",
-    "SameExponentials",
-    "SameGammas",
     "ScoreCell",
     "ScoreMoments",
     "ScorePowers",
@@ -422,6 +433,7 @@ __all__ = [
     "Sees",
     "Shape",
     "SharedVectors",
+    "Sign",
     "Simulated",
     "SingleQueries",
     "Smooth",
@@ -431,7 +443,10 @@ __all__ = [
     "SumIdentity",
     "Surplus",
     "Tolerance",
+    "TotalGrows",
     "TrainingRuns",
+    "Turned",
+    "Unfolded",
     "Var",
     "Wanted",
     "against_loops",
@@ -473,7 +488,6 @@ __all__ = [
     "even_dimensions",
     "everywhere",
     "exactly",
-    "expanded",
     "expected",
     "exponent",
     "extremes",
@@ -545,7 +559,6 @@ __all__ = [
     "over_queries",
     "p",
     "plain",
-    "powers_of_dimension",
     "prediction",
     "probabilities",
     "q",
@@ -556,7 +569,7 @@ __all__ = [
     "row_gradients",
     "runs_over",
     "s",
-    "same_products",
+    "same",
     "saturation",
     "scaled",
     "scatter",

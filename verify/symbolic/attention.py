@@ -7,26 +7,24 @@ derivatives by the entries of X, printed dX; S are the scores.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sympy import Idx, Indexed, IndexedBase, Sum, exp
 
+from verify.symbolic.checks import By
+from verify.symbolic.kernel.sums import vanishes
+from verify.symbolic.kernel.terms import Families
 from verify.symbolic.predict import function
 from verify.symbolic.printing import Ordered, OrderedBase
 from verify.symbolic.scores import d
 from verify.symbolic.softmax import n
-from verify.symbolic.sums import vanishes
-from verify.symbolic.terms import Families
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
-
-    from verify.symbolic.checks import Reach
 
     Array = NDArray[np.float64]
 
@@ -53,20 +51,15 @@ _SIZES = Families(
 _BY = {DQ: Q, DK: K, DV: V, DP: P, DS: S_}
 
 
-@dataclass(frozen=True)
-class Differentiated:
-    """Both sides are the same once SymPy has differentiated the loss, with symbolic shapes."""
+def _differentiated(before: Any, after: Any) -> bool:
+    """Return whether both sides are the same function of Q, K, V and G."""
+    return vanishes(_of_matrices(before) - _of_matrices(after), _SIZES)
 
-    label: str = "SymPy differentiates the loss, for any number of queries, keys and dimensions"
-    reach: ClassVar[Reach] = "general"
 
-    def holds(self, before: Any, after: Any) -> bool:
-        """Return whether both sides are the same function of Q, K, V and G.
-
-        Raises:
-            DerivationError: an expression has no normal form.
-        """
-        return vanishes(_of_matrices(before) - _of_matrices(after), _SIZES)
+DIFFERENTIATED = By(
+    "SymPy differentiates the loss, for any number of queries, keys and dimensions", _differentiated
+)
+"""Both sides are the same once SymPy has differentiated the loss, with symbolic shapes."""
 
 
 def _of_matrices(expression: Any) -> Any:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from sympy import Mul, Sum
 
 from verify.symbolic.attention import (
+    DIFFERENTIATED,
     DK,
     DP,
     DQ,
     DS,
     DV,
-    Differentiated,
     G,
     K,
     P,
@@ -25,13 +25,13 @@ from verify.symbolic.attention import (
     k,
     m,
 )
-from verify.symbolic.checks import Identity
+from verify.symbolic.kernel.equations import Identity
+from verify.symbolic.kernel.sums import SumIdentity
+from verify.symbolic.kernel.surplus import Surplus
 from verify.symbolic.printing import Ordered
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.scores import d
 from verify.symbolic.softmax import SQUARES, i, n, p
-from verify.symbolic.sums import SumIdentity
-from verify.symbolic.surplus import Surplus
 
 t = Ordered("t", "b", positive=True)
 g = Ordered("|g|", "z", positive=True)
@@ -49,7 +49,7 @@ _OF_LOSS = "the loss’s derivative by one "
 
 def of_queries() -> Route:
     """Return the gradient of the queries by the chain rule."""
-    check = Differentiated()
+    check = DIFFERENTIATED
     return Route(
         "Queries, by the chain rule",
         DQ[a, h],
@@ -68,7 +68,7 @@ def of_single_matrices() -> tuple[Route, Route, Route, Route]:
     """Return the gradients of probabilities, scores, keys and values, each in one step."""
 
     def single(title: str, one: str, start: object, end: object, rule: str) -> Route:
-        route = Route(title, start, (Step(end, rule, Differentiated()),))
+        route = Route(title, start, (Step(end, rule, DIFFERENTIATED),))
         return route.defining(f"the loss’s derivative by one {one}")
 
     linear, each = (
@@ -91,7 +91,7 @@ def bounded_values() -> Route:
         Sum((p[i] * g) ** 2, (i, 1, n)),
         (
             Step(g**2 * SQUARES, "The common factor", SumIdentity()),
-            Step(g**2, "Probabilities are at most 1 and sum to 1", Surplus(surplus), "≤"),
+            Step(g**2, "Probabilities are at most 1 and sum to 1", Surplus(surplus)),
         ),
     ).defining("what one query sends to the values, squared")
 
@@ -111,5 +111,5 @@ def unbounded_queries() -> Route:
     return Route(
         "But t times the gradient of the queries, for any t",
         start,
-        (Step(t * OF_QUERIES, "The common factor", Differentiated()),),
+        (Step(t * OF_QUERIES, "The common factor", DIFFERENTIATED),),
     ).defining("the gradient of the queries with changed keys")

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from sympy import IndexedBase, S, Sum, Symbol, symbols
 
-from verify.symbolic.expectation import E, Population, Var, evaluate
+from verify.symbolic.kernel.core import Population
+from verify.symbolic.kernel.moments import evaluate
+from verify.symbolic.kernel.words import E, Var
 from verify.symbolic.predict import function
 from verify.symbolic.scores import d, index, mu_k, mu_q
 
@@ -93,7 +95,7 @@ def kurtosis(variable: Any, population: Population) -> Any:
     The mean squared deviation of N independent values of x has the relative variance (kurtosis - 1)/N.
 
     Raises:
-        DerivationError: ``population`` says too little about the components' moments.
+        Refused: ``population`` says too little about the components' moments.
     """
     deviation = variable - evaluate(E(variable), population)
     return evaluate(E(deviation**4), population) / evaluate(Var(variable), population) ** 2

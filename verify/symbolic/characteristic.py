@@ -7,10 +7,11 @@ from typing import Any
 
 from sympy import I, Rational, S, diff, exp, expand_log, log, pi, sqrt, symbols
 
-from verify.symbolic.algebra import is_zero
 from verify.symbolic.checks import By
-from verify.symbolic.euler import euler_integral, same_products
-from verify.symbolic.expectation import E
+from verify.symbolic.kernel.algebra import is_zero
+from verify.symbolic.kernel.equations import same
+from verify.symbolic.kernel.integrals import euler_integral
+from verify.symbolic.kernel.words import E
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.scores import d, one_product
 
@@ -34,7 +35,7 @@ def _averages_to(before: Any, after: Any) -> bool:
     normal = diff(density, y) == -y * density and 2 * euler_integral(density, y) == S.One
     obeys = diff(of_key, a) == -a * of_key and of_key.subs(a, 0) == S.One
     averaged = 2 * euler_integral(of_key.subs(a, t * y) * density, y)
-    return before == START and normal and obeys and same_products(averaged, after)
+    return before == START and normal and obeys and same(averaged, after)
 
 
 def _is_the_power(before: Any, after: Any) -> bool:
@@ -46,12 +47,12 @@ STEPS = (
     Step(
         OF_ONE_PRODUCT,
         "One product: average over a normal key, then over a normal query",
-        By("SymPy: a differential equation, then Euler’s integral", _averages_to, "general"),
+        By("SymPy: a differential equation, then Euler’s integral", _averages_to),
     ),
     Step(
         OF_SCORE,
         "Independent dimensions multiply: the function of the score",
-        By("SymPy: its logarithm is d times the one before", _is_the_power, "general"),
+        By("SymPy: its logarithm is d times the one before", _is_the_power),
         relation="⇒",
     ),
 )

@@ -1,18 +1,19 @@
-"""Derivations: chains of expressions in which every step is checked, by a route other than its rule."""
+"""Derivations: the chains behind a claim, and what their theorems prove together."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from sympy import Eq, Expr, Function, Ge, Le, Rel
+from sympy import Eq, Expr, Function, Ge, Gt, Le, Lt, Rel
 
-from verify.errors import described
-from verify.symbolic.algebra import is_zero
-from verify.symbolic.routes import Route
+from verify.symbolic.kernel.core import Reach, replayed
+from verify.symbolic.kernel.equations import same
 
 if TYPE_CHECKING:
-    from verify.symbolic.routes import Definition, Step
+    from verify.symbolic.kernel.core import Theorem
+    from verify.symbolic.routes import Definition, Followed, Route
 
 
 class Iff(Function):  # type: ignore[misc]  # SymPy has no types
@@ -24,26 +25,46 @@ class Iff(Function):  # type: ignore[misc]  # SymPy has no types
         return r" \iff ".join(printer.doprint(one) for one in self.args)
 
 
-@dataclass(frozen=True)
-class CheckedStep:
-    """A step with the outcome of its check; ``problem`` says why it does not hold, if it does not."""
+class Approx(Function):  # type: ignore[misc]  # SymPy has no types
+    """That an expression has these first terms."""
 
-    step: Step
-    holds: bool
-    problem: str
+    nargs = 2
+
+    def _latex(self, printer: Any) -> str:
+        return r" \sim ".join(printer.doprint(one) for one in self.args)
 
 
-CheckedRoutes = tuple[tuple[Route, tuple[CheckedStep, ...]], ...]
+_RELATIONS = {"=": Eq, "≤": Le, "≥": Ge, "<": Lt, ">": Gt, "⇔": Iff, "~": Approx}
+
+Status = Literal["proved", "reviewed", "checked-at-examples", "in-part", "failed", "not-claimed"]
+_BY_REACH: dict[Reach, Status] = {
+    Reach.ALL_VALUES: "proved",
+    Reach.REVIEWED: "reviewed",
+    Reach.THESE_VALUES: "checked-at-examples",
+    Reach.NUMERICALLY: "checked-at-examples",
+}
+
+
+def relation_of(theorem: Theorem) -> Any:
+    """Return a theorem's two sides as one equation, equivalence or inequality, unevaluated."""
+    kind = _RELATIONS[theorem.relation]
+    if kind in {Iff, Approx}:
+        return kind(theorem.lhs, theorem.rhs)
+    return kind(theorem.lhs, theorem.rhs, evaluate=False)
 
 
 @dataclass(frozen=True)
 class Examined:
-    """A derivation after all its checks; ``reason`` is one sentence."""
+    """A derivation after all its steps were taken; ``reason`` is one sentence.
 
-    routes: CheckedRoutes
+    ``theorem`` is the main one, None where nothing is derived or a step does not hold.
+    """
+
+    routes: tuple[Followed, ...]
     agreement: str
-    status: Literal["proved", "checked-at-examples", "in-part", "failed", "not-claimed"]
+    status: Status
     reason: str
+    theorem: Theorem | None = None
 
     @property
     def holds(self) -> bool:
@@ -53,42 +74,41 @@ class Examined:
 
 @dataclass(frozen=True)
 class Derivation:
-    """One or more routes from ``subject`` to ``result``; proved only if every step is checked in general.
+    """One or more routes to one ``result``; proved only if the kernel takes every step, for all values.
 
-    All routes must end in the result, and one at least start at the subject; others may reach it in words,
-    as a density does its characteristic function. ``lemmas`` are chains that the claim needs besides, such
-    as the mean beside a variance. Every chain starts at something established: the subject, the end of a
-    lemma before it or of the routes, or what a chain's ``definition`` says in words.
+    The first route says what is derived: its theorem is the claim's. The others must end in the same result,
+    and may start at something else. ``lemmas`` are chains that the claim needs besides, such as the mean beside a
+    variance. Every chain starts at something established: the subject, the end of a chain before it, or what
+    a chain's ``definition`` says in words.
 
-    ``relation`` is what the routes show: that the subject equals the result, or is bounded by it. Where a
-    claim rests on measurement alone, ``unclaimed`` says why nothing is derived; there may be lemmas still.
-    ``beyond`` says what of the claim's statement goes beyond all chains, and what it rests on instead.
+    Where a claim rests on measurement alone, ``unclaimed`` says why nothing is derived; there may be lemmas
+    still. ``beyond`` says what of the claim's statement goes beyond all chains, and what it rests on instead.
     """
 
-    subject: Any
-    result: Any
     routes: tuple[Route, ...]
     lemmas: tuple[Route, ...] = ()
-    relation: Literal["=", "≤", "≥"] = "="
     unclaimed: str = ""
     beyond: str = ""
 
     @classmethod
-    def of(
-        cls,
-        *routes: Route,
-        lemmas: tuple[Route, ...] = (),
-        relation: Literal["=", "≤", "≥"] = "=",
-        beyond: str = "",
-    ) -> Derivation:
+    def of(cls, *routes: Route, lemmas: tuple[Route, ...] = (), beyond: str = "") -> Derivation:
         """Return the derivation of what the first of ``routes`` starts at, as what it ends in."""
-        start, end = routes[0].start, routes[0].end
-        return cls(start, end, routes, lemmas, relation, beyond=beyond)
+        return cls(routes, lemmas, beyond=beyond)
 
     @classmethod
     def none(cls, reason: str, lemmas: tuple[Route, ...] = ()) -> Derivation:
         """Return the derivation of a claim that is only measured, for the ``reason`` given."""
-        return cls(None, None, (), lemmas, unclaimed=reason)
+        return cls((), lemmas, unclaimed=reason)
+
+    @property
+    def subject(self) -> Any:
+        """What the first route starts at, None where there is none."""
+        return self.routes[0].start if self.routes else None
+
+    @property
+    def result(self) -> Any:
+        """What the first route ends in, None where there is none."""
+        return self.routes[0].end if self.routes else None
 
     @property
     def chains(self) -> tuple[Route, ...]:
@@ -100,37 +120,36 @@ class Derivation:
         """What the chains start at besides the subject and each other's ends."""
         return tuple(one.definition for one in self.chains if one.definition)
 
-    @property
-    def equation(self) -> Any:
-        """Subject and result as one equation, equivalence or inequality, unevaluated."""
-        if isinstance(self.subject, Rel):
-            return Iff(self.subject, self.result)
-        kind = {"=": Eq, "≤": Le, "≥": Ge}[self.relation]
-        return kind(self.subject, self.result, evaluate=False)
+    @cached_property
+    def _followed(self) -> tuple[Followed, ...]:
+        return tuple(one.followed() for one in self.chains)
 
     def examine(self) -> Examined:
-        """Return the derivation with every step checked and the routes' ends compared."""
-        routes = tuple((route, _checked(route)) for route in self.chains)
+        """Return the derivation with every step taken, and its theorems made again by replaying them."""
+        followed = self._followed
         wrong = [
-            f"“{route.title}”, step {number}: {one.problem}"
-            for route, steps in routes
-            for number, one in enumerate(steps, 1)
-            if not one.holds
+            f"“{one.route.title}”, step {number}: {step.problem}"
+            for one in followed
+            for number, step in enumerate(one.steps, 1)
+            if not step.holds
         ]
         wrong += self.misfits()
+        for one in followed:
+            if one.theorem is not None:
+                replayed(one.theorem)
         if self.unclaimed:
-            return Examined(
-                routes, "", "failed" if wrong else "not-claimed", "; ".join(wrong) or self.unclaimed
-            )
+            reason = "; ".join(wrong) or self.unclaimed
+            return Examined(followed, "", "failed" if wrong else "not-claimed", reason)
+        main = followed[len(self.lemmas)].theorem
         agreement = _agreement(len(self.routes), bool(self._strays()))
-        if wrong:
-            return Examined(routes, agreement, "failed", "; ".join(wrong))
-        reaches = [one.step.check.reach for _, steps in routes for one in steps]
-        reason = f"{_all_hold(len(reaches))}, {agreement}"
-        if self.beyond:
-            return Examined(routes, agreement, "in-part", reason)
-        general = all(reach == "general" for reach in reaches)
-        return Examined(routes, agreement, "proved" if general else "checked-at-examples", reason)
+        if wrong or main is None:
+            return Examined(followed, agreement, "failed", "; ".join(wrong))
+        if (main.lhs, main.relation) == (main.rhs, "="):
+            return Examined(followed, agreement, "failed", "both sides are alike: that proves nothing")
+        taken = [step.reach for one in followed for step in one.steps]
+        reach = min([*taken, *(one.theorem.reach for one in followed if one.theorem)])
+        status: Status = "in-part" if self.beyond else _BY_REACH[reach]
+        return Examined(followed, agreement, status, f"{_all_hold(len(taken))}, {agreement}", main)
 
     def meaning_of(self, start: Any) -> str:
         """Return what a chain's start is, in words, if it is a definition."""
@@ -140,12 +159,9 @@ class Derivation:
         """Return why the chains, however well their steps hold, do not show what is stated."""
         wrong = [f"“{title}” does not end in the stated result" for title in self._strays()]
         wrong += self._astray()
-        wrong += [
-            f"“{route.title}” goes both up and down: nothing follows from ≤ and ≥ in one chain"
-            for route in self.chains
-            if _turns(route)
-        ]
-        return wrong if self.unclaimed else wrong + self._unfit()
+        if not self.unclaimed and not any(route.steps for route in self.chains):
+            wrong.append("it has no steps")
+        return wrong
 
     def _strays(self) -> list[str]:
         return [route.title for route in self.routes if not _same(route.end, self.result)]
@@ -166,26 +182,6 @@ class Derivation:
         unused = [one.meaning for one in self.definitions if one.expression not in starts]
         return wrong + [f"nothing starts at the definition “{meaning}”" for meaning in unused]
 
-    def _unfit(self) -> list[str]:
-        """Return why the routes do not lead from the subject to the result."""
-        wrong = [] if any(route.steps for route in self.chains) else ["it has no steps"]
-        if not any(route.start == self.subject for route in self.routes):
-            wrong.append("no route starts at its subject")
-        taken = {step.relation for route in self.routes for step in route.steps} - {"=", "⇒", "⇔"}
-        if taken - {self.relation}:
-            wrong.append(f"its routes show {', '.join(sorted(taken))}, and it states {self.relation}")
-        return wrong
-
-
-def _turns(route: Route) -> bool:
-    """Return whether ≤ and ≥ follow each other with nothing but equations between."""
-    directions: set[str] = set()
-    for step in route.steps:
-        directions = set() if step.relation in {"⇒", "⇔"} else directions | {step.relation} - {"="}
-        if len(directions) > 1:
-            return True
-    return False
-
 
 def _all_hold(steps: int) -> str:
     return "its one step holds" if steps == 1 else f"all {steps} steps hold"
@@ -197,28 +193,10 @@ def _agreement(routes: int, strays: bool) -> str:
     return "the route ends in the stated result" if routes == 1 else f"{routes} routes end in the same result"
 
 
-def _checked(route: Route) -> tuple[CheckedStep, ...]:
-    before: Any = route.start
-    outcomes: list[CheckedStep] = []
-    for step in route.steps:
-        outcomes.append(_check(before, step))
-        before = step.expression
-    return tuple(outcomes)
-
-
-def _check(before: Any, step: Step) -> CheckedStep:
-    try:
-        holds = step.check.holds(before, step.expression)
-    except Exception as error:  # noqa: BLE001  # a check that cannot be done is a step that does not hold
-        reason = f"could not be checked ({described(error)})"
-        return CheckedStep(step, holds=False, problem=reason)
-    return CheckedStep(step, holds, "" if holds else f"does not follow ({step.check.label})")
-
-
 def _same(one: Any, other: Any) -> bool:
-    if not (isinstance(one, Expr) and isinstance(other, Expr)):
+    if isinstance(one, Rel) or not (isinstance(one, Expr) and isinstance(other, Expr)):
         return bool(one == other)
     try:
-        return is_zero(one - other)
-    except Exception:  # noqa: BLE001  # what SymPy cannot compare is not known to be the same
+        return same(one, other)
+    except Exception:  # noqa: BLE001  # what cannot be compared is not known to be the same
         return False

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Idx, IndexedBase, Sum, Symbol, sqrt
+from sympy import Dummy, Idx, IndexedBase, Sum, Symbol, sqrt
 
+from verify.symbolic.kernel.sums import SumIdentity
+from verify.symbolic.kernel.terms import Families
 from verify.symbolic.printing import Ordered
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.softmax import n
-from verify.symbolic.sums import SumIdentity
-from verify.symbolic.terms import Families
 
 c, eta = Ordered("c", "b", positive=True), Ordered("eta", "c", positive=True)
 m = Symbol("D", integer=True, positive=True)
@@ -29,6 +29,7 @@ _TOKENS, _SLOPES = (IndexedBase("z"), IndexedBase("y")), IndexedBase("L")
 """Tokens of queries and of keys; the loss's derivative by the score of each pair."""
 
 _QUERY, _KEY, _ONE, _TWO, _AT = (Idx(f"{name}'") for name in "rkefa")
+_ENTRY, _COLUMN = (Dummy(name, integer=True) for name in "ea")
 _SIZES = dict.fromkeys((w, v, u, x, A, slope), (m, m)) | dict.fromkeys(_TOKENS, (n, m)) | {_SLOPES: (n, n)}
 
 
@@ -48,11 +49,25 @@ def _outer(entry: Any, other: Any) -> Any:
 
 
 _CHAINED = SumIdentity(
-    Families(_SIZES, indices={e: m, a: m}, made_of={slope: _by_chain_rule, A: _outer}),
+    Families(
+        _SIZES,
+        indices={e: m, a: m},
+        made_of={
+            slope: ((_ENTRY, _COLUMN), _by_chain_rule(_ENTRY, _COLUMN)),
+            A: ((_ENTRY, _COLUMN), _outer(_ENTRY, _COLUMN)),
+        },
+    ),
     "tokens and dimensions, and any loss",
 )
 _RENAMED = SumIdentity(
-    Families(_SIZES, made_of={u: lambda *at: sqrt(c) * w[at], x: lambda *at: sqrt(c) * v[at]}), "dimensions"
+    Families(
+        _SIZES,
+        made_of={
+            u: ((_ENTRY, _COLUMN), sqrt(c) * w[_ENTRY, _COLUMN]),
+            x: ((_ENTRY, _COLUMN), sqrt(c) * v[_ENTRY, _COLUMN]),
+        },
+    ),
+    "dimensions",
 )
 """Checks that put derivatives in, or the new weights."""
 

@@ -22,14 +22,14 @@ from sympy import (
     symbols,
 )
 
-from verify.symbolic.algebra import is_zero
 from verify.symbolic.checks import by
-from verify.symbolic.euler import euler_integral
-from verify.symbolic.expectation import E
 from verify.symbolic.integrals import runs_over
+from verify.symbolic.kernel.algebra import is_zero
+from verify.symbolic.kernel.integrals import euler_integral
+from verify.symbolic.kernel.sums import vanishes
+from verify.symbolic.kernel.words import E
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.softmax import SQUARES, i, n, s, sigma
-from verify.symbolic.sums import vanishes
 
 t = Symbol("t", positive=True)
 z = Symbol("z", real=True)
@@ -48,7 +48,7 @@ MANY = _for_many(n * E(SQUARES))
 _LAPLACE = n**2 * Integral(t * psi(t).diff(t, 2) * psi(t) ** (n - 1), (t, 0, oo))
 
 
-@by(r"SymPy: $1/Z^2 = \int t e^{-tZ}dt$, and the second derivative of $e^{-te^s}$", "general")
+@by(r"SymPy: $1/Z^2 = \int t e^{-tZ}dt$, and the second derivative of $e^{-te^s}$")
 def _laplace(before: Any, after: Any) -> bool:
     """One of n alike terms: p² is x²/Z², x² and e^(-tx) of its own key give ψ'', each other key gives ψ."""
     x, total = symbols("x Z", positive=True)
@@ -60,7 +60,7 @@ def _laplace(before: Any, after: Any) -> bool:
     return weight and own and alike and after == _for_many(product) and before.args[1:3] == (n, oo)
 
 
-@by("SymPy: the integrand’s limit at $t = u/n$, its integral, and the convexity that dominates it", "general")
+@by("SymPy: the integrand’s limit at $t = u/n$, its integral, and the convexity that dominates it")
 def _large_numbers(before: Any, after: Any) -> bool:
     """With ψ = 1 - m₁t + O(t²) and ψ'' = m₂ + O(t) the integrand over u tends to u·m₂·exp(-m₁u).
 
@@ -85,7 +85,7 @@ def _mean_exponential(power: int) -> Any:
     return Integral(exp(power * sigma * z - z**2 / 2) / sqrt(2 * pi), (z, -oo, oo))
 
 
-@by("SymPy completes the squares", "general")
+@by("SymPy completes the squares")
 def _completes_the_square(before: Any, after: Any) -> bool:
     """Shift z so that no linear term is left; what remains is the normal density, whose integral is 1."""
 

@@ -30,10 +30,11 @@ from sympy import (
 )
 
 from verify.symbolic import characteristic
-from verify.symbolic.algebra import is_zero
 from verify.symbolic.checks import by
-from verify.symbolic.euler import euler_integral, same_products
 from verify.symbolic.integrals import runs_over
+from verify.symbolic.kernel.algebra import is_zero
+from verify.symbolic.kernel.equations import same
+from verify.symbolic.kernel.integrals import euler_integral
 from verify.symbolic.predict import function
 from verify.symbolic.printing import Ordered
 from verify.symbolic.routes import Route, Step
@@ -62,7 +63,7 @@ _BOTH = Integral(_density(m, y) * Integral(_density(m, v), (v, b + y, oo)), (y, 
 """The chance that the first of two gamma numbers of order m exceeds the other by more than b."""
 
 
-@by("SymPy: the characteristic functions of both gamma numbers multiply to the score’s", "general")
+@by("SymPy: the characteristic functions of both gamma numbers multiply to the score’s")
 def _is_a_difference(before: Any, after: Any) -> bool:
     """They are (1 - it)^-m and, of what is subtracted, (1 + it)^-m: Laplace transforms at ∓it."""
     t, s = characteristic.t, Dummy(positive=True)
@@ -72,7 +73,7 @@ def _is_a_difference(before: Any, after: Any) -> bool:
     return before == TAIL and of_score and bool(after == _BOTH)
 
 
-@by("induction over m: by parts the tail grows by the next term", "general")
+@by("induction over m: by parts the tail grows by the next term")
 def _is_a_sum(before: Any, after: Any) -> bool:
     """The density of order m + 1 has the derivative g_m - g_(m+1), so that the tails differ by it."""
     (total,), c = after.atoms(Sum), b + y
@@ -81,12 +82,12 @@ def _is_a_sum(before: Any, after: Any) -> bool:
     following = _density(m + 1, v)
     by_parts = powsimp(gammasimp(diff(following, v) - _density(m, v) + following))
     of_one = euler_integral(_density(S.One, v).subs(v, c + v), v) - exp(-c) * total.subs(m, 1).doit()
-    grows = same_products(exp(-c) * total.function.subs(k, m), following.subs(v, c))
+    grows = same(exp(-c) * total.function.subs(k, m), following.subs(v, c))
     put_in = bool(after.function == _density(m, y) * exp(-c) * total)
     return put_in and grows and by_parts == S.Zero and is_zero(of_one)
 
 
-@by("SymPy: the binomial theorem, and Euler’s integral of every term", "general")
+@by("SymPy: the binomial theorem, and Euler’s integral of every term")
 def _term_by_term(before: Any, after: Any) -> bool:
     """Over k! the power of b + y has as its derivative in b the one before, and is y^k/k! for b = 0.
 
@@ -95,10 +96,10 @@ def _term_by_term(before: Any, after: Any) -> bool:
     term = b**i * y ** (k - i) / (factorial(i) * factorial(k - i))
     (total,) = before.atoms(Sum)
     earlier = term.subs({i: i - 1, k: k - 1}, simultaneous=True)
-    theorem = same_products(diff(term, b), earlier) and total.function == (b + y) ** k / factorial(k)
+    theorem = same(diff(term, b), earlier) and total.function == (b + y) ** k / factorial(k)
     sums = after.limits == (Tuple(i, 0, k), Tuple(k, 0, m - 1)) and total.limits == (Tuple(k, 0, m - 1),)
     one = euler_integral(before.function / total * term, y)
-    return theorem and sums and runs_over(before, (y, 0, oo)) and same_products(one, after.function)
+    return theorem and sums and runs_over(before, (y, 0, oo)) and same(one, after.function)
 
 
 def tail() -> Route:

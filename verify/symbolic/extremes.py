@@ -6,10 +6,10 @@ from typing import Any
 
 from sympy import Float, Integral, Symbol, diff, erf, exp, oo, pi, sqrt
 
-from verify.symbolic.algebra import is_zero
 from verify.symbolic.checks import By
 from verify.symbolic.gauss import integrals
 from verify.symbolic.integrals import runs_over
+from verify.symbolic.kernel.algebra import is_zero
 from verify.symbolic.predict import function
 from verify.symbolic.printing import Ordered
 from verify.symbolic.routes import Route, Step
@@ -39,7 +39,7 @@ def largest() -> Route:
             Step(
                 BY_DENSITY,
                 r"The largest is at most z with probability $\Phi(z)^n$",
-                By("SymPy differentiates that probability", _is_mean_largest, "general"),
+                By("SymPy differentiates that probability", _is_mean_largest),
             ),
         ),
     ).defining("the mean of the largest of n standard normal variables")

@@ -14,21 +14,15 @@ from sympy import (
     Sum,
 )
 
-from verify.symbolic.algebra import replaced
+from verify.symbolic.kernel.algebra import replaced
+from verify.symbolic.kernel.words import x
 from verify.symbolic.predict import function
-from verify.symbolic.printing import Ordered, OrderedBase
 from verify.symbolic.softmax import SQUARES, i, j, n, p
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
-
-x = OrderedBase(Ordered("x", "x"))
-"""Any real vector."""
-
-M = Ordered("M", "M", positive=True)
-"""A bound on the entries of a vector."""
 
 ENTRY = p[i] * (KroneckerDelta(i, j) - p[j])
 """J_ij, the derivative of probability i by score j."""

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sympy import Derivative, Indexed, KroneckerDelta, Rational, S, Sum, diff, factor, symbols
+from sympy import Derivative, Dummy, Indexed, KroneckerDelta, Rational, S, Sum, diff, factor, symbols
 
-from verify.symbolic.algebra import is_rational_zero, is_zero
-from verify.symbolic.checks import By, Identity
+from verify.symbolic.checks import By
 from verify.symbolic.jacobian import ENTRY, FORM, LENGTH, x
+from verify.symbolic.kernel.algebra import is_rational_zero, is_zero
+from verify.symbolic.kernel.equations import Identity
+from verify.symbolic.kernel.sums import SumIdentity, vanishes
+from verify.symbolic.kernel.surplus import Surplus
+from verify.symbolic.kernel.terms import Families
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.softmax import i, j, n, p
-from verify.symbolic.sums import SumIdentity, vanishes
-from verify.symbolic.surplus import Surplus
-from verify.symbolic.terms import Families
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +26,7 @@ ROW_SUMS = 2 * Sum(p[i] * (1 - p[i]) * x[i] ** 2, (i, 1, n))
 BOUND = 2 * p[1] * (1 - p[1])
 SMALLEST: Any = n / (n - 1) * p[1] * (1 - p[1])
 
+_AT = Dummy("i", integer=True)
 t = symbols("t", positive=True)
 """exp of the lead of the first score over all others, which are equal."""
 LEADING = n * t / (t + n - 1) ** 2
@@ -45,14 +47,12 @@ def by_row_sums() -> Route:
                 "Row i holds $p_i(1-p_i)$ twice in absolute value; the difference is "
                 r"$\frac12\sum_{i\ne j} p_ip_j(x_i+x_j)^2$",
                 Surplus(cross),
-                "≤",
             ),
             Step(
                 BOUND * LENGTH,
                 "$p_1(1-p_1)$ is the largest of its kind: for other keys $p_1 \\ge p_i$ and "
                 "$p_1 + p_i \\le 1$",
                 Surplus(unequal, ordered=True),
-                "≤",
             ),
         ),
     )
@@ -67,8 +67,8 @@ def by_largest() -> Route:
         FORM,
         (
             Step(VARIANCE, "The variance of x under p", SumIdentity()),
-            Step(BELOW_LARGEST, "A square less is more", Surplus(mean**2), "≤"),
-            Step(p[1] * LENGTH, "$p_1$ is the largest", Surplus(below, ordered=True), "≤"),
+            Step(BELOW_LARGEST, "A square less is more", Surplus(mean**2)),
+            Step(p[1] * LENGTH, "$p_1$ is the largest", Surplus(below, ordered=True)),
         ),
     )
 
@@ -84,8 +84,8 @@ def never_above_half() -> Route:
         "The sums of rows never exceed one half",
         BOUND * LENGTH,
         (
-            Step(BOUND, "Over $|x|^2$", By("SymPy divides", _is_over_length, "general"), "⇒"),
-            Step(half, r"The difference is $2(p_1-\frac12)^2$", Surplus(2 * (p[1] - half) ** 2), "≤"),
+            Step(BOUND, "Over $|x|^2$", By("SymPy divides", _is_over_length), "⇒"),
+            Step(half, r"The difference is $2(p_1-\frac12)^2$", Surplus(2 * (p[1] - half) ** 2)),
         ),
     )
 
@@ -121,7 +121,6 @@ def from_below() -> tuple[Route, Route]:
                     p[2],
                     r"The difference is $p_2^2(p_1-p_2)/(p_1^2+p_2^2)$",
                     Surplus(surplus, "≥", ordered=True),
-                    "≥",
                 ),
             ),
         ),
@@ -137,7 +136,7 @@ def _in_direction(entry: Callable[[Any], Any]) -> By:
         )
         return vanishes(chosen - after)
 
-    return By("SymPy puts it in, for any number of keys", holds, "general")
+    return By("SymPy puts it in, for any number of keys", holds)
 
 
 def one_ahead() -> Route:
@@ -150,16 +149,12 @@ def one_ahead() -> Route:
             Step(
                 LEADING,
                 "The lower bound is then an eigenvalue, and for $t\\ge1$ the largest",
-                By(
-                    "SymPy: all eigenvectors put in, for any number of keys",
-                    _is_largest_eigenvalue,
-                    "general",
-                ),
+                By("SymPy: all eigenvectors put in, for any number of keys", _is_largest_eigenvalue),
             ),
             Step(
                 Derivative(LEADING, t),
                 "How it changes with the lead",
-                By("SymPy: differentiated", _is_derivative, "general"),
+                By("SymPy: differentiated", _is_derivative),
                 "⇒",
             ),
             Step(slope, "Positive up to $t = n-1$, negative beyond", Identity()),
@@ -172,7 +167,7 @@ def _is_largest_eigenvalue(before: Any, after: Any) -> bool:
 
     There are n of these, for the differences with the second key give n - 2, and they span everything.
     """
-    ahead = Families(made_of={p: lambda index: (1 + (t - 1) * KroneckerDelta(index, 1)) / (t + n - 1)})
+    ahead = Families(made_of={p: ((_AT,), (1 + (t - 1) * KroneckerDelta(_AT, 1)) / (t + n - 1))})
     other = 1 / (t + n - 1)
     leading = {p[1]: t * other}
     pairs: tuple[tuple[Callable[[Any], Any], Any], ...] = (

@@ -13,9 +13,10 @@ from sympy import integrate as integrate_symbolically
 
 from verify.symbolic import characteristic
 from verify.symbolic.checks import by
-from verify.symbolic.euler import EulerIntegrals, euler_integral, same_products
-from verify.symbolic.expectation import E
 from verify.symbolic.gauss import integrals
+from verify.symbolic.kernel.equations import same
+from verify.symbolic.kernel.integrals import EulerIntegrals, euler_integral
+from verify.symbolic.kernel.words import E
 from verify.symbolic.predict import function
 from verify.symbolic.printing import Ordered
 from verify.symbolic.routes import Route, Step
@@ -46,7 +47,7 @@ Z = Ordered("Z", "Z", positive=True)
 """The sum of the exponentials of n scores over √d of one query."""
 
 
-@by("SymPy completes the square", "general")
+@by("SymPy completes the square")
 def by_lengths(before: Any, after: Any) -> bool:
     """E Z by a query's squared length w: given it a score has variance v = w/d, and E exp(s) = exp(v/2)."""
     s, v = Symbol("s", real=True), Symbol("v", positive=True)
@@ -82,7 +83,7 @@ def is_mixed_by(weight: Any) -> bool:
     """
     t = Symbol("t", positive=True)
     average = euler_integral(exp(-(t**2) * w / 2) * weight, w)
-    return same_products(average, characteristic.OF_SCORE.subs(characteristic.t, t))
+    return same(average, characteristic.OF_SCORE.subs(characteristic.t, t))
 
 
 def mean_of_even(of_score: Any, score: Any, dimension: int, scale: float) -> float:

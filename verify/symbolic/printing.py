@@ -5,85 +5,13 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, ClassVar
 
-from sympy import Basic, Expr, Indexed, IndexedBase, Pow, S, Symbol, exp
+from sympy import Basic, Expr, Indexed, Pow, Symbol, exp
 from sympy.printing.latex import LatexPrinter
 from sympy.printing.pretty.pretty import PrettyPrinter
 from sympy.printing.printer import Printer
 from sympy.printing.str import StrPrinter
 
-
-class _Ranked(str):
-    """Text that sorts as ``rank``, for SymPy orders factors and terms by the text of their atoms."""
-
-    __slots__ = ("rank",)
-    rank: str
-
-    def __new__(cls, text: str, rank: str) -> _Ranked:
-        ranked = super().__new__(cls, text)
-        ranked.rank = rank
-        return ranked
-
-    def __str__(self) -> str:
-        return self
-
-    def _key(self) -> tuple[str, str]:
-        return self.rank, str.__str__(self)
-
-    def __lt__(self, other: str) -> bool:
-        return self._key() < _rank_of(other)
-
-    def __gt__(self, other: str) -> bool:
-        return self._key() > _rank_of(other)
-
-    def __le__(self, other: str) -> bool:
-        return self._key() <= _rank_of(other)
-
-    def __ge__(self, other: str) -> bool:
-        return self._key() >= _rank_of(other)
-
-    def __reduce__(self) -> tuple[type[str], tuple[str]]:
-        return str, (str.__str__(self),)
-
-
-def _rank_of(text: str) -> tuple[str, str]:
-    return text._key() if isinstance(text, _Ranked) else (text, text)
-
-
-class _Ranks(StrPrinter):  # type: ignore[misc]  # SymPy has no types
-    """Prints ranks in place of names."""
-
-
-class Ordered(Symbol):  # type: ignore[misc]  # SymPy has no types
-    """A symbol printed before or after others by ``rank`` rather than by the alphabet."""
-
-    __slots__ = ("rank",)
-
-    def __new__(cls, name: str, rank: str, **assumptions: Any) -> Ordered:
-        """Return the symbol ``name`` that sorts as if it were called ``rank``."""
-        symbol: Ordered = Symbol.__xnew__(cls, name, **assumptions)
-        symbol.rank = rank
-        return symbol
-
-    def __getnewargs_ex__(self) -> tuple[tuple[str, str], dict[str, Any]]:
-        return (self.name, self.rank), self._assumptions_orig
-
-    def _hashable_content(self) -> tuple[Any, ...]:
-        # Else SymPy's cache would take one for another of that name, and print what came first in a process.
-        return (*super()._hashable_content(), self.rank)
-
-    def sort_key(self, order: Any = None) -> Any:
-        """Return the key that SymPy orders by; a power of the symbol already sorts by its rank."""
-        return self.class_key(), (1, (str(self),)), S.One.sort_key(order), S.One
-
-    def _sympystr(self, printer: Any) -> str:
-        return self.rank if isinstance(printer, _Ranks) else _Ranked(self.name, self.rank)
-
-
-class OrderedBase(IndexedBase):  # type: ignore[misc]  # SymPy has no types
-    """A family of symbols, such as the components of a vector, that sorts as its label, an ``Ordered``."""
-
-    def __getitem__(self, indices: Any, **options: Any) -> IndexedEntry:
-        return IndexedEntry(*super().__getitem__(indices, **options).args)
+from verify.symbolic.kernel.words import Ordered, OrderedBase
 
 
 def ordered(names: str, **assumptions: Any) -> Any:
@@ -98,19 +26,6 @@ def ordered(names: str, **assumptions: Any) -> Any:
         symbol = Ordered(name, rank or name, **assumptions)
         found.append(OrderedBase(symbol) if "[]" in one else symbol)
     return tuple(found) if len(found) > 1 else found[0]
-
-
-class IndexedEntry(Indexed):  # type: ignore[misc]  # SymPy has no types
-    """One symbol of an ``OrderedBase``."""
-
-    @classmethod
-    def class_key(cls) -> Any:
-        """Return the key of ``Indexed``: entries of all families are sorted together."""
-        return Indexed.class_key()
-
-    def _sympystr(self, printer: Any) -> str:
-        text = str.__str__(super()._sympystr(printer))
-        return text if isinstance(printer, _Ranks) else _Ranked(text, _Ranks({"order": None}).doprint(self))
 
 
 class _MinusLast(Printer):  # type: ignore[misc]  # SymPy has no types

@@ -1,32 +1,33 @@
-"""Chains of expressions, each following from the one before by a rule and a check of its own."""
+"""Chains of expressions, each following from the one before by a rule of the kernel's, and what they prove."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from verify.errors import described
+from verify.symbolic.checks import By
+from verify.symbolic.kernel.core import NOTHING, Reach, Refused, Reviewed, Same, chained, prove
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from verify.symbolic.checks import Checker
+    from verify.symbolic.kernel.core import Hypotheses, Rule, Theorem
 
 
 @dataclass(frozen=True)
 class Step:
-    """An expression, the rule that leads to it from the one before, and how that is checked.
+    """An expression, in words how it follows from the one before, and the rule by which it does.
 
-    ``relation`` is "=", "≤" or "≥" to the expression before or, where it follows without being comparable,
-    "⇒", or "⇔" where each follows from the other. A checker that has a relation of its own decides it: a
-    step shows what was checked.
+    The rule decides the relation. One that moves a whole theorem, such as ``PutIn``, gets the theorem that the
+    chain has come to. ``By`` is an author's own, of which the author says the ``relation``: "⇒" where what
+    follows is not comparable.
     """
 
     expression: Any
-    rule: str
-    check: Checker
-    relation: Literal["=", "⇒", "⇔", "≤", "≥"] = "="
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "relation", getattr(self.check, "relation", self.relation))
+    words: str
+    rule: Rule | By
+    relation: Literal["=", "≤", "≥", "⇒", "⇔"] = "="
 
 
 @dataclass(frozen=True)
@@ -38,21 +39,60 @@ class Definition:
 
 
 @dataclass(frozen=True)
+class TakenStep:
+    """A step with what the kernel made of it; ``problem`` says why it does not hold, if it does not.
+
+    ``relation`` is how its expression compares with the one before, "⇒" where a whole theorem was turned into
+    another.
+    """
+
+    step: Step
+    relation: str
+    reach: Reach
+    problem: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the kernel took the step."""
+        return not self.problem
+
+
+@dataclass(frozen=True)
+class Followed:
+    """A chain with all its steps taken, and the ``theorem`` that it ends in, None if a step does not hold."""
+
+    route: Route
+    steps: tuple[TakenStep, ...]
+    theorem: Theorem | None
+
+
+@dataclass(frozen=True)
 class Route:
     """A chain of steps from ``start`` to the expression of the last one; ``definition`` says what that is.
 
-    A chain that starts at the subject of its derivation, or at the end of another, needs none.
+    A chain that starts at the subject of its derivation, or at the end of another, needs none. Texts speak of
+    it by its ``name``. ``under`` are hypotheses that it starts with.
     """
 
     title: str
     start: Any
     steps: tuple[Step, ...]
     definition: Definition | None = None
+    name: str = ""
+    under: Hypotheses = NOTHING
 
     @classmethod
-    def of(cls, title: str, start: Any, *steps: Step, defines: str = "") -> Route:
+    def of(
+        cls,
+        title: str,
+        start: Any,
+        *steps: Step,
+        defines: str = "",
+        name: str = "",
+        under: Hypotheses = NOTHING,
+    ) -> Route:
         """Return the chain of ``steps`` from ``start``, which in words is what it ``defines``."""
-        route = cls(title, start, steps)
+        route = cls(title, start, steps, name=name, under=under)
         return route.defining(defines) if defines else route
 
     @classmethod
@@ -75,12 +115,72 @@ class Route:
         """Return this chain with what it starts at defined, in words."""
         return replace(self, definition=Definition(self.start, meaning))
 
+    def named(self, name: str) -> Route:
+        """Return this chain under a name that texts speak of it by."""
+        return replace(self, name=name)
+
     @property
     def end(self) -> Any:
         """The expression that the route ends in."""
         return self.steps[-1].expression
 
+    def followed(self) -> Followed:
+        """Return the chain with all its steps taken, and the theorem that they make."""
+        taken: list[TakenStep] = []
+        try:
+            known: Theorem | None = prove(Same(), self.start, self.start, self.under)
+        except Exception as error:  # noqa: BLE001  # whatever a rule raises, the step does not hold
+            return Followed(self, (_missed(self.steps[0], error),), None)
+        for step in self.steps:
+            try:
+                found, relation, reach = _taken(known, step)
+            except Exception as error:  # noqa: BLE001
+                taken.append(_missed(step, error))
+                known = None
+                continue
+            taken.append(TakenStep(step, relation, reach))
+            known = found
+        return Followed(self, tuple(taken), known if all(one.holds for one in taken) else None)
 
-def one_step(title: str, start: Any, end: Any, rule: str, check: Checker, *, defines: str = "") -> Route:
+    def proved(self) -> Theorem:
+        """Return the theorem that the chain makes.
+
+        Raises:
+            Refused: a step does not hold.
+        """
+        followed = self.followed()
+        if followed.theorem is None:
+            raise Refused(next(f"“{self.title}”: {one.problem}" for one in followed.steps if one.problem))
+        return followed.theorem
+
+
+def _taken(known: Theorem | None, step: Step) -> tuple[Theorem, str, Reach]:
+    """Return what a chain has come to with one more step, and how that step compares and reaches."""
+    if known is None:
+        raise Refused("a step before it does not hold")
+    rule = step.rule
+    if isinstance(rule, By):
+        if not rule.test(known.rhs, step.expression):
+            raise Refused(rule.label)
+        reviewed = Reviewed(rule.label, step.relation.replace("⇒", "="), rule.numerically)
+        if step.relation == "⇒":
+            found = prove(reviewed, step.expression, step.expression)
+            return found, "⇒", found.reach
+        rule = reviewed
+    if rule.moves:
+        moved = replace(rule, known=known)  # type: ignore[type-var]
+        return prove(moved, known.lhs, step.expression), "⇒", Reach.ALL_VALUES
+    found = prove(rule, known.rhs, step.expression, known.hypotheses)
+    return chained(known, found), found.relation, found.reach
+
+
+def _missed(step: Step, error: Exception) -> TakenStep:
+    why = str(error) if isinstance(error, Refused) else f"could not be checked ({described(error)})"
+    return TakenStep(step, "=", Reach.NUMERICALLY, f"does not follow ({why})")
+
+
+def one_step(
+    title: str, start: Any, end: Any, words: str, rule: Rule | By, *, defines: str = "", name: str = ""
+) -> Route:
     """Return the route of a single step from ``start`` to ``end``, as ``Route.of`` of that ``Step``."""
-    return Route.of(title, start, Step(end, rule, check), defines=defines)
+    return Route.of(title, start, Step(end, words, rule), defines=defines, name=name)

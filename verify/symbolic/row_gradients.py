@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sympy import Function, IndexedBase, Limit, S, Sum, Symbol, exp, sqrt
 
-from verify.symbolic.algebra import is_zero
 from verify.symbolic.checks import By
-from verify.symbolic.expectation import E
 from verify.symbolic.jacobian import FROBENIUS
+from verify.symbolic.kernel.algebra import is_zero
+from verify.symbolic.kernel.sums import SumIdentity, vanishes
+from verify.symbolic.kernel.terms import Families
+from verify.symbolic.kernel.words import E
 from verify.symbolic.printing import Ordered
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.row_integrals import PRECISE, over_lengths
 from verify.symbolic.row_means import row_mean
 from verify.symbolic.scores import d
 from verify.symbolic.softmax import SQUARES, WEIGHTED_SCORE, i, j, n, p, s, sigma
-from verify.symbolic.sums import SumIdentity, vanishes
-from verify.symbolic.terms import Families
 
 if TYPE_CHECKING:
     from verify.symbolic.row_integrals import Approximation
@@ -87,7 +87,7 @@ def of_small_scores() -> Route:
             Step(
                 (g[j] - Sum(g[i], (i, 1, n)) / n) / n,
                 "Softmax of vanishing scores is even: every probability is one in so many",
-                By("SymPy puts 0 in, for any number of keys", _tends_to, "general"),
+                By("SymPy puts 0 in, for any number of keys", _tends_to),
             ),
         ),
     ).defining("the gradient at a score, of scores that vanish")
@@ -103,12 +103,12 @@ def ratio_at_small_scores() -> Route:
             Step(
                 1 / c,
                 "Both sums over keys tend to that of even attention; the factor before the keys is left",
-                By("SymPy puts 0 in, for any number of keys", _ratio_tends_to, "general"),
+                By("SymPy puts 0 in, for any number of keys", _ratio_tends_to),
             ),
             Step(
                 sqrt(d),
                 r"At the scale $c = 1/\sqrt{d_k}$",
-                By("SymPy puts the scale in", _at_the_root, "general"),
+                By("SymPy puts the scale in", _at_the_root),
                 "⇒",
             ),
         ),

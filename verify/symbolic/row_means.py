@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from sympy import Add, Dummy, Function, Indexed, Mul, S, Sum, Symbol, expand, log
 
-from verify.symbolic.expectation import E
 from verify.symbolic.extremes import LARGEST
+from verify.symbolic.kernel.words import E
 from verify.symbolic.predict import function
 from verify.symbolic.row_integrals import (
     Approximation,

@@ -33,22 +33,23 @@ from sympy import (
     sqrt,
 )
 
-from verify.symbolic.algebra import is_rational_zero, is_zero
-from verify.symbolic.by_parts import ByParts
 from verify.symbolic.checks import By
-from verify.symbolic.expectation import E, pointwise
 from verify.symbolic.extremes import BELOW, BY_DENSITY, LARGEST, NORMAL_DENSITY, TIES, z
 from verify.symbolic.integrals import runs_over
 from verify.symbolic.jacobian import FROBENIUS, x
+from verify.symbolic.kernel.algebra import is_rational_zero, is_zero
+from verify.symbolic.kernel.moments import pointwise
+from verify.symbolic.kernel.normal import ByParts
+from verify.symbolic.kernel.sums import SumIdentity, vanishes
+from verify.symbolic.kernel.surplus import Surplus
+from verify.symbolic.kernel.terms import in_scores
+from verify.symbolic.kernel.words import E
 from verify.symbolic.law import lengths
 from verify.symbolic.predict import function
 from verify.symbolic.printing import Ordered
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.scores import d
 from verify.symbolic.softmax import SQUARES, i, j, largest, n, p, s, sigma
-from verify.symbolic.sums import SumIdentity, vanishes
-from verify.symbolic.surplus import Surplus
-from verify.symbolic.terms import in_scores
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -101,14 +102,14 @@ def limit() -> Route:
             Step(
                 Limit(of_scores, sigma, oo),
                 "The identity",
-                By("the identity above, times σ", _follows_from_the_identity, "general"),
+                By("the identity above, times σ", _follows_from_the_identity),
             ),
             Step(
                 LARGEST / 3,
                 "All probability goes to the largest score, σ times the largest of n standard normal ones; "
                 "what is averaged is at most three times the largest absolute value, so the limit may be "
                 "taken inside",
-                By("SymPy puts it in, for any number of keys", _goes_to_the_largest, "general"),
+                By("SymPy puts it in, for any number of keys", _goes_to_the_largest),
             ),
         ),
     )
@@ -123,16 +124,12 @@ def by_ties() -> Route:
             Step(
                 TIES / 3,
                 r"With $p = 1/(1+e^{-g})$: $\int 4p(1-p)\,dp$ from ½ to 1",
-                By("SymPy integrates over the probability instead of the gap", _passes_a_third, "general"),
+                By("SymPy integrates over the probability instead of the gap", _passes_a_third),
             ),
             Step(
                 LARGEST / 3,
                 r"By parts, for $z\varphi(z) = -\varphi'(z)$",
-                By(
-                    "SymPy: the integrands differ by a derivative, of what vanishes at both ends",
-                    _by_parts,
-                    "general",
-                ),
+                By("SymPy: the integrands differ by a derivative, of what vanishes at both ends", _by_parts),
             ),
         ),
     ).defining("how densely the two largest tie, times what a tie adds")
@@ -162,7 +159,7 @@ def bound() -> Route:
             Step(
                 LARGEST / (2 * sigma),
                 "Scores are σ times standard normal variables",
-                By("SymPy puts in σ times the mean of the largest of these", _is_scaled, "general"),
+                By("SymPy puts in σ times the mean of the largest of these", _is_scaled),
             ),
         ),
     )
@@ -177,7 +174,7 @@ def two_keys() -> Route:
             Step(
                 OF_GAP,
                 "Put in $p_1 = 1/(1+e^{-g})$ and $p_2 = 1 - p_1$",
-                By("SymPy, written out for two keys", _of_two, "general"),
+                By("SymPy, written out for two keys", _of_two),
                 "⇒",
             ),
         ),
@@ -193,7 +190,7 @@ def inverse_length() -> Route:
             Step(
                 gamma((d - 1) / 2) / (sqrt(2) * gamma(d / 2)),
                 "The integral is a gamma function again, for $d_k > 1$",
-                By("SymPy substitutes, for any d above 1", _is_inverse_length, "general"),
+                By("SymPy substitutes, for any d above 1", _is_inverse_length),
             ),
         ),
     ).defining("the mean of one over a length of this density")

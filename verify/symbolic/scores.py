@@ -6,9 +6,10 @@ from typing import Any
 
 from sympy import Idx, Indexed, S, Sum, apart, expand, factor, factorial2, sqrt
 
-from verify.symbolic.checks import Identity
-from verify.symbolic.expansion import Expansion
-from verify.symbolic.expectation import E, Population, Var, by_component, by_index, by_moments, unfold
+from verify.symbolic.kernel.core import Population
+from verify.symbolic.kernel.equations import Identity
+from verify.symbolic.kernel.moments import Evaluation, by_component, by_index, by_moments, unfold
+from verify.symbolic.kernel.words import E, Var
 from verify.symbolic.printing import Ordered, OrderedBase
 from verify.symbolic.routes import Route, Step
 
@@ -63,7 +64,7 @@ def mean_route(
 
     ``independence`` says which components are independent, where these are not a query's and a key's.
     """
-    check, moments = Expansion(population), Expansion(population, assumed=True)
+    check, moments = Evaluation(population), Evaluation(population, assumed=True)
     split = by_index(E(variable), population)
     apart = by_component(split, population)
     known = by_moments(apart, population)
@@ -89,7 +90,7 @@ def variance_route(
 
     ``independence`` says which components are independent, where these are not a query's and a key's.
     """
-    check, moments = Expansion(population), Expansion(population, assumed=True)
+    check, moments = Evaluation(population), Evaluation(population, assumed=True)
     unfolded = unfold(Var(variable))
     split = by_index(unfolded, population)
     apart = by_component(split, population)
@@ -111,9 +112,9 @@ def moment_steps(start: Any, population: Population, result: Any = None) -> tupl
     """
     split = by_index(start, population)
     known = by_moments(by_component(split, population), population)
-    moments = Expansion(population, assumed=True)
+    moments = Evaluation(population, assumed=True)
     return (
-        Step(split, "Equal and different indices apart", Expansion(population)),
+        Step(split, "Equal and different indices apart", Evaluation(population)),
         Step(known, "Independence, and the moments of the components", moments),
         Step(factor(known) if result is None else result, "Collecting terms", Identity()),
     )
@@ -121,7 +122,7 @@ def moment_steps(start: Any, population: Population, result: Any = None) -> tupl
 
 def kurtosis_route(population: Population, title: str = "Index by index") -> Route:
     """Return E[(q·k)⁴]/E[(q·k)²]² step by step, for components with mean 0 and known fourth moments."""
-    check, moments = Expansion(population), Expansion(population, assumed=True)
+    check, moments = Evaluation(population), Evaluation(population, assumed=True)
     start = E(score**4) / E(score**2) ** 2
     split = by_index(start, population)
     known = by_moments(by_component(split, population), population)

@@ -10,20 +10,9 @@ from typing import Any
 
 from sympy import Idx, Max, Sum, Symbol, exp, log
 
-from verify.symbolic.printing import Ordered, OrderedBase
+from verify.symbolic.kernel.words import largest, n, p, s
 
-n = Ordered("n", "A", integer=True, positive=True)
-"""The number of keys."""
-
-sigma = Ordered("sigma", "s", positive=True)
-"""The standard deviation of the scores."""
-
-s = OrderedBase(Ordered("s", "r"))
-p = OrderedBase(Ordered("p", "p"))
 i, j = Idx("i"), Idx("j")
-
-largest = Ordered(r"\max_i s_i", "s0", real=True)
-"""The largest of the n scores."""
 
 SQUARES = Sum(p[i] ** 2, (i, 1, n))
 """The sum of the squared weights: 1 over the effective number of keys."""

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from sympy import Function, IndexedBase, MatMul, MatPow, Matrix, S, Sum, Symbol, symbols
 
-from verify.symbolic.algebra import is_zero
 from verify.symbolic.checks import By
 from verify.symbolic.derivation import Derivation
-from verify.symbolic.expectation import E
+from verify.symbolic.kernel.algebra import is_zero
+from verify.symbolic.kernel.sums import SumIdentity, vanishes
+from verify.symbolic.kernel.terms import Families
+from verify.symbolic.kernel.words import E
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.softmax import i, j, n
-from verify.symbolic.sums import SumIdentity, vanishes
-from verify.symbolic.terms import Families
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +58,7 @@ def _is_the_recursion(ends: Sequence[Any]) -> By:
         linear = in_both == step * Matrix([total, shared])
         return before == Gamma(layers) and linear and starts and bool(after == expected)
 
-    return By("SymPy averages a fresh gradient, and compares with both recursions", holds, "general")
+    return By("SymPy averages a fresh gradient, and compares with both recursions", holds)
 
 
 def _power(before: Any, after: Any) -> bool:
@@ -109,8 +109,8 @@ def even_attention() -> Derivation:
             Step(
                 result,
                 "The power of the matrix",
-                By("Cayley and Hamilton’s recurrence, and the first two entries", _power, "general"),
+                By("Cayley and Hamilton’s recurrence, and the first two entries", _power),
             ),
         ),
     )
-    return Derivation(Gamma(layers), result, (route,), (total, mean_part))
+    return Derivation.of(route, lemmas=(total, mean_part))

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from sympy import Add, Integer, MatMul, MatPow, MatrixSymbol, Mul, Symbol, Trace, Transpose
 
-from verify.symbolic.algebra import is_zero
 from verify.symbolic.checks import By
-from verify.symbolic.expectation import DerivationError
+from verify.symbolic.kernel.algebra import is_zero
+from verify.symbolic.kernel.core import Refused
 from verify.symbolic.printing import plain
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def settled_by_two(gap: Callable[[Any, Any, int], Any]) -> By:
         few = most_indices(after, SIZE) <= 2
         return few and all(is_zero(gap(before, after, size)) for size in (1, 2))
 
-    return By("written out for 1 and 2 dimensions, which settle it: no term holds more", holds, "general")
+    return By("written out for 1 and 2 dimensions, which settle it: no term holds more", holds)
 
 
 def most_indices(expression: Any, size: Any) -> int:
@@ -65,7 +65,7 @@ def most_indices(expression: Any, size: Any) -> int:
     most k indices that agree in k dimensions, for all entries, agree in every number of dimensions.
 
     Raises:
-        DerivationError: a term is no product of numbers and traces, or depends on the size itself.
+        Refused: a term is no product of numbers and traces, or depends on the size itself.
     """
     return max(_indices_of_term(term, size) for term in Add.make_args(expression))
 
@@ -74,7 +74,7 @@ def _indices_of_term(term: Any, size: Any) -> int:
     factors = Mul.make_args(term)
     traces = [one for one in factors if isinstance(one, Trace)]
     if any(size in one.free_symbols for one in factors if not isinstance(one, Trace)):
-        raise DerivationError(f"{plain(term)}: no product of numbers and traces")
+        raise Refused(f"{plain(term)}: no product of numbers and traces")
     return sum(_indices_of_product(one.arg, size) for one in traces)
 
 
@@ -85,6 +85,6 @@ def _indices_of_product(matrix: MatrixExpr, size: Any) -> int:
     for one in factors:
         base, power = one.args if isinstance(one, MatPow) else (one, Integer(1))
         if base.is_MatAdd or base.is_MatMul or not (isinstance(power, Integer) and power > 0):
-            raise DerivationError(f"{plain(matrix)}: no product of matrices")
+            raise Refused(f"{plain(matrix)}: no product of matrices")
         total += int(power) * (base.shape[1] == size)
     return total

@@ -8,9 +8,9 @@ import numpy as np
 from sympy import Expr, Idx, Indexed, KroneckerDelta, Rational, S, Sum, sqrt
 
 from verify.spec import (
-    E, RADEMACHER, ROUNDING, Array, Claim, Control, Derivation, Exact, Experiment, Families, Figure,
-    Findings, Ordered, Prediction, Quantity, Relation, Route, SingleQueries, Step, SumIdentity, Surplus,
-    Tolerance, assume, attention_in_loops, by, cell_of, computed, estimates, figure, function, gradients, i,
+    E, RADEMACHER, ROUNDING, Array, Claim, Control, Derivation, Exact, Experiment, Families, Figure, Findings,
+    Ordered, Prediction, Quantity, Relation, Route, SingleQueries, Step, SumIdentity, Surplus, Tolerance,
+    assume, attention_in_loops, by, cell_of, computed, estimates, figure, function, gradients, i,
     in_single_precision, j, jacobian, line, matrices, n, one_step, p, prediction, probabilities, ratio,
     vanishes, wrong,
 )  # fmt: skip
@@ -54,17 +54,17 @@ def derive() -> Derivation:
     on_average = one_step("On average over random signs $x_i=\\pm M$: half of it", E(sqrt(OF_KEY)), bound / 2,
                           chance, _is_mean_over_signs,
                           defines="the mean length of the gradient of one key")  # fmt: skip
-    return Derivation.of(route, lemmas=(attained, on_average), relation="≤")
+    return Derivation.of(route, lemmas=(attained, on_average))
 
 
-@by("SymPy puts it in, for any number of keys", "general")
+@by("SymPy puts it in, for any number of keys")
 def _is_attained(before: Expr, after: Expr) -> bool:
     entries = (one for one in before.atoms(Indexed) if one.base == x)
     extreme = {one: M * (2 * KroneckerDelta(*one.indices, j) - 1) for one in entries}
     return vanishes(before.xreplace(extreme) - after)
 
 
-@by("SymPy averages over independent signs, for any number of keys", "general")
+@by("SymPy averages over independent signs, for any number of keys")
 def _is_mean_over_signs(before: Expr, after: Expr) -> bool:
     """Times its sign x_j/M the root is of the second order: not negative, for x_j·x_i is at most x_j²."""
     average = Sum(p[i] * x[i], (i, 1, n))

@@ -26,7 +26,7 @@ def derive() -> Derivation:
     """Bound xᵀJx from above for every x, and from below by choosing x."""
     largest, half = jacobian_bounds.by_largest(), jacobian_bounds.never_above_half()
     lemmas = (largest, half, *jacobian_bounds.from_below(), jacobian_bounds.one_ahead())
-    return Derivation.of(jacobian_bounds.by_row_sums(), lemmas=lemmas, relation="≤")
+    return Derivation.of(jacobian_bounds.by_row_sums(), lemmas=lemmas)
 
 
 @cache  # so that equal expressions give the same function, and the search finds its own result again

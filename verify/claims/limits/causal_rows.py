@@ -9,11 +9,11 @@ from scipy import special
 from sympy import Expr, Rational, S, Sum, Symbol, degree, log, simplify, sqrt
 
 from verify.spec import (
-    E, ENTROPY, EVEN_IS_MOST, INDEPENDENT, LOG_TOTAL, NORMAL, NORMAL_COMPONENTS, SQUARES, STANDARD,
-    TOTAL_GROWS, Approximation, ByParts, CausalRows, Cell, Claim, Derivation, Experiment, Figure, Findings,
-    Ordered, Prediction, Quantity, Route, Simulated, Smooth, Step, Surplus, Tolerance, by, capped, cell_of,
-    component, d, estimates, evaluate, figure, function, index, integrated, is_zero, j, line,
-    mean_lost, mean_of_rows, n, of_probability, p, prediction, q, sharper, sigma, threshold, wrong,
+    E, ENTROPY, INDEPENDENT, LOG_TOTAL, NORMAL, NORMAL_COMPONENTS, SQUARES, STANDARD, Approximation, ByParts,
+    CausalRows, Cell, Claim, Derivation, EvenIsMost, Experiment, Figure, Findings, Ordered, Prediction,
+    Quantity, Route, Simulated, Smooth, Step, Surplus, Tolerance, TotalGrows, by, capped, cell_of, component,
+    d, estimates, evaluate, figure, function, index, integrated, is_zero, j, line, mean_lost,
+    mean_of_rows, n, of_probability, p, prediction, q, sharper, sigma, threshold, wrong,
 )  # fmt: skip
 
 POSITIONS = (2, 8, 32, 128)
@@ -27,7 +27,7 @@ SCALE = 1 / sqrt(d)
 t = Ordered("t", "t", integer=True, positive=True)
 
 
-@by("SymPy puts in t and the mean of σ², by moments", "general")
+@by("SymPy puts in t and the mean of σ², by moments")
 def _is_that_of_row_t(before: Expr, after: Expr) -> bool:
     """A bound linear in σ² = |q|²/d holds on average with the mean of σ², which the moment calculus gives."""
     square = Symbol("v", positive=True)
@@ -46,7 +46,7 @@ def derive() -> Derivation:
              "As for attention without a mask: integration by parts", ByParts(sigma**2 * p[j])),
         Step(log(n) - sigma**2 * (1 - E(SQUARES)) / 2,
              r"The first term is $\ln n$ at $\sigma = 0$, and grows with $\sigma^2$ at a falling rate",
-             TOTAL_GROWS, "≥"),
+             TotalGrows()),
         Step(log(n) - sigma**2 / 2, "The squares are positive", Surplus(sigma**2 * E(SQUARES) / 2, "≥")),
     )  # fmt: skip
     row = Route.of(
@@ -60,9 +60,9 @@ def derive() -> Derivation:
         "The same row at most",
         E(ENTROPY),
         Step(log(n), r"No weights have more entropy than equal ones: in row $t$, with $n = t$, $\ln t$",
-             EVEN_IS_MOST, "≤"),
+             EvenIsMost()),
     )  # fmt: skip
-    return Derivation.of(route, lemmas=(row, most), relation="≥")
+    return Derivation.of(route, lemmas=(row, most))
 
 
 @cache

@@ -3,10 +3,10 @@
 from sympy import Expr, Matrix, Rational, S, Sum, Trace, expand, sqrt, symbols
 
 from verify.spec import (
-    E, NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, Claim, Derivation, Expansion, Experiment, Figure, Findings,
-    Identity, Linked, Ordered, OrderedBase, PairMoments, Population, Quantity, Route, ScoreMoments,
-    Simulated, Step, Var, assume, biased, capped, cell_of, d, evaluate, figure, in_numbers, index, line,
-    measured, one_step, over_cells, prediction, settled_by_two, unfold, variance, wrong,
+    E, NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, Claim, Derivation, Evaluation, Experiment, Figure, Findings,
+    Identity, Linked, Ordered, OrderedBase, PairMoments, Population, Quantity, Route, ScoreMoments, Simulated,
+    Step, Var, assume, biased, capped, cell_of, d, evaluate, figure, in_numbers, index, line, measured,
+    one_step, over_cells, prediction, settled_by_two, unfold, variance, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (2, 8, 64)
@@ -49,7 +49,7 @@ def _is_the_trace(before: Expr, after: Expr, size: int) -> Expr:
 
 def derive() -> Derivation:
     """Derive the equicorrelated case for symbolic d, and the trace for any covariance as a lemma."""
-    check, moments = Expansion(POPULATION), Expansion(POPULATION, assumed=True)
+    check, moments = Evaluation(POPULATION), Evaluation(POPULATION, assumed=True)
     first, second, other_first, other_second = (
         _component(own, shared) for own, shared in ((x1, x0), (x2, x0), (y1, y0), (y2, y0))
     )

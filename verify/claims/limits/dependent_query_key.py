@@ -9,9 +9,9 @@ from sympy import (
 from sympy.matrices.expressions.matexpr import MatrixElement
 
 from verify.spec import (
-    E, ISSERLIS, NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, SIZE, Claim, ComponentMoments, Derivation,
-    DerivationError, Experiment, Linked, PairMoments, Population, Quantity, Route, Step, Tolerance, Var,
-    assume, biased, by, capped, cell_of, component, covariance, d, evaluate, in_numbers, of_deviation,
+    E, ISSERLIS, NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, SIZE, Claim, ComponentMoments, Derivation, Experiment,
+    Linked, PairMoments, Population, Quantity, Refused, Route, Step, Tolerance, Var, assume, biased, by,
+    capped, cell_of, component, covariance, d, evaluate, in_numbers, of_deviation,
     prediction, settled_by_two, variance, wrong,
 )  # fmt: skip
 
@@ -69,11 +69,11 @@ def _summand(expression: Expr) -> Expr:
     every = (Tuple(FIRST, 0, SIZE - 1), Tuple(SECOND, 0, SIZE - 1))
     parts = Add.make_args(expression)
     if not all(isinstance(part, Sum) and part.limits == every for part in parts):
-        raise DerivationError("not double sums over all pairs of dimensions")
+        raise Refused("not double sums over all pairs of dimensions")
     return Add(*[part.function for part in parts])
 
 
-@by("SymPy: derivatives of the normal law's moment generating function", "general")
+@by("SymPy: derivatives of the normal law's moment generating function")
 def _adds_up(before: Expr, after: Expr) -> bool:
     """The sums' term for general i and j is the covariance of two products; C_ij and C_ji stay apart."""
     return before == Var(PRODUCT) and bool(expand(_summand(after) - _of_product(FIRST, SECOND)) == 0)

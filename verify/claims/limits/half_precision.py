@@ -9,8 +9,8 @@ from sympy import Expr, Integral, Rational, S, Sum, Symbol, exp, log, oo, pi, sq
 from verify.spec import (
     EVEN, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Allowance, Bounded, Claim, Comparison, Control, Derivation,
     Exact, Experiment, Fact, Figure, Findings, PairShares, Prediction, Quantity, Route, Simulated, Step,
-    Tolerance, assume, by, cell_of, computed, d, even_dimensions, fact, figure, integrated, is_zero, line,
-    measured, runs_over, scaled, score_law, softmax, threshold, wrong,
+    Tolerance, assume, by, cell_of, computed, d, even_dimensions, fact, figure, integrated,
+    is_zero, line, measured, runs_over, scaled, score_law, softmax, threshold, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (16, 64, 256)
@@ -31,7 +31,7 @@ NORMAL_TAIL = Integral(exp(-(x**2) / (2 * w)) / sqrt(2 * pi * w), (x, b, oo))
 MIXTURE = Integral(score_law.CHI_SQUARE * NORMAL_TAIL, (w, 0, oo))
 
 
-@by("SymPy: the tail is a normal law's, the mixture has the score's characteristic function", "general")
+@by("SymPy: the tail is a normal law's, the mixture has the score's characteristic function")
 def _has_the_right_law(before: Expr, after: Expr) -> bool:
     """Inside is the tail of the normal law of variance w, and the weights give the score's own function."""
     if before != even_dimensions.TAIL or not runs_over(after, (x, b, oo), (w, 0, oo)):

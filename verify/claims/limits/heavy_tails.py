@@ -9,9 +9,9 @@ from sympy import Expr, Integral, Rational, S, Symbol, cancel, diff, limit, log,
 
 from verify.spec import (
     CAUCHY, SPRINGER, Array, Bounded, Claim, Derivation, DistanceToLaw, Experiment, Fact, Figure, Findings,
-    Ordered, PairShares, Quantity, Route, Simulated, Step, assume, by, cell_of, d, fact, figure, function,
-    integrals, integrated, is_rational_zero, is_zero, line, made_by, of_probability, prediction, runs_over,
-    scaled, scatter, score_law, threshold, wrong,
+    Ordered, PairShares, Quantity, Route, Simulated, Step, assume, by, cell_of, d, fact, figure,
+    function, integrals, integrated, is_rational_zero, is_zero, line, made_by, of_probability,
+    prediction, runs_over, scaled, scatter, score_law, threshold, wrong,
 )  # fmt: skip
 
 POINTS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0)
@@ -30,7 +30,7 @@ DENSITY = 2 * log(x) / (pi**2 * (x**2 - 1))
 _INTEGRAND = 2 / pi**2 * u / ((1 + u**2) * (u**2 + x**2))
 
 
-@by("SymPy: the densities multiplied out", "general")
+@by("SymPy: the densities multiplied out")
 def _is_the_product(before: Expr, after: Expr) -> bool:
     """The integral over the first factor: both Cauchy densities, and 1/u for the change of variables."""
     cauchy = 1 / (pi * (1 + u**2))
@@ -39,7 +39,7 @@ def _is_the_product(before: Expr, after: Expr) -> bool:
     return whole and is_zero(both_signs - after.function)
 
 
-@by("SymPy differentiates the primitive", "general")
+@by("SymPy differentiates the primitive")
 def _has_this_primitive(before: Expr, after: Expr) -> bool:
     # At u = 1/h the quotient is continuous down to h = 0, so that its logarithm tends to the one there.
     h, quotient = Symbol("h", positive=True), (1 + u**2) / (u**2 + x**2)
@@ -52,7 +52,7 @@ def _has_this_primitive(before: Expr, after: Expr) -> bool:
     )
 
 
-@by("SymPy: the excess is positive", "general")
+@by("SymPy: the excess is positive")
 def _is_at_least_one(before: Expr, after: Expr) -> bool:
     """With ln x = 1 + y, y ≥ 0, the integrand over its bound is 1 plus something positive."""
     if after.has(Integral) or not runs_over(before, (x, EULER, T)):

@@ -7,10 +7,10 @@ from dataclasses import replace
 from sympy import Float, Rational, Sum, log, sqrt
 
 from verify.spec import (
-    CHIANG, E, KEYS as LENGTHS, NORMAL, SQUARES, WEIGHTED_SCORE, ByParts, Claim, Derivation, Experiment,
-    Fact, Figure, Findings, LargestScore, NormalRows, PutIn, Quantity, Route, Step, Surplus, Tolerance,
-    assume, capped, cell_of, component, effective_keys, fact, figure, integrated, j, largest, line,
-    mean_squares, measured, n, p, prediction, s, sharper, sigma, wrong,
+    CHIANG, E, NORMAL, SQUARES, WEIGHTED_SCORE, ByParts, Claim, Derivation, Experiment, Fact, Figure,
+    Findings, LargestScore, NormalRows, PutIn, Quantity, Route, Step, Surplus, Tolerance, assume, capped,
+    cell_of, component, effective_keys, fact, figure, integrated, j, largest, line, mean_squares, measured, n,
+    p, prediction, s, sharper, sigma, wrong,
 )  # fmt: skip
 
 KEYS = (4, 64, 1024)
@@ -29,13 +29,13 @@ def derive() -> Derivation:
         Step(1 - E(WEIGHTED_SCORE) / sigma**2, "Integration by parts (Stein)", ByParts(-p[j])),
         Step(1 - E(largest) / sigma**2, "No average of scores exceeds the largest",
              Surplus(Sum(p[j] * (largest - s[j]), (j, 1, n)) / sigma**2, "≥")),
-        Step(1 - sqrt(2 * log(n)) / sigma, "The largest of $n$ normal scores", LargestScore("≥")),
+        Step(1 - sqrt(2 * log(n)) / sigma, "The largest of $n$ normal scores", LargestScore()),
     )  # fmt: skip
-    kept = Step(1 - Rational(1, TIMES), "The number of keys cancels", PutIn({sigma: GROWING}), "⇒")
+    kept = Step(1 - Rational(1, TIMES), "The number of keys cancels", PutIn({sigma: GROWING}))
     choice = Route.of(rf"With $\sigma = {TIMES}\sqrt{{2\ln n}}$", route.end, kept)
     finite = "what stays finite at a fixed spread, so that E Σp² falls to 0"
     thinning = effective_keys.for_many().defining(finite)
-    return Derivation.of(route, lemmas=(choice, thinning), relation="≥")
+    return Derivation.of(route, lemmas=(choice, thinning))
 
 
 def _rows(keys: int, deviation: float, kind: str) -> Quantity:

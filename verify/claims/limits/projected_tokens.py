@@ -6,8 +6,9 @@ from sympy import Expr, S, Symbol, integrate, sqrt
 
 from verify.spec import (
     CENTRED, E, EVEN, GLOROT, KAIMING_HE, NORMAL, UNIFORM, Claim, Derivation, Evaluation, Experiment, Fact,
-    Ordered, OtherTokens, Population, ProjectedTokens, Quantity, Route, Step, Var, assume, biased, by,
-    capped, cell_of, component, d, evaluate, fact, prediction, score, sigma_k, sigma_q, wrong,
+    Ordered, OtherTokens, Population, ProjectedTokens, Quantity, Route, Step, Var, assume, biased, by, capped,
+    cell_of, component, d, evaluate, fact, prediction, score, sigma_k, sigma_q,
+    wrong,
 )  # fmt: skip
 
 WIDTH, HEAD, TOKENS = 128, 32, 64
@@ -31,7 +32,7 @@ INITIALISATIONS: dict[str, tuple[str, Expr, Fraction]] = {
 the entries that are drawn, written out."""
 
 
-@by("written out for tokens of 1 and 2 components, which settle it: no term holds more", "general")
+@by("written out for tokens of 1 and 2 components, which settle it: no term holds more")
 def _projects_to(before: Expr, after: Expr) -> bool:
     """Write a projected component out: for a token of squared length D its variance is vD, in any width.
 

@@ -3,11 +3,11 @@
 from sympy import Expr, S, Sum, Symbol, exp
 
 from verify.spec import (
-    E, EVEN, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIFORM_COMPONENTS, Claim, Components,
-    Derivation, Evaluation, Expansion, Experiment, Figure, Findings, Ordered, OrderedBase, Population,
-    Quantity, Route, RowVariance, Simulated, Smooth, Step, SumIdentity, Tolerance, Var, assume, biased,
-    block_variances, cell_of, component, d, evaluate, figure, for_components, index, j, k, line, measured,
-    moment_steps, mu_k, mu_q, n, one_step, over_cells, p, q, s, score, sigma_k, sigma_q, wrong,
+    E, EVEN, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIFORM_COMPONENTS, Claim, Components, Derivation,
+    Evaluation, Experiment, Figure, Findings, Ordered, OrderedBase, Population, Quantity, Route, RowVariance,
+    Simulated, Smooth, Step, SumIdentity, Tolerance, Var, assume, biased, block_variances, cell_of, component,
+    d, evaluate, figure, for_components, index, j, k, line, measured, moment_steps, mu_k, mu_q, n,
+    one_step, over_cells, p, q, s, score, sigma_k, sigma_q, wrong,
 )  # fmt: skip
 
 DIMENSIONS, QUERIES, KEYS = (1, 8, 64, 256), 16, 32
@@ -32,7 +32,7 @@ def derive() -> Derivation:
         Var(score),
         Step(start + between,
              r"Given the query, two scores of its row are independent and both have the mean "
-             r"$q\cdot\mathbb{E}[k]$: their covariance is the variance of that mean", Expansion(POPULATION)),
+             r"$q\cdot\mathbb{E}[k]$: their covariance is the variance of that mean", Evaluation(POPULATION)),
         Step(result + d * sigma_q**2 * mu_k**2, "Moments of the components",
              Evaluation(POPULATION, assumed=True)),
     ).defining("the variance over all queries and keys")  # fmt: skip

@@ -7,7 +7,7 @@ from sympy import Derivative, Rational, exp, sqrt
 
 from verify.spec import (
     E, INDEPENDENT, NORMAL_COMPONENTS, OPENAI, ROUNDING, XIAO, BesideSink, Claim, Derivation, Experiment,
-    Figure, Findings, Jensen, PutIn, Route, SameExponentials, Step, beside, beside_sink, biased, capped,
+    Figure, Findings, Identity, Jensen, Replaced, Route, Step, Unfolded, beside, beside_sink, biased, capped,
     cells_of, complex_step, component, computed, d, figure, fixed_normals, function, in_turn,
     largest_difference, line, mean_beside_sink, mean_of_rows, n, normal, one_step, ordered, over_cells,
     score_law, sharper, wrong,
@@ -28,16 +28,16 @@ def derive() -> Derivation:
     bound = Route.of(
         "The weight that is left to the keys", E(KEPT),
         Step(KEPT.subs(Z, E(Z)), "Concave in the total: at most its value at the mean", Jensen(Z)),
-        Step(1 / (1 + exp(b) * (1 - 1 / d) ** (d / 2) / n), "The mean total", PutIn({E(Z): total.end})),
+        Step(1 / (1 + exp(b) * (1 - 1 / d) ** (d / 2) / n), "The mean total", Replaced(total.proved())),
     )  # fmt: skip
     odds = one_step("Keys against sink", KEPT / (1 - KEPT), Z / exp(b),
-                    "One more exponential beside those of the keys", SameExponentials(),
+                    "One more exponential beside those of the keys", Identity(),
                     defines="the odds of the keys’ weight")  # fmt: skip
     parts = {x: exp(s), Z: exp(s) + R}
     follows = one_step("Gradient of the keys’ weight", Derivative(KEPT.subs(parts), s),
-                       x / Z * KEPT * (1 - KEPT), "Without a sink it is 0", PutIn(parts),
+                       x / Z * KEPT * (1 - KEPT), "Without a sink it is 0", Unfolded(parts),
                        defines="how the keys’ weight follows a score")  # fmt: skip
-    return Derivation.of(bound, lemmas=(total, odds, follows), relation="≤")
+    return Derivation.of(bound, lemmas=(total, odds, follows))
 
 
 def distance_of_gradients(derivation: Derivation, sink: float) -> float:

@@ -5,9 +5,8 @@ from sympy import Rational, S, Sum, exp, sqrt, tanh
 
 from verify.spec import (
     E, PRESS, ROUNDING, STANDARD_COMPONENTS, BiasedRows, Claim, ClosedSums, Derivation, Experiment, Families,
-    Figure, Findings, Identity, Route, SameExponentials, Step, SumIdentity, biased, cells_of, component,
-    computed, d, figure, index, line, measured, n, normal, ordered, over_cells, s, sigma, softmax,
-    with_linear_bias, wrong,
+    Figure, Findings, Identity, Route, Step, SumIdentity, biased, cells_of, component, computed, d, figure,
+    index, line, measured, n, normal, ordered, over_cells, s, sigma, softmax, with_linear_bias, wrong,
 )  # fmt: skip
 
 D, SLOPES = 16, (0.5, 0.125)
@@ -22,13 +21,15 @@ ROW = E(Sum(SCORES**2, (index, 1, n)) / n - (Sum(SCORES, (index, 1, n)) / n) ** 
 
 def derive() -> Derivation:
     """Derive the variance within a row, and how far attention reaches by the bias alone."""
+    distances = {Sum((m * index) ** power, (index, 1, n)): m**power * form for power, form in
+                 ((1, n * (n + 1) / 2), (2, n * (n + 1) * (2 * n + 1) / 6))}  # fmt: skip
     squares, mean = (Sum((m * index) ** power, (index, 1, n)) / n for power in (2, 1))
     row = Route.of(
         "Variance within a row", ROW,
         Step(sigma**2 * (1 - 1 / n) + squares - mean**2,
              "Scores are uncorrelated with variance σ²: what the bias varies is added",
              SumIdentity(Families(variances={s: sigma**2}))),
-        Step(sigma**2 * (1 - 1 / n) + m**2 * (n**2 - 1) / 12, "Distances are 1 to n", Identity()),
+        Step(sigma**2 * (1 - 1 / n) + m**2 * (n**2 - 1) / 12, "Distances are 1 to n", ClosedSums(distances)),
     )  # fmt: skip
     sums = {power: Sum(exp(-power * m * index), (index, 1, n)) for power in (1, 2)}
     closed = {one: exp(-power * m) * (1 - exp(-power * m * n)) / (1 - exp(-power * m))
@@ -37,7 +38,7 @@ def derive() -> Derivation:
     alone = Route.of(
         "The bias alone", sums[2] / sums[1] ** 2,
         Step(second / first**2, "Geometric sums", ClosedSums(closed)),
-        Step(tanh(m / 2) / tanh(m * n / 2), "Exponentials", SameExponentials()),
+        Step(tanh(m / 2) / tanh(m * n / 2), "Exponentials", Identity()),
         defines="Σp² of equal scores",
     )  # fmt: skip
     return Derivation.of(row, lemmas=(alone,))

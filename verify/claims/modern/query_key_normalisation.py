@@ -4,7 +4,7 @@ from sympy import Integral, Rational, S, Sum, exp, gamma, oo, pi, sqrt, symbols
 
 from verify.spec import (
     DEHGHANI, E, HENRY, INDEPENDENT, NORMAL_COMPONENTS, ROUNDING, Claim, Cosines, Derivation, EulerIntegrals,
-    Experiment, Families, Figure, Findings, Route, SameGammas, Step, SumIdentity, beside, biased, cell_of,
+    Experiment, Families, Figure, Findings, Identity, Route, Step, SumIdentity, beside, biased, cell_of,
     cells_of, component, computed, cosine, d, figure, i, j, k, kurtosis, largest_cosine, line, normal,
     one_step, over_cells, q, score, score_law, wrong,
 )  # fmt: skip
@@ -33,7 +33,7 @@ def derive() -> Derivation:
     )  # fmt: skip
     rule = "Gamma functions of neighbours"
     variance, fourth = (
-        one_step(f"The {name}", beta.subs(n, half), end, rule, SameGammas(), defines=f"the {name}")
+        one_step(f"The {name}", beta.subs(n, half), end, rule, Identity(), defines=f"the {name}")
         for half, name, end in ((1, "variance", 1 / d), (2, "fourth moment", 3 / (d * (d + 2))))
     )
     squares = Sum((q[i] * k[j] - q[j] * k[i]) ** 2, (i, 1, d), (j, 1, d)) / 2

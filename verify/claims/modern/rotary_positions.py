@@ -6,9 +6,8 @@ from functools import partial
 from sympy import Matrix, S, cos, rot_givens, sqrt, symbols
 
 from verify.spec import (
-    E, NORMAL, SU, Claim, Derivation, Evaluation, Experiment, Figure, Findings, Linked, Population,
-    RotatedScores, SameExponentials, Var, assume, beside, biased, cells_of, component, d, figure, function,
-    in_turn, of_deviation, one_step, ordered, over_cells, rotation_angles, sigma_k, sigma_q, variance, wrong,
+    E, NORMAL, SU, Claim, Derivation, Evaluation, Experiment, Figure, Findings, Identity, Linked, Population,
+    RotatedScores, Var, assume, beside, biased, cells_of, component, d, figure, function, in_turn, of_deviation, one_step, ordered, over_cells, rotation_angles, sigma_k, sigma_q, variance, wrong,
 )  # fmt: skip
 
 PAIRS, MEANS, MIXED = 8, (0.5, -1.0, 1.0, -0.5), 0.8
@@ -31,10 +30,10 @@ def derive() -> Derivation:
     mean = one_step("Mean", E(apart), mu.dot(turned(turn) * nu), "The mean key is turned", moments,
                     defines="the mean of a pair’s part of a score")  # fmt: skip
     lengths = one_step("Length", sum(part**2 for part in turned(a) * query), query.dot(query),
-                       "cos² + sin² = 1", SameExponentials(),
+                       "cos² + sin² = 1", Identity(),
                        defines="the squared length of a turned pair")  # fmt: skip
     relative = one_step("Two positions", (turned(a) * query).dot(turned(b) * key), apart.subs(turn, b - a),
-                        "Only the distance counts", SameExponentials(),
+                        "Only the distance counts", Identity(),
                         defines="a pair’s part of a score of positions with angles a and b")  # fmt: skip
     fresh, mixing = symbols("q_1 u k_1 w", real=True), Matrix([[1, 0], [rho, sqrt(1 - rho**2)]])
     mixed_query, mixed_key = mixing * Matrix(fresh[:2]), mixing * Matrix(fresh[2:])

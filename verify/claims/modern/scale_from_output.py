@@ -6,8 +6,7 @@ from sympy import Derivative, Expr, Idx, Rational, Sum, exp, log, simplify, sqrt
 from verify.spec import (
     E, ROUNDING, Array, Claim, Derivation, Experiment, Families, RecoveredScales, SumIdentity, Tolerance,
     assume, biased, by, capped, cells_of, complex_step, component, computed, d, fitted_scale, fixed_normals,
-    in_turn, is_zero, j, largest_difference, n, one_step, ordered, over_cells, p, response, s, softmax,
-    wrong,
+    in_turn, is_zero, j, largest_difference, n, one_step, ordered, over_cells, p, response, s, softmax, wrong,
 )  # fmt: skip
 
 KEYS, VALUES, ERROR, PLANTED = 8, 4, Rational(1, 10**5), Rational(17, 100)
@@ -31,14 +30,14 @@ def _mean(expression: Expr) -> Expr:
     return Sum(p[j] * expression, (j, 1, n))
 
 
-@by("SymPy, any number of keys: sums differentiated term by term, weights put in", "general")
+@by("SymPy, any number of keys: sums differentiated term by term, weights put in")
 def _term_by_term(before: Expr, after: Expr) -> bool:
     weight = exp(c * s[j])
     in_scores = after.replace(Sum, lambda term, limits: Sum(term.subs(p[j], weight), limits) / TOTAL)
     return is_zero(before.doit() - in_scores)
 
 
-@by("SymPy: the logarithm of a quotient of exponentials", "general")
+@by("SymPy: the logarithm of a quotient of exponentials")
 def _quotient(before: Expr, after: Expr) -> bool:
     first, second = symbols("s_1 s_2", real=True)
     in_scores = before.subs({p[place]: exp(c * s[place]) / TOTAL for place in (1, 2)})

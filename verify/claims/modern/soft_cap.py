@@ -7,8 +7,8 @@ from sympy import Derivative, Expr, sqrt, tanh
 from verify.spec import (
     E, GEMMA, INDEPENDENT, NORMAL_COMPONENTS, NORMAL_MOMENTS, CappedScores, Claim, Derivation, Evaluation,
     Experiment, Figure, Findings, FirstTerms, FromZero, Identity, Population, PutIn, Route, Smooth, Step,
-    Tolerance, biased, capped, cells_of, component, d, figure, in_turn, k, line, measured, normal, ordered,
-    over_cells, q, score as raw, score_law, sharper, wrong,
+    Tolerance, biased, capped, cells_of, component, d, figure, in_turn, k, line, measured, normal,
+    ordered, over_cells, q, score_law, sharper, wrong,
 )  # fmt: skip
 
 D, CAPS = 16, (1, 2, 4, 32)
@@ -25,15 +25,15 @@ def derive() -> Derivation:
     bound = Route.of(
         "For any law with a fourth moment", E(lost),
         Step(E(2 * score**4 / (3 * c**2)), r"$x^2 - \tanh^2 x \le 2x^4/3$ for $x = s/c$", FromZero(score, c)),
-        Step((2 + 4 / d) / c**2, "The fourth moment of a scaled score",
-             PutIn({score: raw / sqrt(d)}, Evaluation(SCALED, assumed=True))),
+        Step(E(2 * (raw / sqrt(d)) ** 4 / (3 * c**2)), "At a scaled score", PutIn({score: raw / sqrt(d)})),
+        Step((2 + 4 / d) / c**2, "Its fourth moment", Evaluation(SCALED, assumed=True)),
     )  # fmt: skip
     first = 2 * score**4 / (3 * c**2) - 17 * score**6 / (45 * c**4)
-    series = Step(first, "Next come the 8th power and c to the −6th", FirstTerms(c, 4), "⇒")
+    series = Step(first, "Next come the 8th power and c to the −6th", FirstTerms(c, 4))
     terms = Route.of("For a large cap", lost, series, defines="what the cap takes of a square")
     falls = Step(1 - CAPPED**2 / c**2, "tanh' = 1 − tanh²", Identity())
     damped = Route.of("The slope", Derivative(CAPPED, score), falls, defines="the cap’s slope")
-    return Derivation.of(bound, lemmas=(terms, damped), relation="≤")
+    return Derivation.of(bound, lemmas=(terms, damped))
 
 
 def _mean(of_score: Expr, cap: float) -> float:

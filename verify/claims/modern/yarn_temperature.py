@@ -10,7 +10,8 @@ from verify.spec import (
     INDEPENDENT, NORMAL, NORMAL_COMPONENTS, PENG, STANDARD, Approximation, AtItsMost, Claim, Derivation,
     Experiment, Figure, Findings, OnRange, PutIn, SoftmaxRows, Step, Tolerance, beside, biased, cells_of,
     component, d, effective_keys, entropy_lost, figure, in_turn, line, mean_lost, mean_of_rows, mean_squares,
-    normal, one_step, ordered, over_cells, score, score_cell, variance_route, variances, wrong,
+    normal, one_step, ordered, over_cells, score, score_cell, variance_route, variances,
+    wrong,
 )  # fmt: skip
 
 D, TRAINED = 16, 8
@@ -26,7 +27,7 @@ LOST = r"$\ln n - \mathbb{E}H$"
 
 def derive() -> Derivation:
     """Derive the variance, the effective share of many keys, and how their number follows the length."""
-    chosen = Step(FACTOR**2, r"YaRN’s factor, $c = (0.1\ln s + 1)^2$", PutIn({factor: FACTOR}), "⇒")
+    chosen = Step(FACTOR**2, r"YaRN’s factor, $c = (0.1\ln s + 1)^2$", PutIn({factor: FACTOR}))
     variance = variance_route(factor * score / ROOT, STANDARD).then(chosen)
     grows = one_step(r"The variance at $\ell = \ln s$ stays below what keeps $n e^{-\sigma^2}$ the same",
                      (1 + ell / 10) ** 4, 1 + ell, r"for $0 < \ell \le 6.6$, that is $s \le 735$", RANGE,

@@ -7,8 +7,8 @@ from sympy import Expr, Idx, Indexed, IndexedBase, Sum, Symbol, exp
 from verify.spec import (
     EXACTLY, NORMAL, VASWANI, Allowance, Array, Claim, Control, Derivation, Exact, Experiment, Families,
     Ordered, OrderedBase, Route, Sees, Step, assume, attention, attention_in_loops, by, d, everywhere,
-    in_single_precision, largest_difference, n, no_distance, over_queries, probabilities, softmax, stream,
-    vanishes,
+    in_single_precision, largest_difference, n, no_distance, over_queries, probabilities, softmax,
+    stream, vanishes,
 )  # fmt: skip
 
 QUERIES, KEYS, HEAD, WIDTH = 5, 7, 16, 3
@@ -25,7 +25,7 @@ FAMILIES = Families(sizes={q: (None, d), k: (n, d), v: (n, None)}, made_of={})
 DEFINITION = Sum(_NUMERATOR * v[j, b], (j, 1, n)) / Sum(_NUMERATOR, (j, 1, n))
 
 
-@by("SymPy puts softmax and scores in, for any number of keys and dimensions", "general")
+@by("SymPy puts softmax and scores in, for any number of keys and dimensions")
 def _same_entry(before: Expr, after: Expr) -> bool:
     return vanishes(_in_full(before) - _in_full(after), FAMILIES)
 

@@ -6,7 +6,7 @@ from sympy import S
 
 from verify.spec import (
     E, EXPONENTIAL, LAPLACE, NORMAL, STANDARD, STANDARD_COMPONENTS, Cell, Claim, Derivation, Distribution,
-    Expansion, Experiment, Ordered, Population, Quantity, ScoresBesideValues, assume, biased, capped,
+    Evaluation, Experiment, Ordered, Population, Quantity, ScoresBesideValues, assume, biased, capped,
     cell_of, covariance, d, one_step, prediction, q, score, variance_of_scores, variance_route, wrong,
 )  # fmt: skip
 
@@ -23,7 +23,7 @@ def derive() -> Derivation:
     """Derive the variance, in which no value occurs, and its covariance with a squared value."""
     lemma = one_step("Covariance of a squared score and a squared value component",
                      E(score**2 * v**2) - E(score**2) * E(v**2), S.Zero,
-                     "Values are independent of queries and keys", Expansion(BESIDE),
+                     "Values are independent of queries and keys", Evaluation(BESIDE),
                      defines="the covariance of the two squares")  # fmt: skip
     route = variance_route(score, STANDARD, "The score: no value occurs in it")
     return Derivation.of(route, lemmas=(lemma,))

@@ -11,9 +11,8 @@ from sympy import (
 
 from verify.spec import (
     E, EVEN, HOEFFDING, UNIT_INTERVAL, AllPairs, Claim, Control, Derivation, Exact, Experiment, Fact, Figure,
-    Findings, Ordered, Population, Route, SharedVectors, Smooth, Step, Tolerance, Var, assume, beside,
-    biased, by, cell_of, d, evaluate, exactly, expanded, fact, figure, index, is_zero, linear_fits,
-    moment_steps, over_cells, powers_of_dimension, prediction, variance, wrong, wrong_fits,
+    Findings, Ordered, Population, Route, SharedVectors, Smooth, Step, Tolerance, Var, assume, beside, biased,
+    by, cell_of, d, evaluate, exactly, fact, figure, index, is_zero, linear_fits, moment_steps, over_cells, prediction, variance, wrong, wrong_fits,
 )  # fmt: skip
 
 VECTORS = 100
@@ -48,8 +47,7 @@ def _score(x: Expr, y: Expr) -> Expr:
 
 @by(
     "all pairs written out for N = 2, 3, 4 and d = 1, 2: times N(N−1)/2 both sides are at most quadratic in "
-    "N, and in d, without a constant",
-    "general",
+    "N, and in d, without a constant"
 )
 def _all_pairs(before: Expr, after: Expr) -> bool:
     """Write out all pairs of all N vectors for small N and d, and take the expectation of each monomial.

@@ -9,8 +9,8 @@ from sympy import Expr, Integral, cos, exp, expand_power_base, oo, pi, sqrt, sym
 from verify.spec import (
     DLMF_BASSET, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Array, Claim, Derivation, DistanceToLaw, Experiment,
     Figure, Findings, Ordered, PairShares, Quantity, Route, Simulated, Step, by, cell_of, characteristic, d,
-    euler_integral, figure, function, is_zero, line, of_probability, prediction, runs_over, same_products,
-    scatter, score_law, wrong,
+    euler_integral, figure, function, is_zero, line, of_probability, prediction, runs_over, same, scatter,
+    score_law, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (1, 2, 4, 16, 64)
@@ -25,14 +25,14 @@ NORMAL_GIVEN = exp(-(x**2) / (2 * w)) / sqrt(2 * pi * w)
 """The density of a score, given the query's squared length w."""
 
 
-@by("SymPy: its cosine transform, symbolic d", "general")
+@by("SymPy: its cosine transform, symbolic d")
 def _transform(before: Expr, after: Expr) -> bool:
     """The cosine transform of twice the density is the characteristic function, for symbolic d."""
     transform = score_law.over_both_sides(cos(t * x) * after)
     return is_zero(transform - before.subs(characteristic.t, t))
 
 
-@by("SymPy: the mixture has the score's characteristic function", "general")
+@by("SymPy: the mixture has the score's characteristic function")
 def _mixes_to_score(before: Expr, after: Expr) -> bool:
     """What the normal density of variance w is weighted with has to give the score's own function."""
     weight = after.function / NORMAL_GIVEN
@@ -40,14 +40,14 @@ def _mixes_to_score(before: Expr, after: Expr) -> bool:
     return known and score_law.is_mixed_by(weight)
 
 
-@by("SymPy: all even moments, symbolic n and d", "general")
+@by("SymPy: all even moments, symbolic n and d")
 def _all_moments(before: Expr, after: Expr) -> bool:
     """Every even moment of the density is that of the mixture, symbolic in n and d."""
     n = symbols("n", integer=True, nonnegative=True)
     own = score_law.over_both_sides(x ** (2 * n) * after)
     given_variance = expand_power_base(2 * euler_integral(x ** (2 * n) * before.function, x))
     whole = runs_over(before, (w, 0, oo))
-    return whole and same_products(own, euler_integral(given_variance, w))
+    return whole and same(own, euler_integral(given_variance, w))
 
 
 def derive() -> Derivation:
@@ -63,7 +63,7 @@ def derive() -> Derivation:
         Step(Integral(NORMAL_GIVEN * score_law.CHI_SQUARE, (w, 0, oo)), chi_square, _mixes_to_score),
         Step(score_law.DENSITY, same, _all_moments),
     )
-    return Derivation(f, score_law.DENSITY, (by_transform, mixture))
+    return Derivation.of(mixture, by_transform)
 
 
 def _equally_probable(density: Callable[..., float], dimension: int) -> Array:

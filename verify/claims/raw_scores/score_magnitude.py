@@ -6,9 +6,8 @@ from sympy import (
 
 from verify.spec import (
     DLMF_GAMMA, E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STANDARD, By, Claim, Derivation, Experiment,
-    Figure, Findings, Route, ScorePowers, Simulated, Step, biased, by, cell_of, component, computed, d,
-    euler_integral, evaluate, figure, function, index, is_zero, line, measured, over_cells, q, same_products,
-    score, score_law, wrong,
+    Figure, Findings, Route, ScorePowers, Simulated, Step, biased, by, cell_of, component, computed, d, euler_integral, evaluate, figure, function, index, is_zero, line, measured, over_cells, q,
+    same, score, score_law, wrong,
 )  # fmt: skip
 
 SIDES = {1: 8, 2: 8, 8: 32, 64: 32, 512: 32}
@@ -23,7 +22,7 @@ EXACT = 2 * gamma((d + 1) / 2) / (sqrt(pi) * gamma(d / 2))
 ASYMPTOTE = sqrt(2 * d / pi)
 
 
-@by("SymPy integrates the mean size of a normal number", "general")
+@by("SymPy integrates the mean size of a normal number")
 def _over_keys(before: Expr, after: Expr) -> bool:
     """Given the query a score is normal with its length as deviation; average the size of such a number."""
     y, deviation = Symbol("y", positive=True), Symbol("s", positive=True)
@@ -32,27 +31,27 @@ def _over_keys(before: Expr, after: Expr) -> bool:
     return before == E(Abs(score)) and is_zero(after - size * E(LENGTH))
 
 
-@by("SymPy integrates the mean root of a chi-square number", "general")
+@by("SymPy integrates the mean root of a chi-square number")
 def _over_lengths(before: Expr, after: Expr) -> bool:
     """The squared length is chi-square with d degrees of freedom; average its root."""
     w = score_law.w
     mean = euler_integral(sqrt(w) * score_law.CHI_SQUARE, w)
-    return same_products(before.subs(E(LENGTH), mean), after)
+    return same(before.subs(E(LENGTH), mean), after)
 
 
-@by("SymPy integrates, symbolic d", "general")
+@by("SymPy integrates, symbolic d")
 def _mean_of_the_density(before: Expr, after: Expr) -> bool:
     mean = score_law.over_both_sides(score_law.x * score_law.DENSITY)
-    return before == E(Abs(score)) and same_products(mean, after)
+    return before == E(Abs(score)) and same(mean, after)
 
 
-@by("SymPy: the quotient is 1", "general")
+@by("SymPy: the quotient is 1")
 def _shares(before: Expr, after: Expr) -> bool:
     share = before / ASYMPTOTE
     return bool(gammasimp(after / (share * share.subs(d, d + 1))) == S.One)
 
 
-@by("SymPy: the squares differ by a mean of squares", "general")
+@by("SymPy: the squares differ by a mean of squares")
 def _root_of_the_mean_square(before: Expr, after: Expr) -> bool:
     """The mean square less the squared mean is the mean of a square, and so not negative."""
     (variable,) = before.args
@@ -63,7 +62,7 @@ def _root_of_the_mean_square(before: Expr, after: Expr) -> bool:
     return before == E(variable) and after == sqrt(E(variable**2)) and is_zero(gap)
 
 
-@by("moment calculus, symbolic d", "general")
+@by("moment calculus, symbolic d")
 def _squared_lengths(before: Expr, after: Expr) -> bool:
     """The squared length is a sum of d squares of mean 1, by the moment calculus."""
     square = evaluate(E(Sum(q[index] ** 2, (index, 1, d))), STANDARD)
@@ -92,7 +91,6 @@ def derive() -> Derivation:
     squares = By(
         "SymPy: both are positive, and their squares agree",
         lambda a, b: a.is_positive and b.is_positive and is_zero(gammasimp(a) ** 2 - b**2),
-        "general",
     )
     squeeze = Route.of(
         r"The share of $\sqrt{2d_k/\pi}$ reached, at most 1, times the next dimension's share",

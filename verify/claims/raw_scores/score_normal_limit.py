@@ -12,8 +12,9 @@ from verify.spec import (
     INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_MOMENTS, Allowance, By, Claim, Control, Derivation,
     DistanceToLaw, Exact, Experiment, Figure, Findings, Identity, PairShares, Population, Prediction,
     Quantity, Route, ScorePowers, Simulated, Step, biased, by, capped, cell_of, characteristic, computed, d,
-    euler_integral, exponent, figure, is_zero, k, kurtosis, kurtosis_route, line, made_by, mean_route,
-    measured, of_probability, prediction, q, score, score_law, wrong,
+    euler_integral, exponent, figure, is_zero, k, kurtosis, kurtosis_route, line,
+    made_by, mean_route, measured, of_probability, prediction, q, score, score_law,
+    wrong,
 )  # fmt: skip
 
 DIMENSIONS = (1, 2, 4)
@@ -39,7 +40,7 @@ PLACES = tuple(map(float, np.linspace(0.125, 4.0, 32)))
 """Distances from 0, in standard deviations, at which the exact law is searched for its largest gap."""
 
 
-@by("SymPy: series of its logarithm in 1/d", "general")
+@by("SymPy: series of its logarithm in 1/d")
 def _expansion(before: Expr, after: Expr) -> bool:
     """Expand d·log of the function in powers of 1/d, and exponentiate."""
     small = Symbol("epsilon", positive=True)
@@ -48,7 +49,7 @@ def _expansion(before: Expr, after: Expr) -> bool:
     return is_zero(ratio * exp(-(t**2) / 2) - after.subs(d, 1 / small))
 
 
-@by("SymPy: cosine transform of the correction", "general")
+@by("SymPy: cosine transform of the correction")
 def _inversion(before: Expr, after: Expr) -> bool:
     """The cosine transform of the difference from the normal law's function, integrated over -∞…-x.
 
@@ -66,7 +67,7 @@ def _inversion(before: Expr, after: Expr) -> bool:
     return bool(obeys and even and is_zero(density - gained) and after.subs(x, 0) == 0)
 
 
-@by("SymPy differentiates, and compares the sizes at both roots", "general")
+@by("SymPy differentiates, and compares the sizes at both roots")
 def _largest_at_worst(before: Expr, after: Expr) -> bool:
     """The slope vanishes at both roots and nowhere else, and the term is larger at the first."""
     term = before.args[0]
@@ -85,7 +86,7 @@ def derive() -> Derivation:
         Step(6 / d, "Collecting powers of the dimension", Identity()),
     )
     tail, root = (x**3 - 3 * x) * exp(-(x**2) / 2) / sqrt(2 * pi) / (4 * d), t / sqrt(d)
-    put_in = By("SymPy puts it in", lambda a, b: is_zero(log(a.subs(t, root) / b)), "general")
+    put_in = By("SymPy puts it in", lambda a, b: is_zero(log(a.subs(t, root) / b)))
     distance = characteristic.route(
         "Distance to the normal law, to first order in $1/d_k$",
         Step(characteristic.OF_SCORE.subs(t, root),

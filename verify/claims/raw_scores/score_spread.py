@@ -13,8 +13,7 @@ from sympy import (
 from verify.spec import (
     GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Allowance, Claim, Control, Derivation, Distribution, Exact,
     Experiment, Figure, Findings, Identity, PairShares, Quantile, Quantity, Route, Simulated, Step, assume,
-    biased, by, capped, cell_of, d, exactly, figure, function, integrated, is_zero, line,
-    prediction, scatter, score, score_law, variance_route, with_moments, wrong,
+    biased, by, capped, cell_of, d, exactly, figure, function, integrated, is_zero, line, prediction, scatter, score, score_law, variance_route, with_moments, wrong,
 )  # fmt: skip
 
 NORMAL_DIMENSIONS = (2, 100)
@@ -42,7 +41,7 @@ IN_THE_LIMIT = Limit(d * log(phi(t / sqrt(d))), d, oo)
 """The logarithm of the characteristic function of a standardised score, as the dimension grows."""
 
 
-@by("SymPy: the smaller of 1 and u/v", "general")
+@by("SymPy: the smaller of 1 and u/v")
 def _over_the_query(before: Expr, after: Expr) -> bool:
     """Given the query v, a key from U(0, 1) is at most u/v with probability min(1, u/v)."""
     below, above = (v, 0, u), (v, u, 1)
@@ -55,14 +54,14 @@ def _over_the_query(before: Expr, after: Expr) -> bool:
     return bool(sure and rest and after == Integral(over[below], below) + Integral(over[above], above))
 
 
-@by("SymPy integrates", "general")
+@by("SymPy integrates")
 def _area(before: Expr, after: Expr) -> bool:
     """The area below the hyperbola xy = u in the unit square, by its density and its value at 1."""
     area = u + integrate(u / v, (v, u, 1))
     return bool(is_zero(before.doit() - area) and is_zero(after - area))
 
 
-@by("SymPy takes the limit", "general")
+@by("SymPy takes the limit")
 def _limit(before: Expr, after: Expr) -> bool:
     """Put in what is known of any such function, its remainder with a factor that stays bounded."""
     bounded = Symbol("r")
@@ -70,7 +69,7 @@ def _limit(before: Expr, after: Expr) -> bool:
     return is_zero(limit(known, d, oo) - after)
 
 
-@by("SymPy: the density that has this function, and its integral", "general")
+@by("SymPy: the density that has this function, and its integral")
 def _normal_share(before: Expr, after: Expr) -> bool:
     """The transform F of a density with f' = -xf/(2a) obeys F' = -2atF, so that F is exp(-at²)."""
     a, place = -before / t**2, Symbol("x", real=True)

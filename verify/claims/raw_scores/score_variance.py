@@ -14,7 +14,7 @@ LABEL = r"$\operatorname{Var}(q\cdot k)$"
 t = characteristic.t
 
 
-@by("binomial series of the function about t = 0", "general")
+@by("binomial series of the function about t = 0")
 def _series(before: Expr, after: Expr) -> bool:
     """Expand about t = 0: 1 + 0·t - (variance/2)·t²; the missing linear term makes the mean zero.
 

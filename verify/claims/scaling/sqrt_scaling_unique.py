@@ -1,40 +1,29 @@
 """±1/√d_k are the only factors that make the variance 1."""
 
-from sympy import Contains, Eq, Expr, FiniteSet, Poly, S, root, solveset, sqrt
+from sympy import Eq, Expr, S, root, sqrt
 
 from verify.spec import (
-    NORMAL, STANDARD, STANDARD_COMPONENTS, By, Claim, Control, Derivation, Expansion, Experiment, Ordered,
-    Quantity, Route, Step, Var, by, d, evaluate, is_zero, prediction, scaled, score, score_cell,
+    NORMAL, STANDARD, STANDARD_COMPONENTS, Claim, Control, Derivation, Equivalent, Experiment, Ordered,
+    Quantity, Route, Step, Var, d, prediction, scaled, score, score_cell, variance_route,
 )  # fmt: skip
 
 c = Ordered("c", "b", real=True)
 DIMENSIONS = (4, 64, 512)
 LABEL = r"$\operatorname{Var}(c\,q\cdot k)$"
-MOMENTS = Expansion(STANDARD, assumed=True)
-
-
-@by("SymPy: each root put in gives 0, and there are as many as the degree", "general")
-def _all_roots(before: Expr, after: Expr) -> bool:
-    """Put every factor in, and count: a polynomial has no more roots than its degree."""
-    polynomial = Poly(before.lhs - before.rhs, c)
-    roots = after.args[1]
-    return len(roots) == polynomial.degree() and all(is_zero(polynomial.eval(r)) for r in roots)
 
 
 def derive() -> Derivation:
     """Solve c²·d = 1 for the factor."""
-    wanted = Eq(Var(c * score), S.One, evaluate=False)
-    equation = Eq(evaluate(Var(c * score), STANDARD), S.One, evaluate=False)
-    solution = Contains(c, solveset(equation, c, S.Reals), evaluate=False)
-    left = By(MOMENTS.label, lambda a, b: a.rhs == b.rhs and MOMENTS.holds(a.lhs, b.lhs), "general")
+    variance = variance_route(c * score, STANDARD)
+    equation = Eq(variance.end, S.One, evaluate=False)
+    solved = Eq((c - 1 / sqrt(d)) * (c + 1 / sqrt(d)), S.Zero, evaluate=False)
     route = Route.of(
         "Solving for the factor",
-        wanted,
-        Step(equation, "Variance of the multiple", left, "⇔"),
-        Step(solution, "Both roots, and a quadratic has no more", _all_roots, "⇔"),
+        Eq(Var(c * score), S.One, evaluate=False),
+        Step(equation, "Variance of the multiple", Equivalent(sides=variance.proved())),
+        Step(solved, "Both roots; a product is 0 where a factor is", Equivalent(d)),
     )
-    result = Contains(c, FiniteSet(-1 / sqrt(d), 1 / sqrt(d)), evaluate=False)
-    return Derivation(wanted, result, (route,))
+    return Derivation.of(route)
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:

@@ -3,9 +3,8 @@
 from sympy import Rational, S, Symbol
 
 from verify.spec import (
-    EXPONENTIAL, LAPLACE, NORMAL, RADEMACHER, UNIT_INTERVAL, Claim, Derivation, Expansion, Experiment,
-    Identity, Ordered, Population, Quantity, Route, Step, Var, assume, biased, by_component, d, latex,
-    prediction, score_cell, unfold, wrong,
+    EXPONENTIAL, LAPLACE, NORMAL, RADEMACHER, UNIT_INTERVAL, Claim, Derivation, Evaluation, Experiment,
+    Identity, Ordered, Population, Quantity, Route, Step, Var, assume, biased, by_component, d, latex, prediction, score_cell, unfold, wrong,
 )  # fmt: skip
 
 X = Symbol("X", real=True)
@@ -26,7 +25,7 @@ CASES = (
 
 def derive() -> Derivation:
     """Derive the rule for any variable with a finite variance."""
-    check = Expansion(ANY)
+    check = Evaluation(ANY)
     unfolded = unfold(Var(c * X))
     steps = (
         Step(unfolded, "Definition of the variance", check),

@@ -35,7 +35,7 @@ def derive() -> Derivation:
     )  # fmt: skip
     beyond = ("how concentrated the attention of raw and of scaled scores is in a given dimension is "
               "integrated numerically over the scores and the query’s length, and measured.")  # fmt: skip
-    return Derivation.of(route, relation="≤", beyond=beyond)
+    return Derivation.of(route, beyond=beyond)
 
 
 def _exact(keys: int, d_k: float, scale: float = 1.0, within: float = PRECISE) -> float:

@@ -5,11 +5,11 @@ import math
 from sympy import Expr, Float, Rational, S, exp, log, sqrt
 
 from verify.spec import (
-    E, ENTROPY, INDEPENDENT, KEYS, LOG_TOTAL, NORMAL, NORMAL_COMPONENTS, SQUARES, STEIN, TOTAL_GROWS,
-    WEIGHTED_SCORE, ByParts, Cell, Claim, Control, Derivation, Experiment, Fact, Figure, Findings,
-    NormalRows, Quantity, Route, Smooth, Step, SumIdentity, Surplus, attention_cell, capped, cell_of,
-    component, d, fact, figure, integrated, j, line, mean_entropy, mean_squares, measured, n,
-    of_probability, over_lengths, p, prediction, sharper, sigma, threshold, wrong,
+    E, ENTROPY, INDEPENDENT, KEYS, LOG_TOTAL, NORMAL, NORMAL_COMPONENTS, SQUARES, STEIN, WEIGHTED_SCORE,
+    ByParts, Cell, Claim, Control, Derivation, Experiment, Fact, Figure, Findings, NormalRows, Quantity,
+    Route, Smooth, Step, SumIdentity, Surplus, TotalGrows, attention_cell, capped, cell_of, component, d,
+    fact, figure, integrated, j, line, mean_entropy, mean_squares, measured, n, of_probability, over_lengths,
+    p, prediction, sharper, sigma, threshold, wrong,
 )  # fmt: skip
 
 GRID = ((4, 4), (4, 64), (64, 4), (64, 64), (64, 256), (512, 64))
@@ -38,11 +38,11 @@ def derive() -> Derivation:
         Step(log(n) - sigma**2 * rest / 2,
              r"The first term is $\ln n$ at $\sigma = 0$ and grows with $\sigma^2$ at the rate "
              r"$\tfrac12\left(1 - \mathbb{E}\sum p_i^2\right)$, which falls",
-             TOTAL_GROWS, "≥"),
+             TotalGrows()),
         Step(log(n) - sigma**2 / 2, "The squares add something positive",
              Surplus(sigma**2 * E(SQUARES) / 2, "≥")),
     )  # fmt: skip
-    return Derivation.of(route, relation="≥")
+    return Derivation.of(route)
 
 
 def _attention(keys: int, d_k: int, scale: Expr = SCALE) -> Cell:

@@ -7,8 +7,8 @@ from typing import Any
 from sympy import Expr, Float, Integral, Max, S, Symbol, exp, expand, integrate, log, oo, pi, sqrt
 
 from verify.spec import (
-    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Approximation, Claim, Derivation, Experiment, Fact,
-    Figure, Findings, NormalRows, Quantity, Route, Step, assume, attention_cell, beside, by, capped, cell_of,
+    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Approximation, Claim, Derivation, Experiment, Fact, Figure,
+    Findings, NormalRows, Quantity, Route, Step, assume, attention_cell, beside, by, capped, cell_of,
     complement, component, d, fact, figure, function, integrated, is_zero, legendre, line,
     mean_largest_weight, measured, over_cells, over_lengths, p, runs_over, scaled, scores, sharper, sigma,
     threshold, written_out, wrong,
@@ -36,7 +36,7 @@ def _of_gap(integrand: Callable[..., Any], _: int, deviation: float) -> Approxim
     return Approximation(1 - one, abs(one - other))
 
 
-@by("SymPy: weight and density of the gap, by completing a square", "general")
+@by("SymPy: weight and density of the gap, by completing a square")
 def _is_one_minus_the_lower(before: Expr, after: Expr) -> bool:
     """Either key may lead by x; the gap's density is the integral of both scores' over the second."""
     (integral,) = after.atoms(Integral)
@@ -50,7 +50,7 @@ def _is_one_minus_the_lower(before: Expr, after: Expr) -> bool:
     return known and not left.has(second) and is_zero(integral.function / density - lower)
 
 
-@by("SymPy: the factor left out is at most 1", "general")
+@by("SymPy: the factor left out is at most 1")
 def _drops_the_exponential(before: Expr, after: Expr) -> bool:
     """The exponential is at most 1, so that without it more is taken away."""
     (integral,) = before.atoms(Integral)
@@ -64,7 +64,7 @@ def _drops_the_exponential(before: Expr, after: Expr) -> bool:
     )
 
 
-@by("SymPy integrates", "general")
+@by("SymPy integrates")
 def _integrates(before: Expr, after: Expr) -> bool:
     """With u for exp(-x), from 1 to 0, the integrand is a rational function, and dx is -du/u."""
     u = Symbol("u", positive=True)
@@ -80,13 +80,11 @@ def derive() -> Derivation:
         E(Max(p[1], p[2])),
         Step(1 - Integral(LOWER * GAP, (x, 0, oo)),
              "One minus the smaller weight, averaged over the size of the gap", _is_one_minus_the_lower),
-        Step(1 - rest / (sigma * sqrt(pi)), "The density of the gap is largest at 0", _drops_the_exponential,
-             relation="≥"),
+        Step(1 - rest / (sigma * sqrt(pi)), "The density of the gap is largest at 0", _drops_the_exponential, "≥"),
         Step(1 - log(2) / (sigma * sqrt(pi)), r"which tends to 1 as $\sigma \to \infty$", _integrates),
     )  # fmt: skip
     return Derivation.of(
         route,
-        relation="≥",
         beyond=r"how large $\sigma$ is for raw and for scaled scores, and the means 0.669 and 0.725, which "
         "are integrated numerically over the query’s length and measured.",
     )

@@ -7,8 +7,8 @@ from sympy import Expr, Float, Integral, S, Symbol, diff, exp, expand, oo, pi, s
 
 from verify.spec import (
     E, NORMAL, By, Claim, Derivation, Experiment, Fact, Figure, Findings, Identity, NormalRows, Route, Step,
-    assume, by, capped, cell_of, component, fact, figure, function, integrals, integrated, is_zero, line,
-    measured, over_cells, p, runs_over, s, scores, sharper, sigma, written_out, wrong,
+    assume, by, capped, cell_of, component, fact, figure, function, integrals, integrated, is_zero,
+    line, measured, over_cells, p, runs_over, s, scores, sharper, sigma, written_out, wrong,
 )  # fmt: skip
 
 DEVIATIONS = (1, 2, 8, 32)
@@ -21,7 +21,7 @@ NORMAL_GAP = exp(-(x**2) / (4 * sigma**2)) / (2 * sigma * sqrt(pi))
 """The density of the difference of two independent scores of deviation σ."""
 
 
-@by("SymPy: density and function of the gap, by completing a square", "general")
+@by("SymPy: density and function of the gap, by completing a square")
 def _averages_over_the_gap(before: Expr, after: Expr) -> bool:
     """The gap's density is the integral of both scores' densities over the second, with the first x above."""
     second = Symbol("y", real=True)
@@ -34,7 +34,7 @@ def _averages_over_the_gap(before: Expr, after: Expr) -> bool:
     return whole and not left.has(second) and is_zero(after.function / density - of_gap)
 
 
-@by("SymPy: it falls on both sides of 0", "general")
+@by("SymPy: it falls on both sides of 0")
 def _at_the_peak(before: Expr, after: Expr) -> bool:
     """The density is largest at 0, for there alone its slope vanishes and on both sides it falls."""
     density = before.function / SLOPE
@@ -44,7 +44,7 @@ def _at_the_peak(before: Expr, after: Expr) -> bool:
     return whole and bool(falls.is_nonpositive and after == peak * Integral(SLOPE, (x, -oo, oo)))
 
 
-@by("SymPy differentiates and takes the limits", "general")
+@by("SymPy differentiates and takes the limits")
 def _is_the_rise(before: Expr, after: Expr) -> bool:
     """The slope integrates to the logistic function's rise from 0 to 1."""
     logistic = 1 / (1 + exp(-x))
@@ -65,18 +65,17 @@ def derive() -> Derivation:
         Step(Integral(SLOPE * NORMAL_GAP, (x, -oo, oo)),
              r"$p(1 - p)$ depends on the gap $s_1 - s_2$ alone, which is normal with variance $2\sigma^2$",
              _averages_over_the_gap),
-        Step(peak * Integral(SLOPE, (x, -oo, oo)), "The density is nowhere larger than at 0", _at_the_peak,
-             relation="≤"),
+        Step(peak * Integral(SLOPE, (x, -oo, oo)), "The density is nowhere larger than at 0", _at_the_peak, "≤"),
         Step(peak, "The slope of the logistic function integrates to its rise, 1", _is_the_rise),
     )  # fmt: skip
     same = By("SymPy, written out for the two keys",
-              lambda one, other: is_zero(written_out(one - other, 2)), "general")  # fmt: skip
+              lambda one, other: is_zero(written_out(one - other, 2)))  # fmt: skip
     weight = Step(1 / (1 + exp(s[2] - s[1])), "Divide by the first exponential", same)
     logistic = Route.of("The weights of two keys", p[1], weight).defining("the weight of the first key")
     vanishes = Step(1 / (2 + exp(x) + exp(-x)), r"which tends to 0 as $x \to \pm\infty$", Identity())
     slope = Route.of(r"The slope at a gap $x$, in the gap's hyperbolic form", SLOPE, vanishes)
     slope = slope.defining("the slope of the logistic function")
-    return Derivation.of(route, lemmas=(logistic, slope), relation="≤")
+    return Derivation.of(route, lemmas=(logistic, slope))
 
 
 def _exact(derivation: Derivation, deviation: float) -> float:

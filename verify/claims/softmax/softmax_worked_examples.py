@@ -6,8 +6,8 @@ import numpy as np
 from sympy import Expr, Rational, S, exp, sqrt
 
 from verify.spec import (
-    Allowance, Array, Claim, Control, Derivation, Exact, Experiment, Fact, Route, Step, assume, by,
-    computed, fact, in_single_precision, is_rational_zero, is_zero, largest_difference, latex, p, prediction,
+    Allowance, Array, Claim, Control, Derivation, Exact, Experiment, Fact, Route, Step, assume, by, computed,
+    fact, in_single_precision, is_rational_zero, is_zero, largest_difference, latex, p, prediction,
     s, softmax, threshold, written_out,
 )  # fmt: skip
 
@@ -19,7 +19,7 @@ ROUNDING = Allowance(1e-15)
 WEIGHT = 1 / (1 + exp(s[2] - s[1]))
 
 
-@by("SymPy, written out for two keys and for the printed scores", "general")
+@by("SymPy, written out for two keys and for the printed scores")
 def _over_the_second(before: Expr, after: Expr) -> bool:
     """For exact integer scores the closed form equals exp(a)/(exp(a) + exp(b)), with no rounding."""
     return is_zero(written_out(before, 2) - written_out(after, 2)) and all(

@@ -15,10 +15,25 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakKeyDictionary
 
 from sympy import (
-    Basic, Dummy, FiniteSet, Idx, Integral, Intersection, Interval, Limit, Range, Rel, S, Sum, Symbol, oo,
+    Basic,
+    Dummy,
+    FiniteSet,
+    Idx,
+    Indexed,
+    Integral,
+    Intersection,
+    Interval,
+    Limit,
+    Range,
+    Rel,
+    S,
+    Sum,
+    Symbol,
+    oo,
     preorder_traversal,
 )  # fmt: skip
 from sympy.core.relational import Relational
+from sympy.core.sorting import default_sort_key
 from sympy.logic.boolalg import BooleanFalse, BooleanTrue
 from sympy.sets.sets import Set
 
@@ -45,39 +60,66 @@ class Reach(IntEnum):
 class Population:
     """Independent random components: what each is, and what is assumed of its law.
 
-    ``moments`` says of every component its raw moments (1, E x, E x², …) as far as they are assumed, None for
-    a component of any law; an ``IndexedBase`` stands for entries that are independent and alike over their
-    index, a ``Symbol`` for one random variable. ``dimension`` is the symbol of the upper limit of sums over
-    the index, ``alike`` are groups of components that follow one law, ``normal`` those whose law is normal.
+    ``laws`` pairs every component with its raw moments (1, E x, E x², …) as far as they are assumed, or with
+    None where any law will do; ``moments`` is the same as a dictionary. An ``IndexedBase`` stands for entries
+    that are independent and alike over their index, a ``Symbol`` for one random variable. ``dimension`` is
+    the symbol of the upper limit of sums over the index, ``alike`` are groups of components that follow one
+    law, ``normal`` those whose law is normal.
     """
 
-    moments: tuple[tuple[Any, tuple[Any, ...] | None], ...]
+    laws: tuple[tuple[Any, tuple[Any, ...] | None], ...]
     dimension: Symbol | None
     alike: tuple[tuple[Any, ...], ...]
     normal: tuple[Any, ...]
 
     def __init__(
         self,
-        moments: Mapping[Any, Any] | tuple[Any, ...],
+        moments: Mapping[Any, Any],
         dimension: Symbol | None = None,
         alike: tuple[tuple[Any, ...], ...] = (),
         normal: tuple[Any, ...] = (),
     ) -> None:
-        items = moments.items() if isinstance(moments, Mapping) else moments
-        listed = tuple((one, None if law is None else tuple(map(S, law))) for one, law in items)
-        for name, value in zip(_POPULATION, (listed, dimension, alike, normal), strict=True):
+        laws = tuple((one, None if law is None else tuple(map(S, law))) for one, law in moments.items())
+        given = {"laws": laws, "dimension": dimension, "alike": alike, "normal": normal}
+        for name, value in given.items():
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "_hash", hash((listed, dimension, alike, normal)))
+        object.__setattr__(self, "_hash", hash(tuple(given.values())))
 
     def __hash__(self) -> int:
         return self._hash  # type: ignore[attr-defined, no-any-return]
 
     @property
-    def components(self) -> tuple[Any, ...]:
-        """All components."""
-        return tuple(one for one, _ in self.moments)
+    def moments(self) -> dict[Any, tuple[Any, ...] | None]:
+        """The assumed moments by component."""
+        return dict(self.laws)
 
-    def with_law_of(self, other: Population) -> Population:
+    def of_any_law(self) -> Population:
+        """Return the same components with nothing assumed but independence, and which are ``alike``."""
+        return Population(dict.fromkeys(self.moments), self.dimension, self.alike)
+
+    def moment(self, component: Any, order: int) -> Any:
+        """Return E[x**order].
+
+        Raises:
+            Refused: nothing is assumed about that moment.
+        """
+        known = self.moments[component]
+        if known is None or order >= len(known):
+            raise Refused(f"nothing is assumed about the moment of order {order} of {component}")
+        return known[order]
+
+    def is_random(self, atom: Any) -> bool:
+        """Return whether ``atom`` is one of the components or an entry of one."""
+        return (atom.base if isinstance(atom, Indexed) else atom) in self.moments
+
+    def randoms(self, expression: Any) -> list[Any]:
+        """Return the components and entries in ``expression``, in a fixed order."""
+        atoms = expression.atoms(Indexed) | {
+            one for one in expression.atoms(Symbol) if not isinstance(one, Idx) and self.is_random(one)
+        }
+        return sorted((one for one in atoms if self.is_random(one)), key=default_sort_key)
+
+    def with_laws_of(self, other: Population) -> Population:
         """Return the components of both, each with what either assumes.
 
         Raises:
@@ -85,17 +127,14 @@ class Population:
         """
         if self.dimension and other.dimension and self.dimension != other.dimension:
             raise Refused(f"two dimensions: {self.dimension} and {other.dimension}")
-        found = dict(self.moments)
-        for one, law in other.moments:
-            if found.get(one) not in {None, law} and law is not None:
+        found = self.moments
+        for one, law in other.laws:
+            if law is not None and found.get(one) not in {None, law}:
                 raise Refused(f"two laws of {one}: {found[one]} and {law}")
             found[one] = law if law is not None else found.get(one)
         normal = tuple(dict.fromkeys((*self.normal, *other.normal)))
         alike = tuple(dict.fromkeys((*self.alike, *other.alike)))
         return Population(found, self.dimension or other.dimension, alike, normal)
-
-
-_POPULATION = ("moments", "dimension", "alike", "normal")
 
 
 @dataclass(frozen=True)
@@ -171,7 +210,7 @@ class Hypotheses:
             Refused: they contradict each other.
         """
         laws = [one for one in (self.law, other.law) if one]
-        law = laws[0] if len(set(laws)) == 1 else laws[0].with_law_of(laws[1]) if laws else None
+        law = laws[0] if len(set(laws)) == 1 else laws[0].with_laws_of(laws[1]) if laws else None
         found = replace(
             self,
             conditions=self.conditions | other.conditions,
@@ -378,8 +417,8 @@ def _admit(one: Any) -> None:
     kind = type(one)
     if kind in _PLAIN or kind is Hypotheses or kind is Population:
         return
-    if kind in {tuple, frozenset}:
-        for each in one:
+    if kind in {tuple, frozenset, dict}:
+        for each in one.items() if kind is dict else one:
             _admit(each)
     elif kind is Theorem:
         if not is_theorem(one):
@@ -430,7 +469,7 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
         raise Refused(f"a name is bound and free: {', '.join(sorted(map(str, bound & free)))}")
     if hypotheses.law and any(side.has(E, Var) for side in sides):
         outside = [side.xreplace(dict.fromkeys(side.atoms(E, Var), S.One)) for side in sides]
-        for one in hypotheses.law.components:
+        for one in hypotheses.law.moments:
             if any(part.has(one) for part in outside):
                 raise Refused(f"{one} is random, and stands outside every mean")
 

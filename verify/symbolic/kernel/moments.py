@@ -3,8 +3,7 @@
 A score is ``Sum(q[i]*k[i], (i, 1, d))``. The entries of one component base (``q``) are i.i.d. over the
 index, and different bases are independent. Then the expectation of a product of such sums is itself a
 sum over the ways in which the factors' indices can coincide (set partitions), each pattern with b
-distinct indices occurring d(d-1)...(d-b+1) times. That is what ``by_index`` does; ``expansion`` computes
-the same for one concrete dimension by writing every index out, sharing no code with it.
+distinct indices occurring d(d-1)...(d-b+1) times.
 """
 
 from __future__ import annotations
@@ -19,112 +18,38 @@ from typing import TYPE_CHECKING, Any
 from sympy import (
     Add,
     Dummy,
-    Function,
-    Idx,
     Indexed,
     Mul,
     Poly,
     S,
     Sum,
-    Symbol,
     symbols,
 )
 from sympy.core.sorting import default_sort_key
 
-from verify.errors import VerifyError
-from verify.symbolic.algebra import replaced, with_powers
-from verify.symbolic.printing import plain
+from verify.symbolic.kernel.algebra import is_zero, replaced, with_powers
+from verify.symbolic.kernel.core import Conclusion, Hypotheses, Population, Refused, Rule, rule
+from verify.symbolic.kernel.words import E, Var
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-Component = Any
-"""An ``IndexedBase``, whose entries are i.i.d., or a ``Symbol`` for one random variable."""
-
-
-class DerivationError(VerifyError):
-    """An expression is outside what the moment calculus covers."""
-
-
-class E(Function):  # type: ignore[misc]  # SymPy has no types
-    """An expectation, left unevaluated until a rule evaluates it."""
-
-    nargs = 1
-
-    def _latex(self, printer: Any, exp: Any = None) -> str:
-        body = rf"\mathbb{{E}}\left[{printer.doprint(self.args[0])}\right]"
-        return body if exp is None else rf"{body}^{{{exp}}}"
-
-
-class Var(Function):  # type: ignore[misc]  # SymPy has no types
-    """A variance, left unevaluated until it is unfolded into expectations."""
-
-    nargs = 1
-
-    def _latex(self, printer: Any, exp: Any = None) -> str:
-        argument = self.args[0]
-        inside = printer.doprint(argument)
-        body = rf"\operatorname{{Var}}\left({inside}\right)"
-        return body if exp is None else rf"{body}^{{{exp}}}"
-
-
-@dataclass(frozen=True, eq=False)  # compared and hashed as the object it is
-class Population:
-    """Mutually independent components and their raw moments.
-
-    ``moments[q]`` holds (1, E q, E q^2, ...) of every entry of ``q``; a plain ``Symbol`` stands for one
-    random variable without an index. ``dimension`` is the symbol of the sums' upper limit. ``alike`` are
-    groups of components that follow one law, where a derivation rests on that.
-    """
-
-    moments: Mapping[Component, tuple[Any, ...]]
-    dimension: Symbol
-    alike: tuple[tuple[Component, ...], ...] = ()
-
-    def any_law(self) -> Population:
-        """Return the same components with a symbol of its own for every moment of every law.
-
-        What holds there uses no assumption but independence, and which components are ``alike``.
-        """
-        return _any_law(frozenset(self.moments), self.alike, self.dimension)
-
-    def moment(self, component: Component, order: int) -> Any:
-        """Return E[x**order].
-
-        Raises:
-            DerivationError: the assumptions say nothing about that moment.
-        """
-        known = self.moments[component]
-        if order >= len(known):
-            raise DerivationError(
-                f"nothing is assumed about the moment of order {order} of {plain(component)}"
-            )
-        return known[order]
-
-    def is_random(self, atom: Any) -> bool:
-        """Return whether ``atom`` is one of the components or an entry of one."""
-        return (atom.base if isinstance(atom, Indexed) else atom) in self.moments
-
-    def randoms(self, expression: Any) -> list[Any]:
-        """Return the components and entries in ``expression``, in a fixed order."""
-        atoms = expression.atoms(Indexed) | {
-            a for a in expression.atoms(Symbol) if not isinstance(a, Idx) and self.is_random(a)
-        }
-        return sorted((a for a in atoms if self.is_random(a)), key=default_sort_key)
-
+    from collections.abc import Callable
 
 _ORDERS = 12
 """The highest order of a moment that stands for any law; no derivation comes near it."""
 
 
-@cache  # one object for the same components, so that what was expanded once is known to all claims
-def _any_law(
-    components: frozenset[Component], alike: tuple[tuple[Component, ...], ...], dimension: Symbol
-) -> Population:
-    groups = [*alike, *((one,) for one in components - {one for group in alike for one in group})]
+@cache  # one object for the same components, so that what was evaluated once is known to all claims
+def _any_moments(population: Population) -> Population:
+    """Return the components with a symbol of its own for every moment of every law.
+
+    What holds there uses no assumption but independence, and which components are alike.
+    """
+    alike = population.alike
+    apart = (one for one in population.moments if not any(one in group for group in alike))
+    groups = [*alike, *((one,) for one in apart)]
     laws = [(S.One, *symbols(f"m1:{_ORDERS + 1}", cls=Dummy)) for _ in groups]
     moments = {one: law for group, law in zip(groups, laws, strict=True) for one in group}
-    return Population(moments, dimension, alike)
+    return Population(moments, population.dimension, alike)
 
 
 @cache  # the rules that are applied in turn, and their checks, ask it of the same expressions
@@ -132,13 +57,13 @@ def refuse_nested(expression: Any) -> None:
     """Refuse an expectation or variance inside another: a value that depends on nothing, or a condition.
 
     Raises:
-        DerivationError: there is one.
+        Refused: there is one.
     """
     for outer in expression.atoms(E, Var):
         if outer.args[0].has(E, Var):
-            one = plain(min(outer.args[0].atoms(E, Var), key=default_sort_key))
-            raise DerivationError(
-                f"{plain(outer)}: {one} stands inside another expectation; it is a number, so take it out, "
+            one = min(outer.args[0].atoms(E, Var), key=default_sort_key)
+            raise Refused(
+                f"{outer}: {one} stands inside another expectation; it is a number, so take it out, "
                 f"E(x*{one}) = E(x)*{one}, write Var(x) for E((x - E(x))**2), and a mean given some of the "
                 "components as the expression that it is"
             )
@@ -150,13 +75,13 @@ def pointwise(expression: Any) -> Any:
     Numbers stay as they are: a relation between two such random variables is one between their means.
 
     Raises:
-        DerivationError: the expression is not linear in its expectations.
+        Refused: the expression is not linear in its expectations.
     """
     refuse_nested(expression)
     means = {mean: Dummy() for mean in expression.atoms(E)}
     outside = expression.xreplace(means)
     if any(outside.diff(one).has(*means.values()) for one in means.values()):
-        raise DerivationError(f"{plain(expression)}: not linear in its expectations")
+        raise Refused(f"{expression}: not linear in its expectations")
     return outside.xreplace({stand_in: mean.args[0] for mean, stand_in in means.items()})
 
 
@@ -193,54 +118,83 @@ def by_moments(expression: Any, population: Population) -> Any:
 
 def evaluate(expression: Any, population: Population) -> Any:
     """Return ``expression`` with all variances and expectations evaluated, symbolic in the dimension."""
-    return by_moments(by_index(unfold(expression), population), population)
+    return replaced(unfold(expression), E, lambda x: _mean(x, population))
 
 
-def component(atom: Any) -> Component:
+@cache  # a step's expression is the next step's start, and claims share their first steps
+def _mean(argument: Any, population: Population) -> Any:
+    """Return E[argument]: over the indexed components first, given the others, then over these."""
+
+    def known(atom: Any, order: int) -> Any:
+        return population.moment(component(atom), order)
+
+    def of_entries(x: Any) -> Any:
+        return with_powers(x, [one for one in population.randoms(x) if isinstance(one, Indexed)], known)
+
+    given = argument
+    if argument.has(Sum):
+        index, terms, outside, stand_ins = _apart(argument, population)
+        if any(isinstance(one, Indexed) for one in population.randoms(outside)):
+            raise Refused(f"{argument}: an entry stands outside the sums over the index {index}")
+        patterns = (
+            coefficient * _sum_over_patterns(terms, powers, population.dimension, of_entries)
+            for powers, coefficient in Poly(outside, *stand_ins).terms()
+        )
+        given = Add(*patterns)
+    randoms = population.randoms(given)
+    return with_powers(given, randoms, known) if randoms else given
+
+
+def component(atom: Any) -> Any:
     """Return the component that ``atom`` is an entry of, or is."""
     return atom.base if isinstance(atom, Indexed) else atom
 
 
 def _split_sums(argument: Any, population: Population) -> Any:
-    sums = sorted(argument.atoms(Sum), key=default_sort_key)
-    if not sums:
+    if not argument.has(Sum):
         return E(argument)
-    index, terms = _common_index(sums, population)
-    stand_ins = [Dummy() for _ in sums]
-    outside = argument.xreplace(dict(zip(sums, stand_ins, strict=True)))
-    if population.randoms(outside):
-        raise DerivationError(
-            f"{plain(argument)}: a component stands outside the sums over the index {index}"
-        )
+    index, terms, outside, stand_ins = _apart(argument, population)
+    if population.randoms(outside) or any(
+        not isinstance(one, Indexed) for term in terms for one in population.randoms(term)
+    ):
+        raise Refused(f"{argument}: a component stands outside the sums over the index {index}")
     return Add(
         *(
-            coefficient * _sum_over_patterns(terms, powers, population.dimension)
+            coefficient * _sum_over_patterns(terms, powers, population.dimension, E)
             for powers, coefficient in Poly(outside, *stand_ins).terms()
         )
     )
 
 
-def _common_index(sums: list[Any], population: Population) -> tuple[Any, list[Any]]:
+def _apart(argument: Any, population: Population) -> tuple[Any, list[Any], Any, list[Any]]:
+    """Return the common index of the sums in an expression, their terms, and the rest with symbols for them.
+
+    Raises:
+        Refused: a sum does not run from 1 to the dimension, or depends on its index by more than its entries.
+    """
+    sums = sorted(argument.atoms(Sum), key=default_sort_key)
     index = sums[0].limits[0][0]
     for one in sums:
         if len(one.limits) != 1 or tuple(one.limits[0][1:]) != (1, population.dimension):
-            raise DerivationError(
-                f"{plain(one)}: only sums from 1 to {plain(population.dimension)} are covered"
-            )
+            raise Refused(f"{one}: only sums from 1 to {population.dimension} are covered")
         variable = one.limits[0][0]
         entries = {a: Dummy() for a in one.function.atoms(Indexed) if a.indices == (variable,)}
         rest = one.function.xreplace(entries)
-        if rest.has(variable) or population.randoms(rest):
-            raise DerivationError(f"{plain(one)}: its terms are not independent and alike")
-    return index, [one.function.subs(one.limits[0][0], index) for one in sums]
+        if rest.has(variable) or any(isinstance(left, Indexed) for left in population.randoms(rest)):
+            raise Refused(f"{one}: its terms are not independent and alike")
+    stand_ins = [Dummy() for _ in sums]
+    outside = argument.xreplace(dict(zip(sums, stand_ins, strict=True)))
+    return index, [one.function.subs(one.limits[0][0], index) for one in sums], outside, stand_ins
 
 
-def _sum_over_patterns(terms: list[Any], powers: tuple[int, ...], dimension: Any) -> Any:
-    """Return E of the product of the sums over ``terms`` to their ``powers``."""
+def _sum_over_patterns(
+    terms: list[Any], powers: tuple[int, ...], dimension: Any, mean: Callable[[Any], Any]
+) -> Any:
+    """Return the mean of the product of the sums over ``terms`` to their ``powers``."""
     found = []
     for groups, count in _patterns(powers).items():
         occurrences = (dimension - j for j in range(len(groups)))
-        means = (E(Mul(*[t**n for t, n in zip(terms, group, strict=True)])) for group in groups)
+        means = (mean(Mul(*[t**n for t, n in zip(terms, group, strict=True)])) for group in groups)
         found.append(Mul(count, *occurrences, *means))
     return Add(*found)
 
@@ -273,5 +227,33 @@ def _per_monomial(argument: Any, population: Population, moment: Callable[[Any, 
     if not randoms:
         return argument
     if argument.atoms(Sum):
-        raise DerivationError(f"{plain(argument)}: split the sums by index first")
+        raise Refused(f"{argument}: split the sums by index first")
     return with_powers(argument, randoms, moment)
+
+
+@rule
+@dataclass(frozen=True)
+class Evaluation(Rule):
+    """Both sides have one value in the moments, symbolic in the dimension: by which indices coincide.
+
+    The moments are symbols of their own, so that nothing holds because a mean happens to be 0, or the
+    ``assumed`` ones of the population.
+    """
+
+    population: Population
+    assumed: bool = False
+
+    @property
+    def label(self) -> str:
+        """How the step follows, in words."""
+        return f"moment calculus, {'the assumed moments put in' if self.assumed else 'for any moments'}"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the equation, with the population as its law."""
+        law = self.population if self.assumed else _any_moments(self.population)
+        gap = evaluate(before, law) - evaluate(after, law)
+        if not is_zero(gap):
+            raise Refused(f"the sides differ by {gap}")
+        return Conclusion(
+            hypotheses=Hypotheses(law=self.population if self.assumed else self.population.of_any_law())
+        )

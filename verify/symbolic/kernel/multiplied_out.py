@@ -23,15 +23,15 @@ from sympy import (
     preorder_traversal,
 )
 
-from verify.symbolic.algebra import parts_of
-from verify.symbolic.expectation import DerivationError, E
-from verify.symbolic.printing import plain
-from verify.symbolic.terms import Term, Terms, free_symbols
+from verify.symbolic.kernel.algebra import parts_of
+from verify.symbolic.kernel.core import Refused
+from verify.symbolic.kernel.terms import Term, Terms, free_symbols
+from verify.symbolic.kernel.words import E
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from verify.symbolic.terms import Families
+    from verify.symbolic.kernel.terms import Families
 
 _ANY = Symbol("_", integer=True)
 """Stands for the index of a sum that is a symbol of its own."""
@@ -77,7 +77,7 @@ class Reader:
             for kind, read in _READERS.items():
                 if isinstance(expression, kind):
                     return read(self, expression)
-            raise DerivationError(f"{plain(expression)} has no normal form")
+            raise Refused(f"{expression} has no normal form")
         return (Term(expression),)
 
     def _added(self, expression: Any) -> Terms:
@@ -95,28 +95,28 @@ class Reader:
     def _raised(self, expression: Any) -> Terms:
         base, power = expression.args
         if not power.is_Integer:
-            raise DerivationError(f"{plain(expression)} has no normal form")
+            raise Refused(f"{expression} has no normal form")
         if power > 0:
             return self._product([base] * int(power))
         if base not in self._below:
             self._below[base] = self.terms(base)
         if len(self._below[base]) != 1:
-            raise DerivationError(f"{plain(expression)}: one over several terms has no normal form")
+            raise Refused(f"{expression}: one over several terms has no normal form")
         return (self._below[base][0].inverse(-int(power)),)
 
     def _summed(self, expression: Any) -> Terms:
         names, bound = {}, {}
         for index, low, high in expression.limits:
             if low != 1:
-                raise DerivationError(f"{plain(expression)}: only sums from 1 are covered")
+                raise Refused(f"{expression}: only sums from 1 are covered")
             names[index] = self._name()
             bound[names[index]] = self._sizes[names[index]] = high
         inside = self.terms(expression.function.xreplace(names))
         return tuple(term.times(Term(bound=bound)) for term in inside)
 
     def _entry(self, expression: Any) -> Terms:
-        made = self._families.made_of.get(expression.base)
-        return self.terms(made(*expression.indices)) if made else _opaque(expression)
+        meaning = self._families.unfolded(expression)
+        return _opaque(expression) if meaning is expression else self.terms(self._with_own_indices(meaning))
 
     def _itself(self, expression: Any) -> Terms:
         """Return a delta, or an index that stands for its own value, as a factor."""
@@ -135,7 +135,7 @@ class Reader:
     def _logarithm(self, expression: Any) -> Terms:
         inside = self.terms(expression.args[0])
         if len(inside) != 1 or inside[0].bound:
-            raise DerivationError(f"{plain(expression)}: the logarithm of a sum has no normal form")
+            raise Refused(f"{expression}: the logarithm of a sum has no normal form")
         found: list[Terms] = [(Term(log(inside[0].coefficient)),)]
         for entry, power in inside[0].powers.items():
             one = self._read(entry.args[0]) if isinstance(entry, exp) else _opaque(log(entry))
@@ -143,10 +143,9 @@ class Reader:
         return tuple(chain.from_iterable(found))
 
     def _differentiated(self, expression: Any) -> Terms:
-        made_of = self._families.made_of
         inside = expression.expr.replace(
-            lambda one: isinstance(one, Indexed) and one.base in made_of,
-            lambda one: made_of[one.base](*one.indices),
+            lambda one: isinstance(one, Indexed) and one.base in self._families.made_of,
+            lambda one: self._families.unfolded(one),
         )
         # Not by doit, which tries for a closed form of every sum.
         within = self._with_own_indices(inside).replace(Derivative, lambda one, *orders: one.diff(*orders))
@@ -196,7 +195,7 @@ class Reader:
         rest = term.without(one, delta)
         if one in term.bound:
             if not (other.is_Integer or self._sizes.get(other) == term.bound[one]):
-                raise DerivationError(f"{plain(delta)}: its indices do not run over the same values")
+                raise Refused(f"{delta}: its indices do not run over the same values")
             return rest.put(one, other)
         gone, kept = sorted(delta.args, key=str)
         if gone.is_Integer:
@@ -210,9 +209,9 @@ class Reader:
             for place, index in enumerate(entry.indices):
                 held = free_symbols(index) & term.bound.keys()
                 if held and (held != {index} or term.bound[index] != self._families.size(entry, place)):
-                    raise DerivationError(f"{plain(entry)}: its index does not run over all of its values")
+                    raise Refused(f"{entry}: its index does not run over all of its values")
                 if index.is_Integer and index < 1:
-                    raise DerivationError(f"{plain(entry)}: there is no such entry")
+                    raise Refused(f"{entry}: there is no such entry")
 
 
 _READERS: dict[type, Callable[[Reader, Any], Terms]] = {
@@ -251,7 +250,7 @@ def _mean(term: Term, base: Any, variance: Any) -> Iterator[Term]:
     """Yield the mean of a term over a family of independent entries with mean 0.
 
     Raises:
-        DerivationError: the term is of more than the second order in them.
+        Refused: the term is of more than the second order in them.
     """
     drawn = [
         entry
@@ -260,7 +259,7 @@ def _mean(term: Term, base: Any, variance: Any) -> Iterator[Term]:
         if isinstance(entry, Indexed) and entry.base == base
     ]
     if len(drawn) > _SECOND:
-        raise DerivationError(f"nothing is said about moments of {plain(base)} beyond the second")
+        raise Refused(f"nothing is said about moments of {base} beyond the second")
     if not drawn:
         yield term
     if len(drawn) == _SECOND:

@@ -26,7 +26,6 @@ from sympy import (
     fraction,
     powsimp,
     prime,
-    simplify,
     sin,
     sympify,
     together,
@@ -36,7 +35,7 @@ from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.functions.elementary.hyperbolic import HyperbolicFunction
 from sympy.functions.elementary.trigonometric import TrigonometricFunction
 
-from verify.symbolic.quotients import is_zero_quotient
+from verify.symbolic.kernel.quotients import is_zero_quotient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -56,7 +55,7 @@ def is_zero(expression: Any) -> bool:
         return True
     if is_rational_zero(expression):
         return True
-    return bool(powsimp(expression) == S.Zero or simplify(expression) == S.Zero)
+    return bool(powsimp(expression) == S.Zero)
 
 
 def replaced(expression: Any, kind: Any, make: Callable[..., Any]) -> Any:

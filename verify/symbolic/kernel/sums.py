@@ -11,21 +11,21 @@ as p₁ and p₂. Nothing is written out, and no size is tried.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 from sympy import Add, Derivative, Dummy, Indexed, KroneckerDelta, Pow, Sum, exp, fraction, log, together
 
-from verify.symbolic.algebra import is_rational_zero
-from verify.symbolic.expectation import E, pointwise
-from verify.symbolic.multiplied_out import Reader
-from verify.symbolic.terms import ROW, Families, key
+from verify.symbolic.kernel.algebra import is_rational_zero
+from verify.symbolic.kernel.core import Conclusion, Hypotheses, Population, Refused, Rule, rule
+from verify.symbolic.kernel.moments import pointwise
+from verify.symbolic.kernel.multiplied_out import Reader
+from verify.symbolic.kernel.terms import ROW, Families, key
+from verify.symbolic.kernel.words import E
 
-if TYPE_CHECKING:
-    from verify.symbolic.checks import Reach
 
-
+@rule
 @dataclass(frozen=True)
-class SumIdentity:
+class SumIdentity(Rule):
     """Both sides have the same normal form, and so are equal for any number of keys.
 
     Expectations are averaged where the ``families`` say how; else what is averaged must be equal.
@@ -33,28 +33,30 @@ class SumIdentity:
 
     families: Families = ROW
     what: str = "keys"
-    reach: ClassVar[Reach] = "general"
 
     @property
     def label(self) -> str:
-        """How the step is checked, in words."""
-        return f"SymPy, any number of {self.what}: sums multiplied out, with symbolic limits"
+        """How the step follows, in words."""
+        return f"any number of {self.what}: sums multiplied out, with symbolic limits"
 
-    def holds(self, before: Any, after: Any) -> bool:
-        """Return whether the difference of both sides has no term left.
-
-        Raises:
-            DerivationError: an expression has no normal form.
-        """
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the equation, which holds where every entry that is named by number is there."""
         gap = before - after
-        return vanishes(gap if self.families.variances else pointwise(gap), self.families)
+        drawn = self.families.variances
+        if left := normal_form(_numerator(gap if drawn else pointwise(gap)), self.families):
+            raise Refused(f"terms are left over: {', '.join(map(str, list(left)[:3]))}")
+        found = self.families.hypotheses(before, after)
+        if drawn:
+            law = Population({base: (1, 0, variance) for base, variance in drawn.items()})
+            found = found.merged(Hypotheses(law=law))
+        return Conclusion(hypotheses=found)
 
 
 def vanishes(expression: Any, families: Families = ROW) -> bool:
     """Return whether an expression is 0 for every size, by the normal form of its numerator.
 
     Raises:
-        DerivationError: it has no normal form.
+        Refused: it has no normal form.
     """
     return not normal_form(_numerator(expression), families)
 
@@ -63,7 +65,7 @@ def normal_form(expression: Any, families: Families = ROW) -> dict[Any, Any]:
     """Return the coefficient of every product that is left of an expression, by the product.
 
     Raises:
-        DerivationError: an expression is none of numbers, entries, exponentials, sums from 1 to a size, and
+        Refused: an expression is none of numbers, entries, exponentials, sums from 1 to a size, and
             what can be made of them by adding, multiplying and differentiating.
     """
     found: dict[Any, list[Any]] = {}

@@ -1,26 +1,27 @@
-"""Checks of bounds over any number of keys: what the sides differ by is a sum of what is never negative."""
+"""Bounds over any number of keys: what the sides differ by is a sum of what is never negative."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import permutations, product
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any
 
 from sympy import Add, Dummy, Idx, Indexed, Integer, KroneckerDelta, Mul, Pow, Sum, factor
 
-from verify.symbolic.expectation import pointwise
-from verify.symbolic.jacobian import M, x
-from verify.symbolic.softmax import largest, p, s
-from verify.symbolic.sums import vanishes
+from verify.symbolic.kernel.core import Conclusion, Hypotheses, Refused, Rule, rule
+from verify.symbolic.kernel.moments import pointwise
+from verify.symbolic.kernel.signs import is_real
+from verify.symbolic.kernel.sums import vanishes
+from verify.symbolic.kernel.terms import ROW
+from verify.symbolic.kernel.words import M, largest, p, s, x
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verify.symbolic.checks import Reach
 
-
+@rule
 @dataclass(frozen=True)
-class Surplus:
+class Surplus(Rule):
     """The larger side is the smaller one plus ``surplus``, which is visibly never negative.
 
     That the sides differ by the surplus is shown by the normal form of sums, for any number of keys. The
@@ -33,29 +34,28 @@ class Surplus:
     """
 
     surplus: Any
-    relation: Literal["≤", "≥"] = "≤"
+    relation: str = "≤"
     ordered: bool = False
     bounded: bool = False
-    reach: ClassVar[Reach] = "general"
+    label = "any number of keys: the difference is a sum of terms that are not negative"
 
-    @property
-    def label(self) -> str:
-        """How the step is checked, in words."""
-        return "SymPy, any number of keys: the difference is a sum of terms that are not negative"
-
-    def holds(self, before: Any, after: Any) -> bool:
-        """Return whether the sides differ by the surplus, and it is not negative.
-
-        Raises:
-            DerivationError: an expression has no normal form, or is not linear in its expectations.
-        """
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the bound."""
+        if self.relation not in {"≤", "≥"}:
+            raise Refused(f"a surplus shows ≤ or ≥, not {self.relation}")
         less, more = (after, before) if self.relation == "≥" else (before, after)
         surplus = pointwise(self.surplus)
         if not vanishes(pointwise(more - less) - surplus):
-            return False
+            raise Refused("the sides differ by something else")
         named = self._named(surplus)
         free = sorted(surplus.free_symbols & surplus.atoms(Idx), key=str)
-        return all(self._is_never_negative(case, named) for case in _cases(surplus, free, named))
+        for case in _cases(surplus, free, named):
+            if not self._is_never_negative(case, named):
+                raise Refused(f"not known to be nowhere negative: {case}")
+        found = ROW.hypotheses(before, after, surplus)
+        entries = {("ordered", p)} if self.ordered else set()
+        entries |= {("bounded", x, M)} if self.bounded else set()
+        return Conclusion(self.relation, found.merged(Hypotheses(entries=frozenset(entries))))
 
     def _named(self, expression: Any) -> tuple[Any, ...]:
         """Return the keys that an expression names by number; with an order, those before them as well."""
@@ -70,7 +70,7 @@ class Surplus:
             indices = [limit[0] for limit in expression.limits]
             cases = _cases(expression.function, indices, named)
             return all(self._is_never_negative(one, named) for one in cases)
-        if isinstance(expression, Pow) and expression.exp.is_even:
+        if isinstance(expression, Pow) and expression.exp.is_even and is_real(expression.base):
             return True
         if isinstance(expression, Add | Mul) and all(
             self._is_never_negative(one, named) for one in expression.args

@@ -8,26 +8,27 @@ from functools import cache
 from itertools import chain, groupby, permutations, product
 from typing import TYPE_CHECKING, Any
 
-from sympy import Dummy, Indexed, S, Sum, Symbol, exp
+from sympy import Dummy, Indexed, S, Sum, Symbol, Tuple, exp
 
-from verify.symbolic.expectation import DerivationError
-from verify.symbolic.softmax import n, p, s
+from verify.symbolic.kernel.core import Hypotheses, Refused
+from verify.symbolic.kernel.words import n, p, s
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
 _THIS, _OTHER = Symbol("_", integer=True), Symbol("__", integer=True)
 """Stand for one index and for all others, where only what it looks like counts."""
 
 
-_KEY = Dummy("k", integer=True)
-_TOTAL = Sum(exp(s[_KEY]), (_KEY, 1, n))
-"""The sum of all exponentials, over an index that no other sum has."""
+_KEY, _AT = Dummy("k", integer=True), Dummy("i", integer=True)
+
+SOFTMAX = ((_AT,), exp(s[_AT]) / Sum(exp(s[_KEY]), (_KEY, 1, n)))
+"""What a probability is, by its index: an exponential over the sum of all, which has an index of its own."""
 
 
 def softmax(index: Any) -> Any:
-    """Return what the probability of that index is: an exponential over the sum of all."""
-    return exp(s[index]) / _TOTAL
+    """Return what the probability of that index is."""
+    return SOFTMAX[1].xreplace({_AT: index})
 
 
 def in_scores(expression: Any) -> Any:
@@ -41,18 +42,47 @@ class Families:
     """The families of entries in an expression: ``sizes`` of their indices, one is n where nothing is said.
 
     ``indices`` are the sizes of free indices, which no entry may tell. An entry of a family in ``made_of`` is
-    what that function of its indices returns. Those in ``variances`` are averaged over in every E: they are
-    independent, with mean 0.
+    the expression given there, in which the indices given stand for its own. Those in ``variances`` are
+    averaged over in every E: they are independent, with mean 0.
     """
 
     sizes: Mapping[Any, tuple[Any, ...]] = field(default_factory=dict)
     indices: Mapping[Any, Any] = field(default_factory=dict)
-    made_of: Mapping[Any, Callable[..., Any]] = field(default_factory=lambda: {p: softmax})
+    made_of: Mapping[Any, tuple[tuple[Any, ...], Any]] = field(default_factory=lambda: {p: SOFTMAX})
     variances: Mapping[Any, Any] = field(default_factory=dict)
 
     def size(self, entry: Any, place: int) -> Any:
         """Return up to where an index of an entry runs."""
         return self.sizes[entry.base][place] if entry.base in self.sizes else n
+
+    def unfolded(self, entry: Any) -> Any:
+        """Return what an entry is made of, itself if of nothing."""
+        if entry.base not in self.made_of:
+            return entry
+        indices, meaning = self.made_of[entry.base]
+        return meaning.xreplace(dict(zip(indices, entry.indices, strict=True)))
+
+    def hypotheses(self, *expressions: Any) -> Hypotheses:
+        """Return what is assumed of the families that occur in expressions, and of their sizes.
+
+        Entries that are named by number must be there.
+        """
+        entries = {one for side in expressions for one in side.atoms(Indexed)}
+        definitions = []
+        todo = {one.base for one in entries}
+        while todo:
+            base = todo.pop()
+            if base in self.made_of and base not in {name for name, _ in definitions}:
+                indices, meaning = self.made_of[base]
+                definitions.append((base, Tuple(Tuple(*indices), meaning)))
+                todo |= {one.base for one in meaning.atoms(Indexed)}
+        found = Hypotheses().defining(*definitions)
+        for one in entries:
+            for place, index in enumerate(one.indices):
+                size = self.size(one, place)
+                if index.is_Integer and not getattr(size, "is_Integer", True):
+                    found = found.having(size >= index)
+        return found
 
 
 ROW = Families()
@@ -81,10 +111,10 @@ class Term:
         """Return one over a power of the term.
 
         Raises:
-            DerivationError: it is a sum, and one over that no sum of inverses.
+            Refused: it is a sum, and one over that no sum of inverses.
         """
         if self.bound:
-            raise DerivationError("one over a sum that is no total has no normal form")
+            raise Refused("one over a sum that is no total has no normal form")
         return Term(self.coefficient**-power, {entry: -power * at for entry, at in self.powers.items()})
 
     def put(self, index: Any, other: Any) -> Term:

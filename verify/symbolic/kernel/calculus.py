@@ -1,0 +1,219 @@
+"""Bounds by calculus: by the sign of a slope or of a curvature, and by derivatives from a point on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sympy import Dummy, Interval, Poly, S, diff, expand, oo, tanh
+
+from verify.symbolic.kernel.core import Conclusion, Hypotheses, Population, Refused, Rule, Theorem, rule
+from verify.symbolic.kernel.equations import same
+from verify.symbolic.kernel.moments import pointwise
+from verify.symbolic.kernel.signs import is_known, lies_in, never_negative, signed, where_defined
+from verify.symbolic.kernel.words import E
+
+
+def _on_an_interval(variable: Any, under: Hypotheses) -> Interval:
+    """Return the domain of a variable.
+
+    Raises:
+        Refused: it is no symbol, or its domain is no interval.
+    """
+    domain = under.domain(variable) if variable.is_Symbol else None
+    if domain == S.Reals:
+        return Interval(-oo, oo)
+    if not isinstance(domain, Interval):
+        raise Refused(f"the domain {domain} of {variable} is no interval")
+    return domain
+
+
+@rule
+@dataclass(frozen=True)
+class Jensen(Rule):
+    """The mean of a function of one random ``variable`` is bounded by the function of its mean.
+
+    The function is curved one way on the variable's whole domain, an interval: SymPy knows the sign of its
+    second derivative, or ``curvature`` shows it.
+    """
+
+    variable: Any
+    relation: str = "≤"
+    curvature: Theorem | None = None
+
+    @property
+    def label(self) -> str:
+        """How the step follows, in words."""
+        return f"{'concave' if self.relation == '≤' else 'convex'}: the sign of the second derivative"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the bound, for any law of the variable."""
+        if self.relation not in {"≤", "≥"}:
+            raise Refused(f"{self.relation} is no bound")
+        _on_an_interval(self.variable, under)
+        inside = pointwise(before)
+        sign = -1 if self.relation == "≤" else 1
+        signed(sign * diff(inside, self.variable, 2), under, self.curvature)
+        if not same(inside.subs(self.variable, E(self.variable)), after):
+            raise Refused("the other side is not the function of the mean")
+        law = Hypotheses(law=Population({self.variable: None}))
+        return Conclusion(self.relation, where_defined(inside, under).merged(law))
+
+
+@rule
+@dataclass(frozen=True)
+class AtItsLeast(Rule):
+    """An expression falls, or rises, as an ``argument`` in it grows, and is put where that is ``least``."""
+
+    argument: Any
+    least: Any
+    relation: str = "≤"
+
+    @property
+    def label(self) -> str:
+        """How the step follows, in words."""
+        moves = "falls" if self.relation == "≤" else "rises"
+        return f"it {moves} as a part of it grows, which is put at its least"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the bound."""
+        if self.relation not in {"≤", "≥"}:
+            raise Refused(f"{self.relation} is no bound")
+        if not is_known(self.argument - self.least, under):
+            raise Refused(f"not known: {self.argument} is at least {self.least}")
+        at, beyond = Dummy(real=True), Dummy(nonnegative=True)
+        moved = before.subs(self.argument, at)
+        if not same(moved.xreplace({at: self.argument}), before) or moved.has(E):
+            raise Refused(f"{before} is no function of {self.argument}")
+        sign = -1 if self.relation == "≤" else 1
+        if not is_known(sign * diff(moved, at).subs(at, self.least + beyond), under):
+            raise Refused(f"not known to move one way as {self.argument} grows")
+        if not same(moved.subs(at, self.least), after):
+            raise Refused("the other side is not the value there")
+        return Conclusion(self.relation, where_defined(before, where_defined(after, under)))
+
+
+@rule
+@dataclass(frozen=True)
+class AtItsMost(Rule):
+    """A concave function of a ``variable`` on an interval is put where it is level, ``at`` its most."""
+
+    variable: Any
+    at: Any
+    curvature: Theorem | None = None
+    label = "concave, and level there"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the bound."""
+        domain = _on_an_interval(self.variable, under)
+        if not lies_in(self.at, domain, under):
+            raise Refused(f"not known: {self.at} lies in {domain}")
+        signed(-diff(before, self.variable, 2), under, self.curvature)
+        if not same(diff(before, self.variable).subs(self.variable, self.at), S.Zero):
+            raise Refused(f"it is not level at {self.at}")
+        if not same(before.subs(self.variable, self.at), after):
+            raise Refused("the other side is not the value there")
+        return Conclusion("≤", where_defined(before, under))
+
+
+@rule
+@dataclass(frozen=True)
+class OnRange(Rule):
+    """A polynomial bound in a ``variable`` from ``low``, where the sides are equal, to ``high``.
+
+    By Sturm's theorem, which counts roots exactly: a proof for the whole range, not for points of it. At
+    ``beyond`` the bound fails, so that the range is about as long as it can be.
+    """
+
+    variable: Any
+    low: Any
+    high: Any
+    beyond: Any
+    relation: str = "≤"
+    label = "Sturm’s theorem: the difference has no root inside the range"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the bound for the range."""
+        if self.relation not in {"≤", "≥"}:
+            raise Refused(f"{self.relation} is no bound")
+        gap = after - before if self.relation == "≤" else before - after
+        if gap.subs(self.variable, self.low) != S.Zero or not gap.subs(self.variable, self.beyond) < 0:
+            raise Refused(f"not equal at {self.low}, or still right at {self.beyond}")
+        if not never_negative(gap, self.variable, self.low, self.high):
+            raise Refused("the difference changes its sign inside")
+        return Conclusion(self.relation, under.restricted(self.variable, Interval(self.low, self.high)))
+
+
+@rule
+@dataclass(frozen=True)
+class FromZero(Rule):
+    """A bound in an even function of a real ``variable``, by derivatives in ``variable``/``unit``.
+
+    Both sides differ by what is 0 where the variable is 0, as are its derivatives up to one that is a
+    polynomial in the tanh alone and nowhere negative; so no smaller constant would do. Where the sides hold
+    expectations, the bound is one of what is averaged, and so of the means.
+    """
+
+    variable: Any
+    unit: Any = S.One
+    most: int = 8
+    label = "the gap and its derivatives are 0 at 0, and the last of them is nowhere negative"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the bound."""
+        x, t = Dummy(real=True), Dummy(real=True)
+        if under.domain(self.variable) != S.Reals or not is_known(self.unit, under, strict=True):
+            raise Refused(f"{self.variable} must be any real number, and {self.unit} positive")
+        gap = expand(pointwise(after - before).subs(self.variable, self.unit * x) / self.unit**2)
+        if expand(gap - gap.subs(x, -x)) != S.Zero:
+            raise Refused("the difference is not even")
+        for _ in range(self.most):
+            polynomial = gap.subs(tanh(x), t)
+            if gap.subs(x, 0) != S.Zero:
+                raise Refused("a derivative is not 0 at 0")
+            if not polynomial.has(x):
+                if polynomial.free_symbols != {t} or not never_negative(polynomial, t, S.Zero, S.One):
+                    raise Refused("the last derivative changes its sign")
+                return Conclusion("≤", where_defined(before, under))
+            gap = expand(diff(gap, x))
+        raise Refused(f"{self.most} derivatives are not enough")
+
+
+@rule
+@dataclass(frozen=True)
+class Rising(Rule):
+    """f(low) ≤ f(x) on [low, …), for a ``slope`` that is shown to be nowhere negative there."""
+
+    variable: Any
+    slope: Theorem | None = None
+    label = "the slope is nowhere negative"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the bound of the value by that at the low end."""
+        domain = _on_an_interval(self.variable, under)
+        if domain.left_open or domain.start == -oo:
+            raise Refused(f"the domain {domain} of {self.variable} has no low end")
+        signed(diff(after, self.variable), under, self.slope)
+        if not same(after.subs(self.variable, domain.start), before):
+            raise Refused("the smaller side is not the value at the low end")
+        return Conclusion("≤", where_defined(after, under))
+
+
+@rule
+@dataclass(frozen=True)
+class Roots(Rule):
+    """A polynomial is its leading coefficient times the distances from its ``roots``, as many as its degree."""
+
+    variable: Any
+    roots: tuple[Any, ...]
+    label = "each root put in gives 0, and there are as many as the degree"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the equation of the polynomial and its factors."""
+        whole = Poly(before, self.variable)
+        product = whole.LC()
+        for root in self.roots:
+            product *= self.variable - root
+        if whole.degree() != len(self.roots) or not (same(before, product) and same(after, product)):
+            raise Refused("these are not all of its roots")
+        return Conclusion("=", under)

@@ -1,0 +1,439 @@
+"""Equations: the same by canonical forms, with symbols unfolded, put in, replaced or summed, and their order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, ClassVar
+
+from sympy import (
+    Derivative,
+    Dummy,
+    Eq,
+    Integral,
+    Interval,
+    Limit,
+    Mul,
+    Pow,
+    S,
+    Sum,
+    diff,
+    exp,
+    expand,
+    factorial,
+    gamma,
+    gammasimp,
+    oo,
+    powsimp,
+    series,
+    together,
+)  # fmt: skip
+from sympy import (
+    E as EULER,
+)
+
+from verify.symbolic.kernel.algebra import is_zero, vanishes_in_exponentials
+from verify.symbolic.kernel.core import (
+    FLIPPED,
+    Conclusion,
+    Hypotheses,
+    Population,
+    Refused,
+    Rule,
+    Theorem,
+    bound_in,
+    rule,
+)  # fmt: skip
+from verify.symbolic.kernel.signs import is_known, lies_in, signed, where_defined
+from verify.symbolic.kernel.words import E, Var
+
+_OPAQUE = (E, Var, Sum, Integral, Limit)
+
+
+@cache  # lemmas that several claims share
+def same(one: Any, other: Any) -> bool:
+    """Return whether two expressions are equal by canonical forms: as quotients of polynomials, exponentials
+    and gamma functions, with derivatives taken. Means, sums, integrals and limits are symbols there.
+    """
+    gap = differentiated(one) - differentiated(other)
+    outer = [part for part in gap.atoms(*_OPAQUE) if not _is_inside(part, gap)]
+    gap = gap.xreplace({part: Dummy(real=part.is_real, positive=part.is_positive) for part in outer})
+    if is_zero(gap) or vanishes_in_exponentials(gap):
+        return True
+    if gap.has(gamma, factorial) and gammasimp(together(gap.rewrite(gamma))) == S.Zero:
+        return True
+    return _same_products(one, other)
+
+
+def _is_inside(part: Any, whole: Any) -> bool:
+    return any(other != part and other.has(part) for other in whole.atoms(*_OPAQUE))
+
+
+def differentiated(expression: Any) -> Any:
+    """Return an expression with its derivatives taken, but for those under a mean, sum, integral or limit."""
+    parts = [one for one in expression.atoms(Derivative) if not one.expr.has(*_OPAQUE)]
+    return expression.xreplace({one: diff(one.expr, *one.variable_count) for one in parts})
+
+
+def _same_products(one: Any, other: Any) -> bool:
+    """Return whether two products of powers of what is positive, and of gamma functions, are equal.
+
+    Factorials are gamma functions, Γ(x + 1) is x Γ(x), and the exponents of every base must cancel.
+    """
+    if other == 0:
+        return False
+    ratio = gammasimp((one / other).rewrite(gamma))
+    exponents: dict[Any, Any] = {}
+    for factor in Mul.make_args(powsimp(ratio.replace(lambda e: isinstance(e, Pow), _together))):
+        if not _collect(factor, S.One, exponents):
+            return False
+    return all(expand(power) == 0 for power in exponents.values())
+
+
+def _together(power: Any) -> Any:
+    return Pow(together(power.base), power.exp)
+
+
+def _collect(factor: Any, power: Any, exponents: dict[Any, Any]) -> bool:
+    """Add the exponents of a factor's prime bases; False if one is not known to be positive."""
+    if isinstance(factor, exp):
+        factor, power = EULER, power * factor.args[0]
+    if isinstance(factor, Mul):
+        return all(_collect(part, power, exponents) for part in factor.args)
+    if isinstance(factor, Pow):
+        return _collect(factor.base, power * factor.exp, exponents)
+    if factor.is_Rational and factor > 0:
+        for prime, times in factor.factors().items():
+            exponents[prime] = exponents.get(prime, 0) + power * times
+        exponents.pop(1, None)
+        return True
+    if not (factor.is_positive or power.is_integer):
+        return False
+    exponents[factor] = exponents.get(factor, 0) + power
+    return True
+
+
+@rule
+@dataclass(frozen=True)
+class Identity(Rule):
+    """Both sides are the same by canonical forms, where both are defined."""
+
+    label = "algebra: the difference of the sides is 0"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the equation."""
+        if not same(before, after):
+            raise Refused(f"not known to be equal: {before} and {after}")
+        return Conclusion(hypotheses=where_defined(after, where_defined(before, under)))
+
+
+@rule
+@dataclass(frozen=True)
+class Unfolded(Rule):
+    """Both sides are the same once symbols stand for what they are defined as."""
+
+    definitions: Mapping[Any, Any]
+    label = "definitions put in"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the equation, with the definitions among its hypotheses."""
+        for name, meaning in self.definitions.items():
+            inside = {one for other in self.definitions.values() for one in other.free_symbols}
+            if not name.is_Symbol or name in inside:
+                raise Refused(f"{name} cannot be defined by itself")
+            if not lies_in(meaning, under.domain(name), under):
+                raise Refused(f"not known: {meaning} lies in {under.domain(name)}, where {name} does")
+        sides = [differentiated(side.xreplace(dict(self.definitions))) for side in (before, after)]
+        if not same(*sides):
+            raise Refused("the sides differ")
+        return Conclusion(hypotheses=where_defined(after, under).defining(*self.definitions.items()))
+
+
+@rule
+@dataclass(frozen=True)
+class Replaced(Rule):
+    """A part of an expression is replaced by what a ``theorem`` says of it.
+
+    An equation replaces it anywhere; a bound where the whole moves one way with that part, by the sign of the
+    slope, which SymPy knows or the theorem ``slope`` shows.
+    """
+
+    theorem: Theorem
+    slope: Theorem | None = None
+
+    @property
+    def label(self) -> str:
+        """How the step follows, in words."""
+        return "what was derived for a part of it is put in"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the relation of both sides."""
+        given, hole = (
+            self.theorem,
+            Dummy(real=self.theorem.lhs.is_real, positive=self.theorem.lhs.is_positive),
+        )
+        opened = before.xreplace({given.lhs: hole})
+        if opened == before:
+            raise Refused(f"{given.lhs} does not stand in it")
+        if not same(opened.xreplace({hole: given.rhs}), after):
+            raise Refused("the other side is not this with the part replaced")
+        _refuse_restricted(bound_in(before) - bound_in(given.lhs), given)
+        hypotheses = where_defined(after, where_defined(before, under.merged(given.hypotheses)))
+        if given.relation in {"=", "~"} and (given.relation == "=" or opened == hole):
+            return Conclusion(given.relation, hypotheses, order=given.order)
+        if any(one.has(hole) for one in opened.atoms(*_OPAQUE)):
+            raise Refused("the part stands under a mean, a sum, an integral or a limit")
+        if given.relation not in FLIPPED:
+            raise Refused(f"{given.relation} replaces nothing")
+        return Conclusion(_moved(diff(opened, hole), given.relation, hypotheses, self.slope), hypotheses)
+
+
+def _moved(slope: Any, relation: str, under: Hypotheses, given: Theorem | None) -> str:
+    """Return how the whole compares where a part does as ``relation`` says, by the sign of the slope."""
+    weak = {"<": "≤", ">": "≥"}.get(relation, relation)
+    if given is not None:
+        signed(slope, under, given)
+        return weak
+    if is_known(slope, under):
+        return weak
+    if is_known(-slope, under):
+        return FLIPPED[weak]
+    raise Refused(f"not known to move one way: its slope is {slope}")
+
+
+def _refuse_restricted(bound: set[Any], known: Theorem) -> None:
+    """Refuse that a name is bound of which a theorem holds for some values only."""
+    conditions = {one for condition in known.hypotheses.conditions for one in condition.free_symbols}
+    for one in bound:
+        if one in dict(known.hypotheses.domains) or one in conditions:
+            raise Refused(f"it holds for some values of {one} only")
+
+
+@rule
+@dataclass(frozen=True)
+class PutIn(Rule):
+    """What holds for all values of some symbols holds at ``values`` of theirs, on both sides.
+
+    A random symbol of any law may become a function of other random ones.
+    """
+
+    values: Mapping[Any, Any]
+    known: Any = None
+    moves: ClassVar[bool] = True
+
+    @property
+    def label(self) -> str:
+        """How the step follows, in words."""
+        return "what holds for all values holds for these"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the theorem at these values."""
+        known, values = self.known, dict(self.values)
+        if known.order:
+            raise Refused("first terms hold for large values only")
+        hypotheses, needed = known.hypotheses, []
+        bound = bound_in(known.lhs) | bound_in(known.rhs)
+        for name, value in values.items():
+            if not name.is_Symbol:
+                raise Refused(f"{name} is no symbol")
+            if name in bound or value.free_symbols & bound:
+                raise Refused(f"{name} or a name in {value} is bound")
+            _refuse_random(name, value, hypotheses.law)
+            domain = hypotheses.domain(name)
+            if not lies_in(value, domain, hypotheses):
+                if domain != Interval.open(0, oo) or not value.is_real:
+                    raise Refused(f"not known: {value} lies in {domain}")
+                needed.append(value > 0)
+            if any(name in one.free_symbols for _, one in hypotheses.definitions):
+                raise Refused(f"{name} stands in a definition")
+        lhs, rhs = (side.xreplace(values) for side in (known.lhs, known.rhs))
+        if not same(rhs, after):
+            raise Refused(f"with these values it is {rhs}")
+        found = Hypotheses(
+            tuple((one, domain) for one, domain in hypotheses.domains if one not in values),
+            frozenset(),
+            _law_at(hypotheses.law, values),
+            hypotheses.definitions,
+            hypotheses.entries,
+        )
+        for condition in (*needed, *(one.xreplace(values) for one in hypotheses.conditions)):
+            found = found.having(condition)
+        return Conclusion(known.relation, found, lhs=lhs)
+
+
+def _refuse_random(name: Any, value: Any, law: Population | None) -> None:
+    if law is None:
+        return
+    if name in law.moments:
+        if law.moments[name] is not None:
+            raise Refused(f"{name} has a law of its own")
+    elif value.has(*law.moments):
+        raise Refused(f"{value} is random, and {name} is not")
+
+
+def _law_at(law: Population | None, values: Mapping[Any, Any]) -> Population | None:
+    """Return a law with values put in for the symbols of its moments; what became a function is left out."""
+    if law is None:
+        return None
+    put = dict(values)
+    moments = {
+        one: None if known is None else tuple(moment.xreplace(put) for moment in known)
+        for one, known in law.laws
+        if one not in values
+    }
+    return Population(moments, law.dimension, law.alike, law.normal) if moments else None
+
+
+@rule
+@dataclass(frozen=True)
+class Applied(Rule):
+    """From l = r the same of a ``context`` of both, in which the symbol ``hole`` stands for either.
+
+    A sum, derivative or mean over what is free in the theorem may be taken, where it holds for all its values.
+    A bound passes under a mean or a sum, or where the context moves one way with the hole.
+    """
+
+    context: Any
+    hole: Any
+    known: Any = None
+    moves: ClassVar[bool] = True
+    label = "the same is done to both sides"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the relation of the contexts."""
+        known, hole = self.known, self.hole
+        if not hole.is_Symbol or hole in known.lhs.free_symbols | known.rhs.free_symbols | bound_in(
+            self.context
+        ):
+            raise Refused(f"{hole} must be a symbol of its own")
+        changing = {v for one in self.context.atoms(Derivative) for v in one.variables}
+        _refuse_restricted(bound_in(self.context) | changing, known)
+        if self.context.has(E, Var) and known.hypotheses.law is None:
+            random = {one for one in known.lhs.free_symbols | known.rhs.free_symbols}
+            _refuse_restricted(random, known)
+        lhs, rhs = (self.context.xreplace({hole: side}) for side in (known.lhs, known.rhs))
+        if rhs != after and not same(rhs, after):
+            raise Refused(f"done to the other side it is {rhs}")
+        hypotheses = where_defined(lhs, known.hypotheses)
+        if known.relation == "=":
+            return Conclusion("=", hypotheses, lhs=lhs)
+        if known.relation not in {"≤", "≥", "<", ">"} or changing:
+            raise Refused(f"{known.relation} does not pass")
+        if isinstance(self.context, E | Sum) and self.context.args[0] == hole:
+            return Conclusion({"<": "≤", ">": "≥"}.get(known.relation, known.relation), hypotheses, lhs=lhs)
+        if self.context.has(*_OPAQUE):
+            raise Refused("a bound passes under one mean or sum at a time")
+        return Conclusion(
+            _moved(diff(self.context, hole), known.relation, hypotheses, None), hypotheses, lhs=lhs
+        )
+
+
+@rule
+@dataclass(frozen=True)
+class Turned(Rule):
+    """The same with its sides exchanged, or moved over: a ≤ b from l ≤ r where b - a is r - l."""
+
+    known: Any = None
+    start: Any = None
+    moves: ClassVar[bool] = True
+    label = "the sides are moved over"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the relation of the new sides."""
+        known = self.known
+        if known.relation not in FLIPPED or known.relation == "⇔":
+            raise Refused(f"{known.relation} has no other side")
+        lhs = known.rhs if self.start is None else self.start
+        hypotheses = where_defined(after, where_defined(lhs, known.hypotheses))
+        for relation, sign in ((known.relation, 1), (FLIPPED[known.relation], -1)):
+            if same(after - lhs, sign * (known.rhs - known.lhs)):
+                return Conclusion(relation, hypotheses, lhs=lhs)
+        raise Refused("the sides differ by something else")
+
+
+@rule
+@dataclass(frozen=True)
+class ClosedSums(Rule):
+    """Sums up to a symbolic size are put in closed form, each right by induction over the size.
+
+    ``closed`` are the sums with their closed forms; without any, the step turns one sum into its own. From one
+    size to the next a sum grows by its last term alone, so the size may stand in its limit only.
+    """
+
+    closed: Mapping[Any, Any] = field(default_factory=dict)
+    label = "induction: the first value and the next term"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the equation."""
+        closed = dict(self.closed) or {before: after}
+        for total, form in closed.items():
+            _refuse_unless_inductive(total, form, under)
+        put_in = before.xreplace(closed)
+        if put_in != after and not same(put_in, after):
+            raise Refused("the other side is not this with the closed forms")
+        return Conclusion(hypotheses=where_defined(after, under))
+
+
+def _refuse_unless_inductive(total: Any, form: Any, under: Hypotheses) -> None:
+    if not isinstance(total, Sum) or len(total.limits) != 1:
+        raise Refused(f"{total} is no sum over one index")
+    ((index, low, size),) = total.limits
+    if total.function.has(size) or form.has(index):
+        raise Refused(f"the size {size} stands in the summand; take it out of the sum first")
+    if not (size.is_Symbol and size.is_integer and low.is_Integer and under.domain(size).inf >= low):
+        raise Refused(f"{size} must be a whole number from {low} on")
+    first = form.subs(size, low) - total.function.subs(index, low)
+    step = form.subs(size, size + 1) - form - total.function.subs(index, size + 1)
+    for gap in (first, step):
+        if not same(gap, S.Zero):
+            raise Refused(f"the induction fails: {gap}")
+
+
+@rule
+@dataclass(frozen=True)
+class FirstTerms(Rule):
+    """The terms for a ``large`` symbol, up to one over its power ``order``: "~", and never "=" or "≤"."""
+
+    large: Any
+    order: int
+
+    @property
+    def label(self) -> str:
+        """How the step follows, in words."""
+        return f"series in one over {self.large}, up to the power {self.order}"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the first terms."""
+        if under.domain(self.large).sup != oo:
+            raise Refused(f"{self.large} is bounded")
+        small = Dummy("small", positive=True)
+        terms = series(before.subs(self.large, 1 / small), small, 0, self.order + 1).removeO()
+        if expand(terms - after.subs(self.large, 1 / small)) != S.Zero:
+            raise Refused(f"the first terms are {terms.subs(small, 1 / self.large)}")
+        return Conclusion("~", where_defined(before, under), order=(self.large, self.order))
+
+
+@rule
+@dataclass(frozen=True)
+class Equivalent(Rule):
+    """Two equations with equal sides, or of which one is the other times what is never 0, have one solution set."""
+
+    factor: Any = S.One
+    sides: Theorem | None = None
+    label = "an equation times what is never 0"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the equivalence."""
+        if not (isinstance(before, Eq) and isinstance(after, Eq)):
+            raise Refused("an equivalence is of two equations")
+        gap = before.lhs - before.rhs
+        if self.sides is not None:
+            if self.sides.relation != "=":
+                raise Refused("only an equation replaces a side")
+            gap = gap.xreplace({self.sides.lhs: self.sides.rhs})
+        if not (is_known(self.factor, under, strict=True) or self.factor.is_nonzero):
+            raise Refused(f"not known to differ from 0: {self.factor}")
+        if not same(gap, self.factor * (after.lhs - after.rhs)):
+            raise Refused("the equations differ by more than a factor")
+        return Conclusion("⇔", under)

@@ -1,0 +1,229 @@
+"""Signs: theorems 0 ≤ e and 0 < e, by what is known of the symbols' domains, and by Sturm's theorem."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sympy import (
+    Add,
+    Dummy,
+    FiniteSet,
+    Idx,
+    Indexed,
+    IndexedBase,
+    Interval,
+    Mul,
+    Ne,
+    Poly,
+    Pow,
+    Range,
+    Rational,
+    S,
+    Sum,
+    cosh,
+    exp,
+    factor,
+    factor_list,
+    log,
+    oo,
+    sinh,
+    tanh,
+    together,
+)  # fmt: skip
+from sympy.core.sorting import default_sort_key
+from sympy.polys.polyerrors import PolynomialError
+from sympy.sets.sets import Set, Union
+
+from verify.symbolic.kernel.algebra import is_zero
+from verify.symbolic.kernel.core import Conclusion, Hypotheses, Refused, Rule, Theorem, prove, rule
+from verify.symbolic.kernel.words import E
+
+
+@rule
+@dataclass(frozen=True)
+class Sign(Rule):
+    """0 ≤ e, or 0 < e if ``strict``, by squares, signs of symbols over their domains, or Sturm's theorem."""
+
+    strict: bool = False
+    label = "signs of its parts"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the inequality."""
+        if before != S.Zero:
+            raise Refused("a sign is of what is compared with 0")
+        if not is_known(after, under, strict=self.strict):
+            raise Refused(f"not known to be {'positive' if self.strict else 'nowhere negative'}: {after}")
+        return Conclusion("<" if self.strict else "≤", where_defined(after, under))
+
+
+def signed(
+    expression: Any, under: Hypotheses, given: Theorem | None = None, *, strict: bool = False
+) -> Theorem:
+    """Return the theorem that an expression is not negative: the one ``given``, or one of ``Sign``.
+
+    Raises:
+        Refused: the given one is of something else, or the sign is not known.
+    """
+    if given is None:
+        return prove(Sign(strict), S.Zero, expression, under)
+    right = given.lhs == S.Zero and given.relation in ({"<"} if strict else {"<", "≤"})
+    if not (right and is_zero(given.rhs - expression)):
+        raise Refused(f"the theorem is not about the sign of {expression}")
+    for one in expression.free_symbols:
+        if isinstance(one, Idx | IndexedBase) or given.hypotheses.domain(one) == under.domain(one):
+            continue
+        if not under.domain(one).is_subset(given.hypotheses.domain(one)):
+            raise Refused(f"the theorem is for {one} in {given.hypotheses.domain(one)} only")
+    return given
+
+
+def is_known(expression: Any, under: Hypotheses, *, strict: bool = False) -> bool:
+    """Return whether a sign is surely known: squares and signs of symbols, in a few forms of the expression."""
+    what = "is_positive" if strict else "is_nonnegative"
+    if not strict and visibly(expression):
+        return True
+    for form in (expression, parametrised(expression, under)):
+        for shaped in (form, factor(together(form)), factor(together(form.rewrite([cosh, sinh, tanh], exp)))):
+            if getattr(shaped, what) or (not strict and visibly(shaped)):
+                return True
+    return _by_sturm(expression, under, strict=strict)
+
+
+def visibly(expression: Any) -> bool:
+    """Return whether squares and what is not negative make up an expression, under sums and means too."""
+    if isinstance(expression, Add | Mul):
+        return all(map(visibly, expression.args))
+    if isinstance(expression, Sum | E):
+        return visibly(expression.args[0])
+    if isinstance(expression, Pow) and expression.exp.is_even:
+        return is_real(expression.base)
+    return bool(expression.is_nonnegative)
+
+
+def is_real(expression: Any) -> bool:
+    """Return whether an expression is real, entries of families being real numbers."""
+    entries = {one: Dummy(real=True) for one in expression.atoms(Indexed)}
+    plain = expression.xreplace(entries)
+    sums = {one: Dummy(real=True) for one in plain.atoms(Sum, E) if is_real(one.args[0])}
+    return bool(plain.xreplace(sums).is_real)
+
+
+def parametrised(expression: Any, under: Hypotheses) -> Any:
+    """Return an expression with its symbols as functions of others whose signs say what their domains are."""
+    put = {}
+    for one in sorted(expression.free_symbols, key=default_sort_key):
+        if isinstance(one, Idx | IndexedBase):
+            continue
+        domain = under.domain(one)
+        if isinstance(domain, Range) and domain.start.is_finite:
+            put[one] = domain.start + Dummy(integer=True, nonnegative=True)
+        elif isinstance(domain, FiniteSet) and len(domain) == 1:
+            put[one] = next(iter(domain))
+        elif isinstance(domain, Interval) and domain.start.is_finite:
+            rest = Dummy(positive=True) if domain.left_open else Dummy(nonnegative=True)
+            width = domain.end - domain.start
+            # A closed end follows by continuity.
+            put[one] = domain.start + (rest if domain.end == oo else width * rest / (1 + rest))
+        elif isinstance(domain, Interval) and domain.end.is_finite:
+            put[one] = domain.end - Dummy(nonnegative=True)
+    return expression.xreplace(put)
+
+
+def _by_sturm(expression: Any, under: Hypotheses, *, strict: bool) -> bool:
+    """Return whether a polynomial in one symbol has that sign on the symbol's whole domain, an interval."""
+    free = list(expression.free_symbols)
+    if len(free) != 1 or isinstance(free[0], Idx | IndexedBase):
+        return False
+    domain = under.domain(free[0])
+    if not isinstance(domain, Interval | Range) and domain != S.Reals:
+        return False
+    try:
+        low, high = domain.inf, domain.sup
+        found = never_negative(expression, free[0], low, high)
+        return found and (not strict or Poly(expression, free[0]).count_roots(_end(low), _end(high)) == 0)
+    except PolynomialError:
+        return False
+
+
+def _end(end: Any) -> Any:
+    return None if end in {oo, -oo} else end
+
+
+def never_negative(polynomial: Any, variable: Any, low: Any, high: Any) -> bool:
+    """Return whether a polynomial with rational coefficients is nowhere negative between two ends.
+
+    Exact: it is if it is positive at one place, and if no factor of an odd power has a root inside (Sturm's
+    theorem), at which it would change its sign.
+
+    Raises:
+        PolynomialError: it is no polynomial with rational coefficients.
+    """
+    if polynomial == S.Zero:
+        return True
+    whole = Poly(polynomial, variable)
+    if not all(one.is_Rational for one in whole.all_coeffs()):
+        raise PolynomialError("the coefficients are not rational")
+    _, factors = factor_list(polynomial, variable)
+    odd = (Poly(one, variable) for one, power in factors if power % 2)
+    if any(_roots_inside(one, low, high) for one in odd):
+        return False
+    # More places than the polynomial has roots, so that it is not 0 at all of them.
+    parts = whole.degree() + 2
+    start = low if low != -oo else (high - 1 if high != oo else S.Zero)
+    width = 1 if oo in {high, -low} else high - low
+    values = (whole.eval(start + width * Rational(part, parts)) for part in range(1, parts))
+    return bool(next(value for value in values if value != S.Zero) > 0)
+
+
+def _roots_inside(polynomial: Poly, low: Any, high: Any) -> int:
+    ends = sum(polynomial.eval(end) == 0 for end in (low, high) if end not in {oo, -oo})
+    return int(polynomial.count_roots(_end(low), _end(high)) - ends)
+
+
+def lies_in(expression: Any, domain: Set, under: Hypotheses) -> bool:
+    """Return whether an expression surely lies in a domain."""
+    if expression.is_number and domain.contains(expression) == True:  # noqa: E712  # SymPy's truth
+        return True
+    if domain == S.Complexes:
+        return True
+    if isinstance(domain, Union) or not (is_real(expression) or expression.is_integer):
+        return False
+    if (isinstance(domain, Range) or domain == S.Integers) and not expression.is_integer:
+        return False
+    low, high = domain.inf, domain.sup
+    strictly = bool(getattr(domain, "left_open", False)), bool(getattr(domain, "right_open", False))
+    above = low == -oo or is_known(expression - low, under, strict=strictly[0])
+    return above and (high == oo or is_known(high - expression, under, strict=strictly[1]))
+
+
+def where_defined(expression: Any, under: Hypotheses) -> Hypotheses:
+    """Return hypotheses under which no denominator is 0 and every logarithm is of something positive."""
+    for one in sorted(expression.atoms(Pow, log), key=default_sort_key):
+        inside = one.args[0]
+        if isinstance(one, log):
+            if not _is_positive(inside, under):
+                under = under.having(inside > 0)
+        elif one.exp.could_extract_minus_sign() and not _differs_from_zero(inside, under):
+            under = under.having(Ne(inside, 0))
+    return under
+
+
+def _is_positive(expression: Any, under: Hypotheses) -> bool:
+    if isinstance(expression, Sum):
+        return _is_positive(expression.args[0], under)
+    # An exponential of what is real, and a probability.
+    entries = {one: _of_entry(one) for one in expression.atoms(Indexed)}
+    return is_known(expression.xreplace(entries), under, strict=True)
+
+
+def _of_entry(entry: Any) -> Any:
+    return Dummy(positive=True) if str(entry.base) in {"p", "P"} else Dummy(real=True)
+
+
+def _differs_from_zero(expression: Any, under: Hypotheses) -> bool:
+    if isinstance(expression, Mul):
+        return all(_differs_from_zero(one, under) for one in expression.args)
+    if expression.is_nonzero or _is_positive(expression, under) or _is_positive(-expression, under):
+        return True
+    return bool(parametrised(expression, under).is_nonzero)
