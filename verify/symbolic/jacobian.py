@@ -15,7 +15,7 @@ from sympy import (
 )
 
 from verify.symbolic.kernel.algebra import replaced
-from verify.symbolic.kernel.words import x
+from verify.symbolic.kernel.words import M as M, x as x
 from verify.symbolic.predict import function
 from verify.symbolic.softmax import SQUARES, i, j, n, p
 

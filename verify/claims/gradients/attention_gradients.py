@@ -9,9 +9,9 @@ from sympy import Expr, Rational, S
 from verify.spec import (
     DAO, ROUNDING, SHAPE, VASWANI, Allowance, Array, Claim, Comparison, Control, Derivation, Exact,
     Experiment, Figure, Findings, Prediction, Quantity, SingleQueries, Tolerance, assume, attention_in_loops,
-    capped, cell_of, complex_step, computed, drawn, figure, gradient_rules, gradients,
-    gradients_of_loops, in_single_precision, jacobian, largest_difference, line, matrices, measured, no_distance, over_queries, plain, prediction, probabilities, ratio, softmax, threshold,
-    wrong,
+    capped, cell_of, complex_step, computed, drawn, figure, gradient_rules, gradients, gradients_of_loops,
+    in_single_precision, jacobian, largest_difference, line, matrices, measured, no_distance, over_queries,
+    plain, prediction, probabilities, ratio, softmax, threshold, wrong,
 )  # fmt: skip
 
 SCALE, FACTOR = 0.6, 100

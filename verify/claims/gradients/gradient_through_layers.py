@@ -8,8 +8,8 @@ from sympy import Expr, Rational, S, Symbol, expand, limit, oo, sqrt
 
 from verify.spec import (
     Array, Cell, Claim, Control, Derivation, Experiment, Figure, Findings, Layer, LayerStack, Normalisation,
-    Outputs, Quantity, Relation, Smooth, against_loops, assume, biased, capped, cell_of, d, estimates,
-    figure, function, line, n, prediction, ratio, softmax_over_queries, stack, threshold, wrong,
+    Outputs, Quantity, Relation, Smooth, against_loops, assume, biased, capped, cell_of, d, estimates, figure,
+    function, line, n, prediction, ratio, softmax_over_queries, stack, threshold, wrong,
 )  # fmt: skip
 
 TOKENS, WIDTH, LAYERS, MANY = 8, 16, 6, 24

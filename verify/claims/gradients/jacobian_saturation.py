@@ -9,8 +9,8 @@ from verify.spec import (
     EVEN, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STEIN, BothScales, Cell, Claim, Control, Derivation,
     Experiment, Fact, Figure, Findings, NormalRows, Prediction, Quantity, Smooth, Tolerance, assume, biased,
     capped, cell_of, component, d, extremes, figure, function, integrated, line, mean_jacobian, mean_squares,
-    measured, normal, over_lengths, prediction, ratio, saturation, share_reached, sharper, sigma,
-    threshold, wrong,
+    measured, normal, over_lengths, prediction, ratio, saturation, share_reached, sharper, sigma, threshold,
+    wrong,
 )  # fmt: skip
 
 DIMENSIONS = (4, 16, 64)

@@ -8,8 +8,8 @@ from sympy import Derivative, Idx, KroneckerDelta, S, Sum, exp, log, symbols
 
 from verify.spec import (
     BRIDLE, ROUNDING, SQUARES, Array, Claim, Control, Derivation, Exact, Experiment, Route, Step, SumIdentity,
-    assume, complex_step, function, i, in_single_precision, integrated, j, jacobian,
-    largest_difference, made_by, n, of_halves, p, s, softmax,
+    assume, complex_step, function, i, in_single_precision, integrated, j, jacobian, largest_difference,
+    made_by, n, of_halves, p, s, softmax,
 )  # fmt: skip
 
 Softmax = Callable[[Array], Array]

@@ -10,8 +10,8 @@ from sympy import Expr, Float, Rational, S, sqrt
 from verify.spec import (
     EVEN, INDEPENDENT, NORMAL_COMPONENTS, ON_PAPER, Cell, Claim, Control, Derivation, Experiment, Fact,
     Figure, Findings, Path, Quantile, Quantity, Ratio, Relation, RowGradients, Smooth, against_loops, assume,
-    biased, capped, cell_of, d, fact, figure, function, integrated, line, measured, prediction,
-    ratio, row_gradients, softmax_over_queries, threshold, wrong,
+    biased, capped, cell_of, d, fact, figure, function, integrated, line, measured, prediction, ratio,
+    row_gradients, softmax_over_queries, threshold, wrong,
 )  # fmt: skip
 
 TYPICAL = r"median of $\lVert dQ\rVert$, unscaled over scaled"

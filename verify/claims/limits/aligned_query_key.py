@@ -5,8 +5,8 @@ from sympy import Expr, S, Sum, sqrt
 from verify.spec import (
     NORMAL, NORMAL_MOMENTS, YANG, Cell, Claim, Derivation, Experiment, Figure, Findings, Linked, Ordered,
     OrderedBase, PairMoments, Population, Quantity, Tolerance, assume, biased, block_variances, cell_of,
-    component, d, figure, index, line, mean_route, measured, prediction, scaled, variance,
-    variance_route, wrong,
+    component, d, figure, index, line, mean_route, measured, prediction, scaled, variance, variance_route,
+    wrong,
 )  # fmt: skip
 
 DIMENSIONS, PAIRS, RHO = (4, 16, 64), 32, S.One / 2

@@ -12,8 +12,8 @@ from verify.spec import (
     E, ENTROPY, INDEPENDENT, LOG_TOTAL, NORMAL, NORMAL_COMPONENTS, SQUARES, STANDARD, Approximation, ByParts,
     CausalRows, Cell, Claim, Derivation, EvenIsMost, Experiment, Figure, Findings, Ordered, Prediction,
     Quantity, Route, Simulated, Smooth, Step, Surplus, Tolerance, TotalGrows, by, capped, cell_of, component,
-    d, estimates, evaluate, figure, function, index, integrated, is_zero, j, line, mean_lost,
-    mean_of_rows, n, of_probability, p, prediction, q, sharper, sigma, threshold, wrong,
+    d, estimates, evaluate, figure, function, index, integrated, is_zero, j, line, mean_lost, mean_of_rows, n,
+    of_probability, p, prediction, q, sharper, sigma, threshold, wrong,
 )  # fmt: skip
 
 POSITIONS = (2, 8, 32, 128)

@@ -11,8 +11,8 @@ from sympy.matrices.expressions.matexpr import MatrixElement
 from verify.spec import (
     E, ISSERLIS, NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, SIZE, Claim, ComponentMoments, Derivation, Experiment,
     Linked, PairMoments, Population, Quantity, Refused, Route, Step, Tolerance, Var, assume, biased, by,
-    capped, cell_of, component, covariance, d, evaluate, in_numbers, of_deviation,
-    prediction, settled_by_two, variance, wrong,
+    capped, cell_of, component, covariance, d, evaluate, in_numbers, of_deviation, prediction, settled_by_two,
+    variance, wrong,
 )  # fmt: skip
 
 LABEL, MEAN = r"$\operatorname{Var}(q\cdot k)$", r"$\mathbb{E}[q\cdot k]$"

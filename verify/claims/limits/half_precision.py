@@ -9,8 +9,8 @@ from sympy import Expr, Integral, Rational, S, Sum, Symbol, exp, log, oo, pi, sq
 from verify.spec import (
     EVEN, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Allowance, Bounded, Claim, Comparison, Control, Derivation,
     Exact, Experiment, Fact, Figure, Findings, PairShares, Prediction, Quantity, Route, Simulated, Step,
-    Tolerance, assume, by, cell_of, computed, d, even_dimensions, fact, figure, integrated,
-    is_zero, line, measured, runs_over, scaled, score_law, softmax, threshold, wrong,
+    Tolerance, assume, by, cell_of, computed, d, even_dimensions, fact, figure, integrated, is_zero, line,
+    measured, runs_over, scaled, score_law, softmax, threshold, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (16, 64, 256)

@@ -9,9 +9,9 @@ from sympy import Expr, Integral, Rational, S, Symbol, cancel, diff, limit, log,
 
 from verify.spec import (
     CAUCHY, SPRINGER, Array, Bounded, Claim, Derivation, DistanceToLaw, Experiment, Fact, Figure, Findings,
-    Ordered, PairShares, Quantity, Route, Simulated, Step, assume, by, cell_of, d, fact, figure,
-    function, integrals, integrated, is_rational_zero, is_zero, line, made_by, of_probability,
-    prediction, runs_over, scaled, scatter, score_law, threshold, wrong,
+    Ordered, PairShares, Quantity, Route, Simulated, Step, assume, by, cell_of, d, fact, figure, function,
+    integrals, integrated, is_rational_zero, is_zero, line, made_by, of_probability, prediction, runs_over,
+    scaled, scatter, score_law, threshold, wrong,
 )  # fmt: skip
 
 POINTS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0)

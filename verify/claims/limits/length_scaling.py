@@ -7,10 +7,10 @@ from dataclasses import replace
 from sympy import Float, Rational, Sum, log, sqrt
 
 from verify.spec import (
-    CHIANG, E, NORMAL, SQUARES, WEIGHTED_SCORE, ByParts, Claim, Derivation, Experiment, Fact, Figure,
-    Findings, LargestScore, NormalRows, PutIn, Quantity, Route, Step, Surplus, Tolerance, assume, capped,
-    cell_of, component, effective_keys, fact, figure, integrated, j, largest, line, mean_squares, measured, n,
-    p, prediction, s, sharper, sigma, wrong,
+    CHIANG, E, KEYS as LENGTHS, NORMAL, SQUARES, WEIGHTED_SCORE, ByParts, Claim, Derivation, Experiment, Fact,
+    Figure, Findings, LargestScore, NormalRows, PutIn, Quantity, Route, Step, Surplus, Tolerance, assume,
+    capped, cell_of, component, effective_keys, fact, figure, integrated, j, largest, line, mean_squares,
+    measured, n, p, prediction, s, sharper, sigma, wrong,
 )  # fmt: skip
 
 KEYS = (4, 64, 1024)

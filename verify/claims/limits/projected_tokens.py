@@ -7,8 +7,7 @@ from sympy import Expr, S, Symbol, integrate, sqrt
 from verify.spec import (
     CENTRED, E, EVEN, GLOROT, KAIMING_HE, NORMAL, UNIFORM, Claim, Derivation, Evaluation, Experiment, Fact,
     Ordered, OtherTokens, Population, ProjectedTokens, Quantity, Route, Step, Var, assume, biased, by, capped,
-    cell_of, component, d, evaluate, fact, prediction, score, sigma_k, sigma_q,
-    wrong,
+    cell_of, component, d, evaluate, fact, prediction, score, sigma_k, sigma_q, wrong,
 )  # fmt: skip
 
 WIDTH, HEAD, TOKENS = 128, 32, 64

@@ -6,8 +6,8 @@ from verify.spec import (
     E, EVEN, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIFORM_COMPONENTS, Claim, Components, Derivation,
     Evaluation, Experiment, Figure, Findings, Ordered, OrderedBase, Population, Quantity, Route, RowVariance,
     Simulated, Smooth, Step, SumIdentity, Tolerance, Var, assume, biased, block_variances, cell_of, component,
-    d, evaluate, figure, for_components, index, j, k, line, measured, moment_steps, mu_k, mu_q, n,
-    one_step, over_cells, p, q, s, score, sigma_k, sigma_q, wrong,
+    d, evaluate, figure, for_components, index, j, k, line, measured, moment_steps, mu_k, mu_q, n, one_step,
+    over_cells, p, q, s, score, sigma_k, sigma_q, wrong,
 )  # fmt: skip
 
 DIMENSIONS, QUERIES, KEYS = (1, 8, 64, 256), 16, 32

@@ -7,8 +7,7 @@ from sympy import IndexedBase, S, Sum, Symbol, sqrt
 from verify.spec import (
     NORMAL, NORMAL_MOMENTS, UNIFORM, Cell, Claim, Derivation, Distribution, Experiment, Figure, Findings,
     Linked, PairMoments, Population, Smooth, Tolerance, assume, biased, block_variances, cell_of, component,
-    d, figure, index, line, mean_route, measured, of_deviation, over_cells, variance,
-    variance_route, wrong,
+    d, figure, index, line, mean_route, measured, of_deviation, over_cells, variance, variance_route, wrong,
 )  # fmt: skip
 
 DIMENSIONS, PAIRS = (1, 8, 64, 128), 32

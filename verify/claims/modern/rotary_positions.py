@@ -7,7 +7,8 @@ from sympy import Matrix, S, cos, rot_givens, sqrt, symbols
 
 from verify.spec import (
     E, NORMAL, SU, Claim, Derivation, Evaluation, Experiment, Figure, Findings, Identity, Linked, Population,
-    RotatedScores, Var, assume, beside, biased, cells_of, component, d, figure, function, in_turn, of_deviation, one_step, ordered, over_cells, rotation_angles, sigma_k, sigma_q, variance, wrong,
+    RotatedScores, Var, assume, beside, biased, cells_of, component, d, figure, function, in_turn,
+    of_deviation, one_step, ordered, over_cells, rotation_angles, sigma_k, sigma_q, variance, wrong,
 )  # fmt: skip
 
 PAIRS, MEANS, MIXED = 8, (0.5, -1.0, 1.0, -0.5), 0.8

@@ -7,8 +7,8 @@ from sympy import Derivative, Expr, sqrt, tanh
 from verify.spec import (
     E, GEMMA, INDEPENDENT, NORMAL_COMPONENTS, NORMAL_MOMENTS, CappedScores, Claim, Derivation, Evaluation,
     Experiment, Figure, Findings, FirstTerms, FromZero, Identity, Population, PutIn, Route, Smooth, Step,
-    Tolerance, biased, capped, cells_of, component, d, figure, in_turn, k, line, measured, normal,
-    ordered, over_cells, q, score_law, sharper, wrong,
+    Tolerance, biased, capped, cells_of, component, d, figure, in_turn, k, line, measured, normal, ordered,
+    over_cells, q, score as raw, score_law, sharper, wrong,
 )  # fmt: skip
 
 D, CAPS = 16, (1, 2, 4, 32)

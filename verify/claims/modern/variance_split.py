@@ -6,8 +6,8 @@ from sympy import Expr, Matrix, MatrixSymbol, Rational, S, Symbol, Trace, symbol
 
 from verify.spec import (
     E, NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, SIZE, Claim, Derivation, Experiment, Linked, Population, Quantity,
-    Route, ScoreProducts, Step, Var, assume, biased, capped, cell_of, d, difference, evaluate,
-    in_numbers, of_deviation, prediction, settled_by_two, wrong,
+    Route, ScoreProducts, Step, Var, assume, biased, capped, cell_of, d, difference, evaluate, in_numbers,
+    of_deviation, prediction, settled_by_two, wrong,
 )  # fmt: skip
 
 MU_Q, MU_K = MatrixSymbol("mu_q", SIZE, 1), MatrixSymbol("mu_k", SIZE, 1)

@@ -10,8 +10,7 @@ from verify.spec import (
     INDEPENDENT, NORMAL, NORMAL_COMPONENTS, PENG, STANDARD, Approximation, AtItsMost, Claim, Derivation,
     Experiment, Figure, Findings, OnRange, PutIn, SoftmaxRows, Step, Tolerance, beside, biased, cells_of,
     component, d, effective_keys, entropy_lost, figure, in_turn, line, mean_lost, mean_of_rows, mean_squares,
-    normal, one_step, ordered, over_cells, score, score_cell, variance_route, variances,
-    wrong,
+    normal, one_step, ordered, over_cells, score, score_cell, variance_route, variances, wrong,
 )  # fmt: skip
 
 D, TRAINED = 16, 8

@@ -7,8 +7,8 @@ from sympy import Expr, Idx, Indexed, IndexedBase, Sum, Symbol, exp
 from verify.spec import (
     EXACTLY, NORMAL, VASWANI, Allowance, Array, Claim, Control, Derivation, Exact, Experiment, Families,
     Ordered, OrderedBase, Route, Sees, Step, assume, attention, attention_in_loops, by, d, everywhere,
-    in_single_precision, largest_difference, n, no_distance, over_queries, probabilities, softmax,
-    stream, vanishes,
+    in_single_precision, largest_difference, n, no_distance, over_queries, probabilities, softmax, stream,
+    vanishes,
 )  # fmt: skip
 
 QUERIES, KEYS, HEAD, WIDTH = 5, 7, 16, 3

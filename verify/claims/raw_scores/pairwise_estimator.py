@@ -12,7 +12,8 @@ from sympy import (
 from verify.spec import (
     E, EVEN, HOEFFDING, UNIT_INTERVAL, AllPairs, Claim, Control, Derivation, Exact, Experiment, Fact, Figure,
     Findings, Ordered, Population, Route, SharedVectors, Smooth, Step, Tolerance, Var, assume, beside, biased,
-    by, cell_of, d, evaluate, exactly, fact, figure, index, is_zero, linear_fits, moment_steps, over_cells, prediction, variance, wrong, wrong_fits,
+    by, cell_of, d, evaluate, exactly, fact, figure, index, is_zero, linear_fits, moment_steps, over_cells,
+    prediction, variance, wrong, wrong_fits,
 )  # fmt: skip
 
 VECTORS = 100

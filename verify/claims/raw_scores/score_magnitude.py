@@ -6,8 +6,9 @@ from sympy import (
 
 from verify.spec import (
     DLMF_GAMMA, E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STANDARD, By, Claim, Derivation, Experiment,
-    Figure, Findings, Route, ScorePowers, Simulated, Step, biased, by, cell_of, component, computed, d, euler_integral, evaluate, figure, function, index, is_zero, line, measured, over_cells, q,
-    same, score, score_law, wrong,
+    Figure, Findings, Route, ScorePowers, Simulated, Step, biased, by, cell_of, component, computed, d,
+    euler_integral, evaluate, figure, function, index, is_zero, line, measured, over_cells, q, same, score,
+    score_law, wrong,
 )  # fmt: skip
 
 SIDES = {1: 8, 2: 8, 8: 32, 64: 32, 512: 32}

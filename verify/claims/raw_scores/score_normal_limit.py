@@ -12,9 +12,8 @@ from verify.spec import (
     INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_MOMENTS, Allowance, By, Claim, Control, Derivation,
     DistanceToLaw, Exact, Experiment, Figure, Findings, Identity, PairShares, Population, Prediction,
     Quantity, Route, ScorePowers, Simulated, Step, biased, by, capped, cell_of, characteristic, computed, d,
-    euler_integral, exponent, figure, is_zero, k, kurtosis, kurtosis_route, line,
-    made_by, mean_route, measured, of_probability, prediction, q, score, score_law,
-    wrong,
+    euler_integral, exponent, figure, is_zero, k, kurtosis, kurtosis_route, line, made_by, mean_route,
+    measured, of_probability, prediction, q, score, score_law, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (1, 2, 4)

@@ -13,7 +13,8 @@ from sympy import (
 from verify.spec import (
     GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Allowance, Claim, Control, Derivation, Distribution, Exact,
     Experiment, Figure, Findings, Identity, PairShares, Quantile, Quantity, Route, Simulated, Step, assume,
-    biased, by, capped, cell_of, d, exactly, figure, function, integrated, is_zero, line, prediction, scatter, score, score_law, variance_route, with_moments, wrong,
+    biased, by, capped, cell_of, d, exactly, figure, function, integrated, is_zero, line, prediction, scatter,
+    score, score_law, variance_route, with_moments, wrong,
 )  # fmt: skip
 
 NORMAL_DIMENSIONS = (2, 100)

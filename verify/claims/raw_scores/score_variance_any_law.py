@@ -7,9 +7,8 @@ from sympy import Expr, symbols
 from verify.spec import (
     LAPLACE, NORMAL, RADEMACHER, STANDARD, STANDARD_COMPONENTS, STANDARD_DISTRIBUTIONS, UNIFORM, Claim,
     Comparison, Derivation, Distribution, Experiment, Figure, Findings, Population, Quantity, ScorePowers,
-    Simulated, biased, capped, cell_of, d, exactly, exponent, figure, fits, k, kurtosis,
-    kurtosis_route, line, measured, prediction, q, score, score_cell, slope_of, variance_route, variances,
-    wrong, wrong_fits,
+    Simulated, biased, capped, cell_of, d, exactly, exponent, figure, fits, k, kurtosis, kurtosis_route, line,
+    measured, prediction, q, score, score_cell, slope_of, variance_route, variances, wrong, wrong_fits,
 )  # fmt: skip
 
 DIMENSIONS = (1, 8, 128)

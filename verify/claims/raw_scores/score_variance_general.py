@@ -8,8 +8,8 @@ from verify.spec import (
     ALIKE, E, EXPONENTIAL, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIFORM_COMPONENTS, Claim,
     Components, Derivation, Experiment, Fact, Figure, Findings, Identity, ScoreCell, Step, Tolerance, biased,
     d, evaluate, fact, figure, for_components, in_dimension, line, linear_fits, mean_route, means, measured,
-    mu_k, mu_q, of_deviation, score, score_cell, sigma_k, sigma_q, variance_route, variances,
-    wrong, wrong_fits,
+    mu_k, mu_q, of_deviation, score, score_cell, sigma_k, sigma_q, variance_route, variances, wrong,
+    wrong_fits,
 )  # fmt: skip
 
 LABEL = r"$\operatorname{Var}(q\cdot k)$"

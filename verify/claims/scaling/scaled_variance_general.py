@@ -5,8 +5,8 @@ from sympy import S, sqrt
 from verify.spec import (
     ALIKE, CENTRED, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIFORM_COMPONENTS, Claim, Comparison,
     Components, Derivation, Evaluation, Experiment, Figure, Findings, Step, Var, biased, d, evaluate, figure,
-    fits, for_components, line, measured, no_slope, one_product, score, score_cell, variance_route,
-    variances, wrong, wrong_fits,
+    fits, for_components, line, measured, no_slope, one_product, score, score_cell, variance_route, variances,
+    wrong, wrong_fits,
 )  # fmt: skip
 
 DIMENSIONS = (1, 8, 64, 256)

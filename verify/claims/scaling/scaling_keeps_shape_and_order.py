@@ -7,8 +7,8 @@ from sympy import Expr, Mul, Symbol, factor, log, sign
 
 from verify.spec import (
     NORMAL, Array, Claim, Control, Derivation, DistanceToLaw, Exact, Experiment, Identity, PairShares,
-    Quantity, Route, Simulated, Step, SumIdentity, assume, by, cell_of, computed, is_zero,
-    made_by, of_probability, p, prediction, s, score_law, softmax, stream, wrong,
+    Quantity, Route, Simulated, Step, SumIdentity, assume, by, cell_of, computed, is_zero, made_by,
+    of_probability, p, prediction, s, score_law, softmax, stream, wrong,
 )  # fmt: skip
 
 SIZES = (2, 5, 64, MOST := 512)

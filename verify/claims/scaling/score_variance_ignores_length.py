@@ -4,9 +4,8 @@ from sympy import Add, IndexedBase, S, Sum
 
 from verify.spec import (
     E, NORMAL, STANDARD, STANDARD_COMPONENTS, Claim, Derivation, Evaluation, Experiment, Figure, Findings,
-    Population, Route, ScoreMoments, Smooth, Step, biased, cell_of, d, figure, fits, index, line,
-    measured, no_slope, normal, over_cells, q, score, variance_of_scores, variance_route, wrong,
-    wrong_fits,
+    Population, Route, ScoreMoments, Smooth, Step, biased, cell_of, d, figure, fits, index, line, measured,
+    no_slope, normal, over_cells, q, score, variance_of_scores, variance_route, wrong, wrong_fits,
 )  # fmt: skip
 
 TOKENS = (2, 8, 32, 128)

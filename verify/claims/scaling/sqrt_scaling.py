@@ -5,8 +5,8 @@ from sympy import S, sqrt
 from verify.spec import (
     EVEN, NORMAL, STANDARD, STANDARD_COMPONENTS, VASWANI, Claim, Control, Derivation, Evaluation, Experiment,
     Fact, Figure, Findings, Quantity, Route, Step, Var, Wanted, biased, d, exponent, fact, figure, fits,
-    in_dimension, line, measured, misfit, no_slope, prediction, score, score_cell, variance_route,
-    variances, wrong_fits,
+    in_dimension, line, measured, misfit, no_slope, prediction, score, score_cell, variance_route, variances,
+    wrong_fits,
 )  # fmt: skip
 
 DIMENSIONS = (1, 2, 8, 64, 512, 1024)

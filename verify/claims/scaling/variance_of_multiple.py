@@ -4,7 +4,8 @@ from sympy import Rational, S, Symbol
 
 from verify.spec import (
     EXPONENTIAL, LAPLACE, NORMAL, RADEMACHER, UNIT_INTERVAL, Claim, Derivation, Evaluation, Experiment,
-    Identity, Ordered, Population, Quantity, Route, Step, Var, assume, biased, by_component, d, latex, prediction, score_cell, unfold, wrong,
+    Identity, Ordered, Population, Quantity, Route, Step, Var, assume, biased, by_component, d, latex,
+    prediction, score_cell, unfold, wrong,
 )  # fmt: skip
 
 X = Symbol("X", real=True)

@@ -7,8 +7,8 @@ from sympy import S
 
 from verify.spec import (
     NORMAL, Allowance, Claim, Control, Derivation, Exact, Experiment, Figure, Findings, NormalRows, Smooth,
-    assume, cell_of, component, computed, effective_keys, figure, line, mean_squares, measured,
-    over_cells, sigma, wrong,
+    assume, cell_of, component, computed, effective_keys, figure, line, mean_squares, measured, over_cells,
+    sigma, wrong,
 )  # fmt: skip
 
 KEYS, MANY = (4, 16, 64), 10**6

@@ -8,8 +8,7 @@ from sympy import S, Sum, Symbol, exp
 
 from verify.spec import (
     Array, Claim, Control, Derivation, Exact, Experiment, Route, Step, SumIdentity, assume, i,
-    in_single_precision, largest_difference, n, no_distance, of_halves, over_queries, p, s,
-    softmax, stream,
+    in_single_precision, largest_difference, n, no_distance, of_halves, over_queries, p, s, softmax, stream,
 )  # fmt: skip
 
 Softmax = Callable[[Array], Array]

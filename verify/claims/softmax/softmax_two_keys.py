@@ -7,8 +7,8 @@ from sympy import Expr, Float, Integral, S, Symbol, diff, exp, expand, oo, pi, s
 
 from verify.spec import (
     E, NORMAL, By, Claim, Derivation, Experiment, Fact, Figure, Findings, Identity, NormalRows, Route, Step,
-    assume, by, capped, cell_of, component, fact, figure, function, integrals, integrated, is_zero,
-    line, measured, over_cells, p, runs_over, s, scores, sharper, sigma, written_out, wrong,
+    assume, by, capped, cell_of, component, fact, figure, function, integrals, integrated, is_zero, line,
+    measured, over_cells, p, runs_over, s, scores, sharper, sigma, written_out, wrong,
 )  # fmt: skip
 
 DEVIATIONS = (1, 2, 8, 32)

@@ -7,8 +7,8 @@ from sympy import Expr, Rational, S, exp, sqrt
 
 from verify.spec import (
     Allowance, Array, Claim, Control, Derivation, Exact, Experiment, Fact, Route, Step, assume, by, computed,
-    fact, in_single_precision, is_rational_zero, is_zero, largest_difference, latex, p, prediction,
-    s, softmax, threshold, written_out,
+    fact, in_single_precision, is_rational_zero, is_zero, largest_difference, latex, p, prediction, s,
+    softmax, threshold, written_out,
 )  # fmt: skip
 
 EXAMPLES = ((4, 5), (1, 10), (14, 10), (7, 5))
