@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from verify.claims.chapters import CHAPTERS
@@ -87,6 +87,8 @@ def measured(
 
 def claim_record(claim: Claim, proof: DerivationRecord, evidence: Evidence) -> ClaimRecord:
     """Return the sealed record of a claim with its evidence and verdict."""
+    checks = tuple(_with_origin(check, proof) for check in evidence.checks)
+    evidence = replace(evidence, checks=checks)
     verdict, reason = claim_verdict(proof.status, proof.reason, evidence.checks, evidence.controls)
     return ClaimRecord(
         id=claim.id,
@@ -104,8 +106,17 @@ def claim_record(claim: Claim, proof: DerivationRecord, evidence: Evidence) -> C
     ).sealed()
 
 
-def derivation_record(derivation: Derivation, examined: Examined) -> DerivationRecord:
-    """Return the record of a derivation whose steps were examined."""
+def _with_origin(check: Check, proof: DerivationRecord) -> Check:
+    """Return a check whose prediction is called derived only if a theorem is bound to what it measures."""
+    if check.origin == "set" or check.method == "exact" or check.id in proof.bound:
+        return check
+    return check.model_copy(update={"origin": "computed"})
+
+
+def derivation_record(
+    derivation: Derivation, examined: Examined, bound: tuple[str, ...] = ()
+) -> DerivationRecord:
+    """Return the record of a derivation whose steps were examined, and to whose theorems checks are ``bound``."""
     return DerivationRecord(
         status=Proof(examined.status),
         **_stated(derivation, examined),
@@ -114,6 +125,7 @@ def derivation_record(derivation: Derivation, examined: Examined) -> DerivationR
         reason=examined.reason,
         beyond=derivation.beyond,
         assumptions=assumptions_of(examined.theorem) if examined.theorem else (),
+        bound=bound,
     )
 
 

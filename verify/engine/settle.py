@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
+from verify.engine.binding import bound
 from verify.engine.catalogue import resolve
 from verify.engine.claim_files import ClaimFile
 from verify.engine.devices import device_errors, on_device
@@ -245,7 +246,10 @@ class _Prepared:
             if proof:
                 record = DerivationRecord.model_validate_json(proof)
             else:
-                record = derivation_record(self.derivation, self.derivation.examine())
+                examined = self.derivation.examine()
+                theorems = (one.theorem for one in examined.routes if one.theorem)
+                checks = bound(theorems, self.planned[0].checks) if examined.status != "failed" else ()
+                record = derivation_record(self.derivation, examined, checks)
                 proof = record.model_dump_json(by_alias=True)
             self._shown = proof, record
         return self._shown

@@ -108,7 +108,8 @@ class DerivationRecord(Record):
     """The symbolic side of a claim; ``result`` is the derived expression as plain text, ``latex`` printed.
 
     ``assumptions`` are the hypotheses of the main theorem, all of them. ``beyond`` says what of the statement is
-    not derived, and what it rests on instead.
+    not derived, and what it rests on instead. ``bound`` are the checks whose predictions some theorem says of
+    just what they measure, as was seen on the draws of their own statistics.
     """
 
     status: Proof
@@ -120,6 +121,7 @@ class DerivationRecord(Record):
     reason: Text
     beyond: Text = ""
     assumptions: Many[Text] = ()
+    bound: Many[Slug] = ()
 
 
 class ClaimRecord(Record):

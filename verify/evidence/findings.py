@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Setting = Annotated[int, Field(ge=-(2**63), lt=2**63)] | float | Text
 Relation = Literal["=", "≤", "≥"]
 Band = tuple[float | None, float | None]
-Origin = Literal["derived", "set"]
+Origin = Literal["derived", "computed", "set"]
 Method = Literal["monte-carlo", "fit", "exact"]
 
 
@@ -36,8 +36,9 @@ class Check(Record):
 
     ``interval`` is simultaneous at ``level`` over the whole run; ``band`` is the prediction with its
     tolerance, None where a bound leaves a side open; ``tolerance_of`` says in words what the tolerance is
-    a fraction of. The prediction is ``derived``, or a threshold ``set`` in advance. ``tightness`` is the
-    estimate over a derived bound, None where the prediction is no such bound, or is 0. ``reason`` says of an
+    a fraction of. The prediction is ``derived``: a theorem says it of just what is measured; or ``computed`` from
+    what is derived; or a threshold ``set`` in advance. ``tightness`` is the
+    estimate over a bound, None where the prediction is no bound, a threshold, or 0. ``reason`` says of an
     undecided check what keeps it open and what would help, of others which interval decided it if not the
     usual one.
 
@@ -121,8 +122,8 @@ class Control(Record):
 
 
 def tightness(relation: Relation, origin: Origin, estimate: float, prediction: float) -> float | None:
-    """Return the estimate over its derived bound, None where the prediction is no such bound, or is 0."""
-    bound = relation != "=" and origin == "derived" and prediction != 0
+    """Return the estimate over its bound, None where the prediction is none, a threshold, or 0."""
+    bound = relation != "=" and origin != "set" and prediction != 0
     return estimate / prediction if bound else None
 
 

@@ -125,7 +125,9 @@ def tolerance_text(check: Check, usual: str = "") -> Prose:
 
     A ``usual`` allowance, which is printed once for a whole table, is left out.
     """
-    kind = "bound" if check.origin == "derived" else "threshold, not derived,"
+    kind = {"derived": "bound", "computed": "bound, computed,", "set": "threshold, not derived,"}[
+        check.origin
+    ]
     bound = {"=": "", "≤": f"upper {kind}", "≥": f"lower {kind}"}[check.relation]
     if allowed := allowance_text(check):
         return Prose(", ".join(filter(None, [bound.rstrip(","), "" if allowed == usual else allowed])))
@@ -162,7 +164,7 @@ def counted_checks(measured: int, exact: int) -> str:
 
 def _allowed(check: Check) -> str:
     sign = {"=": "±", "≤": "+", "≥": numbers.MINUS}[check.relation]
-    of = check.tolerance_of if check.origin == "derived" else check.tolerance_of.replace(*_IN_ADVANCE)
+    of = check.tolerance_of if check.origin != "set" else check.tolerance_of.replace(*_IN_ADVANCE)
     return f"{sign}{numbers.percent(check.tolerance)} of {of}"
 
 
@@ -202,9 +204,9 @@ def sentence(check: Check, *, derived: bool) -> Prose:
     Only where the claim is ``derived`` its prediction is called so.
     """
     found = numbers.estimate(check.estimate, check.standard_error, check.interval)
-    name = "derived" if derived else "predicted"
+    name = "derived" if derived and check.origin == "derived" else "predicted"
     if check.relation != "=":
-        name = f"{name} bound" if check.origin == "derived" else "threshold"
+        name = f"{name} bound" if check.origin != "set" else "threshold"
     wanted = f"{name} {numbers.beside(check.prediction, check.standard_error)}"
     where = cell_text(check.cell)
     at = f" at {where}" if where else ""
