@@ -1,0 +1,308 @@
+"""Attacks on the kernel itself: none makes a theorem of what is false, and none changes one."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import pickle
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from sympy import (
+    Abs, Add, Derivative, Eq, Float, Function, Integral, Interval, Limit, Pow, Rational, S, Sum, Symbol, exp,
+    log, oo, sqrt, symbols,
+)  # fmt: skip
+
+import verify
+from verify.symbolic.kernel import RULES
+from verify.symbolic.kernel.calculus import AtItsLeast, AtItsMost, FromZero, Jensen
+from verify.symbolic.kernel.core import (
+    NOTHING, Chain, Conclusion, Hypotheses, Population, Reach, Refused, Reviewed, Rule, Same, Theorem, chained,
+    is_theorem, prove, replayed, rule,
+)  # fmt: skip
+from verify.symbolic.kernel.equations import (
+    Applied, ClosedSums, Equivalent, FirstTerms, Identity, PutIn, Replaced, Turned, Unfolded,
+)  # fmt: skip
+from verify.symbolic.kernel.integrals import EulerIntegrals
+from verify.symbolic.kernel.moments import Evaluation
+from verify.symbolic.kernel.normal import ByParts
+from verify.symbolic.kernel.signs import Sign
+from verify.symbolic.kernel.sums import SumIdentity
+from verify.symbolic.kernel.surplus import Surplus
+from verify.symbolic.kernel.words import E, Var, largest, n, p, s, x
+from verify.symbolic.scores import STANDARD, d, k, q, score
+from verify.symbolic.softmax import i, j
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+a, b, c, e = symbols("a b c e", positive=True)
+r, y = symbols("r y", real=True)
+h = Symbol("h", real=True)
+whole = Symbol("j", integer=True, positive=True)
+w = Symbol("w", positive=True)
+
+
+class EqualsAll(Symbol):  # type: ignore[misc]  # SymPy has no types
+    """A symbol that claims to equal everything."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return 1
+
+
+class Liar(Function):  # type: ignore[misc]
+    """A function that lies about its sign."""
+
+    nargs = 1
+
+    def _eval_is_positive(self) -> bool:
+        return True
+
+
+class Vanishing(Symbol):  # type: ignore[misc]
+    """A symbol for which whatever is put in turns out 0."""
+
+    def _eval_subs(self, _old: Any, _new: Any) -> Any:
+        return S.Zero
+
+
+class FakeTheorem:
+    """Something with all attributes of a theorem."""
+
+    lhs, relation, rhs, hypotheses, reach, order = S.One, "=", S(2), NOTHING, Reach.ALL_VALUES, None
+
+
+class FakeNumber(Float):  # type: ignore[misc]
+    """A number of a kind of its own."""
+
+
+@dataclass(frozen=True)
+class Anything(Rule):
+    """A rule of an author's that takes whatever it is given."""
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:  # noqa: ARG002
+        """Return the equation."""
+        return Conclusion()
+
+
+class LooserIdentity(Identity):
+    """A kernel's rule, made looser."""
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:  # noqa: ARG002
+        """Return the equation."""
+        return Conclusion()
+
+
+def _general() -> Theorem:
+    return prove(Identity(), (a + 1) ** 2, a**2 + 2 * a + 1)
+
+
+def _square() -> Theorem:
+    return prove(Sign(), S.Zero, (r - 1) ** 2)
+
+
+def _forged() -> Theorem:
+    theorem: Theorem = object.__new__(Theorem)
+    for name in ("lhs", "rhs"):
+        object.__setattr__(theorem, name, S.One)
+    return theorem
+
+
+def _edited() -> Theorem:
+    theorem = _general()
+    object.__setattr__(theorem, "rhs", 2 * a)
+    return theorem
+
+
+MEAN_OF_Z = Hypotheses(law=Population({a: None}))
+
+ATTACKS: dict[str, Callable[[], Any]] = {
+    # the maker
+    "a theorem made by its class": lambda: Theorem(S.One, "=", S(2)),
+    "a subclass of the theorem": lambda: type("Mine", (Theorem,), {}),
+    "a rule of an author's": lambda: prove(Anything(), S.One, S(2)),
+    "a subclass of a rule": lambda: prove(LooserIdentity(), S.One, S(2)),
+    "a rule registered late": lambda: rule(Anything),
+    "a theorem from nothing as a premise": lambda: chained(_forged(), _forged()),
+    "an object like a theorem as a premise": lambda: prove(Chain(FakeTheorem(), FakeTheorem()), S.One, S(2)),  # type: ignore[arg-type]
+    "an edited theorem as a premise": lambda: chained(_edited(), prove(Same(), 2 * a, 2 * a)),
+    "an edited theorem replayed": lambda: replayed(_edited()),
+    "a theorem changed": lambda: setattr(_general(), "rhs", a),
+    "a chain with other ends": lambda: prove(Chain(_general(), _general()), a, a),
+    # the vocabulary
+    "a symbol that equals everything": lambda: prove(Same(), EqualsAll("z"), S(2)),
+    "a function that lies about its sign": lambda: prove(Sign(), S.Zero, Liar(r)),
+    "a function assumed positive": lambda: prove(Sign(), S.Zero, Function("f", positive=True)(r)),
+    "a symbol that vanishes": lambda: prove(Identity(), Vanishing("z", positive=True) + 1, S.One),
+    "a number of another kind": lambda: prove(Identity(), FakeNumber("1.5"), Rational(3, 2)),
+    "a decimal number": lambda: prove(Identity(), Float("0.1") * 3, Float("0.3")),
+    "two symbols of one name": lambda: prove(Same(), a + Symbol("a", real=True), a + Symbol("a", real=True)),
+    "not a number": lambda: prove(Identity(), S.NaN, S.NaN),
+    "infinity less itself": lambda: prove(Identity(), Add(oo, -oo, evaluate=False), S.Zero),
+    # names
+    "a bound name put in": lambda: prove(
+        PutIn({a: whole}, prove(ClosedSums(), Sum(a, (whole, 1, n)), a * n)), S.Zero, whole * n),
+    "a bound name as what is put in for": lambda: prove(
+        PutIn({whole: a}, prove(ClosedSums(), Sum(whole, (whole, 1, n)), n * (n + 1) / 2)), S.Zero, n * (n + 1) / 2),
+    "a hole that is there already": lambda: prove(Applied(a**2, a, _general()), S.Zero, a**2),
+    "a definition by itself": lambda: prove(Unfolded({a: a + 1}), a, a + 1),
+    "a definition outside the domain": lambda: prove(Unfolded({a: -b**2 - 1}), a, -b**2 - 1),
+    # relations
+    "≤ then ≥": lambda: chained(_square(), prove(Turned(_square(), (r - 1) ** 2), S.Zero, S.Zero)),
+    "first terms then =": lambda: chained(
+        prove(FirstTerms(a, 1), a / (a + e), 1 - e / a), prove(Turned(prove(Sign(), S.Zero, e / a), 1 - e / a), S.Zero, S.One)),
+    "first terms for all values": lambda: prove(
+        PutIn({a: e}, prove(FirstTerms(a, 1), a / (a + e), 1 - e / a)), S.Zero, S.Zero),
+    "first terms of what is bounded": lambda: prove(
+        FirstTerms(a, 1), a / (a + e), 1 - e / a, Hypotheses().restricted(a, Interval.open(0, 5))),
+    "a bound by a relation of no kind": lambda: prove(Surplus(Sum(p[i] ** 2, (i, 1, n)), "="), S.Zero, S.One),
+    "an equation times what may be 0": lambda: prove(Equivalent(r), Eq(r**2, 0, evaluate=False), Eq(r, 0, evaluate=False)),
+    # domains
+    "the root of a square": lambda: prove(Identity(), sqrt(r**2), r),
+    "the logarithm of a product": lambda: prove(Identity(), log(r * y), log(r) + log(y)),
+    "a power of a power": lambda: prove(Identity(), Pow(Pow(r, 2), Rational(1, 2)), r),
+    "a mean taken for positive": lambda: prove(Jensen(r, "≥"), E(exp(r)), exp(Abs(E(r)))),
+    "concave on two pieces": lambda: prove(
+        AtItsMost(Symbol("t", real=True, nonzero=True), S(2)), log(Symbol("t", real=True, nonzero=True) ** 2), log(S(4))),
+    "least of what may be less": lambda: prove(AtItsLeast(r, S.Zero), -r, S.Zero),
+    "a polynomial positive on whole numbers only": lambda: prove(Sign(strict=True), S.Zero, 2 * (r - Rational(3, 2)) ** 2 - Rational(1, 2)),
+    "an even bound for an odd function": lambda: prove(FromZero(r), r, r**2),
+    # exchanges and laws
+    "a limit inside a mean": lambda: prove(Identity(), Limit(E(a * exp(-a * b)), a, oo), E(Limit(a * exp(-a * b), a, oo))),
+    "a mean that is replaced by anything": lambda: prove(PutIn({E(a): n}, prove(Jensen(a), E(a / (a + b)), E(a) / (E(a) + b))), S.Zero, n / (n + b)),
+    "a random symbol put in for one that is not": lambda: prove(
+        PutIn({b: a}, prove(Jensen(a), E(a / (a + b)), E(a) / (E(a) + b))), S.Zero, E(a) / (E(a) + a)),
+    "what is random outside a mean": lambda: prove(
+        Applied(b + largest, b, prove(Evaluation(STANDARD, assumed=True), Var(score), d)), S.Zero, d + q[1]),
+    "two laws of one component": lambda: Hypotheses(law=STANDARD).merged(
+        Hypotheses(law=Population({q: (1, 0, 2), k: (1, 0, 1)}, d))),
+    "a moment that is not assumed": lambda: prove(Evaluation(STANDARD, assumed=True), E(score**4), 3 * d**2 + 6 * d),
+    "one pair of entries reused": lambda: prove(Evaluation(STANDARD, assumed=True), Var(score), d**2),
+    "a field that is not tame": lambda: prove(
+        ByParts(exp(s[j] ** 2)), E(Sum(s[j] * exp(s[j] ** 2), (j, 1, n))), S.Zero),
+    # sums and integrals
+    "a size in the summand": lambda: prove(
+        ClosedSums(), Sum((whole - 1) * n, (whole, 1, n)), (n - 1) * n * (2 * n - 1) / 6),
+    "a sum that starts elsewhere": lambda: prove(SumIdentity(), Sum(p[i], (i, 0, n)), S.One),
+    "an integral that does not converge": lambda: prove(
+        EulerIntegrals(w), Integral(exp(w), (w, 0, oo)), -S.One),
+    "a square that is not real": lambda: prove(Sign(), S.Zero, (S.ImaginaryUnit * r) ** 2 * a + 0),
+    "a surplus of complex squares": lambda: prove(
+        Surplus((S.ImaginaryUnit * Sum(p[i] * x[i], (i, 1, n))) ** 2), Sum(p[i] * x[i], (i, 1, n)) ** 2, S.Zero),
+    "a bound under a derivative": lambda: prove(
+        Applied(Derivative(h * r, r), h, _square()), S.Zero, Derivative((r - 1) ** 2 * r, r)),
+    "a bound replaced where it does not move one way": lambda: prove(
+        Replaced(prove(Turned(prove(Sign(), S.Zero, S.One), r), S.Zero, r + 1)), r**2, (r + 1) ** 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_no_attack_makes_a_theorem(attack: str) -> None:
+    """Each is refused, in a line."""
+    with pytest.raises((Refused, TypeError, AttributeError)) as caught:
+        made = ATTACKS[attack]()
+        if isinstance(made, Theorem) and not is_theorem(made):
+            raise Refused("not a theorem of this process")
+    assert str(caught.value)
+
+
+def test_a_subclass_of_the_theorem_is_refused() -> None:
+    """Its kind cannot be extended, so that nothing else passes for one."""
+    with pytest.raises(TypeError, match="no other kinds"):
+        type("Mine", (Theorem,), {})
+
+
+def test_a_pickled_theorem_is_proved_again() -> None:
+    """What is loaded is what its rule makes of its premises, however it was written."""
+    theorem = chained(_general(), prove(Identity(), a**2 + 2 * a + 1, (1 + a) ** 2))
+    loaded = pickle.loads(pickle.dumps(theorem))  # noqa: S301  # our own
+    assert is_theorem(loaded)
+    assert (loaded.lhs, loaded.relation, loaded.rhs) == (theorem.lhs, theorem.relation, theorem.rhs)
+
+
+def test_a_copy_is_proved_again() -> None:
+    """A copy is a theorem of its own."""
+    assert is_theorem(copy.deepcopy(_general()))
+
+
+def test_a_forged_theorem_is_none() -> None:
+    """Nor is one whose sides were changed behind its back."""
+    assert not is_theorem(_forged())
+    assert not is_theorem(_edited())
+    assert not is_theorem(FakeTheorem())
+
+
+def test_reviewed_stays_below_proved() -> None:
+    """Whatever is made of a reviewed theorem is reviewed at most."""
+    given = prove(Reviewed("its author says so"), a, b)
+    assert given.reach is Reach.REVIEWED
+    assert chained(given, prove(Identity(), b, b * 1)).reach is Reach.REVIEWED
+    assert prove(Replaced(given), a + 1, b + 1).reach is Reach.REVIEWED
+    assert prove(PutIn({a: c}, given), S.Zero, b).reach is Reach.REVIEWED
+
+
+def test_conditions_stay() -> None:
+    """A division is right only where its denominator is not 0, and the theorem says so."""
+    theorem = prove(Identity(), (r**2 - 1) / (r - 1), r + 1)
+    assert not theorem.hypotheses.domain(r).contains(1)
+
+
+def test_the_chain_keeps_all_hypotheses() -> None:
+    """What either premise assumes, the conclusion assumes."""
+    first = prove(Identity(), (r**2 - 1) / (r - 1), r + 1)
+    second = prove(Identity(), r + 1, (r**2 + r) / r)
+    domain = chained(first, second).hypotheses.domain(r)
+    assert not domain.contains(0)
+    assert not domain.contains(1)
+
+
+def test_only_the_kernel_makes_theorems() -> None:
+    """No other module of ours names the seal or the maker's parts, and the kernel imports nothing of ours."""
+    package = Path(verify.__file__).parent
+    kernel = package / "symbolic" / "kernel"
+    for path in package.rglob("*.py"):
+        names = {
+            node.id for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Name)
+        }
+        if path.is_relative_to(kernel):
+            imports = [
+                one.module or ""
+                for one in ast.walk(ast.parse(path.read_text("utf-8")))
+                if isinstance(one, ast.ImportFrom)
+            ]
+            assert all(
+                one.startswith("verify.symbolic.kernel") for one in imports if one.startswith("verify")
+            ), path
+        else:
+            assert not names & {"_made", "_admit"}, path
+            assert "object.__new__(Theorem)" not in path.read_text("utf-8")
+
+
+def test_every_rule_is_a_frozen_record_of_the_kernel() -> None:
+    """A rule that could change after it was applied could not be replayed."""
+    for kind in RULES:
+        assert kind.__module__.startswith("verify.symbolic.kernel.")
+        assert kind.__dataclass_params__.frozen  # type: ignore[attr-defined]
+        assert kind.__doc__
+
+
+def test_there_are_forty_attacks() -> None:
+    """The count that the method section prints."""
+    assert len(ATTACKS) >= 40
+
+
+def test_a_rule_is_not_changed_by_replacing_its_fields() -> None:
+    """A premise that is exchanged makes another theorem, or none."""
+    first = _general()
+    other = prove(Same(), a, a)
+    with pytest.raises(Refused):
+        prove(
+            replace(chained(first, prove(Same(), first.rhs, first.rhs)).rule, first=other),
+            first.lhs,
+            first.rhs,
+        )  # type: ignore[type-var]
