@@ -198,6 +198,14 @@ ATTACKS: dict[str, Callable[[], Any]] = {
         Applied(Derivative(h * r, r), h, _square()), S.Zero, Derivative((r - 1) ** 2 * r, r)),
     "a bound replaced where it does not move one way": lambda: prove(
         Replaced(prove(Turned(prove(Sign(), S.Zero, S.One), r), S.Zero, r + 1)), r**2, (r + 1) ** 2),
+    "an integral over values that its variable does not have": lambda: prove(
+        Same(), Integral(sqrt(a**2), (a, -oo, oo)), Integral(sqrt(a**2), (a, -oo, oo))),
+    "a strict sign at a closed end": lambda: prove(
+        Sign(strict=True), S.Zero, 1 - r, Hypotheses().restricted(r, Interval(0, 1))),
+    "a derivative by a whole number": lambda: prove(
+        Applied(Derivative(h * whole, whole), h, _general()), S.Zero, Derivative((a**2 + 2 * a + 1) * whole, whole)),
+    "a condition on a bound name": lambda: prove(
+        Same(), Integral(1 / r, (r, -1, 1)), Integral(1 / r, (r, -1, 1)), Hypotheses().restricted(r, Interval.open(0, oo))),
 }  # fmt: skip
 
 

@@ -183,12 +183,9 @@ class Hypotheses:
         if condition == False:  # noqa: E712
             raise Refused("a condition is false")
         free = list(condition.free_symbols)
-        if len(free) == 1 and type(free[0]) in {Symbol, Dummy} | _SYMBOLS and not condition.has(E, Var):
+        if len(free) == 1 and type(free[0]) in _SYMBOLS and condition.lhs.is_polynomial() and not condition.rhs:
             stand_in = Dummy(real=True)
-            try:
-                return self.restricted(free[0], condition.xreplace({free[0]: stand_in}).as_set())
-            except NotImplementedError:
-                pass
+            return self.restricted(free[0], condition.xreplace({free[0]: stand_in}).as_set())
         return replace(self, conditions=self.conditions | {condition})
 
     def defining(self, *definitions: tuple[Any, Any]) -> Hypotheses:
@@ -360,6 +357,8 @@ def prove(rule: Rule, before: Any, after: Any, under: Hypotheses = NOTHING) -> T
         # What a premise assumes its conclusion assumes, but for the theorem that is moved as a whole.
         if not (rule.moves and premise is rule.known):  # type: ignore[attr-defined]
             hypotheses = hypotheses.merged(premise.hypotheses)
+    for premise in premises:
+        _refuse_turned_random(premise, hypotheses.law)
     refuse_malformed(hypotheses, lhs, rhs)
     reach = min([found.reach, *(premise.reach for premise in premises)])
     free = lhs.free_symbols | rhs.free_symbols
@@ -371,6 +370,19 @@ def prove(rule: Rule, before: Any, after: Any, under: Hypotheses = NOTHING) -> T
         object.__setattr__(theorem, name, value)
     _made[theorem] = kept
     return theorem
+
+
+def _refuse_turned_random(premise: Theorem, law: Population | None) -> None:
+    """Refuse that a law makes something random that a premise took for a constant.
+
+    Raises:
+        Refused: it does.
+    """
+    if law is None or premise.hypotheses.law is None:
+        return
+    for one in law.moments.keys() - premise.hypotheses.law.moments.keys():
+        if premise.lhs.has(one) or premise.rhs.has(one):
+            raise Refused(f"{one} is random in one part, and a constant in another")
 
 
 def premises_of(rule: Rule) -> Iterator[Theorem]:
@@ -465,6 +477,10 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
                 raise Refused(f"two symbols print as {one}")
     bound = {one for side in sides for one in bound_in(side) if not isinstance(one, Idx)}
     free = {one for side in sides for one in side.free_symbols}
+    free |= {one for one, _ in hypotheses.domains}
+    free |= {one for condition in hypotheses.conditions for one in condition.free_symbols}
+    for side in sides:
+        _refuse_ranges_outside(side)
     if bound & free:
         raise Refused(f"a name is bound and free: {', '.join(sorted(map(str, bound & free)))}")
     if hypotheses.law and any(side.has(E, Var) for side in sides):
@@ -472,6 +488,24 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
         for one in hypotheses.law.moments:
             if any(part.has(one) for part in outside):
                 raise Refused(f"{one} is random, and stands outside every mean")
+
+
+def _refuse_ranges_outside(side: Any) -> None:
+    """Refuse a sum or integral over values that its variable, by its own assumptions, does not have.
+
+    Raises:
+        Refused: there is one.
+    """
+    for one in side.atoms(Sum, Integral):
+        for variable, *ends in one.limits:
+            if isinstance(variable, Idx) or len(ends) != 2:
+                continue
+            low, high = ends
+            domain = assumed(variable)
+            least = low - domain.inf if domain.inf != -oo else S.Zero
+            most = domain.sup - high if domain.sup != oo else S.Zero
+            if domain != S.Complexes and not (least.is_nonnegative and most.is_nonnegative):
+                raise Refused(f"{variable} runs from {low} to {high}, and is assumed to be in {domain}")
 
 
 _COMPOSED = (

@@ -308,6 +308,8 @@ class Applied(Rule):
         ):
             raise Refused(f"{hole} must be a symbol of its own")
         changing = {v for one in self.context.atoms(Derivative) for v in one.variables}
+        if any(one.is_integer or (one.is_nonnegative and not one.is_positive) for one in changing):
+            raise Refused("a derivative is by what has values all around each")
         _refuse_restricted(bound_in(self.context) | changing, known)
         if self.context.has(E, Var) and known.hypotheses.law is None:
             random = {one for one in known.lhs.free_symbols | known.rhs.free_symbols}

@@ -24,6 +24,7 @@ from sympy import (
     cosh,
     exp,
     factor,
+    gamma,
     factor_list,
     log,
     oo,
@@ -83,7 +84,7 @@ def is_known(expression: Any, under: Hypotheses, *, strict: bool = False) -> boo
     what = "is_positive" if strict else "is_nonnegative"
     if not strict and visibly(expression):
         return True
-    for form in (expression, parametrised(expression, under)):
+    for form in (expression, parametrised(expression, under, strict=strict)):
         for shaped in (form, factor(together(form)), factor(together(form.rewrite([cosh, sinh, tanh], exp)))):
             if getattr(shaped, what) or (not strict and visibly(shaped)):
                 return True
@@ -109,8 +110,11 @@ def is_real(expression: Any) -> bool:
     return bool(plain.xreplace(sums).is_real)
 
 
-def parametrised(expression: Any, under: Hypotheses) -> Any:
-    """Return an expression with its symbols as functions of others whose signs say what their domains are."""
+def parametrised(expression: Any, under: Hypotheses, *, strict: bool = False) -> Any:
+    """Return an expression with its symbols as functions of others whose signs say what their domains are.
+
+    A closed upper end is reached by continuity, which keeps no strict inequality.
+    """
     put = {}
     for one in sorted(expression.free_symbols, key=default_sort_key):
         if isinstance(one, Idx | IndexedBase):
@@ -121,9 +125,10 @@ def parametrised(expression: Any, under: Hypotheses) -> Any:
         elif isinstance(domain, FiniteSet) and len(domain) == 1:
             put[one] = next(iter(domain))
         elif isinstance(domain, Interval) and domain.start.is_finite:
+            if strict and domain.end != oo and not domain.right_open:
+                continue
             rest = Dummy(positive=True) if domain.left_open else Dummy(nonnegative=True)
             width = domain.end - domain.start
-            # A closed end follows by continuity.
             put[one] = domain.start + (rest if domain.end == oo else width * rest / (1 + rest))
         elif isinstance(domain, Interval) and domain.end.is_finite:
             put[one] = domain.end - Dummy(nonnegative=True)
@@ -199,9 +204,9 @@ def lies_in(expression: Any, domain: Set, under: Hypotheses) -> bool:
 
 def where_defined(expression: Any, under: Hypotheses) -> Hypotheses:
     """Return hypotheses under which no denominator is 0 and every logarithm is of something positive."""
-    for one in sorted(expression.atoms(Pow, log), key=default_sort_key):
+    for one in sorted(expression.atoms(Pow, log, gamma), key=default_sort_key):
         inside = one.args[0]
-        if isinstance(one, log):
+        if isinstance(one, log | gamma):
             if not _is_positive(inside, under):
                 under = under.having(inside > 0)
         elif one.exp.could_extract_minus_sign() and not _differs_from_zero(inside, under):
