@@ -51,8 +51,8 @@ def test_sentences(verdict: Verdict, ending: str) -> None:
     ("relation", "verdict", "ending"),
     [
         ("≤", Verdict.CONFIRMED, "it stays below the derived bound 64 with its allowance of +1%"),
-        ("≤", Verdict.APPROXIMATE, "it lies above the derived bound 64, but within its allowance of +1%"),
-        ("≥", Verdict.REFUTED, "it lies wholly below the derived bound 64 with its allowance of −1%"),
+        ("≤", Verdict.APPROXIMATE, "it lies wholly above the derived bound 64."),
+        ("≥", Verdict.REFUTED, "it lies wholly below the derived bound 64."),
         ("≥", Verdict.UNDECIDED, "it lies neither wholly above nor wholly below the derived bound 64 with"),
     ],
 )
