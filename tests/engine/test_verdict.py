@@ -130,7 +130,7 @@ class TestBounds:
         ],
     )
     def test_one_side_is_open(self, relation: Relation, interval: Interval, expected: Verdict) -> None:
-        """A bound of 10 ± 1 is kept by anything beyond it, and broken by what lies wholly on the other side."""
+        """A bound of 10 ± 1 is kept on one side of it, and broken by what lies wholly on the other."""
         assert judge(interval, 10.0, band(10.0, 1.0, relation)) is expected
 
     @examples(200)
@@ -146,7 +146,7 @@ class TestBounds:
     def test_no_tolerance_saves_a_bound(
         self, interval: Interval, prediction: float, width: float, wider: float
     ) -> None:
-        """What refutes a bound refutes it at any tolerance; wholly beyond it, no interval is anything else."""
+        """Wholly beyond a bound every interval refutes it, at any tolerance; no other one does."""
         beyond = interval[0] > prediction
         for one in (width, wider * width):
             verdict = judge(interval, prediction, band(prediction, one, "≤"))

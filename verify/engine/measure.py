@@ -171,9 +171,10 @@ def _still_open(measured: Measured, prediction: float, within: tuple[float, floa
     times = (max if every else min)(needed, default=math.inf)
     if times * measured.blocks > _ENDLESS:
         return "the estimate lies on the edge of the band, where no number of blocks would decide"
+    blocks = math.ceil(times * measured.blocks)
     return (
-        f"the interval reaches over the edge of the band; about {math.ceil(times * measured.blocks):,} blocks "
-        "would decide, if the estimate is right"
+        f"the interval reaches over the edge of the band; about {blocks:,} blocks would decide, "
+        "if the estimate is right"
     )
 
 

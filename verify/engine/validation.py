@@ -63,8 +63,7 @@ def validate(experiment: Experiment, claim: str) -> None:
             raise ClaimError(f"claim {claim}: two different cells are called {one.cell.id!r}; rename one")
     for comparison in comparisons:
         _refuse_nonsense(comparison, claim)
-    for check in experiment.checks:
-        _refuse_silent_width(check, claim)
+    _refuse_silent_width(experiment, claim)
     _refuse_uncontrolled(experiment, claim)
     _refuse_giants(cells.values(), claim)
     _refuse_misstated_distributions(cells.values(), claim)
@@ -87,22 +86,23 @@ def _refuse_nonsense(one: Comparison, claim: str) -> None:
             raise ClaimError(f"claim {claim}, check {one.id}: its {what} is {value:g}; give {wanted}")
 
 
-def _refuse_silent_width(check: Comparison, claim: str) -> None:
+def _refuse_silent_width(experiment: Experiment, claim: str) -> None:
     """Refuse a tolerance whose scale has no name, or that is wide for a reason that is not given."""
-    if isinstance(check, Exact):
-        return
-    tolerance, prediction = check.tolerance, check.prediction.value
-    where = f"claim {claim}, check {check.id}: its tolerance"
-    its_own = tolerance.of == Tolerance.of and tolerance.scale != abs(prediction)
-    if tolerance.scale is not None and (its_own or not tolerance.of.strip()):
-        raise ClaimError(f'{where} is of {tolerance.scale:g}; say in words what that is: Tolerance(…, of="…")')
-    times = tolerance.times(prediction)
-    if times > _WIDE and not tolerance.because.strip():
-        of = "the prediction" if prediction else tolerance.of
-        raise ClaimError(
-            f"{where} is {times:.3g} times the run's, of {of}; make it at most twice, or say why it is so "
-            'wide: Tolerance(…, because="…")'
-        )
+    for check in experiment.checks:
+        if isinstance(check, Exact):
+            continue
+        tolerance, prediction = check.tolerance, check.prediction.value
+        where = f"claim {claim}, check {check.id}: its tolerance"
+        misnamed = tolerance.of == Tolerance.of and tolerance.scale != abs(prediction)
+        if tolerance.scale is not None and (misnamed or not tolerance.of.strip()):
+            raise ClaimError(f'{where} is of {tolerance.scale:g}; say what that is: Tolerance(…, of="…")')
+        times = tolerance.times(prediction)
+        if times > _WIDE and not tolerance.because.strip():
+            of = "the prediction" if prediction else tolerance.of
+            raise ClaimError(
+                f"{where} is {times:.3g} times the run's, of {of}; make it at most twice, or say why it is "
+                'so wide: Tolerance(…, because="…")'
+            )
 
 
 def _refuse_uncontrolled(experiment: Experiment, claim: str) -> None:
@@ -113,8 +113,8 @@ def _refuse_uncontrolled(experiment: Experiment, claim: str) -> None:
         where = f"claim {claim}, check {check.id}"
         if word and route in controls:
             raise ClaimError(
-                f"{where}: it says why no control goes through its code, but {controls[route]} does; leave out "
-                "uncontrolled"
+                f"{where}: it says why no control goes through its code, but {controls[route]} does; leave "
+                "out uncontrolled"
             )
         if not word and route not in controls:
             raise ClaimError(

@@ -36,11 +36,11 @@ class Check(Record):
 
     ``interval`` is simultaneous at ``level`` over the whole run; ``band`` is the prediction with its
     tolerance, None where a bound leaves a side open; ``tolerance_of`` says in words what the tolerance is
-    a fraction of, and ``tolerance_because`` why it is so wide, where it is. ``uncontrolled`` is why no control
-    goes through the same code, where none does. The prediction is ``derived``, or a threshold ``set`` in advance. ``tightness`` is the
-    estimate over a derived bound, None where the prediction is no such bound, or is 0. ``reason`` says of an
-    undecided check what keeps it open and what would help, of others which interval decided it if not the
-    usual one.
+    a fraction of, ``tolerance_because`` why it is wide, if it is, and ``uncontrolled`` why no control goes
+    through the same code, if none does. The prediction is ``derived``, or a threshold ``set`` in advance.
+    ``tightness`` is the estimate over a derived bound, None where the prediction is no such bound, or is 0.
+    ``reason`` says of an undecided check what keeps it open and what would help, of others which interval
+    decided it if not the usual one.
 
     An ``exact`` check compares two computed values and has no blocks; its tolerance, if any, is absolute, and
     ``tolerance_of`` says what it is for: rounding, the distance from a limit, …

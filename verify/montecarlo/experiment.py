@@ -218,7 +218,7 @@ def band(prediction: float, width: float, relation: Relation = "=") -> tuple[flo
 def tenable(prediction: float, within: tuple[float, float]) -> tuple[float, float]:
     """Return the values of which an interval that does not refute holds one: the band, or what keeps a bound.
 
-    The tolerance of a bound lets the interval of a value on it reach over, and makes no value beyond it right.
+    The tolerance of a bound lets an interval around it reach over; it makes no value beyond it right.
     """
     low, high = within
     return prediction if high == math.inf else low, prediction if low == -math.inf else high

@@ -130,7 +130,8 @@ def tolerance_text(check: Check, usual: str = "") -> Prose:
         return Prose(", ".join(filter(None, [bound.rstrip(","), "" if allowed == usual else allowed])))
     if check.method == "exact" or check.tolerance == 0:
         return Prose(bound.rstrip(",") or "exact")
-    return Prose(f"{bound} {_allowed(check)}{_aside(check.tolerance_because)}".strip())
+    because = f", because {check.tolerance_because}" if check.tolerance_because else ""
+    return Prose(f"{bound} {_allowed(check)}{because}".strip())
 
 
 def predicted(of: Check | Control, error: float, place: int | None = None) -> str:
@@ -167,11 +168,6 @@ def _allowed(check: Check) -> str:
     sign = {"=": "±", "≤": "+", "≥": numbers.MINUS}[check.relation]
     of = check.tolerance_of if check.origin == "derived" else check.tolerance_of.replace(*_IN_ADVANCE)
     return f"{sign}{numbers.percent(check.tolerance)} of {of}"
-
-
-def _aside(text: str) -> str:
-    """Return a reason as what follows a tolerance; nothing where there is none."""
-    return f", because {text}" if text else ""
 
 
 def decisive_check(checks: Sequence[Check]) -> Check | None:
@@ -216,9 +212,10 @@ def sentence(check: Check, *, derived: bool) -> Prose:
     wanted = f"{name} {numbers.beside(check.prediction, check.standard_error)}"
     where = cell_text(check.cell)
     at = f" at {where}" if where else ""
+    wide = f"; the tolerance is wide because {check.tolerance_because}" if check.tolerance_because else ""
     return Prose(
         f"{check.quantity}{at}: {found.with_error}, simultaneous interval {found.interval} at level "
-        f"{numbers.level(check.level)}; {_place(check, wanted)}."
+        f"{numbers.level(check.level)}; {_place(check, wanted)}{wide}."
     )
 
 
