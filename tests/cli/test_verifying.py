@@ -153,6 +153,68 @@ def test_what_to_compare_with_is_read_first(tool: Tool, tmp_path: Path, small: R
     assert sorted(one.name for one in tmp_path.iterdir()) == ["old.json", "results.json"]
 
 
+BOUNDED = """    from dataclasses import replace
+    bounds = (replace(c, relation="≤", prediction=threshold(SHARE * c.prediction.value)) for c in checks)
+    checks = tuple(bounds)
+    controls = (wrong(checks[1], "only-doubled", "it stays below 16", 16, truth=None),)
+    return Experiment(checks, controls)
+"""
+
+
+@pytest.mark.parametrize(("share", "status", "verdict"), [("0.975", 1, "refuted"), ("1", 0, "confirmed")])
+def test_a_bound_broken_within_the_tolerance_ends_a_run_as_refuted(
+    tool: Tool, tmp_path: Path, claim_file: Callable[..., Path], share: str, status: int, verdict: str
+) -> None:
+    """Broken by half of the tolerance it does not pass; one that binds does."""
+    change = ("    return Experiment(checks, controls)\n", BOUNDED.replace("SHARE", share))
+    path = claim_file(change, ("    NORMAL, STANDARD,", "    NORMAL, threshold, STANDARD,"))
+    options = ("--profile", "quick", "--workers", 1, "--out", tmp_path / "out")
+    ended = tool("run", "doubled-keys", "--claims", path, *options)
+    assert ended.status == status
+    assert ended.out.split()[1:3] == ["doubled-keys", verdict]
+
+
+CHECKS = "    checks = variances(cells, LABEL, derivation.result)\n"
+MEANS = """    for n in means(cells, "mean", 0, lambda n: Tolerance(1.0, 2 * n**0.5, "the deviation")):
+        checks += (type(n)(**vars(n) | {"uncontrolled": "%s"}),)
+"""
+SILENT = [
+    pytest.param(
+        CHECKS.replace(")", ', Tolerance(3, because="%s"))'),
+        "claim doubled-keys, check variance-d1: its tolerance is 3 times the run's, of the prediction; make "
+        'it at most twice, or say why it is so wide: Tolerance(…, because="…")',
+        "tolerance_because",
+        id="wide",
+    ),
+    pytest.param(
+        CHECKS + MEANS,
+        "claim doubled-keys, check mean-d1: no control goes through its code (the same kinds of input, "
+        "statistic and estimand, and the same relation); add one, such as wrong(check, …), or say why there "
+        'is none: uncontrolled="…"',
+        "uncontrolled",
+        id="uncontrolled",
+    ),
+]
+
+
+@pytest.mark.parametrize(("checks", "complaint", "field"), SILENT)
+def test_what_would_pass_in_silence_has_to_be_said(
+    tool: Tool, tmp_path: Path, claim_file: Callable[..., Path], checks: str, complaint: str, field: str
+) -> None:
+    """A wide tolerance and a check without a control are refused in one line, and with a word on record."""
+    imported = ("    NORMAL, STANDARD,", "    NORMAL, Tolerance, means, STANDARD,")
+    options = ("--profile", "quick", "--workers", 1, "--out", tmp_path / "out")
+    path = claim_file((CHECKS, checks.replace("%s", "")), imported)
+    ended = tool("run", "doubled-keys", "--claims", path, *options)
+    assert ended.status == 2
+    assert ended.complaint == complaint
+    assert not (tmp_path / "out" / "results.json").exists()
+    path = claim_file((CHECKS, checks.replace("%s", "it is a test")), imported)
+    assert tool("run", "doubled-keys", "--claims", path, *options).status == 0
+    (claim,) = json.loads((tmp_path / "out" / "results.json").read_text())["claims"]
+    assert {one.get(field, "") for one in claim["checks"]} - {""} == {"it is a test"}
+
+
 def test_a_run_writes_results_and_prints_verdicts(tool: Tool, tmp_path: Path) -> None:
     """Standard output holds the verdicts and the files written, and nothing else."""
     junit = tmp_path / "ci" / "junit.xml"

@@ -88,6 +88,7 @@ def test_a_broken_claim_file_ends_the_command(
 
 
 END = "return Experiment(checks, controls)"
+IMPORTED = ("    NORMAL, STANDARD,", "    NORMAL, Tolerance, means, STANDARD,")
 BROKEN_INSIDE = [
     pytest.param((END, "return Experiment(checks, ())"), "check and one control", id="no-controls"),
     pytest.param((END, "return Experiment((), controls)"), "at least one check", id="no-checks"),
@@ -105,6 +106,16 @@ BROKEN_INSIDE = [
     pytest.param(("(derivation, tolerance)", "(derivation)"), "name 'tolerance' is not", id="too-few"),
     pytest.param(("route(2 * score", "route(score * q1"), "NameError: name 'q1'", id="derivation-raises"),
     pytest.param(('"only-doubled"', '"Only doubled"'), "lower-case words joined", id="check-id"),
+    pytest.param(
+        ("LABEL, derivation.result)\n", "LABEL, derivation.result, Tolerance(10))\n"),
+        "check variance-d1: its tolerance is 10 times the run's, of the prediction; make it at most twice",
+        id="wide",
+    ),
+    pytest.param(
+        (END, f"checks += means(cells, LABEL, 0, lambda n: Tolerance(1.0, n, 'd'))\n    {END}"),
+        "check mean-d1: no control goes through its code (the same kinds of input, statistic and estimand,",
+        id="uncontrolled",
+    ),
 ]
 
 
@@ -119,10 +130,11 @@ def test_a_claim_that_fails_while_it_runs_is_reported_by_its_id(
     claim_file: Write, change: tuple[str, str], message: str
 ) -> None:
     """What only shows when the claim is derived or measured is reported in one line as well."""
-    path = claim_file(change)
-    with pytest.raises(ClaimError, match=r"^claim doubled-keys: ") as caught:
+    path = claim_file(change, IMPORTED)
+    with pytest.raises(ClaimError, match=r"^claim doubled-keys[:,] ") as caught:
         settle_here(path)
     assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,13 @@ import pytest
 from scipy import stats
 
 from tests.strategies import FALSE_ALARM
-from verify.engine.measure import measure
+from verify.engine.measure import Decided, measure
 from verify.engine.verdict import MAX_LOOKS, PLACES, ErrorBudget
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import Settings, Verdict
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.chunks import Chunk, Drawing
-from verify.montecarlo.estimands import MIN_BLOCKS, OF_GROUPS, Smooth, component
+from verify.montecarlo.estimands import MIN_BLOCKS, OF_GROUPS, Measured, Smooth, component
 from verify.montecarlo.experiment import (
     EXACTLY,
     Allowance,
@@ -371,11 +371,13 @@ def test_a_verdict_stands_once_given() -> None:
 
 def test_the_record_of_a_check() -> None:
     """The record holds the settings, the band, the level and the work it rests on."""
-    one = quantity("one", 5.0, 5.0, tolerance=Tolerance(2.0, 3.0, "three"))
+    wide = Tolerance(2.0, 3.0, "three", "it is small")
+    one = quantity("one", 5.0, 5.0, tolerance=wide, uncontrolled="it is the only one")
     found = judged([one])[0]["one"]
     assert found.cell == {"d_k": 8}
     assert found.band == pytest.approx((5 - 0.06, 5 + 0.06))
     assert (found.tolerance, found.tolerance_of) == (0.02, "three")
+    assert (found.tolerance_because, found.uncontrolled) == ("it is small", "it is the only one")
     assert found.level == pytest.approx(1 - BUDGET.share(1), abs=1e-15)
     assert found.draws == found.blocks * Bell.coordinates
     assert found.blocks >= MIN_BLOCKS
@@ -443,6 +445,34 @@ class TestBounds:
         assert checks["bound"].verdict is verdict
         assert checks["bound"].relation == relation
         assert checks["bound"].band[0 if relation == "≤" else 1] is None
+
+    @pytest.mark.parametrize(("relation", "predicted"), [("≤", 4.97), ("≥", 5.03)])
+    def test_a_bound_broken_within_the_tolerance_is_refuted(
+        self, relation: Relation, predicted: float
+    ) -> None:
+        """A mean of 5 breaks these by 0.6%, and no tolerance makes that right."""
+        for tolerance in (Tolerance(1.0), Tolerance(50.0)):
+            one = quantity("bound", 5.0, predicted, relation=relation, spread=0.01, tolerance=tolerance)
+            checks, _ = judged([one], [quantity("other", 5.0, 7.0)])
+            assert checks["bound"].verdict is Verdict.REFUTED
+
+    def test_a_control_broken_within_the_tolerance_is_refuted_with_its_power(self) -> None:
+        """It is planned by the distance from the bound, and its power is that of excluding the bound."""
+        near = quantity("near", 5.0, 4.97, relation="≤")
+        made = Experiment((quantity("right", 5.0, 5.0, relation="≤"),), (Control("x", near, truth=5.0),))
+        _, (control,) = measure(made, "a-claim", SETTINGS, BUDGET, Drawing("a-claim", SETTINGS.seed))
+        assert control.verdict is Verdict.REFUTED
+        assert control.power >= 0.95
+
+    def test_an_open_bound_says_what_would_decide(self) -> None:
+        """Just beyond the bound, more blocks tell it from the bound, wherever the edge of the band is."""
+        for predicted in (4.95, 4.999, 5.0):
+            one = quantity("bound", 5.0, predicted, relation="≤", spread=5.0)
+            measured = Measured(5.0, 0.1, (4.9, 5.1), 100, 100)
+            open_ = Decided(one, measured, (-math.inf, predicted + 0.05), Verdict.UNDECIDED, 6, 0.001)
+            (needed,) = re.findall(r"about ([\d,]+) blocks would decide", open_.check(0.01).reason)
+            nearest = min(0.1 / abs(5.0 - edge) for edge in (predicted, predicted + 0.05) if edge != 5.0)
+            assert int(needed.replace(",", "")) == pytest.approx(100 * nearest**2, abs=1)
 
     def test_a_distant_bound_takes_fewer_blocks(self) -> None:
         """What lies far inside need not be known to 1%."""

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.engine.test_measure import Bell
+from tests.engine.test_measure import POINTS, Bell, line, quantity
 from tests.engine.test_samples import RIGHT, WRONG
 from verify.engine.validation import validate
 from verify.errors import ClaimError
 from verify.montecarlo.blocks import Cell
-from verify.montecarlo.experiment import Control, Experiment, Prediction, Tolerance, cells_of
+from verify.montecarlo.estimands import variance
+from verify.montecarlo.experiment import Control, Exact, Experiment, Prediction, Tolerance, cells_of
+
+if TYPE_CHECKING:
+    from verify.montecarlo.experiment import Comparison
 
 
 def test_a_sound_experiment_passes() -> None:
@@ -56,6 +60,91 @@ def test_numbers_that_make_no_band(change: dict[str, Any], said: str) -> None:
     """What is wrong is reported of the check, not of what comes of it."""
     with pytest.raises(ClaimError, match=f"claim a-claim, check right: {said}"):
         validate(Experiment((replace(RIGHT, **change),), (WRONG,)), "a-claim")
+
+
+@pytest.mark.parametrize(
+    ("predicted", "tolerance", "said"),
+    [
+        (
+            1.0,
+            Tolerance(10.0),
+            "claim a-claim, check right: its tolerance is 10 times the run's, of the prediction; make it at",
+        ),
+        (1.0, Tolerance(10.0, because=" "), "is 10 times the run's"),
+        (1.0, Tolerance(1.0, 2.5, "a share"), "is 2.5 times the run's, of the prediction; make it"),
+        (-1.0, Tolerance(0.5, 8.0, "a share"), "is 4 times the run's, of the prediction; make it"),
+        (0.0, Tolerance(3.0, 1.0, "a share"), "is 3 times the run's, of a share; make it"),
+        (0.0, Tolerance(1.0, 8.0), 'its tolerance is of 8; say what that is: Tolerance(…, of="…")'),
+        (1.0, Tolerance(1.0, 2.0), "its tolerance is of 2; say what that is"),
+        (1.0, Tolerance(1.0, 2.0, " "), "its tolerance is of 2; say what that is"),
+    ],
+)
+def test_a_wide_tolerance_that_nothing_is_said_of(predicted: float, tolerance: Tolerance, said: str) -> None:
+    """Beside the prediction, or of its scale where that is 0, more than twice the run's takes a reason."""
+    check = replace(RIGHT, prediction=Prediction(predicted, ""), tolerance=tolerance)
+    with pytest.raises(ClaimError) as caught:
+        validate(Experiment((check,), (WRONG,)), "a-claim")
+    assert said in str(caught.value)
+
+
+WIDELY_WRONG = Control(
+    "of a control nothing is asked", quantity("wrong", 1.0, 2.0, tolerance=Tolerance(50.0))
+)
+
+
+@pytest.mark.parametrize(
+    ("predicted", "tolerance"),
+    [
+        (1.0, Tolerance(2.0)),
+        (0.3, Tolerance(2.0, 0.1 + 0.2, "what is 0.3 but for rounding")),
+        (1.0, Tolerance(1.0, 1.0)),
+        (1.0, Tolerance(10.0, because="events are rare")),
+        (0.0, Tolerance(1.0, 8.0, "a share")),
+        (0.0, Tolerance(3.0, 8.0, "a share", "events are rare")),
+    ],
+)
+def test_a_tolerance_that_is_narrow_or_explained(predicted: float, tolerance: Tolerance) -> None:
+    """Up to twice the run's needs no word, and a scale no reason where nothing else is there to compare."""
+    check = replace(RIGHT, prediction=Prediction(predicted, ""), tolerance=tolerance)
+    validate(Experiment((check,), (WIDELY_WRONG,)), "a-claim")
+
+
+ELSEWHERE = quantity("other", 1.0, 1.0, variance("mean", "mean"))
+BELOW = replace(RIGHT, id="below", relation="≤")
+SLOPE = line("slope", "slope", 1.0, POINTS, Tolerance())
+SUM = Exact("sum", "a sum", (), Prediction(4.0, "4"), 4.0, code=math.fsum)
+
+
+@pytest.mark.parametrize(
+    ("check", "code"),
+    [
+        (ELSEWHERE, "the same kinds of input, statistic and estimand, and the same relation"),
+        (BELOW, "the same kinds of input, statistic and estimand, and the same relation"),
+        (SLOPE, "the same model and coefficient"),
+        (SUM, "the same function"),
+    ],
+)
+def test_a_check_without_a_control(check: Comparison, code: str) -> None:
+    """A control on another estimand, relation or function alone does not do; a word or its own does."""
+    with pytest.raises(ClaimError) as caught:
+        validate(Experiment((RIGHT, check), (WRONG,)), "a-claim")
+    assert str(caught.value) == (
+        f"claim a-claim, check {check.id}: no control goes through its code ({code}); add one, such as "
+        'wrong(check, …), or say why there is none: uncontrolled="…"'
+    )
+    blank = replace(check, uncontrolled=" ")
+    with pytest.raises(ClaimError, match="no control goes through its code"):
+        validate(Experiment((RIGHT, blank), (WRONG,)), "a-claim")
+    validate(Experiment((RIGHT, replace(check, uncontrolled="it has one elsewhere")), (WRONG,)), "a-claim")
+    own = Control("x", replace(check, id="own", prediction=Prediction(9.0, "9")))
+    validate(Experiment((RIGHT, check), (WRONG, own)), "a-claim")
+
+
+def test_a_check_that_says_it_has_no_control_and_has_one() -> None:
+    """What the report would print is false."""
+    said = replace(RIGHT, uncontrolled="nothing can go wrong")
+    with pytest.raises(ClaimError, match=r"but wrong does; leave out uncontrolled$"):
+        validate(Experiment((said,), (WRONG,)), "a-claim")
 
 
 def test_two_cells_of_one_name() -> None:

@@ -113,18 +113,24 @@ class TestBounds:
         [
             ("≤", (-50.0, 9.0), CONFIRMED),
             ("≤", (9.0, 10.5), CONFIRMED),
-            ("≤", (10.2, 10.9), APPROXIMATE),
-            ("≤", (10.5, 11.5), UNDECIDED),
+            ("≤", (10.0, 11.0), CONFIRMED),
+            ("≤", (math.nextafter(10.0, 11), 10.9), REFUTED),
+            ("≤", (9.9, 11.5), UNDECIDED),
+            ("≤", (10.0, 11.5), UNDECIDED),
+            ("≤", (10.5, 11.5), REFUTED),
             ("≤", (11.1, 12.0), REFUTED),
             ("≥", (11.0, 99.0), CONFIRMED),
             ("≥", (9.5, 11.0), CONFIRMED),
-            ("≥", (9.1, 9.9), APPROXIMATE),
-            ("≥", (8.0, 9.5), UNDECIDED),
+            ("≥", (9.0, 10.0), CONFIRMED),
+            ("≥", (9.1, math.nextafter(10.0, 9)), REFUTED),
+            ("≥", (8.0, 10.1), UNDECIDED),
+            ("≥", (8.0, 10.0), UNDECIDED),
+            ("≥", (8.0, 9.5), REFUTED),
             ("≥", (7.0, 8.9), REFUTED),
         ],
     )
     def test_one_side_is_open(self, relation: Relation, interval: Interval, expected: Verdict) -> None:
-        """A bound of 10 ± 1 is kept by anything beyond it and broken only on the other side."""
+        """A bound of 10 ± 1 is kept on one side of it, and broken by what lies wholly on the other."""
         assert judge(interval, 10.0, band(10.0, 1.0, relation)) is expected
 
     @examples(200)
@@ -134,6 +140,18 @@ class TestBounds:
         upper = judge(interval, prediction, band(prediction, width, "≤"))
         turned = (-interval[1], -interval[0])
         assert judge(turned, -prediction, band(-prediction, width, "≥")) is upper
+
+    @examples(200)
+    @given(spans(), floats(-10, 10), floats(0, 5), floats(1, 9))
+    def test_no_tolerance_saves_a_bound(
+        self, interval: Interval, prediction: float, width: float, wider: float
+    ) -> None:
+        """Wholly beyond a bound every interval refutes it, at any tolerance; no other one does."""
+        beyond = interval[0] > prediction
+        for one in (width, wider * width):
+            verdict = judge(interval, prediction, band(prediction, one, "≤"))
+            assert (verdict is REFUTED) == beyond
+            assert verdict is not APPROXIMATE
 
     @examples(100)
     @given(floats(-20, 20), floats(-10, 10), floats(0, 5))

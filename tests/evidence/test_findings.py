@@ -52,6 +52,15 @@ def test_numbers_that_contradict_each_other_are_refused(
         type(made).model_validate(content | changes)
 
 
+def test_words_that_are_not_needed_leave_no_trace() -> None:
+    """So the digests of results from before there were any still fit; words that are said are on record."""
+    made = check("a", 2.0, 2.0)
+    assert not {"tolerance_because", "uncontrolled"} & made.model_dump().keys()
+    said = Check.model_validate(made.model_dump() | {"uncontrolled": "it is the only one"})
+    assert said.model_dump() == made.model_dump() | {"uncontrolled": "it is the only one"}
+    assert said != made
+
+
 def test_a_tightness_that_is_not_the_ratio_is_refused() -> None:
     """It is the estimate over the bound, or nothing."""
     made = check("a", 1.5, 2.0, relation="≤")

@@ -95,9 +95,9 @@ def other_statements(now: Iterable[Record], before: Iterable[Record]) -> list[st
     for name in found.keys() & known.keys():
         mine, theirs = (one.model_dump(exclude=DRAWN) for one in (found[name], known[name]))
         lines += [
-            f"{name}, {field}: {mine[field]}, was {theirs[field]}"
-            for field in mine
-            if not nearly(mine[field], theirs[field])
+            f"{name}, {field}: {mine.get(field, '')}, was {theirs.get(field, '')}"
+            for field in mine | theirs
+            if not nearly(mine.get(field, ""), theirs.get(field, ""))
         ]
     return lines
 

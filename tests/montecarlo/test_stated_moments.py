@@ -26,7 +26,7 @@ from verify.montecarlo.distributions import (
     student_t,
 )
 from verify.montecarlo.estimands import variance
-from verify.montecarlo.experiment import Control, Exact, Experiment, Prediction, Quantity
+from verify.montecarlo.experiment import Control, Experiment, Prediction, Quantity
 from verify.montecarlo.stated_moments import contradiction
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def test_a_claim_with_a_misstated_law_is_refused() -> None:
     wrong = stating(UNIFORM, 4, Fraction(3))
     cell = Cell("d4", (("d_k", 4),), score_matrices(4, 8, NORMAL, wrong))
     check = Quantity("variance", "Var", cell, variance(), Prediction(4.0, "4"))
-    control = Control("it is 5", Exact("five", "Var", (), Prediction(5.0, "5"), 4.0))
+    control = Control("it is 5", replace(check, id="five", prediction=Prediction(5.0, "5")))
     with pytest.raises(
         ClaimError,
         match=r"claim mine, cell d4: the distribution 'uniform' states a fourth .*; correct its moments",

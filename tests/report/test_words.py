@@ -17,6 +17,7 @@ from verify.report.words import (
     counted_checks,
     decisive_check,
     largest_deviation,
+    remark,
     sentence,
     tallies,
     tolerance_text,
@@ -51,8 +52,8 @@ def test_sentences(verdict: Verdict, ending: str) -> None:
     ("relation", "verdict", "ending"),
     [
         ("≤", Verdict.CONFIRMED, "it stays below the derived bound 64 with its allowance of +1%"),
-        ("≤", Verdict.APPROXIMATE, "it lies above the derived bound 64, but within its allowance of +1%"),
-        ("≥", Verdict.REFUTED, "it lies wholly below the derived bound 64 with its allowance of −1%"),
+        ("≤", Verdict.APPROXIMATE, "it lies wholly above the derived bound 64."),
+        ("≥", Verdict.REFUTED, "it lies wholly below the derived bound 64."),
         ("≥", Verdict.UNDECIDED, "it lies neither wholly above nor wholly below the derived bound 64 with"),
     ],
 )
@@ -70,6 +71,20 @@ def test_sentences_about_bounds(relation: Literal["≤", "≥"], verdict: Verdic
     mere = made.model_copy(update={"origin": "set"})
     assert ending.replace("derived bound", "threshold") in spaced(sentence(mere, derived=True))
     assert spaced(tolerance_text(mere)) == f"{name} threshold, not derived, {sign}1% of the threshold"
+
+
+def test_what_had_to_be_said_is_printed() -> None:
+    """A wide tolerance's reason stands beside it, and why there is no control beside the check."""
+    said = {"tolerance_because": "few scores are so large", "uncontrolled": "it is $x$"}
+    made = check("at", 64.02, 64).model_copy(update=said)
+    wide = "±1% of the prediction, because few scores are so large"
+    assert spaced(tolerance_text(made)) == wide
+    assert spaced(sentence(made, derived=True)).endswith(
+        "; the tolerance is wide because few scores are so large."
+    )
+    assert remark(made) == "no control goes through its code: it is $x$"
+    rows = [row for group in check_table("c", (made, check("other", 64, 64))).groups for row in group.rows]
+    assert [spaced(row.title.note) for row in rows if row.title] == [wide, "±1% of the prediction"]
 
 
 @pytest.mark.parametrize("of", ["rounding of floating-point arithmetic", "the distance from the limit"])

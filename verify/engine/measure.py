@@ -22,6 +22,7 @@ from verify.montecarlo.experiment import (
     cells_of,
     every_comparison,
     excess,
+    tenable,
 )
 from verify.spec.claim import Findings
 
@@ -65,6 +66,8 @@ class Decided:
             relation=c.relation,
             tolerance=c.allowance.size if isinstance(c, Exact) else c.tolerance.factor * tolerance,
             tolerance_of=c.allowance.of if isinstance(c, Exact) else c.tolerance.of,
+            tolerance_because="" if isinstance(c, Exact) else c.tolerance.because,
+            uncontrolled=c.uncontrolled,
             band=_closed_ends(self.band),
             verdict=self.verdict,
             reason=self._reason(),
@@ -79,11 +82,12 @@ class Decided:
         m = self.measured
         if self.verdict is not Verdict.UNDECIDED:
             return m.basis
-        return m.doubt or _still_open(m, self.band)
+        return m.doubt or _still_open(m, self.comparison.prediction.value, self.band)
 
     def control(self, control: Control) -> evidence.Control:
         """Return this as the evidence for ``control``."""
         c, m = self.comparison, self.measured
+        left = self.band if isinstance(c, Exact) else tenable(c.prediction.value, self.band)
         return evidence.Control(
             id=c.id,
             what=control.what,
@@ -94,7 +98,7 @@ class Decided:
             relation=c.relation,
             band=_closed_ends(self.band),
             verdict=self.verdict,
-            power=refuting_power(m, self.band, control.truth),
+            power=refuting_power(m, left, control.truth),
             blocks=m.blocks,
             draws=m.coordinates,
         )
@@ -152,19 +156,22 @@ def _decide(samples: Samples, comparison: Comparison, look: int) -> Decided:
     return Decided(comparison, measured, within, verdict, look, alpha)
 
 
-def _still_open(measured: Measured, within: tuple[float, float]) -> str:
-    """Return how many blocks would take an interval that reaches over the band's edge to one side of it."""
-    low, high = measured.interval
-    crossed = [edge for edge in within if low < edge < high]
+def _still_open(measured: Measured, prediction: float, within: tuple[float, float]) -> str:
+    """Return how many blocks would take an interval that reaches over the band's edge to one side of it.
+
+    Of a bound, to one side of the bound itself will do.
+    """
+    (low, high), value = measured.interval, measured.value
     needed = [
-        ((measured.value - low if edge < measured.value else high - measured.value) / (edge - measured.value))
-        ** 2
-        for edge in crossed
-        if edge != measured.value
+        ((value - low if edge < value else high - value) / (edge - value)) ** 2 if edge != value else math.inf
+        for edge in {*within, *tenable(prediction, within)}
+        if low < edge < high
     ]
-    if len(needed) < len(crossed) or max(needed, default=math.inf) * measured.blocks > _ENDLESS:
+    every = all(map(math.isfinite, within))
+    times = (max if every else min)(needed, default=math.inf)
+    if times * measured.blocks > _ENDLESS:
         return "the estimate lies on the edge of the band, where no number of blocks would decide"
-    blocks = math.ceil(max(needed) * measured.blocks)
+    blocks = math.ceil(times * measured.blocks)
     return (
         f"the interval reaches over the edge of the band; about {blocks:,} blocks would decide, "
         "if the estimate is right"

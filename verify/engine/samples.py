@@ -23,6 +23,7 @@ from verify.montecarlo.experiment import (
     every_comparison,
     excess,
     quantities_of,
+    tenable,
 )
 from verify.montecarlo.planning import cheapest
 
@@ -169,7 +170,8 @@ class Samples:
             return
         if isinstance(wrong, Quantity) and control.truth is not None:
             goal = self.goal(wrong)
-            gap = excess(control.truth, band(goal.prediction, goal.width, wrong.relation))
+            within = band(goal.prediction, goal.width, wrong.relation)
+            gap = excess(control.truth, tenable(goal.prediction, within))
             if gap <= 0:
                 self._refuse_true(wrong, control.truth)
                 raise SettingsError(

@@ -10,13 +10,31 @@ from typing import TYPE_CHECKING, Any
 from verify.errors import ClaimError
 from verify.evidence import SLUG
 from verify.montecarlo.distributions import Distribution
-from verify.montecarlo.experiment import Comparison, Exact, Experiment, every_comparison, quantities_of
+from verify.montecarlo.experiment import (
+    Comparison,
+    Exact,
+    Experiment,
+    Tolerance,
+    every_comparison,
+    quantities_of,
+    route_of,
+)
 from verify.montecarlo.stated_moments import contradiction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from verify.montecarlo.blocks import Cell
+
+_WIDE = 2 * (1 + 1e-9)
+"""A band of so many times the run's tolerance takes a reason; twice but for rounding does not."""
+
+_SAME_CODE = {
+    "quantity": "the same kinds of input, statistic and estimand, and the same relation",
+    "fit": "the same model and coefficient",
+    "exact": "the same function",
+}
+"""What the code is that a check and its control share, by the kind of comparison."""
 
 MAX_BATCH_BYTES = 4 * 2**30
 """More memory than this is not asked for."""
@@ -28,7 +46,7 @@ def validate(experiment: Experiment, claim: str) -> None:
     Raises:
         ClaimError: no check or no control; an id is no slug or used twice; two cells share an id; a block
             that takes more memory than a machine has to spare; a distribution whose draws contradict its
-            moments.
+            moments; a check without a word on why its tolerance is wide, or why it has no control.
     """
     if not experiment.checks or not experiment.controls:
         raise ClaimError(f"claim {claim}: needs at least one check and one control, or it could not fail")
@@ -45,6 +63,8 @@ def validate(experiment: Experiment, claim: str) -> None:
             raise ClaimError(f"claim {claim}: two different cells are called {one.cell.id!r}; rename one")
     for comparison in comparisons:
         _refuse_nonsense(comparison, claim)
+    _refuse_silent_width(experiment, claim)
+    _refuse_uncontrolled(experiment, claim)
     _refuse_giants(cells.values(), claim)
     _refuse_misstated_distributions(cells.values(), claim)
 
@@ -64,6 +84,43 @@ def _refuse_nonsense(one: Comparison, claim: str) -> None:
         if value is not None and (not math.isfinite(value) or (positive and value <= 0)):
             wanted = "a positive number" if positive else "a finite number"
             raise ClaimError(f"claim {claim}, check {one.id}: its {what} is {value:g}; give {wanted}")
+
+
+def _refuse_silent_width(experiment: Experiment, claim: str) -> None:
+    """Refuse a tolerance whose scale has no name, or that is wide for a reason that is not given."""
+    for check in experiment.checks:
+        if isinstance(check, Exact):
+            continue
+        tolerance, prediction = check.tolerance, check.prediction.value
+        where = f"claim {claim}, check {check.id}: its tolerance"
+        misnamed = tolerance.of == Tolerance.of and tolerance.scale != abs(prediction)
+        if tolerance.scale is not None and (misnamed or not tolerance.of.strip()):
+            raise ClaimError(f'{where} is of {tolerance.scale:g}; say what that is: Tolerance(…, of="…")')
+        times = tolerance.times(prediction)
+        if times > _WIDE and not tolerance.because.strip():
+            of = "the prediction" if prediction else tolerance.of
+            raise ClaimError(
+                f"{where} is {times:.3g} times the run's, of {of}; make it at most twice, or say why it is "
+                'so wide: Tolerance(…, because="…")'
+            )
+
+
+def _refuse_uncontrolled(experiment: Experiment, claim: str) -> None:
+    """Refuse a check without a control through the same code that does not say why, or with both."""
+    controls = {route_of(control.comparison): control.comparison.id for control in experiment.controls}
+    for check in experiment.checks:
+        route, word = route_of(check), check.uncontrolled.strip()
+        where = f"claim {claim}, check {check.id}"
+        if word and route in controls:
+            raise ClaimError(
+                f"{where}: it says why no control goes through its code, but {controls[route]} does; leave "
+                "out uncontrolled"
+            )
+        if not word and route not in controls:
+            raise ClaimError(
+                f"{where}: no control goes through its code ({_SAME_CODE[route[0]]}); add one, such as "
+                'wrong(check, …), or say why there is none: uncontrolled="…"'
+            )
 
 
 def _refuse_giants(cells: Iterable[Cell], claim: str) -> None:

@@ -10,6 +10,7 @@ from scipy import special
 
 from verify.errors import SettingsError
 from verify.evidence import Budget, Check, Control, Proof, Verdict
+from verify.montecarlo.experiment import tenable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -68,18 +69,19 @@ class ErrorBudget:
 def judge(interval: Interval, prediction: float, within: Interval, *, reliable: bool = True) -> Verdict:
     """Return what a simultaneous interval says of a prediction with its band ``within``.
 
-    Inside the band: confirmed, or approximate if the exact prediction is excluded, by a bound's band on its
-    closed side only. Disjoint from the band: refuted. Anything else, and any unreliable interval: undecided.
+    Disjoint from the band, or wholly beyond a bound: refuted. Inside the band: confirmed, or approximate if
+    that is no bound's and the exact prediction is excluded. Anything else, and any unreliable interval:
+    undecided.
     """
     low, high = interval
+    least, most = tenable(prediction, within)
     if not reliable:
         return Verdict.UNDECIDED
-    if high < within[0] or low > within[1]:
+    if high < least or low > most:
         return Verdict.REFUTED
     if within[0] <= low and high <= within[1]:
-        below = high < prediction and math.isfinite(within[0])
-        above = low > prediction and math.isfinite(within[1])
-        return Verdict.APPROXIMATE if below or above else Verdict.CONFIRMED
+        agrees = low <= prediction <= high or not all(map(math.isfinite, within))
+        return Verdict.CONFIRMED if agrees else Verdict.APPROXIMATE
     return Verdict.UNDECIDED
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from verify.evidence.records import Record, Shown, shown, table
 from verify.evidence.texts import Count, Formula, Named, Positive, Share, Slug, Text, refuse
@@ -36,8 +36,9 @@ class Check(Record):
 
     ``interval`` is simultaneous at ``level`` over the whole run; ``band`` is the prediction with its
     tolerance, None where a bound leaves a side open; ``tolerance_of`` says in words what the tolerance is
-    a fraction of. The prediction is ``derived``: a theorem says it of just what is measured; or ``computed`` from
-    what is derived; or a threshold ``set`` in advance. ``tightness`` is the
+    a fraction of, ``tolerance_because`` why it is wide, if it is, and ``uncontrolled`` why no control goes
+    through the same code, if none does. The prediction is ``derived``: a theorem says it of just what is
+    measured; or ``computed`` from what is derived; or a threshold ``set`` in advance. ``tightness`` is the
     estimate over a bound, None where the prediction is no bound, a threshold, or 0. ``reason`` says of an
     undecided check what keeps it open and what would help, of others which interval decided it if not the
     usual one.
@@ -60,6 +61,8 @@ class Check(Record):
     relation: Relation = "="
     tolerance: Positive
     tolerance_of: Text
+    tolerance_because: Text = ""
+    uncontrolled: Text = ""
     band: Band
     verdict: Verdict
     reason: Text = ""
@@ -74,6 +77,15 @@ class Check(Record):
         wanted = tightness(self.relation, self.origin, self.estimate, self.prediction)
         refuse([(self.tightness not in {None, wanted}, "its tightness is not estimate over bound")])
         return self
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_not_said(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out words that are not needed: so the digests of claims without them stay what they were."""
+        content: dict[str, Any] = write(self)
+        for name in ("tolerance_because", "uncontrolled"):
+            if not getattr(self, name):
+                content.pop(name, None)
+        return content
 
     def __repr_args__(self) -> Shown:
         return shown(self, "id", "estimate", "interval", "relation", "prediction", "verdict")

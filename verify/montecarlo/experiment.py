@@ -35,21 +35,30 @@ class Prediction:
 class Tolerance:
     """The band around a prediction: ± factor × the run's tolerance × scale.
 
-    ``scale`` None means the prediction's own size; ``of`` names the scale in words.
+    ``scale`` None means the prediction's own size; ``of`` names the scale in words. ``because`` says in the
+    report why the band is so wide: wider than twice the run's tolerance, it has to be said.
     """
 
     factor: float = 1.0
     scale: float | None = None
     of: str = "the prediction"
+    because: str = ""
 
     def width(self, prediction: float, tolerance: float) -> float:
         """Return the band's half-width in the quantity's units."""
         return self.factor * tolerance * (abs(prediction) if self.scale is None else self.scale)
 
+    def times(self, prediction: float) -> float:
+        """Return how many times the run's tolerance the band is, of the prediction, or of the scale if 0."""
+        return self.width(prediction, 1.0) / abs(prediction) if prediction else self.factor
+
 
 @dataclass(frozen=True)
 class Quantity:
-    """A comparison in one cell; by ``relation`` the prediction is the value or a bound of it."""
+    """A comparison in one cell; by ``relation`` the prediction is the value or a bound of it.
+
+    ``uncontrolled`` says in the report why no control goes through the same code, where none does.
+    """
 
     id: str
     label: str
@@ -58,11 +67,15 @@ class Quantity:
     prediction: Prediction
     tolerance: Tolerance = Tolerance()
     relation: Relation = "="
+    uncontrolled: str = ""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A comparison of one coefficient of a weighted fit through several cells' quantities."""
+    """A comparison of one coefficient of a weighted fit through several cells' quantities.
+
+    ``uncontrolled`` is as in a ``Quantity``.
+    """
 
     id: str
     label: str
@@ -71,6 +84,7 @@ class Fit:
     target: Target
     prediction: Prediction
     tolerance: Tolerance = Tolerance()
+    uncontrolled: str = ""
 
     relation: ClassVar[Relation] = "="
 
@@ -106,7 +120,8 @@ class Exact:
 
     By ``relation`` the prediction is the value or a bound of it; ``allowance`` is how far beyond the value
     may lie. ``code`` is the function that the computed value comes from, a name of the claim's module or of
-    ``verify.spec.designs``; without it, the label stands for what is computed.
+    ``verify.spec.designs``; without it, the label stands for what is computed. ``uncontrolled`` is as in a
+    ``Quantity``.
     """
 
     id: str
@@ -117,6 +132,7 @@ class Exact:
     allowance: Allowance = EXACTLY
     relation: Relation = "="
     code: Callable[..., object] | None = None
+    uncontrolled: str = ""
 
 
 Comparison = Quantity | Fit | Exact
@@ -197,6 +213,15 @@ def band(prediction: float, width: float, relation: Relation = "=") -> tuple[flo
     low = -math.inf if relation == "≤" else prediction - width
     high = math.inf if relation == "≥" else prediction + width
     return low, high
+
+
+def tenable(prediction: float, within: tuple[float, float]) -> tuple[float, float]:
+    """Return the values of which an interval that does not refute holds one: the band, or what keeps a bound.
+
+    The tolerance of a bound lets an interval around it reach over; it makes no value beyond it right.
+    """
+    low, high = within
+    return prediction if high == math.inf else low, prediction if low == -math.inf else high
 
 
 def excess(value: float, within: tuple[float, float]) -> float:

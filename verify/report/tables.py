@@ -164,7 +164,8 @@ def _group_key(check: Check) -> tuple[object, ...]:
     """Return what neighbouring checks have in common if they stand under one title."""
     if check.method == "fit":
         return check.method, tuple(check.cell.items())
-    return check.method, check.quantity, check.relation, check.origin, check.tolerance_of
+    said = check.tolerance, check.tolerance_of, check.tolerance_because
+    return check.method, check.quantity, check.relation, check.origin, *said
 
 
 def _sample_size(check: Check) -> str:

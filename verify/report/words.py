@@ -133,7 +133,8 @@ def tolerance_text(check: Check, usual: str = "") -> Prose:
         return Prose(", ".join(filter(None, [bound.rstrip(","), "" if allowed == usual else allowed])))
     if check.method == "exact" or check.tolerance == 0:
         return Prose(bound.rstrip(",") or "exact")
-    return Prose(f"{bound} {_allowed(check)}".strip())
+    because = f", because {check.tolerance_because}" if check.tolerance_because else ""
+    return Prose(f"{bound} {_allowed(check)}{because}".strip())
 
 
 def predicted(of: Check | Control, error: float, place: int | None = None) -> str:
@@ -146,14 +147,18 @@ def predicted(of: Check | Control, error: float, place: int | None = None) -> st
 
 
 def remark(check: Check) -> str:
-    """Return how close an estimate is to its bound, and what a check says of its interval; often nothing."""
+    """Return how close an estimate is to its bound, and what a check says of its interval and its controls.
+
+    That is often nothing.
+    """
     close = ""
     if check.tightness is not None:
         error = check.standard_error / abs(check.prediction)
         found = numbers.estimate(check.tightness, error, (check.tightness, check.tightness))
         shown = found.value + found.times if error else numbers.exact(check.tightness, 4)
         close = f"estimate ÷ bound{numbers.NO_BREAK}{shown}"
-    return "; ".join(filter(None, [close, check.reason]))
+    alone = check.uncontrolled and f"no control goes through its code: {check.uncontrolled}"
+    return "; ".join(filter(None, [close, check.reason, alone]))
 
 
 def counted_checks(measured: int, exact: int) -> str:
@@ -210,9 +215,10 @@ def sentence(check: Check, *, derived: bool) -> Prose:
     wanted = f"{name} {numbers.beside(check.prediction, check.standard_error)}"
     where = cell_text(check.cell)
     at = f" at {where}" if where else ""
+    wide = f"; the tolerance is wide because {check.tolerance_because}" if check.tolerance_because else ""
     return Prose(
         f"{check.quantity}{at}: {found.with_error}, simultaneous interval {found.interval} at level "
-        f"{numbers.level(check.level)}; {_place(check, wanted)}."
+        f"{numbers.level(check.level)}; {_place(check, wanted)}{wide}."
     )
 
 
@@ -236,10 +242,8 @@ def _against_bound(check: Check, bound: str, band: str) -> str:
     match check.verdict:
         case Verdict.CONFIRMED:
             return f"it stays {kept} {bound} with its allowance of {band}"
-        case Verdict.APPROXIMATE:
-            return f"it lies {broken} {bound}, but within its allowance of {band}"
-        case Verdict.REFUTED:
-            return f"it lies wholly {broken} {bound} with its allowance of {band}"
+        case Verdict.REFUTED | Verdict.APPROXIMATE:
+            return f"it lies wholly {broken} {bound}"
         case Verdict.UNDECIDED:
             return f"it lies neither wholly {kept} nor wholly {broken} {bound} with its allowance of {band}"
 

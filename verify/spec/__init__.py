@@ -108,6 +108,7 @@ from verify.spec.controls import biased, sharper, softmax_over_queries, wrong, w
 from verify.spec.designs import (
     EVEN,
     ROUNDING,
+    SINGLE_SCORES,
     ScoreCell,
     against_loops,
     attention_cell,
@@ -323,6 +324,7 @@ __all__ = [
     "SHAPE",
     "SIGMA_K",
     "SIGMA_Q",
+    "SINGLE_SCORES",
     "SIZE",
     "SNEDECOR",
     "SPRINGER",

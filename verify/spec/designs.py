@@ -50,22 +50,30 @@ ROUNDING = Allowance(1e-12)
 """What array code of numbers near 1 may lose to rounding."""
 
 
-def of_probability(factor: float = 1.0) -> Tolerance:
-    """Return ``factor`` times the run's tolerance, of a probability of 1."""
-    return Tolerance(factor, 1.0, "a probability of 1")
+SINGLE_SCORES = "every block is a single score, so that a sharper share takes many more draws"
+"""Why the tolerance of a share of scores that are drawn one by one is wide."""
 
 
-def of_deviation(variance: Any, factor: float = 1.0) -> Tolerance:
-    """Return ``factor`` times the run's tolerance, of the standard deviation that a ``variance`` gives."""
-    return Tolerance(factor, float(variance) ** 0.5, "the standard deviation")
+def of_probability(factor: float = 1.0, because: str = "") -> Tolerance:
+    """Return ``factor`` times the run's tolerance, of a probability of 1; ``because``, where that is wide."""
+    return Tolerance(factor, 1.0, "a probability of 1", because)
 
 
-def capped(factor: float, tolerance: float) -> Tolerance:
+def of_deviation(variance: Any, factor: float = 1.0, because: str = "") -> Tolerance:
+    """Return ``factor`` times the run's tolerance, of the standard deviation that a ``variance`` gives.
+
+    ``because`` says why, where that is wide beside the prediction.
+    """
+    return Tolerance(factor, float(variance) ** 0.5, "the standard deviation", because)
+
+
+def capped(factor: float, tolerance: float, because: str = "") -> Tolerance:
     """Return ``factor`` times the run's tolerance, in coarse profiles no more than in the standard one.
 
-    For quantities so skewed that a coarser band would not take fewer blocks.
+    For quantities so skewed that a coarser band would not take fewer blocks. ``because`` says why the factor
+    is above 2, if it is.
     """
-    return Tolerance(factor * min(1.0, PROFILES["standard"] / tolerance))
+    return Tolerance(factor * min(1.0, PROFILES["standard"] / tolerance), because=because)
 
 
 @dataclass(frozen=True)

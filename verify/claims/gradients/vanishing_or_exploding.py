@@ -98,8 +98,7 @@ def _rms(name: str, path: Path, place: Place, tolerance: float) -> Quantity:
     """Return the comparison of that with the one integrated from what is derived."""
     expected = row_gradients.ratio_of_roots(path, place.keys, place.d)
     label, roots = RMS.format(LETTERS[path]), _roots(path, place.sampler)
-    # In high dimension it hangs on rare rows.
-    band = capped(10.0, tolerance) if place == HIGH else EVEN
+    band = capped(10.0, tolerance, "in high dimension it hangs on rare rows") if place == HIGH else EVEN
     return Quantity(name, label, place.cell, roots, integrated(expected), band)
 
 

@@ -115,7 +115,9 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         # Rows of many keys vary least.
         values[one] = _loss("value", one, exact, Tolerance(0.5 if one == last else 0.75))
     of_two = integrated(mean_of_rows(_half_a_nat_lost, two, dimension=D, scale=SCALE))
-    of_pairs = _share(two, of_two, capped(10.0, tolerance))
+    of_pairs = _share(two, of_two, capped(
+        10.0, tolerance, "few rows lose so much, so that a sharper share takes many more draws"
+    ))  # fmt: skip
     shares = [_share(one, threshold(least), few, "≥") for one, least in BELOW.items()]
     return Experiment((*bounds, *values.values(), of_pairs, *shares), (
         sharper(bounds[-1], 0.95, values[last].prediction.value),

@@ -167,7 +167,8 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     spread, mean = (GROUPS * in_numbers(one, EXAMPLE) for one in (general, derivation.lemmas[0].end))
     cell, band = cell_of("asymmetric", PAIRS, PairMoments()), capped(2.0, tolerance)
     of_variance = Quantity("variance", LABEL, cell, variance(), prediction(spread), band)
-    of_mean = Quantity("mean", MEAN, cell, component("mean"), prediction(mean), of_deviation(spread))
+    far = of_deviation(spread, because="the scores spread more than twice as far as their mean is from 0")
+    of_mean = Quantity("mean", MEAN, cell, component("mean"), prediction(mean), far)
     covariances = {place: _covariance(*place) for place in product(range(2), repeat=2)}
     false = (
         ("as-if-independent", "the dependence does not matter", OF_BOTH),

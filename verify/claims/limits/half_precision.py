@@ -7,10 +7,10 @@ import numpy as np
 from sympy import Expr, Integral, Rational, S, Sum, Symbol, exp, log, oo, pi, sqrt
 
 from verify.spec import (
-    EVEN, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Allowance, Bounded, Claim, Comparison, Control, Derivation,
-    Exact, Experiment, Fact, Figure, Findings, PairShares, Prediction, Quantity, Route, Simulated, Step,
-    Tolerance, assume, by, cell_of, computed, d, even_dimensions, fact, figure, integrated, is_zero, line,
-    measured, runs_over, scaled, score_law, softmax, threshold, wrong,
+    EVEN, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, SINGLE_SCORES, Allowance, Bounded, Claim, Comparison,
+    Control, Derivation, Exact, Experiment, Fact, Figure, Findings, PairShares, Prediction, Quantity, Route,
+    Simulated, Step, Tolerance, assume, by, cell_of, computed, d, even_dimensions, fact, figure, integrated,
+    is_zero, line, measured, runs_over, scaled, score_law, softmax, threshold, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (16, 64, 256)
@@ -119,7 +119,7 @@ def experiment(derivation: Derivation) -> Experiment:
     total = derivation.lemmas[0].end
     few, _, many = DIMENSIONS
     # Few dimensions have few that overflow.
-    bands = {n: Tolerance(10.0 if n == few else 5.0) for n in DIMENSIONS}
+    bands = {n: Tolerance(10.0 if n == few else 5.0, because=SINGLE_SCORES) for n in DIMENSIONS}
     raw = {n: _share(n, integrated(_exactly(total, n, 0.0), 4), tolerance=bands[n]) for n in DIMENSIONS}
     checks: tuple[Comparison, ...] = (
         *raw.values(),

@@ -8,10 +8,10 @@ from sympy import E as EULER
 from sympy import Expr, Integral, Rational, S, Symbol, cancel, diff, limit, log, oo, pi, sqrt
 
 from verify.spec import (
-    CAUCHY, SPRINGER, Array, Bounded, Claim, Derivation, DistanceToLaw, Experiment, Fact, Figure, Findings,
-    Ordered, PairShares, Quantity, Route, Simulated, Step, assume, by, cell_of, d, fact, figure, function,
-    integrals, integrated, is_rational_zero, is_zero, line, made_by, of_probability, prediction, runs_over,
-    scaled, scatter, score_law, threshold, wrong,
+    CAUCHY, SINGLE_SCORES, SPRINGER, Array, Bounded, Claim, Derivation, DistanceToLaw, Experiment, Fact,
+    Figure, Findings, Ordered, PairShares, Quantity, Route, Simulated, Step, assume, by, cell_of, d, fact,
+    figure, function, integrals, integrated, is_rational_zero, is_zero, line, made_by, of_probability,
+    prediction, runs_over, scaled, scatter, score_law, threshold, wrong,
 )  # fmt: skip
 
 POINTS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0)
@@ -132,7 +132,8 @@ def experiment(tolerance: float) -> Experiment:
     below = PairShares((-FAR / scaled(ROOT, D),))
     cell = cell_of("cauchy-d64", Simulated(CAUCHY, CAUCHY, 1, 1, D), below, scale=ROOT)
     share, unscaled = (integrated(_below(D, point), 5) for point in (FAR * D**0.5, FAR))
-    far = Quantity("far-out-after-scaling", BEYOND, cell, Bounded("share-0"), share, of_probability())
+    wide = of_probability(because=SINGLE_SCORES)
+    far = Quantity("far-out-after-scaling", BEYOND, cell, Bounded("share-0"), share, wide)
     lower = [1 - score_law.below(1, point) for point in POINTS[::-1]]
     normal = DistanceToLaw((*lower, *(score_law.below(1, point) for point in POINTS)))
     stretch = 1 + 10 * tolerance

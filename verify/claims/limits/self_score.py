@@ -21,6 +21,9 @@ own = Sum(q[index] ** 2, (index, 1, d))
 COARSE = Tolerance(2.0)
 """For variances: squared lengths have heavier tails than scores."""
 
+WIDE = "a single square spreads further than its mean"
+"""Why the tolerance of its mean is wide."""
+
 _MOMENTS = {
     NORMAL: NORMAL_MOMENTS,
     UNIFORM: tuple(S(3) ** (n // 2) / (n + 1) if n % 2 == 0 else S.Zero for n in range(9)),
@@ -55,7 +58,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         return component("mean", block_variance=float(law.subs(d, n)) / PAIRS)
 
     def near(n: int) -> Tolerance:
-        return of_deviation(law.subs(d, n), 1.5)
+        return of_deviation(law.subs(d, n), 1.5, WIDE if n == 1 else "")
 
     means = over_cells("mean-d{d_k}", MEAN, cells, of_mean, derivation.lemmas[0].end, near)
     spreads = over_cells("variance-d{d_k}", VARIANCE, cells, _of_variance(NORMAL), law, COARSE)

@@ -45,7 +45,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     spreads = over_cells("variance-d{d_k}", VARIANCE, cells, variance(), derivation.result)
     products = over_cells("product-d{d_k}", PRODUCT, cells, covariance("product", "mean", "mean"), apart,
                           lambda d_k: Tolerance(1.0, d_k, "the variance of a score"))  # fmt: skip
-    wide = Tolerance(0.5, 1.0, "a correlation of 1")
+    wide = Tolerance(0.5, 1.0, "a correlation of 1", "one near 0 is no easier to measure than any other")
     related = over_cells("squares-d{d_k}", SQUARES, cells, RELATED, squares / whole, wide)
     own = cell_of("own-keys", normal(HEADS, HEADS * KEYS, 1), GroupedScores(shared=False))
     return Experiment(in_turn(spreads, products, related), (

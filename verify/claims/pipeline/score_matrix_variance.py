@@ -44,8 +44,9 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     )
     level = derivation.result.subs(d, D)
     row, squares, apart = (lemma.end.subs(d, D) for lemma in derivation.lemmas)
-    of_scores, of_squares = Tolerance(2.0, float(level), "the variance of a score"), capped(2.5, tolerance)
-    near = capped(3.0, tolerance)
+    of_scores = Tolerance(2.0, float(level), "the variance of a score")
+    of_squares = capped(2.5, tolerance, "products of squares have heavy tails")
+    near = capped(3.0, tolerance, "a matrix has but one such entry")
     of_row = replace(of_squares, scale=float(squares), of="the covariance within a row")
     rows = (
         ("variance-first", r"$\operatorname{Var}(S_{11})$", ("first-square", "first", "first"), level, near),

@@ -136,7 +136,8 @@ def _measured(dimension: int, tolerance: float) -> Quantity:
     cell = cell_of(f"pairs-d{dimension}", drawn, PairShares((-point,)))
     normal = DistanceToLaw((float(special.ndtr(-float(WORST))),))
     expected = Prediction(gap, f"{gap:.5f}")
-    return Quantity(f"distance-d{dimension}", LABEL, cell, normal, expected, capped(5.0, tolerance))
+    wide = capped(5.0, tolerance, "it is a small difference of two larger probabilities")
+    return Quantity(f"distance-d{dimension}", LABEL, cell, normal, expected, wide)
 
 
 def _from_exact_law(derivation: Derivation) -> tuple[tuple[Exact, ...], tuple[Control, ...]]:

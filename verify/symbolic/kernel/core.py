@@ -183,7 +183,12 @@ class Hypotheses:
         if condition == False:  # noqa: E712
             raise Refused("a condition is false")
         free = list(condition.free_symbols)
-        if len(free) == 1 and type(free[0]) in _SYMBOLS and condition.lhs.is_polynomial() and not condition.rhs:
+        if (
+            len(free) == 1
+            and type(free[0]) in _SYMBOLS
+            and condition.lhs.is_polynomial()
+            and not condition.rhs
+        ):
             stand_in = Dummy(real=True)
             return self.restricted(free[0], condition.xreplace({free[0]: stand_in}).as_set())
         return replace(self, conditions=self.conditions | {condition})
