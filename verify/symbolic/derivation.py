@@ -77,8 +77,8 @@ class Derivation:
     """One or more routes to one ``result``; proved only if the kernel takes every step, for all values.
 
     The first route says what is derived: its theorem is the claim's. The others must end in the same result,
-    and may start at something else. ``lemmas`` are chains that the claim needs besides, such as the mean beside a
-    variance. Every chain starts at something established: the subject, the end of a chain before it, or what
+    and may start at something else. ``lemmas`` are chains that the claim needs besides, such as the mean
+    beside a variance. Every chain starts at something established: the subject, the end of a chain before it, or what
     a chain's ``definition`` says in words.
 
     Where a claim rests on measurement alone, ``unclaimed`` says why nothing is derived; there may be lemmas

@@ -1,4 +1,4 @@
-"""Chains of expressions, each following from the one before by a rule of the kernel's, and what they prove."""
+"""Chains of expressions, each following from the one before by a rule of the kernel's."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class Step:
     """An expression, in words how it follows from the one before, and the rule by which it does.
 
-    The rule decides the relation. One that moves a whole theorem, such as ``PutIn``, gets the theorem that the
-    chain has come to. ``By`` is an author's own, of which the author says the ``relation``: "⇒" where what
+    The rule decides the relation. One that moves a whole theorem, such as ``PutIn``, gets the theorem that
+    the chain has come to. ``By`` is an author's own, of which the author says the ``relation``: "⇒" where what
     follows is not comparable.
     """
 

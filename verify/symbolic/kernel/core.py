@@ -1,7 +1,7 @@
-"""Theorems: hypotheses, two sides, a relation and a reach, made by rules alone and made again by replaying them.
+"""Theorems: hypotheses, two sides, a relation and a reach, made by rules alone and made again by replay.
 
-``prove`` is the only maker. It takes a rule of the kernel's own, what the rule is applied to, and lets the rule
-say what follows: the relation, the hypotheses and the reach are the rule's, never the author's. One gate
+``prove`` is the only maker. It takes a rule of the kernel's own, what the rule is applied to, and lets the
+rule say what follows: the relation, the hypotheses and the reach are the rule's, never the author's. One gate
 refuses what is not well formed, and ``Chain`` composes relations by a table. Python cannot keep a seal, so a
 theorem keeps its rule, and whatever was stored or comes from elsewhere is replayed.
 """
@@ -32,7 +32,6 @@ from sympy import (
     oo,
     preorder_traversal,
 )  # fmt: skip
-from sympy.core.relational import Relational
 from sympy.core.sorting import default_sort_key
 from sympy.logic.boolalg import BooleanFalse, BooleanTrue
 from sympy.sets.sets import Set
@@ -421,7 +420,7 @@ def replayed(theorem: Theorem) -> Theorem:
     return found
 
 
-_PLAIN = frozenset([bool, int, str, type(None), BooleanTrue, BooleanFalse, Reach])
+_PLAIN = frozenset([bool, int, str, type(None), BooleanTrue, BooleanFalse, Reach, Population, Hypotheses])
 _SYMBOLS = {Symbol, Dummy, Ordered}
 
 
@@ -432,28 +431,35 @@ def _admit(one: Any) -> None:
         Refused: it is something else, such as an object that claims to equal everything.
     """
     kind = type(one)
-    if kind in _PLAIN or kind is Hypotheses or kind is Population:
-        return
-    if kind in {tuple, frozenset, dict}:
-        for each in one.items() if kind is dict else one:
-            _admit(each)
-    elif kind is Theorem:
+    if kind is Theorem:
         if not is_theorem(one):
             raise Refused("a premise is no theorem of this process, or was changed; replay it")
-    elif isinstance(one, Relational) and kind.__module__ == "sympy.core.relational":
-        for each in one.args:
-            _admit(each)
-    elif isinstance(one, Set) and kind.__module__.startswith("sympy.sets."):
-        return
     elif isinstance(one, Basic):
-        for node in preorder_traversal(one):
-            if not is_word(node) and not isinstance(node, Relational):
-                raise Refused(f"{type(node).__name__} is no word of the kernel: {str(node)[:60]}")
-    elif is_dataclass(one) and kind.__module__.startswith("verify.symbolic.kernel."):
-        for part in fields(one):
-            _admit(getattr(one, part.name))
-    else:
-        raise Refused(f"{kind.__name__} is no word of the kernel")
+        _admit_expression(one)
+    elif kind not in _PLAIN:
+        for part in _parts_of(one):
+            _admit(part)
+
+
+def _admit_expression(one: Basic) -> None:
+    """Refuse an expression, a relation or a set with a node that is no word of the kernel."""
+    if isinstance(one, Set) and type(one).__module__.startswith("sympy.sets."):
+        return
+    for node in preorder_traversal(one):
+        if not is_word(node) and type(node).__module__ != "sympy.core.relational":
+            raise Refused(f"{type(node).__name__} is no word of the kernel: {str(node)[:60]}")
+
+
+def _parts_of(one: Any) -> tuple[Any, ...]:
+    """Return what a plain container, or a record of the kernel's own, holds."""
+    kind = type(one)
+    if kind in {tuple, frozenset}:
+        return tuple(one)
+    if kind is dict:
+        return tuple(one.items())
+    if is_dataclass(one) and kind.__module__.startswith("verify.symbolic.kernel."):
+        return tuple(getattr(one, part.name) for part in fields(one))
+    raise Refused(f"{kind.__name__} is no word of the kernel")
 
 
 _BINDERS = (Sum, Integral, Limit)

@@ -1,4 +1,4 @@
-"""Equations: the same by canonical forms, with symbols unfolded, put in, replaced or summed, and their order."""
+"""Equations: the same by canonical forms, with symbols unfolded, put in, replaced or summed."""
 
 from __future__ import annotations
 
@@ -53,8 +53,10 @@ _OPAQUE = (E, Var, Sum, Integral, Limit)
 
 @cache  # lemmas that several claims share
 def same(one: Any, other: Any) -> bool:
-    """Return whether two expressions are equal by canonical forms: as quotients of polynomials, exponentials
-    and gamma functions, with derivatives taken. Means, sums, integrals and limits are symbols there.
+    """Return whether two expressions are equal by canonical forms, with derivatives taken.
+
+    These are quotients of polynomials, of exponentials and of gamma functions. Means, sums, integrals and
+    limits are symbols there.
     """
     gap = differentiated(one) - differentiated(other)
     outer = [part for part in gap.atoms(*_OPAQUE) if not _is_inside(part, gap)]
@@ -241,10 +243,7 @@ class PutIn(Rule):
                 raise Refused(f"{name} or a name in {value} is bound")
             _refuse_random(name, value, hypotheses.law)
             domain = hypotheses.domain(name)
-            if not lies_in(value, domain, hypotheses):
-                if domain != Interval.open(0, oo) or not value.is_real:
-                    raise Refused(f"not known: {value} lies in {domain}")
-                needed.append(value > 0)
+            needed += _needed(value, domain, hypotheses)
             if any(name in one.free_symbols for _, one in hypotheses.definitions):
                 raise Refused(f"{name} stands in a definition")
         lhs, rhs = (side.xreplace(values) for side in (known.lhs, known.rhs))
@@ -260,6 +259,19 @@ class PutIn(Rule):
         for condition in (*needed, *(one.xreplace(values) for one in hypotheses.conditions)):
             found = found.having(condition)
         return Conclusion(known.relation, found, lhs=lhs)
+
+
+def _needed(value: Any, domain: Any, under: Hypotheses) -> list[Any]:
+    """Return what must hold so that a value lies in a domain, nothing where it surely does.
+
+    Raises:
+        Refused: that is not known, and the domain is not that of positive numbers.
+    """
+    if lies_in(value, domain, under):
+        return []
+    if domain != Interval.open(0, oo) or not value.is_real:
+        raise Refused(f"not known: {value} lies in {domain}")
+    return [value > 0]
 
 
 def _refuse_random(name: Any, value: Any, law: Population | None) -> None:
@@ -290,7 +302,7 @@ def _law_at(law: Population | None, values: Mapping[Any, Any]) -> Population | N
 class Applied(Rule):
     """From l = r the same of a ``context`` of both, in which the symbol ``hole`` stands for either.
 
-    A sum, derivative or mean over what is free in the theorem may be taken, where it holds for all its values.
+    A sum, derivative or mean over what is free in the theorem may be taken where it holds for all values.
     A bound passes under a mean or a sum, or where the context moves one way with the hole.
     """
 
@@ -312,8 +324,7 @@ class Applied(Rule):
             raise Refused("a derivative is by what has values all around each")
         _refuse_restricted(bound_in(self.context) | changing, known)
         if self.context.has(E, Var) and known.hypotheses.law is None:
-            random = {one for one in known.lhs.free_symbols | known.rhs.free_symbols}
-            _refuse_restricted(random, known)
+            _refuse_restricted(known.lhs.free_symbols | known.rhs.free_symbols, known)
         lhs, rhs = (self.context.xreplace({hole: side}) for side in (known.lhs, known.rhs))
         if rhs != after and not same(rhs, after):
             raise Refused(f"done to the other side it is {rhs}")
@@ -359,8 +370,8 @@ class Turned(Rule):
 class ClosedSums(Rule):
     """Sums up to a symbolic size are put in closed form, each right by induction over the size.
 
-    ``closed`` are the sums with their closed forms; without any, the step turns one sum into its own. From one
-    size to the next a sum grows by its last term alone, so the size may stand in its limit only.
+    ``closed`` are the sums with their closed forms; without any, the step turns one sum into its own. From
+    one size to the next a sum grows by its last term alone, so the size may stand in its limit only.
     """
 
     closed: Mapping[Any, Any] = field(default_factory=dict)
@@ -419,7 +430,7 @@ class FirstTerms(Rule):
 @rule
 @dataclass(frozen=True)
 class Equivalent(Rule):
-    """Two equations with equal sides, or of which one is the other times what is never 0, have one solution set."""
+    """Two equations with equal sides, or one the other times what is never 0, have the same solutions."""
 
     factor: Any = S.One
     sides: Theorem | None = None
