@@ -13,9 +13,9 @@ from verify.claims.chapters import CHAPTERS
 from verify.engine.catalogue import broken, resolve
 from verify.engine.claim_files import ClaimFile
 from verify.errors import WorkerError, claim_errors
+from verify.evidence.numbers import exact
 from verify.executors.workers import Task, Workers
 from verify.report.latex import plain, spoken
-from verify.report.numbers import exact
 from verify.spec.claim import several
 from verify.symbolic.printing import unicode_art
 
