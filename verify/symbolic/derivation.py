@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sympy import Eq, Expr, Function, Ge, Le, Rel
 
-from verify.errors import described
+from verify.errors import ClaimError, described, unknown
 from verify.symbolic.algebra import is_zero
-from verify.symbolic.routes import Route
+from verify.symbolic.routes import Route, Theorem
 
 if TYPE_CHECKING:
     from verify.symbolic.routes import Definition, Step
@@ -107,6 +107,21 @@ class Derivation:
             return Iff(self.subject, self.result)
         kind = {"=": Eq, "≤": Le, "≥": Ge}[self.relation]
         return kind(self.subject, self.result, evaluate=False)
+
+    def theorem(self, name: str = "") -> Theorem:
+        """Return what is derived as a whole or, by its ``name``, what one of the chains shows.
+
+        Raises:
+            ClaimError: nothing is derived, or no chain has the name.
+        """
+        if name:
+            named = {one.name: one for one in self.chains if one.name}
+            if name not in named:
+                raise ClaimError(unknown("route", name, named, "name it with Route.called"))
+            return named[name].theorem
+        if self.unclaimed:
+            raise ClaimError("nothing is derived for the claim itself; name a lemma or a check")
+        return Theorem(self.subject, "⇔" if isinstance(self.subject, Rel) else self.relation, self.result)
 
     def examine(self) -> Examined:
         """Return the derivation with every step checked and the routes' ends compared."""

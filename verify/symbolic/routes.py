@@ -11,6 +11,19 @@ if TYPE_CHECKING:
     from verify.symbolic.checks import Checker
 
 
+Relation = Literal["=", "⇔", "≤", "≥"]
+"""What holds between both sides of a theorem."""
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """What a chain shows: its left side, the relation, and its right side; ``lhs`` None where it has none."""
+
+    lhs: Any
+    relation: Relation
+    rhs: Any
+
+
 @dataclass(frozen=True)
 class Step:
     """An expression, the rule that leads to it from the one before, and how that is checked.
@@ -41,18 +54,20 @@ class Definition:
 class Route:
     """A chain of steps from ``start`` to the expression of the last one; ``definition`` says what that is.
 
-    A chain that starts at the subject of its derivation, or at the end of another, needs none.
+    A chain that starts at the subject of its derivation, or at the end of another, needs none. By its
+    ``name``, if it has one, a claim's words take what it shows.
     """
 
     title: str
     start: Any
     steps: tuple[Step, ...]
     definition: Definition | None = None
+    name: str = ""
 
     @classmethod
-    def of(cls, title: str, start: Any, *steps: Step, defines: str = "") -> Route:
+    def of(cls, title: str, start: Any, *steps: Step, defines: str = "", name: str = "") -> Route:
         """Return the chain of ``steps`` from ``start``, which in words is what it ``defines``."""
-        route = cls(title, start, steps)
+        route = cls(title, start, steps, name=name)
         return route.defining(defines) if defines else route
 
     @classmethod
@@ -75,12 +90,27 @@ class Route:
         """Return this chain with what it starts at defined, in words."""
         return replace(self, definition=Definition(self.start, meaning))
 
+    def called(self, name: str) -> Route:
+        """Return this chain with the name by which a claim's words take what it shows."""
+        return replace(self, name=name)
+
     @property
     def end(self) -> Any:
         """The expression that the route ends in."""
         return self.steps[-1].expression
 
+    @property
+    def theorem(self) -> Theorem:
+        """What the chain shows as a whole; without left side where it follows without being comparable."""
+        signs = [step.relation for step in self.steps]
+        if "⇒" in signs:
+            return Theorem(None, "=", self.end)
+        order: tuple[Relation, ...] = ("⇔", "≤", "≥")
+        return Theorem(self.start, next((one for one in order if one in signs), "="), self.end)
 
-def one_step(title: str, start: Any, end: Any, rule: str, check: Checker, *, defines: str = "") -> Route:
+
+def one_step(
+    title: str, start: Any, end: Any, rule: str, check: Checker, *, defines: str = "", name: str = ""
+) -> Route:
     """Return the route of a single step from ``start`` to ``end``, as ``Route.of`` of that ``Step``."""
-    return Route.of(title, start, Step(end, rule, check), defines=defines)
+    return Route.of(title, start, Step(end, rule, check), defines=defines, name=name)
