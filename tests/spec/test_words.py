@@ -142,11 +142,11 @@ def test_a_control_speaks_of_its_own_cell() -> None:
 def test_a_figure_is_filled_everywhere() -> None:
     """Its formulas from expressions stay; a typed one is refused, by its place."""
     drawn = figure(
-        "f", "{theorem}", "Of {share:1}", "over {score}",
+        "f", "{theorem}", "Of {share:1} to {mean:result}", "over {score}",
         line("derived {square}", d, over=(1, 2)), scatter("at {variance-d8:d_k}", (1, 2), (1, 2)),
     )  # fmt: skip
     filled = WORDS.drawn(drawn)
-    assert (filled.title, filled.alt) == (r"$\operatorname{Var}(2 q\cdot k) = 4 d_k$", "Of 0.1")
+    assert (filled.title, filled.alt) == (r"$\operatorname{Var}(2 q\cdot k) = 4 d_k$", "Of 0.1 to 0")
     assert (filled.x.label, filled.y.label) == ("dimension $d_k$", r"over $q\cdot k$")
     assert [one.label for one in filled.layers] == ["derived $d_k^2$: $d_{k}$", "at 8"]
     typed = drawn.model_copy(update={"alt": "It is 3."})

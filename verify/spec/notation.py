@@ -85,7 +85,7 @@ class Notation:
 
     @property
     def symbol(self) -> Symbol:
-        """The symbol that stands for the expression in print; a power of it gets brackets if it needs them."""
+        """The symbol that stands for the expression in print; a power of it gets what brackets it needs."""
         return _Written(self.latex)
 
 

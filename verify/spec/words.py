@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from verify.symbolic.derivation import Derivation
 
 _NUMBERED = re.compile(r"(.*?)(?:\.?([0-9]+))?(%)?", re.DOTALL)
+_NUMBER = re.compile(r"\$([0-9.]+)\$")
 _SIGNS = {"=": "=", "≤": r"\le", "≥": r"\ge", "⇔": r"\iff"}
 _LATER, _NOT_KNOWN = "(measured in a run)", "(not computed)"
 _FORMS = ("estimate", "interval", "prediction", "ratio")
@@ -94,7 +95,8 @@ class Words:
         return figure.model_copy(
             update={
                 "title": self.fill(f"{named}, title", figure.title),
-                "alt": self.fill(f"{named}, alt", figure.alt),
+                # It is read aloud: a number is no formula there.
+                "alt": _NUMBER.sub(r"\1", self.fill(f"{named}, alt", figure.alt)),
                 "x": labelled(figure.x, "x axis"),
                 "y": labelled(figure.y, "y axis"),
                 "layers": tuple(labelled(one, "label") for one in figure.layers),
@@ -132,7 +134,7 @@ class Words:
             known |= {one: partial(_own_setting, settings, one) for one in settings}
             known["cell"] = partial(_setting, settings)
             known["value"] = lambda _: f"${own.prediction.latex}$"
-        for name, value in (SYMBOLS | dict(self.claim.symbols)).items():
+        for name, value in self._symbols.items():
             known[name] = partial(self._symbol, value, is_bound=where == "statement")
         known |= {one.id: partial(_fact, one) for one in self.facts or ()}
         known["assumptions"] = lambda _: " ".join(one.text for one in self.claim.assumptions)
@@ -140,13 +142,17 @@ class Words:
         known["theorem"] = partial(self._theorem, "")
         return known
 
+    @property
+    def _symbols(self) -> dict[str, Any]:
+        return {**SYMBOLS, **self.claim.symbols}
+
     @cached_property
     def _planned(self) -> dict[str, Comparison]:
         experiment = self.experiment() if callable(self.experiment) else self.experiment
         return {one.id: one for one in (experiment.checks if experiment else ())}
 
     def _latex(self, expression: Any) -> str:
-        return in_line(expression, SYMBOLS | dict(self.claim.symbols))
+        return in_line(expression, self._symbols)
 
     def _theorem(self, name: str, form: str) -> str:
         found = self.derivation.theorem(name)
@@ -182,6 +188,9 @@ class Words:
         if what not in _FORMS:
             known = (*_FORMS, *settings)
             raise ClaimError(unknown("form", what, known, f"there are {', '.join(known)}"))
+        if what == "prediction" and name in self._planned:
+            compared = self._planned[name].prediction
+            return _predicted(compared.value, compared.latex, digits, per_cent)
         if name == "tightest":
             found = [one for one in self.checks if one.tightness is not None]
             if self.checks and not found:
@@ -231,13 +240,18 @@ def _fact(fact: Fact, form: str) -> str:
     return exact(fact.value * (100 if per_cent else 1), digits or 3) + per_cent
 
 
+def _predicted(value: float, latex: str, digits: int, per_cent: str) -> str:
+    """Return what is compared with: exactly, unless digits or per cent are asked for."""
+    if not (digits or per_cent):
+        return f"${latex}$"
+    return exact(value * (100 if per_cent else 1), digits or 3) + per_cent
+
+
 def _of_check(check: Check, what: str, digits: int, per_cent: str) -> str:
     """Return a check's estimate, interval, prediction or ratio of the two, with the digits that are known."""
-    if what == "prediction" and not (digits or per_cent):
-        return f"${check.prediction_latex}$"
-    by = (100.0 if per_cent else 1.0) / (check.prediction if what == "ratio" else 1.0)
     if what == "prediction":
-        return exact(check.prediction * by, digits or 3) + per_cent
+        return _predicted(check.prediction, check.prediction_latex, digits, per_cent)
+    by = (100.0 if per_cent else 1.0) / (check.prediction if what == "ratio" else 1.0)
     if digits and what != "interval":
         return exact(check.estimate * by, digits) + per_cent
     low, high = sorted(end * by for end in check.interval)
