@@ -6,8 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from verify.evidence import Check, Proof, Verdict
-from verify.report import numbers
+from verify.evidence import Check, Proof, Verdict, numbers
 from verify.report.citation import citation_parts, cite
 from verify.report.contrast import contrast
 from verify.report.latex import Prose, Tex, plain, spoken

@@ -131,6 +131,7 @@ from verify.spec.designs import (
 )
 from verify.spec.figures import beside, estimates, expected, figure, line, measured, scatter
 from verify.spec.fitting import Wanted, exponent, fits, in_dimension, linear_fits, misfit, no_slope, slope_of
+from verify.spec.notation import Notation
 from verify.spec.quantities import cells_of, in_turn, means, over_cells, variances
 from verify.spec.references import (
     AINSLIE,
@@ -399,6 +400,7 @@ __all__ = [
     "Lookup",
     "NormalRows",
     "Normalisation",
+    "Notation",
     "OfRows",
     "OnRange",
     "Ordered",

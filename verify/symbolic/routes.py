@@ -115,7 +115,7 @@ class Route:
         """Return this chain with what it starts at defined, in words."""
         return replace(self, definition=Definition(self.start, meaning))
 
-    def named(self, name: str) -> Route:
+    def called(self, name: str) -> Route:
         """Return this chain under a name that texts speak of it by."""
         return replace(self, name=name)
 
