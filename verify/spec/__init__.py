@@ -164,6 +164,7 @@ from verify.spec.references import (
     XIAO,
     YANG,
 )
+from verify.spec.slots import printed
 from verify.symbolic import (
     attention as matrices,
 )
@@ -564,6 +565,7 @@ __all__ = [
     "p",
     "plain",
     "prediction",
+    "printed",
     "probabilities",
     "q",
     "ratio",
