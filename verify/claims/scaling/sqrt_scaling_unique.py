@@ -56,7 +56,7 @@ CLAIM = Claim(
     title="No other factor keeps the variance at one",
     statement="For independent components with mean zero and unit variance, {theorem}: the root of the "
     "dimension, with either sign, and no other factor {c}.",
-    meaning="The scale of one over {root_d} is not one choice among several: under these assumptions it is"
-    " the only positive one with unit variance. (Whether unit variance is the best target is another question.)",
+    meaning="The scale of one over {root_d} is not one choice among several: under these assumptions it is "
+    "the only positive one with unit variance. (Whether that is the best target is another question.)",
     symbols={"c": c},
 )
