@@ -15,7 +15,6 @@ _USER = "user"
 
 NOT_YET = frozenset(
     {
-        "score-variance-general",
         "score-law",
         "score-normal-limit",
         "score-magnitude",
@@ -24,10 +23,8 @@ NOT_YET = frozenset(
         "worked-dot-products",
         "scaling-keeps-shape-and-order",
         "softmax-worked-examples",
-        "softmax-identities",
         "softmax-two-keys",
         "softmax-saturation",
-        "attention-entropy",
         "attention-concentration",
         "effective-keys",
         "softmax-jacobian",
