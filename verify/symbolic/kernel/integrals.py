@@ -12,6 +12,7 @@ from typing import Any
 
 from sympy import (
     Add,
+    I,
     Integral,
     Mul,
     Poly,
@@ -32,7 +33,7 @@ def euler(integrand: Any, variable: Any) -> tuple[Any, tuple[Any, ...]]:
     """Return the integral of ``integrand`` over a ``variable`` from 0 to infinity, and what must be positive.
 
     It is ∫ x^(a-1)·exp(-r·x^m) dx = Γ(a/m)/(m·r^(a/m)) or ∫ x^(a-1)/(u + c·x)^(a+b) dx = B(a, b)/(c^a·u^b),
-    where it converges: a, b, r, u and c are positive.
+    where it converges: a, b, r, u and c are positive. A complex r with a positive real part will do as well.
 
     Raises:
         Refused: the integrand has neither form, or a parameter is known not to be positive.
@@ -41,7 +42,7 @@ def euler(integrand: Any, variable: Any) -> tuple[Any, tuple[Any, ...]]:
     a = parts.power + 1
     if parts.exponent != 0 and parts.base is None:
         ((order, rate),) = _monomials(-parts.exponent, variable, integrand)
-        needed = parts.positive(a / order, rate)
+        needed = parts.positive(a / order, rate.as_real_imag()[0] if rate.has(I) else rate)
         return parts.constant * gamma(a / order) / (order * rate ** (a / order)), needed
     if parts.exponent == 0 and parts.base is not None:
         slope, level = Poly(parts.base, variable).all_coeffs()

@@ -39,7 +39,7 @@ _ORDERS = 12
 
 
 @cache  # one object for the same components, so that what was evaluated once is known to all claims
-def _any_moments(population: Population) -> Population:
+def any_moments(population: Population) -> Population:
     """Return the components with a symbol of its own for every moment of every law.
 
     What holds there uses no assumption but independence, and which components are alike.
@@ -250,7 +250,7 @@ class Evaluation(Rule):
 
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the equation, with the population as its law."""
-        law = self.population if self.assumed else _any_moments(self.population)
+        law = self.population if self.assumed else any_moments(self.population)
         gap = evaluate(before, law) - evaluate(after, law)
         if not is_zero(gap):
             raise Refused(f"the sides differ by {gap}")
