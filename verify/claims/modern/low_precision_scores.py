@@ -70,7 +70,8 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         sharper(change, 0.98), sharper(move, 0.99),
         wrong(gaps[0], "spacing-at-128", "numbers are as far apart as those from twice as large on", 1),
         wrong(bitwise, "ten-bits", "half precision has ten bits", computed=distance_from_half(10)),
-        wrong(order, "any-dimension", "order does not matter where the scale is no power of two either", computed=distance_of_orders(128**-0.5, 8)),
+        wrong(order, "any-dimension", "order does not matter where the scale is no power of two either",
+              computed=distance_of_orders(128**-0.5, 8)),
         biased(raw, tolerance),
     ))  # fmt: skip
 
