@@ -11,6 +11,7 @@ from scipy import optimize
 from sympy import Rational
 
 from tests.catalogue import derivation, experiment
+from verify.symbolic.kernel.words import n, sigma
 from verify.claims.modern import (
     dropped_weights,
     linear_bias,
@@ -19,7 +20,6 @@ from verify.claims.modern import (
 )
 from verify.montecarlo.experiment import Exact, Quantity
 from verify.symbolic.scores import d
-from verify.symbolic.softmax import n, sigma
 
 RNG = np.random.default_rng(18)
 

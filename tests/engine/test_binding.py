@@ -53,7 +53,14 @@ def test_what_is_derived_is_what_is_measured() -> None:
         (SCALED, {"value": 1 + Float("0.001")}),
         (variance_route(score, STANDARD).proved(), {"value": 1}),
     ],
-    ids=["scale-one-per-cent-off", "unscaled", "another-law", "mean-square", "another-value", "another-start"],
+    ids=[
+        "scale-one-per-cent-off",
+        "unscaled",
+        "another-law",
+        "mean-square",
+        "another-value",
+        "another-start",
+    ],
 )
 def test_what_is_something_else_is_not_bound(theorem: Theorem, given: dict[str, Any]) -> None:
     """A scale, a law, an estimand, a value or a start that is another."""

@@ -40,9 +40,8 @@ from verify.montecarlo.experiment import Fit, Quantity
 from verify.montecarlo.inputs import SharedVectors, Simulated
 from verify.montecarlo.reduced import Reduced
 from verify.montecarlo.statistics.pairs import OwnKeys
-from verify.symbolic.kernel.words import E, Var, largest, p, s
+from verify.symbolic.kernel.words import E, Var, largest, n, p, s
 from verify.symbolic.scores import d, k, q
-from verify.symbolic.softmax import n
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

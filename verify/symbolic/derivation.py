@@ -79,8 +79,8 @@ class Derivation:
 
     The first route says what is derived: its theorem is the claim's. The others must end in the same result,
     and may start at something else. ``lemmas`` are chains that the claim needs besides, such as the mean
-    beside a variance. Every chain starts at something established: the subject, the end of a chain before it, or what
-    a chain's ``definition`` says in words.
+    beside a variance. Every chain starts at something established: the subject, the end of a chain before it,
+    or what a chain's ``definition`` says in words.
 
     Where a claim rests on measurement alone, ``unclaimed`` says why nothing is derived; there may be lemmas
     still. ``beyond`` says what of the claim's statement goes beyond all chains, and what it rests on instead.

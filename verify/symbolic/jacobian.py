@@ -15,9 +15,9 @@ from sympy import (
 )
 
 from verify.symbolic.kernel.algebra import replaced
-from verify.symbolic.kernel.words import M as M, x as x
+from verify.symbolic.kernel.words import M, n, p, x  # noqa: F401  # claims take them from here
 from verify.symbolic.predict import function
-from verify.symbolic.softmax import SQUARES, i, j, n, p
+from verify.symbolic.softmax import SQUARES, i, j
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -34,8 +34,9 @@ _MOMENTS = {
 def derive() -> Derivation:
     """Derive the variance for any kurtosis of the components, and the mean as a lemma."""
     route, mean = variance_route(own, POPULATION), mean_route(own, POPULATION, "The mean")
-    return Derivation.of(route, lemmas=(mean.defining("the mean of a vector’s score with "
-    "itself").called("mean"),))
+    return Derivation.of(
+        route, lemmas=(mean.defining("the mean of a vector’s score with itself").called("mean"),)
+    )
 
 
 def _cell(n: int, distribution: Distribution = NORMAL, prefix: str = "") -> Cell:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sympy import (
     Derivative,
@@ -18,6 +17,7 @@ from sympy import (
     Pow,
     S,
     Sum,
+    Tuple,
     diff,
     exp,
     expand,
@@ -46,7 +46,10 @@ from verify.symbolic.kernel.core import (
     rule,
 )  # fmt: skip
 from verify.symbolic.kernel.signs import is_known, lies_in, signed, where_defined
-from verify.symbolic.kernel.words import E, Var
+from verify.symbolic.kernel.words import E, MatrixShape, Var
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _OPAQUE = (E, Var, Sum, Integral, Limit)
 
@@ -297,6 +300,18 @@ def _law_at(law: Population | None, values: Mapping[Any, Any]) -> Population | N
     return Population(moments, law.dimension, law.alike, law.normal) if moments else None
 
 
+def _changing(context: Any) -> set[Any]:
+    """Return by what is differentiated in a context.
+
+    Raises:
+        Refused: it has values that have no others all around them.
+    """
+    found = {one for part in context.atoms(Derivative) for one in part.variables}
+    if any(one.is_integer or (one.is_nonnegative and not one.is_positive) for one in found):
+        raise Refused("a derivative is by what has values all around each")
+    return found
+
+
 @rule
 @dataclass(frozen=True)
 class Applied(Rule):
@@ -315,16 +330,13 @@ class Applied(Rule):
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the relation of the contexts."""
         known, hole = self.known, self.hole
-        if not hole.is_Symbol or hole in known.lhs.free_symbols | known.rhs.free_symbols | bound_in(
-            self.context
-        ):
+        taken = known.lhs.free_symbols | known.rhs.free_symbols
+        if not hole.is_Symbol or hole in taken | bound_in(self.context):
             raise Refused(f"{hole} must be a symbol of its own")
-        changing = {v for one in self.context.atoms(Derivative) for v in one.variables}
-        if any(one.is_integer or (one.is_nonnegative and not one.is_positive) for one in changing):
-            raise Refused("a derivative is by what has values all around each")
+        changing = _changing(self.context)
         _refuse_restricted(bound_in(self.context) | changing, known)
         if self.context.has(E, Var) and known.hypotheses.law is None:
-            _refuse_restricted(known.lhs.free_symbols | known.rhs.free_symbols, known)
+            _refuse_restricted(taken, known)
         lhs, rhs = (self.context.xreplace({hole: side}) for side in (known.lhs, known.rhs))
         if rhs != after and not same(rhs, after):
             raise Refused(f"done to the other side it is {rhs}")
@@ -425,6 +437,23 @@ class FirstTerms(Rule):
         if expand(terms - after.subs(self.large, 1 / small)) != S.Zero:
             raise Refused(f"the first terms are {terms.subs(small, 1 / self.large)}")
         return Conclusion("~", where_defined(before, under), order=(self.large, self.order))
+
+
+@rule
+@dataclass(frozen=True)
+class ShapeOfProduct(Rule):
+    """A product of matrices has the rows of its first factor and the columns of its last.
+
+    SymPy makes no product whose inner sizes disagree.
+    """
+
+    label = "rows of the first factor, columns of the last; the inner sizes agree"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the equation."""
+        if not isinstance(before, MatrixShape) or after != Tuple(*before.args[0].shape):
+            raise Refused("that is not the shape")
+        return Conclusion("=", under)
 
 
 @rule
