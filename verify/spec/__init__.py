@@ -224,9 +224,9 @@ from verify.symbolic.kernel.signs import Sign
 from verify.symbolic.kernel.sums import SumIdentity, vanishes
 from verify.symbolic.kernel.surplus import Surplus
 from verify.symbolic.kernel.terms import Families
-from verify.symbolic.kernel.words import E, MatrixShape, Var, largest, n, p, s, sigma
+from verify.symbolic.kernel.words import E, MatrixShape, Ordered, OrderedBase, Var, largest, n, p, s, sigma
 from verify.symbolic.predict import function
-from verify.symbolic.printing import Ordered, OrderedBase, latex, ordered, plain
+from verify.symbolic.printing import latex, ordered, plain
 from verify.symbolic.routes import Route, Step, one_step
 from verify.symbolic.row_gradients import Path
 from verify.symbolic.row_integrals import (

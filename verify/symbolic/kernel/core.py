@@ -404,7 +404,7 @@ def replayed(theorem: Theorem) -> Theorem:
         Refused: what is made is not what it says.
     """
     given = theorem.rule
-    again = {}
+    again: dict[str, Any] = {}
     for part in fields(given):  # type: ignore[arg-type]
         value = getattr(given, part.name)
         if isinstance(value, Theorem):

@@ -53,7 +53,7 @@ class Surplus(Rule):
             if not self._is_never_negative(case, named):
                 raise Refused(f"not known to be nowhere negative: {case}")
         found = ROW.hypotheses(before, after, surplus)
-        entries = {("ordered", p)} if self.ordered else set()
+        entries: set[tuple[Any, ...]] = {("ordered", p)} if self.ordered else set()
         entries |= {("bounded", x, M)} if self.bounded else set()
         return Conclusion(self.relation, found.merged(Hypotheses(entries=frozenset(entries))))
 
