@@ -1,0 +1,555 @@
+"""Where a statement is tried: corners of its domains, seeded points, small laws, entries of families.
+
+A ``Layout`` says once what of a statement is free; ``scenes`` yields points at which all hypotheses hold.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from flint import arb, arb_mat, fmpq
+from sympy import (
+    Eq, FiniteSet, Idx, Indexed, IndexedBase, Integer, Ne, Range, Rational, S, Sum, Symbol, Union, oo,
+)  # fmt: skip
+from sympy.core.relational import Relational
+from sympy.matrices.expressions import MatrixSymbol
+
+from verify.symbolic.balls import EXACT, Scene, Undefined, Unknown, fraction, rational, value, whole
+from verify.symbolic.kernel.core import bound_in
+from verify.symbolic.kernel.words import E, Var
+from verify.symbolic.means import TOGETHER, Law, laws_with, moment, names_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Outside(Exception):  # noqa: N818
+    """The hypotheses do not hold at a point."""
+
+
+_SIZES, _MANY_KEYS = (1, 2, 3), (1, 2, 3, 64, 512, 4096)
+_LARGE = (17, 1000, 10**6)
+_GRID = tuple(
+    Rational(*one)
+    for one in ((1, 10**6), (1, 100), (1, 3), (1, 2), (1, 1), (2, 1), (5, 1), (100, 1), (10**4, 1))
+)
+SYMMETRIC = frozenset(["symmetric", "semidefinite", "positive semidefinite", "covariance"])
+"""The properties of a matrix that make the tried ones products of a matrix and its transpose."""
+
+
+def contains(domain: Any, point: Any) -> bool:
+    """Return whether a domain certainly has a point."""
+    return bool(domain.contains(point) == True)  # noqa: E712
+
+
+def corners(domain: Any) -> list[Any]:
+    """Return few points of a domain: small, tiny, huge, negative ones, and those near its ends."""
+    if isinstance(domain, FiniteSet):
+        return sorted(domain, key=str)
+    if isinstance(domain, Range):
+        first = domain.start if domain.start.is_finite else Integer(-3)
+        near = [first + one for one in range(3)]
+        return [one for one in (*near, *map(Integer, _LARGE)) if contains(domain, one)]
+    if isinstance(domain, Union):
+        return [one for part in domain.args for one in corners(part)]
+    if domain is S.Integers:
+        return [Integer(one) for one in (-3, -1, 0, 1, 2, 100)]
+    if not domain.is_subset(S.Reals):
+        domain = S.Reals
+    return [one for one in _spread(domain.inf, domain.sup) if contains(domain, one)]
+
+
+def _spread(low: Any, high: Any) -> list[Any]:
+    if low == -oo and high == oo:
+        return [S.Zero, *_GRID, *(-one for one in _GRID)]
+    if high == oo:
+        return [low, *(low + one for one in _GRID)]
+    if low == -oo:
+        return [high, *(high - one for one in _GRID)]
+    width = high - low
+    inside = [low + width * Rational(part, 8) for part in range(1, 8)]
+    return [low, high, *inside, low + width / 10**6, high - width / 10**6]
+
+
+def somewhere(domain: Any, rng: random.Random) -> Any:
+    """Return a random point of a domain.
+
+    Raises:
+        Unknown: none is found.
+    """
+    if isinstance(domain, FiniteSet):
+        return rng.choice(sorted(domain, key=str))
+    if not domain.is_subset(S.Reals):
+        domain = S.Reals
+    for _ in range(50):
+        size = Rational(round(10 ** rng.uniform(-4, 3) * 10**6), 10**6)
+        found = _from_end(domain.inf, domain.sup, size, rng)
+        if isinstance(domain, Range) or domain is S.Integers:
+            found = Integer(round(found))
+        if contains(domain, found):
+            return found
+    raise Unknown(f"no point in {domain}")
+
+
+def _from_end(low: Any, high: Any, size: Any, rng: random.Random) -> Any:
+    if low == -oo and high == oo:
+        return size * rng.choice((-1, 1))
+    if high == oo:
+        return low + size
+    if low == -oo:
+        return high - size
+    return low + (high - low) * Rational(rng.randint(0, 10**6), 10**6)
+
+
+@dataclass
+class Layout:
+    """What of a statement is free, and what stands for what."""
+
+    sides: tuple[Any, ...]
+    hypotheses: Any
+
+    @cached_property
+    def definitions(self) -> dict[Any, Any]:
+        """What symbols and entries stand for."""
+        return dict(self.hypotheses.definitions)
+
+    @cached_property
+    def law(self) -> Any:
+        """The population, None where none is assumed."""
+        return self.hypotheses.law
+
+    @cached_property
+    def parts(self) -> tuple[Any, ...]:
+        """All expressions that must be evaluated at a point."""
+        return (*self.sides, *self.definitions.values(), *self.hypotheses.conditions)
+
+    @cached_property
+    def moments(self) -> dict[Any, Any]:
+        """The assumed moments of each component."""
+        return dict(self.law.moments) if self.law else {}
+
+    @cached_property
+    def readable(self) -> dict[Any, tuple[Any, int]]:
+        """The symbols that are moments and nothing else, each with a component and a power to read it off."""
+        found: dict[Any, tuple[Any, int]] = {}
+        taken: set[Any] = set()
+        for one, listed in self.moments.items():
+            for power, moment_ in enumerate(listed or ()):
+                if moment_.is_Symbol and power and one not in self.law.normal:
+                    found.setdefault(moment_, (one, power))
+                else:
+                    taken |= moment_.free_symbols
+        return {
+            one: where
+            for one, where in found.items()
+            if one not in taken
+            and all(
+                listed == self.moments[where[0]]
+                for listed in self.moments.values()
+                if listed and one in listed
+            )
+        }
+
+    @cached_property
+    def indexed(self) -> list[Any]:
+        """All entries of families that are written anywhere, in a fixed order."""
+        return sorted({one for part in self.parts for one in part.atoms(Indexed)}, key=str)
+
+    @cached_property
+    def random(self) -> frozenset[Any]:
+        """What is random: the law's components, or all that stands inside means alone."""
+        if self.law:
+            return frozenset(self.law.components)
+        inside = [one for side in self.sides for one in side.atoms(E, Var)]
+        if not inside:
+            return frozenset()
+        outside = [side.xreplace(dict.fromkeys(side.atoms(E, Var), S.One)) for side in self.sides]
+        pairs = tuple(self.hypotheses.definitions)
+        fixed = (
+            {name for part in outside for name in names_in(part, pairs)} | self.sizes | set(self.definitions)
+        )
+        found = {name for one in inside for name in names_in(one, pairs)} - fixed
+        return frozenset(one for one in found if self._is_value(one))
+
+    @cached_property
+    def highs(self) -> dict[tuple[Any, int], set[Any]]:
+        """What the indices of each family run to, by base and place."""
+        found: dict[tuple[Any, int], set[Any]] = {}
+        for part in self.parts:
+            for one in part.atoms(Sum):
+                ends = {index: high for index, _, high in one.limits}
+                for entry in one.function.atoms(Indexed):
+                    for place, index in enumerate(entry.indices):
+                        if index in ends:
+                            found.setdefault((entry.base, place), set()).add(ends[index])
+        return found
+
+    @cached_property
+    def sizes(self) -> frozenset[Any]:
+        """The symbols that count terms, components or rows; they stay small."""
+        found: set[Any] = set()
+        for part in self.parts:
+            found |= {one for total in part.atoms(Sum) for limit in total.limits for one in limit[2].free_symbols}
+            found |= {
+                one for matrix in part.atoms(MatrixSymbol) for n in matrix.shape for one in n.free_symbols
+            }
+        return frozenset(found | ({self.law.dimension} if self.law and self.law.dimension else set()))
+
+    def _is_value(self, one: Any) -> bool:
+        if isinstance(one, IndexedBase):
+            return True
+        is_base = any(one == entry.base.label for entry in self.indexed)
+        return isinstance(one, Symbol) and not isinstance(one, Idx) and not is_base
+
+    @cached_property
+    def bases(self) -> list[Any]:
+        """The families whose entries are given, not defined."""
+        named = {one.base for one in self.indexed}
+        named |= {one for one in self.random if isinstance(one, IndexedBase)}
+        defined = {one.base for one in self.definitions if isinstance(one, Indexed)}
+        return sorted(named - defined, key=str)
+
+    @cached_property
+    def free_indices(self) -> dict[Any, Any]:
+        """The indices that no sum binds, each with a family and the place where it stands."""
+        open_parts = (*self.sides, *self.hypotheses.conditions)
+        free = {one for part in open_parts for one in part.free_symbols}
+        return {
+            index: (entry.base, place)
+            for entry in self.indexed
+            for place, index in enumerate(entry.indices)
+            if index in free and (isinstance(index, Idx) or index not in self.sizes)
+        }
+
+    @cached_property
+    def symbols(self) -> list[Any]:
+        """The free symbols that get a value first, in a fixed order."""
+        bound = {one for part in self.parts for one in bound_in(part)}
+        found = {one for part in self.parts for one in part.free_symbols}
+        found |= {one for listed in self.moments.values() for m in listed or () for one in m.free_symbols}
+        found |= self.sizes - bound
+        left = (
+            found - bound - self.random - set(self.readable) - set(self.free_indices) - set(self.definitions)
+        )
+        return sorted((one for one in left if self._is_symbol(one)), key=str)
+
+    def _is_symbol(self, one: Any) -> bool:
+        named = isinstance(one, Symbol) and not isinstance(one, (Idx, Indexed, IndexedBase, MatrixSymbol))
+        return named and one.name != r"\max_i s_i" and self._is_value(one)
+
+    @cached_property
+    def matrices(self) -> list[Any]:
+        """The matrices whose entries are given."""
+        return sorted({one for part in self.parts for one in part.atoms(MatrixSymbol)}, key=str)
+
+    @cached_property
+    def known(self) -> dict[str, set[Any]]:
+        """The properties of families and matrices: by name, of which."""
+        found: dict[str, set[Any]] = {}
+        for name, *about in self.hypotheses.entries:
+            found.setdefault(str(name), set()).update(about[:1])
+        return found
+
+    def domain(self, symbol: Any) -> Any:
+        """Return the values that a symbol may have."""
+        return self.hypotheses.domain(symbol)
+
+    @cached_property
+    def limits(self) -> frozenset[Any]:
+        """The symbols that bound the entries of families."""
+        of = [S(about[1]) for name, *about in self.hypotheses.entries if name == "bounded"]
+        return frozenset(symbol for one in of for symbol in one.free_symbols)
+
+    def bound_of(self, base: Any, at: Scene) -> fmpq | None:
+        """Return what the entries of a family are at most, in size."""
+        for name, *about in self.hypotheses.entries:
+            if name == "bounded" and about[0] == base:
+                return _number(S(about[1]), at)
+        return None
+
+    def moves(self, symbol: Any) -> bool:
+        """Return whether a symbol is continuous, and changes no law and no size."""
+        if symbol in self.sizes or self.domain(symbol).is_subset(S.Integers) is not False:
+            return False
+        return not any(m.has(symbol) for listed in self.moments.values() for m in listed or ())
+
+
+def _corner_lists(layout: Layout) -> list[list[Any]]:
+    normal = bool(layout.law and layout.law.normal)
+    lists = []
+    for one in layout.symbols:
+        domain = layout.domain(one)
+        if one not in layout.sizes:
+            lists.append(corners(domain))
+            continue
+        wanted = _MANY_KEYS if normal and not layout.sizes - {one} else _SIZES
+        first = domain.inf if domain.inf.is_finite else Integer(1)
+        near = sorted({*map(Integer, wanted), *(first + more for more in range(3))}, key=int)
+        lists.append([size for size in near if contains(domain, size)])
+    return lists
+
+
+def plans(layout: Layout, corner_points: int, more: int, rng: random.Random) -> Iterator[tuple[Any, ...]]:
+    """Yield values of the free symbols: every corner of each with others by turns, then random ones."""
+    lists = _corner_lists(layout)
+    if not all(lists):
+        raise Unknown("a symbol has no point")
+    if prod(map(len, lists)) <= corner_points:
+        copies = max(1, min(corner_points, 24) // prod(map(len, lists)))
+        yield from (plan for plan in product(*lists) for _ in range(copies if _varies(layout) else 1))
+    else:
+        turns = [rng.sample(one, len(one)) for one in lists]
+        for count in range(corner_points):
+            for one in turns:
+                if count % len(one) == 0:
+                    rng.shuffle(one)
+            yield tuple(one[count % len(one)] for one in turns)
+    for _ in range(more if layout.symbols or _varies(layout) else 0):
+        yield tuple(
+            _random_value(layout, one, values, rng) for one, values in zip(layout.symbols, lists, strict=True)
+        )
+
+
+def _varies(layout: Layout) -> bool:
+    return bool(layout.bases or layout.random or layout.matrices or layout.free_indices)
+
+
+def _random_value(layout: Layout, one: Any, values: list[Any], rng: random.Random) -> Any:
+    if one in layout.sizes:
+        return rng.choice(values[:4])
+    return rng.choice(values) if rng.random() < 0.1 else somewhere(layout.domain(one), rng)
+
+
+def scene_at(layout: Layout, plan: dict[Any, Any], rng: random.Random, **settings: Any) -> Scene:
+    """Return a point at these values of the free symbols, all else chosen at random.
+
+    Raises:
+        Unknown: no such point is found.
+        Outside: a hypothesis does not hold there.
+    """
+    at = Scene(definitions=layout.definitions, **settings)
+    at.values = {one: fraction(x) for one, x in plan.items()}
+    _solve_conditions(layout, at)
+    _give_shapes(layout, at)
+    _give_laws(layout, at, rng)
+    for base in layout.bases:
+        if base not in layout.random:
+            at.entries |= entries_of(layout, base, at, rng)
+    for index, (base, place) in layout.free_indices.items():
+        at.values[index] = rng.randint(1, at.shapes[base][place])
+    for matrix in layout.matrices:
+        at.values[matrix] = _matrix(matrix, layout, at, rng)
+    refuse_outside(layout, at)
+    return at
+
+
+def refuse_outside(layout: Layout, at: Scene) -> None:
+    """Refuse a point at which a condition does not certainly hold.
+
+    Raises:
+        Outside: it does not.
+        Unknown: that cannot be told.
+    """
+    for condition in sorted(layout.hypotheses.conditions, key=str):
+        try:
+            held = certainly(condition, at)
+        except Undefined as error:
+            raise Outside from error
+        if not held:
+            raise Outside
+
+
+def certainly(condition: Any, at: Scene) -> bool:
+    """Return whether a relation surely holds at a point; an equation, as far as balls can tell."""
+    if not isinstance(condition, Relational):
+        raise Unknown(f"the condition {condition}")
+    gap = value(condition.lhs, at) - value(condition.rhs, at)
+    if isinstance(condition, Eq):
+        return bool(gap.contains(0) and gap.rad() < arb("1e-15"))
+    if isinstance(condition, Ne):
+        return not gap.contains(0)
+    return bool({"<": gap < 0, "<=": gap <= 0, ">": gap > 0, ">=": gap >= 0}[condition.rel_op])
+
+
+def _solve_conditions(layout: Layout, at: Scene) -> None:
+    """Give a symbol that a condition equates with an expression its value."""
+    for condition in sorted(layout.hypotheses.conditions, key=str):
+        if not isinstance(condition, Eq):
+            continue
+        for one, other in (condition.args, condition.args[::-1]):
+            if one in at.values and not other.has(one) and not other.has(Indexed, E):
+                at.values[one] = value(other, at.having({}, arithmetic=EXACT))
+                if not contains(layout.domain(one), rational(at.values[one])):
+                    raise Outside
+                break
+
+
+def _give_shapes(layout: Layout, at: Scene) -> None:
+    """Find how many entries each family has: as many as sums run over."""
+    for base in {one.base for one in layout.indexed} | set(layout.bases):
+        used = [one.indices for one in layout.indexed if one.base == base]
+        rank = max((len(one) for one in used), default=1)
+        at.shapes[base] = tuple(
+            _size(layout.highs.get((base, place), set()), {one[place] for one in used}, at)
+            for place in range(rank)
+        )
+
+
+def _size(highs: set[Any], indices: set[Any], at: Scene) -> int:
+    ranges = {one.upper for one in indices if isinstance(one, Idx) and one.upper is not None}
+    found = [whole(one, at) for one in highs | ranges if one.free_symbols <= set(at.values)]
+    if found:
+        return max(1, *found)
+    keys = [int(at.values[one].p) for one in at.values if str(one) == "n"]
+    numbers = [int(one) for one in indices if one.is_Integer]
+    return keys[0] if keys and keys[0] < 10**5 else max([3, *numbers])
+
+
+def _give_laws(layout: Layout, at: Scene, rng: random.Random) -> None:
+    if not layout.random:
+        return
+    if not layout.law:
+        at.laws[TOGETHER] = _together(layout, at, rng)
+        return
+    chosen: dict[Any, Law] = {}
+    for one, listed in layout.moments.items():
+        group = next((group for group in layout.law.alike if one in group), None)
+        shared = listed if listed and any(m in layout.readable for m in listed) else None
+        key = group or shared or one
+        if key not in chosen:
+            chosen[key] = _law(layout, one, listed, at, rng)
+        at.laws[one] = chosen[key]
+    for symbol, (one, power) in layout.readable.items():
+        at.values[symbol] = moment(at.laws[one], power)
+        if not contains(layout.domain(symbol), rational(at.values[symbol])):
+            raise Outside
+
+
+def _law(layout: Layout, one: Any, listed: Any, at: Scene, rng: random.Random) -> Law:
+    domain = layout.domain(one)
+    if one in layout.law.normal:
+        return _normal(listed, at, rng)
+    if listed is None:
+        return _any_law(one, domain, layout, at, rng)
+    known = tuple(None if m in layout.readable else _number(m, at) for m in listed)
+    real = isinstance(one, IndexedBase) and not one.is_nonnegative or domain == S.Reals
+    found = laws_with(known, None if real else domain)
+    if not found:
+        raise Unknown(f"no small law of {one} with these moments")
+    return rng.choice(found)
+
+
+def _number(m: Any, at: Scene) -> fmpq:
+    found: fmpq = value(m, at.having({}, arithmetic=EXACT))
+    return found
+
+
+def _normal(listed: Any, at: Scene, rng: random.Random) -> Law:
+    mean = _number(listed[1], at) if listed and len(listed) > 1 else fmpq(rng.choice((0, 1)))
+    square = _number(listed[2], at) if listed and len(listed) > 2 else mean**2 + rng.choice((1, 4))
+    spread = square - mean**2
+    if spread <= 0:
+        raise Outside
+    return Law(kind="normal", mean=mean, deviation=(int(spread.p) / int(spread.q)) ** 0.5)
+
+
+def _any_law(one: Any, domain: Any, layout: Layout, at: Scene, rng: random.Random) -> Law:
+    half_line = isinstance(one, Symbol) and domain.sup == oo and domain.inf.is_rational
+    if half_line and not domain.is_subset(S.Integers) and rng.random() < 0.3:
+        return Law(kind="exponential", mean=fraction(domain.inf) + 1)
+    many = rng.choice((2, 3, 4))
+    few = [x for x in corners(domain) if x.is_rational]
+    points = rng.sample(few, min(many, len(few)))
+    if rng.random() < 0.3:
+        points = [somewhere(domain, rng) for _ in range(many)]
+    bound = layout.bound_of(one, at)
+    raw = [fraction(x) if bound is None else bound * fmpq(rng.randint(-4, 4), 4) for x in points]
+    weights = [rng.randint(1, 5) for _ in raw]
+    return Law(tuple((x, fmpq(w, sum(weights))) for x, w in zip(raw, weights, strict=True)))
+
+
+def _together(layout: Layout, at: Scene, rng: random.Random) -> list[Any]:
+    """Return a joint law of all that is random: three outcomes."""
+    weights, found = [rng.randint(1, 5) for _ in range(3)], []
+    for weight in weights:
+        put = {
+            one: fraction(rng.choice(corners(layout.domain(one))))
+            for one in sorted(layout.random, key=str)
+            if not isinstance(one, IndexedBase)
+        }
+        entries: dict[Any, Any] = {}
+        for one in sorted(layout.random, key=str):
+            if isinstance(one, IndexedBase):
+                entries |= entries_of(layout, one, at, rng)
+        found.append((put, entries, fmpq(weight, sum(weights))))
+    return found
+
+
+# Entries.
+
+_WEIGHTS = ((1, 1, 2, 5, 30, 1000), (1,), (1, 10**6), (7, 8, 9))
+
+
+def entries_of(layout: Layout, base: Any, at: Scene, rng: random.Random) -> dict[Any, Any]:
+    """Return entries of a family: probabilities, or reals as the hypotheses allow."""
+    shape = at.shapes[base]
+    keys = [(base, *place) for place in product(*(range(1, size + 1) for size in shape))]
+    if is_simplex(base):
+        pool = rng.choice(_WEIGHTS)
+        raw = [fmpq(rng.choice(pool)) for _ in keys]
+        total = sum(raw, fmpq(0))
+        found = [one / total for one in raw]
+    else:
+        found = _reals(layout, base, len(keys), at, rng)
+    if orders(layout, base):
+        found = sorted(found, key=lambda x: int(x.p) / int(x.q), reverse=True)
+    return dict(zip(keys, found, strict=True))
+
+
+def is_simplex(base: Any) -> bool:
+    """Return whether a family without a definition is one of probabilities, by its name."""
+    return str(base) == "p"
+
+
+def orders(layout: Layout, base: Any) -> bool:
+    """Return whether a family is ordered, or defines one that is, as scores do probabilities."""
+    ordered = layout.known.get("ordered", set())
+    return base in ordered or any(
+        isinstance(name, Indexed) and name.base in ordered and meaning.has(base)
+        for name, meaning in layout.definitions.items()
+    )
+
+
+def _reals(layout: Layout, base: Any, many: int, at: Scene, rng: random.Random) -> list[fmpq]:
+    bound, kind = layout.bound_of(base, at), rng.randrange(6)
+    sizes = {0: fmpq(1, 1000), 1: fmpq(100)}
+    found = [fmpq(rng.randint(-20, 20), rng.randint(1, 7)) * sizes.get(kind, fmpq(1)) for _ in range(many)]
+    if kind == 2:
+        found = [fmpq(0)] * many
+        found[rng.randrange(many)] = fmpq(rng.choice((-1, 1, 3)))
+    if kind == 3:
+        found = [fmpq(rng.choice((-1, 1))) * 2 for _ in range(many)]
+    if base.is_nonnegative:
+        found = [abs(one) + (fmpq(1, 10**3) if base.is_positive else 0) for one in found]
+    if bound is not None:
+        largest = max([abs(one) for one in found] + [fmpq(1, 10**6)])
+        found = [
+            one / largest * bound * (1 if kind in {2, 3} else fmpq(rng.randint(0, 4), 4)) for one in found
+        ]
+    return found
+
+
+def _matrix(matrix: Any, layout: Layout, at: Scene, rng: random.Random) -> arb_mat:
+    rows, columns = (whole(S(one), at) for one in matrix.shape)
+    if rows * columns > 36:
+        raise Unknown("a large matrix")
+    found = arb_mat(
+        [[arb(fmpq(rng.randint(-9, 9), rng.randint(1, 4))) for _ in range(columns)] for _ in range(rows)]
+    )
+    symmetric = any(matrix in layout.known.get(name, ()) for name in SYMMETRIC)
+    return found * found.transpose() if symmetric and rows == columns else found
