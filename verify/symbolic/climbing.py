@@ -10,14 +10,15 @@ import numpy as np
 from flint import fmpq
 from sympy import Symbol, oo
 
-from verify.symbolic.balls import FLOATS, Scene, Unknown, rational, value
+from verify.symbolic.arithmetics import FLOATS, Unknown, rational
+from verify.symbolic.balls import Scene, value
 from verify.symbolic.means import Law
 from verify.symbolic.places import contains, is_simplex, orders, refuse_outside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verify.symbolic.places import Layout
+    from verify.symbolic.layouts import Layout
 
 ROWS, GENERATIONS, PATIENCE = 128, 60, 15
 

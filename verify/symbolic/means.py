@@ -1,4 +1,4 @@
-"""Expectations at a point: exactly over small discrete laws, by an integral over the exponential law, else by draws.
+"""Expectations at a point: exactly over small discrete laws, by an integral over the exponential, or by draws.
 
 What is drawn gives a ball of seven standard errors, so it can only falsify. Laws are found that have exactly
 the moments that are assumed, and are otherwise as unlike the normal as they like.
@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import math
 import random
-from collections import Counter
 from dataclasses import dataclass
 from functools import cache, reduce
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement, groupby, product
 from operator import add, mul
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +18,11 @@ import numpy as np
 from flint import arb, ctx, fmpq, fmpq_mat
 from sympy import Dummy, Indexed, IndexedBase, S, Sum, Symbol, oo, preorder_traversal
 
-from verify.symbolic.balls import EXACT, FLOATS, HANDLERS, Scene, Unknown, integral, rational, value, whole
+from verify.symbolic.arithmetics import EXACT, FLOATS, Unknown, rational
+from verify.symbolic.balls import HANDLERS, Scene, value, whole
 from verify.symbolic.kernel.core import bound_in
 from verify.symbolic.kernel.words import E, Var
+from verify.symbolic.quadrature import integral
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,7 +37,7 @@ class Law:
 
     points: tuple[tuple[Any, Any], ...] = ()
     kind: str = "points"
-    mean: Any = fmpq(0)
+    mean: Any = 0
     deviation: float = 1.0
 
     def __str__(self) -> str:
@@ -52,7 +53,7 @@ class Law:
 def laws_with(moments: tuple[fmpq | None, ...], within: Any = None) -> tuple[Law, ...]:
     """Return up to three laws with these raw moments, None being any; rational points on a domain."""
     scale = _scale(moments) if within is None else None
-    if scale and scale != (0, 1):
+    if scale and scale != (fmpq(0), fmpq(1)):
         mean, spread = scale
         standard = laws_with(_standardised(moments, mean, spread))
         return tuple(Law(tuple((mean + spread * x, w) for x, w in law.points)) for law in standard)
@@ -196,7 +197,7 @@ def _renewed(at: Scene) -> Scene:
 
 
 def _inner_means(inside: Any, at: Scene) -> tuple[dict[Any, Any], dict[Any, Any]]:
-    """Return the means inside a mean as numbers, and those that are known by draws alone with their errors."""
+    """Return the means inside a mean as numbers, and those known by draws alone with their errors."""
     found, errors = {}, {}
     bound = bound_in(inside)
     for one in sorted(inside.atoms(E, Var), key=str):
@@ -264,7 +265,7 @@ Outcomes = list[tuple[dict[Any, Any], dict[Any, Any], Any]]
 
 
 def _outcomes(inside: Any, families: list[Any], at: Scene) -> Outcomes:
-    """Return what the families may be: the values of sums over them where that is enough, or of all entries."""
+    """Return what sums over families may be, where that is enough, or what all entries may be."""
     if not families:
         return [({}, {}, 1)]
     sums = _alike_sums(inside, frozenset(families))
@@ -314,12 +315,12 @@ def _of_sums(sums: tuple[Any, ...], families: list[Any], at: Scene) -> Outcomes:
     joint = _Merged()
     for chosen in combinations_with_replacement(single.found.values(), many):
         weight, left = fmpq(1), many
-        for chance, times in Counter(id(one) for one in chosen).items():
-            weight *= math.comb(left, times) * next(one[1] for one in chosen if id(one) == chance) ** times
-            left -= times
-        joint.add(
-            tuple(reduce(add, column) for column in zip(*(terms for terms, _ in chosen), strict=True)), weight
-        )
+        for _, alike in groupby(chosen, key=id):
+            group = list(alike)
+            weight = weight * math.comb(left, len(group)) * group[0][1] ** len(group)
+            left -= len(group)
+        terms = zip(*(one for one, _ in chosen), strict=True)
+        joint.add(tuple(reduce(add, column) for column in terms), weight)
     return [(dict(zip(sums, totals, strict=True)), {}, weight) for totals, weight in joint.found.values()]
 
 
@@ -331,7 +332,8 @@ class _Merged:
 
     def add(self, terms: tuple[Any, ...], weight: Any) -> None:
         """Add an outcome."""
-        key = terms if all(type(one) is fmpq for one in terms) else object()
+        exact = all(type(one) is fmpq for one in terms)
+        key = tuple((int(one.p), int(one.q)) for one in terms) if exact else object()
         before = self.found[key][1] if key in self.found else fmpq(0)
         self.found[key] = terms, before + weight
 

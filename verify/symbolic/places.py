@@ -1,30 +1,42 @@
 """Where a statement is tried: corners of its domains, seeded points, small laws, entries of families.
 
-A ``Layout`` says once what of a statement is free; ``scenes`` yields points at which all hypotheses hold.
+``plans`` yields values of the free symbols, ``scene_at`` the point of such values at which all hypotheses hold.
 """
 
 from __future__ import annotations
 
-import random
-from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from flint import arb, arb_mat, fmpq
 from sympy import (
-    Eq, FiniteSet, Idx, Indexed, IndexedBase, Integer, Ne, Range, Rational, S, Sum, Symbol, Union, oo,
+    Eq,
+    FiniteSet,
+    Idx,
+    Indexed,
+    IndexedBase,
+    Integer,
+    Interval,
+    Ne,
+    Range,
+    Rational,
+    S,
+    Symbol,
+    Union,
+    oo,
 )  # fmt: skip
 from sympy.core.relational import Relational
-from sympy.matrices.expressions import MatrixSymbol
 
-from verify.symbolic.balls import EXACT, Scene, Undefined, Unknown, fraction, rational, value, whole
-from verify.symbolic.kernel.core import bound_in
-from verify.symbolic.kernel.words import E, Var
-from verify.symbolic.means import TOGETHER, Law, laws_with, moment, names_in
+from verify.symbolic.arithmetics import EXACT, Undefined, Unknown, fraction, rational
+from verify.symbolic.balls import Scene, value, whole
+from verify.symbolic.kernel.words import E
+from verify.symbolic.layouts import Layout, number_at
+from verify.symbolic.means import TOGETHER, Law, laws_with, moment
 
 if TYPE_CHECKING:
+    import random
     from collections.abc import Iterator
 
 
@@ -32,23 +44,39 @@ class Outside(Exception):  # noqa: N818
     """The hypotheses do not hold at a point."""
 
 
-_SIZES, _MANY_KEYS = (1, 2, 3), (1, 2, 3, 64, 512, 4096)
+_SIZES, _MANY_KEYS = (1, 2, 3), (1, 2, 3, 16, 64, 512)
 _LARGE = (17, 1000, 10**6)
 _GRID = tuple(
     Rational(*one)
     for one in ((1, 10**6), (1, 100), (1, 3), (1, 2), (1, 1), (2, 1), (5, 1), (100, 1), (10**4, 1))
 )
+_SEEN = Rational(1, 1000)
+"""Floats see no less of a normal law's spread."""
+
 SYMMETRIC = frozenset(["symmetric", "semidefinite", "positive semidefinite", "covariance"])
 """The properties of a matrix that make the tried ones products of a matrix and its transpose."""
 
 
 def contains(domain: Any, point: Any) -> bool:
     """Return whether a domain certainly has a point."""
+    if type(domain) is Interval and point.is_Rational:
+        above = point > domain.start if domain.left_open else point >= domain.start
+        below = point < domain.end if domain.right_open else point <= domain.end
+        return bool(above) and bool(below)
+    if domain is S.Reals or domain is S.Integers:
+        return bool(point.is_Integer or domain is S.Reals)
+    if type(domain) is Range and domain.step == 1:
+        return bool(point.is_Integer and domain.inf <= point <= domain.sup)
     return bool(domain.contains(point) == True)  # noqa: E712
 
 
-def corners(domain: Any) -> list[Any]:
+@cache
+def corners(domain: Any) -> tuple[Any, ...]:
     """Return few points of a domain: small, tiny, huge, negative ones, and those near its ends."""
+    return tuple(dict.fromkeys(_corners(domain)))
+
+
+def _corners(domain: Any) -> list[Any]:
     if isinstance(domain, FiniteSet):
         return sorted(domain, key=str)
     if isinstance(domain, Range):
@@ -56,11 +84,9 @@ def corners(domain: Any) -> list[Any]:
         near = [first + one for one in range(3)]
         return [one for one in (*near, *map(Integer, _LARGE)) if contains(domain, one)]
     if isinstance(domain, Union):
-        return [one for part in domain.args for one in corners(part)]
+        return [one for part in domain.args for one in _corners(part)]
     if domain is S.Integers:
         return [Integer(one) for one in (-3, -1, 0, 1, 2, 100)]
-    if not domain.is_subset(S.Reals):
-        domain = S.Reals
     return [one for one in _spread(domain.inf, domain.sup) if contains(domain, one)]
 
 
@@ -84,8 +110,6 @@ def somewhere(domain: Any, rng: random.Random) -> Any:
     """
     if isinstance(domain, FiniteSet):
         return rng.choice(sorted(domain, key=str))
-    if not domain.is_subset(S.Reals):
-        domain = S.Reals
     for _ in range(50):
         size = Rational(round(10 ** rng.uniform(-4, 3) * 10**6), 10**6)
         found = _from_end(domain.inf, domain.sup, size, rng)
@@ -106,186 +130,13 @@ def _from_end(low: Any, high: Any, size: Any, rng: random.Random) -> Any:
     return low + (high - low) * Rational(rng.randint(0, 10**6), 10**6)
 
 
-@dataclass
-class Layout:
-    """What of a statement is free, and what stands for what."""
-
-    sides: tuple[Any, ...]
-    hypotheses: Any
-
-    @cached_property
-    def definitions(self) -> dict[Any, Any]:
-        """What symbols and entries stand for."""
-        return dict(self.hypotheses.definitions)
-
-    @cached_property
-    def law(self) -> Any:
-        """The population, None where none is assumed."""
-        return self.hypotheses.law
-
-    @cached_property
-    def parts(self) -> tuple[Any, ...]:
-        """All expressions that must be evaluated at a point."""
-        return (*self.sides, *self.definitions.values(), *self.hypotheses.conditions)
-
-    @cached_property
-    def moments(self) -> dict[Any, Any]:
-        """The assumed moments of each component."""
-        return dict(self.law.moments) if self.law else {}
-
-    @cached_property
-    def readable(self) -> dict[Any, tuple[Any, int]]:
-        """The symbols that are moments and nothing else, each with a component and a power to read it off."""
-        found: dict[Any, tuple[Any, int]] = {}
-        taken: set[Any] = set()
-        for one, listed in self.moments.items():
-            for power, moment_ in enumerate(listed or ()):
-                if moment_.is_Symbol and power and one not in self.law.normal:
-                    found.setdefault(moment_, (one, power))
-                else:
-                    taken |= moment_.free_symbols
-        return {
-            one: where
-            for one, where in found.items()
-            if one not in taken
-            and all(
-                listed == self.moments[where[0]]
-                for listed in self.moments.values()
-                if listed and one in listed
-            )
-        }
-
-    @cached_property
-    def indexed(self) -> list[Any]:
-        """All entries of families that are written anywhere, in a fixed order."""
-        return sorted({one for part in self.parts for one in part.atoms(Indexed)}, key=str)
-
-    @cached_property
-    def random(self) -> frozenset[Any]:
-        """What is random: the law's components, or all that stands inside means alone."""
-        if self.law:
-            return frozenset(self.law.components)
-        inside = [one for side in self.sides for one in side.atoms(E, Var)]
-        if not inside:
-            return frozenset()
-        outside = [side.xreplace(dict.fromkeys(side.atoms(E, Var), S.One)) for side in self.sides]
-        pairs = tuple(self.hypotheses.definitions)
-        fixed = (
-            {name for part in outside for name in names_in(part, pairs)} | self.sizes | set(self.definitions)
-        )
-        found = {name for one in inside for name in names_in(one, pairs)} - fixed
-        return frozenset(one for one in found if self._is_value(one))
-
-    @cached_property
-    def highs(self) -> dict[tuple[Any, int], set[Any]]:
-        """What the indices of each family run to, by base and place."""
-        found: dict[tuple[Any, int], set[Any]] = {}
-        for part in self.parts:
-            for one in part.atoms(Sum):
-                ends = {index: high for index, _, high in one.limits}
-                for entry in one.function.atoms(Indexed):
-                    for place, index in enumerate(entry.indices):
-                        if index in ends:
-                            found.setdefault((entry.base, place), set()).add(ends[index])
-        return found
-
-    @cached_property
-    def sizes(self) -> frozenset[Any]:
-        """The symbols that count terms, components or rows; they stay small."""
-        found: set[Any] = set()
-        for part in self.parts:
-            found |= {one for total in part.atoms(Sum) for limit in total.limits for one in limit[2].free_symbols}
-            found |= {
-                one for matrix in part.atoms(MatrixSymbol) for n in matrix.shape for one in n.free_symbols
-            }
-        return frozenset(found | ({self.law.dimension} if self.law and self.law.dimension else set()))
-
-    def _is_value(self, one: Any) -> bool:
-        if isinstance(one, IndexedBase):
-            return True
-        is_base = any(one == entry.base.label for entry in self.indexed)
-        return isinstance(one, Symbol) and not isinstance(one, Idx) and not is_base
-
-    @cached_property
-    def bases(self) -> list[Any]:
-        """The families whose entries are given, not defined."""
-        named = {one.base for one in self.indexed}
-        named |= {one for one in self.random if isinstance(one, IndexedBase)}
-        defined = {one.base for one in self.definitions if isinstance(one, Indexed)}
-        return sorted(named - defined, key=str)
-
-    @cached_property
-    def free_indices(self) -> dict[Any, Any]:
-        """The indices that no sum binds, each with a family and the place where it stands."""
-        open_parts = (*self.sides, *self.hypotheses.conditions)
-        free = {one for part in open_parts for one in part.free_symbols}
-        return {
-            index: (entry.base, place)
-            for entry in self.indexed
-            for place, index in enumerate(entry.indices)
-            if index in free and (isinstance(index, Idx) or index not in self.sizes)
-        }
-
-    @cached_property
-    def symbols(self) -> list[Any]:
-        """The free symbols that get a value first, in a fixed order."""
-        bound = {one for part in self.parts for one in bound_in(part)}
-        found = {one for part in self.parts for one in part.free_symbols}
-        found |= {one for listed in self.moments.values() for m in listed or () for one in m.free_symbols}
-        found |= self.sizes - bound
-        left = (
-            found - bound - self.random - set(self.readable) - set(self.free_indices) - set(self.definitions)
-        )
-        return sorted((one for one in left if self._is_symbol(one)), key=str)
-
-    def _is_symbol(self, one: Any) -> bool:
-        named = isinstance(one, Symbol) and not isinstance(one, (Idx, Indexed, IndexedBase, MatrixSymbol))
-        return named and one.name != r"\max_i s_i" and self._is_value(one)
-
-    @cached_property
-    def matrices(self) -> list[Any]:
-        """The matrices whose entries are given."""
-        return sorted({one for part in self.parts for one in part.atoms(MatrixSymbol)}, key=str)
-
-    @cached_property
-    def known(self) -> dict[str, set[Any]]:
-        """The properties of families and matrices: by name, of which."""
-        found: dict[str, set[Any]] = {}
-        for name, *about in self.hypotheses.entries:
-            found.setdefault(str(name), set()).update(about[:1])
-        return found
-
-    def domain(self, symbol: Any) -> Any:
-        """Return the values that a symbol may have."""
-        return self.hypotheses.domain(symbol)
-
-    @cached_property
-    def limits(self) -> frozenset[Any]:
-        """The symbols that bound the entries of families."""
-        of = [S(about[1]) for name, *about in self.hypotheses.entries if name == "bounded"]
-        return frozenset(symbol for one in of for symbol in one.free_symbols)
-
-    def bound_of(self, base: Any, at: Scene) -> fmpq | None:
-        """Return what the entries of a family are at most, in size."""
-        for name, *about in self.hypotheses.entries:
-            if name == "bounded" and about[0] == base:
-                return _number(S(about[1]), at)
-        return None
-
-    def moves(self, symbol: Any) -> bool:
-        """Return whether a symbol is continuous, and changes no law and no size."""
-        if symbol in self.sizes or self.domain(symbol).is_subset(S.Integers) is not False:
-            return False
-        return not any(m.has(symbol) for listed in self.moments.values() for m in listed or ())
-
-
 def _corner_lists(layout: Layout) -> list[list[Any]]:
     normal = bool(layout.law and layout.law.normal)
     lists = []
     for one in layout.symbols:
         domain = layout.domain(one)
         if one not in layout.sizes:
-            lists.append(corners(domain))
+            lists.append([x for x in corners(domain) if one not in layout.spreads or abs(x) >= _SEEN])
             continue
         wanted = _MANY_KEYS if normal and not layout.sizes - {one} else _SIZES
         first = domain.inf if domain.inf.is_finite else Integer(1)
@@ -322,7 +173,8 @@ def _varies(layout: Layout) -> bool:
 def _random_value(layout: Layout, one: Any, values: list[Any], rng: random.Random) -> Any:
     if one in layout.sizes:
         return rng.choice(values[:4])
-    return rng.choice(values) if rng.random() < 0.1 else somewhere(layout.domain(one), rng)
+    found = rng.choice(values) if rng.random() < 0.1 else somewhere(layout.domain(one), rng)
+    return found if one not in layout.spreads or abs(found) >= _SEEN else values[0]
 
 
 def scene_at(layout: Layout, plan: dict[Any, Any], rng: random.Random, **settings: Any) -> Scene:
@@ -402,7 +254,7 @@ def _give_shapes(layout: Layout, at: Scene) -> None:
 
 def _size(highs: set[Any], indices: set[Any], at: Scene) -> int:
     ranges = {one.upper for one in indices if isinstance(one, Idx) and one.upper is not None}
-    found = [whole(one, at) for one in highs | ranges if one.free_symbols <= set(at.values)]
+    found: list[int] = [whole(one, at) for one in highs | ranges if one.free_symbols <= set(at.values)]
     if found:
         return max(1, *found)
     keys = [int(at.values[one].p) for one in at.values if str(one) == "n"]
@@ -436,22 +288,17 @@ def _law(layout: Layout, one: Any, listed: Any, at: Scene, rng: random.Random) -
         return _normal(listed, at, rng)
     if listed is None:
         return _any_law(one, domain, layout, at, rng)
-    known = tuple(None if m in layout.readable else _number(m, at) for m in listed)
-    real = isinstance(one, IndexedBase) and not one.is_nonnegative or domain == S.Reals
+    known = tuple(None if m in layout.readable else number_at(m, at) for m in listed)
+    real = (isinstance(one, IndexedBase) and not one.is_nonnegative) or domain == S.Reals
     found = laws_with(known, None if real else domain)
     if not found:
         raise Unknown(f"no small law of {one} with these moments")
     return rng.choice(found)
 
 
-def _number(m: Any, at: Scene) -> fmpq:
-    found: fmpq = value(m, at.having({}, arithmetic=EXACT))
-    return found
-
-
 def _normal(listed: Any, at: Scene, rng: random.Random) -> Law:
-    mean = _number(listed[1], at) if listed and len(listed) > 1 else fmpq(rng.choice((0, 1)))
-    square = _number(listed[2], at) if listed and len(listed) > 2 else mean**2 + rng.choice((1, 4))
+    mean = number_at(listed[1], at) if listed and len(listed) > 1 else fmpq(rng.choice((0, 1)))
+    square = number_at(listed[2], at) if listed and len(listed) > 2 else mean**2 + rng.choice((1, 4))
     spread = square - mean**2
     if spread <= 0:
         raise Outside

@@ -1,0 +1,190 @@
+"""Integrals: a first look by the trapezoid rule in floats, and rigorously in balls where it counts."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+from flint import acb, arb
+from sympy import Abs, Add, Integral, Max, Min, Mul, S, exp, factor, oo, sign
+
+from verify.symbolic.arithmetics import EXACT, FLOATS, OutOfTime, Undefined, Unknown
+from verify.symbolic.balls import HANDLERS, Scene, value
+
+
+def _integral(expression: Any, at: Scene) -> Any:
+    *inner, (variable, low, high) = expression.limits
+    function = Integral(expression.function, *inner) if inner else _one_exponential(expression.function)
+    if expression.has(S.ImaginaryUnit) and expression.has(Abs, Max, Min, sign):
+        raise Unknown("an absolute value in a complex integral")
+    return integral(lambda x, scene: value(function, scene.having({variable: x}, within=True)), low, high, at)
+
+
+@cache
+def _one_exponential(expression: Any) -> Any:
+    """Return an expression with products of exponentials as one, for their factors alone may overflow."""
+
+    def merged(product: Any) -> Any:
+        powers = [one.args[0] for one in product.args if isinstance(one, exp)]
+        others = [one for one in product.args if not isinstance(one, exp)]
+        return Mul(*others, exp(factor(Add(*powers))))
+
+    several = expression.replace(
+        lambda one: isinstance(one, Mul) and sum(isinstance(part, exp) for part in one.args) > 1, merged
+    )
+    return several if several.has(exp) else expression
+
+
+def integral(function: Any, low: Any, high: Any, at: Scene) -> Any:
+    """Return the integral of ``function(x, scene)``; infinite where it grows without end.
+
+    In balls the first look is a ball of ten times the difference between two steps and two widths, and the
+    scene must be ``rigorous`` for balls that hold the value. On an infinite range even those rest on what two
+    widths differ by.
+
+    Raises:
+        Unknown: it is not resolved.
+    """
+    if at.arithmetic is EXACT:
+        raise Unknown("an integral is no fraction")
+    if at.arithmetic is FLOATS:
+        return _trapezoid(function, low, high, at)[0]
+    if not at.rigorous and at.analytic is None:
+        with np.errstate(all="ignore"):
+            look = _first_look(function, low, high, at)
+        if look is not None:
+            return look
+    return _rigorous(function, low, high, at)
+
+
+def _first_look(function: Any, low: Any, high: Any, at: Scene) -> Any:
+    try:
+        fine, error = _trapezoid(function, low, high, at.in_floats())
+        if np.iscomplexobj(fine) or np.size(fine) != 1:
+            return None
+        middle, error = float(np.squeeze(fine)), float(np.squeeze(error))
+    except (Unknown, Undefined, TypeError):
+        return None
+    settled = math.isfinite(middle) and middle != 0 and error < 1e-6 * (1e-3 + abs(middle))
+    return arb(middle, error) if settled else None
+
+
+_HALF, _WHOLE, _FINITE = 80.0, 40.0, 4.0
+
+
+def _paths(low: Any, high: Any) -> tuple[float, Any]:
+    """Return the width of a range in a new variable, and the function from that to (x, dx)."""
+    if (low, high) == (-oo, oo):
+        return _WHOLE, lambda u, _s: (e := _exp(u), (e - 1 / e) / 2, (e + 1 / e) / 2)[1:]
+    if high == oo or low == -oo:
+        end, side = (low, 1) if high == oo else (high, -1)
+        return _HALF, lambda u, s: ((e := _exp(u)), (value(end, s) + side * e, e))[1]
+    return _FINITE, lambda u, s: _between(value(low, s), value(high, s), u)
+
+
+def _exp(u: Any) -> Any:
+    return np.exp(u) if isinstance(u, np.ndarray) else u.exp()
+
+
+def _between(low: Any, high: Any, u: Any) -> tuple[Any, Any]:
+    part = 1 / (1 + np.exp(-2 * np.sinh(u)))
+    return low + (high - low) * part, (high - low) * part * (1 - part) * 2 * np.cosh(u)
+
+
+def _trapezoid(function: Any, low: Any, high: Any, at: Scene) -> tuple[Any, Any]:
+    """Return an integral in floats and ten times what half the steps or half the width change.
+
+    Where all that counts is on few steps, these alone are gone over again.
+    """
+    width, path = _paths(low, high)
+    steps = 1024 if at.depth == 1 else 256
+    start, end, narrowed = -width, width, False
+    while True:
+        nodes = np.linspace(start, end, 2 * steps + 1).reshape(-1, *(1,) * at.depth)
+        terms = _terms(function, path, nodes, at)
+        step, sizes = (end - start) / (2 * steps), abs(terms)
+        if terms.size != len(terms) or end - start < 1e-6:
+            break
+        counting = np.flatnonzero(sizes > 1e-17 * sizes.max())
+        if len(counting) == 0 or len(counting) > steps / 4:
+            break
+        low_node, high_node = max(counting[0] - 1, 0), min(counting[-1] + 1, 2 * steps)
+        start, end, narrowed = float(nodes[low_node].flat[0]), float(nodes[high_node].flat[0]), True
+    fine, coarse = terms.sum(axis=0) * step, terms[::2].sum(axis=0) * 2 * step
+    error = 10 * abs(fine - coarse) + 3e-9 * sizes.sum(axis=0) * step  # a logarithm of 10^7 has so few digits
+    if not narrowed and width != _FINITE:
+        error = error + 10 * abs(fine - terms[steps // 2 : -(steps // 2)].sum(axis=0) * step)
+    return fine, error
+
+
+def _terms(function: Any, path: Any, nodes: Any, at: Scene) -> Any:
+    x, slope = path(nodes, at)
+    terms = function(x, at.having({}, depth=at.depth + 1)) * slope
+    terms = np.broadcast_to(terms, np.broadcast_shapes(np.shape(terms), nodes.shape))
+    if terms.size > 3 * 10**7:
+        raise Unknown("an integral of too many terms")
+    return _without_overflow(terms)
+
+
+def _without_overflow(terms: Any) -> Any:
+    """Return the terms of a rule with 0 where floats overflow, if those beside these are negligible."""
+    bad = ~np.isfinite(terms)
+    if not bad.any():
+        return terms
+    sizes = np.where(bad, 0.0, abs(np.where(bad, 0, terms)))
+    beside = np.zeros(bad.shape, dtype=bool)
+    beside[1:] |= bad[:-1]
+    beside[:-1] |= bad[1:]
+    if np.any(sizes[beside] > 1e-20 * sizes.max()):
+        raise Unknown("an integral that overflows")
+    return np.where(bad, 0, terms)
+
+
+def _rigorous(function: Any, low: Any, high: Any, at: Scene) -> Any:
+    if oo not in {high, -low}:
+        ends = acb(value(low, at)), acb(value(high, at))
+        return _real_part(_quadrature(function, *ends, at), at)
+    width, path = _paths(low, high)
+
+    def in_path(u: Any, inside: Scene) -> Any:
+        x, slope = path(u, inside)
+        return function(x, inside) * slope
+
+    w = int(width)
+    narrow = _quadrature(in_path, acb(-w // 2), acb(w // 2), at)
+    wide = narrow + sum(_quadrature(in_path, acb(a), acb(b), at) for a, b in ((-w, -w // 2), (w // 2, w)))
+    if wide.real > 2 * narrow.real + 1 and narrow.real > 0:
+        return arb.pos_inf()
+    if not wide.is_finite():
+        raise Unknown("an integral that is not resolved")
+    missed = arb(0, (10 * abs(wide - narrow) + arb("1e-30")).upper())
+    return _real_part(wide + missed, at)
+
+
+def _real_part(found: Any, at: Scene) -> Any:
+    return found.real if at.analytic is None and found.imag.contains(0) else found
+
+
+def _quadrature(function: Any, low: Any, high: Any, at: Scene) -> Any:
+    stopped: list[Exception] = []
+
+    def integrand(u: Any, analytic: bool) -> Any:
+        # Nothing may be raised inside the library: what is raised is kept, and told afterwards.
+        try:
+            at.hurry()
+            return acb("nan") if stopped else acb(function(u, at.having({}, analytic=analytic)))
+        except Undefined:
+            return acb("nan")
+        except (Unknown, OutOfTime) as error:
+            stopped.append(error)
+            return acb("nan")
+
+    found = acb.integral(integrand, low, high, rel_tol=arb("1e-14"), abs_tol=arb("1e-30"), eval_limit=6000)
+    if stopped:
+        raise stopped[0]
+    return found
+
+
+HANDLERS[Integral] = _integral
