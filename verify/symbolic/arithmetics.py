@@ -275,7 +275,8 @@ def _each(function: Callable[[float], float]) -> Any:
 
 _IN_FLOATS: dict[Any, Any] = {
     exp: np.exp, log: np.log, tanh: np.tanh, sinh: np.sinh, cosh: np.cosh, sin: np.sin, cos: np.cos,
-    tan: np.tan, Abs: np.abs, sign: np.sign, erf: _each(math.erf), erfc: _each(math.erfc), gamma: _each(math.gamma),
+    tan: np.tan, Abs: np.abs, sign: np.sign, erf: _each(math.erf), erfc: _each(math.erfc),
+    gamma: _each(math.gamma),
     factorial: lambda x: _each(math.gamma)(x + 1),
     Max: lambda *several: reduce(np.maximum, several), Min: lambda *several: reduce(np.minimum, several),
 }  # fmt: skip

@@ -275,10 +275,12 @@ def _total(expression: Any, at: Scene) -> Any:
     first, last = whole(low, at), whole(high, at)
     if isinstance(first, np.ndarray) or isinstance(last, np.ndarray):
         raise Unknown("a sum whose ends vary")
-    if at.arithmetic is FLOATS:
-        return _total_of_arrays(function, index, range(first, last + 1), at)
+    if last < first - 1:
+        raise Unknown("a sum that ends before it starts")
     if last - first > LONGEST:
         raise Unknown("a long sum")
+    if at.arithmetic is FLOATS:
+        return _total_of_arrays(function, index, range(first, last + 1), at)
     found, inside = at.arithmetic.lift(0), at.having({})
     for one in range(first, last + 1):
         at.hurry()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from flint import fmpq
-from sympy import Symbol, oo
+from sympy import Symbol
 
 from verify.symbolic.arithmetics import FLOATS, Unknown, rational
 from verify.symbolic.balls import Scene, value
@@ -58,8 +58,7 @@ class Climb:
         self.start = np.concatenate([self.start, start])
 
     def _add_reals(self, about: Any, kind: str, domain: Any, now: list[Any]) -> None:
-        low = -np.inf if domain.inf in {-oo, None} else float(domain.inf)
-        high = np.inf if domain.sup == oo else float(domain.sup)
+        low, high = _ends(domain)
         self._add(about, kind, _opened(np.array([_float(x) for x in now]), low, high), low, high)
 
     def _add_family(self, base: Any) -> None:
@@ -72,8 +71,8 @@ class Climb:
                 base, "reals", _opened(now, -_float(bound), _float(bound)), -_float(bound), _float(bound)
             )
         else:
-            low = 0.0 if base.is_nonnegative else -np.inf
-            self._add(base, "reals", _opened(now, low, np.inf), low)
+            low, high = _ends(self.layout.domain(base))
+            self._add(base, "reals", _opened(now, low, high), low, high)
 
     def suspects(self, until: float) -> Iterator[Scene]:
         """Yield points at which floats say that the inequality is false, until a time."""
@@ -174,6 +173,10 @@ class Climb:
     def _check(self, about: Any, numbers: list[fmpq]) -> None:
         if not all(contains(self.layout.domain(about), rational(x)) for x in numbers):
             raise Unknown("a step out of the domain")
+
+
+def _ends(domain: Any) -> tuple[float, float]:
+    return float(domain.inf), float(domain.sup)
 
 
 def _float(x: Any) -> float:

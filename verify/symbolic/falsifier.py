@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 import numpy as np
 from flint import acb, arb, ctx, fmpq
+from flint.utils.flint_exceptions import FlintError
 from sympy import Dummy, Integral, Limit, S, preorder_traversal
 
 from verify.symbolic.arithmetics import FLOATS, OutOfTime, Undefined, Unknown, fraction, rational
@@ -89,6 +90,17 @@ FULL: Budget = {"points": 200, "seconds": 10.0, "climb": True}
 _PRECISIONS = (160, 640)
 """Bits; what the first does not tell the second is asked."""
 
+_BROKEN = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    NotImplementedError,
+    TypeError,
+    ValueError,
+    FlintError,
+)
+"""What SymPy, NumPy and FLINT raise where an expression is none that they know; such a point is undecided."""
+
 _TINY, _LOOSE = arb("1e-25"), arb("1e-6")
 
 
@@ -101,6 +113,8 @@ def falsify(
         Counterexample: it is false somewhere.
     """
     trial = _Trial(theorem, seed, points, time.perf_counter() + seconds)
+    if trial.layout.strange:
+        return Tried(undecided=1, why=(f"{trial.layout.strange} is not known here",))
     try:
         {"~": trial.first_terms, "⇔": trial.equivalence}.get(theorem.relation, trial.everywhere)()
         if climb and theorem.relation in _SIGNS:
@@ -181,8 +195,11 @@ class _Trial:
         if time.perf_counter() > self.deadline:
             raise OutOfTime
         budget = min(2_000_000, 125 * max(self.points, 10) ** 2)
-        with ctx.workprec(_PRECISIONS[0]):
-            return scene_at(self.layout, plan, self.random, deadline=self.deadline, budget=budget)
+        try:
+            with ctx.workprec(_PRECISIONS[0]):
+                return scene_at(self.layout, plan, self.random, deadline=self.deadline, budget=budget)
+        except _BROKEN as error:
+            raise Unknown(f"{type(error).__name__}: {error}") from error
 
     def everywhere(self) -> None:
         """Try the statement at every point."""
@@ -229,7 +246,7 @@ class _Trial:
         return verdict if verdict in {_FALSE, _HELD} or not self.normal else self.by_one_mean(verdict, at)
 
     def by_one_mean(self, verdict: str, at: Scene) -> str:
-        """Return what the mean of the difference of both sides tells, which draws tell better than two means."""
+        """Return what the mean of the difference of both sides tells; draws tell it better than two means."""
         if self.as_one_mean is None:
             return verdict
         try:
@@ -237,9 +254,10 @@ class _Trial:
             if left is None or right is None:
                 return verdict
             rounded = arb(0, (arb("1e-12") * (abs(left[0]) + abs(right[0]))).upper())
-            return _compared(self.statement.relation, [rounded], values(self.as_one_mean, at))
+            told = _compared(self.statement.relation, [rounded], values(self.as_one_mean, at))
         except (Unknown, Undefined):
             return verdict
+        return "no difference that draws tell" if told == "the balls are too wide" else told
 
     @cached_property
     def as_one_mean(self) -> Any:
@@ -265,6 +283,8 @@ class _Trial:
                 got.append(values(side, at))
             except Undefined:
                 got.append(None)
+            except _BROKEN as error:
+                raise Unknown(f"{type(error).__name__}: {error}") from error
         return got[0], got[1]
 
     def remember(self, left: Any, right: Any, at: Scene) -> None:
@@ -283,7 +303,7 @@ class _Trial:
             try:
                 for suspect in Climb(self.layout, at, sign, rng).suspects(until):
                     self.judge(suspect)
-            except (Unknown, Undefined, Outside):
+            except (Unknown, Undefined, Outside, *_BROKEN):
                 continue
 
     def told(self, at: Scene) -> str:

@@ -29,6 +29,16 @@ def number_at(m: Any, at: Scene) -> fmpq:
     return found
 
 
+LARGEST = r"\max_i s_i"
+"""The name of the largest score."""
+
+SYMMETRIC = frozenset(["symmetric", "semidefinite", "positive semidefinite", "covariance"])
+"""The properties of a matrix that make the tried ones products of a matrix and its transpose."""
+
+PROPERTIES = SYMMETRIC | {"ordered", "bounded"}
+"""All properties of families and matrices that are known here."""
+
+
 @dataclass
 class Layout:
     """What of a statement is free, and what stands for what."""
@@ -105,7 +115,7 @@ class Layout:
             {name for part in outside for name in names_in(part, pairs)} | self.sizes | set(self.definitions)
         )
         found = {name for one in inside for name in names_in(one, pairs)} - fixed
-        return frozenset(one for one in found if self._is_value(one))
+        return frozenset(one for one in found if self._is_value(one) and str(one) != LARGEST)
 
     @cached_property
     def highs(self) -> dict[tuple[Any, int], set[Any]]:
@@ -173,7 +183,7 @@ class Layout:
 
     def _is_symbol(self, one: Any) -> bool:
         named = isinstance(one, Symbol) and not isinstance(one, (Idx, Indexed, IndexedBase, MatrixSymbol))
-        return named and one.name != r"\max_i s_i" and self._is_value(one)
+        return named and one.name != LARGEST and self._is_value(one)
 
     @cached_property
     def matrices(self) -> list[Any]:
@@ -198,6 +208,15 @@ class Layout:
     @cached_property
     def _domains(self) -> dict[Any, Any]:
         return {}
+
+    @cached_property
+    def strange(self) -> str:
+        """What of the hypotheses is not understood, so that they may hold nowhere here; else nothing."""
+        names = sorted(set(self.known) - PROPERTIES)
+        if names:
+            return f"the property {names[0]}"
+        others = [one for one in self.moments if not isinstance(one, (Symbol, IndexedBase))]
+        return f"the random {others[0]}" if others else ""
 
     @cached_property
     def limits(self) -> frozenset[Any]:

@@ -1,4 +1,4 @@
-"""Expectations at a point: exactly over small discrete laws, by an integral over the exponential, or by draws.
+"""Expectations at a point: exactly over small discrete laws, by an integral over an exponential, or by draws.
 
 What is drawn gives a ball of seven standard errors, so it can only falsify. Laws are found that have exactly
 the moments that are assumed, and are otherwise as unlike the normal as they like.
@@ -393,7 +393,8 @@ def _drawn(inside: Any, live: list[Any], errors: dict[Any, Any], at: Scene) -> A
         if np.iscomplexobj(got) or not np.isfinite(got).all():
             raise Unknown("draws that overflow")
         squares = (got - got.mean()) ** 2
-        if squares.max() > 0.02 * squares.sum() > 0 and squares.max() > 1e-18 * (1 + got.mean() ** 2):
+        share = max(0.02, min(0.2, 100 / rows))
+        if squares.max() > share * squares.sum() > 0 and squares.max() > 1e-18 * (1 + got.mean() ** 2):
             raise Unknown("a tail that draws do not see")
         radius = 7 * got.std() / math.sqrt(rows) + 1e-12 * abs(got).max()
         for one, error in errors.items():

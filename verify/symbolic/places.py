@@ -1,6 +1,6 @@
 """Where a statement is tried: corners of its domains, seeded points, small laws, entries of families.
 
-``plans`` yields values of the free symbols, ``scene_at`` the point of such values at which all hypotheses hold.
+``plans`` yields values of the free symbols, ``scene_at`` a point of such values at which all hypotheses hold.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from sympy.core.relational import Relational
 from verify.symbolic.arithmetics import EXACT, Undefined, Unknown, fraction, rational
 from verify.symbolic.balls import Scene, value, whole
 from verify.symbolic.kernel.words import E
-from verify.symbolic.layouts import Layout, number_at
+from verify.symbolic.layouts import SYMMETRIC, Layout, number_at
 from verify.symbolic.means import TOGETHER, Law, laws_with, moment
 
 if TYPE_CHECKING:
@@ -52,9 +52,6 @@ _GRID = tuple(
 )
 _SEEN = Rational(1, 1000)
 """Floats see no less of a normal law's spread."""
-
-SYMMETRIC = frozenset(["symmetric", "semidefinite", "positive semidefinite", "covariance"])
-"""The properties of a matrix that make the tried ones products of a matrix and its transpose."""
 
 
 def contains(domain: Any, point: Any) -> bool:
@@ -194,6 +191,8 @@ def scene_at(layout: Layout, plan: dict[Any, Any], rng: random.Random, **setting
             at.entries |= entries_of(layout, base, at, rng)
     for index, (base, place) in layout.free_indices.items():
         at.values[index] = rng.randint(1, at.shapes[base][place])
+        if not isinstance(index, Idx) and not contains(layout.domain(index), Integer(at.values[index])):
+            raise Outside
     for matrix in layout.matrices:
         at.values[matrix] = _matrix(matrix, layout, at, rng)
     refuse_outside(layout, at)
@@ -201,12 +200,16 @@ def scene_at(layout: Layout, plan: dict[Any, Any], rng: random.Random, **setting
 
 
 def refuse_outside(layout: Layout, at: Scene) -> None:
-    """Refuse a point at which a condition does not certainly hold.
+    """Refuse a point outside a domain, or at which a condition does not certainly hold.
 
     Raises:
         Outside: it does not.
         Unknown: that cannot be told.
     """
+    for one, domain in layout.hypotheses.domains:
+        keys = [key for key in at.entries if one in {key[0], key[0][key[1:]]}]
+        if not all(contains(domain, rational(fmpq(at.entries[key]))) for key in keys):
+            raise Outside
     for condition in sorted(layout.hypotheses.conditions, key=str):
         try:
             held = certainly(condition, at)
@@ -289,8 +292,7 @@ def _law(layout: Layout, one: Any, listed: Any, at: Scene, rng: random.Random) -
     if listed is None:
         return _any_law(one, domain, layout, at, rng)
     known = tuple(None if m in layout.readable else number_at(m, at) for m in listed)
-    real = (isinstance(one, IndexedBase) and not one.is_nonnegative) or domain == S.Reals
-    found = laws_with(known, None if real else domain)
+    found = laws_with(known, None if domain == S.Reals else domain)
     if not found:
         raise Unknown(f"no small law of {one} with these moments")
     return rng.choice(found)
@@ -381,8 +383,10 @@ def _reals(layout: Layout, base: Any, many: int, at: Scene, rng: random.Random) 
         found[rng.randrange(many)] = fmpq(rng.choice((-1, 1, 3)))
     if kind == 3:
         found = [fmpq(rng.choice((-1, 1))) * 2 for _ in range(many)]
-    if base.is_nonnegative:
-        found = [abs(one) + (fmpq(1, 10**3) if base.is_positive else 0) for one in found]
+    domain = layout.domain(base)
+    if domain != S.Reals:
+        few = corners(domain)
+        found = [fraction(rng.choice(few) if kind < 3 else somewhere(domain, rng)) for _ in range(many)]
     if bound is not None:
         largest = max([abs(one) for one in found] + [fmpq(1, 10**6)])
         found = [
