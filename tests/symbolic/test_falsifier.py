@@ -316,6 +316,20 @@ def test_what_cannot_be_evaluated_is_undecided() -> None:
     assert odd.why
 
 
+def test_hypotheses_that_are_not_understood_leave_it_undecided() -> None:
+    """For then no point is surely one where they hold."""
+    flat = Hypotheses(entries=frozenset([("flat", p)]))
+    assert falsify(Candidate(p[1], "≤", S.Half, flat)).why == ("the property flat is not known here",)
+
+
+def test_one_normal_variable_is_integrated() -> None:
+    """Not drawn, so that equations hold to many digits."""
+    normal = Hypotheses(law=Population({t: (1, 0, a)}, normal=(t,)))
+    assert falsify(Candidate(E(t**4), "=", 3 * E(t**2) ** 2, normal), **CORNERS).held > 20
+    with pytest.raises(Counterexample):
+        falsify(Candidate(E(t**4), "=", R(303, 100) * E(t**2) ** 2, normal), **CORNERS)
+
+
 def test_conditions_and_domains_filter_points() -> None:
     """A statement is tried only where its hypotheses hold; where there is no point, it says so."""
     bare = Candidate(a, "≤", c)

@@ -65,9 +65,7 @@ def test_an_exponential_law_is_integrated() -> None:
 
 def test_draws_give_balls_that_hold_the_mean() -> None:
     """The same with the same seed; what few draws decide is not told."""
-    at = Scene(
-        values={d: fmpq(5)}, laws={q: Law(kind="normal", deviation=2.0)}, shapes={q: (5,)}, budget=10**5
-    )
+    at = Scene(values={d: fmpq(5)}, laws={q: Law(kind="normal", variance=4)}, shapes={q: (5,)}, budget=10**5)
     found = value(E(Sum(q[i] ** 2, (i, 1, d))), at)
     assert found.contains(20)
     assert found.rad() < 2

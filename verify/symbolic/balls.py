@@ -66,7 +66,8 @@ class Scene:
     ``values`` are of symbols and indices, and of whole expressions that are numbers already; ``entries`` of
     families, by base and indices; ``tables`` the same as arrays, whose last axis runs over rows. ``laws`` are
     those of random components. ``analytic`` is None outside rigorous integrals. ``depth`` counts the axes of
-    arrays in use, ``budget`` says how many numbers may be drawn for a mean.
+    arrays in use, ``budget`` says how many numbers may be drawn for a mean; ``reshape`` returns the shapes of
+    families at another point.
     """
 
     values: dict[Any, Any] = field(default_factory=dict)
@@ -84,6 +85,7 @@ class Scene:
     seed: int = 7
     deadline: float = math.inf
     memo: dict[Any, Any] = field(default_factory=dict)
+    reshape: Any = None
 
     def having(self, values: Mapping[Any, Any], **changed: Any) -> Scene:
         """Return this with more values, and other settings changed."""
@@ -92,6 +94,13 @@ class Scene:
         found.values = {**self.values, **values}
         for name, new in changed.items():
             setattr(found, name, new)
+        return found
+
+    def moved(self, values: Mapping[Any, Any]) -> Scene:
+        """Return this at other values of symbols, which may count entries."""
+        found = self.having(values, memo={})
+        if self.reshape is not None:
+            found.shapes = self.reshape(found)
         return found
 
     def in_floats(self, **changed: Any) -> Scene:
@@ -372,7 +381,7 @@ def _settled(body: Any, variable: Any, places: list[Any], at: Scene) -> Any:
     Raises:
         Unknown: the second difference is not far smaller than the first.
     """
-    one, two, three = (value(body, at.having({variable: place})) for place in places)
+    one, two, three = (value(body, at.moved({variable: place})) for place in places)
     before, last = abs(two - one), abs(three - two)
     scale = arb("1e-9") * (1 + abs(three))
     if not (last < scale or last * 5 < before):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 import numpy as np
 from flint import acb, arb, ctx, fmpq
 from flint.utils.flint_exceptions import FlintError
-from sympy import Dummy, Integral, Limit, S, preorder_traversal
+from sympy import Dummy, IndexedBase, Integral, Limit, S, preorder_traversal
 
 from verify.symbolic.arithmetics import FLOATS, OutOfTime, Undefined, Unknown, fraction, rational
 from verify.symbolic.balls import Scene, value, values
@@ -164,7 +164,8 @@ class _Trial:
         self.layout = Layout(sides, statement.hypotheses)
         self.tried, self.near = Tried(), list[tuple[float, int, Scene]]()
         everything = (*sides, *self.layout.definitions.values())
-        self.normal = bool(self.layout.law and self.layout.law.normal)
+        normal = self.layout.law.normal if self.layout.law else ()
+        self.normal = any(isinstance(one, IndexedBase) for one in normal)
         self.has_integral = any(one.has(Integral) for one in everything)
 
     def doubt(self, why: str, times: int = 1) -> None:
@@ -315,7 +316,17 @@ class _Trial:
             except (Unknown, Undefined):
                 sides = ["?", "?"]
         said = f"{_short(one.lhs)} {one.relation} {_short(one.rhs)} is false at {self.where(at)}"
-        return f"{said}: {sides[0]} {one.relation} {sides[1]}"
+        return f"{said}: {sides[0]} {one.relation} {sides[1]}{self.difference(at)}"
+
+    def difference(self, at: Scene) -> str:
+        """Return the mean of the difference of the sides in words, where that is what told."""
+        if not self.normal or self.as_one_mean is None:
+            return ""
+        try:
+            with ctx.workprec(_PRECISIONS[0]):
+                return f", and the right less the left is {_shown(values(self.as_one_mean, at))}"
+        except (Unknown, Undefined):
+            return ""
 
     def where(self, at: Scene) -> str:
         """Return a point in words."""
@@ -338,7 +349,7 @@ class _Trial:
             try:
                 with ctx.workprec(_PRECISIONS[1]):
                     sizes = [
-                        self.remainder(at.having({large: 10**exponent}), 10**exponent, power)
+                        self.remainder(at.moved({large: 10**exponent}), 10**exponent, power)
                         for exponent in (3, 6, 9)
                     ]
             except (Unknown, Undefined) as error:
@@ -517,4 +528,12 @@ def _short(side: Any) -> str:
 def _shown(side: Any) -> str:
     if side is None:
         return "no value"
-    return ", ".join(str(one) if isinstance(one, (int, fmpq)) else one.str(8, radius=False) for one in side)
+    return ", ".join(map(_number, side))
+
+
+def _number(one: Any) -> str:
+    """Return a number in a few digits, with its radius where fewer are known."""
+    if isinstance(one, (int, fmpq)):
+        return str(one)
+    known = one.rad() <= arb("1e-7") * abs(one)
+    return str(one.str(8, radius=False) if known or isinstance(one, acb) else one.str(8))

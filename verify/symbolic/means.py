@@ -31,6 +31,13 @@ TOGETHER = "together"
 """The key of a joint law of everything random, where no law is assumed."""
 
 
+_HALF = fmpq(1, 2)
+
+
+def _exp(y: Any) -> Any:
+    return np.exp(y) if isinstance(y, (np.ndarray, np.floating)) else y.exp()
+
+
 @dataclass(frozen=True)
 class Law:
     """The law of one component: points and weights, or normal, or exponential from ``mean`` - 1 on."""
@@ -38,7 +45,19 @@ class Law:
     points: tuple[tuple[Any, Any], ...] = ()
     kind: str = "points"
     mean: Any = 0
-    deviation: float = 1.0
+    variance: Any = 1
+
+    def standard(self, y: Any, at: Scene) -> tuple[Any, Any]:
+        """Return the value and the density of a continuous law, in terms of its standard form."""
+        mean, spread = (
+            at.arithmetic.lift(self.mean),
+            at.arithmetic.lift(self.variance) ** at.arithmetic.lift(_HALF),
+        )
+        if self.kind == "exponential":
+            return mean - 1 + y, _exp(-y)
+        return mean + spread * y, _exp(-y * y / 2) / (2 * at.arithmetic.constant(S.Pi)) ** at.arithmetic.lift(
+            _HALF
+        )
 
     def __str__(self) -> str:
         if self.kind != "points":
@@ -141,7 +160,8 @@ def mean(expression: Any, at: Scene) -> Any:
 def variance(expression: Any, at: Scene) -> Any:
     """Return E(x²) - E(x)²."""
     inside = expression.args[0]
-    return _expectation(inside**2, at) - _expectation(inside, at) ** 2
+    middle = _expectation(inside, at)
+    return _expectation(inside**2, at) - middle * middle
 
 
 HANDLERS[E] = mean
@@ -174,7 +194,7 @@ def _expectation(inside: Any, at: Scene) -> Any:
     if TOGETHER in at.laws:
         return _over_together(inside, at)
     live = [one for one in at.laws if one in used]
-    if any(at.laws[one].kind == "normal" for one in live):
+    if any(at.laws[one].kind == "normal" and isinstance(one, IndexedBase) for one in live):
         return _drawn(inside, live, errors, at)
     try:
         return _over(inside, live, at)
@@ -182,7 +202,7 @@ def _expectation(inside: Any, at: Scene) -> Any:
         return _drawn(inside, live, errors, at)
 
 
-class TooMany(Exception):  # noqa: N818
+class TooMany(Unknown):
     """There are too many outcomes."""
 
 
@@ -219,19 +239,17 @@ def _over_together(inside: Any, at: Scene) -> Any:
 
 
 def _over(inside: Any, live: list[Any], at: Scene) -> Any:
-    """Return the mean over independent components: an integral over an exponential one, else exactly."""
-    for one in live:
-        if at.laws[one].kind != "exponential":
-            continue
-        rest, low = [other for other in live if other != one], at.laws[one].mean - 1
+    """Return the mean over independent components: by integrals over continuous laws, exactly over others."""
+    one = next((one for one in live if at.laws[one].kind != "points"), None)
+    if one is None:
+        return _enumerated(inside, live, at)
+    rest, law = [other for other in live if other != one], at.laws[one]
 
-        def density(y: Any, scene: Scene, one: Any = one, rest: Any = rest, low: Any = low) -> Any:
-            there = scene.having({one: scene.arithmetic.lift(low) + y}, within=True)
-            weight = np.exp(-y) if scene.arithmetic is FLOATS else (-y).exp()
-            return _over(inside, rest, there) * weight
+    def integrand(y: Any, scene: Scene) -> Any:
+        x, density = law.standard(y, scene)
+        return _over(inside, rest, scene.having({one: x}, within=True)) * density
 
-        return integral(density, S.Zero, oo, at)
-    return _enumerated(inside, live, at)
+    return integral(integrand, S.Zero if law.kind == "exponential" else -oo, oo, at)
 
 
 MOST = 3000
@@ -270,7 +288,7 @@ def _outcomes(inside: Any, families: list[Any], at: Scene) -> Outcomes:
         return [({}, {}, 1)]
     sums = _alike_sums(inside, frozenset(families))
     if sums is None:
-        return _of_entries(families, at)
+        return _of_entries(inside, families, at)
     given = [at.values[one] for one in _free(sums) if one in at.values]
     if at.arithmetic is FLOATS or not all(type(one) in {int, fmpq} for one in given):
         return _of_sums(sums, families, at)
@@ -286,13 +304,17 @@ def _free(sums: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(sorted({one for total in sums for one in total.free_symbols}, key=str))
 
 
-def _of_entries(families: list[Any], at: Scene) -> Outcomes:
+def _places(inside: Any, base: Any, at: Scene) -> list[tuple[int, ...]]:
+    """Return the indices of a family that count: those written, if all are numbers, else all."""
+    written = {one.indices for one in inside.atoms(Indexed) if one.base == base}
+    if written and all(index.is_Integer for one in written for index in one) and not at.definitions:
+        return sorted(tuple(map(int, one)) for one in written)
+    return [tuple(one + 1 for one in place) for place in np.ndindex(*at.shapes.get(base, (1,)))]
+
+
+def _of_entries(inside: Any, families: list[Any], at: Scene) -> Outcomes:
     """Return all outcomes of all entries, each with its weight."""
-    keys = [
-        (base, *(one + 1 for one in place))
-        for base in families
-        for place in np.ndindex(*at.shapes.get(base, (1,)))
-    ]
+    keys = [(base, *place) for base in families for place in _places(inside, base, at)]
     if math.prod(len(at.laws[key[0]].points) for key in keys) > MOST:
         raise TooMany
     laws = {key: at.laws[key[0]] for key in keys}
@@ -413,7 +435,7 @@ def _fixed(at: Scene, live: list[Any]) -> dict[Any, Any]:
 
 def _tables(live: list[Any], at: Scene) -> tuple[dict[Any, Any], dict[Any, Any], int]:
     """Return the draws of a point's random components, made once: of families, of symbols, and how many."""
-    key = ("draws", tuple(sorted(map(str, live))))
+    key = ("draws", tuple(sorted((str(one), at.shapes.get(one)) for one in live)))
     if key not in at.memo:
         shapes = {one: at.shapes.get(one, (1,)) if isinstance(one, IndexedBase) else () for one in live}
         many = sum(math.prod(shape) for shape in shapes.values())
@@ -431,7 +453,9 @@ def _tables(live: list[Any], at: Scene) -> tuple[dict[Any, Any], dict[Any, Any],
 
 def _draw(law: Law, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
     if law.kind == "normal":
-        return float(FLOATS.lift(law.mean)) + law.deviation * rng.standard_normal(shape)
+        return float(FLOATS.lift(law.mean)) + math.sqrt(_float(fmpq(law.variance))) * rng.standard_normal(
+            shape
+        )
     if law.kind == "exponential":
         return float(FLOATS.lift(law.mean)) - 1 + rng.standard_exponential(shape)
     weights = np.array([float(FLOATS.lift(w)) for _, w in law.points])

@@ -184,7 +184,8 @@ def scene_at(layout: Layout, plan: dict[Any, Any], rng: random.Random, **setting
     at = Scene(definitions=layout.definitions, **settings)
     at.values = {one: fraction(x) for one, x in plan.items()}
     _solve_conditions(layout, at)
-    _give_shapes(layout, at)
+    at.reshape = lambda scene: shapes_at(layout, scene)
+    at.shapes = shapes_at(layout, at)
     _give_laws(layout, at, rng)
     for base in layout.bases:
         if base not in layout.random:
@@ -244,15 +245,17 @@ def _solve_conditions(layout: Layout, at: Scene) -> None:
                 break
 
 
-def _give_shapes(layout: Layout, at: Scene) -> None:
-    """Find how many entries each family has: as many as sums run over."""
+def shapes_at(layout: Layout, at: Scene) -> dict[Any, tuple[int, ...]]:
+    """Return how many entries each family has at a point: as many as sums run over."""
+    found = {}
     for base in {one.base for one in layout.indexed} | set(layout.bases):
         used = [one.indices for one in layout.indexed if one.base == base]
         rank = max((len(one) for one in used), default=1)
-        at.shapes[base] = tuple(
+        found[base] = tuple(
             _size(layout.highs.get((base, place), set()), {one[place] for one in used}, at)
             for place in range(rank)
         )
+    return found
 
 
 def _size(highs: set[Any], indices: set[Any], at: Scene) -> int:
@@ -260,7 +263,7 @@ def _size(highs: set[Any], indices: set[Any], at: Scene) -> int:
     found: list[int] = [whole(one, at) for one in highs | ranges if one.free_symbols <= set(at.values)]
     if found:
         return max(1, *found)
-    keys = [int(at.values[one].p) for one in at.values if str(one) == "n"]
+    keys = [whole(one, at) for one in at.values if str(one) == "n"]
     numbers = [int(one) for one in indices if one.is_Integer]
     return keys[0] if keys and keys[0] < 10**5 else max([3, *numbers])
 
@@ -304,7 +307,7 @@ def _normal(listed: Any, at: Scene, rng: random.Random) -> Law:
     spread = square - mean**2
     if spread <= 0:
         raise Outside
-    return Law(kind="normal", mean=mean, deviation=(int(spread.p) / int(spread.q)) ** 0.5)
+    return Law(kind="normal", mean=mean, variance=spread)
 
 
 def _any_law(one: Any, domain: Any, layout: Layout, at: Scene, rng: random.Random) -> Law:

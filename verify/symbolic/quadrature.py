@@ -10,7 +10,7 @@ import numpy as np
 from flint import acb, arb
 from sympy import Abs, Add, Integral, Max, Min, Mul, S, exp, factor, oo, sign
 
-from verify.symbolic.arithmetics import EXACT, FLOATS, OutOfTime, Undefined, Unknown
+from verify.symbolic.arithmetics import EXACT, FLOATS, Undefined, Unknown
 from verify.symbolic.balls import HANDLERS, Scene, value
 
 
@@ -41,8 +41,8 @@ def integral(function: Any, low: Any, high: Any, at: Scene) -> Any:
     """Return the integral of ``function(x, scene)``; infinite where it grows without end.
 
     In balls the first look is a ball of ten times the difference between two steps and two widths, and the
-    scene must be ``rigorous`` for balls that hold the value. On an infinite range what lies beyond 10^17 is taken
-    to fall on as fast as it did.
+    scene must be ``rigorous`` for balls that hold the value. On an infinite range what lies beyond 10^17 is
+    taken to fall on as fast as it did.
 
     Raises:
         Unknown: it is not resolved.
@@ -62,13 +62,15 @@ def integral(function: Any, low: Any, high: Any, at: Scene) -> Any:
 def _first_look(function: Any, low: Any, high: Any, at: Scene) -> Any:
     try:
         fine, error = _trapezoid(function, low, high, at.in_floats())
-        if np.iscomplexobj(fine) or np.size(fine) != 1:
+        if np.size(fine) != 1:
             return None
-        middle, error = float(np.squeeze(fine)), float(np.squeeze(error))
+        middle, error = complex(np.squeeze(fine)), float(np.squeeze(error))
     except (Unknown, Undefined, TypeError):
         return None
-    settled = math.isfinite(middle) and middle != 0 and error < 1e-6 * (1e-3 + abs(middle))
-    return arb(middle, error) if settled else None
+    if not (math.isfinite(abs(middle)) and middle != 0 and error < 1e-6 * (1e-3 + abs(middle))):
+        return None
+    real = arb(middle.real, error)
+    return real if np.isrealobj(fine) else acb(real, arb(middle.imag, error))
 
 
 _HALF, _WHOLE, _FINITE = 80.0, 40.0, 4.0
@@ -96,27 +98,40 @@ def _between(low: Any, high: Any, u: Any) -> tuple[Any, Any]:
 def _trapezoid(function: Any, low: Any, high: Any, at: Scene) -> tuple[Any, Any]:
     """Return an integral in floats and ten times what half the steps or half the width change.
 
-    Where all that counts is on few steps, these alone are gone over again.
+    Where all that counts is on few steps, these alone are gone over again; where steps are too long, once
+    more in more of them.
     """
     width, path = _paths(low, high)
     steps = 1024 if at.depth == 1 else 256
-    start, end, narrowed = -width, width, False
-    while True:
-        nodes = np.linspace(start, end, 2 * steps + 1).reshape(-1, *(1,) * at.depth)
+    over, narrowed = (-width, width), False
+    for _ in range(6):
+        nodes = np.linspace(*over, 2 * steps + 1).reshape(-1, *(1,) * at.depth)
         terms = _terms(function, path, nodes, at)
-        step, sizes = (end - start) / (2 * steps), abs(terms)
-        if terms.size != len(terms) or end - start < 1e-6:
+        step, sizes = (over[1] - over[0]) / (2 * steps), abs(terms)
+        few = _counting(nodes, sizes) if terms.size == len(terms) and step > 1e-9 else None
+        if few is not None:
+            over, narrowed = few, True
+        elif at.depth == 1 and steps == 1024 and _is_coarse(terms, sizes):
+            steps = 4096
+        else:
             break
-        counting = np.flatnonzero(sizes > 1e-17 * sizes.max())
-        if len(counting) == 0 or len(counting) > steps / 4:
-            break
-        low_node, high_node = max(counting[0] - 1, 0), min(counting[-1] + 1, 2 * steps)
-        start, end, narrowed = float(nodes[low_node].flat[0]), float(nodes[high_node].flat[0]), True
     fine, coarse = terms.sum(axis=0) * step, terms[::2].sum(axis=0) * 2 * step
     error = 10 * abs(fine - coarse) + 3e-9 * sizes.sum(axis=0) * step  # a logarithm of 10^7 has so few digits
     if not narrowed and width != _FINITE:
         error = error + 10 * abs(fine - terms[steps // 2 : -(steps // 2)].sum(axis=0) * step)
     return fine, error
+
+
+def _counting(nodes: Any, sizes: Any) -> tuple[float, float] | None:
+    """Return the ends of what counts of an integral if that is on few of the nodes, and within them."""
+    counting = np.flatnonzero(sizes > 1e-17 * sizes.max())
+    if not 0 < len(counting) < len(nodes) / 8 or counting[0] == 0 or counting[-1] == len(nodes) - 1:
+        return None
+    return float(nodes[counting[0] - 1].flat[0]), float(nodes[counting[-1] + 1].flat[0])
+
+
+def _is_coarse(terms: Any, sizes: Any) -> bool:
+    return bool(np.any(abs(terms.sum(axis=0) - 2 * terms[::2].sum(axis=0)) > 1e-10 * sizes.sum(axis=0)))
 
 
 def _terms(function: Any, path: Any, nodes: Any, at: Scene) -> Any:
@@ -198,7 +213,7 @@ def _quadrature(function: Any, low: Any, high: Any, at: Scene) -> Any:
             return acb("nan") if stopped else acb(function(u, at.having({}, analytic=analytic)))
         except Undefined:
             return acb("nan")
-        except (Unknown, OutOfTime) as error:
+        except Exception as error:  # noqa: BLE001  # it is raised below
             stopped.append(error)
             return acb("nan")
 
