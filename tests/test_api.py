@@ -141,7 +141,7 @@ def test_two_claims_cannot_share_an_id(doubled: Claim, claim_file: Callable[...,
 
 def test_a_variant_of_a_shipped_claim_is_a_claim_of_its_own() -> None:
     """It takes another id, and is put among the user's own."""
-    shipped = verify.list_claims()["worked-dot-products"]
+    shipped = verify.list_claims()["score-mean"]
     assert isinstance(shipped, verify.Claim)
     (record,) = verify.run([replace(shipped, id="mine", title="Mine")], profile="quick").claims
     assert (record.id, record.chapter, record.title) == ("mine", "user", "Mine")

@@ -20,6 +20,7 @@ from verify.engine import runner
 from verify.engine.sources import read_sources
 from verify.escapes import pieces
 from verify.evidence import PROFILES, Proof, Verdict, digest_of
+from verify.evidence.numbers import exact
 from verify.montecarlo.experiment import (
     Exact,
     Experiment,
@@ -31,11 +32,10 @@ from verify.montecarlo.experiment import (
 )
 from verify.report.latex import spoken
 from verify.report.math import Formulas
-from verify.report.numbers import exact
 from verify.report.parts import draw_figures
 from verify.report.summary import FRONT, HALF
 from verify.spec import designs
-from verify.symbolic.kernel.moments import Var
+from verify.symbolic.kernel.words import Var
 from verify.symbolic.printing import latex
 from verify.symbolic.scores import d, score
 

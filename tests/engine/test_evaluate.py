@@ -20,6 +20,7 @@ from verify.spec.claim import Findings
 from verify.spec.designs import score_cell
 from verify.spec.fitting import Wanted, fits, linear_fits
 from verify.spec.quantities import variances
+from verify.spec.words import Words
 from verify.symbolic.printing import latex, plain
 from verify.symbolic.scores import d
 
@@ -68,13 +69,14 @@ def test_a_step_that_does_not_hold_is_on_record_as_such() -> None:
 
 def test_a_record_has_all_of_its_claim_and_is_sealed(proof: DerivationRecord) -> None:
     """Without evidence too; its verdict is that of its checks, and any change would show."""
-    record = claim_record(CLAIM, proof, NOTHING)
+    words = Words(CLAIM, derivation(NAME))
+    record = claim_record(words, proof, NOTHING)
     for name in ("id", "chapter", "title", "statement", "meaning", "assumptions", "references"):
         assert getattr(record, name) == getattr(CLAIM, name)
     assert record.sealed() == record
     wrong = check("a", 80.0, 64.0, verdict=Verdict.REFUTED)
     refuted = claim_record(
-        CLAIM, proof, Evidence(checks=(wrong,), controls=(control("c", "it is 9", 9, 80),))
+        words, proof, Evidence(checks=(wrong,), controls=(control("c", "it is 9", 9, 80),))
     )
     assert (refuted.verdict, refuted.checks) == (Verdict.REFUTED, (wrong,))
     assert refuted.digest != record.digest

@@ -23,6 +23,7 @@ from verify.spec.designs import (
 )
 from verify.spec.fitting import Wanted, fits, linear_fits, misfit
 from verify.spec.quantities import variances
+from verify.spec.slots import unmarked
 from verify.symbolic.scores import d
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def test_a_sharper_bound_keeps_all_but_its_constant() -> None:
     found = control.comparison
     assert isinstance(found, Quantity)
     assert (found.id, found.prediction.value, found.prediction.latex) == ("most-sharper", 7.5, "7.5")
-    assert (control.what, control.truth) == ("a variance keeps to 0.75 times its bound", 8.0)
+    assert (unmarked(control.what), control.truth) == ("a variance keeps to 0.75 times its bound", 8.0)
     assert route_of(found) == route_of(check)
     assert found.cell == check.cell
 

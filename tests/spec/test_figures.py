@@ -12,8 +12,9 @@ from tests.report.builders import check
 from verify.errors import ClaimError
 from verify.spec.claim import Findings
 from verify.spec.figures import beside, expected, figure, line, measured, scatter
+from verify.spec.slots import unmarked
+from verify.symbolic.kernel.words import n
 from verify.symbolic.scores import d
-from verify.symbolic.softmax import n
 
 CHECKS = {
     f"variance-d{n}": check(f"variance-d{n}", n + 0.5, float(n), error=0.1, cell={"d_k": n}) for n in (64, 2)
@@ -65,14 +66,14 @@ class TestFigure:
             line("derived", 2 * d, points=3), line("wrong", math.sqrt, "control", over=(1, 4)), points,
         )  # fmt: skip
         derived, wrong, last = drawn.layers
-        assert (derived.role, derived.label) == ("truth", "derived: $2 d_{k}$")
+        assert (derived.role, unmarked(derived.label)) == ("truth", "derived: $2 d_{k}$")
         assert derived.x == pytest.approx((2, math.sqrt(128), 64))
         assert derived.y == tuple(2 * x for x in derived.x)
         assert (wrong.role, wrong.label, len(wrong.x)) == ("control", "wrong", 61)
         assert wrong.x[::60] == pytest.approx((1, 4))
         assert wrong.y == pytest.approx(np.sqrt(wrong.x))
         assert last == points
-        assert (drawn.x.label, drawn.x.scale, drawn.y.scale) == ("dimension $d_k$", "log", "log")
+        assert (unmarked(drawn.x.label), drawn.x.scale, drawn.y.scale) == ("dimension $d_k$", "log", "log")
 
     def test_lines_are_even_on_their_axis(self) -> None:
         """On a linear one their points have equal distances; a line in another symbol bears no formula."""
@@ -96,7 +97,7 @@ class TestFigure:
         """At the first of the layers that share it."""
         points = measured(FOUND.matching("variance-d*"))
         drawn = figure("f", "F", "f", "y", line("one", d), points, line("two", 2 * d), points).layers
-        assert [one.label for one in drawn] == ["one: $d_{k}$", "measured", "two: $2 d_{k}$", ""]
+        assert [unmarked(one.label) for one in drawn] == ["one: $d_{k}$", "measured", "two: $2 d_{k}$", ""]
         assert drawn[3].y == drawn[1].y
 
     def test_a_line_through_given_places(self) -> None:
@@ -104,7 +105,7 @@ class TestFigure:
         assert line("", math.sqrt, at=(1, 4)).y == (1.0, 2.0)
         assert line("", 3, at=(1, 4)).y == (3.0, 3.0)
         assert line("", (5, 6), at=(1, 4)).y == (5.0, 6.0)
-        assert line("level", S.One, over=(1, 4)).label == "level: $1$"
+        assert unmarked(line("level", S.One, over=(1, 4)).label) == "level: $1$"
         dots = scatter("", (1, 4), math.sqrt)
         assert (dots.kind, dots.role, dots.y) == ("points", "measured", (1.0, 2.0))
 

@@ -6,8 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from verify.citing.value import DATE, DIGEST, VERSION, Figure, Value, counted, decimal, level_text, one_of
+from verify.evidence import numbers
 from verify.evidence.audits import Judgement
-from verify.report import numbers
 from verify.report.audits.tables import figures, most_serious
 from verify.report.citation import AUDIT
 from verify.report.imprint import creation

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from verify.citing.figures import numbers_in, rounded
 from verify.errors import CitationError
-from verify.report import numbers
+from verify.evidence import numbers
 
 if TYPE_CHECKING:
     from decimal import Decimal

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sympy import Function, Symbol
@@ -13,14 +14,17 @@ from verify.claims.chapters import CHAPTERS
 from verify.engine.catalogue import broken, resolve
 from verify.engine.claim_files import ClaimFile
 from verify.errors import WorkerError, claim_errors
+from verify.evidence import PROFILES
+from verify.evidence.numbers import exact
 from verify.executors.workers import Task, Workers
 from verify.report.latex import plain, spoken
-from verify.report.numbers import exact
 from verify.spec.claim import several
+from verify.spec.words import Words, titled
+from verify.symbolic.hypotheses import assumptions_of
 from verify.symbolic.printing import unicode_art
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from verify.evidence import Fact
     from verify.spec.claim import Claim
@@ -45,8 +49,13 @@ def listing(claims: Mapping[str, Claim | ClaimFile]) -> str:
         if claim.chapter != last:
             lines += ([""] if lines else []) + [CHAPTERS[claim.chapter].title]
             last = claim.chapter
-        lines.append(f"  {name:<{width}} {plain(claim.title)}")
+        lines.append(f"  {name:<{width}} {plain(_title(claim))}")
     return "\n".join(lines)
+
+
+def _title(claim: Claim | ClaimFile) -> str:
+    """Return a claim's title; a claim file has had its slots filled when it was read."""
+    return claim.title if isinstance(claim, ClaimFile) else titled(claim)
 
 
 def show_with(workers: Workers, claim: Claim | ClaimFile) -> tuple[str, bool]:
@@ -80,18 +89,25 @@ def shown(claim: Claim, origin: object = "") -> tuple[str, bool]:
     with claim_errors(claim.id, origin):
         derivation = claim.derived()
         examined = derivation.examine()
-        facts = several(claim.facts(derivation)) if examined.status != "failed" else ()
+        facts = several(claim.facts(derivation)) if examined.status != "failed" else None
     return page(claim, derivation, examined, facts), examined.status != "failed"
 
 
-def page(claim: Claim, derivation: Derivation, examined: Examined, facts: Sequence[Fact] = ()) -> str:
-    """Return one claim with its derivation as text, what became of each step's check, and its facts."""
+def page(
+    claim: Claim, derivation: Derivation, examined: Examined, facts: tuple[Fact, ...] | None = None
+) -> str:
+    """Return one claim with its derivation as text, what became of each step's check, and what facts it has.
+
+    Without facts, as where the derivation fails, nothing else is computed for its words.
+    """
+    measured_by = partial(claim.measured_by, derivation, PROFILES["standard"])
+    said = Words(claim, derivation, facts, measured_by).said()
     blocks = [
-        f"{claim.id} — {plain(claim.title)}",
+        f"{claim.id} — {plain(said['title'])}",
         f"Chapter: {CHAPTERS[claim.chapter].title}",
-        _wrapped(plain(claim.statement)),
-        _wrapped(plain(claim.meaning)),
-        "Assumptions\n" + "\n".join(f"  - {plain(a.text)}" for a in claim.assumptions),
+        _wrapped(plain(said["statement"])),
+        _wrapped(plain(said["meaning"])),
+        *_assumed(claim, examined),
     ]
     for followed in examined.routes:
         route = followed.route
@@ -108,6 +124,15 @@ def page(claim: Claim, derivation: Derivation, examined: Examined, facts: Sequen
     if derivation.beyond:
         blocks.append(_wrapped(f"Beyond the derivation: {plain(derivation.beyond)}"))
     return "\n\n".join(blocks)
+
+
+def _assumed(claim: Claim, examined: Examined) -> Iterator[str]:
+    """Yield what the main theorem assumes, and what the author states besides."""
+    of_theorem = assumptions_of(examined.theorem) if examined.theorem else ()
+    stated = tuple(one.text for one in claim.assumptions)
+    for heading, texts in (("Assumptions", of_theorem), ("Stated besides, not used", stated)):
+        if texts:
+            yield f"{heading}\n" + "\n".join(f"  - {plain(one)}" for one in texts)
 
 
 def _wrapped(text: str) -> str:

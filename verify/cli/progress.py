@@ -12,8 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from verify.escapes import for_terminal
-from verify.evidence import ClaimRecord, Proof, RunRecord, Statement, Stored, Verdict
-from verify.report import numbers
+from verify.evidence import ClaimRecord, Proof, RunRecord, Statement, Stored, Verdict, numbers
 from verify.report.latex import plain
 
 if TYPE_CHECKING:

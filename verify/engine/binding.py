@@ -1,9 +1,9 @@
-"""Binds what is derived to what is measured: a theorem's start, evaluated on the draws that a statistic reduces.
+"""Binds what is derived to what is measured, on the draws that the statistic reduces.
 
 A prediction is called derived only where some theorem of the claim says it, under a law that the drawn
 components have, and where that theorem's start is, on the statistic's own queries and keys, what the estimand
-makes of the statistic's own output. Other predictions were computed, however rightly: nothing holds them to what
-is measured but their author's word.
+makes of the statistic's own output. Other predictions were computed, however rightly: nothing holds them to
+what is measured but their author's word.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from verify.montecarlo.experiment import Fit, Quantity
 from verify.montecarlo.inputs import SharedVectors, Simulated
 from verify.montecarlo.reduced import Reduced
 from verify.montecarlo.statistics.pairs import OwnKeys
-from verify.symbolic.kernel.words import E, Var, largest, p, s
+from verify.symbolic.kernel.core import Population
+from verify.symbolic.kernel.words import E, Var, largest, n, p, s
 from verify.symbolic.scores import d, k, q
-from verify.symbolic.softmax import n
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from verify.symbolic.kernel.core import Theorem
 
 _SEED, _BLOCKS, _FEW = 7, 3, 6
-"""Of the draws, how many blocks there are, and how many queries or keys a block has where any number will do."""
+"""Of the draws, how many blocks there are, and how many queries or keys where any number will do."""
 _CLOSE = 2e-5
 """How far both may lie apart, relative: the draws are in single precision."""
 _FUNCTIONS = {
@@ -128,8 +128,8 @@ def _values(theorem: Theorem, sampler: Reduced, settings: Mapping[str, Any]) -> 
     free = theorem.lhs.free_symbols | theorem.rhs.free_symbols
     numbers = {name: value for name, value in settings.items() if isinstance(value, int | float)}
     values |= {one: numbers[one.name] for one in free if isinstance(one, Symbol) and one.name in numbers}
-    law = theorem.hypotheses.law
-    for component, moments in law.laws if law else ():
+    law = theorem.hypotheses.law or Population({})
+    for component, moments in law.laws:
         drawn = _distribution(component, sampler)
         if component in law.normal and drawn.name != "normal":
             raise _Unknown(f"{component} is not normal")
@@ -139,7 +139,7 @@ def _values(theorem: Theorem, sampler: Reduced, settings: Mapping[str, Any]) -> 
 
 
 def _distribution(component: Any, sampler: Reduced) -> Any:
-    drawn = sampler.input
+    drawn: Any = sampler.input
     if isinstance(drawn, SharedVectors):
         return drawn.distribution
     if drawn.correlation:
@@ -165,16 +165,16 @@ def _read_off(assumed: tuple[Any, ...], exact: tuple[Any, ...], values: dict[Any
 def _on_draws(
     theorem: Theorem, check: Quantity, sampler: Reduced, values: dict[Any, Any]
 ) -> tuple[float, float]:
-    """Return a theorem's start on the draws of a check's statistic, and what the check makes of its output."""
+    """Return a theorem's start on the draws of a check's statistic, and what the check estimates there."""
     rows = theorem.lhs.has(s, p, largest)
     paired = isinstance(sampler.statistic, OwnKeys)
     few = {"m": _FEW} if rows or isinstance(sampler.input, SharedVectors) else {"m": _FEW, "n": _FEW}
-    drawn = replace(
-        sampler.input, **{name: min(most, getattr(sampler.input, name)) for name, most in few.items()}
-    )
+    whole: Any = sampler.input
+    drawn = replace(whole, **{name: min(most, getattr(whole, name)) for name, most in few.items()})
     queries, keys = drawn.draw(np.random.default_rng(_SEED), _BLOCKS, columns=sampler.statistic.columns)
     output = sampler.statistic.reduce(queries, keys).mean(axis=0)
-    measured = check.estimand.value(dict(zip(sampler.statistic.names, output, strict=True)))
+    estimand: Any = check.estimand
+    measured = estimand.value(dict(zip(sampler.statistic.names, output, strict=True)))
     scale = float(getattr(sampler.statistic, "scale", 1.0))
     draws = _Draws(queries.astype(float), keys.astype(float), scale, paired, values | {n: keys.shape[1]})
     return draws.value(theorem.lhs), measured
@@ -208,31 +208,34 @@ class _Draws:
         return float(np.var(found) if isinstance(one, Var) else np.mean(found))
 
     def _each(self, part: Any, bound: tuple[Any, ...]) -> Any:
-        """Return a part for every pair or row: one axis for blocks, two for pairs, then one for each bound index."""
-        if isinstance(part, Indexed):
-            return self._entry(part, bound)
-        if isinstance(part, Sum):
-            indices = tuple(limit[0] for limit in part.limits)
-            if any(limit[1] != 1 for limit in part.limits):
-                raise _Unknown("a sum from elsewhere")
-            found = self._each(part.function, (*bound, *indices))
-            wanted = tuple(int(limit[2].subs(self.values)) for limit in part.limits)
-            shape = (*np.shape(found)[: 3 + len(bound)], *wanted)
-            return np.broadcast_to(found, shape).sum(axis=tuple(range(-len(indices), 0)))
-        if isinstance(part, Add | Mul):
-            operation = np.add if isinstance(part, Add) else np.multiply
-            return reduce(operation, (self._each(one, bound) for one in part.args))
-        if isinstance(part, Pow):
-            return self._each(part.base, bound) ** float(part.exp.subs(self.values))
-        if part.func in _FUNCTIONS:
-            return _FUNCTIONS[part.func](self._each(part.args[0], bound))
+        """Return a part for every pair or row: axes for blocks, queries, keys, then one a bound index."""
+        for kind, read in _READERS.items():
+            if isinstance(part, kind):
+                return read(self, part, bound)
         if part == largest:
             return self._scores().max(axis=-1)[..., None]
-        if isinstance(part, Max):
-            return reduce(np.maximum, (self._each(one, bound) for one in part.args))
         if part.has(Indexed, Sum):
             raise _Unknown(type(part).__name__)
         return np.full((1, 1, 1) + (1,) * len(bound), float(part.subs(self.values)))
+
+    def _sum(self, part: Any, bound: tuple[Any, ...]) -> Any:
+        indices = tuple(limit[0] for limit in part.limits)
+        if any(limit[1] != 1 for limit in part.limits):
+            raise _Unknown("a sum from elsewhere")
+        found = self._each(part.function, (*bound, *indices))
+        wanted = tuple(int(limit[2].subs(self.values)) for limit in part.limits)
+        shape = (*np.shape(found)[: 3 + len(bound)], *wanted)
+        return np.broadcast_to(found, shape).sum(axis=tuple(range(-len(indices), 0)))
+
+    def _combined(self, part: Any, bound: tuple[Any, ...]) -> Any:
+        operation = {Add: np.add, Mul: np.multiply, Max: np.maximum}[part.func]
+        return reduce(operation, (self._each(one, bound) for one in part.args))
+
+    def _power(self, part: Any, bound: tuple[Any, ...]) -> Any:
+        return self._each(part.base, bound) ** float(part.exp.subs(self.values))
+
+    def _function(self, part: Any, bound: tuple[Any, ...]) -> Any:
+        return _FUNCTIONS[part.func](self._each(part.args[0], bound))
 
     def _scores(self) -> Array:
         scores: Array = self.scale * self.queries @ self.keys.swapaxes(1, 2)
@@ -261,3 +264,12 @@ class _Draws:
             return vectors[..., int(index) - 1].reshape(*vectors.shape[:3], *(1,) * len(bound))
         place = bound.index(index)
         return vectors.reshape(*vectors.shape[:3], *(1,) * place, -1, *(1,) * (len(bound) - place - 1))
+
+
+_READERS = {
+    Indexed: _Draws._entry,
+    Sum: _Draws._sum,
+    Add | Mul | Max: _Draws._combined,
+    Pow: _Draws._power,
+    tuple(_FUNCTIONS): _Draws._function,
+}

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from verify.errors import ClaimError, VerifyError, described, place_in, unknown, what_is_wrong
 from verify.evidence import SLUG
 from verify.spec.claim import USER, Claim
+from verify.spec.words import titled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,7 +56,7 @@ def read(path: Path, text: bytes) -> ClaimFile:
         path=path,
         text=text,
         id=str(claim.id),
-        title=str(claim.title),
+        title=titled(claim),
         statement=str(claim.statement),
         meaning=str(claim.meaning),
     )

@@ -24,6 +24,7 @@ from verify.evidence import (
 from verify.montecarlo.experiment import Experiment, Fit
 from verify.montecarlo.fits import ordinary
 from verify.spec.claim import Claim, several
+from verify.spec.words import Words
 from verify.symbolic.derivation import relation_of
 from verify.symbolic.hypotheses import assumptions_of
 from verify.symbolic.kernel.core import Reach
@@ -76,27 +77,27 @@ def measured(
     experiment, facts = planned
     budget = ErrorBudget(settings.false_alarm)
     findings, controls = measure(experiment, claim.id, settings, budget, source, remembered)
+    checks = tuple(findings.checks.values())
+    words = Words(claim, derivation, facts, experiment, checks)
     return Evidence(
-        checks=tuple(findings.checks.values()),
+        checks=checks,
         controls=controls,
         fits=tuple(_ordinary_fits(experiment, findings)),
         facts=facts,
-        series=several(claim.figures(derivation, findings)),
+        series=tuple(map(words.drawn, several(claim.figures(derivation, findings)))),
     )
 
 
-def claim_record(claim: Claim, proof: DerivationRecord, evidence: Evidence) -> ClaimRecord:
-    """Return the sealed record of a claim with its evidence and verdict."""
-    checks = tuple(_with_origin(check, proof) for check in evidence.checks)
-    evidence = replace(evidence, checks=checks)
+def claim_record(words: Words, proof: DerivationRecord, evidence: Evidence) -> ClaimRecord:
+    """Return the sealed record of a claim in these ``words``, with its evidence and verdict."""
+    claim = words.claim
+    evidence = replace(evidence, checks=tuple(_with_origin(check, proof) for check in evidence.checks))
     verdict, reason = claim_verdict(proof.status, proof.reason, evidence.checks, evidence.controls)
     return ClaimRecord(
         id=claim.id,
         chapter=claim.chapter,
         chapter_title=CHAPTERS[claim.chapter].title,
-        title=claim.title,
-        statement=claim.statement,
-        meaning=claim.meaning,
+        **words.found(evidence.checks).said(),
         assumptions=claim.assumptions,
         references=claim.references,
         verdict=verdict,
@@ -116,7 +117,7 @@ def _with_origin(check: Check, proof: DerivationRecord) -> Check:
 def derivation_record(
     derivation: Derivation, examined: Examined, bound: tuple[str, ...] = ()
 ) -> DerivationRecord:
-    """Return the record of a derivation whose steps were examined, and to whose theorems checks are ``bound``."""
+    """Return the record of an examined derivation; ``bound`` are the checks that it is bound to."""
     return DerivationRecord(
         status=Proof(examined.status),
         **_stated(derivation, examined),

@@ -20,6 +20,8 @@ from verify.executors.workers import Task, Workers
 from verify.montecarlo.chunks import Drawing
 from verify.montecarlo.experiment import cells_of, every_comparison
 from verify.montecarlo.streams import stream
+from verify.spec.claim import several
+from verify.spec.words import Words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -129,9 +131,14 @@ def plan(claim: Claim, settings: Settings) -> Planned:
 
     Raises:
         SettingsError: the plan is out of reach; the message says which cell and what to change.
+        ClaimError: the claim's words type a formula, or name what there is not.
     """
-    experiment = claim.measured_by(claim.derived(), settings.tolerance)
+    derivation = claim.derived()
+    experiment = claim.measured_by(derivation, settings.tolerance)
     validate(experiment, claim.id)
+    words = Words(claim, derivation, several(claim.facts(derivation)), experiment)
+    words.said()
+    words.spoken(experiment)
     samples = Samples(claim.id, settings, ErrorBudget(settings.false_alarm), Drawing(claim.id, settings.seed))
     samples.plan(experiment)
     cells = cells_of(every_comparison(experiment))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import pickle
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ from verify.executors.threads import one_blas_thread
 from verify.montecarlo.chunks import draw_chunk
 from verify.montecarlo.experiment import Exact, Experiment, cells_of, every_comparison
 from verify.spec.claim import USER, several
+from verify.spec.words import Words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,15 +115,17 @@ def advance(work: Work, proof: str, answers: Sequence[Sequence[Sums]]) -> Settle
         prepared = _prepared(work)
         told, shown = prepared.shown(proof)
         derived, evidence = time.perf_counter(), NOTHING
+        words = Words(claim, prepared.derivation)
         try:
             if shown.status is not Proof.FAILED:
                 planned = prepared.planned
+                words = replace(words, facts=planned[1], experiment=planned[0])
                 derived = time.perf_counter()
                 source = _Answered(answers)
                 evidence = measured(
                     claim, prepared.derivation, planned, work.settings, source, prepared.remembered
                 )
-            record = claim_record(claim, shown, evidence).model_dump_json(by_alias=True)
+            record = claim_record(words, shown, evidence).model_dump_json(by_alias=True)
         except _NotDrawn as open_:
             cells = tuple(_to_draw(request) for request in open_.requests)
             return Awaiting(cells, told, _seconds(begun, derived))
@@ -226,7 +229,7 @@ class _Prepared:
 
     @cached_property
     def planned(self) -> tuple[Experiment, tuple[Fact, ...]]:
-        """The claim's experiment and facts; what could only fail after drawing is refused."""
+        """The claim's experiment and facts; what could only fail after drawing is refused, words included."""
         work, claim = self._work, self._claim
         experiment = claim.measured_by(self.derivation, work.settings.tolerance)
         validate(experiment, claim.id)
@@ -238,7 +241,9 @@ class _Prepared:
         # A claim that outgrows the error budget is refused before it is measured.
         drawn = sum(not isinstance(check, Exact) for check in experiment.checks)
         ErrorBudget(work.settings.false_alarm).record(drawn, 0)
-        return experiment, facts
+        words = Words(claim, self.derivation, facts, experiment)
+        words.said()
+        return words.spoken(experiment), facts
 
     def shown(self, proof: str) -> tuple[str, DerivationRecord]:
         """Return a checked derivation as JSON, ``proof`` unless that is empty, and its record."""

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from verify.escapes import for_xml
-from verify.evidence import ClaimRecord, Proof, RunRecord, Verdict
+from verify.evidence import ClaimRecord, Proof, RunRecord, Verdict, numbers
 from verify.evidence.audits import Judgement
-from verify.report import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -6,8 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from verify.evidence import Check, Proof, Verdict
-from verify.report import numbers
+from verify.evidence import Check, Proof, Verdict, numbers
 from verify.report.citation import citation_parts, cite
 from verify.report.contrast import contrast
 from verify.report.latex import Prose, Tex, plain, spoken
@@ -68,7 +67,8 @@ def card(record: RunRecord, claim: ClaimRecord, number: str) -> CardView:
         plain_title=plain(claim.title),
         statement=Prose(claim.statement),
         meaning=Prose(claim.meaning),
-        assumptions=tuple(Prose(assumption.text) for assumption in claim.assumptions),
+        assumptions=tuple(map(Prose, derivation.assumptions)),
+        stated=tuple(Prose(one.text) for one in claim.assumptions),
         verdict=verdict,
         proof=badge(derivation.status),
         alarms=alarms,

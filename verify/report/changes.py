@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from verify.report import numbers
+from verify.evidence import numbers
 from verify.report.imprint import digest, origin
 from verify.report.latex import Prose
 from verify.report.views import ChangesView, ChangeView

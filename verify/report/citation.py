@@ -10,9 +10,8 @@ from urllib.parse import quote
 
 from verify.errors import CitationError
 from verify.escapes import as_prose
-from verify.evidence import Check, ClaimRecord, Control, Fact, RunRecord, Statement
+from verify.evidence import Check, ClaimRecord, Control, Fact, RunRecord, Statement, numbers
 from verify.evidence.audits import AuditRecord, Finding, LayerRecord
-from verify.report import numbers
 from verify.report.audits.tables import figures, held_against, most_serious, summary
 from verify.report.imprint import creation, digest, origin
 from verify.report.latex import plain

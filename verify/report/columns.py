@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verify.report import numbers
+from verify.evidence import numbers
 from verify.report.views import Cell
 
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verify.evidence import Verdict
-from verify.report import numbers
+from verify.evidence import Verdict, numbers
 from verify.report.latex import Prose
 from verify.report.views import ContrastView
 from verify.report.words import at_settings, predicted, rounding_error

@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter, Locator, LogLocator, MaxNLocator, N
 from matplotlib.transforms import Affine2D
 
 from verify.errors import RenderError
-from verify.report import numbers
+from verify.evidence import numbers
 from verify.report.labels import (
     DPI,
     LINE,

@@ -6,8 +6,7 @@ import hashlib
 import shlex
 from typing import TYPE_CHECKING
 
-from verify.evidence import PROFILES, RunRecord, in_utc
-from verify.report import numbers
+from verify.evidence import PROFILES, RunRecord, in_utc, numbers
 from verify.report.views import BudgetView
 
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verify.evidence import Verdict
-from verify.report import numbers
+from verify.evidence import Verdict, numbers
 from verify.report.latex import Prose, Tex
 from verify.report.speech import prose_in_words
 from verify.report.values import figure_values

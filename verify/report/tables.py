@@ -8,8 +8,7 @@ from dataclasses import replace
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from verify.evidence import Verdict
-from verify.report import numbers
+from verify.evidence import Verdict, numbers
 from verify.report.columns import aligned, check_widths, control_widths
 from verify.report.latex import Prose, plain
 from verify.report.views import Cell, CheckTable, ControlTable, ControlView, GroupView, RowView, Title

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from verify.evidence import Outcome, Proof, Verdict
-from verify.report import citations, imprint, numbers
+from verify.evidence import Outcome, Proof, Verdict, numbers
+from verify.report import citations, imprint
 from verify.report.calibration import calibration
 from verify.report.cards import card
 from verify.report.changes import changes

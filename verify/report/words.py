@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from verify.evidence import Check, Outcome, Proof, Verdict
+from verify.evidence import Check, Outcome, Proof, Verdict, numbers
 from verify.evidence.audits import Judgement
-from verify.report import numbers
 from verify.report.latex import Prose, slashed
 from verify.report.views import Badge, Tally
 

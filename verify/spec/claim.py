@@ -5,13 +5,15 @@ from __future__ import annotations
 import inspect
 import re
 import reprlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from verify.errors import ClaimError, nearest
 from verify.evidence import SLUG, Fact, Figure
 from verify.montecarlo.experiment import Experiment
+from verify.spec.notation import refuse_values
+from verify.spec.slots import is_exempt, refuse_typed
 from verify.symbolic.derivation import Derivation
 
 if TYPE_CHECKING:
@@ -76,16 +78,20 @@ class Findings:
 class Claim:
     """One statement about attention, with everything it takes to settle it.
 
-    ``title``, ``statement`` and ``meaning`` may hold LaTeX between dollar signs. ``derive`` returns the
+    What is assumed is what the main theorem's hypotheses say; ``assumptions`` are what the author states
+    besides, which the page prints as not used. ``title``, ``statement`` and ``meaning`` type no formula and
+    no number: what they hold of these are slots, such as {theorem}, filled from what is derived and found, or
+    from ``symbols``, expressions by the names of their slots (``verify.spec.words``). ``derive`` returns the
     derivation, ``experiment`` what to measure, ``facts`` exact values that a document may have printed, and
-    ``figures`` what to draw; one fact or figure may stand for itself. The last three name the parameters
-    that they use: ``derivation``, what ``derive`` returned; ``experiment`` also ``tolerance``, the run's
-    relative tolerance; ``figures`` also ``findings``, what was found. In a claim file these functions are
-    found by their names. ``id`` is permanent: that of a claim file follows from the file's name, with
-    hyphens for underscores; ``chapter`` is its folder.
+    ``figures`` what to draw; one fact or figure may stand for itself. The last three name the parameters that
+    they use: ``derivation``, what ``derive`` returned; ``experiment`` also ``tolerance``, the run's relative
+    tolerance; ``figures`` also ``findings``, what was found. In a claim file these functions are found by
+    their names. ``id`` is permanent: that of a claim file follows from the file's name, with hyphens for
+    underscores; ``chapter`` is its folder.
 
     Raises:
-        ClaimError: the id is not a lower-case slug, a text is empty, or a function wants something else.
+        ClaimError: the id is not a lower-case slug, a text is empty, a symbol is a number or a relation, or
+            a function wants something else.
     """
 
     id: str = ""
@@ -93,8 +99,9 @@ class Claim:
     title: str
     statement: str
     meaning: str
-    assumptions: tuple[Assumption, ...]
+    assumptions: tuple[Assumption, ...] = ()
     references: tuple[Reference, ...] = ()
+    symbols: Mapping[str, Any] = field(default_factory=dict)
     derive: Callable[[], Derivation] = _nothing
     experiment: Callable[..., Experiment] = _nothing
     facts: Callable[..., Fact | tuple[Fact, ...]] = _nothing
@@ -106,6 +113,7 @@ class Claim:
         for name in ("title", "statement", "meaning"):
             if not getattr(self, name).strip():
                 raise ClaimError(f"{self._named}its {name} is empty; write one")
+        refuse_values(self._named, self.symbols)
         for name, parameters in _PARAMETERS.items():
             object.__setattr__(self, name, self._accepting(name, parameters))
 
@@ -172,7 +180,8 @@ class Claim:
                 and ``figures`` are used.
 
         Raises:
-            ClaimError: there is no ``derive`` or ``experiment``, or a function wants something else.
+            ClaimError: there is no ``derive`` or ``experiment``, a function wants something else, or a text
+                types a formula.
         """
         found = {
             one: functions[one] for one in _PARAMETERS if one in functions and getattr(self, one) is _nothing
@@ -181,6 +190,9 @@ class Claim:
         for one in ("derive", "experiment"):
             if getattr(placed, one) is _nothing:
                 raise ClaimError(f"{placed._named}it has no {one}; give it that function")
+        if not is_exempt(placed.chapter, placed.id):
+            for one in ("title", "statement", "meaning"):
+                refuse_typed(placed.id, one, getattr(placed, one))
         return placed
 
 

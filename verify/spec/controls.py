@@ -10,6 +10,7 @@ from verify.montecarlo.experiment import Comparison, Control, Exact, Prediction
 from verify.montecarlo.literal import over_queries
 from verify.spec.designs import against_loops, predicted
 from verify.spec.settings import setting_of
+from verify.spec.slots import printed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,7 +68,7 @@ def biased(check: Quantity, tolerance: float, name: str = "biased-prediction", a
     ``at`` is the setting of the check's cell that tells the words which value it is.
     """
     where = setting_of(check.id, dict(check.cell.settings), at)
-    return _off(check, name, f"the value at ${at} = {where}$", tolerance)
+    return _off(check, name, f"the value at {printed(f'${at} = {where}$')}", tolerance)
 
 
 def _off(check: Quantity | Fit, name: str, subject: str, tolerance: float) -> Control:
@@ -89,7 +90,7 @@ def sharper(
     check's and "-sharper". A check whose bound is made looser by as much makes this control true, and so is
     seen.
     """
-    what = f"{check.label} keeps to {factor:.4g} times its bound"
+    what = f"{printed(check.label)} keeps to {printed(f'{factor:.4g}')} times its bound"
     bound = replace(_shown(factor * check.prediction.value, ".4g"), origin=check.prediction.origin)
     return wrong(check, name or f"{check.id}-sharper", what, bound, truth=truth)
 
@@ -106,7 +107,9 @@ def wrong_fits(lines: Sequence[Fit], tolerance: float) -> tuple[Control, ...]:
     A coefficient off by twice its tolerance, and for a lack of fit the same points bent upwards.
     """
     return tuple(
-        _bent(one) if one.target == "misfit" else _off(one, f"biased-{one.id}", f"the {one.label}", tolerance)
+        _bent(one)
+        if one.target == "misfit"
+        else _off(one, f"biased-{one.id}", f"the {printed(one.label)}", tolerance)
         for one in lines
     )
 
@@ -117,5 +120,6 @@ def _bent(line: Fit) -> Control:
         replace(member, id=f"bent-{member.id}", estimand=times(member.estimand, 1 + x * x))
         for member, x in zip(line.members, line.fit.x, strict=True)
     )
-    what = f"points bent upwards, each times $1 + x^2$ at its $x$, show no {line.label}"
+    shown = f"{printed('$1 + x^2$')} at its {printed('$x$')}, show no {printed(line.label)}"
+    what = f"points bent upwards, each times {shown}"
     return wrong(line, f"bent-{line.id}", what, members=bent)

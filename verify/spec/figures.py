@@ -11,6 +11,7 @@ from sympy import Basic
 from verify.errors import ClaimError
 from verify.evidence import Axis, Check, Figure, Layer
 from verify.spec.settings import place_of
+from verify.spec.slots import printed
 from verify.symbolic.predict import function
 from verify.symbolic.printing import latex
 from verify.symbolic.scores import d
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 Role = Literal["truth", "measured", "control", "other"]
 Scale = Literal["linear", "log"]
 
-DIMENSION = "dimension $d_k$"
+DIMENSION = f"dimension {printed('$d_k$')}"
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ def line(
     """
     if isinstance(y, Basic):
         of = function(tuple(y.free_symbols) or (d,), y)
-        label = f"{label}: ${latex(y)}$" if y.free_symbols <= {d} else label
+        label = f"{label}: {printed(f'${latex(y)}$')}" if y.free_symbols <= {d} else label
     else:
         of = y if callable(y) else lambda _: y
     if at is not None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sympy import Eq, Expr, Function, Ge, Gt, Le, Lt, Rel
 
-from verify.symbolic.kernel.core import Reach, replayed
+from verify.errors import ClaimError, unknown
+from verify.symbolic.kernel.core import Reach
 from verify.symbolic.kernel.equations import same
 
 if TYPE_CHECKING:
@@ -77,9 +78,9 @@ class Derivation:
     """One or more routes to one ``result``; proved only if the kernel takes every step, for all values.
 
     The first route says what is derived: its theorem is the claim's. The others must end in the same result,
-    and may start at something else. ``lemmas`` are chains that the claim needs besides, such as the mean beside a
-    variance. Every chain starts at something established: the subject, the end of a chain before it, or what
-    a chain's ``definition`` says in words.
+    and may start at something else. ``lemmas`` are chains that the claim needs besides, such as the mean
+    beside a variance. Every chain starts at something established: the subject, the end of a chain before it,
+    or what a chain's ``definition`` says in words.
 
     Where a claim rests on measurement alone, ``unclaimed`` says why nothing is derived; there may be lemmas
     still. ``beyond`` says what of the claim's statement goes beyond all chains, and what it rests on instead.
@@ -124,8 +125,24 @@ class Derivation:
     def _followed(self) -> tuple[Followed, ...]:
         return tuple(one.followed() for one in self.chains)
 
+    def theorem(self, name: str = "") -> Theorem:
+        """Return the theorem of the first route or, by its ``name``, that of another chain.
+
+        Raises:
+            ClaimError: nothing is derived, no chain has the name, or a step does not hold.
+        """
+        if not name and self.unclaimed:
+            raise ClaimError("nothing is derived for the claim itself; name a lemma or a check")
+        named = {one.route.name: one for one in self._followed if one.route.name}
+        if name and name not in named:
+            raise ClaimError(unknown("route", name, named, "name it with Route.called"))
+        found = (named[name] if name else self._followed[len(self.lemmas)]).theorem
+        if found is None:
+            raise ClaimError("that does not hold; see the derivation")
+        return found
+
     def examine(self) -> Examined:
-        """Return the derivation with every step taken, and its theorems made again by replaying them."""
+        """Return the derivation with every step taken."""
         followed = self._followed
         wrong = [
             f"“{one.route.title}”, step {number}: {step.problem}"
@@ -134,9 +151,6 @@ class Derivation:
             if not step.holds
         ]
         wrong += self.misfits()
-        for one in followed:
-            if one.theorem is not None:
-                replayed(one.theorem)
         if self.unclaimed:
             reason = "; ".join(wrong) or self.unclaimed
             return Examined(followed, "", "failed" if wrong else "not-claimed", reason)

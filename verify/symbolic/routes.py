@@ -1,4 +1,4 @@
-"""Chains of expressions, each following from the one before by a rule of the kernel's, and what they prove."""
+"""Chains of expressions, each following from the one before by a rule of the kernel's."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 class Step:
     """An expression, in words how it follows from the one before, and the rule by which it does.
 
-    The rule decides the relation. One that moves a whole theorem, such as ``PutIn``, gets the theorem that the
-    chain has come to. ``By`` is an author's own, of which the author says the ``relation``: "⇒" where what
-    follows is not comparable.
+    The rule decides the relation. One that moves a whole theorem, such as ``PutIn``, gets the theorem that
+    the chain has come to. ``By`` is an author's own, of which the author says the ``relation``: "⇒" where
+    what follows is not comparable.
     """
 
     expression: Any
@@ -115,7 +115,7 @@ class Route:
         """Return this chain with what it starts at defined, in words."""
         return replace(self, definition=Definition(self.start, meaning))
 
-    def named(self, name: str) -> Route:
+    def called(self, name: str) -> Route:
         """Return this chain under a name that texts speak of it by."""
         return replace(self, name=name)
 

@@ -32,7 +32,7 @@ def derive() -> Derivation:
     series = Step(first, "Next come the 8th power and c to the −6th", FirstTerms(c, 4))
     terms = Route.of("For a large cap", lost, series, defines="what the cap takes of a square")
     falls = Step(1 - CAPPED**2 / c**2, "tanh' = 1 − tanh²", Identity())
-    damped = Route.of("The slope", Derivative(CAPPED, score), falls, defines="the cap’s slope")
+    damped = Route.of("The slope", Derivative(CAPPED, score), falls, defines="the cap’s slope", name="slope")
     return Derivation.of(bound, lemmas=(terms, damped))
 
 
@@ -57,7 +57,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         sharper(bounds[largest], 0.98, _lost(largest)),
         wrong(values[least], "first-terms-suffice", "two terms suffice at a cap of one deviation",
               _mean(two_terms, least)),
-        wrong(values[2], "bound-as-value", "what is lost is what the bound says, at a cap of 2", bounds[2]),
+        wrong(values[2], "bound-as-value", "a cap of {cell:c} takes what the bound says", bounds[2]),
         wrong(slopes[least], "slope-kept", "the cap leaves gradients as they are", 1),
         biased(values[least], tolerance, at="c"),
     ))  # fmt: skip
@@ -74,21 +74,21 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         line("integrated", _lost, points=11),
         line("bound", derivation.result.subs(d, D), "other"),
         measured(findings.matching("lost-c*"), against="c"),
-        x="cap $c$",
+        x="cap {c}",
     )
 
 
 CLAIM = Claim(
     title="A soft cap bounds scores and costs hardly any variance while they are small beside it",
-    statement=r"Capped scores $c\tanh(s/c)$ stay within $\pm c$. Whatever the law of $s$, the cap takes at "
-    r"most $\tfrac{2}{3c^2}\mathbb{E}s^4$ of $\mathbb{E}s^2$: of scaled scores of normal components $(2 + "
-    "4/d_k)/c^2$, and nearly as much where $c$ is large. It multiplies the gradient of each score by $1 - "
-    r"\tanh^2(s/c)$.",
-    meaning="A cap of 50, as in use, takes less than a thousandth of the variance of scaled scores in more "
-    "than 8 dimensions: at the start of training it is not there. It comes in when scores grow, and then it "
-    "bounds what softmax gets and damps the gradient of just those scores. Of scores in 16 dimensions a cap "
-    "of four deviations takes 12 per cent of the variance, one of two deviations a third. The series in the "
-    "inverse cap is no help near it: at a cap of one deviation its first two terms are far off.",
+    statement="Capped scores {capped} stay within {c} of zero. Whatever the law of {s}, the cap takes at "
+    "most {most} of their mean square: of scaled scores of normal components {theorem:result}, and nearly as "
+    "much where {c} is large. It multiplies the gradient of each score by {slope:result}.",
+    meaning="A cap of {lost-c32:c}, as in use, takes {lost-c32:prediction.1%} of the variance of scaled "
+    "scores in {lost-c32:d_k} dimensions: at the start of training it is not there. It comes in when scores "
+    "grow, and then bounds what softmax gets and damps the gradient of just those scores. A cap of "
+    "{lost-c4:c} takes {lost-c4:prediction.2%}, one of {lost-c2:c} takes {lost-c2:prediction.2%}. The series "
+    "in the inverse cap is no help near it: at a cap of one deviation its first two terms are far off.",
+    symbols={"c": c, "s": score, "capped": CAPPED, "most": E(2 * score**4 / (3 * c**2))},
     assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
     references=(GEMMA,),
 )

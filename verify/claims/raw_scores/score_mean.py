@@ -23,7 +23,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     points = means(cells, LABEL, derivation.result, lambda n: Tolerance(0.5, math.sqrt(n), r"$\sqrt{d_k}$"))
     off_centre = NORMAL.moved(Fraction(1, 2), 1)
     shifted = score_cell(8, off_centre, off_centre, tolerance, prefix="shifted-")
-    what = "the mean is 0 also for components that are not centred"
+    what = "the mean is {theorem:result} also for components that are not centred"
     return Experiment(points, (
         biased(in_dimension(points, 64), tolerance),
         wrong(in_dimension(points, 8), "shifted-mean", what, cell=shifted.cell, estimand=shifted.mean,
@@ -38,9 +38,9 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         "mean-over-root",
         "Scores average to zero in every dimension",
         "The measured mean of q·k divided by the square root of d stays at zero, inside the tolerance, "
-        "from one to 1024 dimensions.",
-        r"mean of $q\cdot k$ over $\sqrt{d_k}$",
-        line(f"derived: {derivation.result}", float(derivation.result)),
+        "from {mean-d1:d_k} to {mean-d1024:d_k} dimensions.",
+        "mean of {score} over {root_d}",
+        line("derived: {theorem:result}", float(derivation.result)),
         line("tolerance", width, "other"),
         line("", -width, "other"),
         measured(findings.matching("mean-d*"), as_drawn=lambda n, mean: mean / math.sqrt(n)),
@@ -50,7 +50,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="Scores average to zero",
-    statement=r"For independent centred components, $\mathbb{E}[q\cdot k] = 0$ in every dimension.",
+    statement="For independent centred components, {theorem} in every dimension.",
     meaning="Scores balance out around zero: what grows with the dimension is their spread, not their mean. "
     "It takes only one of the two vectors to be centred. Where neither is (say, after a ReLU), the mean "
     "grows like the dimension itself.",

@@ -45,10 +45,10 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     correlated = cell_of("correlated-d8", Simulated(NORMAL, NORMAL, 64, 64, 8, 0.5), ScoreMoments())
     return Experiment((*points, *lines), (
         wrong(at64, "d-squared",
-              "the variance is $d_k^2$, as when one and the same product is added $d_k$ times", 64**2),
+              "the variance is the square of {d_k}, as when one product is added so often", 64**2),
         biased(at64, tolerance),
         wrong(at8, "correlated-components",
-              r"the variance is $d_k$ also when the components of a vector are correlated ($\rho = 0.5$)",
+              "the variance is {theorem:result} also when components have a correlation of {correlation}",
               cell=correlated, estimand=variance()),
         *wrong_fits(lines, tolerance),
     ))  # fmt: skip
@@ -69,9 +69,9 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     return figure(
         "variance-line",
         "The variance of a score is the dimension",
-        "Measured variances of q·k from one to 1024 dimensions lie on the line variance = d; "
-        "the curve d squared, a wrong version, leaves them at once.",
-        r"variance of $q\cdot k$",
+        "Measured variances of q·k from {variance-d1:d_k} to {variance-d1024:d_k} dimensions lie on the line "
+        "of the dimension itself; the curve of its square, a wrong version, leaves them at once.",
+        "variance of {score}",
         line("derived", derivation.result),
         line("wrong", d**2, "control", over=(1, 100)),
         measured(findings.matching("variance-d*")),
@@ -80,10 +80,10 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="The variance of a score equals the dimension",
-    statement=r"For independent components with mean 0 and variance 1, $\operatorname{Var}(q\cdot k) = d_k$.",
-    meaning="Every dimension adds one product, and every product adds its own variance of 1. Doubling the "
-    r"dimension doubles the variance, so a typical raw score grows like $\sqrt{d_k}$. Nothing here needs the "
-    "normal law: only that the components are independent, centred and of unit variance.",
+    statement="For independent components with mean zero and unit variance, {theorem}.",
+    meaning="Every dimension adds one product, and every product its own variance of {product-variance}. "
+    "Doubling the dimension doubles the variance, so a typical raw score grows like {root_d}. Nothing here "
+    "needs the normal law: only these means and variances.",
     assumptions=STANDARD_COMPONENTS,
     references=(VASWANI,),
 )

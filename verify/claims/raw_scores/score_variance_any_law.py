@@ -26,7 +26,8 @@ def derive() -> Derivation:
     """Derive the variance from two moments; the kurtosis, as a lemma, from four."""
     route = variance_route(score, STANDARD, "From mean 0 and variance 1 alone")
     lemma = kurtosis_route(FOUR_MOMENTS, "What does depend on the law: the kurtosis")
-    return Derivation.of(route, lemmas=(lemma.defining("the kurtosis of a score, whose mean is 0"),))
+    defined = lemma.defining("the kurtosis of a score, whose mean is 0").called("kurtosis")
+    return Derivation.of(route, lemmas=(defined,))
 
 
 def _slug(distribution: Distribution) -> str:
@@ -88,27 +89,25 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the variances under all laws over the dimension, relative to the derived line."""
     # The points lie on one another: one label names them all.
-    names = {STANDARD_DISTRIBUTIONS[0]: f"measured, {len(STANDARD_DISTRIBUTIONS)} laws"}
-    points = {one: findings.matching(f"{_slug(one)}-variance-d*") for one in STANDARD_DISTRIBUTIONS}
+    points = [findings.matching(f"{_slug(one)}-variance-d*") for one in STANDARD_DISTRIBUTIONS]
     return figure(
         "six-laws",
         "Six laws of the components, one line",
         "Measured variances of q·k for normal, uniform, sign, Laplace, Student t and exponential components "
-        "lie on one another, on the line variance = d.",
-        r"variance of $q\cdot k$",
+        "lie on one another, on the line of the dimension itself.",
+        "variance of {score}",
         line("derived", derivation.result),
-        *(measured(found, names.get(one, "")) for one, found in points.items()),
-        x="dimension $d_k$, six component laws",
+        *(measured(found, "measured, all laws") for found in points),
+        x="dimension {d_k}, six component laws",
     )
 
 
 CLAIM = Claim(
     title="The law of the components does not matter, only their mean and variance",
-    statement="For independent components with mean 0 and variance 1 of whatever law, "
-    r"$\operatorname{Var}(q\cdot k) = d_k$; the kurtosis, if it is finite, does depend on the law: it is $3 "
-    r"+ (\kappa_q\kappa_k - 3)/d_k$.",
+    statement="For independent components with mean zero and unit variance of whatever law, {theorem}; the "
+    "kurtosis, if it is finite, does depend on the law: it is {kurtosis:result}.",
     meaning="Nobody's activations are exactly normal, and for the variance that is no loss: uniform, skewed "
     "or heavy-tailed components with the same two moments give the same line. What the law does change are "
-    "the extremes of single scores, and this fades like $1/d_k$.",
+    "the extremes of single scores, and this fades as the dimension grows.",
     assumptions=STANDARD_COMPONENTS,
 )

@@ -36,7 +36,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     unscaled = Quantity("unscaled", r"$\operatorname{Var}(q\cdot k)$", raw.cell, raw.variance, prediction(1))
     controls = (
         biased(in_dimension(points, 64), tolerance),
-        Control("the variance is 1 also without scaling", unscaled, truth=64.0),
+        Control("the variance is {value} also without scaling", unscaled, truth=64.0),
         *wrong_fits(lines, tolerance),
     )
     return Experiment((*points, *lines), controls)
@@ -52,23 +52,23 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     return figure(
         "three-scales",
         "Only the square root keeps the variance level",
-        "Divided by the square root of d, the measured variance of the score stays at 1 from one "
-        "to 1024 dimensions; unscaled it would grow like d, and divided by d shrink like 1/d.",
+        "Divided by the square root of d, the measured variance of the score stays at {theorem:result} "
+        "from {variance-d1:d_k} to {variance-d1024:d_k} dimensions; unscaled it would grow like d, and "
+        "divided by d shrink like the inverse of d.",
         "variance of the scaled score",
-        line(r"over $\sqrt{d_k}$", derivation.result),
+        line("over {root_d}", derivation.result),
         line("unscaled", d, "control"),
-        line("over $d_k$", 1 / d, "control"),
+        line("over {d_k}", 1 / d, "control"),
         measured(findings.matching("variance-d*")),
     )
 
 
 CLAIM = Claim(
-    title="Dividing by the root of the dimension makes the variance 1",
-    statement=r"For independent components with mean 0 and variance 1, $\operatorname{Var}(q\cdot "
-    r"k/\sqrt{d_k}) = 1$ for every $d_k$.",
-    meaning="The scale makes scores comparable across dimensions: a head of 1024 dimensions then gives "
-    "softmax scores spread like those of one dimension. It fixes the spread under the stated assumptions; "
-    "trained queries and keys need not keep to them.",
+    title="Dividing by the root of the dimension makes the variance one",
+    statement="For independent components with mean zero and unit variance, {theorem} for every {d_k}.",
+    meaning="The scale makes scores comparable across dimensions: a head of {variance-d1024:d_k} dimensions "
+    "then gives softmax scores spread like those of one dimension. It fixes the spread under the stated "
+    "assumptions; trained queries and keys need not keep to them.",
     assumptions=STANDARD_COMPONENTS,
     references=(VASWANI,),
 )

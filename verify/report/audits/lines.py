@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from verify.evidence import numbers
 from verify.evidence.causes import shared
 from verify.evidence.places import where
-from verify.report import numbers
 from verify.report.audits.maps import spread
 from verify.report.audits.tables import held_against
 from verify.report.audits.views import LinesView, LineView

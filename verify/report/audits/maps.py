@@ -7,9 +7,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from verify.evidence import numbers
 from verify.evidence.audits import Judgement
 from verify.evidence.places import common
-from verify.report import numbers
 from verify.report.audits.views import MapView, MatrixView
 from verify.report.latex import Prose
 from verify.report.speech import prose_in_words

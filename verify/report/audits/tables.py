@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verify.escapes import as_prose
+from verify.evidence import numbers
 from verify.evidence.audits import Judgement
 from verify.evidence.places import runs
-from verify.report import numbers
 from verify.report.audits.maps import SERIOUS, spread
 from verify.report.audits.views import FoundGroup, FoundRow, LayerView
 from verify.report.columns import aligned, found_widths

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from verify.evidence import in_utc
+from verify.evidence import in_utc, numbers
 from verify.evidence.audits import Judgement
 from verify.evidence.places import where
-from verify.report import numbers
 from verify.report.audits.drawing import is_narrow
 from verify.report.audits.lines import lines
 from verify.report.audits.maps import grids, map_view, overview, overview_figure

@@ -206,7 +206,7 @@ class Rising(Rule):
 @rule
 @dataclass(frozen=True)
 class Roots(Rule):
-    """A polynomial is its leading coefficient times the distances from its ``roots``, as many as its degree."""
+    """A polynomial is its leading coefficient times the distances from its ``roots``, all there are."""
 
     variable: Any
     roots: tuple[Any, ...]

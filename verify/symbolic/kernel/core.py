@@ -1,14 +1,13 @@
-"""Theorems: hypotheses, two sides, a relation and a reach, made by rules alone and made again by replaying them.
+"""Theorems: hypotheses, two sides, a relation and a reach, made by rules alone and made again by replay.
 
-``prove`` is the only maker. It takes a rule of the kernel's own, what the rule is applied to, and lets the rule
-say what follows: the relation, the hypotheses and the reach are the rule's, never the author's. One gate
+``prove`` is the only maker. It takes a rule of the kernel's own, what the rule is applied to, and lets the
+rule say what follows: the relation, the hypotheses and the reach are the rule's, never the author's. One gate
 refuses what is not well formed, and ``Chain`` composes relations by a table. Python cannot keep a seal, so a
 theorem keeps its rule, and whatever was stored or comes from elsewhere is replayed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -32,7 +31,6 @@ from sympy import (
     oo,
     preorder_traversal,
 )  # fmt: skip
-from sympy.core.relational import Relational
 from sympy.core.sorting import default_sort_key
 from sympy.logic.boolalg import BooleanFalse, BooleanTrue
 from sympy.sets.sets import Set
@@ -40,7 +38,7 @@ from sympy.sets.sets import Set
 from verify.symbolic.kernel.words import E, Ordered, Var, is_word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 
 class Refused(Exception):  # noqa: N818  # a rule refuses
@@ -406,7 +404,7 @@ def replayed(theorem: Theorem) -> Theorem:
         Refused: what is made is not what it says.
     """
     given = theorem.rule
-    again = {}
+    again: dict[str, Any] = {}
     for part in fields(given):  # type: ignore[arg-type]
         value = getattr(given, part.name)
         if isinstance(value, Theorem):
@@ -421,7 +419,7 @@ def replayed(theorem: Theorem) -> Theorem:
     return found
 
 
-_PLAIN = frozenset([bool, int, str, type(None), BooleanTrue, BooleanFalse, Reach])
+_PLAIN = frozenset([bool, int, str, type(None), BooleanTrue, BooleanFalse, Reach, Population, Hypotheses])
 _SYMBOLS = {Symbol, Dummy, Ordered}
 
 
@@ -432,28 +430,35 @@ def _admit(one: Any) -> None:
         Refused: it is something else, such as an object that claims to equal everything.
     """
     kind = type(one)
-    if kind in _PLAIN or kind is Hypotheses or kind is Population:
-        return
-    if kind in {tuple, frozenset, dict}:
-        for each in one.items() if kind is dict else one:
-            _admit(each)
-    elif kind is Theorem:
+    if kind is Theorem:
         if not is_theorem(one):
             raise Refused("a premise is no theorem of this process, or was changed; replay it")
-    elif isinstance(one, Relational) and kind.__module__ == "sympy.core.relational":
-        for each in one.args:
-            _admit(each)
-    elif isinstance(one, Set) and kind.__module__.startswith("sympy.sets."):
-        return
     elif isinstance(one, Basic):
-        for node in preorder_traversal(one):
-            if not is_word(node) and not isinstance(node, Relational):
-                raise Refused(f"{type(node).__name__} is no word of the kernel: {str(node)[:60]}")
-    elif is_dataclass(one) and kind.__module__.startswith("verify.symbolic.kernel."):
-        for part in fields(one):
-            _admit(getattr(one, part.name))
-    else:
-        raise Refused(f"{kind.__name__} is no word of the kernel")
+        _admit_expression(one)
+    elif kind not in _PLAIN:
+        for part in _parts_of(one):
+            _admit(part)
+
+
+def _admit_expression(one: Basic) -> None:
+    """Refuse an expression, a relation or a set with a node that is no word of the kernel."""
+    if isinstance(one, Set) and type(one).__module__.startswith("sympy.sets."):
+        return
+    for node in preorder_traversal(one):
+        if not is_word(node) and type(node).__module__ != "sympy.core.relational":
+            raise Refused(f"{type(node).__name__} is no word of the kernel: {str(node)[:60]}")
+
+
+def _parts_of(one: Any) -> tuple[Any, ...]:
+    """Return what a plain container, or a record of the kernel's own, holds."""
+    kind = type(one)
+    if kind in {tuple, frozenset}:
+        return tuple(one)
+    if kind is dict:
+        return tuple(one.items())
+    if is_dataclass(one) and kind.__module__.startswith("verify.symbolic.kernel."):
+        return tuple(getattr(one, part.name) for part in fields(one))
+    raise Refused(f"{kind.__name__} is no word of the kernel")
 
 
 _BINDERS = (Sum, Integral, Limit)
@@ -480,19 +485,27 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
         for one in side.atoms(Symbol):
             if not isinstance(one, Dummy) and names.setdefault(one.name, one) != one:
                 raise Refused(f"two symbols print as {one}")
-    bound = {one for side in sides for one in bound_in(side) if not isinstance(one, Idx)}
-    free = {one for side in sides for one in side.free_symbols}
-    free |= {one for one, _ in hypotheses.domains}
-    free |= {one for condition in hypotheses.conditions for one in condition.free_symbols}
     for side in sides:
         _refuse_ranges_outside(side)
+    bound = {one for side in sides for one in bound_in(side) if not isinstance(one, Idx)}
+    free = set().union(*(one.free_symbols for one in (*sides, *hypotheses.conditions)))
+    free |= {one for one, _ in hypotheses.domains}
     if bound & free:
         raise Refused(f"a name is bound and free: {', '.join(sorted(map(str, bound & free)))}")
-    if hypotheses.law and any(side.has(E, Var) for side in sides):
-        outside = [side.xreplace(dict.fromkeys(side.atoms(E, Var), S.One)) for side in sides]
-        for one in hypotheses.law.moments:
-            if any(part.has(one) for part in outside):
-                raise Refused(f"{one} is random, and stands outside every mean")
+    if hypotheses.law:
+        _refuse_random_outside(hypotheses.law, *sides)
+
+
+def _refuse_random_outside(law: Population, *sides: Any) -> None:
+    """Refuse that what is random stands outside every mean, where there is a mean.
+
+    Raises:
+        Refused: it does.
+    """
+    outside = [side.xreplace(dict.fromkeys(side.atoms(E, Var), S.One)) for side in sides]
+    for one in law.moments if any(side.has(E, Var) for side in sides) else ():
+        if any(part.has(one) for part in outside):
+            raise Refused(f"{one} is random, and stands outside every mean")
 
 
 def _refuse_ranges_outside(side: Any) -> None:

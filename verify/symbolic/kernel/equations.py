@@ -1,11 +1,10 @@
-"""Equations: the same by canonical forms, with symbols unfolded, put in, replaced or summed, and their order."""
+"""Equations: the same by canonical forms, with symbols unfolded, put in, replaced or summed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sympy import (
     Derivative,
@@ -18,6 +17,7 @@ from sympy import (
     Pow,
     S,
     Sum,
+    Tuple,
     diff,
     exp,
     expand,
@@ -47,15 +47,20 @@ from verify.symbolic.kernel.core import (
     rule,
 )  # fmt: skip
 from verify.symbolic.kernel.signs import everywhere, is_known, lies_in, signed, where_defined
-from verify.symbolic.kernel.words import E, Var
+from verify.symbolic.kernel.words import E, MatrixShape, Var
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _OPAQUE = (E, Var, Sum, Integral, Limit)
 
 
 @cache  # lemmas that several claims share
 def same(one: Any, other: Any) -> bool:
-    """Return whether two expressions are equal by canonical forms: as quotients of polynomials, exponentials
-    and gamma functions, with derivatives taken. Means, sums, integrals and limits are symbols there.
+    """Return whether two expressions are equal by canonical forms, with derivatives taken.
+
+    These are quotients of polynomials, of exponentials and of gamma functions. Means, sums, integrals and
+    limits are symbols there.
     """
     gap = differentiated(one) - differentiated(other)
     outer = [part for part in gap.atoms(*_OPAQUE) if not _is_inside(part, gap)]
@@ -250,10 +255,7 @@ class PutIn(Rule):
                 raise Refused(f"{name} or a name in {value} is bound")
             _refuse_random(name, value, hypotheses.law)
             domain = hypotheses.domain(name)
-            if not lies_in(value, domain, hypotheses):
-                if domain != Interval.open(0, oo) or not value.is_real:
-                    raise Refused(f"not known: {value} lies in {domain}")
-                needed.append(value > 0)
+            needed += _needed(value, domain, hypotheses)
             if any(name in one.free_symbols for _, one in hypotheses.definitions):
                 raise Refused(f"{name} stands in a definition")
         lhs, rhs = (side.xreplace(values) for side in (known.lhs, known.rhs))
@@ -269,6 +271,19 @@ class PutIn(Rule):
         for condition in (*needed, *(one.xreplace(values) for one in hypotheses.conditions)):
             found = found.having(condition)
         return Conclusion(known.relation, found, lhs=lhs)
+
+
+def _needed(value: Any, domain: Any, under: Hypotheses) -> list[Any]:
+    """Return what must hold so that a value lies in a domain, nothing where it surely does.
+
+    Raises:
+        Refused: that is not known, and the domain is not that of positive numbers.
+    """
+    if lies_in(value, domain, under):
+        return []
+    if domain != Interval.open(0, oo) or not value.is_real:
+        raise Refused(f"not known: {value} lies in {domain}")
+    return [value > 0]
 
 
 def _refuse_random(name: Any, value: Any, law: Population | None) -> None:
@@ -294,12 +309,24 @@ def _law_at(law: Population | None, values: Mapping[Any, Any]) -> Population | N
     return Population(moments, law.dimension, law.alike, law.normal) if moments else None
 
 
+def _changing(context: Any) -> set[Any]:
+    """Return by what is differentiated in a context.
+
+    Raises:
+        Refused: it has values that have no others all around them.
+    """
+    found = {one for part in context.atoms(Derivative) for one in part.variables}
+    if any(one.is_integer or (one.is_nonnegative and not one.is_positive) for one in found):
+        raise Refused("a derivative is by what has values all around each")
+    return found
+
+
 @rule
 @dataclass(frozen=True)
 class Applied(Rule):
     """From l = r the same of a ``context`` of both, in which the symbol ``hole`` stands for either.
 
-    A sum, derivative or mean over what is free in the theorem may be taken, where it holds for all its values.
+    A sum, derivative or mean over what is free in the theorem may be taken where it holds for all values.
     A bound passes under a mean or a sum, or where the context moves one way with the hole.
     """
 
@@ -312,17 +339,13 @@ class Applied(Rule):
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the relation of the contexts."""
         known, hole = self.known, self.hole
-        if not hole.is_Symbol or hole in known.lhs.free_symbols | known.rhs.free_symbols | bound_in(
-            self.context
-        ):
+        taken = known.lhs.free_symbols | known.rhs.free_symbols
+        if not hole.is_Symbol or hole in taken | bound_in(self.context):
             raise Refused(f"{hole} must be a symbol of its own")
-        changing = {v for one in self.context.atoms(Derivative) for v in one.variables}
-        if any(one.is_integer or (one.is_nonnegative and not one.is_positive) for one in changing):
-            raise Refused("a derivative is by what has values all around each")
+        changing = _changing(self.context)
         _refuse_restricted(bound_in(self.context) | changing, known)
         if self.context.has(E, Var) and known.hypotheses.law is None:
-            random = {one for one in known.lhs.free_symbols | known.rhs.free_symbols}
-            _refuse_restricted(random, known)
+            _refuse_restricted(taken, known)
         lhs, rhs = (self.context.xreplace({hole: side}) for side in (known.lhs, known.rhs))
         if rhs != after and not same(rhs, after):
             raise Refused(f"done to the other side it is {rhs}")
@@ -370,8 +393,8 @@ class Turned(Rule):
 class ClosedSums(Rule):
     """Sums up to a symbolic size are put in closed form, each right by induction over the size.
 
-    ``closed`` are the sums with their closed forms; without any, the step turns one sum into its own. From one
-    size to the next a sum grows by its last term alone, so the size may stand in its limit only.
+    ``closed`` are the sums with their closed forms; without any, the step turns one sum into its own. From
+    one size to the next a sum grows by its last term alone, so the size may stand in its limit only.
     """
 
     closed: Mapping[Any, Any] = field(default_factory=dict)
@@ -429,8 +452,25 @@ class FirstTerms(Rule):
 
 @rule
 @dataclass(frozen=True)
+class ShapeOfProduct(Rule):
+    """A product of matrices has the rows of its first factor and the columns of its last.
+
+    SymPy makes no product whose inner sizes disagree.
+    """
+
+    label = "rows of the first factor, columns of the last; the inner sizes agree"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the equation."""
+        if not isinstance(before, MatrixShape) or after != Tuple(*before.args[0].shape):
+            raise Refused("that is not the shape")
+        return Conclusion("=", under)
+
+
+@rule
+@dataclass(frozen=True)
 class Equivalent(Rule):
-    """Two equations with equal sides, or of which one is the other times what is never 0, have one solution set."""
+    """Two equations with equal sides, or one the other times what is never 0, have the same solutions."""
 
     factor: Any = S.One
     sides: Theorem | None = None

@@ -130,7 +130,7 @@ class EulerIntegrals(Rule):
         return Conclusion(hypotheses=where_defined(before, where_defined(after, under)))
 
     def _done(self, side: Any, conditions: list[Any]) -> Any:
-        """Return a side without its integrals over the variables; ``conditions`` get what must be positive."""
+        """Return a side with its integrals done; ``conditions`` get what must be positive for that."""
         if not isinstance(side, Integral):
             parts = {one: self._done(one, conditions) for one in side.atoms(Integral) if _is_outer(one, side)}
             return side.xreplace(parts)

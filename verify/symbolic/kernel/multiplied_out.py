@@ -145,7 +145,7 @@ class Reader:
     def _differentiated(self, expression: Any) -> Terms:
         inside = expression.expr.replace(
             lambda one: isinstance(one, Indexed) and one.base in self._families.made_of,
-            lambda one: self._families.unfolded(one),
+            self._families.unfolded,
         )
         # Not by doit, which tries for a closed form of every sum.
         within = self._with_own_indices(inside).replace(Derivative, lambda one, *orders: one.diff(*orders))

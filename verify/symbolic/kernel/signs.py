@@ -24,8 +24,8 @@ from sympy import (
     cosh,
     exp,
     factor,
-    gamma,
     factor_list,
+    gamma,
     log,
     oo,
     sinh,
@@ -80,7 +80,7 @@ def signed(
 
 
 def is_known(expression: Any, under: Hypotheses, *, strict: bool = False) -> bool:
-    """Return whether a sign is surely known: squares and signs of symbols, in a few forms of the expression."""
+    """Return whether a sign is surely known, by squares and signs of symbols in a few of its forms."""
     what = "is_positive" if strict else "is_nonnegative"
     if not strict and visibly(expression):
         return True

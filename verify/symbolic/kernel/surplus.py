@@ -55,7 +55,7 @@ class Surplus(Rule):
         found = ROW.hypotheses(before, after, surplus)
         for side in (before, after, surplus):
             found = where_defined(side, found)
-        entries = {("ordered", p)} if self.ordered else set()
+        entries: set[tuple[Any, ...]] = {("ordered", p)} if self.ordered else set()
         entries |= {("bounded", x, M)} if self.bounded else set()
         return Conclusion(self.relation, found.merged(Hypotheses(entries=frozenset(entries))))
 

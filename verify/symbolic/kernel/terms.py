@@ -68,7 +68,7 @@ class Families:
         Entries that are named by number must be there.
         """
         entries = {one for side in expressions for one in side.atoms(Indexed)}
-        definitions = []
+        definitions: list[tuple[Any, Any]] = []
         todo = {one.base for one in entries}
         while todo:
             base = todo.pop()

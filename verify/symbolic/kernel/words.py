@@ -1,4 +1,4 @@
-"""The kernel's vocabulary: which nodes an expression may be made of, and the symbols that rules know by name."""
+"""The kernel's vocabulary: what expressions may be made of, and the symbols that rules know by name."""
 
 from __future__ import annotations
 
@@ -61,6 +61,7 @@ class Ranked(str):
     rank: str
 
     def __new__(cls, text: str, rank: str) -> Ranked:
+        """Return the text with its rank."""
         ranked = super().__new__(cls, text)
         ranked.rank = rank
         return ranked
@@ -173,12 +174,12 @@ class Var(Function):  # type: ignore[misc]  # SymPy has no types
         return body if exp is None else rf"{body}^{{{exp}}}"
 
 
-class Shape(Function):  # type: ignore[misc]  # SymPy has no types
+class MatrixShape(Function):  # type: ignore[misc]  # SymPy has no types
     """The numbers of rows and columns of a matrix."""
 
     nargs = 1
 
-    def _latex(self, printer: Any, exp: Any = None) -> str:
+    def _latex(self, printer: Any) -> str:
         return rf"\operatorname{{shape}}\left({printer.doprint(self.args[0])}\right)"
 
 
@@ -200,10 +201,10 @@ largest = Ordered(r"\max_i s_i", "s0", real=True)
 """The largest of the n scores."""
 
 WORDS = frozenset([
-    Abs, Add, Derivative, Dummy, E, Eq, Idx, ImmutableDenseMatrix, Indexed, IndexedBase, IndexedEntry, Integral,
-    KroneckerDelta, Limit, MatAdd, MatMul, MatPow, MatrixElement, MatrixSymbol, Max, Min, Mul, Ordered,
-    OrderedBase, Pow, Shape, Str, Sum, Symbol, Trace, Transpose, Tuple, Var, besselk, binomial, cos, cosh, erf,
-    erfc, erfinv, exp, factorial, gamma, log, sign, sin, sinh, tan, tanh,
+    Abs, Add, Derivative, Dummy, E, Eq, Idx, ImmutableDenseMatrix, Indexed, IndexedBase, IndexedEntry,
+    Integral, KroneckerDelta, Limit, MatAdd, MatMul, MatPow, MatrixElement, MatrixShape, MatrixSymbol, Max,
+    Min, Mul, Ordered, OrderedBase, Pow, Str, Sum, Symbol, Trace, Transpose, Tuple, Var, besselk, binomial,
+    cos, cosh, erf, erfc, erfinv, exp, factorial, gamma, log, sign, sin, sinh, tan, tanh,
     *(type(one) for one in (S.Zero, S.One, S.NegativeOne, S.Half, S.Pi, S.Exp1, S.ImaginaryUnit, S.Infinity,
                             S.NegativeInfinity, Integer(7), Rational(2, 7))),
 ])  # fmt: skip
@@ -214,9 +215,7 @@ _OF_A_NAME = vars(Function("f")).keys() | {"is_commutative"}
 
 
 def is_word(node: Any) -> bool:
-    """Return whether a node belongs to the vocabulary by its exact type, or is a function of which only the
-    name is known.
-    """
+    """Return whether a node is of the vocabulary by its exact type, or a function known by name alone."""
     kind = type(node)
     return kind in WORDS or (
         type(kind) is UndefinedFunction and kind._kwargs == {} and vars(kind).keys() <= _OF_A_NAME

@@ -1,0 +1,90 @@
+"""How expressions are written in a line of text, and what may be called by another name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sympy import Eq, Expr, S, sqrt, tanh
+
+from verify.errors import ClaimError
+from verify.spec.notation import Notation, in_line, refuse_values
+from verify.symbolic.kernel.words import E, Var
+from verify.symbolic.printing import ordered
+from verify.symbolic.scores import d, k, q, score
+
+NUMBER = "it is no expression with symbols in it; take numbers from facts, checks or settings"
+c, s = ordered("c", positive=True), ordered("s", real=True)
+
+
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        (Var(score), r"\operatorname{Var}(q\cdot k)"),
+        (Var(2 * score), r"\operatorname{Var}(2 q\cdot k)"),
+        (Var(score / sqrt(d)), r"\operatorname{Var}(q\cdot k/\sqrt{d_k})"),
+        (E(score**4), r"\mathbb{E}[(q\cdot k)^4]"),
+        (E(score.subs(q, k)), r"\mathbb{E}[|k|^2]"),
+        (3 - 2 / d, r"3 - 2/d_k"),
+        (c * tanh(s / c), r"c \tanh(s/c)"),
+        (d**12, r"d_k^{12}"),
+    ],
+)
+def test_expressions_fit_into_a_line(expression: Expr, text: str) -> None:
+    """The score is q·k, short fractions have a stroke, and brackets the usual size."""
+    assert in_line(expression) == text
+
+
+@pytest.mark.parametrize(
+    ("latex", "expression", "wrong"),
+    [
+        (r"S = d_k", Var(score), "the relation ="),
+        (r"S \leq d_k", Var(score), r"the relation \leq"),
+        (r"S \to d_k", Var(score), r"the relation \to"),
+        ("1.5 d_k", d, "the decimal 1.5"),
+        ("3d_k", 4 * d, "other numbers than its expression"),
+        ("d_k", 4 * d, "other numbers than its expression"),
+        ("d_k", d**2, "the name of a symbol in its expression"),
+        ("$d_k$", d, "a dollar sign"),
+    ],
+)
+def test_a_notation_is_what_an_expression_is_called(latex: str, expression: Any, wrong: str) -> None:
+    """And says nothing else of it."""
+    with pytest.raises(ClaimError) as refused:
+        Notation(latex, expression)
+    text = f"notation {latex!r} holds {wrong}; write what the expression alone is called"
+    assert str(refused.value) == text
+
+
+def test_a_notation_is_used_within_others() -> None:
+    """With brackets under a power if they are needed."""
+    length = Notation(r"\lVert k\rVert", sqrt(score.subs(q, k)))
+    assert in_line(E(length.expression), {"length": length}) == r"\mathbb{E}[\lVert k\rVert]"
+    assert in_line(score**2, {"s": Notation("S", score)}) == "S^2"
+    assert Notation(r"q\cdot 2k", 2 * score).latex == r"q\cdot 2k"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wrong"),
+    [
+        (
+            "four",
+            S(4),
+            "4: it is no expression with symbols in it; take numbers from facts, checks or settings",
+        ),
+        ("four", 4, "4: it is no expression with symbols in it; take numbers from facts, checks or settings"),
+        ("law", Eq(c, d), "Eq(c, d_k): it is a relation; take it from a theorem"),
+        ("theorem", d, "d_k: that name means something else; choose another"),
+        ("my-d", d, "d_k: that name means something else; choose another"),
+    ],
+)
+def test_a_symbol_is_no_number_and_no_relation(name: str, value: object, wrong: str) -> None:
+    """Each is refused in one line."""
+    with pytest.raises(ClaimError) as refused:
+        refuse_values("claim mine: ", {name: value})
+    assert str(refused.value) == f"claim mine: symbol {name!r} is {wrong}"
+
+
+def test_symbols_and_definitions_pass() -> None:
+    """Wrong versions, too."""
+    refuse_values("", {"cap": c, "square": d**2, "score": Notation(r"q\cdot k", score)})

@@ -1,0 +1,199 @@
+"""The words of a claim: each slot is filled from what is derived or found, or refused in one line."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from sympy import S
+
+from tests.report.builders import check
+from verify.errors import ClaimError
+from verify.evidence import Assumption
+from verify.montecarlo.distributions import NORMAL
+from verify.montecarlo.experiment import Experiment
+from verify.spec.claim import Claim
+from verify.spec.controls import biased, wrong
+from verify.spec.designs import fact, score_cell
+from verify.spec.figures import figure, line, scatter
+from verify.spec.quantities import variances
+from verify.spec.words import Words, titled
+from verify.symbolic.kernel.equations import Identity
+from verify.symbolic.derivation import Derivation
+from verify.symbolic.kernel.words import E
+from verify.symbolic.routes import Step, one_step
+from verify.symbolic.scores import STANDARD, d, mean_route, score, variance_route
+
+MEAN = mean_route(score, STANDARD).defining("the mean").called("mean")
+ROOT = one_step("A root", d**2, d, "of it", Identity(), name="root", defines="a square")
+ROOT = replace(ROOT, steps=(Step(d, "of it", Identity(), "⇒"),))
+DERIVED = Derivation.of(variance_route(2 * score, STANDARD), lemmas=(MEAN, ROOT))
+CHECKS = variances(
+    [score_cell(n, NORMAL, NORMAL, 0.05, scale=2) for n in (8, 64)], "variance", DERIVED.result
+)
+CONTROL = wrong(CHECKS[0], "squared", "it is {square}, here {value}", d.subs(d, 64))
+EXPERIMENT = Experiment(CHECKS, (CONTROL, biased(CHECKS[1], 0.05)))
+FACTS = (fact("share", "a share", S(1) / 8),)
+FOUND = (
+    check("variance-d8", 31.923, 32.0, error=0.11, cell={"d_k": 8}),
+    check("loose", 1.0, 4.0, relation="≤"),
+    check("tight", 3.0, 4.0, relation="≤"),
+)
+
+
+def claim(**changes: Any) -> Any:
+    """Return a claim, changed so."""
+    given = {
+        "id": "mine",
+        "title": "Scores grow",
+        "statement": "{theorem}.",
+        "meaning": "Much.",
+        "assumptions": (Assumption(id="a", text="It is so."), Assumption(id="b", text="And so.")),
+        "symbols": {"square": d**2, "inner": 2 * score, "odd": 3 * d},
+    }
+    return Claim(**(given | changes))
+
+
+WORDS = Words(claim(), DERIVED, FACTS, EXPERIMENT, FOUND)
+
+
+@pytest.mark.parametrize(
+    ("text", "filled"),
+    [
+        ("{theorem}", r"$\operatorname{Var}(2 q\cdot k) = 4 d_k$"),
+        ("{theorem:subject}", r"$\operatorname{Var}(2 q\cdot k)$"),
+        ("{theorem:result}", "$4 d_k$"),
+        ("{mean}", r"$\mathbb{E}[q\cdot k] = 0$"),
+        ("{root:result}", "$d_k$"),
+        ("{assumptions}", "It is so. And so."),
+        ("{share}, {share:2}, {share:3%}", r"$\frac{1}{8}$, 0.12, 12.5%"),
+        ("{variance-d8:estimate}", "31.92"),
+        ("{variance-d8:estimate.2}", "32"),
+        ("{variance-d8:ratio}", "0.9976"),
+        ("{variance-d8:ratio.2%}", "100%"),
+        ("{variance-d8:prediction.2}", "32"),
+        ("{variance-d8:d_k} or {variance-d8:d_k=}", "8 or $d_k = 8$"),
+        ("{tightest:ratio.2}", "0.75"),
+        ("{score}, {d_k}, {root_d}", r"$q\cdot k$, $d_k$, $\sqrt{d_k}$"),
+        ("{square} of two keys in bfloat16", "$d_k^2$ of two keys in bfloat16"),
+    ],
+)
+def test_slots_are_filled(text: str, filled: str) -> None:
+    """By theorems, facts, checks and settings, and by symbols."""
+    assert WORDS.fill("meaning", text) == filled
+
+
+def test_an_interval_is_printed_as_everywhere() -> None:
+    """Rounded outwards, to the digit that the error allows."""
+    assert WORDS.fill("meaning", "{variance-d8:interval}").startswith("[")
+
+
+@pytest.mark.parametrize(
+    ("where", "text", "message"),
+    [
+        ("statement", "{therem}", "{therem}: no slot 'therem'; did you mean 'theorem'?"),
+        ("statement", "{theorem:reslt}", "{theorem:reslt}: no side 'reslt'; did you mean 'result'?"),
+        ("statement", "{root}", "{root}: a chain with ⇒ has no left side; write {root:result}"),
+        (
+            "statement",
+            "{theorem:subject} is {odd}",
+            "{odd}: it occurs nowhere in the derivation; state what is derived, such as {theorem}",
+        ),
+        ("meaning", "{square:2}", "{square:2}: a symbol has no forms; leave the colon out"),
+        (
+            "meaning",
+            "{share:digits}",
+            "{share:digits}: a fact has no form 'digits'; give a number of digits, such as :3, or nothing",
+        ),
+        (
+            "meaning",
+            "{variance-d8:estimat}",
+            "{variance-d8:estimat}: no form 'estimat'; did you mean 'estimate'?",
+        ),
+        (
+            "control squared",
+            "{cell:d}",
+            "{cell:d}: no setting 'd'; did you mean 'd_k'?",
+        ),
+    ],
+)
+def test_what_is_not_there_is_refused_in_one_line(where: str, text: str, message: str) -> None:
+    """With the nearest there is, or what to do."""
+    with pytest.raises(ClaimError) as refused:
+        WORDS.fill(where, text, CONTROL.comparison)
+    assert str(refused.value) == f"claim mine: its {where} has {message}"
+
+
+def test_a_statement_names_what_stands_in_the_derivation() -> None:
+    """A definition that its chains hold is none of the author's own results."""
+    assert WORDS.fill("statement", "the variance of {inner}") == r"the variance of $2 q\cdot k$"
+
+
+def test_a_control_speaks_of_its_own_cell() -> None:
+    """And of what it claims; what the tool prints of a control stays as it is."""
+    said, at64 = WORDS.spoken(EXPERIMENT).controls
+    assert said.what == "it is $d_k^2$, here $64$"
+    assert at64.what == "the value at $d_k = 64$ is larger by twice the tolerance"
+    own = WORDS.fill("control", "{cell:d_k=} and {query} and {d_k}", CONTROL.comparison)
+    assert own == "$d_k = 8$ and normal and $d_k$"
+
+
+def test_a_figure_is_filled_everywhere() -> None:
+    """Its formulas from expressions stay; a typed one is refused, by its place."""
+    drawn = figure(
+        "f", "{theorem}", "Of {share:1} to {mean:result}", "over {score}",
+        line("derived {square}", d, over=(1, 2)), scatter("at {variance-d8:d_k}", (1, 2), (1, 2)),
+    )  # fmt: skip
+    filled = WORDS.drawn(drawn)
+    assert (filled.title, filled.alt) == (r"$\operatorname{Var}(2 q\cdot k) = 4 d_k$", "Of 0.1 to 0")
+    assert (filled.x.label, filled.y.label) == ("dimension $d_k$", r"over $q\cdot k$")
+    assert [one.label for one in filled.layers] == ["derived $d_k^2$: $d_{k}$", "at 8"]
+    typed = drawn.model_copy(update={"alt": "It is 3."})
+    with pytest.raises(ClaimError, match=r"claim mine: its figure f, alt types “3\.”; put a slot there"):
+        WORDS.drawn(typed)
+
+
+def test_what_is_not_measured_yet_is_said_to_be() -> None:
+    """Before a run, and where a derivation failed; what a title names has to be known before."""
+    text = "{variance-d8:estimate}, {variance-d8:d_k}"
+    assert WORDS.found(()).fill("meaning", text) == "(measured in a run), 8"
+    assert Words(claim(), DERIVED).fill("meaning", text) == "(not computed), (not computed)"
+    made = replace(WORDS, experiment=lambda: EXPERIMENT, checks=())
+    assert made.fill("meaning", text) == "(measured in a run), 8"
+    with pytest.raises(ClaimError, match=r"its title has \{share\}: no slot 'share'"):
+        replace(WORDS, claim=claim(title="{share}")).said()
+
+
+def test_a_title_is_filled_without_a_run() -> None:
+    """From the theorem and from symbols."""
+    named = claim(title="Scores have {theorem:result}", derive=lambda: DERIVED)
+    assert titled(named) == "Scores have $4 d_k$"
+    assert titled(claim()) == "Scores grow"
+    assert replace(WORDS, claim=named).said()["title"] == titled(named)
+
+
+def test_the_hole_is_closed() -> None:
+    """A claim of the user's own that types another formula than it derives is refused where it is loaded."""
+    typed = claim(statement=r"It is $\operatorname{Var}(2 q\cdot k) = 3d_k$.", derive=lambda: DERIVED,
+                  experiment=lambda: EXPERIMENT)  # fmt: skip
+    with pytest.raises(ClaimError) as refused:
+        typed.placed("mine", "user", {})
+    assert str(refused.value) == (
+        r"claim mine: its statement types “$\operatorname{Var}(2 q\cdot k) = 3d_k$”; put a slot there, such "
+        "as {theorem}, or a fact, check or symbol by its name"
+    )
+
+
+def test_claims_not_moved_over_yet_keep_their_words() -> None:
+    """Their braces are no slots."""
+    old = claim(id="score-law", chapter="raw_scores", statement=r"It is $d_{k} = 3$.")
+    assert Words(old, DERIVED, (), EXPERIMENT).said()["statement"] == r"It is $d_{k} = 3$."
+
+
+def test_a_lemma_may_be_a_bound() -> None:
+    """The relation is that of the whole chain."""
+    bound = replace(one_step("b", E(score), d, "r", Identity()), name="b")
+    steps = (*bound.steps, Step(2 * d, "r", Identity(), "≤"))
+    derived = replace(DERIVED, lemmas=(replace(bound, steps=steps),))
+    assert replace(WORDS, derivation=derived).fill("meaning", "{b}") == r"$\mathbb{E}[q\cdot k] \le 2 d_k$"

@@ -1,0 +1,138 @@
+"""How a claim's words write its expressions: in a line, and in the notation of the field."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sympy import Add, Basic, Integer, Mul, Symbol, sqrt, sympify
+from sympy.logic.boolalg import Boolean
+from sympy.printing.precedence import PRECEDENCE
+
+from verify.errors import ClaimError
+from verify.symbolic.printing import _Latex
+from verify.symbolic.scores import d, k, q, score
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_RELATIONS = re.compile(
+    r"[<>=~≤≥≈∼≠]|\\(?:not|n?leq?|n?geq?|neq?|[lg]t|[lg]ll?|gg|approx|sim|simeq|cong|equiv|propto|doteq|asymp"
+    r"|[a-z]*to|[A-Za-z]*arrow|iff|implies|in|[a-z]*eqq?|less[a-z]*|gtr[a-z]*)(?![A-Za-z])"
+)
+_BRACKETS = re.compile(r"\\left([(\[])((?:(?!\\(?:left|right|frac|sum|int|prod)).)*)\\right([)\]])")
+RESERVED = {"theorem", "assumptions", "tightest", "cell", "value"}
+"""Names of slots that mean the same in every claim."""
+
+
+class _InLine(_Latex):
+    """Prints short fractions with a stroke."""
+
+    _printed: ClassVar[dict[Any, Any]] = {}
+
+
+_IN_LINE = _InLine({"mul_symbol": None, "ln_notation": True, "fold_short_frac": True})
+
+
+def in_line(expression: Any, symbols: Mapping[str, Any] | None = None) -> str:
+    """Return an expression's LaTeX for a line of text: short fractions with a stroke, brackets of usual size.
+
+    What ``symbols``, by default those of every claim, have a notation for is written in that.
+    """
+    known = (SYMBOLS if symbols is None else symbols).values()
+    written = {one.expression: one.symbol for one in known if isinstance(one, Notation)}
+    text = str(_IN_LINE.doprint(sympify(expression).xreplace(written)))
+    text = re.sub(r"([_^])\{(\w)\}", r"\1\2", text.replace(" / ", "/").replace(r" \right", r"\right"))
+    while (shorter := _BRACKETS.sub(r"\1\2\3", text)) != text:
+        text = shorter
+    return re.sub(r"\{(\([^{}()]*\))\}", r"\1", text)
+
+
+@dataclass(frozen=True)
+class Notation:
+    """How a claim writes an expression where that is not how SymPy prints it, as LaTeX without dollar signs.
+
+    It is written so in the claim's theorems, too.
+
+    Raises:
+        ClaimError: the LaTeX holds a relation or a decimal, leaves a factor of the expression out or has
+            numbers of its own, or is what a symbol of the expression is called already.
+    """
+
+    latex: str
+    expression: Any
+
+    def __post_init__(self) -> None:
+        numbers = set(re.findall(r"\d+", self.latex))
+        own = {str(abs(one)) for one in self.expression.atoms(Integer)}
+        sums = self.expression.atoms(Mul, Add)
+        factors = {str(abs(one)) for each in sums for one in each.args if isinstance(one, Integer)}
+        called = {in_line(one, {}) for one in self.expression.free_symbols if one != self.expression}
+        wrong = "a dollar sign" if "$" in self.latex else ""
+        if found := _RELATIONS.search(self.latex):
+            wrong = f"the relation {found[0]}"
+        elif found := re.search(r"\d[.,]\d", self.latex):
+            wrong = f"the decimal {found[0]}"
+        elif numbers - own or factors - numbers - {"1"}:
+            wrong = "other numbers than its expression"
+        elif self.latex in called:
+            wrong = "the name of a symbol in its expression"
+        if wrong:
+            raise ClaimError(
+                f"notation {self.latex!r} holds {wrong}; write what the expression alone is called"
+            )
+
+    @property
+    def symbol(self) -> Symbol:
+        """The symbol that stands for the expression in print; a power of it gets what brackets it needs."""
+        return _Written(self.latex)
+
+
+class _Written(Symbol):  # type: ignore[misc]  # SymPy has no types
+    @property
+    def precedence(self) -> int:
+        """What SymPy sets brackets by: those of a product, unless it is a single name."""
+        is_name = not re.search(r"\\cdot|\\times|[-+/^\d]", self.name)
+        return int(PRECEDENCE["Atom" if is_name else "Mul"])
+
+    def _latex(self, _printer: Any) -> str:
+        return str(self.name)
+
+
+SYMBOLS: Mapping[str, Any] = {
+    "d_k": d,
+    "root_d": sqrt(d),
+    "q": Symbol("q"),
+    "k": Symbol("k"),
+    "score": Notation(r"q\cdot k", score),
+    "scaled_score": Notation(r"q\cdot k/\sqrt{d_k}", score / sqrt(d)),
+    "squared_length": Notation("|k|^2", score.subs(q, k)),
+}
+"""What the slots of every claim may name; a claim's own symbols come first."""
+
+
+def expression_of(value: Any) -> Any:
+    """Return the expression that a claim's symbol stands for."""
+    return value.expression if isinstance(value, Notation) else value
+
+
+def refuse_values(named: str, symbols: Mapping[str, Any]) -> None:
+    """Refuse symbols of a claim that are numbers or relations: those come from theorems, facts and checks.
+
+    ``named`` is what the message begins with.
+
+    Raises:
+        ClaimError: one is, or its name means something else.
+    """
+    for name, value in symbols.items():
+        found = expression_of(value)
+        wrong = ""
+        if not name.isidentifier() or name in RESERVED:
+            wrong = "that name means something else; choose another"
+        elif isinstance(found, Boolean) and not isinstance(found, Symbol):
+            wrong = "it is a relation; take it from a theorem"
+        elif not isinstance(found, Basic) or getattr(found, "is_number", False):
+            wrong = "it is no expression with symbols in it; take numbers from facts, checks or settings"
+        if wrong:
+            raise ClaimError(f"{named}symbol {name!r} is {found!r}: {wrong}")
