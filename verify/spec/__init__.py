@@ -205,6 +205,7 @@ from verify.symbolic.kernel.equations import (
     Identity,
     PutIn,
     Replaced,
+    ShapeOfProduct,
     Turned,
     Unfolded,
     same,
@@ -251,9 +252,9 @@ from verify.symbolic.kernel.sums import SumIdentity, vanishes
 from verify.symbolic.kernel.surplus import Surplus
 from verify.symbolic.kernel.terms import Families
 from verify.symbolic.kernel.vectors import WhichCoincide
-from verify.symbolic.kernel.words import E, Var
+from verify.symbolic.kernel.words import E, MatrixShape, Ordered, OrderedBase, Var, largest, n, p, s, sigma
 from verify.symbolic.predict import function
-from verify.symbolic.printing import Ordered, OrderedBase, latex, ordered, plain
+from verify.symbolic.printing import latex, ordered, plain
 from verify.symbolic.routes import Route, Step, one_step
 from verify.symbolic.row_gradients import Path
 from verify.symbolic.row_integrals import (
@@ -292,21 +293,7 @@ from verify.symbolic.scores import (
     variance_route,
     with_moments,
 )
-from verify.symbolic.softmax import (
-    ENTROPY,
-    LOG_TOTAL,
-    SQUARES,
-    WEIGHTED_SCORE,
-    i,
-    j,
-    largest,
-    n,
-    p,
-    s,
-    scores,
-    sigma,
-    written_out,
-)
+from verify.symbolic.softmax import ENTROPY, LOG_TOTAL, SQUARES, WEIGHTED_SCORE, i, j, scores, written_out
 from verify.symbolic.traces import PRODUCT, SIGMA_K, SIGMA_Q, SIZE, in_numbers, settled_by_two
 
 __all__ = [
@@ -441,6 +428,7 @@ __all__ = [
     "LayerStack",
     "Linked",
     "Lookup",
+    "MatrixShape",
     "Moments",
     "Multiplied",
     "NormalRows",
@@ -483,6 +471,7 @@ __all__ = [
     "ScoresBesideValues",
     "Sees",
     "Shape",
+    "ShapeOfProduct",
     "SharedVectors",
     "Sign",
     "Simulated",

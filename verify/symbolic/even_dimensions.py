@@ -16,8 +16,8 @@ from verify.symbolic.kernel.equations import Identity, PutIn, Unfolded
 from verify.symbolic.kernel.integrals import EulerIntegrals
 from verify.symbolic.kernel.laws import SameLaw, exceeds
 from verify.symbolic.kernel.special_integrals import BinomialTheorem, Exchanged, GammaTail, SplitAt
+from verify.symbolic.kernel.words import Ordered
 from verify.symbolic.predict import function
-from verify.symbolic.printing import Ordered
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.scores import d, score
 

@@ -15,12 +15,10 @@ from verify.symbolic.gauss import integrals
 from verify.symbolic.kernel.integrals import EulerIntegrals
 from verify.symbolic.kernel.laws import AlikeTerms, Given, SumOfSquares, chi_square_density, normal_density
 from verify.symbolic.kernel.special_integrals import BesselIntegrals, Exchanged, GaussIntegrals
-from verify.symbolic.kernel.words import E
+from verify.symbolic.kernel.words import E, Ordered, n
 from verify.symbolic.predict import function
-from verify.symbolic.printing import Ordered
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.scores import NORMAL_VECTORS, d, index, k, q, score
-from verify.symbolic.softmax import n
 
 if TYPE_CHECKING:
     from collections.abc import Callable
