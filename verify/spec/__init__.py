@@ -195,7 +195,16 @@ from verify.symbolic.derivation import Derivation
 from verify.symbolic.gauss import integrals, legendre
 from verify.symbolic.integrals import runs_over
 from verify.symbolic.kernel.algebra import is_rational_zero, is_zero
-from verify.symbolic.kernel.calculus import AtItsLeast, AtItsMost, FromZero, Jensen, OnRange, Rising, Roots
+from verify.symbolic.kernel.calculus import (
+    AtItsLeast,
+    AtItsMost,
+    Compared,
+    FromZero,
+    Jensen,
+    OnRange,
+    Rising,
+    Roots,
+)
 from verify.symbolic.kernel.core import Hypotheses, Population, Refused
 from verify.symbolic.kernel.equations import (
     Applied,
@@ -210,7 +219,17 @@ from verify.symbolic.kernel.equations import (
     Unfolded,
     same,
 )
-from verify.symbolic.kernel.integrals import EulerIntegrals, euler_integral
+from verify.symbolic.kernel.gaussian import SCORES, LargestOfNormal, OverNormal
+from verify.symbolic.kernel.integrals import (
+    EulerIntegrals,
+    Even,
+    IntegralByParts,
+    Integrated,
+    Primitive,
+    SameIntegrands,
+    Substituted,
+    euler_integral,
+)
 from verify.symbolic.kernel.laws import (
     AlikeTerms,
     AlongAndAcross,
@@ -253,6 +272,7 @@ from verify.symbolic.kernel.surplus import Surplus
 from verify.symbolic.kernel.terms import Families
 from verify.symbolic.kernel.vectors import WhichCoincide
 from verify.symbolic.kernel.words import E, MatrixShape, Ordered, OrderedBase, Var, largest, n, p, s, sigma
+from verify.symbolic.kernel.written_out import FewKeys
 from verify.symbolic.predict import function
 from verify.symbolic.printing import latex, ordered, plain
 from verify.symbolic.routes import Route, Step, one_step
@@ -340,6 +360,7 @@ __all__ = [
     "PRODUCT",
     "RADEMACHER",
     "ROUNDING",
+    "SCORES",
     "SHAPE",
     "SIGMA_K",
     "SIGMA_Q",
@@ -388,6 +409,7 @@ __all__ = [
     "Check",
     "Claim",
     "ClosedSums",
+    "Compared",
     "Comparison",
     "ComponentMoments",
     "Components",
@@ -404,12 +426,14 @@ __all__ = [
     "Equivalent",
     "EulerIntegrals",
     "Evaluation",
+    "Even",
     "EvenIsMost",
     "Exact",
     "Exchanged",
     "Experiment",
     "Fact",
     "Families",
+    "FewKeys",
     "Figure",
     "Findings",
     "FirstTerms",
@@ -422,7 +446,10 @@ __all__ = [
     "GroupedScores",
     "Hypotheses",
     "Identity",
+    "IntegralByParts",
+    "Integrated",
     "Jensen",
+    "LargestOfNormal",
     "LargestScore",
     "Layer",
     "LayerStack",
@@ -440,11 +467,13 @@ __all__ = [
     "OrderedBase",
     "OtherTokens",
     "Outputs",
+    "OverNormal",
     "PairMoments",
     "PairShares",
     "Path",
     "Population",
     "Prediction",
+    "Primitive",
     "ProjectedTokens",
     "PutIn",
     "Quantile",
@@ -463,6 +492,7 @@ __all__ = [
     "Route",
     "RowGradients",
     "RowVariance",
+    "SameIntegrands",
     "SameLaw",
     "ScoreCell",
     "ScoreMoments",
@@ -482,6 +512,7 @@ __all__ = [
     "SplitAt",
     "Statistic",
     "Step",
+    "Substituted",
     "SumIdentity",
     "SumOfSquares",
     "Surplus",

@@ -12,6 +12,7 @@ from sympy import (
     Idx,
     Indexed,
     IndexedBase,
+    Integral,
     Interval,
     Mul,
     Ne,
@@ -109,7 +110,7 @@ def is_real(expression: Any) -> bool:
     plain = expression.xreplace(entries)
     sums = {
         one: Dummy(nonnegative=True) if visibly(one) else Dummy(real=True)
-        for one in plain.atoms(Sum, E)
+        for one in plain.atoms(Sum, E, Integral)
         if is_real(one.args[0])
     }
     return bool(plain.xreplace(sums).is_real)
