@@ -193,7 +193,6 @@ from verify.symbolic import (
 from verify.symbolic.checks import By, by, made_by
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.gauss import integrals, legendre
-from verify.symbolic.integrals import runs_over
 from verify.symbolic.kernel.algebra import is_rational_zero, is_zero
 from verify.symbolic.kernel.calculus import (
     AtItsLeast,
@@ -204,6 +203,7 @@ from verify.symbolic.kernel.calculus import (
     OnRange,
     Rising,
     Roots,
+    Solved,
 )
 from verify.symbolic.kernel.core import Hypotheses, Population, Refused
 from verify.symbolic.kernel.equations import (
@@ -228,26 +228,19 @@ from verify.symbolic.kernel.integrals import (
     Primitive,
     SameIntegrands,
     Substituted,
-    euler_integral,
 )
 from verify.symbolic.kernel.laws import (
     AlikeTerms,
     AlongAndAcross,
-    CentralLimit,
-    DensityByTransform,
     DensityGiven,
     Given,
-    Moments,
-    Multiplied,
     RootOfMeanSquare,
-    SameLaw,
-    Solved,
     SumOfSquares,
-    chi_square_density,
     density,
     exceeds,
     normal_density,
 )
+from verify.symbolic.kernel.many_terms import AboutTheMean, CentralLimit
 from verify.symbolic.kernel.moments import (
     Evaluation,
     by_component,
@@ -262,7 +255,6 @@ from verify.symbolic.kernel.special_integrals import (
     BesselIntegrals,
     BinomialTheorem,
     Exchanged,
-    Folded,
     GammaTail,
     GaussIntegrals,
     SplitAt,
@@ -270,6 +262,7 @@ from verify.symbolic.kernel.special_integrals import (
 from verify.symbolic.kernel.sums import SumIdentity, vanishes
 from verify.symbolic.kernel.surplus import Surplus
 from verify.symbolic.kernel.terms import Families
+from verify.symbolic.kernel.transforms import DensityByTransform, Moments, SameLaw
 from verify.symbolic.kernel.vectors import WhichCoincide
 from verify.symbolic.kernel.words import E, MatrixShape, Ordered, OrderedBase, Var, largest, n, p, s, sigma
 from verify.symbolic.kernel.written_out import FewKeys
@@ -383,6 +376,7 @@ __all__ = [
     "WEIGHTED_SCORE",
     "XIAO",
     "YANG",
+    "AboutTheMean",
     "AlikeTerms",
     "AllPairs",
     "Allowance",
@@ -438,7 +432,6 @@ __all__ = [
     "Findings",
     "FirstTerms",
     "Fit",
-    "Folded",
     "FromZero",
     "GammaTail",
     "GaussIntegrals",
@@ -457,7 +450,6 @@ __all__ = [
     "Lookup",
     "MatrixShape",
     "Moments",
-    "Multiplied",
     "NormalRows",
     "Normalisation",
     "Notation",
@@ -542,7 +534,6 @@ __all__ = [
     "cells_of",
     "change_of_weights",
     "characteristic",
-    "chi_square_density",
     "complement",
     "complex_step",
     "component",
@@ -560,7 +551,6 @@ __all__ = [
     "effective_keys",
     "entropy_lost",
     "estimates",
-    "euler_integral",
     "evaluate",
     "even_dimensions",
     "everywhere",
@@ -647,7 +637,6 @@ __all__ = [
     "rotation_angles",
     "rounded",
     "row_gradients",
-    "runs_over",
     "s",
     "same",
     "saturation",

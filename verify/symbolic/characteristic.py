@@ -6,8 +6,9 @@ from typing import Any
 
 from sympy import I, Integral, Rational, S, Symbol, exp, oo, symbols
 
-from verify.symbolic.kernel.laws import Given, Multiplied, normal_density
+from verify.symbolic.kernel.laws import Given, normal_density
 from verify.symbolic.kernel.special_integrals import GaussIntegrals
+from verify.symbolic.kernel.transforms import Multiplied
 from verify.symbolic.kernel.words import E
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.scores import NORMAL_VECTORS, d, index, k, one_product, q
@@ -25,7 +26,9 @@ y, v = Symbol("y", real=True), Symbol("v", positive=True)
 def of_normal(function: Any, mean: Any) -> Route:
     """Return the mean of a function of a centred normal number y of variance v, by Gauss's integral."""
     start = Integral(function * normal_density(y, v), (y, -oo, oo))
-    return Route.of("A normal number of variance v", start, Step(mean, "The square completed", GaussIntegrals(y)))
+    return Route.of(
+        "A normal number of variance v", start, Step(mean, "The square completed", GaussIntegrals(y))
+    )
 
 
 def route(title: str, *steps: Step) -> Route:
@@ -37,7 +40,11 @@ def route(title: str, *steps: Step) -> Route:
         title,
         START,
         Step(E(exp(-(t**2) * q[index] ** 2 / 2)), "One product: averaged over a normal key", given_query),
-        Step(OF_ONE_PRODUCT, "Then over a normal query", Given(NORMAL_VECTORS, q, q[index], of_query.proved(), v)),
+        Step(
+            OF_ONE_PRODUCT,
+            "Then over a normal query",
+            Given(NORMAL_VECTORS, q, q[index], of_query.proved(), v),
+        ),
         Step(
             OF_SCORE,
             "Independent dimensions multiply: the function of the score",

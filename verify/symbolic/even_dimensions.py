@@ -8,14 +8,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sympy import (
-    I, Integral, Sum, Symbol, binomial, exp, expand_log, factorial, gamma, log, loggamma, oo, sign,
-)  # fmt: skip
+    I,
+    Integral,
+    Sum,
+    Symbol,
+    binomial,
+    exp,
+    expand_log,
+    factorial,
+    gamma,
+    log,
+    loggamma,
+    oo,
+    sign,
+)
 
 from verify.symbolic import characteristic
 from verify.symbolic.kernel.equations import Identity, PutIn, Unfolded
 from verify.symbolic.kernel.integrals import EulerIntegrals
-from verify.symbolic.kernel.laws import SameLaw, exceeds
+from verify.symbolic.kernel.laws import exceeds
 from verify.symbolic.kernel.special_integrals import BinomialTheorem, Exchanged, GammaTail, SplitAt
+from verify.symbolic.kernel.transforms import SameLaw
 from verify.symbolic.kernel.words import Ordered
 from verify.symbolic.predict import function
 from verify.symbolic.routes import Route, Step

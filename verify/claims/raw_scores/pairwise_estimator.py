@@ -23,7 +23,7 @@ N = Ordered("N", "A", integer=True, positive=True)
 V = Symbol(r"\hat{V}")
 mu, sigma = Symbol("mu", real=True), Symbol("sigma", positive=True)
 _RAW = (S.One, mu, mu**2 + sigma**2, Symbol("m_3"), Symbol("m_4"))
-l = Idx("l")
+other = Idx("l")
 x, a, b, c, e = (IndexedBase(name) for name in "xabce")
 SHARED = Population(dict.fromkeys((x, a, b, c, e), _RAW), d, alike=((x, a, b, c, e),))
 
@@ -40,16 +40,16 @@ axis = range(0, len(points))
 """The printed experiment in outline, with its names and ranges; draw, keep and dot stand for its calls."""
 
 
-def _score(one: Expr, other: Expr) -> Expr:
-    return Sum(one[index] * other[index], (index, 1, d))
+def _score(one: Expr, another: Expr) -> Expr:
+    return Sum(one[index] * another[index], (index, 1, d))
 
 
 def _over_pairs(of_pair: Expr) -> Expr:
     """Return the mean over all pairs of different vectors."""
-    return Sum((1 - KroneckerDelta(j, l)) * of_pair, (j, 1, N), (l, 1, N)) / (N * (N - 1))
+    return Sum((1 - KroneckerDelta(j, other)) * of_pair, (j, 1, N), (other, 1, N)) / (N * (N - 1))
 
 
-OF_PAIR = Sum(x[j, index] * x[l, index], (index, 1, d))
+OF_PAIR = Sum(x[j, index] * x[other, index], (index, 1, d))
 ESTIMATOR = _over_pairs(OF_PAIR**2) - _over_pairs(OF_PAIR) ** 2
 """The plain variance of all scores: the mean square less the squared mean."""
 
@@ -64,7 +64,8 @@ def derive() -> Derivation:
     shares = "Each of the N(N−1)/2 pairs shares one vector with 2(N−2) others"
     return Derivation.of(Route.of(
         "Pairs of pairs", E(V),
-        Step(E(ESTIMATOR), "Mean square less squared mean, over all pairs of vectors", Unfolded({V: ESTIMATOR})),
+        Step(E(ESTIMATOR), "Mean square less squared mean, over all pairs of vectors",
+             Unfolded({V: ESTIMATOR})),
         Step(by_sharing, shares, WhichCoincide(SHARED, x, N, (a, b, c, e))),
         *moment_steps(by_sharing, SHARED),
     ))  # fmt: skip

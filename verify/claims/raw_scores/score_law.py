@@ -27,7 +27,8 @@ def derive() -> Derivation:
     by_definition = Step(slope, "The slope of the chance to be below x", Unfolded({f: slope}))
     mixture = Route.of(
         "A normal law whose variance is the squared length of the query", f, by_definition,
-        Step(E(normal_density(x, score_law.SQUARES)), "Given the query, the score is normal with that variance",
+        Step(E(normal_density(x, score_law.SQUARES)),
+             "Given the query, the score is normal with that variance",
              DensityGiven(NORMAL_VECTORS, k, score)),
         Step(score_law.MIXED, "The query's squared length is chi-square", score_law.SQUARES_ARE_CHI_SQUARE),
         Step(score_law.DENSITY, "An integral of Basset’s", BesselIntegrals(w)),

@@ -4,7 +4,7 @@ from sympy import Abs, Integral, Rational, S, gamma, oo, pi, sqrt
 
 from verify.spec import (
     DLMF_GAMMA, E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_VECTORS, Applied, BesselIntegrals, Claim,
-    Derivation, EulerIntegrals, Evaluation, Experiment, Figure, Findings, Folded, Given, PutIn, Replaced,
+    Derivation, EulerIntegrals, Evaluation, Even, Experiment, Figure, Findings, Given, PutIn, Replaced,
     RootOfMeanSquare, Route, SameLaw, ScorePowers, Simulated, Step, Turned, biased, cell_of, characteristic,
     component, computed, d, figure, function, k, line, measured, normal_density, ordered, over_cells, score,
     score_law, wrong,
@@ -28,8 +28,9 @@ v, y = characteristic.v, characteristic.y
 def derive() -> Derivation:
     """Derive the mean size by averaging over keys first, and from the exact density; bounds on both sides."""
     of_normal = Route.of(
-        "The mean size of a normal number of variance v", Integral(Abs(y) * normal_density(y, v), (y, -oo, oo)),
-        Step(2 * Integral(x * normal_density(x, v), (x, 0, oo)), "Twice the positive half", Folded(y, x)),
+        "The mean size of a normal number of variance v",
+        Integral(Abs(y) * normal_density(y, v), (y, -oo, oo)),
+        Step(2 * Integral(x * normal_density(x, v), (x, 0, oo)), "Twice the positive half", Even(y, x)),
         Step(sqrt(2 * v / pi), "Integrated", EulerIntegrals(x)),
         defines="the mean size of a normal number",
     )  # fmt: skip

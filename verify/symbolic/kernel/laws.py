@@ -1,26 +1,49 @@
 """Laws of random numbers: means as integrals, characteristic functions, and what follows from them.
 
-That a random X exceeds b is E[(1 + sign(X - b))/2] here, where X = b has no probability; the density of X at x
-is the derivative of E[(1 + sign(x - X))/2]. Source of what is not elementary: W. Feller, An Introduction to
-Probability Theory and Its Applications, volume II, chapters II, III and XV.
+That a random X exceeds b is E[(1 + sign(X - b))/2] here, where X = b has no probability; the density of X at
+x is the derivative of E[(1 + sign(x - X))/2]. Source of what is not elementary: W. Feller, An Introduction
+to Probability Theory and Its Applications, volume II, chapters II, III and XV.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from sympy import (
-    Add, Derivative, Dummy, Eq, I, Idx, Indexed, Integral, Interval, Limit, Mul, Pow, Range, S, Sum, besselk,
-    cos, cosh, diff, erf, exp, gamma, log, oo, pi, preorder_traversal, sign, sin, sinh, sqrt, tanh,
-)  # fmt: skip
+    Derivative,
+    Dummy,
+    Idx,
+    Indexed,
+    Integral,
+    Interval,
+    Mul,
+    Pow,
+    Range,
+    Sum,
+    exp,
+    gamma,
+    oo,
+    pi,
+    sign,
+    sqrt,
+)
 
-from verify.symbolic.kernel.core import NOTHING, Conclusion, Hypotheses, Population, Refused, Rule, Theorem, rule
+from verify.symbolic.kernel.core import (
+    NOTHING,
+    Conclusion,
+    Hypotheses,
+    Population,
+    Refused,
+    Rule,
+    Theorem,
+    rule,
+)
 from verify.symbolic.kernel.equations import same
-from verify.symbolic.kernel.moments import evaluate, refuse_nested
-from verify.symbolic.kernel.signs import is_known, is_real, where_defined
+from verify.symbolic.kernel.moments import refuse_nested
+from verify.symbolic.kernel.signs import is_known, is_real
 from verify.symbolic.kernel.special_integrals import alike, is_bounded
-from verify.symbolic.kernel.words import E, Var
+from verify.symbolic.kernel.words import E
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,21 +69,24 @@ def chi_square_density(w: Any, degrees: Any) -> Any:
     return w ** (degrees / 2 - 1) * exp(-w / 2) / (2 ** (degrees / 2) * gamma(degrees / 2))
 
 
-def _is_tame(expression: Any) -> bool:
+def is_tame(expression: Any) -> bool:
     """Return whether a mean of it may be taken in turns: it is bounded, or nowhere negative (Tonelli)."""
-    return is_bounded(expression) or _is_nonnegative(expression)
+    return is_bounded(expression) or is_nowhere_negative(expression)
 
 
-def _is_nonnegative(expression: Any) -> bool:
-    if isinstance(expression, Mul):
-        return all(map(_is_nonnegative, expression.args))
+def is_nowhere_negative(expression: Any) -> bool:
+    """Return whether an expression is surely nowhere negative, integrals by what they integrate."""
+    if isinstance(expression, Mul) and expression.has(Integral):
+        return all(map(is_nowhere_negative, expression.args))
     if isinstance(expression, Integral) and all(len(limit) == len("xab") for limit in expression.limits):
-        upwards = (low == -oo or high == oo or is_known(high - low, NOTHING) for _, low, high in expression.limits)
-        return all(upwards) and _is_nonnegative(expression.function)
+        upwards = (
+            low == -oo or high == oo or is_known(high - low, NOTHING) for _, low, high in expression.limits
+        )
+        return all(upwards) and is_nowhere_negative(expression.function)
     return is_known(expression, NOTHING)
 
 
-def _of_means(before: Any, turn: Callable[[Any], Any]) -> Any:
+def of_means(before: Any, turn: Callable[[Any], Any]) -> Any:
     """Return an expression with means turned into what they are equal to; ``turn`` gives None for others.
 
     Raises:
@@ -81,7 +107,12 @@ def _mean(expression: Any, law: Population) -> Any:
     return fixed * E(Mul(*random)) if random else fixed
 
 
-def _refuse_unless_alike(found: Any, after: Any) -> None:
+def refuse_unless_alike(found: Any, after: Any) -> None:
+    """Refuse another side than what was found.
+
+    Raises:
+        Refused: it is another.
+    """
     if not alike(found, after):
         raise Refused(f"it is {found}")
 
@@ -150,7 +181,7 @@ def _is_surely_positive(squares: Any, law: Population) -> bool:
     return bool(squares.is_positive)
 
 
-def _refuse_for_some(known: Theorem, symbol: Any, domain: Any) -> None:
+def refuse_for_some(known: Theorem, symbol: Any, domain: Any) -> None:
     """Refuse a theorem that holds for some values of a symbol only."""
     if known.relation != "=" or known.hypotheses.law is not None:
         raise Refused("the theorem must be an equation without random numbers")
@@ -184,7 +215,7 @@ class Given(Rule):
         v, known = self.variance, self.known
         if not _is_surely_positive(squares, self.law):
             raise Refused(f"not known to be positive: {squares}")
-        _refuse_for_some(known, v, Interval.open(0, oo))
+        refuse_for_some(known, v, Interval.open(0, oo))
         y = known.lhs.variables[0] if isinstance(known.lhs, Integral) else None
         if y is None or not y.is_real or v in known.lhs.variables:
             raise Refused(f"{known.lhs} is no mean of a normal number")
@@ -195,11 +226,11 @@ class Given(Rule):
                 return None
             if not alike(Integral(of_part * normal_density(y, v), (y, -oo, oo)), known.lhs):
                 raise Refused(f"the theorem is not about the mean of {of_part}")
-            if not _is_tame(of_part):
+            if not is_tame(of_part):
                 raise Refused(f"neither bounded nor nowhere negative: {of_part}")
             return _mean(known.rhs.xreplace({v: of_family * squares}), self.law)
 
-        _refuse_unless_alike(_of_means(before, turned), after)
+        refuse_unless_alike(of_means(before, turned), after)
         return Conclusion(hypotheses=Hypotheses(law=self.law))
 
 
@@ -225,7 +256,7 @@ class DensityGiven(Rule):
         x = before.variables[0]
         if before != density(self.part, x) or not is_known(x**2, under, strict=True):
             raise Refused(f"{before} is not the density at a place other than 0")
-        _refuse_unless_alike(E(normal_density(x, squares)), after)
+        refuse_unless_alike(E(normal_density(x, squares)), after)
         return Conclusion(hypotheses=under.merged(Hypotheses(law=self.law)))
 
 
@@ -245,7 +276,7 @@ class SumOfSquares(Rule):
 
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the equation, with the population as its law."""
-        w = _positive(self.variable, before)
+        w = positive_symbol(self.variable, before)
         _refuse_unless_standard(self.law, self.family)
 
         def turned(inside: Any) -> Any:
@@ -253,14 +284,19 @@ class SumOfSquares(Rule):
             if total is None:
                 return None
             found = inside.xreplace({total: w})
-            _refuse_untame(found, self.law)
+            refuse_untame(found, self.law)
             return Integral(found * chi_square_density(w, size), (w, 0, oo))
 
-        _refuse_unless_alike(_of_means(before, turned), after)
+        refuse_unless_alike(of_means(before, turned), after)
         return Conclusion(hypotheses=Hypotheses(law=self.law))
 
 
-def _positive(symbol: Any, before: Any) -> Any:
+def positive_symbol(symbol: Any, before: Any) -> Any:
+    """Return a symbol for positive numbers.
+
+    Raises:
+        Refused: it is none, or has a meaning already.
+    """
     if not (symbol.is_Symbol and symbol.is_positive and not symbol.is_integer) or before.has(symbol):
         raise Refused(f"{symbol} is no positive symbol of its own")
     return symbol
@@ -271,10 +307,15 @@ def _refuse_unless_standard(law: Population, family: Any) -> None:
         raise Refused(f"{family} has another variance than 1")
 
 
-def _refuse_untame(found: Any, law: Population) -> None:
+def refuse_untame(found: Any, law: Population) -> None:
+    """Refuse what is random still, or neither bounded nor nowhere negative.
+
+    Raises:
+        Refused: it is.
+    """
     if law.randoms(found):
         raise Refused(f"still random: {found}")
-    if not _is_tame(found):
+    if not is_tame(found):
         raise Refused(f"neither bounded nor nowhere negative: {found}")
 
 
@@ -283,7 +324,9 @@ def _total(inside: Any, family: Any) -> tuple[Any, Any]:
     for one in inside.atoms(Sum):
         index, low, high = one.limits[0]
         entries = _entries(one.function, family)
-        whole = len(one.limits) == 1 and len(entries) == 1 and low == 1 and high.is_integer and high.is_positive
+        whole = (
+            len(one.limits) == 1 and len(entries) == 1 and low == 1 and high.is_integer and high.is_positive
+        )
         if whole and one.function == entries[0] ** 2 and list(entries[0].indices).count(index) == 1:
             return one, high
     return None, None
@@ -309,7 +352,7 @@ class AlongAndAcross(Rule):
 
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the equation, for more than one dimension."""
-        z, w = _positive(self.along, before), _positive(self.across, before)
+        z, w = positive_symbol(self.along, before), positive_symbol(self.across, before)
         _refuse_unless_standard(self.law, self.family)
         squares, size = _squares(self.part, self.family), self.part.limits[0][2]
         if z == w or not _is_surely_positive(squares, self.law) or not size.is_Symbol:
@@ -328,50 +371,13 @@ class AlongAndAcross(Rule):
             found = opened.xreplace({squares: length}).xreplace({first: sqrt(length) * z})
             if found.has(length) or self.law.randoms(found):
                 raise Refused(f"still random: {found}")
-            _refuse_untame(found, self.law)
+            refuse_untame(found, self.law)
             along, across = 2 * normal_density(z, 1), chi_square_density(w, size - 1)
             return Integral(found * along * across, (z, 0, oo), (w, 0, oo))
 
-        _refuse_unless_alike(_of_means(before, turned), after)
+        refuse_unless_alike(of_means(before, turned), after)
         beyond_one = under.restricted(size, Range(2, oo))
         return Conclusion(hypotheses=beyond_one.merged(Hypotheses(law=self.law)))
-
-
-@rule
-@dataclass(frozen=True)
-class Multiplied(Rule):
-    """From E exp(c·g_i) = r, the same of the sum of d independent g_i alike: E exp(c·Σg_i) = r^d.
-
-    The g_i are real and made of entries of index i alone, and c is real or imaginary.
-    """
-
-    law: Population
-    index: Any
-    known: Any = None
-    moves: ClassVar[bool] = True
-    label = "independent and alike: the mean of the product is the power of one mean"
-
-    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
-        """Return the theorem of the sum."""
-        known, i = self.known, self.index
-        if known.relation != "=" or not (isinstance(known.lhs, E) and isinstance(known.lhs.args[0], exp)):
-            raise Refused(f"{known.lhs} is no mean of an exponential")
-        exponent = known.lhs.args[0].args[0]
-        entries = [one for one in exponent.atoms(Indexed) if self.law.is_random(one)]
-        fixed = [one for one in Mul.make_args(exponent) if not self.law.randoms(one)]
-        c, g = Mul(*fixed), Mul(*(one for one in Mul.make_args(exponent) if one not in fixed))
-        if not (c.is_real or (c / I).is_real) or not isinstance(i, Idx):
-            raise Refused(f"{c} is neither real nor imaginary")
-        rest = g.xreplace({one: Dummy(real=True) for one in entries})
-        if not entries or any(one.indices != (i,) for one in entries) or not rest.is_real:
-            raise Refused(f"{g} is not made of entries of the index {i}")
-        if rest.has(i) or self.law.randoms(rest) or known.rhs.has(i) or known.hypotheses.conditions:
-            raise Refused(f"the terms of index {i} are not independent and alike")
-        size = self.law.dimension
-        if not same(known.rhs**size, after):
-            raise Refused(f"it is {known.rhs**size}")
-        hypotheses = known.hypotheses.merged(Hypotheses(law=self.law))
-        return Conclusion(hypotheses=hypotheses, lhs=E(exp(c * Sum(g, (i, 1, size)))))
 
 
 @rule
@@ -399,7 +405,7 @@ class AlikeTerms(Rule):
             self._refuse_unlike(inside.function)
             return high * E(inside.function)
 
-        _refuse_unless_alike(_of_means(before, turned), after)
+        refuse_unless_alike(of_means(before, turned), after)
         return Conclusion(hypotheses=Hypotheses(law=self.law))
 
     def _refuse_unlike(self, term: Any) -> None:
@@ -417,180 +423,6 @@ class AlikeTerms(Rule):
             raise Refused(f"the terms depend on {j} by more than entries")
 
 
-_SMOOTH = (Add, Mul, exp, cos, sin, cosh, sinh, tanh, erf)
-
-
-def _refuse_rough(function: Any, t: Any, *besides: Any) -> None:
-    """Refuse a function that is not visibly smooth in a real symbol; ``besides`` are more smooth functions."""
-    for one in preorder_traversal(function):
-        if one == t or not one.has(t) or isinstance(one, (*_SMOOTH, *besides)):
-            continue
-        inside, power = one.as_base_exp() if isinstance(one, Pow) else (one.args[0], S.NegativeOne)
-        whole = power.is_nonnegative and power.is_integer
-        if not isinstance(one, Pow | log) or not (whole or inside.is_positive):
-            raise Refused(f"{one} is not known to be smooth")
-
-
-def _transformed(known: Theorem) -> tuple[Any, Any, Any]:
-    """Return X, t and the function of t, of a theorem on the mean of exp(itX) for all real t.
-
-    Raises:
-        Refused: it is another theorem.
-    """
-    exponent = known.lhs.args[0].args[0] if isinstance(known.lhs, E) and known.lhs.args[0].args else S.Zero
-    if known.relation != "=" or known.lhs != E(exp(exponent)):
-        raise Refused(f"{known.lhs} is no characteristic function")
-    for t in sorted(known.rhs.free_symbols, key=str):
-        x = exponent.coeff(t, 1) / I if exponent.is_Mul else S.Zero
-        if t.is_Symbol and x != 0 and is_real(x) and not x.has(t) and known.hypotheses.domain(t) == S.Reals:
-            conditions = {one for condition in known.hypotheses.conditions for one in condition.free_symbols}
-            if t not in conditions and same(exponent, I * t * x):
-                return x, t, known.rhs
-    raise Refused(f"{known.lhs} is no characteristic function for all real arguments")
-
-
-@rule
-@dataclass(frozen=True)
-class Moments(Rule):
-    """Moments are derivatives of the characteristic function φ at 0: E X^n is φ⁽ⁿ⁾(0)/iⁿ.
-
-    If φ is smooth, all moments exist. The variance is that of order 2 less the square of that of order 1.
-    """
-
-    of: Any
-    known: Any = None
-    moves: ClassVar[bool] = True
-    label = "derivatives of the characteristic function at 0"
-
-    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
-        """Return the theorem of the moment."""
-        x, t, function = _transformed(self.known)
-        _refuse_rough(function, t)
-
-        def moment(order: int) -> Any:
-            return diff(function, t, order).subs(t, 0) / I**order
-
-        if self.of == Var(x):
-            value = moment(2) - moment(1) ** 2
-        else:
-            order = self._order(x)
-            value = moment(order)
-        if not same(value, after):
-            raise Refused(f"it is {value}")
-        return Conclusion(hypotheses=self.known.hypotheses, lhs=self.of)
-
-    def _order(self, x: Any) -> int:
-        base, order = self.of.args[0].as_base_exp() if self.of.args else (None, None)
-        if self.of == E(x):
-            return 1
-        if base != x or self.of != E(x**order) or not (order.is_Integer and order > 0):
-            raise Refused(f"{self.of} is no moment of {x}")
-        return int(order)
-
-
-def _kernel(inside: Any, t: Any) -> tuple[Any, Any, bool]:
-    """Return u and the rest, of a product with exp(itu), or with cos(tu): then True.
-
-    Raises:
-        Refused: it has another form.
-    """
-    weight = inside.xreplace({t: S.Zero})
-    for one in Mul.make_args(inside):
-        if isinstance(one, cos) and one.has(t):
-            u = one.args[0] / t
-            if not u.has(t) and u.is_real and same(inside, weight * cos(t * u)):
-                return u, weight, True
-    u = sum((one.args[0] for one in Mul.make_args(inside) if isinstance(one, exp)), S.Zero).diff(t) / I
-    if u.has(t) or not u.is_real or not same(inside, weight * exp(I * t * u)):
-        raise Refused(f"{inside} is no kernel of a transform")
-    return u, weight, False
-
-
-def _pair(of: Theorem, transform: Theorem) -> tuple[Any, Any, Any, bool]:
-    """Return X, and u, weight and whether it is of a cosine, of two theorems with the same function.
-
-    Raises:
-        Refused: they do not show that both have one law.
-    """
-    x, t, function = _transformed(of)
-    _refuse_for_some(transform, t, S.Reals)
-    if not isinstance(transform.lhs, Integral) or transform.lhs.has(Sum, E):
-        raise Refused(f"{transform.lhs} is no transform")
-    if not same(transform.rhs, function):
-        raise Refused(f"the transform is {transform.rhs}, and the characteristic function {function}")
-    u, weight, of_cosine = _kernel(transform.lhs.function, t)
-    if any(bound == t or any(S(end).has(t) for end in ends) for bound, *ends in transform.lhs.limits):
-        raise Refused(f"the range depends on {t}")
-    if not is_known(_with_positive_bessel(weight), NOTHING, strict=True):
-        raise Refused(f"not known to be positive: {weight}")
-    return x, u, weight, of_cosine
-
-
-def _with_positive_bessel(expression: Any) -> Any:
-    """Return an expression with a positive symbol for K of real order where its argument is positive."""
-    parts = (one for one in expression.atoms(besselk) if one.args[0].is_real and one.args[1].is_positive)
-    return expression.xreplace({one: Dummy(positive=True) for one in parts})
-
-
-@rule
-@dataclass(frozen=True)
-class SameLaw(Rule):
-    """A characteristic function determines its law: means of a function of X are integrals against a weight.
-
-    ``of`` says that E exp(itX) is φ(t), ``transform`` that ∫ exp(itu)·ρ is φ(t) too, for all real t and a
-    positive weight ρ: then X has the law of u under ρ, and E g(X) is ∫ g(u)·ρ for a g that is bounded or
-    nowhere negative. If it is ∫ cos(tu)·ρ, then X is symmetric, and E g(X) is ∫ (g(u) + g(-u))/2·ρ.
-    """
-
-    of: Theorem
-    transform: Theorem
-    label = "the same characteristic function, which determines the law"
-
-    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
-        """Return the equation."""
-        x, u, weight, of_cosine = _pair(self.of, self.transform)
-        h = Dummy(real=True)
-
-        def turned(inside: Any) -> Any:
-            g = inside.xreplace({x: h})
-            if g == inside or g.free_symbols & set(self.transform.lhs.variables):
-                return None
-            _refuse_untame(g, self.of.hypotheses.law or Population({}))
-            at = g.xreplace({h: u})
-            value = (at + g.xreplace({h: -u})) / 2 if of_cosine else at
-            return Integral(value * weight, *self.transform.lhs.limits)
-
-        _refuse_unless_alike(_of_means(before, turned), after)
-        return Conclusion(hypotheses=under)
-
-
-@rule
-@dataclass(frozen=True)
-class DensityByTransform(Rule):
-    """A characteristic function determines its law: the density with this transform is that of X.
-
-    ``of`` says that E exp(itX) is φ(t), ``transform`` that ∫ 2cos(tx)·f(x) dx, over x > 0, is φ(t) too, for
-    all real t and a positive f, which is then the density at every x > 0 where it is continuous.
-    """
-
-    of: Theorem
-    transform: Theorem
-    label = "the density with this transform; a characteristic function determines its law"
-
-    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
-        """Return the equation."""
-        x, u, weight, of_cosine = _pair(self.of, self.transform)
-        limits = self.transform.lhs.limits
-        if not of_cosine or len(limits) != 1 or tuple(limits[0]) != (u, S.Zero, oo):
-            raise Refused("the transform is not over the values from 0 on")
-        at = before.variables[0] if isinstance(before, Derivative) else u
-        if before != density(x, at) or not is_known(at, under, strict=True):
-            raise Refused(f"{before} is not the density at a positive place")
-        _refuse_rough(_with_positive_bessel(weight), u)
-        _refuse_unless_alike((weight / 2).xreplace({u: at}), after)
-        return Conclusion(hypotheses=under)
-
-
 @rule
 @dataclass(frozen=True)
 class RootOfMeanSquare(Rule):
@@ -606,96 +438,3 @@ class RootOfMeanSquare(Rule):
         if not same(sqrt(E(before.args[0] ** 2)), after):
             raise Refused("the other side is not the root of the mean square")
         return Conclusion("≤", under)
-
-
-@rule
-@dataclass(frozen=True)
-class CentralLimit(Rule):
-    """Sums of ever more terms, independent and alike, with a finite variance, become normal (Lindeberg, Lévy).
-
-    The chance that a sum of d of them, less its mean and over its standard deviation, is at most x tends to
-    (1 + erf(x/√2))/2. The mean and the variance of a term are those of the ``law``, by the moment calculus.
-    """
-
-    law: Population
-    label = "the central limit theorem"
-
-    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
-        """Return the limit, with the population as its law."""
-        size, sums = self.law.dimension, sorted(before.atoms(Sum), key=str)
-        if len(sums) != 1 or len(sums[0].limits) != 1:
-            raise Refused("there is not one sum")
-        index, *ends = sums[0].limits[0]
-        term = sums[0].function
-        entries = [one for one in self.law.randoms(term)]
-        if ends != [1, size] or not entries or any(getattr(e, "indices", ()) != (index,) for e in entries):
-            raise Refused(f"the terms of {sums[0]} are not independent and alike")
-        mean, variance = (evaluate(kind(term), self.law) for kind in (E, Var))
-        if any(one.has(index, size) for one in (term.xreplace(dict.fromkeys(entries, S.One)), mean, variance)):
-            raise Refused(f"the terms of {sums[0]} are not alike")
-        if not is_known(variance, under, strict=True):
-            raise Refused(f"not known to be positive: {variance}")
-        x = _place(after)
-        deviation = (sums[0] - size * mean) / sqrt(size * variance)
-        inside = before.args[0].args[0] if isinstance(before, Limit) and isinstance(before.args[0], E) else S.Zero
-        if before != Limit(E(inside), size, oo) or not same(*map(_sign_of, (inside, (1 + sign(x - deviation)) / 2))):
-            raise Refused(f"{before} is not the limit of that chance")
-        return Conclusion(hypotheses=where_defined(before, under).merged(Hypotheses(law=self.law)))
-
-
-def _sign_of(inside: Any) -> Any:
-    """Return X where an expression is (1 + sign X)/2.
-
-    Raises:
-        Refused: it has another form.
-    """
-    signs = list(inside.atoms(sign))
-    if len(signs) != 1 or not same(inside, (1 + signs[0]) / 2):
-        raise Refused(f"{inside} is no chance")
-    return signs[0].args[0]
-
-
-def _place(after: Any) -> Any:
-    """Return x where an expression is the normal law's (1 + erf(x/√2))/2.
-
-    Raises:
-        Refused: it has another form.
-    """
-    found = list(after.atoms(erf))
-    x = found[0].args[0] * sqrt(2) if len(found) == 1 else S.Zero
-    if not (x.is_Symbol and x.is_real) or not same(after, (1 + erf(x / sqrt(2))) / 2):
-        raise Refused(f"{after} is not the normal law")
-    return x
-
-
-@rule
-@dataclass(frozen=True)
-class Solved(Rule):
-    """f(x) = c exactly where x = a, for a function f that rises, or falls, all over the domain of x, an interval.
-
-    Its slope has one sign, strictly, and f(a) is c.
-    """
-
-    variable: Any
-    label = "it moves one way all over, and has the value there"
-
-    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
-        """Return the equivalence."""
-        x = self.variable
-        if not (isinstance(before, Eq) and isinstance(after, Eq) and after.lhs == x):
-            raise Refused("an equation is solved by an equation of the variable")
-        if before.rhs.has(x) or after.rhs.has(x) or not isinstance(_interval(x, under), Interval):
-            raise Refused(f"{x} must stand on the left alone, and have an interval as its domain")
-        if not (after.rhs.is_real and same(before.lhs.subs(x, after.rhs), before.rhs)):
-            raise Refused(f"{after.rhs} is no solution")
-        if _interval(x, under).contains(after.rhs) != True:  # noqa: E712  # SymPy's truth
-            raise Refused(f"{after.rhs} is not known to be in the domain")
-        slope = diff(before.lhs, x)
-        if not (is_known(slope, under, strict=True) or is_known(-slope, under, strict=True)):
-            raise Refused(f"not known to move one way: its slope is {slope}")
-        return Conclusion("⇔", where_defined(before, under))
-
-
-def _interval(x: Any, under: Hypotheses) -> Any:
-    domain = under.domain(x) if x.is_Symbol else S.EmptySet
-    return Interval(-oo, oo) if domain == S.Reals else domain

@@ -1,4 +1,4 @@
-"""Integrals with a formula of their own, split, folded and exchanged with each other and with sums.
+"""Integrals with a formula of their own, cut in two and exchanged with each other and with sums.
 
 Sources: NIST Digital Library of Mathematical Functions, 7.7.3 (Gauss), 8.4.8 (incomplete gamma function),
 10.32.10 and 10.43.19 (modified Bessel functions).
@@ -10,9 +10,31 @@ from dataclasses import dataclass
 from typing import Any
 
 from sympy import (
-    Abs, Add, Dummy, I, Integral, Max, Min, Mul, Poly, S, Sum, besselk, binomial, cos, exp, expand, factorial,
-    gamma, oo, pi, sign, sin, sqrt,
-)  # fmt: skip
+    Abs,
+    Add,
+    Dummy,
+    I,
+    Integral,
+    Max,
+    Min,
+    Mul,
+    Poly,
+    S,
+    Sum,
+    besselk,
+    binomial,
+    cos,
+    erf,
+    exp,
+    expand,
+    factorial,
+    gamma,
+    oo,
+    pi,
+    sign,
+    sin,
+    sqrt,
+)
 from sympy.polys.polyerrors import PolynomialError
 
 from verify.symbolic.kernel.core import Conclusion, Hypotheses, Refused, Rule, Theorem, rule
@@ -164,7 +186,8 @@ class _Factors:
 class GaussIntegrals(_ByFormula):
     """∫ exp(-ay² + by + c) dy = √(π/a)·exp(b²/4a + c) over the whole line, for a > 0 and any complex b.
 
-    For b = 0 a cosine of ty may stand in it, the real part for b = it, and half of it is that from 0 on.
+    Up to a place z it is (1 + erf(√a·z - b/(2√a)))/2 of that, for real b. For b = 0 a cosine of ty may stand
+    in it, the real part for b = it, and half of it is that from 0 on.
     """
 
     variables: tuple[Any, ...]
@@ -175,7 +198,6 @@ class GaussIntegrals(_ByFormula):
 
     def formula(self, function: Any, variable: Any, low: Any, high: Any) -> tuple[Any, tuple[Any, ...]]:
         """Return the integral, and that the coefficient of the square must be positive."""
-        _refuse_unless_from(low, high, (-oo, oo), (S.Zero, oo))
         parts = _Factors(function, variable)
         square, linear, fixed = parts.rates(variable, 0, 2)
         moved = linear**2
@@ -184,12 +206,23 @@ class GaussIntegrals(_ByFormula):
             if rate.has(variable) or not rate.is_real:
                 raise Refused("the cosine is not of a multiple")
             moved = -(rate**2)
+            _refuse_unless_from(low, high, (-oo, oo), (S.Zero, oo))
         if parts.others or parts.power != 0 or square.is_positive or not square.is_real:
             raise Refused(f"{function}: this is none of Gauss’s integrals")
-        if low == 0 and linear != 0:
-            raise Refused("half of the line is half of the whole where the integrand is even")
+        if (low, high) != (-oo, oo) and not (
+            linear.is_real and low.is_extended_real and high.is_extended_real
+        ):
+            raise Refused("part of the line needs a real integrand and real ends")
         whole = parts.constant * sqrt(pi / -square) * exp(fixed - moved / (4 * square))
-        return whole / (2 if low == 0 else 1), (-square,)
+        first, last = (_share_below(one, -square, linear) for one in (low, high))
+        return whole * (last - first) / 2, (-square,)
+
+
+def _share_below(end: Any, square: Any, linear: Any) -> Any:
+    """Return twice the share of the whole line's integral up to an end, less 1."""
+    if end in {oo, -oo}:
+        return S.One if end == oo else S.NegativeOne
+    return erf(sqrt(square) * end - linear / (2 * sqrt(square)))
 
 
 @rule
@@ -263,33 +296,6 @@ class GammaTail(_ByFormula):
             raise Refused(f"{k} has a meaning already")
         terms = Sum((rate * low) ** k / factorial(k), (k, 0, order - 1))
         return parts.constant * gamma(order) * exp(fixed - rate * low) / rate**order * terms, (rate,)
-
-
-@rule
-@dataclass(frozen=True)
-class Folded(Rule):
-    """The integral of an even function over the whole line is twice that from 0 on, over a positive symbol."""
-
-    variable: Any
-    positive: Any
-    label = "an even function: twice the integral from 0 on"
-
-    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
-        """Return the equation."""
-        y, x = self.variable, self.positive
-        whole = [one for one in outermost(before, Integral) if one.args[1:] == Integral(0, (y, -oo, oo)).args[1:]]
-        if not (x.is_Symbol and x.is_positive and y.is_real and whole):
-            raise Refused(f"no integral over all {y}, or {x} is no positive symbol")
-        if x != y and before.has(x):
-            raise Refused(f"{x} has a meaning already")
-        put = {}
-        for one in whole:
-            if not same(one.function.xreplace({y: -y}), one.function):
-                raise Refused(f"{one.function} is not even in {y}")
-            put[one] = 2 * Integral(one.function.xreplace({y: x}), (x, 0, oo))
-        if not alike(before.xreplace(put), after):
-            raise Refused(f"folded, it is {before.xreplace(put)}")
-        return Conclusion(hypotheses=under)
 
 
 @rule
@@ -377,10 +383,11 @@ class BinomialTheorem(Rule):
 @rule
 @dataclass(frozen=True)
 class Exchanged(Rule):
-    """Sums and integrals change their order: of what is nowhere negative (Tonelli), or surely finite (Fubini).
+    """Sums and integrals change their order: of what is nowhere negative (Tonelli), or finite (Fubini).
 
     Both sides run over the same places, each over ends that may name what is summed outside it. What is
-    bounded, such as a cosine, may stand in it where ``finite`` is the theorem that the rest has a finite value.
+    bounded, such as a cosine, may stand in it where ``finite`` is the theorem that the rest has a finite
+    value.
     """
 
     finite: Theorem | None = None

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 class WhichCoincide(Rule):
     """Means of products of sums over a ``number`` of vectors, by which of the summed indices coincide.
 
-    The entries x_ic of the family ``vectors`` are independent and alike. A product of sums over vectors is one
-    sum over several indices; each way in which these name b different vectors occurs N(N - 1)…(N - b + 1)
-    times, with the same mean as for the ``letters``, families of one index with the same law. Then both sides
-    have one value in the moments, for any law.
+    The entries x_ic of the family ``vectors`` are independent and alike. A product of sums over vectors is
+    one sum over several indices; each way in which these name b different vectors occurs
+    N(N - 1)…(N - b + 1) times, with the same mean as for the ``letters``, families of one index with the
+    same law. Then both sides have one value in the moments, for any law.
     """
 
     law: Population
