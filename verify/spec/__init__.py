@@ -196,12 +196,13 @@ from verify.symbolic.gauss import integrals, legendre
 from verify.symbolic.integrals import runs_over
 from verify.symbolic.kernel.algebra import is_rational_zero, is_zero
 from verify.symbolic.kernel.calculus import AtItsLeast, AtItsMost, FromZero, Jensen, OnRange, Rising, Roots
-from verify.symbolic.kernel.core import Hypotheses, Population, Refused
+from verify.symbolic.kernel.core import Hypotheses, Population, Refused, Vectors
 from verify.symbolic.kernel.equations import (
     Applied,
     ClosedSums,
     Equivalent,
     FirstTerms,
+    Given,
     Identity,
     PutIn,
     Replaced,
@@ -210,6 +211,7 @@ from verify.symbolic.kernel.equations import (
     same,
 )
 from verify.symbolic.kernel.integrals import EulerIntegrals, euler_integral
+from verify.symbolic.kernel.matrices import MatrixIdentity, ShapeOfProduct, VectorMoments
 from verify.symbolic.kernel.moments import (
     Evaluation,
     by_component,
@@ -224,6 +226,7 @@ from verify.symbolic.kernel.sums import SumIdentity, vanishes
 from verify.symbolic.kernel.surplus import Surplus
 from verify.symbolic.kernel.terms import Families
 from verify.symbolic.kernel.words import E, Var
+from verify.symbolic.kernel.words import Shape as MatrixShape
 from verify.symbolic.predict import function
 from verify.symbolic.printing import Ordered, OrderedBase, latex, ordered, plain
 from verify.symbolic.routes import Route, Step, one_step
@@ -278,7 +281,7 @@ from verify.symbolic.softmax import (
     sigma,
     written_out,
 )
-from verify.symbolic.traces import PRODUCT, SIGMA_K, SIGMA_Q, SIZE, in_numbers, settled_by_two
+from verify.symbolic.traces import KEY, MU_K, MU_Q, PRODUCT, QUERY, SIGMA_K, SIGMA_Q, in_numbers
 
 __all__ = [
     "AINSLIE",
@@ -306,12 +309,15 @@ __all__ = [
     "ISSERLIS",
     "KAIMING_HE",
     "KALAMKAR",
+    "KEY",
     "KEYS",
     "LAPLACE",
     "LAST",
     "LI",
     "LOG_TOTAL",
     "MICIKEVICIUS",
+    "MU_K",
+    "MU_Q",
     "NORMAL",
     "NORMAL_COMPONENTS",
     "NORMAL_MOMENTS",
@@ -321,13 +327,13 @@ __all__ = [
     "PRECISE",
     "PRESS",
     "PRODUCT",
+    "QUERY",
     "RADEMACHER",
     "ROUNDING",
     "SHAPE",
     "SIGMA_K",
     "SIGMA_Q",
     "SINGLE_SCORES",
-    "SIZE",
     "SNEDECOR",
     "SPRINGER",
     "SQUARES",
@@ -390,6 +396,7 @@ __all__ = [
     "FirstTerms",
     "Fit",
     "FromZero",
+    "Given",
     "GroupedScores",
     "Hypotheses",
     "Identity",
@@ -399,6 +406,8 @@ __all__ = [
     "LayerStack",
     "Linked",
     "Lookup",
+    "MatrixIdentity",
+    "MatrixShape",
     "NormalRows",
     "Normalisation",
     "Notation",
@@ -437,6 +446,7 @@ __all__ = [
     "ScoresBesideValues",
     "Sees",
     "Shape",
+    "ShapeOfProduct",
     "SharedVectors",
     "Sign",
     "Simulated",
@@ -453,6 +463,8 @@ __all__ = [
     "Turned",
     "Unfolded",
     "Var",
+    "VectorMoments",
+    "Vectors",
     "Wanted",
     "against_loops",
     "assume",
@@ -583,7 +595,6 @@ __all__ = [
     "score_cell",
     "score_law",
     "scores",
-    "settled_by_two",
     "share_reached",
     "sharper",
     "sigma",
