@@ -221,7 +221,7 @@ from verify.symbolic.kernel.moments import (
     unfold,
 )
 from verify.symbolic.kernel.normal import ByParts, EvenIsMost, LargestScore, TotalGrows
-from verify.symbolic.kernel.signs import Sign
+from verify.symbolic.kernel.signs import Sign, SignKept
 from verify.symbolic.kernel.sums import SumIdentity, vanishes
 from verify.symbolic.kernel.surplus import Surplus
 from verify.symbolic.kernel.terms import Families
@@ -449,6 +449,7 @@ __all__ = [
     "ShapeOfProduct",
     "SharedVectors",
     "Sign",
+    "SignKept",
     "Simulated",
     "SingleQueries",
     "Smooth",

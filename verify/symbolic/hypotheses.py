@@ -144,7 +144,8 @@ def _domains(found: Hypotheses, theorem: Theorem) -> Iterator[str]:
     names = {one.label for side in (theorem.lhs, theorem.rhs) for one in side.atoms(IndexedBase)}
     matrices = {one for side in (theorem.lhs, theorem.rhs) for one in side.atoms(MatrixSymbol)}
     sizes = {one for matrix in matrices for size in matrix.shape for one in size.free_symbols}
-    free = (theorem.lhs.free_symbols | theorem.rhs.free_symbols | sizes) - bound - random - names
+    free = theorem.lhs.free_symbols | theorem.rhs.free_symbols | sizes | _of_law(found.law)
+    free -= bound | random | names
     by_domain: dict[tuple[str, str], list[str]] = {}
     for one in sorted(free, key=str):
         if type(one) in {Symbol, Ordered}:
@@ -153,6 +154,15 @@ def _domains(found: Hypotheses, theorem: Theorem) -> Iterator[str]:
         if single:
             yield f"{_listed(members)} {f'are {many}' if len(members) > 1 else f'is {single}'}."
     yield from _sizes(matrices - random)
+
+
+def _of_law(law: Population | Vectors | None) -> set[Any]:
+    """Return the symbols in the moments or covariances of a law."""
+    if isinstance(law, Vectors):
+        parts = [matrix for *_, matrix in law.covariances]
+    else:
+        parts = [moment for _, moments in (law.laws if law else ()) for moment in moments or ()]
+    return {one for part in parts for one in part.free_symbols}
 
 
 def _sizes(matrices: set[Any], kind: str = "") -> Iterator[str]:

@@ -19,6 +19,7 @@ from verify.symbolic.kernel.algebra import is_rational_zero
 from verify.symbolic.kernel.core import Conclusion, Hypotheses, Population, Refused, Rule, rule
 from verify.symbolic.kernel.moments import pointwise, unfold
 from verify.symbolic.kernel.multiplied_out import Reader
+from verify.symbolic.kernel.signs import where_defined
 from verify.symbolic.kernel.terms import ROW, Families, key
 from verify.symbolic.kernel.words import E
 
@@ -49,7 +50,7 @@ class SumIdentity(Rule):
         if drawn:
             law = Population({base: (1, 0, variance) for base, variance in drawn.items()})
             found = found.merged(Hypotheses(law=law))
-        return Conclusion(hypotheses=found)
+        return Conclusion(hypotheses=where_defined(after, where_defined(before, found.merged(under))))
 
 
 def vanishes(expression: Any, families: Families = ROW) -> bool:
