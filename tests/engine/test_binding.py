@@ -18,7 +18,15 @@ from verify.montecarlo.statistics.scores import ScoreMoments, ScorePowers
 from verify.spec.designs import cell_of, prediction
 from verify.symbolic.kernel.core import Population
 from verify.symbolic.scores import (
-    GENERAL, NORMAL_MOMENTS, STANDARD, d, k, kurtosis_route, q, score, variance_route,
+    GENERAL,
+    NORMAL_MOMENTS,
+    STANDARD,
+    d,
+    k,
+    kurtosis_route,
+    q,
+    score,
+    variance_route,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -53,7 +61,14 @@ def test_what_is_derived_is_what_is_measured() -> None:
         (SCALED, {"value": 1 + Float("0.001")}),
         (variance_route(score, STANDARD).proved(), {"value": 1}),
     ],
-    ids=["scale-one-per-cent-off", "unscaled", "another-law", "mean-square", "another-value", "another-start"],
+    ids=[
+        "scale-one-per-cent-off",
+        "unscaled",
+        "another-law",
+        "mean-square",
+        "another-value",
+        "another-start",
+    ],
 )
 def test_what_is_something_else_is_not_bound(theorem: Theorem, given: dict[str, Any]) -> None:
     """A scale, a law, an estimand, a value or a start that is another."""

@@ -19,9 +19,9 @@ from verify.spec.designs import fact, score_cell
 from verify.spec.figures import figure, line, scatter
 from verify.spec.quantities import variances
 from verify.spec.words import Words, titled
-from verify.symbolic.checks import Identity
+from verify.symbolic.kernel.equations import Identity
 from verify.symbolic.derivation import Derivation
-from verify.symbolic.expectation import E
+from verify.symbolic.kernel.words import E
 from verify.symbolic.routes import Step, one_step
 from verify.symbolic.scores import STANDARD, d, mean_route, score, variance_route
 

@@ -225,10 +225,9 @@ from verify.symbolic.kernel.signs import Sign, SignKept
 from verify.symbolic.kernel.sums import SumIdentity, vanishes
 from verify.symbolic.kernel.surplus import Surplus
 from verify.symbolic.kernel.terms import Families
-from verify.symbolic.kernel.words import E, Var
-from verify.symbolic.kernel.words import Shape as MatrixShape
+from verify.symbolic.kernel.words import E, MatrixShape, Ordered, OrderedBase, Var, largest, n, p, s, sigma
 from verify.symbolic.predict import function
-from verify.symbolic.printing import Ordered, OrderedBase, latex, ordered, plain
+from verify.symbolic.printing import latex, ordered, plain
 from verify.symbolic.routes import Route, Step, one_step
 from verify.symbolic.row_gradients import Path
 from verify.symbolic.row_integrals import (
@@ -266,21 +265,7 @@ from verify.symbolic.scores import (
     variance_route,
     with_moments,
 )
-from verify.symbolic.softmax import (
-    ENTROPY,
-    LOG_TOTAL,
-    SQUARES,
-    WEIGHTED_SCORE,
-    i,
-    j,
-    largest,
-    n,
-    p,
-    s,
-    scores,
-    sigma,
-    written_out,
-)
+from verify.symbolic.softmax import ENTROPY, LOG_TOTAL, SQUARES, WEIGHTED_SCORE, i, j, scores, written_out
 from verify.symbolic.traces import KEY, MU_K, MU_Q, PRODUCT, QUERY, SIGMA_K, SIGMA_Q, in_numbers
 
 __all__ = [

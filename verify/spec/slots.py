@@ -38,23 +38,17 @@ NOT_YET = frozenset(
         "attention-definition",
         "correlated-components",
         "dependent-query-key",
-        "self-score",
         "projected-tokens",
         "heavy-tails",
         "length-scaling",
         "causal-rows",
         "half-precision",
-        "width-and-heads",
         "variance-split",
         "scale-from-output",
         "query-key-normalisation",
         "rotary-positions",
-        "linear-bias",
         "attention-sink",
-        "grouped-queries",
-        "dropped-weights",
         "yarn-temperature",
-        "low-precision-scores",
     }
 )
 """Ids of claims that come with the tool and type formulas still: a claim moved over leaves this set."""

@@ -29,7 +29,7 @@ from verify.symbolic.kernel.core import NOTHING, Hypotheses, Refused, Vectors, p
 from verify.symbolic.kernel.equations import Applied, Given, Identity, PutIn, Replaced
 from verify.symbolic.kernel.matrices import MatrixIdentity, ShapeOfProduct, VectorMoments
 from verify.symbolic.kernel.moments import Evaluation
-from verify.symbolic.kernel.words import E, Shape, Var
+from verify.symbolic.kernel.words import E, MatrixShape, Var
 from verify.symbolic.printing import latex
 from verify.symbolic.scores import STANDARD, d, q
 from verify.symbolic.traces import KEY, MU_K, MU_Q, PRODUCT, QUERY, SIGMA_K, SIGMA_Q
@@ -118,9 +118,9 @@ def test_symmetry_is_a_hypothesis() -> None:
 
 def test_shapes_of_products() -> None:
     """Inner sizes agree, and transposes turn."""
-    prove(ShapeOfProduct(), Shape(X * A * Y.T), Tuple(n, n))
-    prove(ShapeOfProduct(), Shape(X.T + 2 * Y.T), Tuple(d, n))
-    _refused(ShapeOfProduct(), Shape(X * A), Tuple(d, n), "the shape is")
+    prove(ShapeOfProduct(), MatrixShape(X * A * Y.T), Tuple(n, n))
+    prove(ShapeOfProduct(), MatrixShape(X.T + 2 * Y.T), Tuple(d, n))
+    _refused(ShapeOfProduct(), MatrixShape(X * A), Tuple(d, n), "the shape is")
     _refused(ShapeOfProduct(), X[0, 0], Tuple(n, d), "no shape")
 
 

@@ -54,7 +54,12 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     controls = (
         wrong(in_dimension(uniform, 100), "without-means", without, 100 * UNIFORM_COMPONENTS.variance**2),
         biased(uniform[0], tolerance),
-        wrong(in_dimension(of_mean, 3), "as-if-centred", "the mean is {value} also for uniform components that are all positive", 0),
+        wrong(
+            in_dimension(of_mean, 3),
+            "as-if-centred",
+            "the mean is {value} also for uniform components that are all positive",
+            0,
+        ),
         *wrong_fits(lines, tolerance),
     )
     return Experiment((*uniform, *lines, *of_mean, *normal, *skewed), controls)

@@ -8,7 +8,6 @@ theorem keeps its rule, and whatever was stored or comes from elsewhere is repla
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -42,7 +41,7 @@ from sympy.sets.sets import Set
 from verify.symbolic.kernel.words import E, Ordered, Var, is_word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 
 class Refused(Exception):  # noqa: N818  # a rule refuses
@@ -450,7 +449,7 @@ def replayed(theorem: Theorem) -> Theorem:
         Refused: what is made is not what it says.
     """
     given = theorem.rule
-    again = {}
+    again: dict[str, Any] = {}
     for part in fields(given):  # type: ignore[arg-type]
         value = getattr(given, part.name)
         if isinstance(value, Theorem):
@@ -550,12 +549,11 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
         for one in side.atoms(Symbol, MatrixSymbol):
             if not isinstance(one, Dummy) and names.setdefault(one.name, one) != one:
                 raise Refused(f"two symbols print as {one}")
-    bound = {one for side in sides for one in bound_in(side) if not isinstance(one, Idx)}
-    free = {one for side in sides for one in side.free_symbols}
-    free |= {one for one, _ in hypotheses.domains}
-    free |= {one for condition in hypotheses.conditions for one in condition.free_symbols}
     for side in sides:
         _refuse_ranges_outside(side)
+    bound = {one for side in sides for one in bound_in(side) if not isinstance(one, Idx)}
+    free = set().union(*(one.free_symbols for one in (*sides, *hypotheses.conditions)))
+    free |= {one for one, _ in hypotheses.domains}
     if bound & free:
         raise Refused(f"a name is bound and free: {', '.join(sorted(map(str, bound & free)))}")
     _refuse_labels_as_numbers(hypotheses, sides)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sympy import (
     Derivative,
@@ -44,12 +43,16 @@ from verify.symbolic.kernel.core import (
     Rule,
     Theorem,
     Vectors,
+    assumed,
     bound_in,
     labels_in,
     rule,
 )  # fmt: skip
-from verify.symbolic.kernel.signs import is_known, lies_in, signed, where_defined
+from verify.symbolic.kernel.signs import everywhere, is_known, lies_in, signed, where_defined
 from verify.symbolic.kernel.words import E, Var
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _OPAQUE = (E, Var, Sum, Integral, Limit)
 
@@ -206,10 +209,8 @@ class Replaced(Rule):
 
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the relation of both sides."""
-        given, hole = (
-            self.theorem,
-            Dummy(real=self.theorem.lhs.is_real, positive=self.theorem.lhs.is_positive),
-        )
+        given = self.theorem
+        hole = _hole_for(given, under.merged(given.hypotheses))
         opened = before.xreplace({given.lhs: hole})
         if opened == before:
             raise Refused(f"{given.lhs} does not stand in it")
@@ -224,11 +225,21 @@ class Replaced(Rule):
             raise Refused("the part stands under a mean, a sum, an integral, a derivative or a limit")
         if given.relation not in FLIPPED:
             raise Refused(f"{given.relation} replaces nothing")
-        return Conclusion(_moved(diff(opened, hole), given.relation, hypotheses, self.slope), hypotheses)
+        return Conclusion(_moved(opened, hole, given.relation, hypotheses, self.slope), hypotheses)
 
 
-def _moved(slope: Any, relation: str, under: Hypotheses, given: Theorem | None) -> str:
+def _hole_for(known: Theorem, under: Hypotheses) -> Any:
+    """Return a symbol for what both sides of a theorem are, and all between: positive only if both are."""
+    sides = known.lhs, known.rhs
+    if all(lies_in(side, Interval.open(0, oo), under) for side in sides):
+        return Dummy(positive=True)
+    return Dummy(real=all(side.is_real for side in sides) or None)
+
+
+def _moved(whole: Any, hole: Any, relation: str, under: Hypotheses, given: Theorem | None) -> str:
     """Return how the whole compares where a part does as ``relation`` says, by the sign of the slope."""
+    everywhere(whole, hole, under)
+    slope = diff(whole, hole)
     weak = {"<": "≤", ">": "≥"}.get(relation, relation)
     if given is not None:
         signed(slope, under, given)
@@ -338,6 +349,18 @@ def _law_at(law: Population | Vectors | None, values: Mapping[Any, Any]) -> Popu
     return Population(moments, law.dimension, law.alike, law.normal) if moments else None
 
 
+def _changing(context: Any) -> set[Any]:
+    """Return by what is differentiated in a context.
+
+    Raises:
+        Refused: it has values that have no others all around them.
+    """
+    found = {one for part in context.atoms(Derivative) for one in part.variables}
+    if any(one.is_integer or (one.is_nonnegative and not one.is_positive) for one in found):
+        raise Refused("a derivative is by what has values all around each")
+    return found
+
+
 @rule
 @dataclass(frozen=True)
 class Applied(Rule):
@@ -356,15 +379,13 @@ class Applied(Rule):
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the relation of the contexts."""
         known, hole = self.known, self.hole
-        taken = known.lhs.free_symbols | known.rhs.free_symbols | bound_in(self.context)
-        if not hole.is_Symbol or hole in taken | labels_in(self.context):
+        taken = known.lhs.free_symbols | known.rhs.free_symbols
+        if not hole.is_Symbol or hole in taken | bound_in(self.context) | labels_in(self.context):
             raise Refused(f"{hole} must be a symbol of its own")
-        changing = {v for one in self.context.atoms(Derivative) for v in one.variables}
-        if any(one.is_integer or (one.is_nonnegative and not one.is_positive) for one in changing):
-            raise Refused("a derivative is by what has values all around each")
+        changing = _changing(self.context)
         _refuse_restricted(bound_in(self.context) | changing, known)
         if self.context.has(E, Var) and known.hypotheses.law is None:
-            _refuse_restricted(known.lhs.free_symbols | known.rhs.free_symbols, known)
+            _refuse_restricted(taken, known)
         lhs, rhs = (self.context.xreplace({hole: side}) for side in (known.lhs, known.rhs))
         if rhs != after and not same(rhs, after):
             raise Refused(f"done to the other side it is {rhs}")
@@ -377,8 +398,10 @@ class Applied(Rule):
             return Conclusion({"<": "≤", ">": "≥"}.get(known.relation, known.relation), hypotheses, lhs=lhs)
         if self.context.has(*_OPAQUE):
             raise Refused("a bound passes under one mean or sum at a time")
+        if not all(lies_in(side, assumed(hole), hypotheses) for side in (known.lhs, known.rhs)):
+            raise Refused(f"not known: both sides lie in {assumed(hole)}, where {hole} does")
         return Conclusion(
-            _moved(diff(self.context, hole), known.relation, hypotheses, None), hypotheses, lhs=lhs
+            _moved(self.context, hole, known.relation, hypotheses, None), hypotheses, lhs=lhs
         )
 
 
@@ -489,4 +512,6 @@ class Equivalent(Rule):
             raise Refused(f"not known to differ from 0: {self.factor}")
         if not same(gap, self.factor * (after.lhs - after.rhs)):
             raise Refused("the equations differ by more than a factor")
+        for side in (*before.args, *after.args):
+            under = where_defined(side, under)
         return Conclusion("⇔", under)

@@ -42,7 +42,7 @@ from verify.symbolic.kernel.moments import unfold
 from verify.symbolic.kernel.multiplied_out import Reader
 from verify.symbolic.kernel.sums import vanishes
 from verify.symbolic.kernel.terms import Families
-from verify.symbolic.kernel.words import E, Shape, Var
+from verify.symbolic.kernel.words import E, MatrixShape, Var
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -94,7 +94,7 @@ class ShapeOfProduct(Rule):
 
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the equation."""
-        if not isinstance(before, Shape):
+        if not isinstance(before, MatrixShape):
             raise Refused("that is no shape")
         if (found := Tuple(*shape_of(before.args[0]))) != after:
             raise Refused(f"the shape is {found}")

@@ -255,6 +255,5 @@ class Evaluation(Rule):
         gap = evaluate(before, law) - evaluate(after, law)
         if not is_zero(gap):
             raise Refused(f"the sides differ by {gap}")
-        law = self.population if self.assumed else self.population.of_any_law()
-        found = Hypotheses(law=law).merged(under)
-        return Conclusion(hypotheses=where_defined(after, where_defined(before, found)))
+        found = Hypotheses(law=self.population if self.assumed else self.population.of_any_law())
+        return Conclusion(hypotheses=where_defined(before, where_defined(after, under.merged(found))))
