@@ -24,11 +24,10 @@ first, second = Symbol("s_1", real=True), Symbol("s_2", real=True)
 
 def derive() -> Derivation:
     """Derive that order is kept, and that the softmax feels the spacing alone."""
-    kept = "A positive factor leaves the sign of the difference"
-    order = one_step("Which of two scores is larger", sign(c * first - c * second), sign(first - second), kept,
-                     SignKept(c))  # fmt: skip
-    cancels = "The common denominator cancels: only the difference counts"
-    odds = one_step("What the softmax makes of two scores", log(p[1] / p[2]), s[1] - s[2], cancels, SumIdentity(),
+    order = one_step("Which of two scores is larger", sign(c * first - c * second), sign(first - second),
+                     "A positive factor leaves the sign of the difference", SignKept(c))  # fmt: skip
+    odds = one_step("What the softmax makes of two scores", log(p[1] / p[2]), s[1] - s[2],
+                    "The common denominator cancels: only the difference counts", SumIdentity(),
                     defines="the logarithm of the ratio of two weights")  # fmt: skip
     one, other = (exp(c * s[at]) / Sum(exp(c * s[j]), (j, 1, n)) for at in (1, 2))
     scaled = one_step("and of two scaled scores", log(one / other), c * (s[1] - s[2]),
