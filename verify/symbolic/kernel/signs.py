@@ -38,8 +38,17 @@ from sympy.polys.polyerrors import PolynomialError
 from sympy.sets.sets import Set, Union
 
 from verify.symbolic.kernel.algebra import is_zero
-from verify.symbolic.kernel.core import Conclusion, Hypotheses, Refused, Rule, Theorem, prove, rule
-from verify.symbolic.kernel.words import E
+from verify.symbolic.kernel.core import (
+    Conclusion,
+    Hypotheses,
+    Population,
+    Refused,
+    Rule,
+    Theorem,
+    prove,
+    rule,
+)
+from verify.symbolic.kernel.words import E, Var
 
 
 @rule
@@ -229,7 +238,7 @@ def lies_in(expression: Any, domain: Set, under: Hypotheses) -> bool:
 def where_defined(expression: Any, under: Hypotheses) -> Hypotheses:
     """Return hypotheses under which no denominator is 0 and every logarithm is of something positive."""
     for one in sorted(expression.atoms(Pow, log, gamma), key=default_sort_key):
-        inside = one.args[0]
+        inside = _by_moments(one.args[0], under)
         if isinstance(one, log | gamma):
             if not _is_positive(inside, under):
                 under = under.having(inside > 0)
@@ -253,6 +262,18 @@ def everywhere(expression: Any, variable: Any, under: Hypotheses) -> Hypotheses:
     return found
 
 
+def _by_moments(expression: Any, under: Hypotheses) -> Any:
+    """Return an expression with its means evaluated where the law assumes the moments."""
+    from verify.symbolic.kernel.moments import evaluate  # noqa: PLC0415  # which asks where it is defined
+
+    if not (isinstance(under.law, Population) and expression.has(E, Var)):
+        return expression
+    try:
+        return evaluate(expression, under.law)
+    except (Refused, PolynomialError):
+        return expression
+
+
 def _is_positive(expression: Any, under: Hypotheses) -> bool:
     if isinstance(expression, Sum):
         return _is_positive(expression.args[0], under)
@@ -268,6 +289,8 @@ def _of_entry(entry: Any) -> Any:
 def _differs_from_zero(expression: Any, under: Hypotheses) -> bool:
     if isinstance(expression, Mul):
         return all(_differs_from_zero(one, under) for one in expression.args)
+    if isinstance(expression, gamma):  # nowhere 0
+        return True
     if expression.is_nonzero or _is_positive(expression, under) or _is_positive(-expression, under):
         return True
     return bool(parametrised(expression, under).is_nonzero)
