@@ -42,10 +42,11 @@ from verify.symbolic.kernel.core import (
     Refused,
     Rule,
     Theorem,
+    assumed,
     bound_in,
     rule,
 )  # fmt: skip
-from verify.symbolic.kernel.signs import is_known, lies_in, signed, where_defined
+from verify.symbolic.kernel.signs import everywhere, is_known, lies_in, signed, where_defined
 from verify.symbolic.kernel.words import E, MatrixShape, Var
 
 if TYPE_CHECKING:
@@ -174,10 +175,8 @@ class Replaced(Rule):
 
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the relation of both sides."""
-        given, hole = (
-            self.theorem,
-            Dummy(real=self.theorem.lhs.is_real, positive=self.theorem.lhs.is_positive),
-        )
+        given = self.theorem
+        hole = _hole_for(given, under.merged(given.hypotheses))
         opened = before.xreplace({given.lhs: hole})
         if opened == before:
             raise Refused(f"{given.lhs} does not stand in it")
@@ -191,11 +190,21 @@ class Replaced(Rule):
             raise Refused("the part stands under a mean, a sum, an integral or a limit")
         if given.relation not in FLIPPED:
             raise Refused(f"{given.relation} replaces nothing")
-        return Conclusion(_moved(diff(opened, hole), given.relation, hypotheses, self.slope), hypotheses)
+        return Conclusion(_moved(opened, hole, given.relation, hypotheses, self.slope), hypotheses)
 
 
-def _moved(slope: Any, relation: str, under: Hypotheses, given: Theorem | None) -> str:
+def _hole_for(known: Theorem, under: Hypotheses) -> Any:
+    """Return a symbol for what both sides of a theorem are, and all between: positive only if both are."""
+    sides = known.lhs, known.rhs
+    if all(lies_in(side, Interval.open(0, oo), under) for side in sides):
+        return Dummy(positive=True)
+    return Dummy(real=all(side.is_real for side in sides) or None)
+
+
+def _moved(whole: Any, hole: Any, relation: str, under: Hypotheses, given: Theorem | None) -> str:
     """Return how the whole compares where a part does as ``relation`` says, by the sign of the slope."""
+    everywhere(whole, hole, under)
+    slope = diff(whole, hole)
     weak = {"<": "≤", ">": "≥"}.get(relation, relation)
     if given is not None:
         signed(slope, under, given)
@@ -349,8 +358,10 @@ class Applied(Rule):
             return Conclusion({"<": "≤", ">": "≥"}.get(known.relation, known.relation), hypotheses, lhs=lhs)
         if self.context.has(*_OPAQUE):
             raise Refused("a bound passes under one mean or sum at a time")
+        if not all(lies_in(side, assumed(hole), hypotheses) for side in (known.lhs, known.rhs)):
+            raise Refused(f"not known: both sides lie in {assumed(hole)}, where {hole} does")
         return Conclusion(
-            _moved(diff(self.context, hole), known.relation, hypotheses, None), hypotheses, lhs=lhs
+            _moved(self.context, hole, known.relation, hypotheses, None), hypotheses, lhs=lhs
         )
 
 
@@ -478,4 +489,6 @@ class Equivalent(Rule):
             raise Refused(f"not known to differ from 0: {self.factor}")
         if not same(gap, self.factor * (after.lhs - after.rhs)):
             raise Refused("the equations differ by more than a factor")
+        for side in (*before.args, *after.args):
+            under = where_defined(side, under)
         return Conclusion("⇔", under)

@@ -19,6 +19,7 @@ from verify.symbolic.kernel.algebra import is_rational_zero
 from verify.symbolic.kernel.core import Conclusion, Hypotheses, Population, Refused, Rule, rule
 from verify.symbolic.kernel.moments import pointwise
 from verify.symbolic.kernel.multiplied_out import Reader
+from verify.symbolic.kernel.signs import where_defined
 from verify.symbolic.kernel.terms import ROW, Families, key
 from verify.symbolic.kernel.words import E
 
@@ -45,7 +46,7 @@ class SumIdentity(Rule):
         drawn = self.families.variances
         if left := normal_form(_numerator(gap if drawn else pointwise(gap)), self.families):
             raise Refused(f"terms are left over: {', '.join(map(str, list(left)[:3]))}")
-        found = self.families.hypotheses(before, after)
+        found = where_defined(before, where_defined(after, self.families.hypotheses(before, after)))
         if drawn:
             law = Population({base: (1, 0, variance) for base, variance in drawn.items()})
             found = found.merged(Hypotheses(law=law))
