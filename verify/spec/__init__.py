@@ -197,6 +197,7 @@ from verify.symbolic.integrals import runs_over
 from verify.symbolic.kernel.algebra import is_rational_zero, is_zero
 from verify.symbolic.kernel.calculus import AtItsLeast, AtItsMost, FromZero, Jensen, OnRange, Rising, Roots
 from verify.symbolic.kernel.core import Hypotheses, Population, Refused
+from verify.symbolic.kernel.entries import FamilyPutIn, Induction, OfSigns, PositiveFactor, with_entries
 from verify.symbolic.kernel.equations import (
     Applied,
     ClosedSums,
@@ -372,6 +373,7 @@ __all__ = [
     "Experiment",
     "Fact",
     "Families",
+    "FamilyPutIn",
     "Figure",
     "Findings",
     "FirstTerms",
@@ -380,6 +382,7 @@ __all__ = [
     "GroupedScores",
     "Hypotheses",
     "Identity",
+    "Induction",
     "Jensen",
     "LargestScore",
     "Layer",
@@ -391,6 +394,7 @@ __all__ = [
     "Normalisation",
     "Notation",
     "OfRows",
+    "OfSigns",
     "OnRange",
     "Ordered",
     "OrderedBase",
@@ -400,6 +404,7 @@ __all__ = [
     "PairShares",
     "Path",
     "Population",
+    "PositiveFactor",
     "Prediction",
     "ProjectedTokens",
     "PutIn",
@@ -593,6 +598,7 @@ __all__ = [
     "variance_of_scores",
     "variance_route",
     "variances",
+    "with_entries",
     "with_linear_bias",
     "with_moments",
     "written_out",

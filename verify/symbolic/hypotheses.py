@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _ORDINALS = {3: "third", 4: "fourth", 5: "fifth", 6: "sixth", 7: "seventh", 8: "eighth"}
 _ENTRIES = {
     "ordered": "${0}_1$ is the largest of all ${0}_i$, and ${0}_2$ the next.",
+    "runs": "${0}$ is one of $1, \\dots, {1}$.",
     "bounded": "Every ${0}_i$ lies between $-{1}$ and ${1}$.",
 }
 
