@@ -53,7 +53,7 @@ from verify.symbolic.arithmetics import (
     log_gamma,
     whole_power,
 )
-from verify.symbolic.kernel.words import E, Shape, Var
+from verify.symbolic.kernel.words import E, MatrixShape, Var
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -317,9 +317,14 @@ def _derivative(expression: Any, at: Scene) -> Any:
 
 @cache
 def _differentiated(expression: Any, definitions: tuple[tuple[Any, Any], ...]) -> Any:
-    """Return a derivative done by SymPy, definitions put in and all bound indices renamed first."""
-    inside = _fresh(expression.expr)
+    """Return a derivative done by SymPy, definitions put in and all bound indices renamed first.
+
+    What it is by is itself there, even if it stands for something.
+    """
+    inside, by = _fresh(expression.expr), {getattr(one, "base", one) for one in expression.variables}
     for name, meaning in definitions:
+        if getattr(name, "base", name) in by:
+            continue
         if isinstance(name, Indexed):
             there = [one for one in inside.atoms(Indexed) if one.base == name.base]
             inside = inside.xreplace(
@@ -433,7 +438,7 @@ def _times(a: Any, b: Any) -> Any:
 
 def values(side: Any, at: Scene) -> list[Any]:
     """Return the values of a side: several of a matrix, a shape or a tuple."""
-    if isinstance(side, Shape):
+    if isinstance(side, MatrixShape):
         return [value(S(one), at) for one in side.args[0].shape]
     if getattr(side, "is_Matrix", False):
         return list(_matrix(side, at).entries())

@@ -35,8 +35,16 @@ LARGEST = r"\max_i s_i"
 SYMMETRIC = frozenset(["symmetric", "semidefinite", "positive semidefinite", "covariance"])
 """The properties of a matrix that make the tried ones products of a matrix and its transpose."""
 
-PROPERTIES = SYMMETRIC | {"ordered", "bounded"}
+PROPERTIES = SYMMETRIC | {"ordered", "bounded", "runs"}
 """All properties of families and matrices that are known here."""
+
+
+def _as_pattern(name: Any, meaning: Any) -> tuple[Any, Any]:
+    """Return a definition as it is put in: that of a family by an entry of it."""
+    if not isinstance(name, IndexedBase):
+        return name, meaning
+    indices, expression = meaning.args
+    return name[tuple(indices)], expression
 
 
 @dataclass
@@ -49,7 +57,7 @@ class Layout:
     @cached_property
     def definitions(self) -> dict[Any, Any]:
         """What symbols and entries stand for."""
-        return dict(self.hypotheses.definitions)
+        return dict(_as_pattern(*one) for one in self.hypotheses.definitions)
 
     @cached_property
     def law(self) -> Any:
@@ -105,7 +113,7 @@ class Layout:
     def random(self) -> frozenset[Any]:
         """What is random: the law's components, or all that stands inside means alone."""
         if self.law:
-            return frozenset(self.law.components)
+            return frozenset(self.law.moments)
         inside = [one for side in self.sides for one in side.atoms(E, Var)]
         if not inside:
             return frozenset()
