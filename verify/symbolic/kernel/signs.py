@@ -123,6 +123,8 @@ def visibly(expression: Any) -> bool:
         return visibly(expression.args[0])
     if isinstance(expression, Pow) and expression.exp.is_even:
         return is_real(expression.base)
+    if isinstance(expression, Pow) and expression.exp.is_integer:
+        return visibly(expression.base)
     return bool(expression.is_nonnegative)
 
 
