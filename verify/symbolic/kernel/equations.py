@@ -321,6 +321,17 @@ def _changing(context: Any) -> set[Any]:
     return found
 
 
+def _refuse_outside(hole: Any, known: Theorem, under: Hypotheses) -> None:
+    """Refuse a symbol that assumes more than is known of both sides of a theorem, for which it stands.
+
+    Raises:
+        Refused: it does.
+    """
+    for side in (known.lhs, known.rhs):
+        if not lies_in(side, assumed(hole), under):
+            raise Refused(f"not known: {side} lies in {assumed(hole)}, where {hole} does")
+
+
 @rule
 @dataclass(frozen=True)
 class Applied(Rule):
@@ -358,11 +369,8 @@ class Applied(Rule):
             return Conclusion({"<": "≤", ">": "≥"}.get(known.relation, known.relation), hypotheses, lhs=lhs)
         if self.context.has(*_OPAQUE):
             raise Refused("a bound passes under one mean or sum at a time")
-        if not all(lies_in(side, assumed(hole), hypotheses) for side in (known.lhs, known.rhs)):
-            raise Refused(f"not known: both sides lie in {assumed(hole)}, where {hole} does")
-        return Conclusion(
-            _moved(self.context, hole, known.relation, hypotheses, None), hypotheses, lhs=lhs
-        )
+        _refuse_outside(hole, known, hypotheses)
+        return Conclusion(_moved(self.context, hole, known.relation, hypotheses, None), hypotheses, lhs=lhs)
 
 
 @rule
