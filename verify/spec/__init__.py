@@ -197,6 +197,7 @@ from verify.symbolic.integrals import runs_over
 from verify.symbolic.kernel.algebra import is_rational_zero, is_zero
 from verify.symbolic.kernel.calculus import AtItsLeast, AtItsMost, FromZero, Jensen, OnRange, Rising, Roots
 from verify.symbolic.kernel.core import Hypotheses, Population, Refused, Vectors
+from verify.symbolic.kernel.entries import FamilyPutIn, Induction, OfSigns, PositiveFactor, with_entries
 from verify.symbolic.kernel.equations import (
     Applied,
     ClosedSums,
@@ -376,6 +377,7 @@ __all__ = [
     "Experiment",
     "Fact",
     "Families",
+    "FamilyPutIn",
     "Figure",
     "Findings",
     "FirstTerms",
@@ -385,6 +387,7 @@ __all__ = [
     "GroupedScores",
     "Hypotheses",
     "Identity",
+    "Induction",
     "Jensen",
     "LargestScore",
     "Layer",
@@ -397,6 +400,7 @@ __all__ = [
     "Normalisation",
     "Notation",
     "OfRows",
+    "OfSigns",
     "OnRange",
     "Ordered",
     "OrderedBase",
@@ -406,6 +410,7 @@ __all__ = [
     "PairShares",
     "Path",
     "Population",
+    "PositiveFactor",
     "Prediction",
     "ProjectedTokens",
     "PutIn",
@@ -601,6 +606,7 @@ __all__ = [
     "variance_of_scores",
     "variance_route",
     "variances",
+    "with_entries",
     "with_linear_bias",
     "with_moments",
     "written_out",

@@ -3,6 +3,7 @@
 from verify.symbolic.kernel import (
     calculus,
     core,
+    entries,
     equations,
     integrals,
     matrices,
@@ -19,6 +20,7 @@ RULES = core.close()
 __all__ = [
     "RULES",
     "calculus",
+    "entries",
     "equations",
     "integrals",
     "matrices",

@@ -21,6 +21,8 @@ from sympy import (
     Indexed,
     Mul,
     Poly,
+    PolynomialError,
+    Pow,
     S,
     Sum,
     symbols,
@@ -179,8 +181,8 @@ def _apart(argument: Any, population: Population) -> tuple[Any, list[Any], Any, 
         if len(one.limits) != 1 or tuple(one.limits[0][1:]) != (1, population.dimension):
             raise Refused(f"{one}: only sums from 1 to {population.dimension} are covered")
         variable = one.limits[0][0]
-        entries = {a: Dummy() for a in one.function.atoms(Indexed) if a.indices == (variable,)}
-        rest = one.function.xreplace(entries)
+        drawn = [a for a in population.randoms(one.function) if isinstance(a, Indexed)]
+        rest = one.function.xreplace({a: Dummy() for a in drawn if a.indices == (variable,)})
         if rest.has(variable) or any(isinstance(left, Indexed) for left in population.randoms(rest)):
             raise Refused(f"{one}: its terms are not independent and alike")
     stand_ins = [Dummy() for _ in sums]
@@ -256,4 +258,26 @@ class Evaluation(Rule):
         if not is_zero(gap):
             raise Refused(f"the sides differ by {gap}")
         found = Hypotheses(law=self.population if self.assumed else self.population.of_any_law())
-        return Conclusion(hypotheses=where_defined(before, where_defined(after, under.merged(found))))
+        found = under.merged(found)
+        for side in (before, after):
+            found = where_defined(_with_known_denominators(side, found.law), found)
+        return Conclusion(hypotheses=found)
+
+
+def _with_known_denominators(side: Any, law: Population) -> Any:
+    """Return a side with the means below its fractions evaluated, where the law says their moments.
+
+    Raises:
+        Refused: one is 0.
+    """
+    known = {}
+    for one in side.atoms(Pow):
+        if one.exp.could_extract_minus_sign() and one.base.has(E, Var):
+            try:
+                value = evaluate(one.base, law)
+            except (Refused, PolynomialError):
+                continue
+            if is_zero(value):
+                raise Refused(f"{one.base} is 0, and stands below a fraction")
+            known[one] = value**one.exp
+    return side.xreplace(known)

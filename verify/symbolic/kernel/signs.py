@@ -48,7 +48,7 @@ from verify.symbolic.kernel.core import (
     prove,
     rule,
 )
-from verify.symbolic.kernel.words import E, Var
+from verify.symbolic.kernel.words import E
 
 
 @rule
@@ -132,6 +132,8 @@ def visibly(expression: Any) -> bool:
         return visibly(expression.args[0])
     if isinstance(expression, Pow) and expression.exp.is_even:
         return is_real(expression.base)
+    if isinstance(expression, Pow) and expression.exp.is_integer:
+        return visibly(expression.base)
     return bool(expression.is_nonnegative)
 
 
@@ -238,11 +240,11 @@ def lies_in(expression: Any, domain: Set, under: Hypotheses) -> bool:
 def where_defined(expression: Any, under: Hypotheses) -> Hypotheses:
     """Return hypotheses under which no denominator is 0 and every logarithm is of something positive."""
     for one in sorted(expression.atoms(Pow, log, gamma), key=default_sort_key):
-        inside = _by_moments(one.args[0], under)
+        inside = one.args[0]
         if isinstance(one, log | gamma):
             if not _is_positive(inside, under):
                 under = under.having(inside > 0)
-        elif one.exp.could_extract_minus_sign() and not _differs_from_zero(inside, under):
+        elif not (one.exp.is_nonnegative or _differs_from_zero(inside, under)):
             under = under.having(Ne(inside, 0))
     return under
 
@@ -260,18 +262,6 @@ def everywhere(expression: Any, variable: Any, under: Hypotheses) -> Hypotheses:
     if found.domain(variable) != under.domain(variable) or any(variable in one.free_symbols for one in added):
         raise Refused(f"not known to be defined for every {variable}: {expression}")
     return found
-
-
-def _by_moments(expression: Any, under: Hypotheses) -> Any:
-    """Return an expression with its means evaluated where the law assumes the moments."""
-    from verify.symbolic.kernel.moments import evaluate  # noqa: PLC0415  # which asks where it is defined
-
-    if not (isinstance(under.law, Population) and expression.has(E, Var)):
-        return expression
-    try:
-        return evaluate(expression, under.law)
-    except (Refused, PolynomialError):
-        return expression
 
 
 def _is_positive(expression: Any, under: Hypotheses) -> bool:
