@@ -10,6 +10,7 @@ from sympy import (
     Derivative,
     Dummy,
     Eq,
+    Idx,
     Indexed,
     Integral,
     Interval,
@@ -18,7 +19,6 @@ from sympy import (
     Pow,
     S,
     Sum,
-    Tuple,
     diff,
     exp,
     expand,
@@ -43,12 +43,14 @@ from verify.symbolic.kernel.core import (
     Refused,
     Rule,
     Theorem,
+    Vectors,
     assumed,
     bound_in,
+    labels_in,
     rule,
 )  # fmt: skip
 from verify.symbolic.kernel.signs import everywhere, is_known, lies_in, signed, where_defined
-from verify.symbolic.kernel.words import E, MatrixShape, Var
+from verify.symbolic.kernel.words import E, Var
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -179,6 +181,38 @@ def _depends(meaning: Any, by: Any) -> bool:
 
 @rule
 @dataclass(frozen=True)
+class Given(Rule):
+    """Parts are replaced by what they are assumed to equal: the ``equations`` become hypotheses.
+
+    They are about constants, so that no such part may stand under a mean, integral, derivative or limit.
+    """
+
+    equations: tuple[Any, ...]
+    label = "what parts of it are assumed to be is put in"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the equation, with what is assumed among its hypotheses."""
+        if not all(isinstance(one, Eq) for one in self.equations):
+            raise Refused("only an equation replaces a part")
+        holes = {one.lhs: (Dummy(), one.rhs) for one in self.equations}
+        opened = before.xreplace({part: hole for part, (hole, _) in holes.items()})
+        if not all(opened.has(hole) for hole, _ in holes.values()):
+            raise Refused("a part does not stand in it")
+        if any(one.has(*dict(holes.values())) for one in opened.atoms(E, Var, Integral, Derivative, Limit)):
+            raise Refused("a part stands under a mean, an integral, a derivative or a limit")
+        if not same(opened.xreplace(dict(holes.values())), after):
+            raise Refused("the other side is not this with the parts replaced")
+        free = {name for one in self.equations for name in one.free_symbols}
+        if free & (bound_in(before) | bound_in(after)) or any(isinstance(one, Idx) for one in free):
+            raise Refused("a name in what is assumed is bound")
+        found = where_defined(after, where_defined(before, under))
+        for one in self.equations:
+            found = found.having(one)
+        return Conclusion(hypotheses=found)
+
+
+@rule
+@dataclass(frozen=True)
 class Replaced(Rule):
     """A part of an expression is replaced by what a ``theorem`` says of it.
 
@@ -203,13 +237,14 @@ class Replaced(Rule):
             raise Refused(f"{given.lhs} does not stand in it")
         if not same(opened.xreplace({hole: given.rhs}), after):
             raise Refused("the other side is not this with the part replaced")
-        _refuse_restricted(bound_in(before) - bound_in(given.lhs), given)
+        moving = {v for one in opened.atoms(Derivative) if one.has(hole) for v in one.variables}
+        _refuse_restricted(moving | (bound_in(before) - bound_in(given.lhs)), given)
         _refuse_beyond(before, given)
         hypotheses = where_defined(after, where_defined(before, under.merged(given.hypotheses)))
         if given.relation in {"=", "~"} and (given.relation == "=" or opened == hole):
             return Conclusion(given.relation, hypotheses, order=given.order)
-        if _is_under_one(hole, opened):
-            raise Refused("the part stands under a mean, a sum, an integral or a limit")
+        if any(one.has(hole) for one in opened.atoms(Derivative, *_OPAQUE)):
+            raise Refused("the part stands under a mean, a sum, an integral, a derivative or a limit")
         if given.relation not in FLIPPED:
             raise Refused(f"{given.relation} replaces nothing")
         return Conclusion(_moved(opened, hole, given.relation, hypotheses, self.slope), hypotheses)
@@ -292,8 +327,8 @@ class PutIn(Rule):
         hypotheses, needed = known.hypotheses, []
         bound = bound_in(known.lhs) | bound_in(known.rhs)
         for name, value in values.items():
-            if not name.is_Symbol:
-                raise Refused(f"{name} is no symbol")
+            if not name.is_Symbol or name in labels_in(known.lhs, known.rhs):
+                raise Refused(f"{name} is no symbol of a number")
             if name in bound or value.free_symbols & bound or name in hypotheses.ranges:
                 raise Refused(f"{name} or a name in {value} is bound, or an index")
             _refuse_random(name, value, hypotheses.law)
@@ -331,7 +366,7 @@ def _needed(value: Any, domain: Any, under: Hypotheses) -> list[Any]:
     return [value > 0]
 
 
-def _refuse_random(name: Any, value: Any, law: Population | None) -> None:
+def _refuse_random(name: Any, value: Any, law: Population | Vectors | None) -> None:
     if law is None:
         return
     if name in law.moments:
@@ -341,10 +376,15 @@ def _refuse_random(name: Any, value: Any, law: Population | None) -> None:
         raise Refused(f"{value} is random, and {name} is not")
 
 
-def _law_at(law: Population | None, values: Mapping[Any, Any]) -> Population | None:
+def _law_at(law: Population | Vectors | None, values: Mapping[Any, Any]) -> Population | Vectors | None:
     """Return a law with values put in for the symbols of its moments; what became a function is left out."""
     if law is None:
         return None
+    if isinstance(law, Vectors):
+        given = (matrix for parts in (*law.means, *law.covariances) for matrix in parts)
+        if any(S(one).has(*values) for one in given):
+            raise Refused("a size or covariance of random vectors is put in")
+        return law
     put = dict(values)
     moments = {
         one: None if known is None else tuple(moment.xreplace(put) for moment in known)
@@ -396,7 +436,7 @@ class Applied(Rule):
         """Return the relation of the contexts."""
         known, hole = self.known, self.hole
         taken = known.lhs.free_symbols | known.rhs.free_symbols
-        if not hole.is_Symbol or hole in taken | bound_in(self.context):
+        if not hole.is_Symbol or hole in taken | bound_in(self.context) | labels_in(self.context):
             raise Refused(f"{hole} must be a symbol of its own")
         changing = _changing(self.context)
         _refuse_restricted(bound_in(self.context) | changing, known)
@@ -502,23 +542,6 @@ class FirstTerms(Rule):
         if expand(terms - after.subs(self.large, 1 / small)) != S.Zero:
             raise Refused(f"the first terms are {terms.subs(small, 1 / self.large)}")
         return Conclusion("~", where_defined(before, under), order=(self.large, self.order))
-
-
-@rule
-@dataclass(frozen=True)
-class ShapeOfProduct(Rule):
-    """A product of matrices has the rows of its first factor and the columns of its last.
-
-    SymPy makes no product whose inner sizes disagree.
-    """
-
-    label = "rows of the first factor, columns of the last; the inner sizes agree"
-
-    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
-        """Return the equation."""
-        if not isinstance(before, MatrixShape) or after != Tuple(*before.args[0].shape):
-            raise Refused("that is not the shape")
-        return Conclusion("=", under)
 
 
 @rule

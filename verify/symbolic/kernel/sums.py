@@ -32,7 +32,7 @@ from sympy import (
 
 from verify.symbolic.kernel.algebra import is_rational_zero
 from verify.symbolic.kernel.core import Conclusion, Hypotheses, Population, Refused, Rule, rule
-from verify.symbolic.kernel.moments import pointwise
+from verify.symbolic.kernel.moments import pointwise, unfold
 from verify.symbolic.kernel.multiplied_out import Reader
 from verify.symbolic.kernel.signs import where_defined
 from verify.symbolic.kernel.terms import ROW, Families, Terms, key
@@ -60,9 +60,9 @@ class SumIdentity(Rule):
 
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the equation, which holds where every entry that is named by number is there."""
-        gap = before - after
         drawn = self.families.variances
-        found = where_zero(gap if drawn else pointwise(gap), self.families)
+        gap = unfold(before - after) if drawn else pointwise(before - after)
+        found = where_zero(gap, self.families)
         found = found.merged(self.families.hypotheses(before, after))
         found = found.merged(under)
         for side in (before, after):
