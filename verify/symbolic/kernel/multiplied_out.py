@@ -258,6 +258,8 @@ def _mean(term: Term, base: Any, variance: Any) -> Iterator[Term]:
         for _ in range(power)
         if isinstance(entry, Indexed) and entry.base == base
     ]
+    if any(entry.has(base) and entry not in drawn for entry in term.powers):
+        raise Refused(f"nothing is said about means of functions of {base}")
     if len(drawn) > _SECOND:
         raise Refused(f"nothing is said about moments of {base} beyond the second")
     if not drawn:
