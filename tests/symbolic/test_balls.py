@@ -25,7 +25,7 @@ from sympy import (
 
 from verify.symbolic.arithmetics import Unknown
 from verify.symbolic.balls import Scene, value, values
-from verify.symbolic.kernel.words import Shape, largest, n, p, s
+from verify.symbolic.kernel.words import MatrixShape, largest, n, p, s
 
 i, j = Idx("i"), Idx("j")
 a = Symbol("a", positive=True)
@@ -82,7 +82,7 @@ def test_matrices_are_small_and_numeric() -> None:
     at = Scene(values={big: arb_mat([[1, 2], [3, 4]])})
     assert value(Trace(big * big.T), at) == 30
     assert value(big[0, 1], at) == 2
-    assert values(Shape(big), at) == values(Tuple(2, 2), at)
+    assert values(MatrixShape(big), at) == values(Tuple(2, 2), at)
     assert values(big + big.T, at) == [2, 5, 5, 8]
 
 

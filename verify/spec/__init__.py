@@ -205,16 +205,16 @@ from verify.symbolic.kernel.calculus import (
     Rising,
     Roots,
 )
-from verify.symbolic.kernel.core import Hypotheses, Population, Refused
+from verify.symbolic.kernel.core import Hypotheses, Population, Refused, Vectors
 from verify.symbolic.kernel.equations import (
     Applied,
     ClosedSums,
     Equivalent,
     FirstTerms,
+    Given,
     Identity,
     PutIn,
     Replaced,
-    ShapeOfProduct,
     Turned,
     Unfolded,
     same,
@@ -230,6 +230,7 @@ from verify.symbolic.kernel.integrals import (
     Substituted,
     euler_integral,
 )
+from verify.symbolic.kernel.matrices import MatrixIdentity, ShapeOfProduct, VectorMoments
 from verify.symbolic.kernel.moments import (
     Evaluation,
     by_component,
@@ -239,7 +240,7 @@ from verify.symbolic.kernel.moments import (
     unfold,
 )
 from verify.symbolic.kernel.normal import ByParts, EvenIsMost, LargestScore, TotalGrows
-from verify.symbolic.kernel.signs import Sign
+from verify.symbolic.kernel.signs import Sign, SignKept
 from verify.symbolic.kernel.sums import SumIdentity, vanishes
 from verify.symbolic.kernel.surplus import Surplus
 from verify.symbolic.kernel.terms import Families
@@ -285,7 +286,7 @@ from verify.symbolic.scores import (
     with_moments,
 )
 from verify.symbolic.softmax import ENTROPY, LOG_TOTAL, SQUARES, WEIGHTED_SCORE, i, j, scores, written_out
-from verify.symbolic.traces import PRODUCT, SIGMA_K, SIGMA_Q, SIZE, in_numbers, settled_by_two
+from verify.symbolic.traces import KEY, MU_K, MU_Q, PRODUCT, QUERY, SIGMA_K, SIGMA_Q, in_numbers
 
 __all__ = [
     "AINSLIE",
@@ -313,12 +314,15 @@ __all__ = [
     "ISSERLIS",
     "KAIMING_HE",
     "KALAMKAR",
+    "KEY",
     "KEYS",
     "LAPLACE",
     "LAST",
     "LI",
     "LOG_TOTAL",
     "MICIKEVICIUS",
+    "MU_K",
+    "MU_Q",
     "NORMAL",
     "NORMAL_COMPONENTS",
     "NORMAL_MOMENTS",
@@ -328,6 +332,7 @@ __all__ = [
     "PRECISE",
     "PRESS",
     "PRODUCT",
+    "QUERY",
     "RADEMACHER",
     "ROUNDING",
     "SCORES",
@@ -335,7 +340,6 @@ __all__ = [
     "SIGMA_K",
     "SIGMA_Q",
     "SINGLE_SCORES",
-    "SIZE",
     "SNEDECOR",
     "SPRINGER",
     "SQUARES",
@@ -401,6 +405,7 @@ __all__ = [
     "FirstTerms",
     "Fit",
     "FromZero",
+    "Given",
     "GroupedScores",
     "Hypotheses",
     "Identity",
@@ -413,6 +418,7 @@ __all__ = [
     "LayerStack",
     "Linked",
     "Lookup",
+    "MatrixIdentity",
     "MatrixShape",
     "NormalRows",
     "Normalisation",
@@ -458,6 +464,7 @@ __all__ = [
     "ShapeOfProduct",
     "SharedVectors",
     "Sign",
+    "SignKept",
     "Simulated",
     "SingleQueries",
     "Smooth",
@@ -473,6 +480,8 @@ __all__ = [
     "Turned",
     "Unfolded",
     "Var",
+    "VectorMoments",
+    "Vectors",
     "Wanted",
     "against_loops",
     "assume",
@@ -603,7 +612,6 @@ __all__ = [
     "score_cell",
     "score_law",
     "scores",
-    "settled_by_two",
     "share_reached",
     "sharper",
     "sigma",

@@ -53,7 +53,7 @@ from verify.symbolic.arithmetics import (
     log_gamma,
     whole_power,
 )
-from verify.symbolic.kernel.words import E, Shape, Var
+from verify.symbolic.kernel.words import E, MatrixShape, Var
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -433,7 +433,7 @@ def _times(a: Any, b: Any) -> Any:
 
 def values(side: Any, at: Scene) -> list[Any]:
     """Return the values of a side: several of a matrix, a shape or a tuple."""
-    if isinstance(side, Shape):
+    if isinstance(side, MatrixShape):
         return [value(S(one), at) for one in side.args[0].shape]
     if getattr(side, "is_Matrix", False):
         return list(_matrix(side, at).entries())

@@ -84,6 +84,9 @@ class Budget(TypedDict):
 CORNERS: Budget = {"points": 20, "seconds": 1.0, "climb": False}
 """The corners and a few points: for every run."""
 
+GLANCE: Budget = {"points": 5, "seconds": 0.05, "climb": False}
+"""A look at each, as far as a twentieth of a second goes."""
+
 FULL: Budget = {"points": 200, "seconds": 10.0, "climb": True}
 """All that there is."""
 

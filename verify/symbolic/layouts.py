@@ -11,7 +11,8 @@ from sympy.matrices.expressions import MatrixSymbol
 
 from verify.symbolic.arithmetics import EXACT
 from verify.symbolic.balls import Scene, value
-from verify.symbolic.kernel.core import bound_in
+from verify.symbolic.joints import LIKE_NORMAL, degree
+from verify.symbolic.kernel.core import Vectors, bound_in
 from verify.symbolic.kernel.words import E, Var
 from verify.symbolic.means import names_in
 
@@ -39,6 +40,14 @@ PROPERTIES = SYMMETRIC | {"ordered", "bounded"}
 """All properties of families and matrices that are known here."""
 
 
+def _as_pattern(name: Any, meaning: Any) -> tuple[Any, Any]:
+    """Return a definition as it is put in: that of a family by an entry of it."""
+    if not isinstance(name, IndexedBase):
+        return name, meaning
+    indices, expression = meaning.args
+    return name[tuple(indices)], expression
+
+
 @dataclass
 class Layout:
     """What of a statement is free, and what stands for what."""
@@ -49,12 +58,17 @@ class Layout:
     @cached_property
     def definitions(self) -> dict[Any, Any]:
         """What symbols and entries stand for."""
-        return dict(self.hypotheses.definitions)
+        return dict(_as_pattern(*one) for one in self.hypotheses.definitions)
 
     @cached_property
     def law(self) -> Any:
         """The population, None where none is assumed."""
-        return self.hypotheses.law
+        return None if self.vectors else self.hypotheses.law
+
+    @cached_property
+    def vectors(self) -> Any:
+        """The random vectors, None where none are assumed."""
+        return self.hypotheses.law if isinstance(self.hypotheses.law, Vectors) else None
 
     @cached_property
     def parts(self) -> tuple[Any, ...]:
@@ -104,8 +118,8 @@ class Layout:
     @cached_property
     def random(self) -> frozenset[Any]:
         """What is random: the law's components, or all that stands inside means alone."""
-        if self.law:
-            return frozenset(self.law.components)
+        if self.hypotheses.law:
+            return frozenset(self.hypotheses.law.moments)
         inside = [one for side in self.sides for one in side.atoms(E, Var)]
         if not inside:
             return frozenset()
@@ -175,6 +189,8 @@ class Layout:
         bound = {one for part in self.parts for one in bound_in(part)}
         found = {one for part in self.parts for one in part.free_symbols}
         found |= {one for listed in self.moments.values() for m in listed or () for one in m.free_symbols}
+        if self.vectors:
+            found |= {one for *_, c in self.vectors.covariances for one in c.free_symbols}
         found |= self.sizes - bound
         left = (
             found - bound - self.random - set(self.readable) - set(self.free_indices) - set(self.definitions)
@@ -215,6 +231,10 @@ class Layout:
         names = sorted(set(self.known) - PROPERTIES)
         if names:
             return f"the property {names[0]}"
+        if self.vectors and self.vectors.normal:
+            orders = [degree(one, self.random) for side in self.sides for one in side.atoms(E, Var)]
+            if max(orders, default=0) > LIKE_NORMAL:
+                return "a high moment of normal vectors"
         others = [one for one in self.moments if not isinstance(one, (Symbol, IndexedBase))]
         return f"the random {others[0]}" if others else ""
 

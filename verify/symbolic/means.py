@@ -410,7 +410,8 @@ def _drawn(inside: Any, live: list[Any], errors: dict[Any, Any], at: Scene) -> A
         raise Unknown("draws inside other arrays")
     tables, values, rows = _tables(live, at)
     floats = at.in_floats(tables={**_fixed(at, live), **tables}).having(values)
-    with np.errstate(all="ignore"):
+    # What overflows says nothing, even where a quotient brings it back.
+    with np.errstate(all="ignore", over="raise"):
         got = np.broadcast_to(value(inside, floats), (rows,))
         if np.iscomplexobj(got) or not np.isfinite(got).all():
             raise Unknown("draws that overflow")
@@ -418,7 +419,7 @@ def _drawn(inside: Any, live: list[Any], errors: dict[Any, Any], at: Scene) -> A
         share = max(0.02, min(0.2, 100 / rows))
         if squares.max() > share * squares.sum() > 0 and squares.max() > 1e-18 * (1 + got.mean() ** 2):
             raise Unknown("a tail that draws do not see")
-        radius = 7 * got.std() / math.sqrt(rows) + 1e-12 * abs(got).max()
+        radius = 7 * got.std() / math.sqrt(rows) + 1e-12 * (1 + abs(got).max())
         for one, error in errors.items():
             other = np.broadcast_to(
                 value(inside, floats.having({one: at.values[one].mid() + error})), (rows,)

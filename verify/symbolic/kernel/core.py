@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 from sympy import (
     Basic,
     Dummy,
+    Eq,
     FiniteSet,
     Idx,
     Indexed,
@@ -34,6 +35,7 @@ from sympy import (
 )  # fmt: skip
 from sympy.core.sorting import default_sort_key
 from sympy.logic.boolalg import BooleanFalse, BooleanTrue
+from sympy.matrices.expressions import MatrixSymbol
 from sympy.sets.sets import Set
 
 from verify.symbolic.kernel.words import E, Ordered, Var, is_word, largest, p, s
@@ -118,12 +120,14 @@ class Population:
         }
         return sorted((one for one in atoms if self.is_random(one)), key=default_sort_key)
 
-    def with_laws_of(self, other: Population) -> Population:
+    def with_laws_of(self, other: Population | Vectors) -> Population:
         """Return the components of both, each with what either assumes.
 
         Raises:
             Refused: they assume different things of one component.
         """
+        if isinstance(other, Vectors):
+            raise Refused("random vectors beside other laws")
         if self.dimension and other.dimension and self.dimension != other.dimension:
             raise Refused(f"two dimensions: {self.dimension} and {other.dimension}")
         found = self.moments
@@ -134,6 +138,46 @@ class Population:
         normal = tuple(dict.fromkeys((*self.normal, *other.normal)))
         alike = tuple(dict.fromkeys((*self.alike, *other.alike)))
         return Population(found, self.dimension or other.dimension, alike, normal)
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Random vectors with real entries, d×1 matrices: their means, and the covariances of those that depend.
+
+    ``means`` pairs each vector with its mean, a d×1 matrix or 0. ``covariances`` are (one, other, matrix),
+    the matrix of Cov(one_i, other_j); a number c stands for c times the unit matrix. Vectors that no
+    covariances link are independent. If ``normal`` those that are linked are jointly normal; else nothing
+    more is assumed of them.
+    """
+
+    means: tuple[tuple[Any, Any], ...]
+    covariances: tuple[tuple[Any, Any, Any], ...]
+    normal: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("means", "covariances"):
+            object.__setattr__(self, name, tuple(tuple(map(S, one)) for one in getattr(self, name)))
+
+    @property
+    def moments(self) -> dict[Any, None]:
+        """The vectors, none of which stands for any other law."""
+        return dict.fromkeys(one for one, _ in self.means)
+
+    def groups(self) -> tuple[tuple[Any, ...], ...]:
+        """Return the vectors in groups that are independent of each other."""
+        found = [{one} for one in self.moments]
+        for one, other, _ in self.covariances:
+            linked = [group for group in found if group & {one, other}]
+            found = [*(group for group in found if group not in linked), set().union(*linked)]
+        return tuple(tuple(one for one in self.moments if one in group) for group in found)
+
+    def with_laws_of(self, other: Any) -> Vectors:
+        """Return these, which go with nothing else.
+
+        Raises:
+            Refused: always.
+        """
+        raise Refused("random vectors beside other laws")
 
 
 @dataclass(frozen=True)
@@ -148,7 +192,7 @@ class Hypotheses:
 
     domains: tuple[tuple[Any, Set], ...] = ()
     conditions: frozenset[Any] = frozenset()
-    law: Population | None = None
+    law: Population | Vectors | None = None
     definitions: tuple[tuple[Any, Any], ...] = ()
     entries: frozenset[tuple[Any, ...]] = frozenset()
 
@@ -507,6 +551,25 @@ def bound_in(expression: Any) -> set[Any]:
     return found
 
 
+def labels_in(*expressions: Any) -> set[Any]:
+    """Return the symbols that name families of entries in expressions."""
+    return {family.label for one in expressions for family in one.atoms(IndexedBase)}
+
+
+def _refuse_labels_as_numbers(hypotheses: Hypotheses, sides: tuple[Any, ...]) -> None:
+    """Refuse a symbol that names a family and a number, for what holds of one would be said of the other.
+
+    Raises:
+        Refused: there is one.
+    """
+    stated = (*sides, *hypotheses.conditions)
+    numbers = {one for one, _ in (*hypotheses.domains, *hypotheses.definitions)}
+    for one in stated:
+        numbers |= one.xreplace({entry: Dummy() for entry in one.atoms(Indexed)}).free_symbols
+    if both := labels_in(*stated) & numbers:
+        raise Refused(f"names a family and a number: {', '.join(sorted(map(str, both)))}")
+
+
 def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
     """Refuse two symbols of one name, a name both bound and free, and what is random outside every mean.
 
@@ -517,7 +580,7 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
     """
     names: dict[str, Any] = {}
     for side in sides:
-        for one in side.atoms(Symbol):
+        for one in side.atoms(Symbol, MatrixSymbol):
             if not isinstance(one, Dummy) and names.setdefault(one.name, one) != one:
                 raise Refused(f"two symbols print as {one}")
     for side in sides:
@@ -527,21 +590,26 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
     free |= {one for one, _ in hypotheses.domains}
     if bound & free:
         raise Refused(f"a name is bound and free: {', '.join(sorted(map(str, bound & free)))}")
+    _refuse_labels_as_numbers(hypotheses, sides)
     if any(side.has(E, Var) for side in sides):
-        _refuse_random_outside(hypotheses, *sides)
+        _refuse_random_outside(hypotheses, sides)
 
 
-def _refuse_random_outside(hypotheses: Hypotheses, *sides: Any) -> None:
-    """Refuse that what is random stands outside every mean, probabilities and the largest score too.
+def _refuse_random_outside(hypotheses: Hypotheses, sides: tuple[Any, ...]) -> None:
+    """Refuse what is random outside every mean, and what is assumed to equal something.
+
+    Where scores are random probabilities and the largest score are.
 
     Raises:
-        Refused: it does.
+        Refused: there is something.
     """
     random = random_names(hypotheses, *sides)
     if s in random:
         random |= {p, largest}
+    given = (one for one in hypotheses.conditions if isinstance(one, Eq)) if hypotheses.law else ()
+    outside = [outside_means(one) for one in (*sides, *given)]
     for one in random:
-        if any(outside_means(side).has(one) for side in sides):
+        if any(part.has(one) for part in outside):
             raise Refused(f"{one} is random, and stands outside every mean")
 
 

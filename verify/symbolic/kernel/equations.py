@@ -10,6 +10,7 @@ from sympy import (
     Derivative,
     Dummy,
     Eq,
+    Idx,
     Integral,
     Interval,
     Limit,
@@ -17,7 +18,6 @@ from sympy import (
     Pow,
     S,
     Sum,
-    Tuple,
     diff,
     exp,
     expand,
@@ -42,12 +42,15 @@ from verify.symbolic.kernel.core import (
     Refused,
     Rule,
     Theorem,
+    Vectors,
+    assumed,
     bound_in,
+    labels_in,
     random_names,
     rule,
 )  # fmt: skip
-from verify.symbolic.kernel.signs import is_known, lies_in, signed, where_defined
-from verify.symbolic.kernel.words import E, MatrixShape, Var, largest, p, s
+from verify.symbolic.kernel.signs import everywhere, is_known, lies_in, signed, where_defined
+from verify.symbolic.kernel.words import E, Var, largest, p, s
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -158,6 +161,38 @@ class Unfolded(Rule):
 
 @rule
 @dataclass(frozen=True)
+class Given(Rule):
+    """Parts are replaced by what they are assumed to equal: the ``equations`` become hypotheses.
+
+    They are about constants, so that no such part may stand under a mean, integral, derivative or limit.
+    """
+
+    equations: tuple[Any, ...]
+    label = "what parts of it are assumed to be is put in"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the equation, with what is assumed among its hypotheses."""
+        if not all(isinstance(one, Eq) for one in self.equations):
+            raise Refused("only an equation replaces a part")
+        holes = {one.lhs: (Dummy(), one.rhs) for one in self.equations}
+        opened = before.xreplace({part: hole for part, (hole, _) in holes.items()})
+        if not all(opened.has(hole) for hole, _ in holes.values()):
+            raise Refused("a part does not stand in it")
+        if any(one.has(*dict(holes.values())) for one in opened.atoms(E, Var, Integral, Derivative, Limit)):
+            raise Refused("a part stands under a mean, an integral, a derivative or a limit")
+        if not same(opened.xreplace(dict(holes.values())), after):
+            raise Refused("the other side is not this with the parts replaced")
+        free = {name for one in self.equations for name in one.free_symbols}
+        if free & (bound_in(before) | bound_in(after)) or any(isinstance(one, Idx) for one in free):
+            raise Refused("a name in what is assumed is bound")
+        found = where_defined(after, where_defined(before, under))
+        for one in self.equations:
+            found = found.having(one)
+        return Conclusion(hypotheses=found)
+
+
+@rule
+@dataclass(frozen=True)
 class Replaced(Rule):
     """A part of an expression is replaced by what a ``theorem`` says of it.
 
@@ -175,28 +210,37 @@ class Replaced(Rule):
 
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the relation of both sides."""
-        given, hole = (
-            self.theorem,
-            Dummy(real=self.theorem.lhs.is_real, positive=self.theorem.lhs.is_positive),
-        )
+        given = self.theorem
+        hole = _hole_for(given, under.merged(given.hypotheses))
         opened = before.xreplace({given.lhs: hole})
         if opened == before:
             raise Refused(f"{given.lhs} does not stand in it")
         if not same(opened.xreplace({hole: given.rhs}), after):
             raise Refused("the other side is not this with the part replaced")
-        _refuse_restricted(bound_in(before) - bound_in(given.lhs), given)
+        moving = {v for one in opened.atoms(Derivative) if one.has(hole) for v in one.variables}
+        _refuse_restricted(moving | (bound_in(before) - bound_in(given.lhs)), given)
         hypotheses = where_defined(after, where_defined(before, under.merged(given.hypotheses)))
         if given.relation in {"=", "~"} and (given.relation == "=" or opened == hole):
             return Conclusion(given.relation, hypotheses, order=given.order)
-        if any(one.has(hole) for one in opened.atoms(*_OPAQUE)):
-            raise Refused("the part stands under a mean, a sum, an integral or a limit")
+        if any(one.has(hole) for one in opened.atoms(Derivative, *_OPAQUE)):
+            raise Refused("the part stands under a mean, a sum, an integral, a derivative or a limit")
         if given.relation not in FLIPPED:
             raise Refused(f"{given.relation} replaces nothing")
-        return Conclusion(_moved(diff(opened, hole), given.relation, hypotheses, self.slope), hypotheses)
+        return Conclusion(_moved(opened, hole, given.relation, hypotheses, self.slope), hypotheses)
 
 
-def _moved(slope: Any, relation: str, under: Hypotheses, given: Theorem | None) -> str:
+def _hole_for(known: Theorem, under: Hypotheses) -> Any:
+    """Return a symbol for what both sides of a theorem are, and all between: positive only if both are."""
+    sides = known.lhs, known.rhs
+    if all(lies_in(side, Interval.open(0, oo), under) for side in sides):
+        return Dummy(positive=True)
+    return Dummy(real=all(side.is_real for side in sides) or None)
+
+
+def _moved(whole: Any, hole: Any, relation: str, under: Hypotheses, given: Theorem | None) -> str:
     """Return how the whole compares where a part does as ``relation`` says, by the sign of the slope."""
+    everywhere(whole, hole, under)
+    slope = diff(whole, hole)
     weak = {"<": "≤", ">": "≥"}.get(relation, relation)
     if given is not None:
         signed(slope, under, given)
@@ -241,8 +285,8 @@ class PutIn(Rule):
         hypotheses, needed = known.hypotheses, []
         bound = bound_in(known.lhs) | bound_in(known.rhs)
         for name, value in values.items():
-            if not name.is_Symbol:
-                raise Refused(f"{name} is no symbol")
+            if not name.is_Symbol or name in labels_in(known.lhs, known.rhs):
+                raise Refused(f"{name} is no symbol of a number")
             if name in bound or value.free_symbols & bound:
                 raise Refused(f"{name} or a name in {value} is bound")
             _refuse_random(name, value, hypotheses)
@@ -289,10 +333,15 @@ def _refuse_random(name: Any, value: Any, under: Hypotheses) -> None:
         raise Refused(f"{value} is random, and {name} is not")
 
 
-def _law_at(law: Population | None, values: Mapping[Any, Any]) -> Population | None:
+def _law_at(law: Population | Vectors | None, values: Mapping[Any, Any]) -> Population | Vectors | None:
     """Return a law with values put in for the symbols of its moments; what became a function is left out."""
     if law is None:
         return None
+    if isinstance(law, Vectors):
+        given = (matrix for parts in (*law.means, *law.covariances) for matrix in parts)
+        if any(S(one).has(*values) for one in given):
+            raise Refused("a size or covariance of random vectors is put in")
+        return law
     put = dict(values)
     moments = {
         one: None if known is None else tuple(moment.xreplace(put) for moment in known)
@@ -333,7 +382,7 @@ class Applied(Rule):
         """Return the relation of the contexts."""
         known, hole = self.known, self.hole
         taken = known.lhs.free_symbols | known.rhs.free_symbols
-        if not hole.is_Symbol or hole in taken | bound_in(self.context):
+        if not hole.is_Symbol or hole in taken | bound_in(self.context) | labels_in(self.context):
             raise Refused(f"{hole} must be a symbol of its own")
         changing = _changing(self.context)
         _refuse_restricted(bound_in(self.context) | changing, known)
@@ -351,8 +400,10 @@ class Applied(Rule):
             return Conclusion({"<": "≤", ">": "≥"}.get(known.relation, known.relation), hypotheses, lhs=lhs)
         if self.context.has(*_OPAQUE):
             raise Refused("a bound passes under one mean or sum at a time")
+        if not all(lies_in(side, assumed(hole), hypotheses) for side in (known.lhs, known.rhs)):
+            raise Refused(f"not known: both sides lie in {assumed(hole)}, where {hole} does")
         return Conclusion(
-            _moved(diff(self.context, hole), known.relation, hypotheses, None), hypotheses, lhs=lhs
+            _moved(self.context, hole, known.relation, hypotheses, None), hypotheses, lhs=lhs
         )
 
 
@@ -443,23 +494,6 @@ class FirstTerms(Rule):
 
 @rule
 @dataclass(frozen=True)
-class ShapeOfProduct(Rule):
-    """A product of matrices has the rows of its first factor and the columns of its last.
-
-    SymPy makes no product whose inner sizes disagree.
-    """
-
-    label = "rows of the first factor, columns of the last; the inner sizes agree"
-
-    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
-        """Return the equation."""
-        if not isinstance(before, MatrixShape) or after != Tuple(*before.args[0].shape):
-            raise Refused("that is not the shape")
-        return Conclusion("=", under)
-
-
-@rule
-@dataclass(frozen=True)
 class Equivalent(Rule):
     """Two equations with equal sides, or one the other times what is never 0, have the same solutions."""
 
@@ -480,4 +514,6 @@ class Equivalent(Rule):
             raise Refused(f"not known to differ from 0: {self.factor}")
         if not same(gap, self.factor * (after.lhs - after.rhs)):
             raise Refused("the equations differ by more than a factor")
+        for side in (*before.args, *after.args):
+            under = where_defined(side, under)
         return Conclusion("⇔", under)

@@ -38,6 +38,7 @@ from verify.symbolic.kernel.core import (
     outside_means,
     rule,
 )
+from verify.symbolic.kernel.signs import where_defined
 from verify.symbolic.kernel.words import E, Var, largest, p, s
 
 if TYPE_CHECKING:
@@ -268,6 +269,5 @@ class Evaluation(Rule):
         gap = evaluate(before, law) - evaluate(after, law)
         if not is_zero(gap):
             raise Refused(f"the sides differ by {gap}")
-        return Conclusion(
-            hypotheses=Hypotheses(law=self.population if self.assumed else self.population.of_any_law())
-        )
+        found = Hypotheses(law=self.population if self.assumed else self.population.of_any_law())
+        return Conclusion(hypotheses=where_defined(before, where_defined(after, under.merged(found))))

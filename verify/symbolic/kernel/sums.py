@@ -17,8 +17,9 @@ from sympy import Add, Derivative, Dummy, Indexed, KroneckerDelta, Pow, Sum, exp
 
 from verify.symbolic.kernel.algebra import is_rational_zero
 from verify.symbolic.kernel.core import Conclusion, Hypotheses, Population, Refused, Rule, rule
-from verify.symbolic.kernel.moments import pointwise
+from verify.symbolic.kernel.moments import pointwise, unfold
 from verify.symbolic.kernel.multiplied_out import Reader
+from verify.symbolic.kernel.signs import where_defined
 from verify.symbolic.kernel.terms import ROW, Families, key
 from verify.symbolic.kernel.words import E
 
@@ -41,15 +42,15 @@ class SumIdentity(Rule):
 
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the equation, which holds where every entry that is named by number is there."""
-        gap = before - after
         drawn = self.families.variances
+        gap = unfold(before - after) if drawn else before - after
         if left := normal_form(_numerator(gap if drawn else pointwise(gap)), self.families):
             raise Refused(f"terms are left over: {', '.join(map(str, list(left)[:3]))}")
         found = self.families.hypotheses(before, after)
         if drawn:
             law = Population({base: (1, 0, variance) for base, variance in drawn.items()})
             found = found.merged(Hypotheses(law=law))
-        return Conclusion(hypotheses=found)
+        return Conclusion(hypotheses=where_defined(after, where_defined(before, found.merged(under))))
 
 
 def vanishes(expression: Any, families: Families = ROW) -> bool:
