@@ -206,6 +206,7 @@ from verify.symbolic.kernel.calculus import (
     Roots,
 )
 from verify.symbolic.kernel.core import Hypotheses, Population, Refused, Vectors
+from verify.symbolic.kernel.entries import FamilyPutIn, Induction, OfSigns, PositiveFactor, with_entries
 from verify.symbolic.kernel.equations import (
     Applied,
     ClosedSums,
@@ -399,6 +400,7 @@ __all__ = [
     "Experiment",
     "Fact",
     "Families",
+    "FamilyPutIn",
     "FewKeys",
     "Figure",
     "Findings",
@@ -409,6 +411,7 @@ __all__ = [
     "GroupedScores",
     "Hypotheses",
     "Identity",
+    "Induction",
     "IntegralByParts",
     "Integrated",
     "Jensen",
@@ -424,6 +427,7 @@ __all__ = [
     "Normalisation",
     "Notation",
     "OfRows",
+    "OfSigns",
     "OnRange",
     "Ordered",
     "OrderedBase",
@@ -434,6 +438,7 @@ __all__ = [
     "PairShares",
     "Path",
     "Population",
+    "PositiveFactor",
     "Prediction",
     "Primitive",
     "ProjectedTokens",
@@ -632,6 +637,7 @@ __all__ = [
     "variance_of_scores",
     "variance_route",
     "variances",
+    "with_entries",
     "with_linear_bias",
     "with_moments",
     "written_out",

@@ -21,6 +21,7 @@ _ORDINALS = {3: "third", 4: "fourth", 5: "fifth", 6: "sixth", 7: "seventh", 8: "
 _ENTRIES = {
     "ordered": "${0}_1$ is the largest of all ${0}_i$, and ${0}_2$ the next.",
     "symmetric": "${0}$ is symmetric.",
+    "runs": "${0}$ is one of $1, \\dots, {1}$.",
     "bounded": "Every ${0}_i$ lies between $-{1}$ and ${1}$.",
 }
 

@@ -36,7 +36,7 @@ LARGEST = r"\max_i s_i"
 SYMMETRIC = frozenset(["symmetric", "semidefinite", "positive semidefinite", "covariance"])
 """The properties of a matrix that make the tried ones products of a matrix and its transpose."""
 
-PROPERTIES = SYMMETRIC | {"ordered", "bounded"}
+PROPERTIES = SYMMETRIC | {"ordered", "bounded", "runs"}
 """All properties of families and matrices that are known here."""
 
 

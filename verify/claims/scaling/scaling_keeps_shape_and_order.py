@@ -6,9 +6,9 @@ import numpy as np
 from sympy import Sum, Symbol, exp, log, sign
 
 from verify.spec import (
-    NORMAL, Array, Claim, Control, Derivation, DistanceToLaw, Exact, Experiment, PairShares, Quantity,
-    SignKept, Simulated, SumIdentity, assume, cell_of, computed, j, n, of_probability, one_step, p,
-    prediction, s, score_law, softmax, stream, wrong,
+    NORMAL, Array, Claim, Control, Derivation, DistanceToLaw, Exact, Experiment, Families, Ordered,
+    OrderedBase, PairShares, PositiveFactor, Quantity, Simulated, SumIdentity, assume, cell_of, computed, i,
+    j, n, of_probability, one_step, p, prediction, s, score_law, softmax, stream, wrong,
 )  # fmt: skip
 
 SIZES = (2, 5, 64, MOST := 512)
@@ -22,17 +22,21 @@ c = Symbol("c", positive=True)
 first, second = Symbol("s_1", real=True), Symbol("s_2", real=True)
 
 
+P = OrderedBase(Ordered("P", "p"))
+SCALED = Families(made_of={P: ((i,), exp(c * s[i]) / Sum(exp(c * s[j]), (j, 1, n)))})
+"""The weights of scaled scores."""
+
+
 def derive() -> Derivation:
     """Derive that order is kept, and that the softmax feels the spacing alone."""
     order = one_step("Which of two scores is larger", sign(c * first - c * second), sign(first - second),
-                     "A positive factor leaves the sign of the difference", SignKept(c))  # fmt: skip
-    odds = one_step("What the softmax makes of two scores", log(p[1] / p[2]), s[1] - s[2],
-                    "The common denominator cancels: only the difference counts", SumIdentity(),
-                    defines="the logarithm of the ratio of two weights")  # fmt: skip
-    one, other = (exp(c * s[at]) / Sum(exp(c * s[j]), (j, 1, n)) for at in (1, 2))
-    scaled = one_step("and of two scaled scores", log(one / other), c * (s[1] - s[2]),
-                      "The differences are multiplied by the factor", SumIdentity(),
-                      defines="the same logarithm for scaled scores")  # fmt: skip
+                     "A positive factor leaves the sign of the difference", PositiveFactor(c))  # fmt: skip
+    cancels = "The common denominator cancels: only the difference counts"
+    odds = one_step("What the softmax makes of two scores", log(p[1] / p[2]), s[1] - s[2], cancels,
+                    SumIdentity(), defines="the logarithm of the ratio of two weights")  # fmt: skip
+    scaled = one_step("and of two scaled scores", log(P[1] / P[2]), c * (s[1] - s[2]),
+                      "The differences are multiplied by the factor", SumIdentity(SCALED),
+                      defines="the same of the weights of scaled scores")  # fmt: skip
     return Derivation.of(order, lemmas=(odds, scaled))
 
 

@@ -3,6 +3,7 @@
 from verify.symbolic.kernel import (
     calculus,
     core,
+    entries,
     equations,
     gaussian,
     integrals,
@@ -21,6 +22,7 @@ RULES = core.close()
 __all__ = [
     "RULES",
     "calculus",
+    "entries",
     "equations",
     "gaussian",
     "integrals",

@@ -132,9 +132,10 @@ class Population:
             raise Refused(f"two dimensions: {self.dimension} and {other.dimension}")
         found = self.moments
         for one, law in other.laws:
-            if law is not None and found.get(one) not in {None, law}:
-                raise Refused(f"two laws of {one}: {found[one]} and {law}")
-            found[one] = law if law is not None else found.get(one)
+            mine, theirs = found.get(one) or (), law or ()
+            if any(a != b for a, b in zip(mine, theirs, strict=False)):
+                raise Refused(f"two laws of {one}: {mine} and {theirs}")
+            found[one] = max(mine, theirs, key=len) or None
         normal = tuple(dict.fromkeys((*self.normal, *other.normal)))
         alike = tuple(dict.fromkeys((*self.alike, *other.alike)))
         return Population(found, self.dimension or other.dimension, alike, normal)
@@ -187,7 +188,8 @@ class Hypotheses:
     ``domains`` restrict symbols beyond what their own assumptions say, ``conditions`` are relations among
     several symbols, ``law`` is that of what is averaged, None where any will do. ``definitions`` say which
     expression a symbol, or the entry of a family, stands for. ``entries`` are properties of families, such as
-    ("ordered", p): the first is the largest, the second the next.
+    ("ordered", p): the first is the largest, the second the next; and ("runs", i, n): the index i is one of
+    1, …, n wherever it is free.
     """
 
     domains: tuple[tuple[Any, Set], ...] = ()
@@ -199,6 +201,19 @@ class Hypotheses:
     def domain(self, symbol: Any) -> Set:
         """Return the values that a symbol may have."""
         return Intersection(assumed(symbol), dict(self.domains).get(symbol, S.UniversalSet))
+
+    @property
+    def ranges(self) -> dict[Any, Any]:
+        """Up to where free indices run, from 1 on."""
+        return {about[0]: about[1] for kind, *about in self.entries if kind == "runs"}
+
+    def about(self, *sides: Any) -> Hypotheses:
+        """Return these without the ranges of indices that are free nowhere; there is a first of each."""
+        stated = (*sides, *self.conditions, *(meaning for _, meaning in self.definitions))
+        free = set().union(*(one.free_symbols for one in stated))
+        idle = {one for one, size in self.ranges.items() if one not in free and size.is_positive}
+        kept = (one for one in self.entries if one[0] != "runs" or one[1] not in idle)
+        return replace(self, entries=frozenset(kept))
 
     def restricted(self, symbol: Any, to: Set) -> Hypotheses:
         """Return these with a symbol restricted to a set.
@@ -230,7 +245,7 @@ class Hypotheses:
             len(free) == 1
             and type(free[0]) in _SYMBOLS
             and condition.lhs.is_polynomial()
-            and not condition.rhs
+            and condition.rhs.is_Rational
         ):
             stand_in = Dummy(real=True)
             return self.restricted(free[0], condition.xreplace({free[0]: stand_in}).as_set())
@@ -264,6 +279,8 @@ class Hypotheses:
         ).defining(*other.definitions)
         for symbol, domain in other.domains:
             found = found.restricted(symbol, domain)
+        if len(found.ranges) != sum(one[0] == "runs" for one in found.entries):
+            raise Refused("an index runs over two ranges")
         return found
 
 
@@ -407,6 +424,7 @@ def prove(rule: Rule, before: Any, after: Any, under: Hypotheses = NOTHING) -> T
             hypotheses = hypotheses.merged(premise.hypotheses)
     for premise in premises:
         _refuse_turned_random(premise, hypotheses, (lhs, rhs))
+    hypotheses = hypotheses.about(lhs, rhs)
     refuse_malformed(hypotheses, lhs, rhs)
     reach = min([found.reach, *(premise.reach for premise in premises)])
     free = lhs.free_symbols | rhs.free_symbols

@@ -11,6 +11,7 @@ from sympy import (
     Dummy,
     Eq,
     Idx,
+    Indexed,
     Integral,
     Interval,
     Limit,
@@ -153,10 +154,30 @@ class Unfolded(Rule):
                 raise Refused(f"{name} cannot be defined by itself")
             if not lies_in(meaning, under.domain(name), under):
                 raise Refused(f"not known: {meaning} lies in {under.domain(name)}, where {name} does")
+            _refuse_dependent(name, meaning, before, after)
         sides = [differentiated(side.xreplace(dict(self.definitions))) for side in (before, after)]
         if not same(*sides):
             raise Refused("the sides differ")
         return Conclusion(hypotheses=where_defined(after, under).defining(*self.definitions.items()))
+
+
+def _refuse_dependent(name: Any, meaning: Any, *sides: Any) -> None:
+    """Refuse a name under a derivative, sum, integral, mean or limit by what it is defined by.
+
+    Elsewhere such a name is a constant there.
+
+    Raises:
+        Refused: there is one.
+    """
+    for one in set().union(*(side.atoms(Derivative, *_OPAQUE) for side in sides)):
+        moving = set(one.variables) if isinstance(one, Derivative) else bound_in(one)
+        if one.has(name) and any(_depends(meaning, by) for by in moving):
+            raise Refused(f"{name} depends on what {one} is over; write it out there")
+
+
+def _depends(meaning: Any, by: Any) -> bool:
+    """Return whether a meaning has a symbol that is free there, or an entry of the family of one."""
+    return bool(meaning.has(by.base) if isinstance(by, Indexed) else by in meaning.free_symbols)
 
 
 @rule
@@ -219,6 +240,7 @@ class Replaced(Rule):
             raise Refused("the other side is not this with the part replaced")
         moving = {v for one in opened.atoms(Derivative) if one.has(hole) for v in one.variables}
         _refuse_restricted(moving | (bound_in(before) - bound_in(given.lhs)), given)
+        _refuse_beyond(before, given)
         hypotheses = where_defined(after, where_defined(before, under.merged(given.hypotheses)))
         if given.relation in {"=", "~"} and (given.relation == "=" or opened == hole):
             return Conclusion(given.relation, hypotheses, order=given.order)
@@ -227,6 +249,11 @@ class Replaced(Rule):
         if given.relation not in FLIPPED:
             raise Refused(f"{given.relation} replaces nothing")
         return Conclusion(_moved(opened, hole, given.relation, hypotheses, self.slope), hypotheses)
+
+
+def _is_under_one(hole: Any, whole: Any) -> bool:
+    """Return whether a symbol stands under a mean, a sum, an integral or a limit."""
+    return any(one.has(hole) for one in whole.atoms(*_OPAQUE))
 
 
 def _hole_for(known: Theorem, under: Hypotheses) -> Any:
@@ -258,6 +285,22 @@ def _refuse_restricted(bound: set[Any], known: Theorem) -> None:
     for one in bound:
         if one in dict(known.hypotheses.domains) or one in conditions:
             raise Refused(f"it holds for some values of {one} only")
+        if any(_depends(meaning, one) for _, meaning in known.hypotheses.definitions):
+            raise Refused(f"a definition depends on {one}")
+
+
+def _refuse_beyond(whole: Any, known: Theorem) -> None:
+    """Refuse a binder over an index of a theorem that is no sum over just the values it holds for.
+
+    Raises:
+        Refused: there is one.
+    """
+    ranges = known.hypotheses.ranges
+    for one in whole.atoms(Sum, Integral, Limit):
+        limits = (one.args[1:3],) if isinstance(one, Limit) else one.limits
+        for index, *ends in limits:
+            if index in ranges and not (isinstance(one, Sum) and tuple(ends) == (1, ranges[index])):
+                raise Refused(f"it holds for {index} from 1 to {ranges[index]} only")
 
 
 @rule
@@ -287,8 +330,8 @@ class PutIn(Rule):
         for name, value in values.items():
             if not name.is_Symbol or name in labels_in(known.lhs, known.rhs):
                 raise Refused(f"{name} is no symbol of a number")
-            if name in bound or value.free_symbols & bound:
-                raise Refused(f"{name} or a name in {value} is bound")
+            if name in bound or value.free_symbols & bound or name in hypotheses.ranges:
+                raise Refused(f"{name} or a name in {value} is bound, or an index")
             _refuse_random(name, value, hypotheses)
             domain = hypotheses.domain(name)
             needed += _needed(value, domain, hypotheses)
@@ -302,7 +345,9 @@ class PutIn(Rule):
             frozenset(),
             _law_at(hypotheses.law, values),
             hypotheses.definitions,
-            hypotheses.entries,
+            frozenset(
+                (kind, *(one.xreplace(values) for one in about)) for kind, *about in hypotheses.entries
+            ),
         )
         for condition in (*needed, *(one.xreplace(values) for one in hypotheses.conditions)):
             found = found.having(condition)
@@ -363,6 +408,17 @@ def _changing(context: Any) -> set[Any]:
     return found
 
 
+def _refuse_outside(hole: Any, known: Theorem, under: Hypotheses) -> None:
+    """Refuse a symbol that assumes more than is known of both sides of a theorem, for which it stands.
+
+    Raises:
+        Refused: it does.
+    """
+    for side in (known.lhs, known.rhs):
+        if not lies_in(side, assumed(hole), under):
+            raise Refused(f"not known: {side} lies in {assumed(hole)}, where {hole} does")
+
+
 @rule
 @dataclass(frozen=True)
 class Applied(Rule):
@@ -386,6 +442,7 @@ class Applied(Rule):
             raise Refused(f"{hole} must be a symbol of its own")
         changing = _changing(self.context)
         _refuse_restricted(bound_in(self.context) | changing, known)
+        _refuse_beyond(self.context, known)
         if self.context.has(E, Var) and known.hypotheses.law is None:
             _refuse_restricted(taken, known)
         lhs, rhs = (self.context.xreplace({hole: side}) for side in (known.lhs, known.rhs))
@@ -398,13 +455,10 @@ class Applied(Rule):
             raise Refused(f"{known.relation} does not pass")
         if isinstance(self.context, E | Sum) and self.context.args[0] == hole:
             return Conclusion({"<": "≤", ">": "≥"}.get(known.relation, known.relation), hypotheses, lhs=lhs)
-        if self.context.has(*_OPAQUE):
+        if _is_under_one(hole, self.context):
             raise Refused("a bound passes under one mean or sum at a time")
-        if not all(lies_in(side, assumed(hole), hypotheses) for side in (known.lhs, known.rhs)):
-            raise Refused(f"not known: both sides lie in {assumed(hole)}, where {hole} does")
-        return Conclusion(
-            _moved(self.context, hole, known.relation, hypotheses, None), hypotheses, lhs=lhs
-        )
+        _refuse_outside(hole, known, hypotheses)
+        return Conclusion(_moved(self.context, hole, known.relation, hypotheses, None), hypotheses, lhs=lhs)
 
 
 @rule

@@ -191,8 +191,8 @@ def _apart(argument: Any, population: Population) -> tuple[Any, list[Any], Any, 
         if len(one.limits) != 1 or tuple(one.limits[0][1:]) != (1, population.dimension):
             raise Refused(f"{one}: only sums from 1 to {population.dimension} are covered")
         variable = one.limits[0][0]
-        entries = {a: Dummy() for a in one.function.atoms(Indexed) if a.indices == (variable,)}
-        rest = one.function.xreplace(entries)
+        drawn = [a for a in population.randoms(one.function) if isinstance(a, Indexed)]
+        rest = one.function.xreplace({a: Dummy() for a in drawn if a.indices == (variable,)})
         if rest.has(variable) or any(isinstance(left, Indexed) for left in population.randoms(rest)):
             raise Refused(f"{one}: its terms are not independent and alike")
     stand_ins = [Dummy() for _ in sums]

@@ -124,6 +124,8 @@ def visibly(expression: Any) -> bool:
         return visibly(expression.args[0])
     if isinstance(expression, Pow) and expression.exp.is_even:
         return is_real(expression.base)
+    if isinstance(expression, Pow) and expression.exp.is_integer:
+        return visibly(expression.base)
     return bool(expression.is_nonnegative)
 
 
@@ -234,7 +236,7 @@ def where_defined(expression: Any, under: Hypotheses) -> Hypotheses:
         if isinstance(one, log | gamma):
             if not _is_positive(inside, under):
                 under = under.having(inside > 0)
-        elif one.exp.could_extract_minus_sign() and not _differs_from_zero(inside, under):
+        elif not (one.exp.is_nonnegative or _differs_from_zero(inside, under)):
             under = under.having(Ne(inside, 0))
     return under
 
