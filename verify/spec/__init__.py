@@ -205,16 +205,17 @@ from verify.symbolic.kernel.calculus import (
     Roots,
     Solved,
 )
-from verify.symbolic.kernel.core import Hypotheses, Population, Refused
+from verify.symbolic.kernel.core import Hypotheses, Population, Refused, Vectors
+from verify.symbolic.kernel.entries import FamilyPutIn, Induction, OfSigns, PositiveFactor, with_entries
 from verify.symbolic.kernel.equations import (
     Applied,
     ClosedSums,
     Equivalent,
     FirstTerms,
+    Given,
     Identity,
     PutIn,
     Replaced,
-    ShapeOfProduct,
     Turned,
     Unfolded,
     same,
@@ -233,7 +234,7 @@ from verify.symbolic.kernel.laws import (
     AlikeTerms,
     AlongAndAcross,
     DensityGiven,
-    Given,
+    NormalGiven,
     RootOfMeanSquare,
     SumOfSquares,
     density,
@@ -241,6 +242,7 @@ from verify.symbolic.kernel.laws import (
     normal_density,
 )
 from verify.symbolic.kernel.many_terms import AboutTheMean, CentralLimit
+from verify.symbolic.kernel.matrices import MatrixIdentity, ShapeOfProduct, VectorMoments
 from verify.symbolic.kernel.moments import (
     Evaluation,
     by_component,
@@ -250,7 +252,7 @@ from verify.symbolic.kernel.moments import (
     unfold,
 )
 from verify.symbolic.kernel.normal import ByParts, EvenIsMost, LargestScore, TotalGrows
-from verify.symbolic.kernel.signs import Sign
+from verify.symbolic.kernel.signs import Sign, SignKept
 from verify.symbolic.kernel.special_integrals import (
     BesselIntegrals,
     BinomialTheorem,
@@ -307,7 +309,7 @@ from verify.symbolic.scores import (
     with_moments,
 )
 from verify.symbolic.softmax import ENTROPY, LOG_TOTAL, SQUARES, WEIGHTED_SCORE, i, j, scores, written_out
-from verify.symbolic.traces import PRODUCT, SIGMA_K, SIGMA_Q, SIZE, in_numbers, settled_by_two
+from verify.symbolic.traces import KEY, MU_K, MU_Q, PRODUCT, QUERY, SIGMA_K, SIGMA_Q, in_numbers
 
 __all__ = [
     "AINSLIE",
@@ -335,12 +337,15 @@ __all__ = [
     "ISSERLIS",
     "KAIMING_HE",
     "KALAMKAR",
+    "KEY",
     "KEYS",
     "LAPLACE",
     "LAST",
     "LI",
     "LOG_TOTAL",
     "MICIKEVICIUS",
+    "MU_K",
+    "MU_Q",
     "NORMAL",
     "NORMAL_COMPONENTS",
     "NORMAL_MOMENTS",
@@ -351,6 +356,7 @@ __all__ = [
     "PRECISE",
     "PRESS",
     "PRODUCT",
+    "QUERY",
     "RADEMACHER",
     "ROUNDING",
     "SCORES",
@@ -358,7 +364,6 @@ __all__ = [
     "SIGMA_K",
     "SIGMA_Q",
     "SINGLE_SCORES",
-    "SIZE",
     "SNEDECOR",
     "SPRINGER",
     "SQUARES",
@@ -427,6 +432,7 @@ __all__ = [
     "Experiment",
     "Fact",
     "Families",
+    "FamilyPutIn",
     "FewKeys",
     "Figure",
     "Findings",
@@ -439,6 +445,7 @@ __all__ = [
     "GroupedScores",
     "Hypotheses",
     "Identity",
+    "Induction",
     "IntegralByParts",
     "Integrated",
     "Jensen",
@@ -448,12 +455,15 @@ __all__ = [
     "LayerStack",
     "Linked",
     "Lookup",
+    "MatrixIdentity",
     "MatrixShape",
     "Moments",
+    "NormalGiven",
     "NormalRows",
     "Normalisation",
     "Notation",
     "OfRows",
+    "OfSigns",
     "OnRange",
     "Ordered",
     "OrderedBase",
@@ -464,6 +474,7 @@ __all__ = [
     "PairShares",
     "Path",
     "Population",
+    "PositiveFactor",
     "Prediction",
     "Primitive",
     "ProjectedTokens",
@@ -496,6 +507,7 @@ __all__ = [
     "ShapeOfProduct",
     "SharedVectors",
     "Sign",
+    "SignKept",
     "Simulated",
     "SingleQueries",
     "Smooth",
@@ -514,6 +526,8 @@ __all__ = [
     "Turned",
     "Unfolded",
     "Var",
+    "VectorMoments",
+    "Vectors",
     "Wanted",
     "WhichCoincide",
     "against_loops",
@@ -646,7 +660,6 @@ __all__ = [
     "score_cell",
     "score_law",
     "scores",
-    "settled_by_two",
     "share_reached",
     "sharper",
     "sigma",
@@ -667,6 +680,7 @@ __all__ = [
     "variance_of_scores",
     "variance_route",
     "variances",
+    "with_entries",
     "with_linear_bias",
     "with_moments",
     "written_out",

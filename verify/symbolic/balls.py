@@ -317,9 +317,14 @@ def _derivative(expression: Any, at: Scene) -> Any:
 
 @cache
 def _differentiated(expression: Any, definitions: tuple[tuple[Any, Any], ...]) -> Any:
-    """Return a derivative done by SymPy, definitions put in and all bound indices renamed first."""
-    inside = _fresh(expression.expr)
+    """Return a derivative done by SymPy, definitions put in and all bound indices renamed first.
+
+    What it is by is itself there, even if it stands for something.
+    """
+    inside, by = _fresh(expression.expr), {getattr(one, "base", one) for one in expression.variables}
     for name, meaning in definitions:
+        if getattr(name, "base", name) in by:
+            continue
         if isinstance(name, Indexed):
             there = [one for one in inside.atoms(Indexed) if one.base == name.base]
             inside = inside.xreplace(

@@ -6,7 +6,7 @@ from typing import Any
 
 from sympy import I, Integral, Rational, S, Symbol, exp, oo, symbols
 
-from verify.symbolic.kernel.laws import Given, normal_density
+from verify.symbolic.kernel.laws import NormalGiven, normal_density
 from verify.symbolic.kernel.special_integrals import GaussIntegrals
 from verify.symbolic.kernel.transforms import Multiplied
 from verify.symbolic.kernel.words import E
@@ -35,7 +35,7 @@ def route(title: str, *steps: Step) -> Route:
     """Return the chain from one product to the function of the score, and by more ``steps`` from there."""
     of_key = of_normal(exp(I * t * y), exp(-(t**2) * v / 2))
     of_query = of_normal(exp(-(t**2) * y**2 / 2), (1 + t**2 * v) ** -S.Half)
-    given_query = Given(NORMAL_VECTORS, k, one_product(), of_key.proved(), v)
+    given_query = NormalGiven(NORMAL_VECTORS, k, one_product(), of_key.proved(), v)
     return Route.of(
         title,
         START,
@@ -43,7 +43,7 @@ def route(title: str, *steps: Step) -> Route:
         Step(
             OF_ONE_PRODUCT,
             "Then over a normal query",
-            Given(NORMAL_VECTORS, q, q[index], of_query.proved(), v),
+            NormalGiven(NORMAL_VECTORS, q, q[index], of_query.proved(), v),
         ),
         Step(
             OF_SCORE,

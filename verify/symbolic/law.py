@@ -13,7 +13,13 @@ from sympy import Idx, Integral, S, Sum, Symbol, besselk, cos, exp, gamma, oo, p
 from verify.symbolic import characteristic
 from verify.symbolic.gauss import integrals
 from verify.symbolic.kernel.integrals import EulerIntegrals
-from verify.symbolic.kernel.laws import AlikeTerms, Given, SumOfSquares, chi_square_density, normal_density
+from verify.symbolic.kernel.laws import (
+    AlikeTerms,
+    NormalGiven,
+    SumOfSquares,
+    chi_square_density,
+    normal_density,
+)
 from verify.symbolic.kernel.special_integrals import BesselIntegrals, Exchanged, GaussIntegrals
 from verify.symbolic.kernel.words import E, Ordered, n
 from verify.symbolic.predict import function
@@ -52,12 +58,14 @@ TOTAL = Sum(exp(Sum(q[index] * k[j, index], (index, 1, d)) / sqrt(d)), (j, 1, n)
 """The sum of the exponentials of n scores over √d of one query."""
 
 
-def given_query(function: Any, mean: Any, of: Any = score) -> Given:
+def given_query(function: Any, mean: Any, of: Any = score) -> NormalGiven:
     """Return the rule that puts the ``mean`` of a ``function`` of a normal number y of variance v in for E.
 
     Given the query a score is normal, with the query's squared length as variance.
     """
-    return Given(NORMAL_VECTORS, k, of, characteristic.of_normal(function, mean).proved(), characteristic.v)
+    return NormalGiven(
+        NORMAL_VECTORS, k, of, characteristic.of_normal(function, mean).proved(), characteristic.v
+    )
 
 
 def mean_total() -> Route:

@@ -11,7 +11,8 @@ from sympy.matrices.expressions import MatrixSymbol
 
 from verify.symbolic.arithmetics import EXACT
 from verify.symbolic.balls import Scene, value
-from verify.symbolic.kernel.core import bound_in
+from verify.symbolic.joints import LIKE_NORMAL, degree
+from verify.symbolic.kernel.core import Vectors, bound_in
 from verify.symbolic.kernel.words import E, Var
 from verify.symbolic.means import names_in
 
@@ -35,7 +36,7 @@ LARGEST = r"\max_i s_i"
 SYMMETRIC = frozenset(["symmetric", "semidefinite", "positive semidefinite", "covariance"])
 """The properties of a matrix that make the tried ones products of a matrix and its transpose."""
 
-PROPERTIES = SYMMETRIC | {"ordered", "bounded"}
+PROPERTIES = SYMMETRIC | {"ordered", "bounded", "runs"}
 """All properties of families and matrices that are known here."""
 
 
@@ -62,7 +63,12 @@ class Layout:
     @cached_property
     def law(self) -> Any:
         """The population, None where none is assumed."""
-        return self.hypotheses.law
+        return None if self.vectors else self.hypotheses.law
+
+    @cached_property
+    def vectors(self) -> Any:
+        """The random vectors, None where none are assumed."""
+        return self.hypotheses.law if isinstance(self.hypotheses.law, Vectors) else None
 
     @cached_property
     def parts(self) -> tuple[Any, ...]:
@@ -112,8 +118,8 @@ class Layout:
     @cached_property
     def random(self) -> frozenset[Any]:
         """What is random: the law's components, or all that stands inside means alone."""
-        if self.law:
-            return frozenset(self.law.moments)
+        if self.hypotheses.law:
+            return frozenset(self.hypotheses.law.moments)
         inside = [one for side in self.sides for one in side.atoms(E, Var)]
         if not inside:
             return frozenset()
@@ -183,6 +189,8 @@ class Layout:
         bound = {one for part in self.parts for one in bound_in(part)}
         found = {one for part in self.parts for one in part.free_symbols}
         found |= {one for listed in self.moments.values() for m in listed or () for one in m.free_symbols}
+        if self.vectors:
+            found |= {one for *_, c in self.vectors.covariances for one in c.free_symbols}
         found |= self.sizes - bound
         left = (
             found - bound - self.random - set(self.readable) - set(self.free_indices) - set(self.definitions)
@@ -223,6 +231,10 @@ class Layout:
         names = sorted(set(self.known) - PROPERTIES)
         if names:
             return f"the property {names[0]}"
+        if self.vectors and self.vectors.normal:
+            orders = [degree(one, self.random) for side in self.sides for one in side.atoms(E, Var)]
+            if max(orders, default=0) > LIKE_NORMAL:
+                return "a high moment of normal vectors"
         others = [one for one in self.moments if not isinstance(one, (Symbol, IndexedBase))]
         return f"the random {others[0]}" if others else ""
 

@@ -31,6 +31,7 @@ from sympy.core.relational import Relational
 
 from verify.symbolic.arithmetics import EXACT, Undefined, Unknown, fraction, rational
 from verify.symbolic.balls import Scene, value, whole
+from verify.symbolic.joints import joint
 from verify.symbolic.kernel.words import E
 from verify.symbolic.layouts import SYMMETRIC, Layout, number_at
 from verify.symbolic.means import TOGETHER, Law, laws_with, moment
@@ -195,6 +196,8 @@ def scene_at(layout: Layout, plan: dict[Any, Any], rng: random.Random, **setting
         if not isinstance(index, Idx) and not contains(layout.domain(index), Integer(at.values[index])):
             raise Outside
     for matrix in layout.matrices:
+        if matrix in at.values or matrix in layout.random:
+            continue
         at.values[matrix] = _matrix(matrix, layout, at, rng)
     refuse_outside(layout, at)
     return at
@@ -270,6 +273,9 @@ def _size(highs: set[Any], indices: set[Any], at: Scene) -> int:
 
 def _give_laws(layout: Layout, at: Scene, rng: random.Random) -> None:
     if not layout.random:
+        return
+    if layout.vectors:
+        at.laws[TOGETHER] = joint(layout.vectors, at, rng)
         return
     if not layout.law:
         at.laws[TOGETHER] = _together(layout, at, rng)

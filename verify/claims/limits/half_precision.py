@@ -8,10 +8,10 @@ from sympy import Expr, Integral, Rational, S, Sum, Symbol, log, oo, sign, sqrt
 
 from verify.spec import (
     E, EVEN, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_VECTORS, SINGLE_SCORES, Allowance, Bounded, Claim,
-    Comparison, Control, Derivation, Exact, Experiment, Fact, Figure, Findings, Given, PairShares, Prediction,
-    Quantity, Route, Simulated, SplitAt, Step, Tolerance, Unfolded, assume, cell_of, characteristic, computed,
-    d, even_dimensions, exceeds, fact, figure, integrated, k, line, measured, normal_density, one_step,
-    scaled, score, score_law, softmax, threshold, wrong,
+    Comparison, Control, Derivation, Exact, Experiment, Fact, Figure, Findings, NormalGiven, PairShares,
+    Prediction, Quantity, Route, Simulated, SplitAt, Step, Tolerance, Unfolded, assume, cell_of,
+    characteristic, computed, d, even_dimensions, exceeds, fact, figure, integrated, k, line, measured,
+    normal_density, one_step, scaled, score, score_law, softmax, threshold, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (16, 64, 256)
@@ -44,7 +44,7 @@ def derive() -> Derivation:
         Step(ABOVE, "As a mean", Unfolded({even_dimensions.TAIL: ABOVE})),
         Step(E(_normal_tail(score_law.SQUARES)),
              "Given the query, the score is normal, its variance the squared length of the query",
-             Given(NORMAL_VECTORS, k, score, normal.proved(), v)),
+             NormalGiven(NORMAL_VECTORS, k, score, normal.proved(), v)),
         Step(Integral(score_law.CHI_SQUARE * _normal_tail(w), (w, 0, oo)), "which is chi-square",
              score_law.SQUARES_ARE_CHI_SQUARE),
     )  # fmt: skip

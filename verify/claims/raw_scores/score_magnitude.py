@@ -4,7 +4,7 @@ from sympy import Abs, Integral, Rational, S, gamma, oo, pi, sqrt
 
 from verify.spec import (
     DLMF_GAMMA, E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_VECTORS, Applied, BesselIntegrals, Claim,
-    Derivation, EulerIntegrals, Evaluation, Even, Experiment, Figure, Findings, Given, PutIn, Replaced,
+    Derivation, EulerIntegrals, Evaluation, Even, Experiment, Figure, Findings, NormalGiven, PutIn, Replaced,
     RootOfMeanSquare, Route, SameLaw, ScorePowers, Simulated, Step, Turned, biased, cell_of, characteristic,
     component, computed, d, figure, function, k, line, measured, normal_density, ordered, over_cells, score,
     score_law, wrong,
@@ -36,7 +36,7 @@ def derive() -> Derivation:
     )  # fmt: skip
     keys_first = Step(sqrt(2 / pi) * E(LENGTH),
                       "Given the query, the score is normal, with the query's length as standard deviation",
-                      Given(NORMAL_VECTORS, k, score, of_normal.proved(), v))  # fmt: skip
+                      NormalGiven(NORMAL_VECTORS, k, score, of_normal.proved(), v))  # fmt: skip
     by_length = Route.of(
         "Keys first, then the length of the query", E(Abs(score)), keys_first,
         Step(sqrt(2 / pi) * Integral(sqrt(w) * score_law.CHI_SQUARE, (w, 0, oo)),

@@ -8,11 +8,11 @@ from sympy import Derivative, Expr, Integral, Rational, S, Symbol, erf, exp, oo,
 
 from verify.spec import (
     E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, NORMAL_MOMENTS, AboutTheMean, Allowance, Claim, Compared,
-    Control, Derivation, DistanceToLaw, Exact, Experiment, Figure, Findings, GaussIntegrals, Given, Identity,
-    PairShares, Population, Prediction, Quantity, Route, ScorePowers, Simulated, SplitAt, Step, biased,
-    capped, cell_of, characteristic, computed, d, exceeds, exponent, figure, k, kurtosis, kurtosis_route,
-    line, mean_route, measured, normal_density, of_probability, one_step, prediction, q, score, score_law,
-    wrong,
+    Control, Derivation, DistanceToLaw, Exact, Experiment, Figure, Findings, GaussIntegrals, Identity,
+    NormalGiven, PairShares, Population, Prediction, Quantity, Route, ScorePowers, Simulated, SplitAt, Step,
+    biased, capped, cell_of, characteristic, computed, d, exceeds, exponent, figure, k, kurtosis,
+    kurtosis_route, line, mean_route, measured, normal_density, of_probability, one_step, prediction, q,
+    score, score_law, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (1, 2, 4)
@@ -59,7 +59,7 @@ def derive() -> Derivation:
         "Distance to the normal law, to first order in $1/d_k$", exceeds(place, score) - normal,
         Step(E((1 - erf(x * sqrt(d) / sqrt(2 * score_law.SQUARES))) / 2) - normal,
              "Given the query a score is normal, its variance the query’s squared length",
-             Given(POPULATION, k, score, given.proved(), v)),
+             NormalGiven(POPULATION, k, score, given.proved(), v)),
         Step(tail, "That is the mean of many squares: expanded about its own mean",
              AboutTheMean(POPULATION, score_law.SQUARES, Symbol("U", positive=True))),
         defines=r"what is added to $P(q\cdot k/\sqrt{d_k} \le -x)$, $x > 0$",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sympy import Add, Dummy, Indexed, S, diff, erf, exp, expand, oo, pi, sqrt
+from sympy import Add, Derivative, Dummy, Indexed, S, diff, erf, exp, expand, oo, pi, sqrt
 
 from verify.symbolic.kernel.core import Conclusion, Hypotheses, Population, Refused, Rule, rule
 from verify.symbolic.kernel.equations import same
 from verify.symbolic.kernel.moments import component, refuse_nested
 from verify.symbolic.kernel.normal import NORMAL_SCORES
-from verify.symbolic.kernel.ranges import defined, gathered
+from verify.symbolic.kernel.ranges import OPAQUE, defined, gathered
 from verify.symbolic.kernel.signs import is_known, is_real
 from verify.symbolic.kernel.words import E, Var, largest, n, p, s, sigma
 
@@ -31,6 +31,9 @@ def _averaged(expression: Any) -> tuple[Any, Any]:
         Refused: there is no mean, or the expression is not linear in its means.
     """
     refuse_nested(expression)
+    opaque = expression.atoms(*OPAQUE, Derivative)
+    if any(other != one and other.has(one) for one in expression.atoms(E) for other in opaque):
+        raise Refused(f"{expression}: a mean stands inside a sum, an integral, a limit or a derivative")
     means = {one: Dummy() for one in expression.atoms(E)}
     opened = expression.xreplace(means)
     factors = {one: diff(opened, stand_in) for one, stand_in in means.items()}
@@ -123,7 +126,9 @@ class OverNormal(Rule):
 
     def _refuse_others(self, rest: Any, inside: Any, under: Hypotheses) -> None:
         """Refuse what is random besides: outside the means, by its definition, or as a word of the kernel."""
-        if _is_hidden(inside, under, *((p, largest) if s in self.population.moments else ())):
+        if _is_hidden(
+            inside + self.combination, under, *((p, largest) if s in self.population.moments else ())
+        ):
             raise Refused("something else there may be random too")
         if self.population.randoms(rest):
             raise Refused("what is random stands outside the mean")

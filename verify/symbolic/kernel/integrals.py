@@ -243,7 +243,7 @@ class SameIntegrands(Rule):
 
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the equation."""
-        new = self.new or self.variable
+        new = self.variable if self.new is None else self.new
         one, other = gathered(before, self.variable), gathered(after, new)
         on = one.on(under)
         if (one.low, one.high) != (other.low, other.high) or not same(one.rest, other.rest):
@@ -272,7 +272,7 @@ class Even(Rule):
 
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the equation."""
-        new = self.new or self.variable
+        new = self.variable if self.new is None else self.new
         whole, half = gathered(before, self.variable), gathered(after, new)
         if (half.low, half.high) != (S.Zero, whole.high) or whole.low != -whole.high:
             raise Refused("the ranges are not a whole and its half")

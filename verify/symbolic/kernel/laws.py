@@ -193,7 +193,7 @@ def refuse_for_some(known: Theorem, symbol: Any, domain: Any) -> None:
 
 @rule
 @dataclass(frozen=True)
-class Given(Rule):
+class NormalGiven(Rule):
     """What holds of a normal number of any variance holds of a ``part`` that is normal given all the rest.
 
     The part is Σa_i·x_i, or a·x, with a ``family`` x of independent normal components with mean 0 and
@@ -239,7 +239,7 @@ class Given(Rule):
 class DensityGiven(Rule):
     """The density of a ``part`` that is normal given all the rest is the mean of the normal density.
 
-    The part is as for ``Given``. Away from 0 the normal density is at most 1/(|x|·√(2πe)) for whatever
+    The part is as for ``NormalGiven``. Away from 0 the normal density is at most 1/(|x|·√(2πe)) for whatever
     variance, so that the slope may be taken under the mean.
     """
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sympy import (
     Abs,
     Add,
+    Derivative,
     Dummy,
     Integral,
     Interval,
@@ -384,7 +385,7 @@ def gathered(expression: Any, variable: Any) -> Gathered:
     Raises:
         Refused: it is not, there are none, or they run over different ranges.
     """
-    opaque = expression.atoms(*OPAQUE)
+    opaque = expression.atoms(*OPAQUE, Derivative)
     outer = [one for one in opaque if not any(other != one and other.has(one) for other in opaque)]
     found = {one: Dummy() for one in outer if isinstance(one, Integral) and one.variables == [variable]}
     ranges = {tuple(one.limits[0][1:]) for one in found}

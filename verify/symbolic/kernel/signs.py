@@ -30,6 +30,7 @@ from sympy import (
     gamma,
     log,
     oo,
+    sign,
     sinh,
     tanh,
     together,
@@ -39,7 +40,15 @@ from sympy.polys.polyerrors import PolynomialError
 from sympy.sets.sets import Set, Union
 
 from verify.symbolic.kernel.algebra import is_zero
-from verify.symbolic.kernel.core import Conclusion, Hypotheses, Refused, Rule, Theorem, prove, rule
+from verify.symbolic.kernel.core import (
+    Conclusion,
+    Hypotheses,
+    Refused,
+    Rule,
+    Theorem,
+    prove,
+    rule,
+)
 from verify.symbolic.kernel.words import E
 
 
@@ -58,6 +67,25 @@ class Sign(Rule):
         if not is_known(after, under, strict=self.strict):
             raise Refused(f"not known to be {'positive' if self.strict else 'nowhere negative'}: {after}")
         return Conclusion("<" if self.strict else "≤", where_defined(after, under))
+
+
+@rule
+@dataclass(frozen=True)
+class SignKept(Rule):
+    """sign(f x) = sign(x) for a positive ``factor`` f."""
+
+    factor: Any
+    label = "a positive factor has no part in a sign"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the equation."""
+        if not (isinstance(before, sign) and isinstance(after, sign)):
+            raise Refused("these are no signs")
+        if not is_known(self.factor, under, strict=True):
+            raise Refused(f"not known to be positive: {self.factor}")
+        if not is_zero(before.args[0] - self.factor * after.args[0]):
+            raise Refused("the one is not the other times the factor")
+        return Conclusion(hypotheses=where_defined(after, where_defined(before, under)))
 
 
 def signed(
@@ -86,6 +114,10 @@ def is_known(expression: Any, under: Hypotheses, *, strict: bool = False) -> boo
     what = "is_positive" if strict else "is_nonnegative"
     if not strict and visibly(expression):
         return True
+    for exponential in expression.atoms(exp):
+        if expression in {exponential - 1, 1 - exponential}:  # of the sign of the exponent, or the other
+            exponent = exponential.args[0]
+            return is_known(exponent if expression == exponential - 1 else -exponent, under, strict=strict)
     for form in (expression, parametrised(expression, under, strict=strict)):
         for shaped in (form, factor(together(form)), factor(together(form.rewrite([cosh, sinh, tanh], exp)))):
             if getattr(shaped, what) or (not strict and visibly(shaped)):
@@ -101,6 +133,8 @@ def visibly(expression: Any) -> bool:
         return visibly(expression.args[0])
     if isinstance(expression, Pow) and expression.exp.is_even:
         return is_real(expression.base)
+    if isinstance(expression, Pow) and expression.exp.is_integer:
+        return visibly(expression.base)
     return bool(expression.is_nonnegative)
 
 
@@ -216,7 +250,7 @@ def where_defined(expression: Any, under: Hypotheses) -> Hypotheses:
         if isinstance(one, log | gamma):
             if not _is_positive(inside, under):
                 under = under.having(inside > 0)
-        elif one.exp.could_extract_minus_sign() and not _differs_from_zero(inside, under):
+        elif not (one.exp.is_nonnegative or _differs_from_zero(inside, under)):
             under = under.having(Ne(inside, 0))
     return under
 
@@ -254,7 +288,7 @@ def _of_entry(entry: Any) -> Any:
 def _differs_from_zero(expression: Any, under: Hypotheses) -> bool:
     if isinstance(expression, Mul):
         return all(_differs_from_zero(one, under) for one in expression.args)
-    if isinstance(expression, gamma | factorial):
+    if isinstance(expression, gamma | factorial):  # nowhere 0
         return True
     if expression.is_nonzero or _is_positive(expression, under) or _is_positive(-expression, under):
         return True

@@ -41,6 +41,7 @@ class FewKeys(Rule):
         if not 1 < self.keys <= _MOST:
             raise Refused(f"from 2 up to {_MOST} keys are written out")
         scores = {s[key]: Dummy(f"s_{key}", real=True) for key in range(1, self.keys + 1)}
+        pointwise(before - after)  # refuses what is averaged on one side and not on the other
         sides = [self._written_out(pointwise(side), scores) for side in (before, after)]
         if not same(*_with_sizes(*map(_halved, sides))):
             raise Refused(f"the sides are {sides[0]} and {sides[1]}")
