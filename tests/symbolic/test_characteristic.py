@@ -34,5 +34,7 @@ def test_of_a_score_against_the_law_of_a_query_length(n: int, at: float) -> None
 
 
 def test_the_route_is_proved() -> None:
-    """Both shared steps hold."""
-    assert Derivation(START, OF_SCORE, (route("r"),)).examine().holds
+    """From one product to the score."""
+    found = Derivation.of(route("r"))
+    assert found.examine().status == "proved"
+    assert (found.subject, found.result) == (START, OF_SCORE)

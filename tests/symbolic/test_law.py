@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sympy import Symbol
 
+from tests.symbolic.kernel.proving import refused
 from verify.montecarlo.rounding import rounded
 from verify.symbolic import law
 from verify.symbolic.derivation import Derivation
@@ -35,10 +38,11 @@ def test_thousands_of_dimensions_are_nearly_normal() -> None:
     assert below(4000, 4000**0.5) == pytest.approx(0.841345, abs=1e-4)
 
 
-def test_only_the_right_weights_mix_to_the_law() -> None:
-    """A query's squared length has d degrees of freedom, not one more."""
-    assert law.is_mixed_by(law.CHI_SQUARE)
-    assert not law.is_mixed_by(law.CHI_SQUARE.subs(d, d + 1))
+def test_the_transform_of_the_density() -> None:
+    """Derived for symbolic dimensions; another dimension's density has another."""
+    route = law.transform()
+    assert Derivation.of(route).examine().status == "proved"
+    assert Derivation.of(replace(route, start=route.start.subs(d, d + 1))).examine().status == "failed"
 
 
 @pytest.mark.parametrize(("bits", "within"), [(4, 4e-3), (8, 5e-4)])
@@ -65,5 +69,5 @@ def test_the_mean_of_a_total_of_exponentials() -> None:
     scores = np.einsum("ij,ij->i", *rng.normal(size=(2, 200_000, 16))) / 4
     assert float(route.end.subs({n: 1, d: 16})) == pytest.approx(np.exp(scores).mean(), abs=0.03)
     first = route.steps[0].expression
-    assert not law.by_lengths.holds(route.start, first.subs(d, d + 1))
-    assert not law.by_lengths.holds(route.start, 2 * first)
+    refused(route.steps[0].rule, route.start, 2 * first)
+    refused(route.steps[1].rule, first, route.steps[1].expression.subs(d, d + 1))

@@ -82,13 +82,15 @@ class WhichCoincide(Rule):
 
     def _with_own_names(self, one: Any, indices: list[Any]) -> Any:
         """Return what a sum over vectors adds up, with new names for its indices, which are put down."""
-        names = {}
-        for index, low, high in one.limits:
-            if low != 1 or high != self.number or not isinstance(index, Idx):
-                raise Refused(f"{one} is no sum over all vectors")
-            names[index] = Dummy(integer=True)
+        over = [limit for limit in one.limits if limit[1:] == (1, self.number)]
+        within = [limit for limit in one.limits if limit not in over]
+        names = {index: Dummy(integer=True) for index, *_ in over}
+        fixed = not any(end.has(*names) for _, *ends in within for end in ends)
+        if not (names and fixed and all(isinstance(index, Idx) for index in names)):
+            raise Refused(f"{one} is no sum over all vectors")
         indices.extend(names.values())
-        inside = one.function.xreplace(names)
+        function = Sum(one.function, *within) if within else one.function
+        inside = function.xreplace(names)
         places = {entry: Dummy() for entry in inside.atoms(Indexed) if entry.base == self.vectors}
         for entry in places:
             if len(entry.indices) != len(("vector", "component")) or entry.indices[0] not in names.values():
