@@ -37,8 +37,8 @@ def test_a_wrong_step_to_the_bound_is_noticed(number: int, wrong: Any) -> None:
 def test_both_bounds_are_theorems() -> None:
     """From above for the mean size, from below for its value, in every dimension."""
     *_, above, below = (one.proved() for one in claim.derive().lemmas)
-    assert (above.relation, below.relation) == ("≤", "≥")
+    assert (above.relation, below.relation) == ("≤", "≤")
     for dimension in (1, 2, 3, 64):
-        most, size, least = (float(one.subs(d, dimension)) for one in (above.rhs, below.lhs, below.rhs))
+        most, size, least = (float(one.subs(d, dimension)) for one in (above.rhs, below.rhs, below.lhs))
         assert least < size < most
         assert size / least < 1 + Rational(1, dimension)

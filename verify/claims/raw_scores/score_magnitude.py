@@ -69,7 +69,7 @@ def derive() -> Derivation:
         Step(further, "One dimension further", PutIn({d: d + 1})),
         Step(least, r"Of both dimensions' sizes the product is $2d_k/\pi$: divided by the next",
              Applied(least * further / hole, hole)),
-        Step(least, "That is the size itself", Turned(start=EXACT)),
+        Step(EXACT, "That is at most the size itself", Turned()),
     )  # fmt: skip
     return Derivation.of(by_length, by_density, lemmas=(of_normal, function, transform, length, above, below))
 
