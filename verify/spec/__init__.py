@@ -196,21 +196,23 @@ from verify.symbolic.gauss import integrals, legendre
 from verify.symbolic.integrals import runs_over
 from verify.symbolic.kernel.algebra import is_rational_zero, is_zero
 from verify.symbolic.kernel.calculus import AtItsLeast, AtItsMost, FromZero, Jensen, OnRange, Rising, Roots
-from verify.symbolic.kernel.core import Hypotheses, Population, Refused
+from verify.symbolic.kernel.core import Hypotheses, Population, Refused, Vectors
+from verify.symbolic.kernel.entries import FamilyPutIn, Induction, OfSigns, PositiveFactor, with_entries
 from verify.symbolic.kernel.equations import (
     Applied,
     ClosedSums,
     Equivalent,
     FirstTerms,
+    Given,
     Identity,
     PutIn,
     Replaced,
-    ShapeOfProduct,
     Turned,
     Unfolded,
     same,
 )
 from verify.symbolic.kernel.integrals import EulerIntegrals, euler_integral
+from verify.symbolic.kernel.matrices import MatrixIdentity, ShapeOfProduct, VectorMoments
 from verify.symbolic.kernel.moments import (
     Evaluation,
     by_component,
@@ -220,7 +222,7 @@ from verify.symbolic.kernel.moments import (
     unfold,
 )
 from verify.symbolic.kernel.normal import ByParts, EvenIsMost, LargestScore, TotalGrows
-from verify.symbolic.kernel.signs import Sign
+from verify.symbolic.kernel.signs import Sign, SignKept
 from verify.symbolic.kernel.sums import SumIdentity, vanishes
 from verify.symbolic.kernel.surplus import Surplus
 from verify.symbolic.kernel.terms import Families
@@ -265,7 +267,7 @@ from verify.symbolic.scores import (
     with_moments,
 )
 from verify.symbolic.softmax import ENTROPY, LOG_TOTAL, SQUARES, WEIGHTED_SCORE, i, j, scores, written_out
-from verify.symbolic.traces import PRODUCT, SIGMA_K, SIGMA_Q, SIZE, in_numbers, settled_by_two
+from verify.symbolic.traces import KEY, MU_K, MU_Q, PRODUCT, QUERY, SIGMA_K, SIGMA_Q, in_numbers
 
 __all__ = [
     "AINSLIE",
@@ -293,12 +295,15 @@ __all__ = [
     "ISSERLIS",
     "KAIMING_HE",
     "KALAMKAR",
+    "KEY",
     "KEYS",
     "LAPLACE",
     "LAST",
     "LI",
     "LOG_TOTAL",
     "MICIKEVICIUS",
+    "MU_K",
+    "MU_Q",
     "NORMAL",
     "NORMAL_COMPONENTS",
     "NORMAL_MOMENTS",
@@ -308,13 +313,13 @@ __all__ = [
     "PRECISE",
     "PRESS",
     "PRODUCT",
+    "QUERY",
     "RADEMACHER",
     "ROUNDING",
     "SHAPE",
     "SIGMA_K",
     "SIGMA_Q",
     "SINGLE_SCORES",
-    "SIZE",
     "SNEDECOR",
     "SPRINGER",
     "SQUARES",
@@ -372,25 +377,30 @@ __all__ = [
     "Experiment",
     "Fact",
     "Families",
+    "FamilyPutIn",
     "Figure",
     "Findings",
     "FirstTerms",
     "Fit",
     "FromZero",
+    "Given",
     "GroupedScores",
     "Hypotheses",
     "Identity",
+    "Induction",
     "Jensen",
     "LargestScore",
     "Layer",
     "LayerStack",
     "Linked",
     "Lookup",
+    "MatrixIdentity",
     "MatrixShape",
     "NormalRows",
     "Normalisation",
     "Notation",
     "OfRows",
+    "OfSigns",
     "OnRange",
     "Ordered",
     "OrderedBase",
@@ -400,6 +410,7 @@ __all__ = [
     "PairShares",
     "Path",
     "Population",
+    "PositiveFactor",
     "Prediction",
     "ProjectedTokens",
     "PutIn",
@@ -428,6 +439,7 @@ __all__ = [
     "ShapeOfProduct",
     "SharedVectors",
     "Sign",
+    "SignKept",
     "Simulated",
     "SingleQueries",
     "Smooth",
@@ -442,6 +454,8 @@ __all__ = [
     "Turned",
     "Unfolded",
     "Var",
+    "VectorMoments",
+    "Vectors",
     "Wanted",
     "against_loops",
     "assume",
@@ -572,7 +586,6 @@ __all__ = [
     "score_cell",
     "score_law",
     "scores",
-    "settled_by_two",
     "share_reached",
     "sharper",
     "sigma",
@@ -593,6 +606,7 @@ __all__ = [
     "variance_of_scores",
     "variance_route",
     "variances",
+    "with_entries",
     "with_linear_bias",
     "with_moments",
     "written_out",

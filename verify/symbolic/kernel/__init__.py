@@ -1,8 +1,32 @@
 """The kernel: alone makes theorems, by rules that are written down. Imports SymPy and nothing of ours."""
 
-from verify.symbolic.kernel import calculus, core, equations, integrals, moments, normal, signs, sums, surplus
+from verify.symbolic.kernel import (
+    calculus,
+    core,
+    entries,
+    equations,
+    integrals,
+    matrices,
+    moments,
+    normal,
+    signs,
+    sums,
+    surplus,
+)
 
 RULES = core.close()
 """All rules there are."""
 
-__all__ = ["RULES", "calculus", "equations", "integrals", "moments", "normal", "signs", "sums", "surplus"]
+__all__ = [
+    "RULES",
+    "calculus",
+    "entries",
+    "equations",
+    "integrals",
+    "matrices",
+    "moments",
+    "normal",
+    "signs",
+    "sums",
+    "surplus",
+]

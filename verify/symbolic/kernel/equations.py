@@ -10,6 +10,8 @@ from sympy import (
     Derivative,
     Dummy,
     Eq,
+    Idx,
+    Indexed,
     Integral,
     Interval,
     Limit,
@@ -17,7 +19,6 @@ from sympy import (
     Pow,
     S,
     Sum,
-    Tuple,
     diff,
     exp,
     expand,
@@ -42,12 +43,14 @@ from verify.symbolic.kernel.core import (
     Refused,
     Rule,
     Theorem,
+    Vectors,
     assumed,
     bound_in,
+    labels_in,
     rule,
 )  # fmt: skip
 from verify.symbolic.kernel.signs import everywhere, is_known, lies_in, signed, where_defined
-from verify.symbolic.kernel.words import E, MatrixShape, Var
+from verify.symbolic.kernel.words import E, Var
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -150,10 +153,62 @@ class Unfolded(Rule):
                 raise Refused(f"{name} cannot be defined by itself")
             if not lies_in(meaning, under.domain(name), under):
                 raise Refused(f"not known: {meaning} lies in {under.domain(name)}, where {name} does")
+            _refuse_dependent(name, meaning, before, after)
         sides = [differentiated(side.xreplace(dict(self.definitions))) for side in (before, after)]
         if not same(*sides):
             raise Refused("the sides differ")
         return Conclusion(hypotheses=where_defined(after, under).defining(*self.definitions.items()))
+
+
+def _refuse_dependent(name: Any, meaning: Any, *sides: Any) -> None:
+    """Refuse a name under a derivative, sum, integral, mean or limit by what it is defined by.
+
+    Elsewhere such a name is a constant there.
+
+    Raises:
+        Refused: there is one.
+    """
+    for one in set().union(*(side.atoms(Derivative, *_OPAQUE) for side in sides)):
+        moving = set(one.variables) if isinstance(one, Derivative) else bound_in(one)
+        if one.has(name) and any(_depends(meaning, by) for by in moving):
+            raise Refused(f"{name} depends on what {one} is over; write it out there")
+
+
+def _depends(meaning: Any, by: Any) -> bool:
+    """Return whether a meaning has a symbol that is free there, or an entry of the family of one."""
+    return bool(meaning.has(by.base) if isinstance(by, Indexed) else by in meaning.free_symbols)
+
+
+@rule
+@dataclass(frozen=True)
+class Given(Rule):
+    """Parts are replaced by what they are assumed to equal: the ``equations`` become hypotheses.
+
+    They are about constants, so that no such part may stand under a mean, integral, derivative or limit.
+    """
+
+    equations: tuple[Any, ...]
+    label = "what parts of it are assumed to be is put in"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the equation, with what is assumed among its hypotheses."""
+        if not all(isinstance(one, Eq) for one in self.equations):
+            raise Refused("only an equation replaces a part")
+        holes = {one.lhs: (Dummy(), one.rhs) for one in self.equations}
+        opened = before.xreplace({part: hole for part, (hole, _) in holes.items()})
+        if not all(opened.has(hole) for hole, _ in holes.values()):
+            raise Refused("a part does not stand in it")
+        if any(one.has(*dict(holes.values())) for one in opened.atoms(E, Var, Integral, Derivative, Limit)):
+            raise Refused("a part stands under a mean, an integral, a derivative or a limit")
+        if not same(opened.xreplace(dict(holes.values())), after):
+            raise Refused("the other side is not this with the parts replaced")
+        free = {name for one in self.equations for name in one.free_symbols}
+        if free & (bound_in(before) | bound_in(after)) or any(isinstance(one, Idx) for one in free):
+            raise Refused("a name in what is assumed is bound")
+        found = where_defined(after, where_defined(before, under))
+        for one in self.equations:
+            found = found.having(one)
+        return Conclusion(hypotheses=found)
 
 
 @rule
@@ -182,15 +237,22 @@ class Replaced(Rule):
             raise Refused(f"{given.lhs} does not stand in it")
         if not same(opened.xreplace({hole: given.rhs}), after):
             raise Refused("the other side is not this with the part replaced")
-        _refuse_restricted(bound_in(before) - bound_in(given.lhs), given)
+        moving = {v for one in opened.atoms(Derivative) if one.has(hole) for v in one.variables}
+        _refuse_restricted(moving | (bound_in(before) - bound_in(given.lhs)), given)
+        _refuse_beyond(before, given)
         hypotheses = where_defined(after, where_defined(before, under.merged(given.hypotheses)))
         if given.relation in {"=", "~"} and (given.relation == "=" or opened == hole):
             return Conclusion(given.relation, hypotheses, order=given.order)
-        if any(one.has(hole) for one in opened.atoms(*_OPAQUE)):
-            raise Refused("the part stands under a mean, a sum, an integral or a limit")
+        if any(one.has(hole) for one in opened.atoms(Derivative, *_OPAQUE)):
+            raise Refused("the part stands under a mean, a sum, an integral, a derivative or a limit")
         if given.relation not in FLIPPED:
             raise Refused(f"{given.relation} replaces nothing")
         return Conclusion(_moved(opened, hole, given.relation, hypotheses, self.slope), hypotheses)
+
+
+def _is_under_one(hole: Any, whole: Any) -> bool:
+    """Return whether a symbol stands under a mean, a sum, an integral or a limit."""
+    return any(one.has(hole) for one in whole.atoms(*_OPAQUE))
 
 
 def _hole_for(known: Theorem, under: Hypotheses) -> Any:
@@ -222,6 +284,22 @@ def _refuse_restricted(bound: set[Any], known: Theorem) -> None:
     for one in bound:
         if one in dict(known.hypotheses.domains) or one in conditions:
             raise Refused(f"it holds for some values of {one} only")
+        if any(_depends(meaning, one) for _, meaning in known.hypotheses.definitions):
+            raise Refused(f"a definition depends on {one}")
+
+
+def _refuse_beyond(whole: Any, known: Theorem) -> None:
+    """Refuse a binder over an index of a theorem that is no sum over just the values it holds for.
+
+    Raises:
+        Refused: there is one.
+    """
+    ranges = known.hypotheses.ranges
+    for one in whole.atoms(Sum, Integral, Limit):
+        limits = (one.args[1:3],) if isinstance(one, Limit) else one.limits
+        for index, *ends in limits:
+            if index in ranges and not (isinstance(one, Sum) and tuple(ends) == (1, ranges[index])):
+                raise Refused(f"it holds for {index} from 1 to {ranges[index]} only")
 
 
 @rule
@@ -249,10 +327,10 @@ class PutIn(Rule):
         hypotheses, needed = known.hypotheses, []
         bound = bound_in(known.lhs) | bound_in(known.rhs)
         for name, value in values.items():
-            if not name.is_Symbol:
-                raise Refused(f"{name} is no symbol")
-            if name in bound or value.free_symbols & bound:
-                raise Refused(f"{name} or a name in {value} is bound")
+            if not name.is_Symbol or name in labels_in(known.lhs, known.rhs):
+                raise Refused(f"{name} is no symbol of a number")
+            if name in bound or value.free_symbols & bound or name in hypotheses.ranges:
+                raise Refused(f"{name} or a name in {value} is bound, or an index")
             _refuse_random(name, value, hypotheses.law)
             domain = hypotheses.domain(name)
             needed += _needed(value, domain, hypotheses)
@@ -266,7 +344,9 @@ class PutIn(Rule):
             frozenset(),
             _law_at(hypotheses.law, values),
             hypotheses.definitions,
-            hypotheses.entries,
+            frozenset(
+                (kind, *(one.xreplace(values) for one in about)) for kind, *about in hypotheses.entries
+            ),
         )
         for condition in (*needed, *(one.xreplace(values) for one in hypotheses.conditions)):
             found = found.having(condition)
@@ -286,7 +366,7 @@ def _needed(value: Any, domain: Any, under: Hypotheses) -> list[Any]:
     return [value > 0]
 
 
-def _refuse_random(name: Any, value: Any, law: Population | None) -> None:
+def _refuse_random(name: Any, value: Any, law: Population | Vectors | None) -> None:
     if law is None:
         return
     if name in law.moments:
@@ -296,10 +376,15 @@ def _refuse_random(name: Any, value: Any, law: Population | None) -> None:
         raise Refused(f"{value} is random, and {name} is not")
 
 
-def _law_at(law: Population | None, values: Mapping[Any, Any]) -> Population | None:
+def _law_at(law: Population | Vectors | None, values: Mapping[Any, Any]) -> Population | Vectors | None:
     """Return a law with values put in for the symbols of its moments; what became a function is left out."""
     if law is None:
         return None
+    if isinstance(law, Vectors):
+        given = (matrix for parts in (*law.means, *law.covariances) for matrix in parts)
+        if any(S(one).has(*values) for one in given):
+            raise Refused("a size or covariance of random vectors is put in")
+        return law
     put = dict(values)
     moments = {
         one: None if known is None else tuple(moment.xreplace(put) for moment in known)
@@ -351,10 +436,11 @@ class Applied(Rule):
         """Return the relation of the contexts."""
         known, hole = self.known, self.hole
         taken = known.lhs.free_symbols | known.rhs.free_symbols
-        if not hole.is_Symbol or hole in taken | bound_in(self.context):
+        if not hole.is_Symbol or hole in taken | bound_in(self.context) | labels_in(self.context):
             raise Refused(f"{hole} must be a symbol of its own")
         changing = _changing(self.context)
         _refuse_restricted(bound_in(self.context) | changing, known)
+        _refuse_beyond(self.context, known)
         if self.context.has(E, Var) and known.hypotheses.law is None:
             _refuse_restricted(taken, known)
         lhs, rhs = (self.context.xreplace({hole: side}) for side in (known.lhs, known.rhs))
@@ -367,7 +453,7 @@ class Applied(Rule):
             raise Refused(f"{known.relation} does not pass")
         if isinstance(self.context, E | Sum) and self.context.args[0] == hole:
             return Conclusion({"<": "≤", ">": "≥"}.get(known.relation, known.relation), hypotheses, lhs=lhs)
-        if self.context.has(*_OPAQUE):
+        if _is_under_one(hole, self.context):
             raise Refused("a bound passes under one mean or sum at a time")
         _refuse_outside(hole, known, hypotheses)
         return Conclusion(_moved(self.context, hole, known.relation, hypotheses, None), hypotheses, lhs=lhs)
@@ -456,23 +542,6 @@ class FirstTerms(Rule):
         if expand(terms - after.subs(self.large, 1 / small)) != S.Zero:
             raise Refused(f"the first terms are {terms.subs(small, 1 / self.large)}")
         return Conclusion("~", where_defined(before, under), order=(self.large, self.order))
-
-
-@rule
-@dataclass(frozen=True)
-class ShapeOfProduct(Rule):
-    """A product of matrices has the rows of its first factor and the columns of its last.
-
-    SymPy makes no product whose inner sizes disagree.
-    """
-
-    label = "rows of the first factor, columns of the last; the inner sizes agree"
-
-    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
-        """Return the equation."""
-        if not isinstance(before, MatrixShape) or after != Tuple(*before.args[0].shape):
-            raise Refused("that is not the shape")
-        return Conclusion("=", under)
 
 
 @rule

@@ -28,6 +28,7 @@ from sympy import (
     gamma,
     log,
     oo,
+    sign,
     sinh,
     tanh,
     together,
@@ -58,6 +59,25 @@ class Sign(Rule):
         return Conclusion("<" if self.strict else "≤", where_defined(after, under))
 
 
+@rule
+@dataclass(frozen=True)
+class SignKept(Rule):
+    """sign(f x) = sign(x) for a positive ``factor`` f."""
+
+    factor: Any
+    label = "a positive factor has no part in a sign"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the equation."""
+        if not (isinstance(before, sign) and isinstance(after, sign)):
+            raise Refused("these are no signs")
+        if not is_known(self.factor, under, strict=True):
+            raise Refused(f"not known to be positive: {self.factor}")
+        if not is_zero(before.args[0] - self.factor * after.args[0]):
+            raise Refused("the one is not the other times the factor")
+        return Conclusion(hypotheses=where_defined(after, where_defined(before, under)))
+
+
 def signed(
     expression: Any, under: Hypotheses, given: Theorem | None = None, *, strict: bool = False
 ) -> Theorem:
@@ -84,6 +104,10 @@ def is_known(expression: Any, under: Hypotheses, *, strict: bool = False) -> boo
     what = "is_positive" if strict else "is_nonnegative"
     if not strict and visibly(expression):
         return True
+    for exponential in expression.atoms(exp):
+        if expression in {exponential - 1, 1 - exponential}:  # of the sign of the exponent, or the other
+            exponent = exponential.args[0]
+            return is_known(exponent if expression == exponential - 1 else -exponent, under, strict=strict)
     for form in (expression, parametrised(expression, under, strict=strict)):
         for shaped in (form, factor(together(form)), factor(together(form.rewrite([cosh, sinh, tanh], exp)))):
             if getattr(shaped, what) or (not strict and visibly(shaped)):
@@ -99,6 +123,8 @@ def visibly(expression: Any) -> bool:
         return visibly(expression.args[0])
     if isinstance(expression, Pow) and expression.exp.is_even:
         return is_real(expression.base)
+    if isinstance(expression, Pow) and expression.exp.is_integer:
+        return visibly(expression.base)
     return bool(expression.is_nonnegative)
 
 

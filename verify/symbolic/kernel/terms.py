@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sympy import Dummy, Indexed, KroneckerDelta, S, Sum, Symbol, Tuple, exp
 
-from verify.symbolic.kernel.core import Hypotheses, Refused
+from verify.symbolic.kernel.core import Hypotheses, Refused, bound_in
 from verify.symbolic.kernel.words import n, p, s
 
 if TYPE_CHECKING:
@@ -56,11 +56,30 @@ class Families:
         return self.sizes[entry.base][place] if entry.base in self.sizes else n
 
     def unfolded(self, entry: Any) -> Any:
-        """Return what an entry is made of, itself if of nothing."""
+        """Return what an entry is made of, itself if of nothing.
+
+        Raises:
+            Refused: an index of the entry would be bound there.
+        """
         if entry.base not in self.made_of:
             return entry
         indices, meaning = self.made_of[entry.base]
+        if len(indices) != len(entry.indices) or bound_in(meaning) & entry.free_symbols:
+            raise Refused(f"an index of {entry} is bound in what it stands for")
         return meaning.xreplace(dict(zip(indices, entry.indices, strict=True)))
+
+    def depends(self, base: Any, on: Any) -> bool:
+        """Return whether what the entries of a family are made of, and these of, has a symbol or a family."""
+        inside, todo = set(), {base}
+        while todo:
+            one = todo.pop()
+            inside.add(one)
+            if one in self.made_of:
+                meaning = self.made_of[one][1]
+                if meaning.has(on):
+                    return True
+                todo |= {entry.base for entry in meaning.atoms(Indexed)} - inside
+        return False
 
     def hypotheses(self, *expressions: Any) -> Hypotheses:
         """Return what is assumed of the families that occur in expressions, and of their sizes.
