@@ -22,7 +22,17 @@ from verify.symbolic.kernel.words import E, Var
 from verify.symbolic.printing import latex
 from verify.symbolic.routes import Definition, Route, Step, one_step
 from verify.symbolic.scores import (
-    GENERAL, STANDARD, d, index, k, mean_route, mu_k, q, score, sigma_q, variance_route,
+    GENERAL,
+    STANDARD,
+    d,
+    index,
+    k,
+    mean_route,
+    mu_k,
+    q,
+    score,
+    sigma_q,
+    variance_route,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -164,7 +174,7 @@ class TestReach:
 
     @pytest.mark.parametrize("rule", [Identity(), YES])
     def test_both_sides_alike_prove_nothing(self, rule: Any) -> None:
-        """x = x holds of whatever x is; a bound of something by itself says little, and is one."""
+        """X = x holds of whatever x is; a bound of something by itself says little, and is one."""
         examined = Derivation.of(one_step("r", x, x, "", rule)).examine()
         assert (examined.status, examined.reason) == ("failed", "both sides are alike: that proves nothing")
         bound = Route.of("r", x, Step(x, "", YES, "≤"))

@@ -9,8 +9,38 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sympy import (
-    Add, Derivative, Eq, Expr, FiniteSet, Function, Gt, Idx, Integer, Integral, Interval, Limit, Mul, Ne, Pow,
-    Rational, S, Sum, Symbol, cos, cosh, exp, expand, expand_trig, gamma, log, oo, pi, sin, sinh, sqrt, symbols,
+    Add,
+    Derivative,
+    Eq,
+    Expr,
+    FiniteSet,
+    Function,
+    Gt,
+    Idx,
+    Integer,
+    Integral,
+    Interval,
+    Limit,
+    Mul,
+    Ne,
+    Pow,
+    Rational,
+    S,
+    Sum,
+    Symbol,
+    cos,
+    cosh,
+    exp,
+    expand,
+    expand_trig,
+    gamma,
+    log,
+    oo,
+    pi,
+    sin,
+    sinh,
+    sqrt,
+    symbols,
     tanh,
 )  # fmt: skip
 from sympy import E as EULER
@@ -19,7 +49,16 @@ from tests.strategies import examples
 from tests.symbolic.kernel.proving import proved, refused
 from verify.symbolic.kernel.core import NOTHING, Hypotheses, Population, prove
 from verify.symbolic.kernel.equations import (
-    Applied, ClosedSums, Equivalent, FirstTerms, Identity, PutIn, Replaced, Turned, Unfolded, same,
+    Applied,
+    ClosedSums,
+    Equivalent,
+    FirstTerms,
+    Identity,
+    PutIn,
+    Replaced,
+    Turned,
+    Unfolded,
+    same,
 )  # fmt: skip
 from verify.symbolic.kernel.moments import Evaluation
 from verify.symbolic.kernel.signs import Sign

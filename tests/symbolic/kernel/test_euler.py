@@ -15,7 +15,8 @@ from tests.strategies import examples
 from tests.symbolic.kernel.proving import proved, refused
 from verify.symbolic.kernel.core import NOTHING, Refused, prove
 from verify.symbolic.kernel.integrals import EulerIntegrals, euler_integral
-from verify.symbolic.kernel.words import n, x as entry
+from verify.symbolic.kernel.words import n
+from verify.symbolic.kernel.words import x as entry
 
 a, b, c, r, u, x, y = symbols("a b c r u x y", positive=True)
 real = Symbol("z", real=True)

@@ -9,8 +9,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sympy import (
-    Add, Derivative, Function, Ge, Gt, Idx, Indexed, IndexedBase, KroneckerDelta, Mul, Ne, Pow, Rational, S,
-    Sum, Symbol, Tuple, exp, log, simplify,
+    Add,
+    Derivative,
+    Function,
+    Ge,
+    Gt,
+    Idx,
+    Indexed,
+    IndexedBase,
+    KroneckerDelta,
+    Mul,
+    Ne,
+    Pow,
+    Rational,
+    S,
+    Sum,
+    Symbol,
+    Tuple,
+    exp,
+    log,
+    simplify,
 )  # fmt: skip
 
 from tests.faults.spoiling import spoiled
