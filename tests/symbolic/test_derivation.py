@@ -139,8 +139,8 @@ class TestPlantedMistakes:
         lemma = one_step("l", x, y, "", Identity())
         reason = Derivation.of(route, lemmas=(lemma,)).examine().reason
         assert reason == (
-            "“l”, step 1: does not follow (not known to be equal: x and y); “r”, step 1: does not follow (no); "
-            "“r”, step 2: does not follow (a step before it does not hold)"
+            "“l”, step 1: does not follow (not known to be equal: x and y); "
+            "“r”, step 1: does not follow (no); “r”, step 2: does not follow (a step before it does not hold)"
         )
 
 
@@ -199,8 +199,7 @@ class TestTheorems:
             whole.theorem("meen")
         with pytest.raises(ClaimError, match="nothing is derived"):
             Derivation.none("measured").theorem()
-        with pytest.raises(ClaimError, match="does not hold"):
-            Derivation.of(with_step(ROUTE, 0, rule=NO)).theorem()
+        assert Derivation.of(with_step(ROUTE, 0, rule=NO)).theorem() is None
 
     @pytest.mark.parametrize(("relation", "kind"), [("=", Eq), ("≤", Le), ("≥", Ge), ("<", Lt), (">", Gt)])
     def test_relations_are_not_evaluated(self, relation: str, kind: Any) -> None:

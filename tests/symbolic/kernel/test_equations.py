@@ -305,7 +305,7 @@ class TestApplied:
         )
 
     def test_the_hole_assumes_no_more_than_is_known(self) -> None:
-        """A positive symbol does not stand for a side that may be negative; -2b ≤ b is no bound of squares."""
+        """A positive symbol does not stand for a side that may be negative; -2b ≤ b bounds no squares."""
         known = prove(Turned(prove(Sign(), S.Zero, 3 * b), -2 * b), S.Zero, b)
         assert "not known: -2*b lies in" in refused(Applied(h**2, h, known), S.Zero, b**2)
         across = prove(Turned(prove(Sign(), S.Zero, b), y), S.Zero, y + b)

@@ -1,4 +1,4 @@
-"""Moments: against every index written out, for any law unless the assumed one is put in, and what is refused."""
+"""Moments: against every index written out, for any law or the assumed one, and what is refused."""
 
 from __future__ import annotations
 
