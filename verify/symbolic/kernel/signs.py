@@ -41,7 +41,6 @@ from verify.symbolic.kernel.algebra import is_zero
 from verify.symbolic.kernel.core import (
     Conclusion,
     Hypotheses,
-    Population,
     Refused,
     Rule,
     Theorem,
