@@ -195,7 +195,16 @@ from verify.symbolic.derivation import Derivation
 from verify.symbolic.gauss import integrals, legendre
 from verify.symbolic.integrals import runs_over
 from verify.symbolic.kernel.algebra import is_rational_zero, is_zero
-from verify.symbolic.kernel.calculus import AtItsLeast, AtItsMost, FromZero, Jensen, OnRange, Rising, Roots
+from verify.symbolic.kernel.calculus import (
+    AtItsLeast,
+    AtItsMost,
+    Compared,
+    FromZero,
+    Jensen,
+    OnRange,
+    Rising,
+    Roots,
+)
 from verify.symbolic.kernel.core import Hypotheses, Population, Refused, Vectors
 from verify.symbolic.kernel.entries import FamilyPutIn, Induction, OfSigns, PositiveFactor, with_entries
 from verify.symbolic.kernel.equations import (
@@ -211,7 +220,17 @@ from verify.symbolic.kernel.equations import (
     Unfolded,
     same,
 )
-from verify.symbolic.kernel.integrals import EulerIntegrals, euler_integral
+from verify.symbolic.kernel.gaussian import SCORES, LargestOfNormal, OverNormal
+from verify.symbolic.kernel.integrals import (
+    EulerIntegrals,
+    Even,
+    IntegralByParts,
+    Integrated,
+    Primitive,
+    SameIntegrands,
+    Substituted,
+    euler_integral,
+)
 from verify.symbolic.kernel.matrices import MatrixIdentity, ShapeOfProduct, VectorMoments
 from verify.symbolic.kernel.moments import (
     Evaluation,
@@ -227,6 +246,7 @@ from verify.symbolic.kernel.sums import SumIdentity, vanishes
 from verify.symbolic.kernel.surplus import Surplus
 from verify.symbolic.kernel.terms import Families
 from verify.symbolic.kernel.words import E, MatrixShape, Ordered, OrderedBase, Var, largest, n, p, s, sigma
+from verify.symbolic.kernel.written_out import FewKeys
 from verify.symbolic.predict import function
 from verify.symbolic.printing import latex, ordered, plain
 from verify.symbolic.routes import Route, Step, one_step
@@ -316,6 +336,7 @@ __all__ = [
     "QUERY",
     "RADEMACHER",
     "ROUNDING",
+    "SCORES",
     "SHAPE",
     "SIGMA_K",
     "SIGMA_Q",
@@ -358,6 +379,7 @@ __all__ = [
     "Check",
     "Claim",
     "ClosedSums",
+    "Compared",
     "Comparison",
     "ComponentMoments",
     "Components",
@@ -372,12 +394,14 @@ __all__ = [
     "Equivalent",
     "EulerIntegrals",
     "Evaluation",
+    "Even",
     "EvenIsMost",
     "Exact",
     "Experiment",
     "Fact",
     "Families",
     "FamilyPutIn",
+    "FewKeys",
     "Figure",
     "Findings",
     "FirstTerms",
@@ -388,7 +412,10 @@ __all__ = [
     "Hypotheses",
     "Identity",
     "Induction",
+    "IntegralByParts",
+    "Integrated",
     "Jensen",
+    "LargestOfNormal",
     "LargestScore",
     "Layer",
     "LayerStack",
@@ -406,12 +433,14 @@ __all__ = [
     "OrderedBase",
     "OtherTokens",
     "Outputs",
+    "OverNormal",
     "PairMoments",
     "PairShares",
     "Path",
     "Population",
     "PositiveFactor",
     "Prediction",
+    "Primitive",
     "ProjectedTokens",
     "PutIn",
     "Quantile",
@@ -429,6 +458,7 @@ __all__ = [
     "Route",
     "RowGradients",
     "RowVariance",
+    "SameIntegrands",
     "ScoreCell",
     "ScoreMoments",
     "ScorePowers",
@@ -446,6 +476,7 @@ __all__ = [
     "SoftmaxRows",
     "Statistic",
     "Step",
+    "Substituted",
     "SumIdentity",
     "Surplus",
     "Tolerance",

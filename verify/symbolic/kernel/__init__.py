@@ -5,6 +5,7 @@ from verify.symbolic.kernel import (
     core,
     entries,
     equations,
+    gaussian,
     integrals,
     matrices,
     moments,
@@ -12,6 +13,7 @@ from verify.symbolic.kernel import (
     signs,
     sums,
     surplus,
+    written_out,
 )
 
 RULES = core.close()
@@ -22,6 +24,7 @@ __all__ = [
     "calculus",
     "entries",
     "equations",
+    "gaussian",
     "integrals",
     "matrices",
     "moments",
@@ -29,4 +32,5 @@ __all__ = [
     "signs",
     "sums",
     "surplus",
+    "written_out",
 ]

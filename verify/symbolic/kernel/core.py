@@ -46,7 +46,7 @@ from sympy.logic.boolalg import BooleanFalse, BooleanTrue
 from sympy.matrices.expressions import MatrixSymbol
 from sympy.sets.sets import Set
 
-from verify.symbolic.kernel.words import E, Ordered, Var, is_word
+from verify.symbolic.kernel.words import E, Ordered, Var, is_word, largest, p, s
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -451,7 +451,7 @@ def prove(rule: Rule, before: Any, after: Any, under: Hypotheses = NOTHING) -> T
         if not (rule.moves and premise is rule.known):  # type: ignore[attr-defined]
             hypotheses = hypotheses.merged(premise.hypotheses)
     for premise in premises:
-        _refuse_turned_random(premise, hypotheses.law)
+        _refuse_turned_random(premise, hypotheses, (lhs, rhs))
     hypotheses = hypotheses.about(lhs, rhs)
     refuse_malformed(hypotheses, lhs, rhs)
     reach = min([found.reach, *(premise.reach for premise in premises)])
@@ -466,17 +466,51 @@ def prove(rule: Rule, before: Any, after: Any, under: Hypotheses = NOTHING) -> T
     return theorem
 
 
-def _refuse_turned_random(premise: Theorem, law: Population | Vectors | None) -> None:
-    """Refuse that a law makes something random that a premise took for a constant.
+def _refuse_turned_random(premise: Theorem, theorem: Hypotheses, sides: tuple[Any, ...]) -> None:
+    """Refuse that something is random that a premise with a mean took for a constant.
+
+    Under a law that is all else in it; without one, what stands outside its means.
 
     Raises:
-        Refused: it does.
+        Refused: it is.
     """
-    if law is None or premise.hypotheses.law is None:
+    theirs = (premise.lhs, premise.rhs)
+    if not any(side.has(E, Var) for side in theirs):
         return
-    for one in law.moments.keys() - premise.hypotheses.law.moments.keys():
-        if premise.lhs.has(one) or premise.rhs.has(one):
+    now = random_names(theorem, *sides, *theirs)
+    if premise.hypotheses.law is None:
+        held, there = now, [outside_means(side) for side in theirs]
+    else:
+        held, there = now - random_names(premise.hypotheses, *theirs), list(theirs)
+    for one in held:
+        if any(side.has(one) for side in there):
             raise Refused(f"{one} is random in one part, and a constant in another")
+
+
+def random_names(hypotheses: Hypotheses, *sides: Any) -> set[Any]:
+    """Return what is random: components of the law, and what is defined by them.
+
+    Where no law is assumed, what is defined by the families inside means: these themselves may be given.
+    """
+    law = hypotheses.law
+    first = set(law.moments) if law else averaged(*sides)
+    found = set(first)
+    for _ in hypotheses.definitions:
+        found |= {name for name, meaning in hypotheses.definitions if found and meaning.has(*found)}
+    return found if law else found - first
+
+
+def averaged(*sides: Any) -> set[Any]:
+    """Return the families that stand inside a mean; scores, probabilities and the largest go together."""
+    means = [one for side in sides for one in side.atoms(E, Var)]
+    found = {base for one in means for base in one.atoms(IndexedBase)}
+    rows = {p, s, largest}
+    return found | rows if any(one.has(*rows) for one in means) else found
+
+
+def outside_means(side: Any) -> Any:
+    """Return an expression with 1 for every mean in it."""
+    return side.xreplace(dict.fromkeys(side.atoms(E, Var), S.One))
 
 
 def premises_of(rule: Rule) -> Iterator[Theorem]:
@@ -603,22 +637,23 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
     if bound & free:
         raise Refused(f"a name is bound and free: {', '.join(sorted(map(str, bound & free)))}")
     _refuse_labels_as_numbers(hypotheses, sides)
-    _refuse_random_outside(hypotheses, sides)
+    if any(side.has(E, Var) for side in sides):
+        _refuse_random_outside(hypotheses, sides)
 
 
 def _refuse_random_outside(hypotheses: Hypotheses, sides: tuple[Any, ...]) -> None:
     """Refuse what is random outside every mean, and what is assumed to equal something.
 
+    Where scores are random probabilities and the largest score are.
+
     Raises:
         Refused: there is something.
     """
-    if not hypotheses.law or not any(side.has(E, Var) for side in sides):
-        return
-    given = (one for one in hypotheses.conditions if isinstance(one, Eq))
-    outside = [one.xreplace(dict.fromkeys(one.atoms(E, Var), S.One)) for one in (*sides, *given)]
-    random = set(hypotheses.law.moments)
-    for _ in hypotheses.definitions:
-        random |= {name for name, meaning in hypotheses.definitions if meaning.has(*random)}
+    random = random_names(hypotheses, *sides)
+    if s in random:
+        random |= {p, largest}
+    given = (one for one in hypotheses.conditions if isinstance(one, Eq)) if hypotheses.law else ()
+    outside = [outside_means(one) for one in (*sides, *given)]
     for one in random:
         if any(part.has(one) for part in outside):
             raise Refused(f"{one} is random, and stands outside every mean")

@@ -12,6 +12,7 @@ from sympy import (
     Idx,
     Indexed,
     IndexedBase,
+    Integral,
     Interval,
     Mul,
     Ne,
@@ -140,7 +141,7 @@ def is_real(expression: Any) -> bool:
     """Return whether an expression is real, entries of families being real numbers."""
     entries = {one: Dummy(real=True) for one in expression.atoms(Indexed)}
     plain = expression.xreplace(entries)
-    sums = {one: Dummy(real=True) for one in plain.atoms(Sum, E) if is_real(one.args[0])}
+    sums = {one: Dummy(real=True) for one in plain.atoms(Sum, E, Integral) if is_real(one.args[0])}
     return bool(plain.xreplace(sums).is_real)
 
 
