@@ -182,7 +182,7 @@ def _depends(meaning: Any, by: Any) -> bool:
 
 @rule
 @dataclass(frozen=True)
-class Supposed(Rule):
+class Given(Rule):
     """Parts are replaced by what they are assumed to equal: the ``equations`` become hypotheses.
 
     They are about constants, so that no such part may stand under a mean, integral, derivative or limit.
