@@ -8,6 +8,8 @@ theorem keeps its rule, and whatever was stored or comes from elsewhere is repla
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import IntEnum
@@ -18,12 +20,22 @@ from sympy import (
     Basic,
     Dummy,
     FiniteSet,
+    Derivative,
+    Eq,
+    Function,
+    Ge,
+    Gt,
     Idx,
     Indexed,
+    IndexedBase,
     Integral,
     Intersection,
     Interval,
+    Le,
     Limit,
+    Lt,
+    Matrix,
+    Ne,
     Range,
     Rel,
     S,
@@ -422,6 +434,7 @@ def replayed(theorem: Theorem) -> Theorem:
 
 _PLAIN = frozenset([bool, int, str, type(None), BooleanTrue, BooleanFalse, Reach, Population, Hypotheses])
 _SYMBOLS = {Symbol, Dummy, Ordered}
+_RELATIONS = {Eq, Ne, Lt, Le, Gt, Ge}
 
 
 def _admit(one: Any) -> None:
@@ -443,11 +456,17 @@ def _admit(one: Any) -> None:
 
 def _admit_expression(one: Basic) -> None:
     """Refuse an expression, a relation or a set with a node that is no word of the kernel."""
-    if isinstance(one, Set) and type(one).__module__.startswith("sympy.sets."):
+    if isinstance(one, Set) and _is_of(type(one), "sympy.sets."):
         return
     for node in preorder_traversal(one):
-        if not is_word(node) and type(node).__module__ != "sympy.core.relational":
+        if not is_word(node) and type(node) not in _RELATIONS:
             raise Refused(f"{type(node).__name__} is no word of the kernel: {str(node)[:60]}")
+
+
+def _is_of(kind: type, package: str) -> bool:
+    """Return whether a class is one of a package's own, and does not only say so."""
+    module = sys.modules.get(kind.__module__)
+    return kind.__module__.startswith(package) and getattr(module, kind.__name__, None) is kind
 
 
 def _parts_of(one: Any) -> tuple[Any, ...]:
@@ -457,7 +476,7 @@ def _parts_of(one: Any) -> tuple[Any, ...]:
         return tuple(one)
     if kind is dict:
         return tuple(one.items())
-    if is_dataclass(one) and kind.__module__.startswith("verify.symbolic.kernel."):
+    if is_dataclass(one) and _is_of(kind, "verify.symbolic.kernel."):
         return tuple(getattr(one, part.name) for part in fields(one))
     raise Refused(f"{kind.__name__} is no word of the kernel")
 
@@ -473,6 +492,12 @@ def bound_in(expression: Any) -> set[Any]:
     return found
 
 
+def changed_in(expression: Any) -> set[Any]:
+    """Return the names that an expression binds, and those by which it differentiates."""
+    by = {one for each in expression.atoms(Derivative) for one in each.variables}
+    return bound_in(expression) | by
+
+
 def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
     """Refuse two symbols of one name, a name both bound and free, and what is random outside every mean.
 
@@ -483,9 +508,13 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
     """
     names: dict[str, Any] = {}
     for side in sides:
+        _refuse_names(side)
         for one in side.atoms(Symbol):
-            if not isinstance(one, Dummy) and names.setdefault(one.name, one) != one:
-                raise Refused(f"two symbols print as {one}")
+            if names.setdefault(one.name, one) != one:
+                raise Refused(f"two symbols print as {one.name}")
+    _refuse_definitions(hypotheses, *sides)
+    if hypotheses.law:
+        _refuse_impossible(hypotheses, hypotheses.law)
     bound = {one for side in sides for one in bound_in(side) if not isinstance(one, Idx)}
     free = {one for side in sides for one in side.free_symbols}
     free |= {one for one, _ in hypotheses.domains}
@@ -499,6 +528,70 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
         for one in hypotheses.law.moments:
             if any(part.has(one) for part in outside):
                 raise Refused(f"{one} is random, and stands outside every mean")
+
+
+_NO_NAME = re.compile(r"[<>=≤≥≈∼≠~$]|\\(?:[lg]e|[lg]eq|neq?|approx|sim|equiv)(?![A-Za-z])")
+
+
+def _refuse_names(side: Any) -> None:
+    """Refuse a name that prints as a number, or as a relation.
+
+    Raises:
+        Refused: there is one.
+    """
+    directions = {one.args[3] for one in side.atoms(Limit)}
+    named = [one.name for one in side.atoms(Symbol) - directions if not isinstance(one, Dummy)]
+    named += [type(one).__name__ for one in side.atoms(Function)]
+    for name in named:
+        # A relation between brackets, as of a probability, says nothing about the whole.
+        outside = re.sub(r"\(.*\)|\{.*\}", "", name)
+        if _NO_NAME.search(outside) or not re.match(r"[^\W\d]|[|\\]", name):
+            raise Refused(f"{name} is no name of a symbol")
+
+
+def _refuse_definitions(hypotheses: Hypotheses, *sides: Any) -> None:
+    """Refuse that a symbol stands for what a side binds, differentiates by or takes a mean of.
+
+    The symbol would be a constant there, and what it stands for is none.
+
+    Raises:
+        Refused: one does.
+    """
+    binders = {one for side in sides for one in side.atoms(*_BINDERS, Derivative)}
+    random = set(hypotheses.law.moments) if hypotheses.law else set()
+    means = {mean for side in sides for mean in side.atoms(E, Var)}
+    for name, meaning in hypotheses.definitions:
+        if isinstance(name, IndexedBase):
+            continue
+        inside = meaning.free_symbols | meaning.atoms(IndexedBase)
+        changed = {one for each in binders if each.has(name) for one in changed_in(each)}
+        if inside & changed or (inside & random and any(mean.has(name) for mean in means)):
+            raise Refused(f"{name} stands for {meaning}, which is no constant here")
+
+
+def _refuse_impossible(hypotheses: Hypotheses, law: Population) -> None:
+    """Refuse a law of numbers that no random variable has, or one that is a constant elsewhere.
+
+    Raises:
+        Refused: it is.
+    """
+    for one in hypotheses.entries:
+        if one[0] == "constant" and one[1] in law.moments:
+            raise Refused(f"{one[1]} is random in one part, and a constant in another")
+    for one, moments in law.laws:
+        numbers = [moment for moment in moments or () if moment.is_number]
+        if moments is None or len(numbers) < len(moments):
+            continue
+        size = (len(moments) + 1) // 2
+        hankel = Matrix(size, size, lambda row, column: numbers[row + column])
+        if any(hankel[:order, :order].det() < 0 for order in range(1, size + 1)):
+            raise Refused(f"no law has the moments of {one}")
+        if (
+            len(moments) > 1
+            and isinstance(one, Symbol)
+            and hypotheses.domain(one).contains(moments[1]) == False
+        ):  # noqa: E712, E501
+            raise Refused(f"the mean of {one} lies outside its domain")
 
 
 def _refuse_ranges_outside(side: Any) -> None:

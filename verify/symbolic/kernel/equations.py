@@ -8,9 +8,13 @@ from functools import cache
 from typing import Any, ClassVar
 
 from sympy import (
+    Add,
     Derivative,
     Dummy,
     Eq,
+    Idx,
+    Indexed,
+    IndexedBase,
     Integral,
     Interval,
     Limit,
@@ -43,12 +47,14 @@ from verify.symbolic.kernel.core import (
     Rule,
     Theorem,
     bound_in,
+    changed_in,
     rule,
 )  # fmt: skip
-from verify.symbolic.kernel.signs import is_known, lies_in, signed, where_defined
-from verify.symbolic.kernel.words import E, Var
+from verify.symbolic.kernel.signs import is_known, lies_in, refuse_unless_smooth, signed, where_defined
+from verify.symbolic.kernel.words import E, Var, largest
 
 _OPAQUE = (E, Var, Sum, Integral, Limit)
+_ORDERED = {"≤", "≥", "<", ">"}
 
 
 @cache  # lemmas that several claims share
@@ -56,8 +62,10 @@ def same(one: Any, other: Any) -> bool:
     """Return whether two expressions are equal by canonical forms, with derivatives taken.
 
     These are quotients of polynomials, of exponentials and of gamma functions. Means, sums, integrals and
-    limits are symbols there.
+    limits are symbols there. Nothing is equal to what divides by 0 whatever its symbols are.
     """
+    if _divides_by_zero(one) or _divides_by_zero(other):
+        return False
     gap = differentiated(one) - differentiated(other)
     outer = [part for part in gap.atoms(*_OPAQUE) if not _is_inside(part, gap)]
     gap = gap.xreplace({part: Dummy(real=part.is_real, positive=part.is_positive) for part in outer})
@@ -66,6 +74,11 @@ def same(one: Any, other: Any) -> bool:
     if gap.has(gamma, factorial) and gammasimp(together(gap.rewrite(gamma))) == S.Zero:
         return True
     return _same_products(one, other)
+
+
+def _divides_by_zero(expression: Any) -> bool:
+    below = (one.base for one in expression.atoms(Pow) if one.exp.could_extract_minus_sign())
+    return any(isinstance(one, Add) and is_zero(one) for one in below)
 
 
 def _is_inside(part: Any, whole: Any) -> bool:
@@ -99,11 +112,12 @@ def _together(power: Any) -> Any:
 
 def _collect(factor: Any, power: Any, exponents: dict[Any, Any]) -> bool:
     """Add the exponents of a factor's prime bases; False if one is not known to be positive."""
-    if isinstance(factor, exp):
+    if isinstance(factor, exp) and (power.is_integer or factor.args[0].is_real):
         factor, power = EULER, power * factor.args[0]
     if isinstance(factor, Mul):
         return all(_collect(part, power, exponents) for part in factor.args)
-    if isinstance(factor, Pow):
+    # (x²)^½ is not x: a power of a power is one only of what is positive, or where the outer one is whole.
+    if isinstance(factor, Pow) and (power.is_integer or (factor.base.is_positive and factor.exp.is_real)):
         return _collect(factor.base, power * factor.exp, exponents)
     if factor.is_Rational and factor > 0:
         for prime, times in factor.factors().items():
@@ -149,7 +163,8 @@ class Unfolded(Rule):
         sides = [differentiated(side.xreplace(dict(self.definitions))) for side in (before, after)]
         if not same(*sides):
             raise Refused("the sides differ")
-        return Conclusion(hypotheses=where_defined(after, under).defining(*self.definitions.items()))
+        defined = where_defined(after, where_defined(before, under))
+        return Conclusion(hypotheses=defined.defining(*self.definitions.items()))
 
 
 @rule
@@ -171,10 +186,8 @@ class Replaced(Rule):
 
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the relation of both sides."""
-        given, hole = (
-            self.theorem,
-            Dummy(real=self.theorem.lhs.is_real, positive=self.theorem.lhs.is_positive),
-        )
+        given = self.theorem
+        hole = _between(given)
         opened = before.xreplace({given.lhs: hole})
         if opened == before:
             raise Refused(f"{given.lhs} does not stand in it")
@@ -188,7 +201,15 @@ class Replaced(Rule):
             raise Refused("the part stands under a mean, a sum, an integral or a limit")
         if given.relation not in FLIPPED:
             raise Refused(f"{given.relation} replaces nothing")
+        refuse_unless_smooth(opened, hole, hypotheses)
         return Conclusion(_moved(diff(opened, hole), given.relation, hypotheses, self.slope), hypotheses)
+
+
+def _between(given: Theorem) -> Any:
+    """Return a symbol for all that lies between the sides of a theorem."""
+    sides = given.lhs, given.rhs
+    real = True if all(one.is_real for one in sides) or given.relation in _ORDERED else None
+    return Dummy(real=real, positive=True if all(one.is_positive for one in sides) else None)
 
 
 def _moved(slope: Any, relation: str, under: Hypotheses, given: Theorem | None) -> str:
@@ -235,10 +256,11 @@ class PutIn(Rule):
         if known.order:
             raise Refused("first terms hold for large values only")
         hypotheses, needed = known.hypotheses, []
-        bound = bound_in(known.lhs) | bound_in(known.rhs)
+        bound = changed_in(known.lhs) | changed_in(known.rhs)
+        constants = _constants_beside(values, known)
         for name, value in values.items():
-            if not name.is_Symbol:
-                raise Refused(f"{name} is no symbol")
+            if not name.is_Symbol or name == largest or name in dict(hypotheses.definitions):
+                raise Refused(f"{name} is no symbol that may have any value")
             if name in bound or value.free_symbols & bound:
                 raise Refused(f"{name} or a name in {value} is bound")
             _refuse_random(name, value, hypotheses.law)
@@ -254,11 +276,48 @@ class PutIn(Rule):
             frozenset(),
             _law_at(hypotheses.law, values),
             hypotheses.definitions,
-            hypotheses.entries,
+            frozenset(_at(one, values) for one in hypotheses.entries) | constants,
         )
         for condition in (*needed, *(one.xreplace(values) for one in hypotheses.conditions)):
             found = found.having(condition)
         return Conclusion(known.relation, found, lhs=lhs)
+
+
+def _at(entry: tuple[Any, ...], values: Mapping[Any, Any]) -> tuple[Any, ...]:
+    kind, *parts = entry
+    return kind, *(one.xreplace(values) for one in parts)
+
+
+def _constants_beside(values: Mapping[Any, Any], known: Theorem) -> frozenset[tuple[Any, ...]]:
+    """Return that what stands beside a random symbol is constant, once that becomes a function of others.
+
+    Random symbols are independent of each other, so that one is no function of another, nor two of a third.
+
+    Raises:
+        Refused: one is.
+    """
+    law = known.hypotheses.law
+    random = set(law.moments) if law else set()
+    replaced = [name for name in values if name in random]
+    if not replaced:
+        return frozenset()
+    free = _free(known.lhs) | _free(known.rhs)
+    within = [_free(values[name]) for name in replaced]
+    others = random & free - set(replaced)
+    together = [one & other for place, one in enumerate(within) for other in within[:place]]
+    shared = {one for each in together for one in each if not one.is_integer}
+    if others & set().union(*within) or shared:
+        raise Refused("independent random symbols become functions of the same")
+    return frozenset(("constant", one) for one in free - random)
+
+
+def _free(expression: Any) -> set[Any]:
+    """Return the symbols and the families in an expression, but not their indices or names."""
+    families = expression.atoms(IndexedBase)
+    labels = {one.label for one in families}
+    found = {one for one in expression.free_symbols if not isinstance(one, Idx | Indexed)}
+    free: set[Any] = (found - labels - bound_in(expression)) | families
+    return free
 
 
 def _needed(value: Any, domain: Any, under: Hypotheses) -> list[Any]:
@@ -331,14 +390,17 @@ class Applied(Rule):
         hypotheses = where_defined(lhs, known.hypotheses)
         if known.relation == "=":
             return Conclusion("=", hypotheses, lhs=lhs)
-        if known.relation not in {"≤", "≥", "<", ">"} or changing:
+        if known.relation not in _ORDERED or changing:
             raise Refused(f"{known.relation} does not pass")
         if isinstance(self.context, E | Sum) and self.context.args[0] == hole:
             return Conclusion({"<": "≤", ">": "≥"}.get(known.relation, known.relation), hypotheses, lhs=lhs)
         if self.context.has(*_OPAQUE):
             raise Refused("a bound passes under one mean or sum at a time")
+        between = _between(known)
+        opened = self.context.xreplace({hole: between})
+        refuse_unless_smooth(opened, between, hypotheses)
         return Conclusion(
-            _moved(diff(self.context, hole), known.relation, hypotheses, None), hypotheses, lhs=lhs
+            _moved(diff(opened, between), known.relation, hypotheses, None), hypotheses, lhs=lhs
         )
 
 
@@ -385,7 +447,7 @@ class ClosedSums(Rule):
         put_in = before.xreplace(closed)
         if put_in != after and not same(put_in, after):
             raise Refused("the other side is not this with the closed forms")
-        return Conclusion(hypotheses=where_defined(after, under))
+        return Conclusion(hypotheses=where_defined(after, where_defined(before, under)))
 
 
 def _refuse_unless_inductive(total: Any, form: Any, under: Hypotheses) -> None:
@@ -422,6 +484,8 @@ class FirstTerms(Rule):
             raise Refused(f"{self.large} is bounded")
         small = Dummy("small", positive=True)
         terms = series(before.subs(self.large, 1 / small), small, 0, self.order + 1).removeO()
+        if terms == S.Zero:
+            raise Refused("nothing is left up to that power: what is left out is no smaller")
         if expand(terms - after.subs(self.large, 1 / small)) != S.Zero:
             raise Refused(f"the first terms are {terms.subs(small, 1 / self.large)}")
         return Conclusion("~", where_defined(before, under), order=(self.large, self.order))
@@ -449,4 +513,6 @@ class Equivalent(Rule):
             raise Refused(f"not known to differ from 0: {self.factor}")
         if not same(gap, self.factor * (after.lhs - after.rhs)):
             raise Refused("the equations differ by more than a factor")
+        for side in (*before.args, *after.args):
+            under = where_defined(side, under)
         return Conclusion("⇔", under)

@@ -19,6 +19,7 @@ from verify.symbolic.kernel.algebra import is_rational_zero
 from verify.symbolic.kernel.core import Conclusion, Hypotheses, Population, Refused, Rule, rule
 from verify.symbolic.kernel.moments import pointwise
 from verify.symbolic.kernel.multiplied_out import Reader
+from verify.symbolic.kernel.signs import where_defined
 from verify.symbolic.kernel.terms import ROW, Families, key
 from verify.symbolic.kernel.words import E
 
@@ -43,9 +44,11 @@ class SumIdentity(Rule):
         """Return the equation, which holds where every entry that is named by number is there."""
         gap = before - after
         drawn = self.families.variances
-        if left := normal_form(_numerator(gap if drawn else pointwise(gap)), self.families):
+        if left := normal_form(_numerator(gap if drawn else pointwise(gap), self.families), self.families):
             raise Refused(f"terms are left over: {', '.join(map(str, list(left)[:3]))}")
-        found = self.families.hypotheses(before, after)
+        found = self.families.hypotheses(before, after).merged(
+            where_defined(after, where_defined(before, under))
+        )
         if drawn:
             law = Population({base: (1, 0, variance) for base, variance in drawn.items()})
             found = found.merged(Hypotheses(law=law))
@@ -58,7 +61,7 @@ def vanishes(expression: Any, families: Families = ROW) -> bool:
     Raises:
         Refused: it has no normal form.
     """
-    return not normal_form(_numerator(expression), families)
+    return not normal_form(_numerator(expression, families), families)
 
 
 def normal_form(expression: Any, families: Families = ROW) -> dict[Any, Any]:
@@ -75,12 +78,21 @@ def normal_form(expression: Any, families: Families = ROW) -> dict[Any, Any]:
     return {factors: total for factors, total in totals.items() if not is_rational_zero(total)}
 
 
-def _numerator(expression: Any) -> Any:
-    """Return the numerator over a common denominator, sums and what depends on indices as they stand."""
+def _numerator(expression: Any, families: Families) -> Any:
+    """Return the numerator over a common denominator, sums and what depends on indices as they stand.
+
+    Raises:
+        Refused: a denominator is 0, by its normal form.
+    """
     kinds = (Sum, Derivative, E, Indexed, exp, log, KroneckerDelta)
     parts = {one: Dummy() for one in expression.atoms(*kinds)}
+    back = {stand_in: one for one, stand_in in parts.items()}
     outside = expression.xreplace(parts)
-    if not any(one.exp.could_extract_minus_sign() for one in outside.atoms(Pow)):
+    below = [one.base for one in outside.atoms(Pow) if one.exp.could_extract_minus_sign()]
+    if not below:
         return expression
+    for one in below:
+        if not normal_form(_numerator(one.xreplace(back), families), families):
+            raise Refused(f"divided by what is 0: {one.xreplace(back)}")
     top, _ = fraction(together(outside))
-    return top.xreplace({stand_in: one for one, stand_in in parts.items()})
+    return top.xreplace(back)

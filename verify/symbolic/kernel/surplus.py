@@ -10,7 +10,7 @@ from sympy import Add, Dummy, Idx, Indexed, Integer, KroneckerDelta, Mul, Pow, S
 
 from verify.symbolic.kernel.core import Conclusion, Hypotheses, Refused, Rule, rule
 from verify.symbolic.kernel.moments import pointwise
-from verify.symbolic.kernel.signs import is_real
+from verify.symbolic.kernel.signs import is_real, where_defined
 from verify.symbolic.kernel.sums import vanishes
 from verify.symbolic.kernel.terms import ROW
 from verify.symbolic.kernel.words import M, largest, p, s, x
@@ -52,7 +52,9 @@ class Surplus(Rule):
         for case in _cases(surplus, free, named):
             if not self._is_never_negative(case, named):
                 raise Refused(f"not known to be nowhere negative: {case}")
-        found = ROW.hypotheses(before, after, surplus)
+        found = ROW.hypotheses(before, after, surplus).merged(
+            where_defined(after, where_defined(before, under))
+        )
         entries = {("ordered", p)} if self.ordered else set()
         entries |= {("bounded", x, M)} if self.bounded else set()
         return Conclusion(self.relation, found.merged(Hypotheses(entries=frozenset(entries))))
