@@ -5,7 +5,7 @@ from __future__ import annotations
 from sympy import S, log
 
 from verify.claims.limits import causal_rows as claim
-from verify.symbolic.softmax import n, sigma
+from verify.symbolic.kernel.words import n, sigma
 
 
 def test_the_mean_of_a_square_is_not_put_into_anything_else() -> None:

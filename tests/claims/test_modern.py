@@ -18,8 +18,8 @@ from verify.claims.modern import (
     soft_cap,
 )
 from verify.montecarlo.experiment import Exact, Quantity
+from verify.symbolic.kernel.words import n, sigma
 from verify.symbolic.scores import d
-from verify.symbolic.softmax import n, sigma
 
 RNG = np.random.default_rng(18)
 

@@ -13,8 +13,8 @@ from verify.errors import ClaimError
 from verify.spec.claim import Findings
 from verify.spec.figures import beside, expected, figure, line, measured, scatter
 from verify.spec.slots import unmarked
+from verify.symbolic.kernel.words import n
 from verify.symbolic.scores import d
-from verify.symbolic.softmax import n
 
 CHECKS = {
     f"variance-d{n}": check(f"variance-d{n}", n + 0.5, float(n), error=0.1, cell={"d_k": n}) for n in (64, 2)

@@ -8,7 +8,8 @@ import numpy as np
 from sympy import S, lambdify
 
 from verify.symbolic.kernel.moments import E
-from verify.symbolic.softmax import scores, sigma, written_out
+from verify.symbolic.kernel.words import sigma
+from verify.symbolic.softmax import scores, written_out
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -31,8 +31,8 @@ from verify.symbolic.attention import (
     m,
     value,
 )
+from verify.symbolic.kernel.words import n
 from verify.symbolic.scores import d
-from verify.symbolic.softmax import n
 
 INNER = Sum(P[a, k] * DP[a, k], (k, 1, n))
 OF_SCORES = P[a, j] * (DP[a, j] - INNER)

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sympy import Poly, Rational, S, Symbol, cosh, exp, log, oo, sqrt, symbols, tanh
+from verify.symbolic.kernel.bounds import AtItsLeast, AtItsMost, FromZero, Jensen, OnRange, never_negative
 
 from tests.strategies import examples
-from verify.symbolic.kernel.bounds import AtItsLeast, AtItsMost, FromZero, Jensen, OnRange, never_negative
 from verify.symbolic.kernel.moments import E
 
 x, y, c = symbols("x y c", positive=True)

@@ -6,23 +6,12 @@ from typing import Any
 
 import pytest
 from sympy import Rational, S, Sum, exp, log, sqrt
-
 from verify.symbolic.kernel.by_parts import EVEN_IS_MOST, TOTAL_GROWS, ByParts, LargestScore
+
 from verify.symbolic.kernel.moments import E
+from verify.symbolic.kernel.words import largest, n, p, s, sigma
 from verify.symbolic.row_means import row_mean
-from verify.symbolic.softmax import (
-    ENTROPY,
-    LOG_TOTAL,
-    SQUARES,
-    WEIGHTED_SCORE,
-    i,
-    j,
-    largest,
-    n,
-    p,
-    s,
-    sigma,
-)
+from verify.symbolic.softmax import ENTROPY, LOG_TOTAL, SQUARES, WEIGHTED_SCORE, i, j
 
 REST = 1 - E(SQUARES)
 MORE = Rational(101, 100)

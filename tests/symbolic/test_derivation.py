@@ -24,6 +24,7 @@ from sympy import (
     sqrt,
 )
 from sympy import E as EULER
+from verify.symbolic.expansion import Evaluation, Expansion, expanded
 
 from verify.claims.raw_scores import score_mean, score_variance
 from verify.engine.catalogue import catalogue
@@ -31,7 +32,6 @@ from verify.symbolic import derivation as module
 from verify.symbolic.characteristic import OF_SCORE, STEPS
 from verify.symbolic.checks import By, Checker, Identity
 from verify.symbolic.derivation import Derivation
-from verify.symbolic.expansion import Evaluation, Expansion, expanded
 from verify.symbolic.kernel.moments import DerivationError, E, Population, Var
 from verify.symbolic.printing import latex
 from verify.symbolic.routes import Definition, Route, Step

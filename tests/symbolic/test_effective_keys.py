@@ -5,7 +5,7 @@ from __future__ import annotations
 from sympy import Integral, Limit, oo
 
 from verify.symbolic import effective_keys
-from verify.symbolic.softmax import n
+from verify.symbolic.kernel.words import n
 
 
 def test_the_laplace_transform_counts_every_factor() -> None:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate
 from sympy import Integral, Rational, S, Symbol, exp, gamma, lambdify, oo, pi, sqrt, symbols
-
 from verify.symbolic.kernel.euler import EulerIntegrals, SameGammas, euler_integral, same_products
+
 from verify.symbolic.kernel.moments import DerivationError
 
 a, b, c, r, u, x, y = symbols("a b c r u x y", positive=True)

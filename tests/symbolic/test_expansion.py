@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from sympy import Idx, IndexedBase, S, Sum, Symbol
-
 from verify.symbolic.expansion import Evaluation, Expansion, expanded
-from verify.symbolic.kernel.moments import DerivationError, E, Population, Var, evaluate
 from verify.symbolic.powers import powers_of_dimension
+
+from verify.symbolic.kernel.moments import DerivationError, E, Population, Var, evaluate
 from verify.symbolic.scores import CENTRED, GENERAL, STANDARD, d, index, k, q, score
 
 CHECKS = (Expansion(STANDARD), Evaluation(STANDARD))

@@ -9,9 +9,9 @@ import sympy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 from sympy import Idx, IndexedBase, Rational, S, Sum, Symbol, expand, simplify, symbols
+from verify.symbolic.expansion import expanded
 
 from tests.strategies import examples, fractions
-from verify.symbolic.expansion import expanded
 from verify.symbolic.kernel.moments import (
     DerivationError,
     E,

@@ -7,9 +7,10 @@ import pytest
 from sympy import Sum
 
 from verify.montecarlo.attention import softmax
-from verify.symbolic.jacobian import CUBES, ENTRY, FORM, FROBENIUS, value, x
-from verify.symbolic.softmax import SQUARES, i, j, n, p
+from verify.symbolic.jacobian import CUBES, ENTRY, FORM, FROBENIUS, value
 from verify.symbolic.kernel.sums import SumIdentity
+from verify.symbolic.kernel.words import n, p, x
+from verify.symbolic.softmax import SQUARES, i, j
 
 VARIANCE = Sum(p[i] * x[i] ** 2, (i, 1, n)) - Sum(p[i] * x[i], (i, 1, n)) ** 2
 

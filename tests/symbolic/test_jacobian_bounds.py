@@ -19,7 +19,7 @@ from verify.symbolic.jacobian_bounds import (
     one_ahead,
     t,
 )
-from verify.symbolic.softmax import n, p
+from verify.symbolic.kernel.words import n, p
 
 
 @pytest.mark.parametrize("size", [0.1, 1.0, 4.0])

@@ -9,10 +9,10 @@ from sympy import Symbol
 from verify.montecarlo.rounding import rounded
 from verify.symbolic import law
 from verify.symbolic.derivation import Derivation
+from verify.symbolic.kernel.words import n
 from verify.symbolic.law import DENSITY, below, distribution, rounding_error, x
 from verify.symbolic.predict import function
 from verify.symbolic.scores import d
-from verify.symbolic.softmax import n
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 7, 64])

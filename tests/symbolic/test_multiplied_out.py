@@ -22,8 +22,8 @@ from sympy import (
 
 from verify.symbolic.kernel.moments import DerivationError, E
 from verify.symbolic.kernel.multiplied_out import Reader
-from verify.symbolic.softmax import n
 from verify.symbolic.kernel.terms import Families, Term
+from verify.symbolic.kernel.words import n
 
 x, y, z = (IndexedBase(name) for name in "xyz")
 i, j, k = (Idx(name) for name in "ijk")

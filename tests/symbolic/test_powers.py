@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sympy import Poly, PolynomialError, Pow, Rational, S, Sum, Symbol, expand, sqrt, symbols
+from verify.symbolic.expansion import Expansion, expanded
+from verify.symbolic.powers import powers_of_dimension
 
 from verify.symbolic.kernel.algebra import with_powers
-from verify.symbolic.expansion import Expansion, expanded
 from verify.symbolic.kernel.moments import DerivationError, E, Var, evaluate
-from verify.symbolic.powers import powers_of_dimension
 from verify.symbolic.scores import GENERAL, STANDARD, d, index, k, q, score
 
 e = Symbol("e", positive=True)

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sympy import E as EULER
 from sympy import Rational, S, Sum, cos, cosh, diff, exp, expand, expand_trig, sin, sinh, symbols, tanh
+from verify.symbolic.kernel.rewriting import ClosedSums, FirstTerms, PutIn, SameExponentials
 
 from verify.symbolic.checks import By, Identity
-from verify.symbolic.kernel.rewriting import ClosedSums, FirstTerms, PutIn, SameExponentials
 
 a, c, x, y = symbols("a c x y", positive=True)
 i, n = symbols("i n", integer=True, positive=True)

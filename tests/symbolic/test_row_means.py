@@ -11,12 +11,13 @@ from tests.symbolic.all_scores import mean_over_scores
 from verify.claims.gradients import jacobian_saturation
 from verify.claims.limits import causal_rows, length_scaling
 from verify.claims.softmax import attention_concentration, attention_entropy
-from verify.symbolic.kernel.moments import E
 from verify.symbolic.extremes import LARGEST
 from verify.symbolic.jacobian import FROBENIUS
+from verify.symbolic.kernel.moments import E
+from verify.symbolic.kernel.words import largest, n, p, s, sigma
 from verify.symbolic.row_means import row_mean, share_reached
 from verify.symbolic.saturation import bound, identity
-from verify.symbolic.softmax import i, j, largest, n, p, s, sigma
+from verify.symbolic.softmax import i, j
 
 SQUARES = Sum(p[i] ** 2, (i, 1, n))
 INNER = Sum(p[i] * s[i], (i, 1, n))

@@ -14,6 +14,7 @@ from tests.symbolic.all_scores import mean_over_scores
 from verify.montecarlo.attention import softmax
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.extremes import LARGEST, largest, number
+from verify.symbolic.kernel.words import sigma
 from verify.symbolic.saturation import (
     OF_GAP,
     bound,
@@ -26,7 +27,6 @@ from verify.symbolic.saturation import (
     two_keys,
 )
 from verify.symbolic.scores import d
-from verify.symbolic.softmax import sigma
 
 if TYPE_CHECKING:
     from verify.symbolic.routes import Route

@@ -13,7 +13,8 @@ from sympy import Sum
 from tests.symbolic.all_scores import mean_over_scores
 from verify.symbolic.kernel.algebra import is_zero
 from verify.symbolic.kernel.moments import E
-from verify.symbolic.softmax import i, n, p, s, scores, sigma, written_out
+from verify.symbolic.kernel.words import n, p, s, sigma
+from verify.symbolic.softmax import i, scores, written_out
 
 SQUARES = Sum(p[i] ** 2, (i, 1, n))
 INNER = E(Sum(p[i] * s[i], (i, 1, n)))

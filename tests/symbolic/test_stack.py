@@ -9,7 +9,7 @@ import pytest
 from sympy import S
 
 from verify.symbolic.derivation import Derivation
-from verify.symbolic.softmax import n
+from verify.symbolic.kernel.words import n
 from verify.symbolic.stack import even_attention, layers
 
 

@@ -10,23 +10,12 @@ from hypothesis import strategies as st
 from sympy import Derivative, Idx, KroneckerDelta, Rational, S, Sum, Symbol, exp, log, simplify
 
 from tests.faults.spoiling import spoiled
+from verify.symbolic.jacobian import CUBES, ENTRY, FORM, FROBENIUS
 from verify.symbolic.kernel.moments import DerivationError, E
-from verify.symbolic.jacobian import CUBES, ENTRY, FORM, FROBENIUS, x
-from verify.symbolic.softmax import (
-    ENTROPY,
-    LOG_TOTAL,
-    SQUARES,
-    WEIGHTED_SCORE,
-    i,
-    j,
-    n,
-    p,
-    s,
-    scores,
-    written_out,
-)
 from verify.symbolic.kernel.sums import SumIdentity, normal_form, vanishes
 from verify.symbolic.kernel.terms import Families, in_scores
+from verify.symbolic.kernel.words import n, p, s, x
+from verify.symbolic.softmax import ENTROPY, LOG_TOTAL, SQUARES, WEIGHTED_SCORE, i, j, scores, written_out
 
 k = Idx("k")
 a = Symbol("a", real=True)

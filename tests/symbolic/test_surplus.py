@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from sympy import KroneckerDelta, Rational, S, Sum
 
+from verify.symbolic.jacobian import LENGTH
 from verify.symbolic.kernel.moments import E
-from verify.symbolic.jacobian import LENGTH, M, x
-from verify.symbolic.softmax import SQUARES, WEIGHTED_SCORE, i, j, largest, n, p, s, sigma
 from verify.symbolic.kernel.surplus import Surplus
+from verify.symbolic.kernel.words import M, largest, n, p, s, sigma, x
+from verify.symbolic.softmax import SQUARES, WEIGHTED_SCORE, i, j
 
 VARIANCE = Sum(p[i] * x[i] ** 2, (i, 1, n)) - Sum(p[i] * x[i], (i, 1, n)) ** 2
 BIASED = Sum(p[i] * x[i] ** 2, (i, 1, n))

@@ -12,8 +12,9 @@ from sympy import Dummy, Idx, Indexed, IndexedBase, KroneckerDelta, S, Symbol, e
 
 from tests.strategies import examples, fractions
 from verify.symbolic.kernel.moments import DerivationError
-from verify.symbolic.softmax import n, p, scores, written_out
 from verify.symbolic.kernel.terms import ROW, Families, Term, in_scores, key, softmax
+from verify.symbolic.kernel.words import n, p
+from verify.symbolic.softmax import scores, written_out
 
 x, y = IndexedBase("x"), IndexedBase("y")
 i, j, k = (Idx(name) for name in "ijk")

@@ -20,10 +20,11 @@ from verify.executors.workers import Task, Workers
 from verify.report.latex import plain, spoken
 from verify.spec.claim import several
 from verify.spec.words import Words, titled
+from verify.symbolic.hypotheses import assumptions_of
 from verify.symbolic.printing import unicode_art
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from verify.evidence import Fact
     from verify.spec.claim import Claim
@@ -106,7 +107,7 @@ def page(
         f"Chapter: {CHAPTERS[claim.chapter].title}",
         _wrapped(plain(said["statement"])),
         _wrapped(plain(said["meaning"])),
-        "Assumptions\n" + "\n".join(f"  - {plain(a.text)}" for a in claim.assumptions),
+        *_assumed(claim, examined),
     ]
     for followed in examined.routes:
         route = followed.route
@@ -123,6 +124,15 @@ def page(
     if derivation.beyond:
         blocks.append(_wrapped(f"Beyond the derivation: {plain(derivation.beyond)}"))
     return "\n\n".join(blocks)
+
+
+def _assumed(claim: Claim, examined: Examined) -> Iterator[str]:
+    """Yield what the main theorem assumes, and what the author states besides."""
+    of_theorem = assumptions_of(examined.theorem) if examined.theorem else ()
+    stated = tuple(one.text for one in claim.assumptions)
+    for heading, texts in (("Assumptions", of_theorem), ("Stated besides, not used", stated)):
+        if texts:
+            yield f"{heading}\n" + "\n".join(f"  - {plain(one)}" for one in texts)
 
 
 def _wrapped(text: str) -> str:

@@ -117,7 +117,7 @@ def _with_origin(check: Check, proof: DerivationRecord) -> Check:
 def derivation_record(
     derivation: Derivation, examined: Examined, bound: tuple[str, ...] = ()
 ) -> DerivationRecord:
-    """Return the record of an examined derivation; ``bound`` are the checks that its theorems are bound to."""
+    """Return the record of an examined derivation; ``bound`` are the checks that it is bound to."""
     return DerivationRecord(
         status=Proof(examined.status),
         **_stated(derivation, examined),

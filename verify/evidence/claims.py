@@ -38,10 +38,10 @@ class Proof(StrEnum):
     """What the symbolic side says of a claim.
 
     Proved: the kernel's rules make a theorem of every chain, for all values of its hypotheses; of nothing
-    else is it said without more that it is derived. Reviewed: some step stands on a rule of its author's, which
-    somebody has read. At examples: some step holds at given values or numerically only. In part: the
-    statement says more than was derived, and the record says what.
-    Failed: some step does not hold; then nothing was drawn, and the record has no checks.
+    else is it said without more that it is derived. Reviewed: some step stands on a rule of its author's,
+    which somebody has read. At examples: some step holds at given values or numerically only. In part: the
+    statement says more than was derived, and the record says what. Failed: some step does not hold; then
+    nothing was drawn, and the record has no checks.
     """
 
     PROVED = "proved"
@@ -108,8 +108,8 @@ class DerivationRecord(Record):
     """The symbolic side of a claim; ``result`` is the derived expression as plain text, ``latex`` printed.
 
     ``assumptions`` are the hypotheses of the main theorem, all of them. ``beyond`` says what of the statement
-    is not derived, and what it rests on instead. ``bound`` are the checks whose predictions some theorem says of
-    just what they measure, as was seen on the draws of their own statistics.
+    is not derived, and what it rests on instead. ``bound`` are the checks whose predictions some theorem says
+    of just what they measure, as was seen on the draws of their own statistics.
     """
 
     status: Proof

@@ -164,6 +164,7 @@ from verify.spec.references import (
     XIAO,
     YANG,
 )
+from verify.spec.slots import printed
 from verify.symbolic import (
     attention as matrices,
 )
@@ -204,6 +205,7 @@ from verify.symbolic.kernel.equations import (
     Identity,
     PutIn,
     Replaced,
+    ShapeOfProduct,
     Turned,
     Unfolded,
     same,
@@ -222,9 +224,9 @@ from verify.symbolic.kernel.signs import Sign
 from verify.symbolic.kernel.sums import SumIdentity, vanishes
 from verify.symbolic.kernel.surplus import Surplus
 from verify.symbolic.kernel.terms import Families
-from verify.symbolic.kernel.words import E, Var
+from verify.symbolic.kernel.words import E, MatrixShape, Ordered, OrderedBase, Var, largest, n, p, s, sigma
 from verify.symbolic.predict import function
-from verify.symbolic.printing import Ordered, OrderedBase, latex, ordered, plain
+from verify.symbolic.printing import latex, ordered, plain
 from verify.symbolic.routes import Route, Step, one_step
 from verify.symbolic.row_gradients import Path
 from verify.symbolic.row_integrals import (
@@ -262,21 +264,7 @@ from verify.symbolic.scores import (
     variance_route,
     with_moments,
 )
-from verify.symbolic.softmax import (
-    ENTROPY,
-    LOG_TOTAL,
-    SQUARES,
-    WEIGHTED_SCORE,
-    i,
-    j,
-    largest,
-    n,
-    p,
-    s,
-    scores,
-    sigma,
-    written_out,
-)
+from verify.symbolic.softmax import ENTROPY, LOG_TOTAL, SQUARES, WEIGHTED_SCORE, i, j, scores, written_out
 from verify.symbolic.traces import PRODUCT, SIGMA_K, SIGMA_Q, SIZE, in_numbers, settled_by_two
 
 __all__ = [
@@ -398,6 +386,7 @@ __all__ = [
     "LayerStack",
     "Linked",
     "Lookup",
+    "MatrixShape",
     "NormalRows",
     "Normalisation",
     "Notation",
@@ -436,6 +425,7 @@ __all__ = [
     "ScoresBesideValues",
     "Sees",
     "Shape",
+    "ShapeOfProduct",
     "SharedVectors",
     "Sign",
     "Simulated",
@@ -564,6 +554,7 @@ __all__ = [
     "p",
     "plain",
     "prediction",
+    "printed",
     "probabilities",
     "q",
     "ratio",

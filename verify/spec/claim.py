@@ -78,14 +78,16 @@ class Findings:
 class Claim:
     """One statement about attention, with everything it takes to settle it.
 
-    ``title``, ``statement`` and ``meaning`` type no formula and no number: what they hold of these are slots,
-    such as {theorem}, filled from what is derived and found, or from ``symbols``, expressions by the names
-    of their slots (``verify.spec.words``). ``derive`` returns the derivation, ``experiment`` what to measure,
-    ``facts`` exact values that a document may have printed, and ``figures`` what to draw; one fact or figure
-    may stand for itself. The last three name the parameters that they use: ``derivation``, what ``derive``
-    returned; ``experiment`` also ``tolerance``, the run's relative tolerance; ``figures`` also ``findings``,
-    what was found. In a claim file these functions are found by their names. ``id`` is permanent: that of a
-    claim file follows from the file's name, with hyphens for underscores; ``chapter`` is its folder.
+    What is assumed is what the main theorem's hypotheses say; ``assumptions`` are what the author states
+    besides, which the page prints as not used. ``title``, ``statement`` and ``meaning`` type no formula and
+    no number: what they hold of these are slots, such as {theorem}, filled from what is derived and found, or
+    from ``symbols``, expressions by the names of their slots (``verify.spec.words``). ``derive`` returns the
+    derivation, ``experiment`` what to measure, ``facts`` exact values that a document may have printed, and
+    ``figures`` what to draw; one fact or figure may stand for itself. The last three name the parameters that
+    they use: ``derivation``, what ``derive`` returned; ``experiment`` also ``tolerance``, the run's relative
+    tolerance; ``figures`` also ``findings``, what was found. In a claim file these functions are found by
+    their names. ``id`` is permanent: that of a claim file follows from the file's name, with hyphens for
+    underscores; ``chapter`` is its folder.
 
     Raises:
         ClaimError: the id is not a lower-case slug, a text is empty, a symbol is a number or a relation, or
@@ -97,7 +99,7 @@ class Claim:
     title: str
     statement: str
     meaning: str
-    assumptions: tuple[Assumption, ...]
+    assumptions: tuple[Assumption, ...] = ()
     references: tuple[Reference, ...] = ()
     symbols: Mapping[str, Any] = field(default_factory=dict)
     derive: Callable[[], Derivation] = _nothing

@@ -16,10 +16,9 @@ from sympy import Idx, Indexed, IndexedBase, Sum, exp
 from verify.symbolic.checks import By
 from verify.symbolic.kernel.sums import vanishes
 from verify.symbolic.kernel.terms import Families
+from verify.symbolic.kernel.words import Ordered, OrderedBase, n
 from verify.symbolic.predict import function
-from verify.symbolic.printing import Ordered, OrderedBase
 from verify.symbolic.scores import d
-from verify.symbolic.softmax import n
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -28,10 +28,10 @@ from verify.symbolic.attention import (
 from verify.symbolic.kernel.equations import Identity
 from verify.symbolic.kernel.sums import SumIdentity
 from verify.symbolic.kernel.surplus import Surplus
-from verify.symbolic.printing import Ordered
+from verify.symbolic.kernel.words import Ordered, n, p
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.scores import d
-from verify.symbolic.softmax import SQUARES, i, n, p
+from verify.symbolic.softmax import SQUARES, i
 
 t = Ordered("t", "b", positive=True)
 g = Ordered("|g|", "z", positive=True)

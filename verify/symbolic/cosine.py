@@ -8,7 +8,7 @@ from sympy import S, exp, oo, pi, sqrt, symbols
 
 from verify.symbolic.checks import by
 from verify.symbolic.integrals import runs_over
-from verify.symbolic.kernel.equations import Identity
+from verify.symbolic.kernel.equations import same
 from verify.symbolic.kernel.integrals import euler_integral
 from verify.symbolic.kernel.words import E
 from verify.symbolic.law import CHI_SQUARE, w
@@ -35,4 +35,4 @@ def along_the_key(before: Any, after: Any) -> bool:
     law = after.function * (z**2 + w) ** n / z ** (2 * n)
     found = euler_integral(euler_integral(law * exp(-t * z**2 - u * w), z), w)
     whole = before == E(COSINE ** (2 * n)) and runs_over(after, (z, 0, oo), (w, 0, oo))
-    return whole and Identity().holds(found, (1 + 2 * t) ** -S.Half * (1 + 2 * u) ** ((1 - d) / 2))
+    return whole and same(found, (1 + 2 * t) ** -S.Half * (1 + 2 * u) ** ((1 - d) / 2))

@@ -8,9 +8,8 @@ from sympy import Dummy, Idx, IndexedBase, Sum, Symbol, sqrt
 
 from verify.symbolic.kernel.sums import SumIdentity
 from verify.symbolic.kernel.terms import Families
-from verify.symbolic.printing import Ordered
+from verify.symbolic.kernel.words import Ordered, n
 from verify.symbolic.routes import Route, Step
-from verify.symbolic.softmax import n
 
 c, eta = Ordered("c", "b", positive=True), Ordered("eta", "c", positive=True)
 m = Symbol("D", integer=True, positive=True)

@@ -27,9 +27,9 @@ from verify.symbolic.integrals import runs_over
 from verify.symbolic.kernel.algebra import is_zero
 from verify.symbolic.kernel.integrals import euler_integral
 from verify.symbolic.kernel.sums import vanishes
-from verify.symbolic.kernel.words import E
+from verify.symbolic.kernel.words import E, n, s, sigma
 from verify.symbolic.routes import Route, Step
-from verify.symbolic.softmax import SQUARES, i, n, s, sigma
+from verify.symbolic.softmax import SQUARES, i
 
 t = Symbol("t", positive=True)
 z = Symbol("z", real=True)

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 from sympy import Derivative, Dummy, Indexed, KroneckerDelta, Rational, S, Sum, diff, factor, symbols
 
 from verify.symbolic.checks import By
-from verify.symbolic.jacobian import ENTRY, FORM, LENGTH, x
+from verify.symbolic.jacobian import ENTRY, FORM, LENGTH
 from verify.symbolic.kernel.algebra import is_rational_zero, is_zero
 from verify.symbolic.kernel.equations import Identity
 from verify.symbolic.kernel.sums import SumIdentity, vanishes
 from verify.symbolic.kernel.surplus import Surplus
 from verify.symbolic.kernel.terms import Families
+from verify.symbolic.kernel.words import n, p, x
 from verify.symbolic.routes import Route, Step
-from verify.symbolic.softmax import i, j, n, p
+from verify.symbolic.softmax import i, j
 
 if TYPE_CHECKING:
     from collections.abc import Callable

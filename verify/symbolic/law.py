@@ -16,12 +16,10 @@ from verify.symbolic.checks import by
 from verify.symbolic.gauss import integrals
 from verify.symbolic.kernel.equations import same
 from verify.symbolic.kernel.integrals import EulerIntegrals, euler_integral
-from verify.symbolic.kernel.words import E
+from verify.symbolic.kernel.words import E, Ordered, n
 from verify.symbolic.predict import function
-from verify.symbolic.printing import Ordered
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.scores import d
-from verify.symbolic.softmax import n
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,8 +20,8 @@ class Step:
     """An expression, in words how it follows from the one before, and the rule by which it does.
 
     The rule decides the relation. One that moves a whole theorem, such as ``PutIn``, gets the theorem that
-    the chain has come to. ``By`` is an author's own, of which the author says the ``relation``: "⇒" where what
-    follows is not comparable.
+    the chain has come to. ``By`` is an author's own, of which the author says the ``relation``: "⇒" where
+    what follows is not comparable.
     """
 
     expression: Any

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from sympy import Add, Dummy, Function, Indexed, Mul, S, Sum, Symbol, expand, log
 
 from verify.symbolic.extremes import LARGEST
-from verify.symbolic.kernel.words import E
+from verify.symbolic.kernel.words import E, largest, n, p, s, sigma
 from verify.symbolic.predict import function
 from verify.symbolic.row_integrals import (
     Approximation,
@@ -25,7 +25,7 @@ from verify.symbolic.row_integrals import (
     mean_log_total,
     mean_product,
 )
-from verify.symbolic.softmax import LOG_TOTAL, largest, n, p, s, sigma
+from verify.symbolic.softmax import LOG_TOTAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

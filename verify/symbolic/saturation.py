@@ -36,20 +36,19 @@ from sympy import (
 from verify.symbolic.checks import By
 from verify.symbolic.extremes import BELOW, BY_DENSITY, LARGEST, NORMAL_DENSITY, TIES, z
 from verify.symbolic.integrals import runs_over
-from verify.symbolic.jacobian import FROBENIUS, x
+from verify.symbolic.jacobian import FROBENIUS
 from verify.symbolic.kernel.algebra import is_rational_zero, is_zero
 from verify.symbolic.kernel.moments import pointwise
 from verify.symbolic.kernel.normal import ByParts
 from verify.symbolic.kernel.sums import SumIdentity, vanishes
 from verify.symbolic.kernel.surplus import Surplus
 from verify.symbolic.kernel.terms import in_scores
-from verify.symbolic.kernel.words import E
+from verify.symbolic.kernel.words import E, Ordered, largest, n, p, s, sigma, x
 from verify.symbolic.law import lengths
 from verify.symbolic.predict import function
-from verify.symbolic.printing import Ordered
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.scores import d
-from verify.symbolic.softmax import SQUARES, i, j, largest, n, p, s, sigma
+from verify.symbolic.softmax import SQUARES, i, j
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

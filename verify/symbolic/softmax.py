@@ -10,7 +10,7 @@ from typing import Any
 
 from sympy import Idx, Max, Sum, Symbol, exp, log
 
-from verify.symbolic.kernel.words import largest as largest, n as n, p as p, s as s, sigma as sigma
+from verify.symbolic.kernel.words import largest, n, p, s
 
 i, j = Idx("i"), Idx("j")
 

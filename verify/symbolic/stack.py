@@ -11,9 +11,9 @@ from verify.symbolic.derivation import Derivation
 from verify.symbolic.kernel.algebra import is_zero
 from verify.symbolic.kernel.sums import SumIdentity, vanishes
 from verify.symbolic.kernel.terms import Families
-from verify.symbolic.kernel.words import E
+from verify.symbolic.kernel.words import E, n
 from verify.symbolic.routes import Route, Step
-from verify.symbolic.softmax import i, j, n
+from verify.symbolic.softmax import i, j
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -19,11 +19,33 @@ import verify
 from verify.symbolic.kernel import RULES
 from verify.symbolic.kernel.calculus import AtItsLeast, AtItsMost, FromZero, Jensen, Rising
 from verify.symbolic.kernel.core import (
-    NOTHING, Chain, Conclusion, Hypotheses, Population, Reach, Refused, Reviewed, Rule, Same, Theorem, chained,
-    is_theorem, prove, replayed, rule,
+    NOTHING,
+    Chain,
+    Conclusion,
+    Hypotheses,
+    Population,
+    Reach,
+    Refused,
+    Reviewed,
+    Rule,
+    Same,
+    Theorem,
+    chained,
+    is_theorem,
+    prove,
+    replayed,
+    rule,
 )  # fmt: skip
 from verify.symbolic.kernel.equations import (
-    Applied, ClosedSums, Equivalent, FirstTerms, Identity, PutIn, Replaced, Turned, Unfolded,
+    Applied,
+    ClosedSums,
+    Equivalent,
+    FirstTerms,
+    Identity,
+    PutIn,
+    Replaced,
+    Turned,
+    Unfolded,
 )  # fmt: skip
 from verify.symbolic.kernel.integrals import EulerIntegrals
 from verify.symbolic.kernel.moments import Evaluation

@@ -4,16 +4,15 @@ from sympy import Expr, S, Sum, sqrt
 
 from verify.spec import (
     NORMAL, NORMAL_MOMENTS, YANG, Cell, Claim, Derivation, Experiment, Figure, Findings, Linked, Ordered,
-    OrderedBase, PairMoments, Population, Quantity, Tolerance, assume, biased, block_variances, cell_of,
-    component, d, figure, index, line, mean_route, measured, prediction, scaled, variance, variance_route,
-    wrong,
+    OrderedBase, PairMoments, Population, Quantity, Tolerance, biased, block_variances, cell_of, component, d,
+    figure, index, line, mean_route, measured, prediction, scaled, variance, variance_route, wrong,
 )  # fmt: skip
 
 DIMENSIONS, PAIRS, RHO = (4, 16, 64), 32, S.One / 2
 SCALES: dict[str, tuple[str, Expr]] = {
     "": ("unscaled", S.One),
-    "root-": (r"over $\sqrt{d_k}$", 1 / sqrt(d)),
-    "over-": ("over $d_k$", 1 / d),
+    "root-": ("over {root_d}", 1 / sqrt(d)),
+    "over-": ("over {d_k}", 1 / d),
 }
 """Prefixes of checks, and the factors of their scores in words and as expressions."""
 rho = Ordered("rho", "r", positive=True)
@@ -29,7 +28,7 @@ def derive() -> Derivation:
     """Derive the mean of the score; its variance as a lemma."""
     spread = variance_route(aligned, POPULATION, "The variance", independence=OTHER_PART)
     mean = mean_route(aligned, POPULATION, independence=OTHER_PART)
-    return Derivation.of(mean, lemmas=(spread.defining("the variance of the same score"),))
+    return Derivation.of(mean, lemmas=(spread.defining("the variance of the same score").called("variance"),))
 
 
 def _cell(n: int, prefix: str = "") -> Cell:
@@ -56,9 +55,9 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         checks[name] = Quantity(name, label, _cell(n), estimand, expected, Tolerance(2.0))
     return Experiment(tuple(checks.values()), (
         wrong(checks["root-mean-d64"], "root-keeps-the-mean",
-              r"divided by $\sqrt{d_k}$, aligned scores have the same mean in every dimension (that of $d_k "
-              r"= 4$)", mean.subs(d, 4) / 2),
-        wrong(checks["variance-d64"], "variance-of-independent", "aligned or not, the variance is $d_k$",
+              "divided by {root_d}, aligned scores have the same mean in every dimension, {value}",
+              mean.subs(d, 4) / 2),
+        wrong(checks["variance-d64"], "variance-of-independent", "aligned or not, the variance is {d_k}",
               S(64)),
         biased(checks["mean-d4"], tolerance),
     ))  # fmt: skip
@@ -73,24 +72,21 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     return figure(
         "three-scales",
         "For aligned vectors it is division by the dimension itself that keeps the mean",
-        "The mean score of queries and keys with correlation one half: unscaled it grows like d, over "
-        "the root of d like the root, and over d it stays at one half.",
-        r"mean of $c\,q\cdot k$, $\rho = 1/2$",
+        "The mean score of queries and keys with correlation one half: unscaled it grows like the "
+        "dimension, over the root of that like the root, and over the dimension it stays at one half.",
+        "mean of the score, at a correlation of one half",
         *layers,
     )
 
 
 CLAIM = Claim(
     title="Aligned queries and keys have scores with a mean of their own",
-    statement=r"If query and key components are standard normal with correlation $\rho$, pair by pair, then "
-    r"$\mathbb{E}[q\cdot k] = \rho d_k$ and $\operatorname{Var}(q\cdot k) = (1 + \rho^2)d_k$: dividing by "
-    r"$d_k$ keeps the mean, dividing by $\sqrt{d_k}$ does not.",
+    statement="If query and key components are standard normal with correlation {rho}, pair by pair, the "
+    "mean of the score is {theorem:result} and its variance {variance:result}: dividing by {d_k} keeps the "
+    "mean, dividing by {root_d} does not.",
     meaning="The root is the right scale at initialisation, when queries and keys know nothing of each "
-    "other. Where training aligns them, the mean takes over, which calls for $1/d_k$: the choice of "
-    "maximal-update parametrisation. Which scale is right depends on what it is to keep.",
-    assumptions=assume(
-        normal="Components are standard normal.",
-        pairs=r"$q_i$ and $k_i$ have correlation $\rho$; everything else is independent.",
-    ),
+    "other. Where training aligns them, the mean takes over, which calls for division by {d_k}: the choice "
+    "of maximal-update parametrisation. Which scale is right depends on what it is to keep.",
+    symbols={"rho": rho},
     references=(YANG,),
 )

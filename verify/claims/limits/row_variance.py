@@ -3,11 +3,11 @@
 from sympy import Expr, S, Sum, Symbol, exp
 
 from verify.spec import (
-    E, EVEN, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIFORM_COMPONENTS, Claim, Components, Derivation,
-    Evaluation, Experiment, Figure, Findings, Ordered, OrderedBase, Population, Quantity, Route, RowVariance,
-    Simulated, Smooth, Step, SumIdentity, Tolerance, Var, assume, biased, block_variances, cell_of, component,
-    d, evaluate, figure, for_components, index, j, k, line, measured, moment_steps, mu_k, mu_q, n, one_step,
-    over_cells, p, q, s, score, sigma_k, sigma_q, wrong,
+    E, EVEN, GENERAL, NORMAL, UNIFORM_COMPONENTS, Claim, Components, Derivation, Evaluation, Experiment, Fact,
+    Figure, Findings, Ordered, OrderedBase, Population, Quantity, Route, RowVariance, Simulated, Smooth, Step,
+    SumIdentity, Tolerance, Var, biased, block_variances, cell_of, component, d, evaluate, fact, figure,
+    for_components, index, j, k, line, measured, moment_steps, mu_k, mu_q, n, one_step, over_cells, p, q, s,
+    score, sigma_k, sigma_q, wrong,
 )  # fmt: skip
 
 DIMENSIONS, QUERIES, KEYS = (1, 8, 64, 256), 16, 32
@@ -35,7 +35,7 @@ def derive() -> Derivation:
              r"$q\cdot\mathbb{E}[k]$: their covariance is the variance of that mean", Evaluation(POPULATION)),
         Step(result + d * sigma_q**2 * mu_k**2, "Moments of the components",
              Evaluation(POPULATION, assumed=True)),
-    ).defining("the variance over all queries and keys")  # fmt: skip
+    ).defining("the variance over all queries and keys").called("total")  # fmt: skip
     shifted = exp(s[1] + c) / Sum(exp(s[j] + c), (j, 1, n))
     shift = one_step("A softmax does not see a shift of its row", shifted, p[1], "The factor $e^c$ cancels",
                      SumIdentity(),
@@ -70,12 +70,18 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     normal = _rows("normal", centred, _alike(derivation.result, centred))
     at64 = uniform[64]
     return Experiment((*uniform.values(), *normal.values()), (
-        wrong(at64, "total-variance", r"rows vary as much as all scores together: $7d_k/144$ for $U(0, 1)$",
+        wrong(at64, "rows-as-the-whole", "rows vary as much as all scores together: here by {value}",
               _alike(evaluate(Var(score), GENERAL)).subs(d, 64), tolerance=EVEN),
-        wrong(at64, "without-means", r"rows vary by $d_k\sigma_q^2\sigma_k^2$, whatever the means",
+        wrong(at64, "without-means", "rows vary by {without_means}, whatever the means",
               UNIFORM_COMPONENTS.variance**2 * 64, tolerance=EVEN),
         biased(at64, tolerance),
     ))  # fmt: skip
+
+
+def facts() -> Fact:
+    """Return the variance over all queries and keys where rows are measured."""
+    whole = _alike(evaluate(Var(score), GENERAL)).subs(d, 64)
+    return fact("total-variance", "variance over all scores of uniform components in 64 dimensions", whole)
 
 
 def figures(derivation: Derivation, findings: Findings) -> Figure:
@@ -83,8 +89,8 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     return figure(
         "rows-and-total",
         "Rows vary less than the whole matrix",
-        "For components from U(0, 1) the measured variance within rows lies on d over 36, below the "
-        "total variance of 7 d over 144.",
+        "For uniform components that are all positive the measured variance within rows lies on its line, "
+        "below that of the total variance.",
         "variance of the scores",
         line("within a row", _alike(derivation.result)),
         line("total", _alike(evaluate(Var(score), GENERAL)), "control"),
@@ -94,15 +100,13 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="The softmax sees the variance within a row, not the total one",
-    statement=r"The scores of one query vary by $d_k(\sigma_q^2 + \mu_q^2)\sigma_k^2$ on average; the rest "
-    r"of the total variance, $d_k\sigma_q^2\mu_k^2$, shifts whole rows, and a softmax over a row does not "
-    "see it. For components from $U(0, 1)$: $d_k/36$ of $7d_k/144$.",
+    statement="The scores of one query vary by {theorem:result} on average; the rest of the total variance, "
+    "which is {total:result}, shifts whole rows, and a softmax over a row does not see it. For components "
+    "uniform between zero and one: by {uniform-row-d64:prediction} of {total-variance} in "
+    "{uniform-row-d64:d_k} dimensions.",
     meaning="Adding a number to all scores of a query changes no softmax weight, so the part of the variance "
     "that comes from the keys' mean does nothing. For centred keys both variances agree. With positive "
-    "components, such as those of demonstrations with U(0, 1), the total variance overstates what the "
+    "components, such as those of many demonstrations, the total variance overstates what the "
     "softmax feels: there by three quarters.",
-    assumptions=(
-        *assume(INDEPENDENT, alike="The components of queries have one law, those of keys another."),
-        FINITE_VARIANCE,
-    ),
+    symbols={"without_means": d * sigma_q**2 * sigma_k**2},
 )

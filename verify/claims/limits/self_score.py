@@ -6,8 +6,8 @@ from sympy import IndexedBase, S, Sum, Symbol, sqrt
 
 from verify.spec import (
     NORMAL, NORMAL_MOMENTS, UNIFORM, Cell, Claim, Derivation, Distribution, Experiment, Figure, Findings,
-    Linked, PairMoments, Population, Smooth, Tolerance, assume, biased, block_variances, cell_of, component,
-    d, figure, index, line, mean_route, measured, of_deviation, over_cells, variance, variance_route, wrong,
+    Linked, PairMoments, Population, Smooth, Tolerance, biased, block_variances, cell_of, component, d,
+    figure, index, line, mean_route, measured, of_deviation, over_cells, variance, variance_route, wrong,
 )  # fmt: skip
 
 DIMENSIONS, PAIRS = (1, 8, 64, 128), 32
@@ -34,7 +34,9 @@ _MOMENTS = {
 def derive() -> Derivation:
     """Derive the variance for any kurtosis of the components, and the mean as a lemma."""
     route, mean = variance_route(own, POPULATION), mean_route(own, POPULATION, "The mean")
-    return Derivation.of(route, lemmas=(mean.defining("the mean of a vector’s score with itself"),))
+    return Derivation.of(
+        route, lemmas=(mean.defining("the mean of a vector’s score with itself").called("mean"),)
+    )
 
 
 def _cell(n: int, distribution: Distribution = NORMAL, prefix: str = "") -> Cell:
@@ -66,8 +68,8 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     uniform = over_cells("uniform-variance-d{d_k}", VARIANCE, at64, estimand, of_uniform, COARSE)
     mean, spread = means[64], spreads[64]
     controls = (
-        wrong(mean, "mean-zero", "a vector's score with itself is like any other: mean 0", S.Zero),
-        wrong(spread, "variance-of-independent", "its variance is $d_k$, as for an independent key", S(64)),
+        wrong(mean, "mean-zero", "a vector's score with itself is like any other, of mean {value}", S.Zero),
+        wrong(spread, "variance-of-independent", "its variance is {d_k}, as for an independent key", S(64)),
         biased(mean, tolerance),
     )
     return Experiment((*means.values(), *spreads.values(), *uniform.values()), controls)
@@ -80,7 +82,7 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
         "A token’s score with itself grows past the spread of the others, from nine dimensions on",
         "The mean score of a vector with itself is the dimension, a straight line; three standard "
         "deviations of scores with independent keys grow only like its root and stay below from nine on.",
-        r"score",
+        "score",
         line("with itself", derivation.lemmas[0].end),
         line("with others", 3 * sqrt(d), "other"),
         measured(findings.matching("mean-d*")),
@@ -88,14 +90,12 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 
 CLAIM = Claim(
-    title="A vector's score with itself has mean $d_k$",
-    statement=r"For independent components with mean 0, variance 1 and kurtosis $\kappa$, the score $q\cdot "
-    r"q$ has mean $d_k$ and variance $d_k(\kappa - 1)$; for normal components $2d_k$.",
+    title="A vector's score with itself has the dimension as its mean",
+    statement="For independent components with mean zero, unit variance and kurtosis {kappa}, the score of a "
+    "vector with itself has mean {mean:result} and variance {theorem:result}; for normal components, "
+    "in {variance-d64:d_k} dimensions, {variance-d64:prediction}.",
     meaning="Where query and key are the same vector, as with tied projections, nothing averages out: the "
-    r"score is the squared length. Divided by $\sqrt{d_k}$ it still grows like $\sqrt{d_k}$, so that a "
+    "score is the squared length. Divided by {root_d} it still grows like {root_d}, so that a "
     "token’s own key tends to win. The statement on the variance needs query and key to be independent.",
-    assumptions=assume(
-        independent="The components of the vector are independent.",
-        standard=r"Each has mean 0, variance 1 and finite kurtosis $\kappa$.",
-    ),
+    symbols={"kappa": kappa},
 )

@@ -4,8 +4,8 @@ from sympy import Expr, S, Sum, Symbol, cancel, sqrt
 
 from verify.spec import (
     E, LI, SRIVASTAVA, Claim, Derivation, DroppedWeights, Experiment, Families, Figure, Findings, Identity,
-    SumIdentity, Tolerance, assume, beside, biased, cells_of, d, figure, in_turn, j, n, normal, one_step,
-    ordered, over_cells, p, ratio, wrong,
+    SumIdentity, Tolerance, beside, biased, cells_of, d, figure, in_turn, j, n, normal, one_step, ordered,
+    over_cells, p, ratio, wrong,
 )  # fmt: skip
 
 D, KEYS = 8, 8
@@ -30,10 +30,10 @@ def derive() -> Derivation:
     mean = one_step("Mean", E(DROPPED), OUTPUT, "Every weight keeps its mean", MASKS)
     variance = one_step("Variance", E((DROPPED - OUTPUT) ** 2), r / (1 - r) * squares,
                         "Masks are independent, of variance $r(1 - r)$", MASKS,
-                        defines="the variance of one component of the output")  # fmt: skip
+                        defines="the variance of one component of the output", name="noise")  # fmt: skip
     keys = one_step("Two keys, dropped before softmax, one at least being kept", OF_TWO,
                     first + r * (1 - 2 * first) / (1 + r), "Over the common denominator", Identity(),
-                    defines="the mean weight of the first of two keys")  # fmt: skip
+                    defines="the mean weight of the first of two keys", name="keys")  # fmt: skip
     size = one_step("Mean square of an output over its values", E(OUTPUT**2), E(squares),
                     "Values are independent and centred: products of two average to 0", VALUES,
                     defines="the mean square of one component of the output")  # fmt: skip
@@ -58,8 +58,8 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     leads = over_cells("lead-{cell}", LEAD, cells, ratio("lost", "lead"), lead, wide)
     return Experiment(in_turn(biases, noises, leads), (
         wrong(biases[0.5], "not-divided", "without dividing by what is kept the mean stays, too", -S.Half),
-        wrong(noises[0.5], "rate-alone", "the noise is in proportion to the rate $r$ itself", S.Half),
-        wrong(noises[0.1], "fades", f"{KEYS} keys average the noise away", 0.1 / KEYS),
+        wrong(noises[0.5], "rate-alone", "the noise is in proportion to the rate {r} itself", S.Half),
+        wrong(noises[0.1], "fades", "many keys average the noise away", 0.1 / KEYS),
         wrong(leads[0.5], "order-does-not-matter", "dropping keys keeps mean weights as well", 0,
               tolerance=Tolerance(1.0, 1.0, "the lead")),
         biased(noises[0.5], tolerance, at="r"),
@@ -72,28 +72,25 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     return figure(
         "noise",
         "Dropout adds noise to the output in one proportion, however attention is spread",
-        "Over the rate: the noise of the output over its own mean square, on the curve r over one minus r; "
+        "Over the rate: the noise of the output over its own mean square, on its derived curve; "
         "and the share of its lead that the larger of two weights loses where keys are dropped before "
-        "softmax, on the curve r over one plus r.",
+        "softmax, on its own, lower curve.",
         "share", *beside(findings.matching("noise-*"), "noise over size", noise, "r", over=(0.02, 0.6)),
         *beside(findings.matching("lead-*"), "lead lost, keys dropped", lead, "r", over=(0.02, 0.6)),
-        x="rate $r$", x_scale="linear", y_scale="linear",
+        x="rate {r}", x_scale="linear", y_scale="linear",
     )  # fmt: skip
 
 
 CLAIM = Claim(
     title="Dropout on weights keeps the mean output, dropping keys does not",
-    statement="Weights dropped with probability $r$ and divided by $1 - r$ leave the mean of the output "
-    r"as it is and give each of its components the variance $\tfrac{r}{1-r}\sum_j p_j^2 v_j^2$: for "
-    "independent centred values $r/(1 - r)$ of its mean square. Dropped before softmax, two keys of which "
-    "one is kept at least have mean weights closer to each other: $p_1 + r(1 - 2p_1)/(1 + r)$.",
+    statement="Weights dropped with probability {r} and divided by the share that is kept leave the mean of "
+    "the output as it is and give each of its components the variance {noise:result}: for independent "
+    "centred values that is in proportion to its mean square. Dropped before softmax, two keys of which one "
+    "is kept at least have mean weights closer to each other: {keys:result} in place of {first}.",
     meaning="The noise of dropout is as large beside the output whether attention rests on one key or on a "
     "thousand: with ten per cent dropped, a ninth of its mean square. Where keys are dropped instead, the "
-    "weights that remain sum to 1 again, so no output is too small; but of two weights the larger becomes "
+    "weights that remain sum to one again, so no output is too small; but of two weights the larger becomes "
     "smaller on average, and what is learnt under dropout is not what is used without it.",
-    assumptions=assume(
-        masks="What is dropped is independent of everything else.",
-        values="For noise over size: values are independent and centred, alike in variance.",
-    ),
+    symbols={"r": r, "first": first},
     references=(SRIVASTAVA, LI),
 )

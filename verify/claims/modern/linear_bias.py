@@ -4,9 +4,9 @@ import numpy as np
 from sympy import Rational, S, Sum, exp, sqrt, tanh
 
 from verify.spec import (
-    E, PRESS, ROUNDING, STANDARD_COMPONENTS, BiasedRows, Claim, ClosedSums, Derivation, Experiment, Families,
-    Figure, Findings, Identity, Route, Step, SumIdentity, biased, cells_of, component, computed, d, figure,
-    index, line, measured, n, normal, ordered, over_cells, s, sigma, softmax, with_linear_bias, wrong,
+    E, PRESS, ROUNDING, BiasedRows, Claim, ClosedSums, Derivation, Experiment, Families, Figure, Findings,
+    Identity, Route, Step, SumIdentity, biased, cells_of, component, computed, d, figure, index, line,
+    measured, n, normal, ordered, over_cells, printed, s, sigma, softmax, with_linear_bias, wrong,
 )  # fmt: skip
 
 D, SLOPES = 16, (0.5, 0.125)
@@ -40,6 +40,7 @@ def derive() -> Derivation:
         Step(second / first**2, "Geometric sums", ClosedSums(closed)),
         Step(tanh(m / 2) / tanh(m * n / 2), "Exponentials", Identity()),
         defines="Σp² of equal scores",
+        name="alone",
     )  # fmt: skip
     return Derivation.of(row, lemmas=(alone,))
 
@@ -59,12 +60,12 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
                      alone.subs({m: S.Half, n: 64}), squares_of_bias, 0.5, 64,
                      allowance=ROUNDING)  # fmt: skip
     return Experiment((*checks.values(), reach), (
-        wrong(checks[0.5, 64], "scale-alone", "the scale alone sets the variance of rows: it is 1", 1),
-        wrong(checks[0.5, 4], "twelfth-of-n-squared", "the bias adds $m^2n^2/12$ to what scores have alone",
+        wrong(checks[0.5, 64], "scale-alone", "the scale alone sets the variance of rows: it is {value}", 1),
+        wrong(checks[0.5, 4], "twelfth-of-n-squared", "the bias adds {twelfth} to what scores have alone",
               1 + S.Half ** 2 * 16 / 12),
         wrong(checks[0.125, 64], "slope-once", "the slope enters once, not squared",
               law.subs({n: 64, m: sqrt(Rational(1, 8))})),
-        wrong(reach, "one-over-the-slope", "attention reaches as few as $1/m$ keys", S.Half),
+        wrong(reach, "one-over-the-slope", "attention reaches as few as {inverse} keys", S.Half),
         biased(checks[0.5, 4], tolerance, at="n"),
     ))  # fmt: skip
 
@@ -74,27 +75,27 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     layers = []
     for slope, found in zip(SLOPES, ("row-m05-n*", "row-m0125-n*"), strict=True):
         law = derivation.result.subs({sigma: 1, m: slope})
-        layers += [line(f"$m = {slope:g}$", law), measured(findings.matching(found), against="n")]
+        layers += [line(printed(f"$m = {slope:g}$"), law), measured(findings.matching(found), against="n")]
     return figure(
         "rows",
         "The bias, not the scale, sets the variance of long rows",
         "Variance within rows over the number of keys, for scaled scores less one half and less an eighth of "
         "the distance: level near one for few keys, then on lines that rise like the square of their number.",
         "variance within a row", *layers, line("wrong: scaling alone", 1.0, "control"),
-        x="number of keys $n$",
+        x="number of keys {n}",
     )  # fmt: skip
 
 
 CLAIM = Claim(
     title="A linear bias adds to the variance of rows, the more the longer they are",
-    statement=r"Let a row's $n$ scores be uncorrelated with mean 0 and variance $\sigma^2$, less a slope $m$ "
-    r"times the distance of the key. Their mean variance within the row is $\sigma^2(1 - 1/n) + m^2(n^2 - "
-    r"1)/12$. Where the scores are equal, the bias alone leaves $\sum p_j^2 = \tanh(m/2)/\tanh(mn/2)$: in "
-    "long rows, attention over about $2/m$ keys for small $m$.",
+    statement="Let a row's {n} scores be uncorrelated with mean zero and standard deviation {sigma}, less a "
+    "slope {m} times the distance of the key. Their mean variance within the row is {theorem:result}. Where "
+    "the scores are equal, the bias alone leaves a sum of squared weights of {alone:result}: in long rows, "
+    "for a small slope, attention over about two keys for each unit of one over the slope.",
     meaning="Scaling sets the variance of the scores and not that of what softmax is given. With the "
     "steepest slope of eight heads, one half, seven keys are enough for the bias to count as much as scaled "
-    "scores; with the flattest, 1/256, it takes about 900. In longer rows the bias by itself keeps "
+    "scores; with the flattest it takes hundreds. In longer rows the bias by itself keeps "
     "attention to the near keys.",
-    assumptions=STANDARD_COMPONENTS,
+    symbols={"n": n, "sigma": sigma, "m": m, "twelfth": m**2 * n**2 / 12, "inverse": 1 / m},
     references=(PRESS,),
 )

@@ -3,10 +3,10 @@
 from sympy import Rational, S, cosh, exp, log, sinh, sqrt, tanh
 
 from verify.spec import (
-    INDEPENDENT, KALAMKAR, MICIKEVICIUS, NORMAL_COMPONENTS, AtItsLeast, Claim, Derivation, Experiment, Figure,
-    Findings, Identity, RoundedScores, Route, Step, Tolerance, assume, biased, cells_of, change_of_weights,
-    component, computed, d, distance_from_half, distance_of_orders, expected, figure, largest_move, measured,
-    normal, one_step, ordered, over_cells, scaled, score_law, sharper, spacing_above, wrong,
+    KALAMKAR, MICIKEVICIUS, AtItsLeast, Claim, Derivation, Experiment, Figure, Findings, Identity,
+    RoundedScores, Route, Step, Tolerance, assume, biased, cells_of, change_of_weights, component, computed,
+    d, distance_from_half, distance_of_orders, expected, figure, largest_move, measured, normal, one_step,
+    ordered, over_cells, scaled, score_law, sharper, spacing_above, wrong,
 )  # fmt: skip
 
 BITS, SCALES = {"bfloat16": 8, "E4M3": 4}, {"raw": S.One, "scaled": 1 / sqrt(d)}
@@ -36,7 +36,7 @@ def derive() -> Derivation:
                     defines="how far log odds move at most")  # fmt: skip
     half = one_step("Half the spacing of $b$-bit numbers from $2^e$ on, over a score of $2^e(1 + g)$",
                     SPACING / 2 / (2**e * (1 + g)), 2**-b, "Most at a power of two", AtItsLeast(g, 0),
-                    defines="how far rounding moves a score, over the score")  # fmt: skip
+                    defines="how far rounding moves a score, over the score", name="half")  # fmt: skip
     shifted = one_step("Spacing of $b$-bit numbers from $2^{e + h}$ on", SPACING.subs(e, e + h),
                        2**h * SPACING, "So these numbers, and what is nearest, are scaled alike", Identity(),
                        defines="the spacing of numbers $2^h$ times as large")  # fmt: skip
@@ -68,10 +68,10 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         wrong(raw, "as-precise", "raw scores are rounded as precisely as scaled ones", small),
         wrong(raw, "one-bit-more", "bfloat16 has nine significant bits", score_law.rounding_error(64, 9)),
         sharper(change, 0.98), sharper(move, 0.99),
-        wrong(gaps[0], "spacing-at-128", "numbers from 64 on are as far apart as those from 128 on", 1),
+        wrong(gaps[0], "spacing-at-128", "numbers are as far apart as those from twice as large on", 1),
         wrong(bitwise, "ten-bits", "half precision has ten bits", computed=distance_from_half(10)),
-        wrong(order, "any-dimension", "order does not matter in 128 dimensions either, where the scale is no "
-              "power of two", computed=distance_of_orders(128**-0.5, 8)),
+        wrong(order, "any-dimension", "order does not matter where the scale is no power of two either",
+              computed=distance_of_orders(128**-0.5, 8)),
         biased(raw, tolerance),
     ))  # fmt: skip
 
@@ -84,23 +84,22 @@ def figures(findings: Findings) -> Figure:
         "Rounding raw scores to bfloat16 costs more in every dimension, scaled ones the same in all",
         "Mean squared error of scores rounded to bfloat16, over the dimension: for raw scores it grows in "
         "proportion to the dimension, for scaled ones it stays at about three millionths.",
-        ERROR, expected(raw, "raw, derived"), measured(raw, ""),
+        "mean squared error of a score", expected(raw, "raw, derived"), measured(raw, ""),
         expected(small, "scaled, derived"), measured(small, ""),
     )  # fmt: skip
 
 
 CLAIM = Claim(
     title="Low precision errs in proportion to the score, so it is the size of scores that counts",
-    statement="Rounded to $b$ significant bits a score $s$ moves by at most $2^{-b}|s|$; bfloat16, $b = 8$, "
-    "has a spacing of 0.5 at least from $|s| = 64$ on, the 8-bit E4M3, $b = 4$, one of 8. If all scores of "
-    r"a row move by at most $\varepsilon$, a weight moves by at most $\tanh(\varepsilon/2)$. A scale that is "
-    "a power of two gives the same bits before rounding as after.",
-    meaning="Two raw scores of 64.7 and 64.3 are the same in bfloat16, and weights of 0.6 and 0.4 become "
-    "equal; scores of size 1 or less move by four thousandths at most, and weights by less. Whether scores "
-    "are rounded before they are scaled or after hardly matters, for the error is in proportion to the "
-    "score. What helps is that softmax gets small scores.",
-    assumptions=assume(
-        INDEPENDENT, NORMAL_COMPONENTS, nearest="To nearest, ties to even, within a format’s normal numbers."
-    ),
+    statement="Rounded to {b} significant bits a score moves by at most {half:result} of itself; at a score "
+    "of {spacing-bfloat16:at} bfloat16 has a spacing of {spacing-bfloat16:prediction}, E4M3 one of "
+    "{spacing-e4m3:prediction}. If all scores of a row move by at most {epsilon}, a weight moves by at most "
+    "{theorem:result}. A scale that is a power of two gives the same bits before rounding as after.",
+    meaning="Two raw scores of sixty-four, less than half apart, are the same in bfloat16, and unequal "
+    "weights become equal; scores of one or less move by four thousandths at most, and weights by less. "
+    "Whether scores are rounded before they are scaled or after hardly matters, for the error is in "
+    "proportion to the score. What helps is that softmax gets small scores.",
+    assumptions=assume(nearest="To nearest, ties to even, within a format’s normal numbers."),
+    symbols={"b": b, "epsilon": epsilon},
     references=(KALAMKAR, MICIKEVICIUS),
 )

@@ -6,9 +6,9 @@ from functools import partial
 from sympy import Expr, sqrt
 
 from verify.spec import (
-    INDEPENDENT, NORMAL, NORMAL_COMPONENTS, STANDARD, Claim, Derivation, Experiment, Figure, Findings,
-    Quantity, SoftmaxRows, beside, biased, cell_of, d, entropy_lost, figure, integrated, mean_lost,
-    mean_of_rows, normal, ordered, prediction, score, score_cell, variance_route, wrong,
+    NORMAL, STANDARD, Claim, Derivation, Experiment, Figure, Findings, Quantity, SoftmaxRows, beside, biased,
+    cell_of, d, entropy_lost, figure, integrated, mean_lost, mean_of_rows, normal, ordered, prediction, score,
+    score_cell, variance_route, wrong,
 )  # fmt: skip
 
 WIDTH, HEADS, PADDING, KEYS = 16, 4, 16, 64
@@ -16,9 +16,9 @@ WIDTH, HEADS, PADDING, KEYS = 16, 4, 16, 64
 h, e = ordered("h:b e:c", positive=True)
 ROOTS = {
     "head": (d, "of the head’s width"),
-    "model": (h * d, "of the model’s width, that of $h$ heads together"),
+    "model": (h * d, "of the model’s width, that of all heads together"),
     "heads": (h, "of the number of heads"),
-    "padded": (d + e, "of a width in which $e$ dimensions of padding are counted"),
+    "padded": (d + e, "of a width in which dimensions of padding are counted"),
 }
 """What a program may take the root of to divide scores by it."""
 _lost = partial(mean_of_rows, mean_lost, KEYS, dimension=WIDTH)
@@ -32,7 +32,10 @@ def derive() -> Derivation:
         variance_route(score / sqrt(root), STANDARD, f"Divided by the root {words}")
         for root, words in ROOTS.values()
     )
-    lemmas = tuple(one.defining(f"the variance of scores d{one.title[1:]}") for one in others)
+    lemmas = tuple(
+        one.defining(f"the variance of scores d{one.title[1:]}").called(name)
+        for name, one in zip(list(ROOTS)[1:], others, strict=True)
+    )
     return Derivation.of(first, lemmas=lemmas)
 
 
@@ -56,7 +59,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         if name != "head":
             variance, entropy = checks[-2:]
             controls += [
-                wrong(variance, f"one-{name}", f"the root {words} keeps the variance at 1", 1),
+                wrong(variance, f"one-{name}", f"the root {words} keeps the variance at {{value}}", 1),
                 wrong(entropy, f"same-{name}", f"the root {words} costs rows as little entropy as the head’s",
                       checks[1]),
             ]  # fmt: skip
@@ -68,9 +71,10 @@ def figures(findings: Findings) -> Figure:
     return figure(
         "entropy-of-mix-ups",
         "The wrong width costs rows their balance, or never lets them choose",
-        "Mean entropy lost by rows of 64 keys over the variance that a scale leaves: a quarter for the "
-        "model’s width, a half for the padded one, 1 for the head’s, 4 for the number of heads. All four "
-        "measured points lie on the integrated curve, which rises from a tenth of a nat to one and a half.",
+        "Mean entropy lost by rows over the variance that a scale leaves: a quarter for the "
+        "model’s width, a half for the padded one, one for the head’s, four for the number of heads. All "
+        "four measured points lie on the integrated curve, which rises from a tenth of a nat to one and a "
+        "half.",
         "mean entropy lost, in nats",
         *beside(findings.matching("entropy-*"), "integrated",
                 lambda variance: _lost(scale=math.sqrt(variance / WIDTH)), "variance", points=13),
@@ -80,12 +84,13 @@ def figures(findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="With several heads the scale follows the width of one head",
-    statement=r"With $h$ heads of $d_k$ dimensions, and so $h\,d_k$ in all, dividing a head’s scores by "
-    r"$\sqrt{d_k}$ leaves their variance at 1, by $\sqrt{h\,d_k}$ at $1/h$, by $\sqrt{h}$ at $d_k/h$, and "
-    r"by $\sqrt{d_k + e}$, $e$ zeros of padding counted in, at $d_k/(d_k + e)$.",
+    statement="With {h} heads of {d_k} dimensions each, dividing a head’s scores by {root_d} leaves their "
+    "variance at {theorem:result}, by the root of all dimensions together at {model:result}, by that of the "
+    "number of heads at {heads:result}, and by that of a width with {e} zeros of padding counted in at "
+    "{padded:result}.",
     meaning="A score adds one product for each dimension of its own head, so the head’s width sets the "
     "scale, however wide the model is and however a kernel pads it. Nothing fails when the widths are "
     "mixed up: by the model’s width attention starts out nearly even, by the number of heads it starts "
     "out sharp.",
-    assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
+    symbols={"h": h, "e": e},
 )

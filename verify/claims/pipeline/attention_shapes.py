@@ -1,12 +1,10 @@
 """The shapes of attention's matrices, from tokens to output."""
 
-from typing import Any
-
-from sympy import Expr, Function, MatrixSymbol, Tuple
+from sympy import Expr, MatrixSymbol, Tuple
 
 from verify.spec import (
-    NORMAL, Array, Claim, Control, Derivation, Exact, Experiment, Fact, Ordered, Route, Step, assume,
-    attention, computed, d, fact, made_by, probabilities, stream, wrong,
+    NORMAL, Array, Claim, Control, Derivation, Exact, Experiment, Fact, MatrixShape, Ordered, Route,
+    ShapeOfProduct, Step, assume, attention, computed, d, fact, probabilities, stream, wrong,
 )  # fmt: skip
 
 TOKENS, WIDTH, HEAD = 3, 512, 64
@@ -21,26 +19,15 @@ W_Q, W_K, W_V = (MatrixSymbol(name, D, size) for name, size in (("W_Q", d), ("W_
 P = MatrixSymbol("P", T, T)
 
 
-class Shape(Function):  # type: ignore[misc]  # SymPy has no types
-    """The shape of a matrix expression, left unevaluated until a rule evaluates it."""
-
-    nargs = 1
-
-    def _latex(self, printer: Any) -> str:
-        return rf"\operatorname{{shape}}\left({printer.doprint(self.args[0])}\right)"
-
-
-OF_PRODUCT = made_by("SymPy's matrix shapes", lambda shape: Tuple(*shape.args[0].shape))
-"""SymPy's own shape of the product, which refuses factors that do not fit."""
-
-
 def derive() -> Derivation:
     """Derive the shape of the output; of queries, keys and scores as lemmas."""
     outer = "Rows of the first factor, columns of the last; the inner sizes agree"
     each = "Each score is a sum over the $d_k$ columns of a query and a key"
-    output = Route.of("Output", Shape(P * (X * W_V)), Step(Tuple(T, d_v), outer, OF_PRODUCT))
-    queries = Route.of("Queries (keys alike)", Shape(X * W_Q), Step(Tuple(T, d), outer, OF_PRODUCT))
-    scores = Route.of("Scores", Shape(X * W_Q * (X * W_K).T), Step(Tuple(T, T), each, OF_PRODUCT))
+    output = Route.of("Output", MatrixShape(P * (X * W_V)), Step(Tuple(T, d_v), outer, ShapeOfProduct()))
+    queries = Route.of(
+        "Queries (keys alike)", MatrixShape(X * W_Q), Step(Tuple(T, d), outer, ShapeOfProduct())
+    )
+    scores = Route.of("Scores", MatrixShape(X * W_Q * (X * W_K).T), Step(Tuple(T, T), each, ShapeOfProduct()))
     lemmas = (queries.defining("rows and columns of the queries"),
               scores.defining("rows and columns of the scores"))  # fmt: skip
     return Derivation.of(output, lemmas=lemmas)

@@ -5,9 +5,9 @@ from dataclasses import replace
 from sympy import Sum
 
 from verify.spec import (
-    E, HOEFFDING, INDEPENDENT, NORMAL_COMPONENTS, NORMAL_MOMENTS, Claim, Derivation, EntryProducts,
-    Experiment, Ordered, OrderedBase, Population, Quantity, Route, Tolerance, biased, capped, cell_of,
-    covariance, d, index, k, moment_steps, normal, prediction, q, score, variance_route, wrong,
+    E, HOEFFDING, NORMAL_MOMENTS, Claim, Derivation, EntryProducts, Experiment, Ordered, OrderedBase,
+    Population, Quantity, Route, Tolerance, biased, capped, cell_of, covariance, d, index, k, moment_steps,
+    normal, prediction, q, score, variance_route, wrong,
 )  # fmt: skip
 
 D, SIDE, SMALL_SIDE = 16, 32, 2
@@ -31,7 +31,8 @@ def derive() -> Derivation:
     lemmas = []
     for one, other, title, meaning in pairs:
         start = E(one * other) - E(one) * E(other)
-        lemmas.append(Route.telling(title, start, moment_steps(start, POPULATION)).defining(meaning))
+        route = Route.telling(title, start, moment_steps(start, POPULATION)).defining(meaning)
+        lemmas.append(route.called(meaning.removeprefix("the ").replace(" ", "-")))
     route = variance_route(score, POPULATION, "Any one entry")
     return Derivation.of(route, lemmas=tuple(lemmas))
 
@@ -74,7 +75,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
               "the entries of a row are independent, so their squares are uncorrelated", apart,
               tolerance=of_row),
         wrong(whole, "times-the-matrix", "the entries of a matrix vary the more, the larger it is: "
-              f"{SIDE}×{SIDE} entries by {SIDE} times as much", SIDE * level),
+              "here by {value}", SIDE * level),
         wrong(checks["covariance-of-corners"], "corners-are-one",
               "the two corners are one and the same entry", level),
         wrong(checks["variance-first"], "first-varies-less", "the first entry varies half as much",
@@ -90,12 +91,11 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
 CLAIM = Claim(
     title="Every entry of a score matrix varies by the dimension; entries of a row are not independent",
-    statement=r"For independent standard normal components, every entry of $QK^{\mathsf T}$ has variance "
-    "$d_k$. Two entries that share a query or a key are uncorrelated, but their squares have covariance "
-    "$2d_k$; entries that share neither are independent.",
+    statement="For independent standard normal components, every entry of a score matrix has the variance "
+    "{theorem:result}. Two entries that share a query are uncorrelated, but their squares have covariance "
+    "{covariance-of-their-squares:result}; the squares of entries that share neither are uncorrelated.",
     meaning="The variance of the matrix is that of its entries, whatever its size, and it comes from the "
-    "dimension of queries and keys. But $n^2$ entries are not $n^2$ independent observations: treating them "
+    "dimension of queries and keys. But its entries are not as many independent observations: treating them "
     "so makes intervals far too short, which is why this tool takes whole matrices as its units.",
-    assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
     references=(HOEFFDING,),
 )

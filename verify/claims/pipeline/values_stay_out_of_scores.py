@@ -5,9 +5,9 @@ from dataclasses import replace
 from sympy import S
 
 from verify.spec import (
-    E, EXPONENTIAL, LAPLACE, NORMAL, STANDARD, STANDARD_COMPONENTS, Cell, Claim, Derivation, Distribution,
-    Evaluation, Experiment, Ordered, Population, Quantity, ScoresBesideValues, assume, biased, capped,
-    cell_of, covariance, d, one_step, prediction, q, score, variance_of_scores, variance_route, wrong,
+    E, EXPONENTIAL, LAPLACE, NORMAL, STANDARD, Cell, Claim, Derivation, Distribution, Evaluation, Experiment,
+    Ordered, Population, Quantity, ScoresBesideValues, biased, capped, cell_of, covariance, d, one_step,
+    prediction, q, score, variance_of_scores, variance_route, wrong,
 )  # fmt: skip
 
 D, SIDE = 64, 32
@@ -24,7 +24,7 @@ def derive() -> Derivation:
     lemma = one_step("Covariance of a squared score and a squared value component",
                      E(score**2 * v**2) - E(score**2) * E(v**2), S.Zero,
                      "Values are independent of queries and keys", Evaluation(BESIDE),
-                     defines="the covariance of the two squares")  # fmt: skip
+                     defines="the covariance of the two squares", name="covariance-of-squares")  # fmt: skip
     route = variance_route(score, STANDARD, "The score: no value occurs in it")
     return Derivation.of(route, lemmas=(lemma,))
 
@@ -46,7 +46,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     none = Quantity("covariance", label, cells[64], of_both, zero, band)
     return Experiment((*checks, none), (
         wrong(checks[-1], "values-change-the-variance",
-              "wider values make larger scores: the variance is $d_v$", 512),
+              "wider values make larger scores: the variance is their dimension, {value}", 512),
         wrong(none, "values-are-the-keys", "the values come from the same projection as the keys",
               cell=_cell("keys-as-values", D, None), truth=2.0),  # (d(d + 2) - d²)/d
         biased(checks[0], tolerance),
@@ -55,9 +55,8 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
 CLAIM = Claim(
     title="The values have no part in the scores",
-    statement=r"$\operatorname{Var}(q\cdot k) = d_k$ whatever the values' law and dimension $d_v$; scores "
-    "and values are independent where their projections are.",
+    statement="{theorem} whatever the values' law and dimension; where values are independent of queries and "
+    "keys, squared scores and values are uncorrelated.",
     meaning="The variance of a score comes from the dimension of queries and keys alone. Values are averaged "
-    "with the weights afterwards; their dimension may differ from $d_k$ and calls for no scale.",
-    assumptions=assume(*STANDARD_COMPONENTS, values="Values are independent of queries and keys."),
+    "with the weights afterwards; their dimension may differ from {d_k} and calls for no scale.",
 )

@@ -81,7 +81,7 @@ def derive() -> Derivation:
     route = Route.of(
         fourth.title,
         fourth.start - 3,
-        *(Step(step.expression - 3, step.rule, step.check) for step in fourth.steps[:-1]),
+        *(Step(step.expression - 3, step.words, step.rule) for step in fourth.steps[:-1]),
         Step(6 / d, "Collecting powers of the dimension", Identity()),
     )
     tail, root = (x**3 - 3 * x) * exp(-(x**2) / 2) / sqrt(2 * pi) / (4 * d), t / sqrt(d)

@@ -12,9 +12,9 @@ from sympy import (
 
 from verify.spec import (
     GENERAL, INDEPENDENT, NORMAL, UNIT_INTERVAL, Allowance, Claim, Control, Derivation, Distribution, Exact,
-    Experiment, Figure, Findings, Identity, PairShares, Quantile, Quantity, Route, Simulated, Step, assume,
-    biased, by, capped, cell_of, d, exactly, figure, function, integrated, is_zero, line, prediction, scatter,
-    score, score_law, variance_route, with_moments, wrong,
+    Experiment, Figure, Findings, PairShares, Quantile, Quantity, Route, Simulated, Step, assume, biased, by,
+    capped, cell_of, d, exactly, figure, function, integrated, is_zero, line, prediction, scatter, score,
+    score_law, variance_route, with_moments, wrong,
 )  # fmt: skip
 
 NORMAL_DIMENSIONS = (2, 100)
@@ -81,6 +81,13 @@ def _normal_share(before: Expr, after: Expr) -> bool:
     return normal and whole and is_zero(below.subs(place, after) - Rational(95, 100))
 
 
+@by("SymPy differentiates")
+def _is_the_primitive(before: Expr, after: Expr) -> bool:
+    """Return whether the integral is 0 where it is empty, and its integrand the slope."""
+    slope = after.function.subs(v, u) - diff(before, u)
+    return is_zero(slope) and limit(before, u, 0) == 0 and after.limits == Integral(1, (v, 0, u)).limits
+
+
 def derive() -> Derivation:
     """Derive the variance, which sets the width, how many deviations that is, and a single product's law."""
     product = Route.of(
@@ -90,7 +97,7 @@ def derive() -> Derivation:
              r"Given the query, $v$: certain for $v \le u$, the probability $u/v$ of a key beyond",
              _over_the_query),
         Step(PRODUCT, "The area of the unit square where the product is at most u", _area),
-        Step(Integral(diff(PRODUCT, u).subs(u, v), (v, 0, u)), "The integral of its density", Identity()),
+        Step(Integral(diff(PRODUCT, u).subs(u, v), (v, 0, u)), "The integral of its density", _is_the_primitive),
     ).defining("the share of products that are at most u")  # fmt: skip
     many_dimensions = Route.of(
         "A score in many dimensions, less its mean and over its standard deviation: the logarithm of its "

@@ -5,11 +5,10 @@ from fractions import Fraction
 from sympy import Expr, Rational, S
 
 from verify.spec import (
-    ALIKE, E, EXPONENTIAL, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIFORM_COMPONENTS, Claim,
-    Components, Derivation, Experiment, Fact, Figure, Findings, Identity, ScoreCell, Step, Tolerance, biased,
-    d, evaluate, fact, figure, for_components, in_dimension, line, linear_fits, mean_route, means, measured,
-    mu_k, mu_q, of_deviation, score, score_cell, sigma_k, sigma_q, variance_route, variances, wrong,
-    wrong_fits,
+    E, EXPONENTIAL, GENERAL, NORMAL, UNIFORM_COMPONENTS, Claim, Components, Derivation, Experiment, Fact,
+    Figure, Findings, Identity, ScoreCell, Step, Tolerance, biased, d, evaluate, fact, figure, for_components,
+    in_dimension, line, linear_fits, mean_route, means, measured, mu_k, mu_q, of_deviation, score, score_cell,
+    sigma_k, sigma_q, variance_route, variances, wrong, wrong_fits,
 )  # fmt: skip
 
 LABEL = r"$\operatorname{Var}(q\cdot k)$"
@@ -22,7 +21,7 @@ def derive() -> Derivation:
     """Derive the variance for any means and variances, then write it with second moments."""
     second = (sigma_q**2 + mu_q**2) * (sigma_k**2 + mu_k**2)
     last = Step(d * (second - mu_q**2 * mu_k**2), "Written with the second moments", Identity())
-    mean = mean_route(score, GENERAL, "The mean").defining("the mean of a score")
+    mean = mean_route(score, GENERAL, "The mean").defining("the mean of a score").called("mean")
     return Derivation.of(variance_route(score, GENERAL).then(last), lemmas=(mean,))
 
 
@@ -51,11 +50,16 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
             ("exponential", SKEWED, SHIFTED_Q, 2, 32),
         )
     )
-    without = r"the means do not matter: the variance is $d_k \sigma_q^2 \sigma_k^2$"
+    without = "the means do not matter: the variance is {without_means}"
     controls = (
         wrong(in_dimension(uniform, 100), "without-means", without, 100 * UNIFORM_COMPONENTS.variance**2),
         biased(uniform[0], tolerance),
-        wrong(in_dimension(of_mean, 3), "as-if-centred", "the mean is 0 also for components from U(0, 1)", 0),
+        wrong(
+            in_dimension(of_mean, 3),
+            "as-if-centred",
+            "the mean is {value} also for uniform components that are all positive",
+            0,
+        ),
         *wrong_fits(lines, tolerance),
     )
     return Experiment((*uniform, *lines, *of_mean, *normal, *skewed), controls)
@@ -71,10 +75,10 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     """Draw the variance for U(0, 1) components beside what it would be without their means."""
     return figure(
         "uniform-line",
-        "Components from U(0, 1): their means add six sevenths of the variance",
-        "Measured variances of q·k for components from U(0, 1) lie on 7d/144, seven times above the line "
-        "d/144 that ignores the means.",
-        r"variance of $q\cdot k$",
+        "Components that are all positive: their means add six sevenths of the variance",
+        "Measured variances of the score for uniform components between zero and one lie on a line seven "
+        "times above the one that ignores the means.",
+        "variance of {score}",
         line("derived", _for_uniform(derivation.result)),
         line("wrong, without means", UNIFORM_COMPONENTS.variance**2 * d, "control"),
         measured(findings.matching("uniform-variance-d*")),
@@ -83,11 +87,11 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="The variance of a score for any means and variances",
-    statement=r"For independent components with means $\mu_q, \mu_k$ and variances $\sigma_q^2, \sigma_k^2$, "
-    r"$\operatorname{Var}(q\cdot k) = d_k\left[(\sigma_q^2+\mu_q^2)(\sigma_k^2+\mu_k^2) - "
-    r"\mu_q^2\mu_k^2\right]$, and the mean is $d_k\mu_q\mu_k$.",
-    meaning="The growth with the dimension stays linear, but means add to it: for components from U(0, 1), "
-    "the habit of many demonstrations, the variance is $7d_k/144$, of which only $d_k/144$ would remain if "
-    "the components were centred. Much of that surplus is common to all keys of one query.",
-    assumptions=(INDEPENDENT, ALIKE, FINITE_VARIANCE),
+    statement="For independent components of any means and variances, {theorem}, and the mean is "
+    "{mean:result}.",
+    meaning="The growth with the dimension stays linear, but means add to it: for components that are "
+    "uniform between zero and one, the habit of many demonstrations, the variance is "
+    "{uniform-variance-per-dimension} a dimension, of which only a seventh would remain if the components "
+    "were centred. Much of that surplus is common to all keys of one query.",
+    symbols={"without_means": d * sigma_q**2 * sigma_k**2},
 )

@@ -3,9 +3,9 @@
 from sympy import S
 
 from verify.spec import (
-    NORMAL, STANDARD, STANDARD_COMPONENTS, Claim, Derivation, Experiment, Figure, Findings, biased, d,
-    exponent, figure, fits, in_dimension, line, measured, misfit, score, score_cell, variance_route,
-    variances, wrong, wrong_fits,
+    NORMAL, STANDARD, Claim, Derivation, Experiment, Figure, Findings, Notation, biased, d, exponent, figure,
+    fits, in_dimension, line, measured, misfit, score, score_cell, variance_route, variances, wrong,
+    wrong_fits,
 )  # fmt: skip
 
 DIMENSIONS = (1, 4, 16, 64, 256, 1024)
@@ -24,7 +24,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     lines = fits(points, exponent(derivation.result), misfit("power"))
     at64 = in_dimension(points, 64)
     controls = (
-        wrong(at64, "stays-at-one", "the variance stays at 1, as after dividing by the root", 1),
+        wrong(at64, "stays-at-one", "the variance stays at {value}, as after dividing by the root", 1),
         biased(at64, tolerance),
         *wrong_fits(lines, tolerance),
     )
@@ -36,9 +36,9 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     return figure(
         "falling-variance",
         "Divided by the dimension itself, scores shrink away",
-        "Divided by d, the measured variance of the score falls like 1/d, a thousandfold at 1024 "
-        "dimensions, far below the level line at 1.",
-        r"variance of $q\cdot k/d_k$",
+        "Divided by the dimension, the measured variance of the score falls like its inverse, a "
+        "thousandfold at {variance-d1024:d_k} dimensions, far below the level line of the root.",
+        "variance of {over_scaled}",
         line("derived", derivation.result),
         line("wrong", S.One, "control"),
         measured(findings.matching("variance-d*")),
@@ -47,10 +47,9 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="Dividing by the dimension itself shrinks the variance to its inverse",
-    statement=r"For independent components with mean 0 and variance 1, $\operatorname{Var}(q\cdot k/d_k) = "
-    "1/d_k$.",
-    meaning="Scores divided by $d_k$ crowd together as the dimension grows, and softmax over them approaches "
+    statement="For independent components with mean zero and unit variance, {theorem}.",
+    meaning="Scores divided by {d_k} crowd together as the dimension grows, and softmax over them approaches "
     "an even spread over all keys. (Where queries and keys are aligned rather than independent, the mean of "
-    "the score grows like $d_k$ itself, and this scale has its use.)",
-    assumptions=STANDARD_COMPONENTS,
+    "the score grows like {d_k} itself, and this scale has its use.)",
+    symbols={"over_scaled": Notation(r"q\cdot k/d_k", score / d)},
 )

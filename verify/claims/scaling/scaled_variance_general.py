@@ -3,10 +3,9 @@
 from sympy import S, sqrt
 
 from verify.spec import (
-    ALIKE, CENTRED, FINITE_VARIANCE, GENERAL, INDEPENDENT, NORMAL, UNIFORM_COMPONENTS, Claim, Comparison,
-    Components, Derivation, Evaluation, Experiment, Figure, Findings, Step, Var, biased, d, evaluate, figure,
-    fits, for_components, line, measured, no_slope, one_product, score, score_cell, variance_route, variances,
-    wrong, wrong_fits,
+    CENTRED, GENERAL, NORMAL, UNIFORM_COMPONENTS, Claim, Comparison, Components, Derivation, Evaluation,
+    Experiment, Figure, Findings, Step, Var, biased, d, evaluate, figure, fits, for_components, line,
+    measured, no_slope, one_product, printed, score, score_cell, variance_route, variances, wrong, wrong_fits,
 )  # fmt: skip
 
 DIMENSIONS = (1, 8, 64, 256)
@@ -24,7 +23,8 @@ def derive() -> Derivation:
     whole = variance_route(scaled, GENERAL).then(
         Step(Var(one_product()), backwards, Evaluation(GENERAL, assumed=True))
     )
-    return Derivation.of(whole, lemmas=(variance_route(scaled, CENTRED, "For centred components"),))
+    centred = variance_route(scaled, CENTRED, "For centred components").called("centred")
+    return Derivation.of(whole, lemmas=(centred,))
 
 
 def experiment(derivation: Derivation, tolerance: float) -> Experiment:
@@ -39,9 +39,9 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         checks += [*points, *lines]
     return Experiment(tuple(checks), (
         wrong(points[-1], "always-one",
-              "scaling makes the variance 1, whatever the components ($U(0, 1)$)", 1),
+              "scaling makes the variance {value}, whatever the components, here uniform ones", 1),
         wrong(points[-1], "means-do-not-matter",
-              r"it is $\sigma_q^2\sigma_k^2$ also for components with a mean ($U(0, 1)$)",
+              "it is {centred:result} also for components with a mean, here uniform ones",
               UNIFORM_COMPONENTS.variance**2),
         biased(points[1], tolerance),
         *wrong_fits(lines, tolerance),
@@ -53,14 +53,14 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     layers, of_product = [], evaluate(derivation.result, GENERAL)
     for name, (query, key) in CASES.items():
         words = f"{query.distribution.name} and {key.distribution.name}"
-        layers.append(line(words, for_components(of_product, query, key)))
+        layers.append(line(printed(words), for_components(of_product, query, key)))
         layers.append(measured(findings.matching(f"{name}-variance-d*"), ""))
     return figure(
         "levels",
-        "Scaling brings back the variance of one product, which need not be 1",
-        "Scaled variances stay level over the dimension: at 36 for centred components with deviations 2 "
-        "and 3, at 7 over 144 for uniform ones, and not at 1.",
-        r"variance of $q\cdot k/\sqrt{d_k}$",
+        "Scaling brings back the variance of one product, which need not be one",
+        "Scaled variances stay level over the dimension: at {centred-variance-d1:prediction} for centred "
+        "components of unequal spread, at {uniform-variance-d1:prediction.3} for uniform ones, not at one.",
+        "variance of {scaled_score}",
         *layers,
         line("wrong", S.One, "control"),
     )
@@ -68,11 +68,10 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="Scaling brings back the variance of a single dimension",
-    statement=r"For independent components of any mean and variance, $\operatorname{Var}(q\cdot "
-    r"k/\sqrt{d_k})$ is the variance of one product $q_i k_i$ for every $d_k$; for centred components that "
-    r"is $\sigma_q^2\sigma_k^2$.",
+    statement="For independent components of any mean and variance, {theorem:subject} is {theorem:result}, "
+    "the variance of one product, for every {d_k}; for centred components that is {centred:result}.",
     meaning="The root takes the dimension out of the variance and nothing else. That scaled scores have "
-    "variance 1 rests on unit components: layer normalisation or initialisation must provide them. With "
-    "deviations of 2 and 3 scaled scores still have a deviation of 6, enough to saturate the softmax.",
-    assumptions=(INDEPENDENT, ALIKE, FINITE_VARIANCE),
+    "unit variance rests on unit components: layer normalisation or initialisation must provide them. With "
+    "deviations of two and three the variance of scaled scores is {centred-variance-d64:prediction}, enough "
+    "to saturate the softmax.",
 )

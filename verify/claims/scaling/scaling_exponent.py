@@ -3,8 +3,8 @@
 from sympy import Rational, S, Symbol, root, sqrt
 
 from verify.spec import (
-    NORMAL, STANDARD, STANDARD_COMPONENTS, Claim, Comparison, Control, Derivation, Evaluation, Experiment,
-    Figure, Findings, Route, Step, Var, biased, d, exponent, figure, fits, function, line, measured, score,
+    NORMAL, STANDARD, Claim, Comparison, Control, Derivation, Evaluation, Experiment, Figure, Findings,
+    Notation, Route, Step, Var, biased, d, exponent, figure, fits, function, line, measured, printed, score,
     score_cell, variances, wrong,
 )  # fmt: skip
 
@@ -46,7 +46,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         (fit,) = fits(points, exponent(law, f"{name}-"), label=rf"{LABEL}, $\alpha = {power}$")
         checks += [*points, fit]
         if name == "quarter":
-            what = r"the factor enters once, not squared: the exponent is $1 - \alpha$ ($\alpha = 1/4$)"
+            what = "the factor enters once, not squared: the exponent is {value}, as one minus {alpha}"
             controls = [wrong(fit, "power-counted-once", what, 1 - power), biased(points[-1], tolerance)]
     return Experiment(tuple(checks), tuple(controls))
 
@@ -56,24 +56,23 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     layers = []
     for name, (power, _) in POWERS.items():
         law = function((d,), derivation.result.subs(alpha, power))
-        layers.append(line(rf"$\alpha = {power}$", law))
+        layers.append(line(printed(rf"$\alpha = {power}$"), law))
         layers.append(measured(findings.matching(f"{name}-variance-d*"), ""))
     return figure(
         "fan",
         "Only the exponent one half keeps the variance level",
-        "Variances of the score over d to the power alpha, for five powers from 0 to 1: straight lines "
+        "Variances of the score over the dimension to five powers from zero to one: straight lines "
         "on logarithmic axes that rise, stay level at one half, and fall.",
-        r"variance of $q\cdot k/d_k^{\alpha}$",
+        "variance of {divided}",
         *layers,
     )
 
 
 CLAIM = Claim(
     title="Each power of the dimension has its own exponent",
-    statement=r"For independent components with mean 0 and variance 1, $\operatorname{Var}(q\cdot "
-    r"k/d_k^{\alpha}) = d_k^{1 - 2\alpha}$ for every $\alpha$.",
-    meaning=r"The usual scale, $\alpha = \tfrac12$, sits between two worlds: less of it and scores grow with "
-    "the dimension, more of it and they fade. There is no second level line, and being a little off costs "
-    r"little at 64 dimensions: $\alpha = 0.45$ leaves a variance of 1.5.",
-    assumptions=STANDARD_COMPONENTS,
+    statement="For independent components with mean zero and unit variance, {theorem} for every {alpha}.",
+    meaning="The usual scale, the power one half, sits between two worlds: less of it and scores grow with "
+    "the dimension, more of it and they fade. There is no second level line: a quarter in place of the half "
+    "leaves a variance of {quarter-variance-d128:prediction.3} in {quarter-variance-d128:d_k} dimensions.",
+    symbols={"alpha": alpha, "divided": Notation(r"q\cdot k/d_k^{\alpha}", score * d**-alpha)},
 )

@@ -3,9 +3,9 @@
 from sympy import Add, IndexedBase, S, Sum
 
 from verify.spec import (
-    E, NORMAL, STANDARD, STANDARD_COMPONENTS, Claim, Derivation, Evaluation, Experiment, Figure, Findings,
-    Population, Route, ScoreMoments, Smooth, Step, biased, cell_of, d, figure, fits, index, line, measured,
-    no_slope, normal, over_cells, q, score, variance_of_scores, variance_route, wrong, wrong_fits,
+    E, NORMAL, STANDARD, Claim, Derivation, Evaluation, Experiment, Figure, Findings, Population, Route,
+    ScoreMoments, Smooth, Step, biased, cell_of, d, figure, fits, index, line, measured, no_slope, normal,
+    over_cells, q, score, variance_of_scores, variance_route, wrong, wrong_fits,
 )  # fmt: skip
 
 TOKENS = (2, 8, 32, 128)
@@ -41,7 +41,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     by_length = over_cells("variance-n{tokens}", LABEL, cells, estimand, derivation.result)
     level, checks = derivation.result.subs(d, D), tuple(by_length.values())
     lines = fits(checks, no_slope(level, TOKENS[-1], against="number of tokens"), against="tokens")
-    words = "$d_k$ is the number of words: the variance is that number"
+    words = "{d_k} is the number of words: the variance is that number, {value}"
     controls = (
         wrong(by_length[32], "number-of-words", words, 32),
         wrong(by_length[128], "doubles", "the variance doubles with the number of tokens", level * 64),
@@ -57,10 +57,11 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
     return figure(
         "level",
         "Longer texts have no larger scores",
-        "Measured variances of scores in 64 dimensions, for 2 to 128 tokens, lie on the level 64; "
-        "a variance equal to the number of tokens would be a rising line.",
-        r"variance of $q\cdot k$",
-        line(f"derived: $d_k = {D}$", float(derivation.result.subs(d, D)), at=ends),
+        "Measured variances of scores in {variance-n2:d_k} dimensions, for {variance-n2:tokens} to "
+        "{variance-n128:tokens} tokens, lie on one level; a variance equal to the number of tokens "
+        "would rise.",
+        "variance of {score}",
+        line("derived: {variance-n2:d_k=}", float(derivation.result.subs(d, D)), at=ends),
         line("wrong: number of tokens", ends, "control", at=ends),
         measured(findings.matching("variance-n*"), against="tokens"),
         x="number of tokens",
@@ -69,10 +70,9 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="The number of tokens has no influence on the variance of a score",
-    statement=r"For independent components with mean 0 and variance 1, $\operatorname{Var}(q\cdot k) = d_k$ "
-    "whatever the number of queries and keys.",
-    meaning="$d_k$ counts the components of a query or key, not the words of a text, and a longer text calls "
+    statement="For independent components with mean zero and unit variance, {theorem} whatever the number of "
+    "queries and keys.",
+    meaning="{d_k} counts the components of a query or key, not the words of a text, and a longer text calls "
     "for no other scale on this account. What the length does change is the largest of many scores and the "
     "spread of the softmax over many keys; other claims measure that.",
-    assumptions=STANDARD_COMPONENTS,
 )

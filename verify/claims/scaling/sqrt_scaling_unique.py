@@ -1,10 +1,10 @@
 """±1/√d_k are the only factors that make the variance 1."""
 
-from sympy import Eq, Expr, S, root, sqrt
+from sympy import Eq, Expr, S, root, solve, sqrt
 
 from verify.spec import (
-    NORMAL, STANDARD, STANDARD_COMPONENTS, Claim, Control, Derivation, Equivalent, Experiment, Ordered,
-    Quantity, Route, Step, Var, d, prediction, scaled, score, score_cell, variance_route,
+    NORMAL, STANDARD, Claim, Control, Derivation, Equivalent, Experiment, Ordered, Quantity, Route, Step, Var,
+    d, prediction, scaled, score, score_cell, variance_route,
 )  # fmt: skip
 
 c = Ordered("c", "b", real=True)
@@ -33,7 +33,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         cell = score_cell(n, NORMAL, NORMAL, tolerance, scale=factor, prefix=prefix)
         return Quantity(name, LABEL, cell.cell, cell.variance, prediction(1))
 
-    minus, plus = sorted(derivation.result.args[1], key=lambda factor: float(factor.subs(d, 1)))
+    minus, plus = sorted(solve(derivation.result, c), key=lambda one: float(one.subs(d, 1)))
     checks = tuple(
         of_one(f"{sign}-d{n}", n, factor, f"{sign}-")
         for sign, factor in (("minus", minus), ("plus", plus))
@@ -41,7 +41,7 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     )
     others = (
         ("fourth-root", 1 / root(d, 4), "the fourth root does as well"),
-        ("three-quarters", 1 / (sqrt(d) * root(d, 4)), "the power −3/4 does as well"),
+        ("three-quarters", 1 / (sqrt(d) * root(d, 4)), "the third power of the fourth root does as well"),
         ("dimension", 1 / d, "the dimension itself does as well"),
         ("nearly", (1 + 2 * tolerance) / sqrt(d), "a factor larger by twice the tolerance does as well"),
     )
@@ -53,10 +53,10 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
 
 
 CLAIM = Claim(
-    title="No other factor keeps the variance at 1",
-    statement=r"For independent components with mean 0 and variance 1, $\operatorname{Var}(c\,q\cdot k) = 1$ "
-    r"only for $c = 1/\sqrt{d_k}$ and $c = -1/\sqrt{d_k}$.",
-    meaning=r"The scale $1/\sqrt{d_k}$ is not one choice among several: under these assumptions it is the "
-    "only positive one with unit variance. (Whether unit variance is the best target is another question.)",
-    assumptions=STANDARD_COMPONENTS,
+    title="No other factor keeps the variance at one",
+    statement="For independent components with mean zero and unit variance, {theorem}: the root of the "
+    "dimension, with either sign, and no other factor {c}.",
+    meaning="The scale of one over {root_d} is not one choice among several: under these assumptions it is "
+    "the only positive one with unit variance. (Whether that is the best target is another question.)",
+    symbols={"c": c},
 )

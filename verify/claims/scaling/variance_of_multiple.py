@@ -4,8 +4,8 @@ from sympy import Rational, S, Symbol
 
 from verify.spec import (
     EXPONENTIAL, LAPLACE, NORMAL, RADEMACHER, UNIT_INTERVAL, Claim, Derivation, Evaluation, Experiment,
-    Identity, Ordered, Population, Quantity, Route, Step, Var, assume, biased, by_component, d, latex,
-    prediction, score_cell, unfold, wrong,
+    Identity, Ordered, Population, Quantity, Route, Step, Var, biased, by_component, d, latex, prediction,
+    score_cell, unfold, wrong,
 )  # fmt: skip
 
 X = Symbol("X", real=True)
@@ -46,16 +46,15 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         label = f"{LABEL}, $c = {latex(constant)}$"
         checks.append(Quantity(f"{name}-multiple", label, cell.cell, cell.variance, expected))
     _, _, constant, of_x = CASES[0]
-    once = r"the constant enters once: $\operatorname{Var}(cX) = c\operatorname{Var}(X)$"
+    once = "the constant enters once: the variance is {once}"
     controls = wrong(checks[0], "linear", once, constant * of_x), biased(checks[0], tolerance)
     return Experiment(tuple(checks), controls)
 
 
 CLAIM = Claim(
     title="A factor enters the variance squared",
-    statement=r"For any $X$ with a finite variance and any constant $c$, $\operatorname{Var}(cX) = "
-    r"c^2\operatorname{Var}(X)$.",
-    meaning="To divide a variance by $d_k$, divide the variable by its square root. This one rule is why the "
+    statement="For any variable with a finite variance and any constant, {theorem}.",
+    meaning="To divide a variance by {d_k}, divide the variable by its square root. This one rule is why the "
     "scale of attention is a root, and it holds for every law, not only for the normal one.",
-    assumptions=assume(finite_variance="$X$ has a finite variance."),
+    symbols={"once": c * Var(X)},
 )

@@ -7,11 +7,11 @@ from functools import partial
 from sympy import Float, Rational, S, Sum, log, sqrt
 
 from verify.spec import (
-    DERRIDA, E, INDEPENDENT, KEYS, NORMAL, NORMAL_COMPONENTS, ON_PAPER, PRECISE, SQUARES, WEIGHTED_SCORE,
-    ByParts, Claim, Control, Derivation, Exact, Experiment, Fact, Figure, Findings, LargestScore, NormalRows,
-    Route, Step, Surplus, Tolerance, attention_cell, capped, cell_of, complement, component, computed, d,
-    fact, figure, integrated, j, largest, line, mean_largest, mean_squares, measured, n, over_cells,
-    over_lengths, p, s, sharper, sigma, threshold, wrong,
+    DERRIDA, E, KEYS, NORMAL, ON_PAPER, PRECISE, SQUARES, WEIGHTED_SCORE, ByParts, Claim, Control, Derivation,
+    Exact, Experiment, Fact, Figure, Findings, LargestScore, NormalRows, Route, Step, Surplus, Tolerance,
+    attention_cell, capped, cell_of, complement, component, computed, d, fact, figure, integrated, j, largest,
+    line, mean_largest, mean_squares, measured, n, over_cells, over_lengths, p, printed, s, sharper, sigma,
+    threshold, wrong,
 )  # fmt: skip
 
 ROWS = ((16, 4), (16, 16), (1024, 8))
@@ -74,11 +74,12 @@ def experiment(derivation: Derivation, tolerance: float) -> Experiment:
     return Experiment((*bounds.values(), tight, exact, *raw.values(), *even.values()), (
         sharper(tight, 0.97, 1 - mean_squares(16, 16.0).value),
         sharper(bounds[1024, 8], 0.83, 1 - mean_squares(1024, 8.0).value),
-        Control(r"the largest is at most $\sqrt{1.5\ln n}$", too_small),
+        Control("the mean of the largest is at most {value}, a bound with a smaller constant", too_small),
         wrong(raw[256, 64], "freezes-at-d-equal-n",
-              "attention freezes only when there are more dimensions than keys: 256 keys, 64 dimensions",
+              "attention freezes only when there are more dimensions than keys: {cell:n} keys, {cell:d_k} "
+              "dimensions",
               threshold(0.2)),
-        wrong(raw[256, 11], "freezes-at-once", r"all weight is on one key as soon as $d_k$ reaches $2\ln n$",
+        wrong(raw[256, 11], "freezes-at-once", "all weight is on one key as soon as {d_k} reaches {freezing}",
               threshold(S.One)),
         wrong(even[256], "scaled-concentrates", "scaled attention concentrates as well", raw[256, 64]),
     ))  # fmt: skip
@@ -106,31 +107,33 @@ def figures(findings: Findings) -> Figure:
     for keys, dimensions in RAW.items():
         freezing, span = 2 * math.log(keys), (dimensions[0], dimensions[-1])
         layers.append(line("exact", partial(_exact, keys, within=ON_PAPER), over=span, points=17))
-        layers.append(measured(findings.matching(f"raw-n{keys}-d*"), f"$n = {keys}$"))
-        layers.append(line(rf"$2\ln {keys}$", (0.0, 1.0), "other", at=(freezing, freezing + 1e-6)))
+        layers.append(measured(findings.matching(f"raw-n{keys}-d*"), printed(f"$n = {keys}$")))
+        layers.append(line(printed(rf"$2\ln {keys}$"), (0.0, 1.0), "other", at=(freezing, freezing + 1e-6)))
     return figure(
         "freezing",
         "Unscaled attention concentrates as the dimension passes twice the logarithm of the length",
-        "The mean sum of squared weights of unscaled attention over the dimension, for 16 and 256 "
+        "The mean sum of squared weights of unscaled attention over the dimension, for two numbers of "
         "keys: it rises steadily, is a quarter to a third where the dimension is twice the logarithm of "
         "the number of keys, about a half at two to three times that, and nears one far beyond.",
-        r"mean of $\sum p_j^2$",
+        "mean of {squares}",
         *layers,
         y_scale="linear",
     )
 
 
 CLAIM = Claim(
-    title="Unscaled attention concentrates on few keys as the dimension passes 2 ln n",
-    statement=r"For independent normal scores of standard deviation $\sigma$ over $n$ keys, $1 - "
-    r"\mathbb{E}\sum p_j^2 \le \mathbb{E}\max_j s_j/\sigma^2 \le \sqrt{2\ln n}/\sigma$. Raw scores have "
-    r"$\sigma \approx \sqrt{d_k}$: over 256 keys $\mathbb{E}\sum p_j^2$ is 0.25 at $d_k = 11 \approx 2\ln "
-    "n$, 0.42 at 22, 0.51 at 32 and 0.82 at 256; scaled, in 64 dimensions, it is 0.01.",
+    title="Unscaled attention concentrates on few keys as the dimension passes {freezing}",
+    statement="For independent normal scores of standard deviation {sigma} over {n} keys, {theorem}. The "
+    "deviation of raw scores is about {root_d}: over {raw-n256-d11:n} keys the mean of {squares} is measured "
+    "as {raw-n256-d11:estimate.2} at {raw-n256-d11:d_k=}, {raw-n256-d22:estimate.2} at {raw-n256-d22:d_k}, "
+    "{raw-n256-d64:estimate.2} at {raw-n256-d64:d_k} and {raw-n256-d256:estimate.2} at {raw-n256-d256:d_k}; "
+    "scaled, in {scaled-n256-d64:d_k} dimensions, as {scaled-n256-d64:estimate.1}.",
     meaning="How many dimensions saturate the softmax depends on the number of keys, but only through its "
-    "logarithm: 5.5 dimensions for 16 keys, 17 for 4096. It does not happen at a stroke: there about a "
-    "quarter or a third of the weight has come together, and the rest follows slowly. Heads in use, with 64 "
-    "dimensions and more, are far beyond; without scaling their attention would start out as a lookup of "
-    "a few random keys.",
-    assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
+    "logarithm: {freezing-dimension-n16:2} dimensions for sixteen keys, {freezing-dimension-n4096:2} for "
+    "four thousand. It does not happen at a stroke: there about a "
+    "quarter or a third of the weight has come together, and the rest follows slowly. Heads in use, with "
+    "{scaled-n256-d64:d_k} dimensions and more, are far beyond; without scaling their attention would start "
+    "out as a lookup of a few random keys.",
+    symbols={"sigma": sigma, "n": n, "freezing": 2 * log(n), "squares": SQUARES},
     references=(DERRIDA,),
 )

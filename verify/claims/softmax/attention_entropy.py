@@ -5,11 +5,11 @@ import math
 from sympy import Expr, Float, Rational, S, exp, log, sqrt
 
 from verify.spec import (
-    E, ENTROPY, INDEPENDENT, KEYS, LOG_TOTAL, NORMAL, NORMAL_COMPONENTS, SQUARES, STEIN, WEIGHTED_SCORE,
-    ByParts, Cell, Claim, Control, Derivation, Experiment, Fact, Figure, Findings, NormalRows, Quantity,
-    Route, Smooth, Step, SumIdentity, Surplus, TotalGrows, attention_cell, capped, cell_of, component, d,
-    fact, figure, integrated, j, line, mean_entropy, mean_squares, measured, n, of_probability, over_lengths,
-    p, prediction, sharper, sigma, threshold, wrong,
+    E, ENTROPY, KEYS, LOG_TOTAL, NORMAL, SQUARES, STEIN, WEIGHTED_SCORE, ByParts, Cell, Claim, Control,
+    Derivation, Experiment, Fact, Figure, Findings, NormalRows, Quantity, Route, Smooth, Step, SumIdentity,
+    Surplus, TotalGrows, attention_cell, capped, cell_of, component, d, fact, figure, integrated, j, line,
+    mean_entropy, mean_squares, measured, n, of_probability, over_lengths, p, prediction, printed, sharper,
+    sigma, threshold, wrong,
 )  # fmt: skip
 
 GRID = ((4, 4), (4, 64), (64, 4), (64, 64), (64, 256), (512, 64))
@@ -101,10 +101,11 @@ def _controls(
         sharper(bound, 0.98, exact),
         sharper(first, 0.98, narrow / (TIGHT**2 / 2 * (1 - mean_squares(MANY, TIGHT).value))),
         sharper(spread, 0.9, wide),
-        wrong(spread, "half-sigma", r"at most $\sigma/2$ is lost, not $\sigma^2/2$", S(WIDE) / 2, truth=wide),
+        wrong(spread, "half-sigma", "at most {half_sigma} is lost, not {half_square}", S(WIDE) / 2,
+              truth=wide),
         wrong(bound, "unscaled-loses-as-little", "without scaling, too, at most half a nat is lost",
               truth=_exact_loss(64, 64, 1.0), cell=_attention(64, 64, S.One), estimand=_lost(64)),
-        wrong(value, "loss-of-few-keys", "how many keys there are does not matter: 512 lose as much as 4",
+        wrong(value, "loss-of-few-keys", "how many keys there are does not matter: many lose as much as four",
               integrated(_exact_loss(4, 64, 1 / 8))),
         wrong(share, "every-row", "every row, not only their mean, keeps all but half a nat",
               threshold(S.Zero), tolerance=of_probability(), relation="≤"),
@@ -133,27 +134,26 @@ def figures(findings: Findings) -> Figure:
     return figure(
         "losses",
         "On average scaled attention loses at most half a nat against an even spread",
-        "Measured mean loss of entropy of scaled attention over the number of keys, in 4 and 64 "
-        "dimensions: it rises with the number of keys and stays below the bound of one half.",
+        "Measured mean loss of entropy of scaled attention over the number of keys, in two dimensions: it "
+        "rises with the number of keys and stays below the bound of one half.",
         "mean entropy lost, in nats",
-        line("bound: ½", bound, points=2),
-        *(measured(findings.matching(f"loss-n*-d{d_k}"), f"$d_k = {d_k}$", "n") for d_k in (64, 4)),
-        x="number of keys $n$",
+        line("bound: one half", bound, points=2),
+        *(measured(findings.matching(f"loss-n*-d{d_k}"), printed(f"$d_k = {d_k}$"), "n") for d_k in (64, 4)),
+        x="number of keys {n}",
         y_scale="linear",
     )
 
 
 CLAIM = Claim(
     title="On average scaled attention keeps all but half a nat of its entropy",
-    statement=r"For independent normal scores of standard deviation $\sigma$ over $n$ keys, $\mathbb{E}H \ge "
-    r"\ln n - \tfrac{\sigma^2}{2}\left(1 - \mathbb{E}\sum p_j^2\right) \ge \ln n - \tfrac{\sigma^2}{2}$: "
-    "with scaled scores at most half a nat is lost on average, whatever the number of keys. Single rows may "
-    "lose more.",
-    meaning=r"Correctly scaled attention starts out balanced on average: $e^{\mathbb{E}H} \ge 0.6\,n$, for "
-    "any dimension and length, as $e^{-1/2}$ is 0.607; with many keys no more than that is kept. It is not "
-    "true of each row: the longer its query, the sharper it is, and more than a third of those over 64 keys "
-    "in 4 dimensions lose more than half a nat. Sharpness beyond this a head has learnt; initialisation does "
-    "not give it.",
-    assumptions=(INDEPENDENT, NORMAL_COMPONENTS),
+    statement="For independent normal scores of standard deviation {sigma} over {n} keys, {theorem}: with "
+    "scaled scores at most half a nat is lost on average, whatever the number of keys. Single rows may lose "
+    "more.",
+    meaning="Correctly scaled attention starts out balanced on average: in any dimension and at any length "
+    "it spreads over at least {least-spread:3} of the keys; with many keys no more than that is kept. It is "
+    "not true of each row: the longer its query, the sharper it is, and of those over {rows-below-n64-d4:n} "
+    "keys in {rows-below-n64-d4:d_k} dimensions {rows-below-n64-d4:estimate.2%} lose more than half a nat. "
+    "Sharpness beyond this a head has learnt; initialisation does not give it.",
+    symbols={"sigma": sigma, "n": n, "half_sigma": sigma / 2, "half_square": sigma**2 / 2},
     references=(STEIN,),
 )

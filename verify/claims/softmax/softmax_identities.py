@@ -7,8 +7,8 @@ from scipy import special
 from sympy import S, Sum, Symbol, exp
 
 from verify.spec import (
-    Array, Claim, Control, Derivation, Exact, Experiment, Route, Step, SumIdentity, assume, i,
-    in_single_precision, largest_difference, n, no_distance, of_halves, over_queries, p, s, softmax, stream,
+    Array, Claim, Control, Derivation, Exact, Experiment, Route, Step, SumIdentity, i, in_single_precision,
+    largest_difference, n, no_distance, of_halves, over_queries, p, s, softmax, stream,
 )  # fmt: skip
 
 Softmax = Callable[[Array], Array]
@@ -16,9 +16,9 @@ ROWS, KEYS = 64, 50
 SIZES = (0.1, 1.0, 30.0, 1000.0)
 """Standard deviations of the scores drawn for the comparisons of arrays."""
 LABELS = {
-    "sum": "largest distance of a row's sum from 1",
+    "sum": "largest distance of a row's sum from one",
     "ratio": "largest distance of a weight from the row's largest times the exponential of their difference",
-    "shift": "largest change by adding 100 to all scores",
+    "shift": "largest change by adding a hundred to all scores",
     "library": "largest distance from SciPy's softmax",
 }
 """The identities by name, and what says how far array code is from them."""
@@ -35,8 +35,8 @@ def derive() -> Derivation:
     whole = Route.of("The weights sum to one", Sum(p[i], (i, 1, n)), one)
     ratio = Route.of("The ratio of two weights: larger scores have larger weights", p[1] / p[2], difference)
     shift = Route.of(r"Add any number $a$ to all scores", shifted, same)
-    ratio = ratio.defining("the ratio of two weights")
-    shift = shift.defining("the first weight of the shifted scores")
+    ratio = ratio.defining("the ratio of two weights").called("ratio")
+    shift = shift.defining("the first weight of the shifted scores").called("shift")
     return Derivation.of(whole, lemmas=(ratio, shift))
 
 
@@ -81,10 +81,9 @@ def experiment() -> Experiment:
 
 CLAIM = Claim(
     title="What holds for every softmax",
-    statement="For any scores, the weights sum to one; $p_i/p_j = e^{s_i - s_j}$, so larger scores have "
-    "larger weights; and adding the same number to all scores changes nothing.",
+    statement="For any scores, {theorem}; {ratio}, so larger scores have larger weights; and adding the same "
+    "number to all scores changes nothing: {shift}.",
     meaning="Only differences of scores count: whether they are large or small as numbers is irrelevant. "
     "This is why programs may subtract the largest score first, and why it is the spread of the scores, and "
     "not their size, that saturates the softmax.",
-    assumptions=assume(finite="The scores are finite numbers."),
 )

@@ -195,6 +195,7 @@ class CardView:
     statement: Prose
     meaning: Prose
     assumptions: tuple[Prose, ...]
+    stated: tuple[Prose, ...]
     verdict: Badge
     proof: Badge
     alarms: tuple[str, ...]

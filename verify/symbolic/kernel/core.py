@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -51,7 +50,7 @@ from sympy.sets.sets import Set
 from verify.symbolic.kernel.words import E, Ordered, Var, is_word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 
 class Refused(Exception):  # noqa: N818  # a rule refuses
@@ -417,7 +416,7 @@ def replayed(theorem: Theorem) -> Theorem:
         Refused: what is made is not what it says.
     """
     given = theorem.rule
-    again = {}
+    again: dict[str, Any] = {}
     for part in fields(given):  # type: ignore[arg-type]
         value = getattr(given, part.name)
         if isinstance(value, Theorem):
@@ -515,19 +514,27 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
     _refuse_definitions(hypotheses, *sides)
     if hypotheses.law:
         _refuse_impossible(hypotheses, hypotheses.law)
-    bound = {one for side in sides for one in bound_in(side) if not isinstance(one, Idx)}
-    free = {one for side in sides for one in side.free_symbols}
-    free |= {one for one, _ in hypotheses.domains}
-    free |= {one for condition in hypotheses.conditions for one in condition.free_symbols}
     for side in sides:
         _refuse_ranges_outside(side)
+    bound = {one for side in sides for one in bound_in(side) if not isinstance(one, Idx)}
+    free = set().union(*(one.free_symbols for one in (*sides, *hypotheses.conditions)))
+    free |= {one for one, _ in hypotheses.domains}
     if bound & free:
         raise Refused(f"a name is bound and free: {', '.join(sorted(map(str, bound & free)))}")
-    if hypotheses.law and any(side.has(E, Var) for side in sides):
-        outside = [side.xreplace(dict.fromkeys(side.atoms(E, Var), S.One)) for side in sides]
-        for one in hypotheses.law.moments:
-            if any(part.has(one) for part in outside):
-                raise Refused(f"{one} is random, and stands outside every mean")
+    if hypotheses.law:
+        _refuse_random_outside(hypotheses.law, *sides)
+
+
+def _refuse_random_outside(law: Population, *sides: Any) -> None:
+    """Refuse that what is random stands outside every mean, where there is a mean.
+
+    Raises:
+        Refused: it does.
+    """
+    outside = [side.xreplace(dict.fromkeys(side.atoms(E, Var), S.One)) for side in sides]
+    for one in law.moments if any(side.has(E, Var) for side in sides) else ():
+        if any(part.has(one) for part in outside):
+            raise Refused(f"{one} is random, and stands outside every mean")
 
 
 _NO_NAME = re.compile(r"[<>=≤≥≈∼≠~$]|\\(?:[lg]e|[lg]eq|neq?|approx|sim|equiv)(?![A-Za-z])")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sympy import (
     Add,
@@ -22,6 +21,7 @@ from sympy import (
     Pow,
     S,
     Sum,
+    Tuple,
     diff,
     exp,
     expand,
@@ -46,12 +46,23 @@ from verify.symbolic.kernel.core import (
     Refused,
     Rule,
     Theorem,
+    assumed,
     bound_in,
     changed_in,
     rule,
 )  # fmt: skip
-from verify.symbolic.kernel.signs import is_known, lies_in, refuse_unless_smooth, signed, where_defined
-from verify.symbolic.kernel.words import E, Var, largest
+from verify.symbolic.kernel.signs import (
+    everywhere,
+    is_known,
+    lies_in,
+    refuse_unless_smooth,
+    signed,
+    where_defined,
+)
+from verify.symbolic.kernel.words import E, MatrixShape, Var, largest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _OPAQUE = (E, Var, Sum, Integral, Limit)
 _ORDERED = {"≤", "≥", "<", ">"}
@@ -187,7 +198,7 @@ class Replaced(Rule):
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the relation of both sides."""
         given = self.theorem
-        hole = _between(given)
+        hole = _hole_for(given, under.merged(given.hypotheses))
         opened = before.xreplace({given.lhs: hole})
         if opened == before:
             raise Refused(f"{given.lhs} does not stand in it")
@@ -201,19 +212,22 @@ class Replaced(Rule):
             raise Refused("the part stands under a mean, a sum, an integral or a limit")
         if given.relation not in FLIPPED:
             raise Refused(f"{given.relation} replaces nothing")
-        refuse_unless_smooth(opened, hole, hypotheses)
-        return Conclusion(_moved(diff(opened, hole), given.relation, hypotheses, self.slope), hypotheses)
+        return Conclusion(_moved(opened, hole, given.relation, hypotheses, self.slope), hypotheses)
 
 
-def _between(given: Theorem) -> Any:
-    """Return a symbol for all that lies between the sides of a theorem."""
-    sides = given.lhs, given.rhs
-    real = True if all(one.is_real for one in sides) or given.relation in _ORDERED else None
-    return Dummy(real=real, positive=True if all(one.is_positive for one in sides) else None)
+def _hole_for(known: Theorem, under: Hypotheses) -> Any:
+    """Return a symbol for what both sides of a theorem are, and all between: positive only if both are."""
+    sides = known.lhs, known.rhs
+    if all(lies_in(side, Interval.open(0, oo), under) for side in sides):
+        return Dummy(positive=True)
+    return Dummy(real=all(side.is_real for side in sides) or None)
 
 
-def _moved(slope: Any, relation: str, under: Hypotheses, given: Theorem | None) -> str:
+def _moved(whole: Any, hole: Any, relation: str, under: Hypotheses, given: Theorem | None) -> str:
     """Return how the whole compares where a part does as ``relation`` says, by the sign of the slope."""
+    everywhere(whole, hole, under)
+    refuse_unless_smooth(whole, hole, under)
+    slope = diff(whole, hole)
     weak = {"<": "≤", ">": "≥"}.get(relation, relation)
     if given is not None:
         signed(slope, under, given)
@@ -356,6 +370,18 @@ def _law_at(law: Population | None, values: Mapping[Any, Any]) -> Population | N
     return Population(moments, law.dimension, law.alike, law.normal) if moments else None
 
 
+def _changing(context: Any) -> set[Any]:
+    """Return by what is differentiated in a context.
+
+    Raises:
+        Refused: it has values that have no others all around them.
+    """
+    found = {one for part in context.atoms(Derivative) for one in part.variables}
+    if any(one.is_integer or (one.is_nonnegative and not one.is_positive) for one in found):
+        raise Refused("a derivative is by what has values all around each")
+    return found
+
+
 @rule
 @dataclass(frozen=True)
 class Applied(Rule):
@@ -374,16 +400,13 @@ class Applied(Rule):
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the relation of the contexts."""
         known, hole = self.known, self.hole
-        if not hole.is_Symbol or hole in known.lhs.free_symbols | known.rhs.free_symbols | bound_in(
-            self.context
-        ):
+        taken = known.lhs.free_symbols | known.rhs.free_symbols
+        if not hole.is_Symbol or hole in taken | bound_in(self.context):
             raise Refused(f"{hole} must be a symbol of its own")
-        changing = {v for one in self.context.atoms(Derivative) for v in one.variables}
-        if any(one.is_integer or (one.is_nonnegative and not one.is_positive) for one in changing):
-            raise Refused("a derivative is by what has values all around each")
+        changing = _changing(self.context)
         _refuse_restricted(bound_in(self.context) | changing, known)
         if self.context.has(E, Var) and known.hypotheses.law is None:
-            _refuse_restricted(known.lhs.free_symbols | known.rhs.free_symbols, known)
+            _refuse_restricted(taken, known)
         lhs, rhs = (self.context.xreplace({hole: side}) for side in (known.lhs, known.rhs))
         if rhs != after and not same(rhs, after):
             raise Refused(f"done to the other side it is {rhs}")
@@ -396,11 +419,10 @@ class Applied(Rule):
             return Conclusion({"<": "≤", ">": "≥"}.get(known.relation, known.relation), hypotheses, lhs=lhs)
         if self.context.has(*_OPAQUE):
             raise Refused("a bound passes under one mean or sum at a time")
-        between = _between(known)
-        opened = self.context.xreplace({hole: between})
-        refuse_unless_smooth(opened, between, hypotheses)
+        if not all(lies_in(side, assumed(hole), hypotheses) for side in (known.lhs, known.rhs)):
+            raise Refused(f"not known: both sides lie in {assumed(hole)}, where {hole} does")
         return Conclusion(
-            _moved(diff(opened, between), known.relation, hypotheses, None), hypotheses, lhs=lhs
+            _moved(self.context, hole, known.relation, hypotheses, None), hypotheses, lhs=lhs
         )
 
 
@@ -489,6 +511,23 @@ class FirstTerms(Rule):
         if expand(terms - after.subs(self.large, 1 / small)) != S.Zero:
             raise Refused(f"the first terms are {terms.subs(small, 1 / self.large)}")
         return Conclusion("~", where_defined(before, under), order=(self.large, self.order))
+
+
+@rule
+@dataclass(frozen=True)
+class ShapeOfProduct(Rule):
+    """A product of matrices has the rows of its first factor and the columns of its last.
+
+    SymPy makes no product whose inner sizes disagree.
+    """
+
+    label = "rows of the first factor, columns of the last; the inner sizes agree"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the equation."""
+        if not isinstance(before, MatrixShape) or after != Tuple(*before.args[0].shape):
+            raise Refused("that is not the shape")
+        return Conclusion("=", under)
 
 
 @rule

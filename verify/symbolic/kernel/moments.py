@@ -29,6 +29,7 @@ from sympy.core.sorting import default_sort_key
 
 from verify.symbolic.kernel.algebra import is_zero, replaced, with_powers
 from verify.symbolic.kernel.core import Conclusion, Hypotheses, Population, Refused, Rule, rule
+from verify.symbolic.kernel.signs import where_defined
 from verify.symbolic.kernel.words import E, Var
 
 if TYPE_CHECKING:
@@ -260,6 +261,5 @@ class Evaluation(Rule):
         gap = evaluate(before, law) - evaluate(after, law)
         if not is_zero(gap):
             raise Refused(f"the sides differ by {gap}")
-        return Conclusion(
-            hypotheses=Hypotheses(law=self.population if self.assumed else self.population.of_any_law())
-        )
+        found = Hypotheses(law=self.population if self.assumed else self.population.of_any_law())
+        return Conclusion(hypotheses=where_defined(before, where_defined(after, under.merged(found))))

@@ -194,6 +194,8 @@ class Reader:
             one, other = other, one
         rest = term.without(one, delta)
         if one in term.bound:
+            if other.is_Integer and other < 1:
+                raise Refused(f"{delta}: there is no such entry")
             if not (other.is_Integer or self._sizes.get(other) == term.bound[one]):
                 raise Refused(f"{delta}: its indices do not run over the same values")
             return rest.put(one, other)

@@ -33,6 +33,7 @@ from verify.symbolic.kernel.algebra import is_zero
 from verify.symbolic.kernel.core import Conclusion, Hypotheses, Population, Refused, Rule, rule
 from verify.symbolic.kernel.equations import same
 from verify.symbolic.kernel.moments import pointwise
+from verify.symbolic.kernel.signs import where_defined
 from verify.symbolic.kernel.sums import vanishes
 from verify.symbolic.kernel.terms import ROW, in_scores
 from verify.symbolic.kernel.words import E, largest, n, p, s, sigma
@@ -46,8 +47,9 @@ SQUARES = Sum(p[i] ** 2, (i, 1, n))
 LOG_TOTAL = log(Sum(exp(s[i]), (i, 1, n)))
 
 
-def _of_normal_scores(*sides: Any) -> Hypotheses:
-    return ROW.hypotheses(*sides).merged(Hypotheses(law=NORMAL_SCORES))
+def _of_normal_scores(before: Any, after: Any) -> Hypotheses:
+    found = where_defined(after, where_defined(before, ROW.hypotheses(before, after)))
+    return found.merged(Hypotheses(law=NORMAL_SCORES))
 
 
 @rule

@@ -257,6 +257,21 @@ def where_defined(expression: Any, under: Hypotheses) -> Hypotheses:
     return under
 
 
+def everywhere(expression: Any, variable: Any, under: Hypotheses) -> Hypotheses:
+    """Return ``where_defined``, which leaves a variable all the values that it has.
+
+    A slope says nothing of both sides of a pole.
+
+    Raises:
+        Refused: the expression is not defined at some of them.
+    """
+    found = where_defined(expression, under)
+    added = found.conditions - under.conditions
+    if found.domain(variable) != under.domain(variable) or any(variable in one.free_symbols for one in added):
+        raise Refused(f"not known to be defined for every {variable}: {expression}")
+    return found
+
+
 def _is_positive(expression: Any, under: Hypotheses) -> bool:
     if isinstance(expression, Sum):
         return _is_positive(expression.args[0], under)

@@ -46,9 +46,7 @@ class SumIdentity(Rule):
         drawn = self.families.variances
         if left := normal_form(_numerator(gap if drawn else pointwise(gap), self.families), self.families):
             raise Refused(f"terms are left over: {', '.join(map(str, list(left)[:3]))}")
-        found = self.families.hypotheses(before, after).merged(
-            where_defined(after, where_defined(before, under))
-        )
+        found = where_defined(before, where_defined(after, self.families.hypotheses(before, after)))
         if drawn:
             law = Population({base: (1, 0, variance) for base, variance in drawn.items()})
             found = found.merged(Hypotheses(law=law))

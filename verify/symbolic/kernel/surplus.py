@@ -52,10 +52,10 @@ class Surplus(Rule):
         for case in _cases(surplus, free, named):
             if not self._is_never_negative(case, named):
                 raise Refused(f"not known to be nowhere negative: {case}")
-        found = ROW.hypotheses(before, after, surplus).merged(
-            where_defined(after, where_defined(before, under))
-        )
-        entries = {("ordered", p)} if self.ordered else set()
+        found = ROW.hypotheses(before, after, surplus)
+        for side in (before, after, surplus):
+            found = where_defined(side, found)
+        entries: set[tuple[Any, ...]] = {("ordered", p)} if self.ordered else set()
         entries |= {("bounded", x, M)} if self.bounded else set()
         return Conclusion(self.relation, found.merged(Hypotheses(entries=frozenset(entries))))
 

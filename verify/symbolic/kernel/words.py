@@ -174,12 +174,12 @@ class Var(Function):  # type: ignore[misc]  # SymPy has no types
         return body if exp is None else rf"{body}^{{{exp}}}"
 
 
-class Shape(Function):  # type: ignore[misc]  # SymPy has no types
+class MatrixShape(Function):  # type: ignore[misc]  # SymPy has no types
     """The numbers of rows and columns of a matrix."""
 
     nargs = 1
 
-    def _latex(self, printer: Any, exp: Any = None) -> str:
+    def _latex(self, printer: Any) -> str:
         return rf"\operatorname{{shape}}\left({printer.doprint(self.args[0])}\right)"
 
 
@@ -202,9 +202,9 @@ largest = Ordered(r"\max_i s_i", "s0", real=True)
 
 WORDS = frozenset([
     Abs, Add, Derivative, Dummy, E, Eq, Idx, ImmutableDenseMatrix, Indexed, IndexedBase, IndexedEntry,
-    Integral, KroneckerDelta, Limit, MatAdd, MatMul, MatPow, MatrixElement, MatrixSymbol, Max, Min, Mul, Ordered,
-    OrderedBase, Pow, Shape, Str, Sum, Symbol, Trace, Transpose, Tuple, Var, besselk, binomial, cos, cosh,
-    erf, erfc, erfinv, exp, factorial, gamma, log, sign, sin, sinh, tan, tanh,
+    Integral, KroneckerDelta, Limit, MatAdd, MatMul, MatPow, MatrixElement, MatrixShape, MatrixSymbol, Max,
+    Min, Mul, Ordered, OrderedBase, Pow, Str, Sum, Symbol, Trace, Transpose, Tuple, Var, besselk, binomial,
+    cos, cosh, erf, erfc, erfinv, exp, factorial, gamma, log, sign, sin, sinh, tan, tanh,
     *(type(one) for one in (S.Zero, S.One, S.NegativeOne, S.Half, S.Pi, S.Exp1, S.ImaginaryUnit, S.Infinity,
                             S.NegativeInfinity, Integer(7), Rational(2, 7))),
 ])  # fmt: skip

@@ -1,0 +1,104 @@
+"""What is derived is bound to what is measured, or is not called derived."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from sympy import Float, sqrt
+
+from verify.engine.binding import bound
+from verify.engine.catalogue import catalogue
+from verify.montecarlo.distributions import LAPLACE, NORMAL, UNIT_INTERVAL
+from verify.montecarlo.estimands import component, kurtosis, variance
+from verify.montecarlo.experiment import Exact, Quantity
+from verify.montecarlo.inputs import Simulated
+from verify.montecarlo.statistics.scores import ScoreMoments, ScorePowers
+from verify.spec.designs import cell_of, prediction
+from verify.symbolic.kernel.core import Population
+from verify.symbolic.scores import (
+    GENERAL,
+    NORMAL_MOMENTS,
+    STANDARD,
+    d,
+    k,
+    kurtosis_route,
+    q,
+    score,
+    variance_route,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from verify.montecarlo.estimands import Smooth
+    from verify.symbolic.kernel.core import Theorem
+
+SCALED = variance_route(score / sqrt(d), STANDARD).proved()
+
+
+def _check(
+    theorem: Theorem, law: Any = NORMAL, scale: Any = 1 / sqrt(d), estimand: Smooth | None = None, **more: Any
+) -> tuple[str, ...]:
+    """Return what is bound of one check of the variance of scores in eight dimensions."""
+    cell = cell_of("d8", Simulated(law, law, 16, 16, 8), ScoreMoments(), scale=scale)
+    value = more.get("value", theorem.rhs.subs(d, 8))
+    check = Quantity("variance-d8", "a variance", cell, estimand or variance(), prediction(value))
+    return bound([theorem], [check])
+
+
+def test_what_is_derived_is_what_is_measured() -> None:
+    """The variance of scaled scores is that of the statistic's own draws."""
+    assert _check(SCALED) == ("variance-d8",)
+
+
+@pytest.mark.parametrize(
+    ("theorem", "given"),
+    [
+        (SCALED, {"scale": Float("1.01") / sqrt(d)}),
+        (SCALED, {"scale": None}),
+        (SCALED, {"law": UNIT_INTERVAL}),
+        (SCALED, {"estimand": component("square")}),
+        (SCALED, {"value": 1 + Float("0.001")}),
+        (variance_route(score, STANDARD).proved(), {"value": 1}),
+    ],
+    ids=[
+        "scale-one-per-cent-off",
+        "unscaled",
+        "another-law",
+        "mean-square",
+        "another-value",
+        "another-start",
+    ],
+)
+def test_what_is_something_else_is_not_bound(theorem: Theorem, given: dict[str, Any]) -> None:
+    """A scale, a law, an estimand, a value or a start that is another."""
+    assert _check(theorem, **given) == ()
+
+
+def test_a_law_is_held_against_what_is_drawn() -> None:
+    """A kurtosis from normal moments says nothing of components that are not normal."""
+    normal = kurtosis_route(Population({q: NORMAL_MOMENTS[:5], k: NORMAL_MOMENTS[:5]}, d)).proved()
+    for law, expected in ((NORMAL, ("kurtosis",)), (LAPLACE, ())):
+        cell = cell_of("d8", Simulated(law, law, 16, 16, 8), ScorePowers((2, 4)))
+        check = Quantity("kurtosis", "a kurtosis", cell, kurtosis(), prediction(normal.rhs.subs(d, 8)))
+        assert bound([normal], [check]) == expected
+
+
+def test_symbols_of_moments_are_read_off_the_drawn_law() -> None:
+    """The general variance is bound with the mean and deviation of U(0, 1)."""
+    theorem = variance_route(score, GENERAL).proved()
+    cell = cell_of("d8", Simulated(UNIT_INTERVAL, UNIT_INTERVAL, 16, 16, 8), ScoreMoments())
+    right = Quantity("right", "a variance", cell, variance(), prediction(Float(8 * 7 / 144)))
+    wrong = replace(right, id="wrong", prediction=prediction(Float(8 * 7.1 / 144)))
+    assert bound([theorem], [right, wrong]) == ("right",)
+
+
+@pytest.mark.parametrize(("name", "least"), [("score-variance", 14), ("soft-cap", 4), ("score-magnitude", 5)])
+def test_claims_are_bound(name: str, least: int) -> None:
+    """The fits through bound points are bound as well."""
+    claim = catalogue()[name]
+    derivation = claim.derived()
+    theorems = [one.theorem for one in derivation.examine().routes if one.theorem]
+    checks = claim.measured_by(derivation, 0.02).checks
+    assert len(bound(theorems, checks)) >= least
+    assert not any(isinstance(one, Exact) and one.id in bound(theorems, checks) for one in checks)
