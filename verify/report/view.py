@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from verify.evidence import Outcome, Proof, Verdict, numbers
 from verify.report import citations, imprint
 from verify.report.calibration import calibration
+from verify.report.false_claims import false_claims
 from verify.report.cards import card
 from verify.report.changes import changes
 from verify.report.citation import Citation, cite
@@ -61,6 +62,7 @@ def view(record: RunRecord, earlier: RunRecord | None = None) -> ReportView:
         environment=tuple(sorted(record.run.environment.items())),
         budget=imprint.budget(record),
         calibration=calibration(record.calibration),
+        false_claims=false_claims(record.false_claims),
         seed=str(record.run.settings.seed),
         profile=record.run.settings.profile,
         tolerance=f"±{numbers.percent(record.run.settings.tolerance)}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sympy import Symbol, symbols
+from sympy import Rational, Symbol, symbols
 
 from verify.spec import (
     NORMAL,
@@ -14,6 +14,7 @@ from verify.spec import (
     Hypotheses,
     Quantity,
     Route,
+    ScoreMoments,
     Simulated,
     Step,
     biased,
@@ -21,6 +22,7 @@ from verify.spec import (
     d,
     prediction,
     score_cell,
+    variance,
     variances,
 )
 
@@ -43,7 +45,9 @@ Taken = tuple[Any, Any]
 
 def route(start: Any, *taken: Taken, under: Hypotheses = NOTHING) -> Route:
     """Return the chain from ``start`` through what is ``taken``."""
-    return Route.of("Step by step", start, *(Step(end, "As the rule says", rule) for end, rule in taken), under=under)
+    return Route.of(
+        "Step by step", start, *(Step(end, "As the rule says", rule) for end, rule in taken), under=under
+    )
 
 
 def steps(start: Any, *taken: Taken, under: Hypotheses = NOTHING) -> Derivation:
@@ -64,7 +68,7 @@ def variance_in_four(derivation: Derivation, tolerance: float) -> Experiment:  #
 
 def measured(
     estimand: Any, law: Any, statistic: Any, *, name: str = "found", query: Any = NORMAL, key: Any = NORMAL,
-    n: int = 4, scale: Any = None, relation: Any = "=", controls: Any = None, **more: Any,
+    n: int = 4, scale: Any = None, relation: Any = "=", controls: Any = None, label: str = LABEL, **more: Any,
 ) -> Callable[[Derivation, float], Experiment]:  # fmt: skip
     """Return the function that measures an estimand of a statistic of scores in ``n`` dimensions.
 
@@ -75,11 +79,27 @@ def measured(
     def experiment(derivation: Derivation, tolerance: float) -> Experiment:
         cell = cell_of(f"d{n}", Simulated(query, key, 8, 8, n), statistic, scale=scale)
         found = prediction((derivation.result if law is None else law).subs(d, n))
-        check = Quantity(name, LABEL, cell, estimand, found, relation=relation, **more)
+        check = Quantity(name, label, cell, estimand, found, relation=relation, **more)
         others = (biased(check, tolerance),) if controls is None else controls(check, tolerance)
         return Experiment((check,), others)
 
     return experiment
+
+
+def measured_correlated(derivation: Derivation, tolerance: float) -> Experiment:
+    """Measure the variance of scores of correlated components against what is derived, plus the correlation."""
+    cell = cell_of("d4", Simulated(NORMAL, NORMAL, 8, 8, 4, 0.5), ScoreMoments())
+    # Σ over all pairs of dimensions of ρ² for those that differ.
+    found = prediction(derivation.result.subs(d, 4) * (1 + 3 * Rational(1, 4)))
+    check = Quantity("found", LABEL, cell, variance(), found)
+    return Experiment((check,), (biased(check, tolerance),))
+
+
+def typed(derivation: Derivation, tolerance: float, given: Any) -> Experiment:  # noqa: ARG001  # typed, not derived
+    """Measure the variance of scores of four dimensions against a prediction that is given."""
+    cell = cell_of("d4", Simulated(NORMAL, NORMAL, 8, 8, 4), ScoreMoments())
+    check = Quantity("found", LABEL, cell, variance(), given)
+    return Experiment((check,), (biased(check, tolerance),))
 
 
 def claim(

@@ -1,6 +1,7 @@
 """All that the templates print, as frozen records: the builders make each once, the templates only read."""
 
 from verify.report.views.calibration import Blind, CalibrationView, EventRow, LevelRow
+from verify.report.views.false_claims import FalseClaimsView, FalseKindRow
 from verify.report.views.cards import (
     Badge,
     CardView,
@@ -32,6 +33,8 @@ __all__ = [
     "Blind",
     "BudgetView",
     "CalibrationView",
+    "FalseClaimsView",
+    "FalseKindRow",
     "CardView",
     "Cell",
     "ChangeView",

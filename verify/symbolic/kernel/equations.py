@@ -421,9 +421,7 @@ class Applied(Rule):
             raise Refused("a bound passes under one mean or sum at a time")
         if not all(lies_in(side, assumed(hole), hypotheses) for side in (known.lhs, known.rhs)):
             raise Refused(f"not known: both sides lie in {assumed(hole)}, where {hole} does")
-        return Conclusion(
-            _moved(self.context, hole, known.relation, hypotheses, None), hypotheses, lhs=lhs
-        )
+        return Conclusion(_moved(self.context, hole, known.relation, hypotheses, None), hypotheses, lhs=lhs)
 
 
 @rule

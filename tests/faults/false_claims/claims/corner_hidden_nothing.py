@@ -7,5 +7,7 @@ from verify.spec import Unfolded
 
 CLAIM = claim(
     "A ratio of hidden zeros",
-    lambda: steps(((r + 1) ** 2 - r**2 - 2 * r - 1) / ((r + y) ** 2 - r**2 - 2 * r * y - y**2), (S(7), Unfolded({b: c}))),
+    lambda: steps(
+        ((r + 1) ** 2 - r**2 - 2 * r - 1) / ((r + y) ** 2 - r**2 - 2 * r * y - y**2), (S(7), Unfolded({b: c}))
+    ),
 )

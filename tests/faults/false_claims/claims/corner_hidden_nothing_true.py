@@ -7,5 +7,8 @@ from verify.spec import Unfolded
 
 CLAIM = claim(
     "A ratio of hidden zeros",
-    lambda: steps(((r + 1) ** 2 - r**2 - 2 * r) / ((r + y) ** 2 - r**2 - 2 * r * y - y**2 + 1), (S.One, Unfolded({b: c}))),
+    lambda: steps(
+        ((r + 1) ** 2 - r**2 - 2 * r) / ((r + y) ** 2 - r**2 - 2 * r * y - y**2 + 1),
+        (S.One, Unfolded({b: c})),
+    ),
 )

@@ -7,5 +7,8 @@ from verify.spec import AtItsMost
 
 CLAIM = claim(
     "The logarithm of a squared score",
-    lambda: steps(log(Symbol("x", real=True, nonzero=True) ** 2) - Symbol("x", real=True, nonzero=True), (log(S(4)) - 2, AtItsMost(Symbol("x", real=True, nonzero=True), S(2)))),
+    lambda: steps(
+        log(Symbol("x", real=True, nonzero=True) ** 2) - Symbol("x", real=True, nonzero=True),
+        (log(S(4)) - 2, AtItsMost(Symbol("x", real=True, nonzero=True), S(2))),
+    ),
 )

@@ -7,5 +7,7 @@ from verify.spec import Hypotheses, Rising
 
 CLAIM = claim(
     "A function that rises where it is defined",
-    lambda: steps(S.NegativeOne, (-1 / (r + 1), Rising(r)), under=Hypotheses().restricted(r, Interval(0, oo))),
+    lambda: steps(
+        S.NegativeOne, (-1 / (r + 1), Rising(r)), under=Hypotheses().restricted(r, Interval(0, oo))
+    ),
 )

@@ -7,5 +7,7 @@ from verify.spec import Identity
 
 CLAIM = claim(
     "The root of a square",
-    lambda: steps(sqrt(r**2 + 2 * r + 1) ** 2, ((r + 1) ** 2, Identity()), (r**2 + 2 * r + 1, Identity())).of(route((r + 1) ** 2, (r**2 + 2 * r + 1, Identity()))),
+    lambda: steps(sqrt(r**2 + 2 * r + 1) ** 2, ((r + 1) ** 2, Identity()), (r**2 + 2 * r + 1, Identity())).of(
+        route((r + 1) ** 2, (r**2 + 2 * r + 1, Identity()))
+    ),
 )

@@ -7,5 +7,9 @@ from verify.spec import ClosedSums, Replaced, Unfolded, n
 
 CLAIM = claim(
     "A constant that stands for the index",
-    lambda: steps(n * b, (Sum(b, (j_, 1, n)), ClosedSums({Sum(b, (j_, 1, n)): n * b})), (Sum(j_, (j_, 1, n)), Replaced(theorem(b, (j_, Unfolded({b: j_})))))),
+    lambda: steps(
+        n * b,
+        (Sum(b, (j_, 1, n)), ClosedSums({Sum(b, (j_, 1, n)): n * b})),
+        (Sum(j_, (j_, 1, n)), Replaced(theorem(b, (j_, Unfolded({b: j_}))))),
+    ),
 )

@@ -7,5 +7,8 @@ from verify.spec import EulerIntegrals
 
 CLAIM = claim(
     "A beta function",
-    lambda: steps(Integral(w ** (a - 1) / (1 + w) ** (a + b), (w, 0, oo)), (gamma(a) * gamma(b + 1) / gamma(a + b + 1), EulerIntegrals(w))),
+    lambda: steps(
+        Integral(w ** (a - 1) / (1 + w) ** (a + b), (w, 0, oo)),
+        (gamma(a) * gamma(b + 1) / gamma(a + b + 1), EulerIntegrals(w)),
+    ),
 )

@@ -7,5 +7,8 @@ from verify.spec import EulerIntegrals
 
 CLAIM = claim(
     "A beta function",
-    lambda: steps(Integral(w ** (a - 1) / (1 + w) ** (a + b), (w, 0, oo)), (gamma(a) * gamma(b) / gamma(a + b), EulerIntegrals(w))),
+    lambda: steps(
+        Integral(w ** (a - 1) / (1 + w) ** (a + b), (w, 0, oo)),
+        (gamma(a) * gamma(b) / gamma(a + b), EulerIntegrals(w)),
+    ),
 )

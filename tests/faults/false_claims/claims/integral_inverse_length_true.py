@@ -7,6 +7,7 @@ from sympy import Integral, exp, gamma, oo
 from tests.faults.false_claims.shared import claim, measured, steps, w
 from verify.spec import EulerIntegrals, Statistic, component, d, n
 
+
 @dataclass(frozen=True)
 class InverseLengths(Statistic):
     """The mean of 1/|k|²."""
@@ -20,7 +21,10 @@ class InverseLengths(Statistic):
 
 CLAIM = claim(
     "The mean of an inverse squared length",
-    lambda: steps(Integral(w ** (d / 2 - 2) * exp(-w / 2) / (2 ** (d / 2) * gamma(d / 2)), (w, 0, oo)), (1 / (d - 2), EulerIntegrals(w))),
+    lambda: steps(
+        Integral(w ** (d / 2 - 2) * exp(-w / 2) / (2 ** (d / 2) * gamma(d / 2)), (w, 0, oo)),
+        (1 / (d - 2), EulerIntegrals(w)),
+    ),
     measured(component("inverse"), None, InverseLengths(), n=12),
     "For {d_k} above two, {theorem}.",
 )

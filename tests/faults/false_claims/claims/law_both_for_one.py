@@ -7,5 +7,10 @@ from verify.spec import E, STANDARD, Evaluation, Population, PutIn, score
 
 CLAIM = claim(
     "A product of two means",
-    lambda: steps(E(r * y), (E(r) * E(y), Evaluation(Population({r: None, y: None}))), (E(score) ** 2, PutIn({r: score, y: score})), (S.Zero, Evaluation(STANDARD, assumed=True))),
+    lambda: steps(
+        E(r * y),
+        (E(r) * E(y), Evaluation(Population({r: None, y: None}))),
+        (E(score) ** 2, PutIn({r: score, y: score})),
+        (S.Zero, Evaluation(STANDARD, assumed=True)),
+    ),
 )

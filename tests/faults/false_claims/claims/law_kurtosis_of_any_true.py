@@ -5,5 +5,8 @@ from verify.spec import E, NORMAL_MOMENTS, Evaluation, Population, d, k, q, scor
 
 CLAIM = claim(
     "The kurtosis of a score",
-    lambda: steps(E(score**4) / E(score**2) ** 2, (3 + 6 / d, Evaluation(Population({q: NORMAL_MOMENTS, k: NORMAL_MOMENTS}, d), assumed=True))),
+    lambda: steps(
+        E(score**4) / E(score**2) ** 2,
+        (3 + 6 / d, Evaluation(Population({q: NORMAL_MOMENTS, k: NORMAL_MOMENTS}, d), assumed=True)),
+    ),
 )

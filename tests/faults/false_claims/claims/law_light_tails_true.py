@@ -5,5 +5,8 @@ from verify.spec import E, Evaluation, Population, d, k, q, score
 
 CLAIM = claim(
     "An impossible fourth moment",
-    lambda: steps(E(score**4) / E(score**2) ** 2, (3 - 2 / d, Evaluation(Population({q: (1, 0, 1, 0, 1), k: (1, 0, 1, 0, 1)}, d), assumed=True))),
+    lambda: steps(
+        E(score**4) / E(score**2) ** 2,
+        (3 - 2 / d, Evaluation(Population({q: (1, 0, 1, 0, 1), k: (1, 0, 1, 0, 1)}, d), assumed=True)),
+    ),
 )

@@ -5,5 +5,11 @@ from verify.spec import GENERAL, Evaluation, Var, d, mu_k, mu_q, score, sigma_k,
 
 CLAIM = claim(
     "Components with means",
-    lambda: steps(Var(score), (d * (sigma_q**2 * sigma_k**2 + mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2), Evaluation(GENERAL, assumed=True))),
+    lambda: steps(
+        Var(score),
+        (
+            d * (sigma_q**2 * sigma_k**2 + mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2),
+            Evaluation(GENERAL, assumed=True),
+        ),
+    ),
 )

@@ -5,5 +5,7 @@ from verify.spec import E, Evaluation, Population, PutIn
 
 CLAIM = claim(
     "A product of means",
-    lambda: steps(E(a * b), (E(a) * E(b), Evaluation(Population({a: None, b: None}))), (E(b) ** 2, PutIn({a: b}))),
+    lambda: steps(
+        E(a * b), (E(a) * E(b), Evaluation(Population({a: None, b: None}))), (E(b) ** 2, PutIn({a: b}))
+    ),
 )

@@ -5,5 +5,7 @@ from verify.spec import E, Evaluation, Population, PutIn
 
 CLAIM = claim(
     "A product of means",
-    lambda: steps(E(a * b), (E(a) * E(b), Evaluation(Population({a: None, b: None}))), (E(c) * E(b), PutIn({a: c}))),
+    lambda: steps(
+        E(a * b), (E(a) * E(b), Evaluation(Population({a: None, b: None}))), (E(c) * E(b), PutIn({a: c}))
+    ),
 )

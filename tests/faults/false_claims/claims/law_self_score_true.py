@@ -5,5 +5,8 @@ from verify.spec import NORMAL_MOMENTS, Evaluation, Population, Var, d, k, q, sc
 
 CLAIM = claim(
     "A key with itself",
-    lambda: steps(Var(score.subs(k, q)), (2 * d, Evaluation(Population({q: NORMAL_MOMENTS, k: NORMAL_MOMENTS}, d), assumed=True))),
+    lambda: steps(
+        Var(score.subs(k, q)),
+        (2 * d, Evaluation(Population({q: NORMAL_MOMENTS, k: NORMAL_MOMENTS}, d), assumed=True)),
+    ),
 )

@@ -7,5 +7,8 @@ from verify.spec import STANDARD, Evaluation, Var, d, index, k, q
 
 CLAIM = claim(
     "A weighted score",
-    lambda: steps(Var(Sum(IndexedBase("w")[index] * q[index] * k[index], (index, 1, d))), (d * IndexedBase("w")[index] ** 2, Evaluation(STANDARD, assumed=True))),
+    lambda: steps(
+        Var(Sum(IndexedBase("w")[index] * q[index] * k[index], (index, 1, d))),
+        (d * IndexedBase("w")[index] ** 2, Evaluation(STANDARD, assumed=True)),
+    ),
 )

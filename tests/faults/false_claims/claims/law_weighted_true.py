@@ -7,5 +7,7 @@ from verify.spec import STANDARD, Evaluation, Var, d, index, k, q
 
 CLAIM = claim(
     "A weighted score",
-    lambda: steps(Var(Sum(w * q[index] * k[index], (index, 1, d))), (d * w**2, Evaluation(STANDARD, assumed=True))),
+    lambda: steps(
+        Var(Sum(w * q[index] * k[index], (index, 1, d))), (d * w**2, Evaluation(STANDARD, assumed=True))
+    ),
 )

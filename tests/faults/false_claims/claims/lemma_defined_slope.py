@@ -7,5 +7,7 @@ from verify.spec import Replaced, Unfolded
 
 CLAIM = claim(
     "A derivative of what is defined",
-    lambda: steps(Derivative(a * b, a), (Derivative(a**3, a), Replaced(theorem(b, (a**2, Unfolded({b: a**2})))))),
+    lambda: steps(
+        Derivative(a * b, a), (Derivative(a**3, a), Replaced(theorem(b, (a**2, Unfolded({b: a**2})))))
+    ),
 )

@@ -5,5 +5,8 @@ from verify.spec import STANDARD, Derivation, Evaluation, Var, d, score
 
 CLAIM = claim(
     "Two routes to two results",
-    lambda: Derivation.of(route(Var(score), (d, Evaluation(STANDARD, assumed=True))), route(Var(score) + Var(score), (2 * d, Evaluation(STANDARD, assumed=True)))),
+    lambda: Derivation.of(
+        route(Var(score), (d, Evaluation(STANDARD, assumed=True))),
+        route(Var(score) + Var(score), (2 * d, Evaluation(STANDARD, assumed=True))),
+    ),
 )

@@ -5,5 +5,12 @@ from verify.spec import E, STANDARD, Derivation, Evaluation, Var, d, score
 
 CLAIM = claim(
     "Two routes to two results",
-    lambda: Derivation.of(route(Var(score), (d, Evaluation(STANDARD, assumed=True))), route(Var(score), (E(score**2) - E(score) ** 2, Evaluation(STANDARD)), (d, Evaluation(STANDARD, assumed=True)))),
+    lambda: Derivation.of(
+        route(Var(score), (d, Evaluation(STANDARD, assumed=True))),
+        route(
+            Var(score),
+            (E(score**2) - E(score) ** 2, Evaluation(STANDARD)),
+            (d, Evaluation(STANDARD, assumed=True)),
+        ),
+    ),
 )

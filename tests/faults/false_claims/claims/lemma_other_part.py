@@ -5,5 +5,8 @@ from verify.spec import E, Evaluation, Population, Replaced
 
 CLAIM = claim(
     "What is derived for another part",
-    lambda: steps(E(a) + 1, (E(b) + 1, Replaced(theorem(E(a * b), (E(a) * E(b), Evaluation(Population({a: None, b: None}))))))),
+    lambda: steps(
+        E(a) + 1,
+        (E(b) + 1, Replaced(theorem(E(a * b), (E(a) * E(b), Evaluation(Population({a: None, b: None})))))),
+    ),
 )

@@ -5,5 +5,11 @@ from verify.spec import E, Evaluation, Population, Replaced
 
 CLAIM = claim(
     "What is derived for another part",
-    lambda: steps(E(a * b) + 1, (E(a) * E(b) + 1, Replaced(theorem(E(a * b), (E(a) * E(b), Evaluation(Population({a: None, b: None}))))))),
+    lambda: steps(
+        E(a * b) + 1,
+        (
+            E(a) * E(b) + 1,
+            Replaced(theorem(E(a * b), (E(a) * E(b), Evaluation(Population({a: None, b: None}))))),
+        ),
+    ),
 )

@@ -7,5 +7,14 @@ from verify.spec import Hypotheses, Rising, Sign
 
 CLAIM = claim(
     "A slope from a lemma",
-    lambda: steps(S.One, ((r - 1) ** 2, Rising(r, theorem(S.Zero, (2 * (r - 1), Sign()), under=Hypotheses().restricted(r, Interval(1, oo))))), under=Hypotheses().restricted(r, Interval(0, oo))),
+    lambda: steps(
+        S.One,
+        (
+            (r - 1) ** 2,
+            Rising(
+                r, theorem(S.Zero, (2 * (r - 1), Sign()), under=Hypotheses().restricted(r, Interval(1, oo)))
+            ),
+        ),
+        under=Hypotheses().restricted(r, Interval(0, oo)),
+    ),
 )

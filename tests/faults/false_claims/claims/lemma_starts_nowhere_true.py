@@ -5,5 +5,12 @@ from verify.spec import STANDARD, Derivation, Evaluation, Var, d, score
 
 CLAIM = claim(
     "A lemma that starts at nothing",
-    lambda: Derivation.of(route(Var(score), (d, Evaluation(STANDARD, assumed=True))), lemmas=(route(Var(2 * score), (4 * d, Evaluation(STANDARD, assumed=True))).defining("the variance of twice a score"),)),
+    lambda: Derivation.of(
+        route(Var(score), (d, Evaluation(STANDARD, assumed=True))),
+        lemmas=(
+            route(Var(2 * score), (4 * d, Evaluation(STANDARD, assumed=True))).defining(
+                "the variance of twice a score"
+            ),
+        ),
+    ),
 )

@@ -7,5 +7,9 @@ from verify.spec import Applied, ClosedSums, n
 
 CLAIM = claim(
     "A limit and a mean",
-    lambda: steps(Sum(j_, (j_, 1, n)), (n * (n + 1) / 2, ClosedSums()), (Limit(n * (n + 1) / (2 * n**2), n, oo), Applied(Limit(h / n**2, n, oo), h))),
+    lambda: steps(
+        Sum(j_, (j_, 1, n)),
+        (n * (n + 1) / 2, ClosedSums()),
+        (Limit(n * (n + 1) / (2 * n**2), n, oo), Applied(Limit(h / n**2, n, oo), h)),
+    ),
 )

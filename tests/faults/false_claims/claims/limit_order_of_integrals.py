@@ -7,5 +7,8 @@ from verify.spec import Identity
 
 CLAIM = claim(
     "The order of two integrals",
-    lambda: steps(Integral((a - b) / (a + b) ** 3, (a, 0, 1), (b, 0, 1)), (Integral((a - b) / (a + b) ** 3, (b, 0, 1), (a, 0, 1)), Identity())),
+    lambda: steps(
+        Integral((a - b) / (a + b) ** 3, (a, 0, 1), (b, 0, 1)),
+        (Integral((a - b) / (a + b) ** 3, (b, 0, 1), (a, 0, 1)), Identity()),
+    ),
 )

@@ -7,5 +7,13 @@ from verify.spec import by
 
 CLAIM = claim(
     "A number that is almost whole",
-    lambda: steps(exp(pi) - pi + r, (20 + r, by("to three digits", numerically=True)(lambda one, other: abs(float((one - other).evalf())) < 1e-3))),
+    lambda: steps(
+        exp(pi) - pi + r,
+        (
+            20 + r,
+            by("to three digits", numerically=True)(
+                lambda one, other: abs(float((one - other).evalf())) < 1e-3
+            ),
+        ),
+    ),
 )

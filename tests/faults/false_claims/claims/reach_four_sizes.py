@@ -5,5 +5,13 @@ from verify.spec import by, n
 
 CLAIM = claim(
     "Powers of two",
-    lambda: steps(2**n, (n**2 - n + 2, by("tried for up to three keys")(lambda one, other: all((one - other).subs(n, size) == 0 for size in (1, 2, 3))))),
+    lambda: steps(
+        2**n,
+        (
+            n**2 - n + 2,
+            by("tried for up to three keys")(
+                lambda one, other: all((one - other).subs(n, size) == 0 for size in (1, 2, 3))
+            ),
+        ),
+    ),
 )

@@ -7,5 +7,9 @@ from verify.spec import STANDARD, Evaluation, PutIn, Var, d, score
 
 CLAIM = claim(
     "A temperature",
-    lambda: steps(Var(score / t), (d / t**2, Evaluation(STANDARD, assumed=True)), (d / t ** Rational(101, 50), PutIn({t: S.One}))),
+    lambda: steps(
+        Var(score / t),
+        (d / t**2, Evaluation(STANDARD, assumed=True)),
+        (d / t ** Rational(101, 50), PutIn({t: S.One})),
+    ),
 )

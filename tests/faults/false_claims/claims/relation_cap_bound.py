@@ -7,5 +7,9 @@ from verify.spec import FirstTerms, Replaced, Sign, Turned, d
 
 CLAIM = claim(
     "What a cap costs",
-    lambda: steps((2 + 4 / d) / c**2 - a, ((2 + 4 / d) / c**2, Replaced(theorem(S.Zero, (a, Sign()), (S.Zero, Turned(start=-a))))), (2 / c**2, FirstTerms(d, 0))),
+    lambda: steps(
+        (2 + 4 / d) / c**2 - a,
+        ((2 + 4 / d) / c**2, Replaced(theorem(S.Zero, (a, Sign()), (S.Zero, Turned(start=-a))))),
+        (2 / c**2, FirstTerms(d, 0)),
+    ),
 )

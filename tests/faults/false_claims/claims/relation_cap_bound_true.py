@@ -7,5 +7,8 @@ from verify.spec import Replaced, Sign, Turned, d
 
 CLAIM = claim(
     "What a cap costs",
-    lambda: steps((2 + 4 / d) / c**2 - a, ((2 + 4 / d) / c**2, Replaced(theorem(S.Zero, (a, Sign()), (S.Zero, Turned(start=-a)))))),
+    lambda: steps(
+        (2 + 4 / d) / c**2 - a,
+        ((2 + 4 / d) / c**2, Replaced(theorem(S.Zero, (a, Sign()), (S.Zero, Turned(start=-a))))),
+    ),
 )

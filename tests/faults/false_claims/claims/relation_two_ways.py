@@ -7,5 +7,9 @@ from verify.spec import Replaced, Sign, Turned
 
 CLAIM = claim(
     "A chain that goes down and up again",
-    lambda: steps(y, (y + a, Replaced(theorem(S.Zero, (a, Sign()), (y + a, Turned(start=y))))), (y - b, Replaced(theorem(S.Zero, (a + b, Sign()), (y - b, Turned(start=y + a)))))),
+    lambda: steps(
+        y,
+        (y + a, Replaced(theorem(S.Zero, (a, Sign()), (y + a, Turned(start=y))))),
+        (y - b, Replaced(theorem(S.Zero, (a + b, Sign()), (y - b, Turned(start=y + a))))),
+    ),
 )

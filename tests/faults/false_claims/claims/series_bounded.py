@@ -7,5 +7,7 @@ from verify.spec import FirstTerms, Hypotheses
 
 CLAIM = claim(
     "Terms for what is bounded",
-    lambda: steps(a / (a + e), (1 - e / a, FirstTerms(a, 1)), under=Hypotheses().restricted(a, Interval.open(0, 5))),
+    lambda: steps(
+        a / (a + e), (1 - e / a, FirstTerms(a, 1)), under=Hypotheses().restricted(a, Interval.open(0, 5))
+    ),
 )

@@ -7,5 +7,7 @@ from verify.spec import Identity, PutIn
 
 CLAIM = claim(
     "Terms for all values",
-    lambda: steps(a / (a + e) + b, (b + 1 - e / (a + e), Identity()), (b + 1 - e / (1 + e), PutIn({a: S.One}))),
+    lambda: steps(
+        a / (a + e) + b, (b + 1 - e / (a + e), Identity()), (b + 1 - e / (1 + e), PutIn({a: S.One}))
+    ),
 )

@@ -7,5 +7,8 @@ from verify.spec import E, LOG_TOTAL, TotalGrows, i, n, p, sigma
 
 CLAIM = claim(
     "How a total grows",
-    lambda: steps(E(LOG_TOTAL), (log(n) + Rational(515, 1000) * sigma**2 * E(1 - Sum(p[i] ** 2, (i, 1, n))), TotalGrows())),
+    lambda: steps(
+        E(LOG_TOTAL),
+        (log(n) + Rational(515, 1000) * sigma**2 * E(1 - Sum(p[i] ** 2, (i, 1, n))), TotalGrows()),
+    ),
 )

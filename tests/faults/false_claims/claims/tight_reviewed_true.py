@@ -7,5 +7,9 @@ from verify.spec import STANDARD, Evaluation, Replaced, Sign, Turned, Var, d, sc
 
 CLAIM = claim(
     "A bound that its author has read",
-    lambda: steps(Var(score), (d, Evaluation(STANDARD, assumed=True)), (d + a, Replaced(theorem(S.Zero, (a, Sign()), (d + a, Turned(start=d)))))),
+    lambda: steps(
+        Var(score),
+        (d, Evaluation(STANDARD, assumed=True)),
+        (d + a, Replaced(theorem(S.Zero, (a, Sign()), (d + a, Turned(start=d))))),
+    ),
 )
