@@ -23,6 +23,7 @@ from sympy import (
     Max,
     Mul,
     Pow,
+    S,
     Sum,
     Symbol,
     cos,
@@ -148,10 +149,10 @@ def _refuse_outside(theorem: Theorem, values: Mapping[Any, Any]) -> None:
         _Unknown: one lies outside its domain, or a condition does not hold.
     """
     for one, domain in theorem.hypotheses.domains:
-        if one in values and domain.contains(sympify(values[one])) == False:  # noqa: E712  # SymPy's truth
+        if one in values and domain.contains(sympify(values[one])) is S.false:
             raise _Unknown(f"{one} is {values[one]}, outside {domain}")
     for condition in theorem.hypotheses.conditions:
-        if condition.subs(values) == False:  # noqa: E712
+        if condition.subs(values) is S.false:
             raise _Unknown(f"{condition} does not hold")
 
 

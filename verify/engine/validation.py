@@ -97,8 +97,8 @@ def _refuse_typed(one: Comparison, claim: str) -> None:
         raise ClaimError(f"claim {claim}, check {one.id}: its prediction is written {wrong}; make it of an "
                          "expression: prediction(…)")  # fmt: skip
     if found := _said_by(one.label):
-        raise ClaimError(f"claim {claim}, check {one.id}: its label has {found!r}; name what is estimated, and "
-                         "leave what is said of it to the prediction")  # fmt: skip
+        raise ClaimError(f"claim {claim}, check {one.id}: its label has {found!r}; name what is estimated, "
+                         "and leave what is said of it to the prediction")  # fmt: skip
 
 
 def _said_by(label: str) -> str:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from verify.evidence import Outcome, Proof, Verdict, numbers
 from verify.report import citations, imprint
 from verify.report.calibration import calibration
-from verify.report.false_claims import false_claims
 from verify.report.cards import card
 from verify.report.changes import changes
 from verify.report.citation import Citation, cite
 from verify.report.explorer import measured_panels
+from verify.report.false_claims import false_claims
 from verify.report.latex import Prose, Tex
 from verify.report.statements import corrections, sources
 from verify.report.summary import by_chapter, chapter_figure, summary

@@ -2,9 +2,9 @@
 
     python -m tests.faults.false_claims.campaign [--kind KIND] [--write FILE]
 
-prints, kind by kind, how many false claims are caught, by what, and how their true neighbours end; ``--write``
-stores the table that the report's method section prints. A false claim is caught where it is not proved, and
-ends with another status than 0 or says in its reason what is open. Each is a file that can be run by itself:
+prints, kind by kind, how many false claims are caught, by what, and how their true neighbours end;
+``--write`` stores the table that the report's method section prints. A false claim is caught where it is not
+proved, and ends with another status than 0 or says in its reason what is open. Each is a file of its own:
 
     sdpa-verify run --claims tests/faults/false_claims/claims/domain_tangent.py --profile quick
 """
@@ -96,7 +96,7 @@ class Ended:
             return next((by for by, words in _BY if any(one in self.reason for one in words)), "other")
         if self.verdict is Verdict.REFUTED:
             return "measurement"
-        if "not bound to what is measured" in self.reason:
+        if self.proof is Proof.PROVED and "not bound to what is measured" in self.reason:
             return "binding"
         return (
             "verdict" if self.status == 0 else "control" if "wrong version" in self.reason else "measurement"

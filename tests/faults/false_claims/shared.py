@@ -87,7 +87,7 @@ def measured(
 
 
 def measured_correlated(derivation: Derivation, tolerance: float) -> Experiment:
-    """Measure the variance of scores of correlated components against what is derived, plus the correlation."""
+    """Measure the variance of scores of correlated components against what it is then."""
     cell = cell_of("d4", Simulated(NORMAL, NORMAL, 8, 8, 4, 0.5), ScoreMoments())
     # Σ over all pairs of dimensions of ρ² for those that differ.
     found = prediction(derivation.result.subs(d, 4) * (1 + 3 * Rational(1, 4)))

@@ -11,8 +11,30 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from sympy import (
-    Abs, Add, Derivative, Dummy, Eq, Float, Function, IndexedBase, Integral, Interval, KroneckerDelta, Limit, Pow,
-    Rational, S, Sum, Symbol, cbrt, exp, log, oo, sqrt, symbols, tan,
+    Abs,
+    Add,
+    Derivative,
+    Dummy,
+    Eq,
+    Float,
+    Function,
+    IndexedBase,
+    Integral,
+    Interval,
+    KroneckerDelta,
+    Limit,
+    Pow,
+    Rational,
+    S,
+    Sum,
+    Symbol,
+    cbrt,
+    exp,
+    log,
+    oo,
+    sqrt,
+    symbols,
+    tan,
 )  # fmt: skip
 
 import verify

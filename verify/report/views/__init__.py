@@ -1,7 +1,6 @@
 """All that the templates print, as frozen records: the builders make each once, the templates only read."""
 
 from verify.report.views.calibration import Blind, CalibrationView, EventRow, LevelRow
-from verify.report.views.false_claims import FalseClaimsView, FalseKindRow
 from verify.report.views.cards import (
     Badge,
     CardView,
@@ -22,6 +21,7 @@ from verify.report.views.cards import (
     Tally,
     Title,
 )
+from verify.report.views.false_claims import FalseClaimsView, FalseKindRow
 from verify.report.views.run import BudgetView, ReportView
 from verify.report.views.screen import ChangesView, ChangeView, MeasuredPanel, MeasuredSide
 from verify.report.views.sources import OpenView, PartView, SourceView, StatementView
@@ -33,8 +33,6 @@ __all__ = [
     "Blind",
     "BudgetView",
     "CalibrationView",
-    "FalseClaimsView",
-    "FalseKindRow",
     "CardView",
     "Cell",
     "ChangeView",
@@ -46,6 +44,8 @@ __all__ = [
     "ControlView",
     "EventRow",
     "FactView",
+    "FalseClaimsView",
+    "FalseKindRow",
     "FigureView",
     "FitView",
     "GroupView",

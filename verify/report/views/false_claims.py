@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class FalseKindRow:
-    """The false claims of one kind: how many are caught, of how many, by what, and how many neighbours pass."""
+    """The false claims of one kind: how many are caught and by what, and how many neighbours pass."""
 
     kind: str
     caught: str

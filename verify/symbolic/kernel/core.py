@@ -17,10 +17,10 @@ from weakref import WeakKeyDictionary
 
 from sympy import (
     Basic,
-    Dummy,
-    FiniteSet,
     Derivative,
+    Dummy,
     Eq,
+    FiniteSet,
     Function,
     Ge,
     Gt,
@@ -586,19 +586,20 @@ def _refuse_impossible(hypotheses: Hypotheses, law: Population) -> None:
         if one[0] == "constant" and one[1] in law.moments:
             raise Refused(f"{one[1]} is random in one part, and a constant in another")
     for one, moments in law.laws:
-        numbers = [moment for moment in moments or () if moment.is_number]
-        if moments is None or len(numbers) < len(moments):
+        if moments is None:
             continue
-        size = (len(moments) + 1) // 2
-        hankel = Matrix(size, size, lambda row, column: numbers[row + column])
-        if any(hankel[:order, :order].det() < 0 for order in range(1, size + 1)):
+        if all(moment.is_number for moment in moments) and _contradict(moments):
             raise Refused(f"no law has the moments of {one}")
-        if (
-            len(moments) > 1
-            and isinstance(one, Symbol)
-            and hypotheses.domain(one).contains(moments[1]) == False
-        ):  # noqa: E712, E501
+        mean = moments[1] if len(moments) > 1 and isinstance(one, Symbol) else None
+        if mean is not None and hypotheses.domain(one).contains(mean) is S.false:
             raise Refused(f"the mean of {one} lies outside its domain")
+
+
+def _contradict(moments: tuple[Any, ...]) -> bool:
+    """Return whether no random variable has these moments: a square would have a negative mean."""
+    size = (len(moments) + 1) // 2
+    hankel = Matrix(size, size, lambda row, column: moments[row + column])
+    return any(hankel[:order, :order].det() < 0 for order in range(1, size + 1))
 
 
 def _refuse_ranges_outside(side: Any) -> None:

@@ -10,7 +10,6 @@ from verify.spec import (
     Var,
     d,
     k,
-    normal,
     q,
     score,
     variance,

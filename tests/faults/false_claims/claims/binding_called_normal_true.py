@@ -1,7 +1,7 @@
 """True: a normal one."""
 
 from tests.faults.false_claims.shared import claim, measured, steps
-from verify.spec import Evaluation, Population, ScoreMoments, Var, d, k, normal, q, score, variance
+from verify.spec import Evaluation, Population, ScoreMoments, Var, d, k, q, score, variance
 
 CLAIM = claim(
     "The variance of a score",

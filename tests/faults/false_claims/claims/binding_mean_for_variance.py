@@ -1,4 +1,4 @@
-"""False: the mean of scores is measured, and their variance derived."""
+"""False: a quarter of the mean square is measured, and the variance derived."""
 
 from sympy import S
 

@@ -1,4 +1,4 @@
-"""False: the mean square of scores is their variance, also of components with a mean: the theorem is about the variance."""
+"""False: the mean square of scores with a mean is measured; the theorem is about their variance."""
 
 from tests.faults.false_claims.shared import claim, measured
 from verify.spec import (

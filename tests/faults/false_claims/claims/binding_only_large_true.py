@@ -3,7 +3,7 @@
 from sympy import Range, oo
 
 from tests.faults.false_claims.shared import claim, measured, steps
-from verify.spec import STANDARD, Evaluation, Hypotheses, ScoreMoments, Var, d, n, score, variance
+from verify.spec import STANDARD, Evaluation, Hypotheses, ScoreMoments, Var, d, score, variance
 
 CLAIM = claim(
     "The variance of a score in many dimensions",

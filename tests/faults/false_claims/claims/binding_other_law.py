@@ -11,7 +11,6 @@ from verify.spec import (
     k,
     kurtosis,
     kurtosis_route,
-    n,
     q,
 )
 

@@ -10,7 +10,6 @@ from verify.spec import (
     k,
     kurtosis,
     kurtosis_route,
-    n,
     q,
 )
 

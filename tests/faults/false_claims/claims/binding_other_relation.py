@@ -4,8 +4,8 @@ from sympy import S
 
 from tests.faults.false_claims.shared import claim, measured, steps, theorem
 from verify.spec import (
-    E,
     STANDARD,
+    E,
     Evaluation,
     Replaced,
     ScoreMoments,

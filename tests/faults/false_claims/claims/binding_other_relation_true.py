@@ -1,7 +1,7 @@
 """True: the value is derived."""
 
 from tests.faults.false_claims.shared import claim, measured, steps
-from verify.spec import E, STANDARD, Evaluation, ScoreMoments, component, d, score
+from verify.spec import STANDARD, E, Evaluation, ScoreMoments, component, d, score
 
 CLAIM = claim(
     "The mean square",

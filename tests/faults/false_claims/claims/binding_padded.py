@@ -1,9 +1,9 @@
-"""False: the variance of a padded score is exactly 1 - e/d; the theorem gives these as first terms, and it is d/(d + e)."""
+"""False: the variance of a padded score is exactly 1 - 1/d; these are first terms of d/(d + 1)."""
 
 from sympy import sqrt
 
 from tests.faults.false_claims.shared import claim, measured, steps
-from verify.spec import STANDARD, Evaluation, FirstTerms, ScoreMoments, Var, d, n, score, variance
+from verify.spec import STANDARD, Evaluation, FirstTerms, ScoreMoments, Var, d, score, variance
 
 CLAIM = claim(
     "A padded score",

@@ -3,7 +3,7 @@
 from sympy import sqrt
 
 from tests.faults.false_claims.shared import claim, measured, steps
-from verify.spec import STANDARD, Evaluation, ScoreMoments, Var, d, n, score, variance
+from verify.spec import STANDARD, Evaluation, ScoreMoments, Var, d, score, variance
 
 CLAIM = claim(
     "A padded score",

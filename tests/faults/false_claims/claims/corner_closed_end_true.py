@@ -1,6 +1,6 @@
 """True: 0 ≤ 1 - r."""
 
-from sympy import S, Interval
+from sympy import Interval, S
 
 from tests.faults.false_claims.shared import claim, r, steps
 from verify.spec import Hypotheses, Sign

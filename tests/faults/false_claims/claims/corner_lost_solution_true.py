@@ -1,9 +1,9 @@
 """True: twice an equation has the same."""
 
-from sympy import S, Eq
+from sympy import Eq, S
 
 from tests.faults.false_claims.shared import claim, r, steps
-from verify.spec import Equivalent, evaluate
+from verify.spec import Equivalent
 
 CLAIM = claim(
     "An equation over its factor",

@@ -1,6 +1,6 @@
 """False: 1 ≤ -1/(r - 1) for r ≥ 0."""
 
-from sympy import S, Interval, oo
+from sympy import Interval, S, oo
 
 from tests.faults.false_claims.shared import claim, r, steps
 from verify.spec import Hypotheses, Rising

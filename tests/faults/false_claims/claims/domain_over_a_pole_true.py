@@ -1,6 +1,6 @@
 """True: -1 ≤ -1/(r + 1)."""
 
-from sympy import S, Interval, oo
+from sympy import Interval, S, oo
 
 from tests.faults.false_claims.shared import claim, r, steps
 from verify.spec import Hypotheses, Rising

@@ -1,13 +1,11 @@
-"""True: the root of (r + 1)² is |r + 1|, squared (r + 1)²."""
+"""True: the square of the root of r + a is r + a, times r."""
 
 from sympy import sqrt
 
-from tests.faults.false_claims.shared import claim, r, route, steps
+from tests.faults.false_claims.shared import a, claim, r, steps
 from verify.spec import Identity
 
 CLAIM = claim(
     "The root of a square",
-    lambda: steps(sqrt(r**2 + 2 * r + 1) ** 2, ((r + 1) ** 2, Identity()), (r**2 + 2 * r + 1, Identity())).of(
-        route((r + 1) ** 2, (r**2 + 2 * r + 1, Identity()))
-    ),
+    lambda: steps(r * sqrt(r + a) ** 2, (r**2 + a * r, Identity())),
 )

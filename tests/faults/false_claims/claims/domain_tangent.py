@@ -1,6 +1,6 @@
 """False: the tangent rises from 0 on, for its slope is 1 + tan²."""
 
-from sympy import S, Interval, oo, tan
+from sympy import Interval, S, oo, tan
 
 from tests.faults.false_claims.shared import claim, r, steps
 from verify.spec import Hypotheses, Rising

@@ -1,6 +1,6 @@
 """True: the hyperbolic tangent does."""
 
-from sympy import S, Interval, oo, tanh
+from sympy import Interval, S, oo, tanh
 
 from tests.faults.false_claims.shared import claim, r, steps
 from verify.spec import Hypotheses, Rising

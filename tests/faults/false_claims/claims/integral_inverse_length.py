@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from sympy import Integral, exp, gamma, oo
 
 from tests.faults.false_claims.shared import claim, measured, steps, w
-from verify.spec import EulerIntegrals, Statistic, component, d, n
+from verify.spec import Array, EulerIntegrals, Statistic, component, d
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class InverseLengths(Statistic):
 
     names = ("inverse",)
 
-    def reduce(self, queries, keys):
+    def reduce(self, queries: Array, keys: Array) -> Array:
         """Return the means, shape (blocks, 1)."""
         return (1 / (keys**2).sum(axis=2)).mean(axis=1, keepdims=True)
 

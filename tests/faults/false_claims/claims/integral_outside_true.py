@@ -1,6 +1,6 @@
 """True: ∫a² e^-a from 0 on is 2."""
 
-from sympy import S, Integral, exp, oo
+from sympy import Integral, S, exp, oo
 
 from tests.faults.false_claims.shared import claim, steps, w
 from verify.spec import EulerIntegrals

@@ -3,7 +3,7 @@
 from sympy import S
 
 from tests.faults.false_claims.shared import claim, r, steps, y
-from verify.spec import E, STANDARD, Evaluation, Population, PutIn, score
+from verify.spec import STANDARD, E, Evaluation, Population, PutIn, score
 
 CLAIM = claim(
     "A product of two means",

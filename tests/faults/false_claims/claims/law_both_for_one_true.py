@@ -1,7 +1,7 @@
 """True: E S² is d."""
 
 from tests.faults.false_claims.shared import claim, steps
-from verify.spec import E, STANDARD, Evaluation, d, score
+from verify.spec import STANDARD, E, Evaluation, d, score
 
 CLAIM = claim(
     "A product of two means",

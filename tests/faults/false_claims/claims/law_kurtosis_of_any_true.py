@@ -1,7 +1,7 @@
 """True: it is for normal ones."""
 
 from tests.faults.false_claims.shared import claim, steps
-from verify.spec import E, NORMAL_MOMENTS, Evaluation, Population, d, k, q, score
+from verify.spec import NORMAL_MOMENTS, E, Evaluation, Population, d, k, q, score
 
 CLAIM = claim(
     "The kurtosis of a score",

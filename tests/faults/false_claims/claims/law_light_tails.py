@@ -1,6 +1,6 @@
 """False: a fourth moment of ½ makes the kurtosis 3 - 11/4d."""
 
-from sympy import S, Rational
+from sympy import Rational, S
 
 from tests.faults.false_claims.shared import claim, steps
 from verify.spec import E, Evaluation, Population, d, k, q, score

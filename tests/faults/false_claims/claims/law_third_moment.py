@@ -3,7 +3,7 @@
 from sympy import S
 
 from tests.faults.false_claims.shared import claim, steps
-from verify.spec import E, STANDARD, Evaluation, score
+from verify.spec import STANDARD, E, Evaluation, score
 
 CLAIM = claim(
     "The third moment of a score",

@@ -1,6 +1,6 @@
 """False: 1 ≤ (r - 1)² for r ≥ 0, by a slope known from 1 on."""
 
-from sympy import S, Interval, oo
+from sympy import Interval, S, oo
 
 from tests.faults.false_claims.shared import claim, r, steps, theorem
 from verify.spec import Hypotheses, Rising, Sign

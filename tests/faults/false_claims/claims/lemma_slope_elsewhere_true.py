@@ -1,6 +1,6 @@
 """True: 0 ≤ (r - 1)² for r ≥ 1."""
 
-from sympy import S, Interval, oo
+from sympy import Interval, S, oo
 
 from tests.faults.false_claims.shared import claim, r, steps, theorem
 from verify.spec import Hypotheses, Rising, Sign

@@ -1,6 +1,6 @@
 """False: each term of Σ1/n goes to 0, and so does the sum."""
 
-from sympy import S, Limit, Sum, oo
+from sympy import Limit, S, Sum, oo
 
 from tests.faults.false_claims.shared import claim, j_, steps
 from verify.spec import Identity, n

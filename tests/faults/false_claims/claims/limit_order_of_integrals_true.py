@@ -1,6 +1,6 @@
 """True: an integral and the same in other terms."""
 
-from sympy import S, Integral, exp, oo
+from sympy import Integral, S, exp, oo
 
 from tests.faults.false_claims.shared import claim, steps, w
 from verify.spec import EulerIntegrals

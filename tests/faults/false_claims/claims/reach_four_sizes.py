@@ -1,4 +1,4 @@
-"""False: 2ⁿ is (n³ + 5n + 6)/6·2 - …, as the first sizes show."""
+"""False: 2ⁿ is n² - n + 2, as sizes up to three show."""
 
 from tests.faults.false_claims.shared import claim, steps
 from verify.spec import by, n

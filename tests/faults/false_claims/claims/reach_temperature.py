@@ -1,6 +1,6 @@
 """False: the variance at temperature T is d/T^2.02, as putting in 1 shows."""
 
-from sympy import S, Rational
+from sympy import Rational, S
 
 from tests.faults.false_claims.shared import claim, steps, t
 from verify.spec import STANDARD, Evaluation, PutIn, Var, d, score

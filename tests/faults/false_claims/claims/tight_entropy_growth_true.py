@@ -3,7 +3,7 @@
 from sympy import Sum, log
 
 from tests.faults.false_claims.shared import claim, steps
-from verify.spec import E, LOG_TOTAL, TotalGrows, i, n, p, sigma
+from verify.spec import LOG_TOTAL, E, TotalGrows, i, n, p, sigma
 
 CLAIM = claim(
     "How a total grows",

@@ -1,6 +1,6 @@
 """False: 1/(a + 1) is at most 0.97."""
 
-from sympy import S, Rational
+from sympy import Rational, S
 
 from tests.faults.false_claims.shared import a, claim, steps
 from verify.spec import AtItsLeast

@@ -1,6 +1,6 @@
 """False: r² ≤ 0.98 r from 0 to 1."""
 
-from sympy import S, Rational
+from sympy import Rational, S
 
 from tests.faults.false_claims.shared import claim, r, steps
 from verify.spec import OnRange

@@ -1,6 +1,6 @@
 """False: a symbol hides a number."""
 
-from tests.faults.false_claims.shared import claim, measured, r
+from tests.faults.false_claims.shared import claim, measured
 from verify.spec import STANDARD, Derivation, Notation, ScoreMoments, d, score, variance, variance_route
 
 CLAIM = claim(

@@ -1,6 +1,6 @@
 """True: it names the dimension."""
 
-from tests.faults.false_claims.shared import claim, measured, r
+from tests.faults.false_claims.shared import claim, measured
 from verify.spec import STANDARD, Derivation, Notation, ScoreMoments, d, score, variance, variance_route
 
 CLAIM = claim(

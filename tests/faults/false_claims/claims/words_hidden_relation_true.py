@@ -1,6 +1,6 @@
 """True: a theorem says it."""
 
-from tests.faults.false_claims.shared import claim, measured, r
+from tests.faults.false_claims.shared import claim, measured
 from verify.spec import STANDARD, Derivation, Notation, ScoreMoments, score, variance, variance_route
 
 CLAIM = claim(

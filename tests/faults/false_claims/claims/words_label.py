@@ -1,6 +1,6 @@
 """False: the label of a check says more than what it estimates."""
 
-from tests.faults.false_claims.shared import claim, measured, r
+from tests.faults.false_claims.shared import claim, measured
 from verify.spec import STANDARD, Derivation, ScoreMoments, score, variance, variance_route
 
 CLAIM = claim(

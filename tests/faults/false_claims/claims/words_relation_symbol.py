@@ -3,7 +3,7 @@
 from sympy import Eq
 
 from tests.faults.false_claims.shared import claim, measured
-from verify.spec import STANDARD, Derivation, ScoreMoments, Var, d, evaluate, score, variance, variance_route
+from verify.spec import STANDARD, Derivation, ScoreMoments, Var, d, score, variance, variance_route
 
 CLAIM = claim(
     "The variance of a score",

@@ -1,6 +1,6 @@
 """False: a formula is typed over the derivation of another."""
 
-from tests.faults.false_claims.shared import claim, measured, r
+from tests.faults.false_claims.shared import claim, measured
 from verify.spec import STANDARD, Derivation, ScoreMoments, score, variance, variance_route
 
 CLAIM = claim(
