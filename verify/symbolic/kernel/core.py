@@ -488,7 +488,7 @@ def _refuse_turned_random(premise: Theorem, theorem: Hypotheses, sides: tuple[An
 
 
 def random_names(hypotheses: Hypotheses, *sides: Any) -> set[Any]:
-    """Return what is random: components of the law, and what is defined by them.
+    """Return what is random: components of the law, and what is defined by them, but not by means of them.
 
     Where no law is assumed, what is defined by the families inside means: these themselves may be given.
     """
@@ -496,7 +496,8 @@ def random_names(hypotheses: Hypotheses, *sides: Any) -> set[Any]:
     first = set(law.moments) if law else averaged(*sides)
     found = set(first)
     for _ in hypotheses.definitions:
-        found |= {name for name, meaning in hypotheses.definitions if found and meaning.has(*found)}
+        pairs = ((name, outside_means(meaning)) for name, meaning in hypotheses.definitions)
+        found |= {name for name, meaning in pairs if found and meaning.has(*found)}
     return found if law else found - first
 
 
