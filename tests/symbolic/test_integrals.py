@@ -73,9 +73,10 @@ def _steps() -> Iterator[Any]:
 def _elsewhere(expression: Any) -> Iterator[Any]:
     """Return the expression with each of its integrals in turn over another range."""
     for one in expression.atoms(Integral):
-        ((variable, low, high),) = one.limits
-        for ends in ((0, 1), (low, 5), (sqrt(2), high)):
-            yield expression.xreplace({one: Integral(one.function, (variable, *ends))})
+        for place, (variable, low, high) in enumerate(one.limits):
+            for ends in ((0, 1), (low, 5), (sqrt(2), high)):
+                limits = (*one.limits[:place], (variable, *ends), *one.limits[place + 1 :])
+                yield expression.xreplace({one: Integral(one.function, *limits)})
 
 
 @pytest.mark.parametrize("alone", tuple(_steps()))
