@@ -132,6 +132,8 @@ def _values(theorem: Theorem, sampler: Reduced, settings: Mapping[str, Any]) -> 
     numbers = {name: value for name, value in settings.items() if isinstance(value, int | float)}
     values |= {one: numbers[one.name] for one in free if isinstance(one, Symbol) and one.name in numbers}
     law = theorem.hypotheses.law or Population({})
+    if not isinstance(law, Population):
+        raise _Unknown("components of vectors are not drawn one by one")
     for component, moments in law.laws:
         drawn = _distribution(component, sampler)
         if component in law.normal and replace(drawn, loc=NORMAL.loc, scale=NORMAL.scale) != NORMAL:
