@@ -160,6 +160,8 @@ def _edited() -> Theorem:
 
 MEAN_OF_Z = Hypotheses(law=Population({a: None}))
 
+SQUARED = Population({y: (1, 0, 1)})
+
 ATTACKS: dict[str, Callable[[], Any]] = {
     # the maker
     "a theorem made by its class": lambda: Theorem(S.One, "=", S(2)),
@@ -191,6 +193,13 @@ ATTACKS: dict[str, Callable[[], Any]] = {
     "a hole that is there already": lambda: prove(Applied(a**2, a, _general()), S.Zero, a**2),
     "a definition by itself": lambda: prove(Unfolded({a: a + 1}), a, a + 1),
     "a definition outside the domain": lambda: prove(Unfolded({a: -b**2 - 1}), a, -b**2 - 1),
+    "a hole that what stands there is not in": lambda: prove(
+        Applied(a**2, a, prove(Turned(prove(Sign(), S.Zero, S(4)), S(-3)), S.Zero, S.One)), S.Zero, S.One),
+    "a constant defined as what is random": lambda: chained(
+        prove(Evaluation(SQUARED, assumed=True), E(a * y**2), E(a)),
+        prove(Unfolded({a: y**2 + 1}), E(a), E(y**2 + 1), Hypotheses(law=SQUARED))),
+    "a random symbol defined": lambda: prove(
+        Unfolded({y: r}), E(y), E(r), Hypotheses(law=SQUARED)),
     # relations
     "≤ then ≥": lambda: chained(_square(), prove(Turned(_square(), (r - 1) ** 2), S.Zero, S.Zero)),
     "first terms then =": lambda: chained(

@@ -35,7 +35,7 @@ from sympy.core.sorting import default_sort_key
 from sympy.logic.boolalg import BooleanFalse, BooleanTrue
 from sympy.sets.sets import Set
 
-from verify.symbolic.kernel.words import E, Ordered, Var, is_word
+from verify.symbolic.kernel.words import E, Ordered, Var, is_word, largest, s
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -361,7 +361,7 @@ def prove(rule: Rule, before: Any, after: Any, under: Hypotheses = NOTHING) -> T
         if not (rule.moves and premise is rule.known):  # type: ignore[attr-defined]
             hypotheses = hypotheses.merged(premise.hypotheses)
     for premise in premises:
-        _refuse_turned_random(premise, hypotheses.law)
+        _refuse_turned_random(premise, hypotheses)
     refuse_malformed(hypotheses, lhs, rhs)
     reach = min([found.reach, *(premise.reach for premise in premises)])
     free = lhs.free_symbols | rhs.free_symbols
@@ -375,17 +375,27 @@ def prove(rule: Rule, before: Any, after: Any, under: Hypotheses = NOTHING) -> T
     return theorem
 
 
-def _refuse_turned_random(premise: Theorem, law: Population | None) -> None:
-    """Refuse that a law makes something random that a premise took for a constant.
+def _refuse_turned_random(premise: Theorem, found: Hypotheses) -> None:
+    """Refuse that a law or a definition makes something random that a premise took for a constant.
 
     Raises:
         Refused: it does.
     """
-    if law is None or premise.hypotheses.law is None:
+    if found.law is None or premise.hypotheses.law is None:
         return
-    for one in law.moments.keys() - premise.hypotheses.law.moments.keys():
+    for one in random_in(found) - random_in(premise.hypotheses):
         if premise.lhs.has(one) or premise.rhs.has(one):
             raise Refused(f"{one} is random in one part, and a constant in another")
+
+
+def random_in(found: Hypotheses) -> set[Any]:
+    """Return what is random by a law, and what is defined by that."""
+    random = set(found.law.moments) if found.law else set()
+    if s in random:
+        random.add(largest)
+    for _ in found.definitions:
+        random |= {name for name, meaning in found.definitions if meaning.has(*random)} if random else set()
+    return random
 
 
 def premises_of(rule: Rule) -> Iterator[Theorem]:
@@ -493,17 +503,19 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
     if bound & free:
         raise Refused(f"a name is bound and free: {', '.join(sorted(map(str, bound & free)))}")
     if hypotheses.law:
-        _refuse_random_outside(hypotheses.law, *sides)
+        for one in hypotheses.law.moments.keys() & dict(hypotheses.definitions).keys():
+            raise Refused(f"{one} is random by itself, and defined by something else")
+        _refuse_random_outside(random_in(hypotheses), *sides)
 
 
-def _refuse_random_outside(law: Population, *sides: Any) -> None:
+def _refuse_random_outside(random: set[Any], *sides: Any) -> None:
     """Refuse that what is random stands outside every mean, where there is a mean.
 
     Raises:
         Refused: it does.
     """
     outside = [side.xreplace(dict.fromkeys(side.atoms(E, Var), S.One)) for side in sides]
-    for one in law.moments if any(side.has(E, Var) for side in sides) else ():
+    for one in random if any(side.has(E, Var) for side in sides) else ():
         if any(part.has(one) for part in outside):
             raise Refused(f"{one} is random, and stands outside every mean")
 

@@ -42,6 +42,7 @@ from verify.symbolic.kernel.core import (
     Refused,
     Rule,
     Theorem,
+    assumed,
     bound_in,
     rule,
 )  # fmt: skip
@@ -337,6 +338,9 @@ class Applied(Rule):
         _refuse_restricted(bound_in(self.context) | changing, known)
         if self.context.has(E, Var) and known.hypotheses.law is None:
             _refuse_restricted(taken, known)
+        for side in (known.lhs, known.rhs):
+            if not lies_in(side, assumed(hole), known.hypotheses):
+                raise Refused(f"not known: {side} lies in {assumed(hole)}, where {hole} does")
         lhs, rhs = (self.context.xreplace({hole: side}) for side in (known.lhs, known.rhs))
         if rhs != after and not same(rhs, after):
             raise Refused(f"done to the other side it is {rhs}")
