@@ -25,6 +25,7 @@ from sympy import (
     S,
     Sum,
     Symbol,
+    cosh,
     exp,
     log,
     oo,
@@ -198,6 +199,10 @@ ATTACKS: dict[str, Callable[[], Any]] = {
     "a constant defined as what is random": lambda: chained(
         prove(Evaluation(SQUARED, assumed=True), E(a * y**2), E(a)),
         prove(Unfolded({a: y**2 + 1}), E(a), E(y**2 + 1), Hypotheses(law=SQUARED))),
+    "a mean of the entries, and the entries": lambda: prove(SumIdentity(), p[1], E(p[1])),
+    "a bound of a mean by what is averaged": lambda: prove(
+        Surplus(S.Zero), E(Sum(p[i] ** 2, (i, 1, n))), Sum(p[i] ** 2, (i, 1, n))),
+    "a bound by what is averaged": lambda: prove(FromZero(r), E(log(cosh(r))), r**2 / 2),
     "a random symbol defined": lambda: prove(
         Unfolded({y: r}), E(y), E(r), Hypotheses(law=SQUARED)),
     # relations

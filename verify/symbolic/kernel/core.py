@@ -362,6 +362,7 @@ def prove(rule: Rule, before: Any, after: Any, under: Hypotheses = NOTHING) -> T
             hypotheses = hypotheses.merged(premise.hypotheses)
     for premise in premises:
         _refuse_turned_random(premise, hypotheses)
+        _refuse_turned_dependent(premise, hypotheses)
     refuse_malformed(hypotheses, lhs, rhs)
     reach = min([found.reach, *(premise.reach for premise in premises)])
     free = lhs.free_symbols | rhs.free_symbols
@@ -388,14 +389,35 @@ def _refuse_turned_random(premise: Theorem, found: Hypotheses) -> None:
             raise Refused(f"{one} is random in one part, and a constant in another")
 
 
+def _refuse_turned_dependent(premise: Theorem, found: Hypotheses) -> None:
+    """Refuse that a definition makes a constant of a premise depend on what is bound there.
+
+    Raises:
+        Refused: it does.
+    """
+    if isinstance(premise.rule, Same):
+        return
+    taken = dict(premise.hypotheses.definitions)
+    for bound in bound_in(premise.lhs) | bound_in(premise.rhs):
+        for one in depending_on(bound, found) - depending_on(bound, premise.hypotheses):
+            if one not in taken and (premise.lhs.has(one) or premise.rhs.has(one)):
+                raise Refused(f"{one} depends on {bound} in one part, and is a constant in another")
+
+
+def depending_on(symbol: Any, found: Hypotheses) -> set[Any]:
+    """Return what is defined by a symbol, and the symbol itself."""
+    holding = {symbol}
+    for _ in found.definitions:
+        holding |= {name for name, meaning in found.definitions if meaning.has(*holding)}
+    return holding
+
+
 def random_in(found: Hypotheses) -> set[Any]:
     """Return what is random by a law, and what is defined by that."""
-    random = set(found.law.moments) if found.law else set()
-    if s in random:
-        random.add(largest)
-    for _ in found.definitions:
-        random |= {name for name, meaning in found.definitions if meaning.has(*random)} if random else set()
-    return random
+    if found.law is None:
+        return set()
+    random = set().union(*(depending_on(one, found) for one in found.law.moments))
+    return random | {largest} if s in random else random
 
 
 def premises_of(rule: Rule) -> Iterator[Theorem]:
@@ -506,6 +528,11 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
         for one in hypotheses.law.moments.keys() & dict(hypotheses.definitions).keys():
             raise Refused(f"{one} is random by itself, and defined by something else")
         _refuse_random_outside(random_in(hypotheses), *sides)
+    elif len(set(sides)) > 1:
+        # Under any law what stands inside a mean is random; that something equals itself says nothing of it.
+        averaged = [one for side in sides for one in side.atoms(E, Var)]
+        entries = {part.base for one in averaged for part in one.atoms(Indexed)}
+        _refuse_random_outside(entries | {largest} if averaged else set(), *sides)
 
 
 def _refuse_random_outside(random: set[Any], *sides: Any) -> None:

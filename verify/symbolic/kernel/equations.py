@@ -332,15 +332,11 @@ class Applied(Rule):
         """Return the relation of the contexts."""
         known, hole = self.known, self.hole
         taken = known.lhs.free_symbols | known.rhs.free_symbols
-        if not hole.is_Symbol or hole in taken | bound_in(self.context):
-            raise Refused(f"{hole} must be a symbol of its own")
+        self._refuse_hole(taken)
         changing = _changing(self.context)
         _refuse_restricted(bound_in(self.context) | changing, known)
         if self.context.has(E, Var) and known.hypotheses.law is None:
             _refuse_restricted(taken, known)
-        for side in (known.lhs, known.rhs):
-            if not lies_in(side, assumed(hole), known.hypotheses):
-                raise Refused(f"not known: {side} lies in {assumed(hole)}, where {hole} does")
         lhs, rhs = (self.context.xreplace({hole: side}) for side in (known.lhs, known.rhs))
         if rhs != after and not same(rhs, after):
             raise Refused(f"done to the other side it is {rhs}")
@@ -356,6 +352,14 @@ class Applied(Rule):
         return Conclusion(
             _moved(diff(self.context, hole), known.relation, hypotheses, None), hypotheses, lhs=lhs
         )
+
+    def _refuse_hole(self, taken: set[Any]) -> None:
+        known, hole = self.known, self.hole
+        if not hole.is_Symbol or hole in taken | bound_in(self.context):
+            raise Refused(f"{hole} must be a symbol of its own")
+        for side in (known.lhs, known.rhs):
+            if not lies_in(side, assumed(hole), known.hypotheses):
+                raise Refused(f"not known: {side} lies in {assumed(hole)}, where {hole} does")
 
 
 @rule

@@ -84,11 +84,36 @@ def is_known(expression: Any, under: Hypotheses, *, strict: bool = False) -> boo
     what = "is_positive" if strict else "is_nonnegative"
     if not strict and visibly(expression):
         return True
-    for form in (expression, parametrised(expression, under, strict=strict)):
+    opened = _with_signs_of_parts(expression, under)
+    for form in (expression, *(parametrised(one, under, strict=strict) for one in (expression, opened))):
         for shaped in (form, factor(together(form)), factor(together(form.rewrite([cosh, sinh, tanh], exp)))):
             if getattr(shaped, what) or (not strict and visibly(shaped)):
                 return True
     return _by_sturm(expression, under, strict=strict)
+
+
+def _with_signs_of_parts(expression: Any, under: Hypotheses) -> Any:
+    """Return an expression with symbols for its entries, means, sums and exponentials, of the signs of these.
+
+    Entries are real, a mean or a sum of what is positive is positive, and exp(u) is above 1 for u > 0. What
+    has that sign for any values of the symbols has it for those that the parts have together.
+    """
+    put = {one: Dummy(real=True) for one in expression.atoms(Indexed)}
+    for one in expression.atoms(Sum, E):
+        whole = isinstance(one, E) or _is_not_empty(one, under)
+        if whole and is_known(one.args[0], under, strict=True):
+            put[one] = Dummy(positive=True)
+    for one in expression.atoms(exp):
+        if parametrised(one.args[0], under, strict=True).is_positive:
+            put[one] = 1 + Dummy(positive=True)
+    return expression.xreplace(put)
+
+
+def _is_not_empty(total: Any, under: Hypotheses) -> bool:
+    """Return whether a sum surely has terms, finitely many."""
+    return all(
+        len(ends) == 2 and ends[1] != oo and is_known(ends[1] - ends[0], under) for _, *ends in total.limits
+    )
 
 
 def visibly(expression: Any) -> bool:
