@@ -365,6 +365,8 @@ def prove(rule: Rule, before: Any, after: Any, under: Hypotheses = NOTHING) -> T
         _refuse_turned_dependent(premise, hypotheses)
     refuse_malformed(hypotheses, lhs, rhs)
     reach = min([found.reach, *(premise.reach for premise in premises)])
+    if reach > Reach.REVIEWED and hypotheses.law is None and lhs != rhs:
+        _refuse_random_outside(_averaged(lhs, rhs), lhs, rhs)
     free = lhs.free_symbols | rhs.free_symbols
     if any(isinstance(to, FiniteSet) and one in free for one, to in hypotheses.domains):
         reach = min(reach, Reach.THESE_VALUES)
@@ -528,11 +530,6 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
         for one in hypotheses.law.moments.keys() & dict(hypotheses.definitions).keys():
             raise Refused(f"{one} is random by itself, and defined by something else")
         _refuse_random_outside(random_in(hypotheses), *sides)
-    elif len(set(sides)) > 1:
-        # Under any law what stands inside a mean is random; that something equals itself says nothing of it.
-        averaged = [one for side in sides for one in side.atoms(E, Var)]
-        entries = {part.base for one in averaged for part in one.atoms(Indexed)}
-        _refuse_random_outside(entries | {largest} if averaged else set(), *sides)
 
 
 def _refuse_random_outside(random: set[Any], *sides: Any) -> None:
@@ -545,6 +542,12 @@ def _refuse_random_outside(random: set[Any], *sides: Any) -> None:
     for one in random if any(side.has(E, Var) for side in sides) else ():
         if any(part.has(one) for part in outside):
             raise Refused(f"{one} is random, and stands outside every mean")
+
+
+def _averaged(*sides: Any) -> set[Any]:
+    """Return the families that stand in means: where no law says otherwise, they are random."""
+    means = [one for side in sides for one in side.atoms(E, Var)]
+    return {part.base for one in means for part in one.atoms(Indexed)} | {largest}
 
 
 def _refuse_ranges_outside(side: Any) -> None:
