@@ -200,6 +200,8 @@ ATTACKS: dict[str, Callable[[], Any]] = {
         prove(Evaluation(SQUARED, assumed=True), E(a * y**2), E(a)),
         prove(Unfolded({a: y**2 + 1}), E(a), E(y**2 + 1), Hypotheses(law=SQUARED))),
     "a mean of the entries, and the entries": lambda: prove(SumIdentity(), p[1], E(p[1])),
+    "a mean of what is defined, and that": lambda: prove(
+        SumIdentity(), exp(s[1]) / Sum(exp(s[i]), (i, 1, n)), E(p[1])),
     "a bound of a mean by what is averaged": lambda: prove(
         Surplus(S.Zero), E(Sum(p[i] ** 2, (i, 1, n))), Sum(p[i] ** 2, (i, 1, n))),
     "a bound by what is averaged": lambda: prove(FromZero(r), E(log(cosh(r))), r**2 / 2),

@@ -366,7 +366,7 @@ def prove(rule: Rule, before: Any, after: Any, under: Hypotheses = NOTHING) -> T
     refuse_malformed(hypotheses, lhs, rhs)
     reach = min([found.reach, *(premise.reach for premise in premises)])
     if reach > Reach.REVIEWED and hypotheses.law is None and lhs != rhs:
-        _refuse_random_outside(_averaged(lhs, rhs), lhs, rhs)
+        _refuse_random_outside(_averaged(hypotheses, lhs, rhs), lhs, rhs)
     free = lhs.free_symbols | rhs.free_symbols
     if any(isinstance(to, FiniteSet) and one in free for one, to in hypotheses.domains):
         reach = min(reach, Reach.THESE_VALUES)
@@ -544,10 +544,17 @@ def _refuse_random_outside(random: set[Any], *sides: Any) -> None:
             raise Refused(f"{one} is random, and stands outside every mean")
 
 
-def _averaged(*sides: Any) -> set[Any]:
-    """Return the families that stand in means: where no law says otherwise, they are random."""
+def _averaged(found: Hypotheses, *sides: Any) -> set[Any]:
+    """Return the families that stand in means: where no law says otherwise, they are random.
+
+    So is what they are defined by, and what is defined by them.
+    """
     means = [one for side in sides for one in side.atoms(E, Var)]
-    return {part.base for one in means for part in one.atoms(Indexed)} | {largest}
+    families = {part.base for one in means for part in one.atoms(Indexed)}
+    for _ in found.definitions:
+        inside = (meaning for name, meaning in found.definitions if name in families)
+        families |= {part.base for meaning in inside for part in meaning.atoms(Indexed)}
+    return {largest}.union(*(depending_on(one, found) for one in families))
 
 
 def _refuse_ranges_outside(side: Any) -> None:
