@@ -211,6 +211,7 @@ from verify.symbolic.kernel.equations import (
     same,
 )
 from verify.symbolic.kernel.integrals import EulerIntegrals, euler_integral
+from verify.symbolic.kernel.limits import AtLimit, Between, TimesPositive
 from verify.symbolic.kernel.moments import (
     Evaluation,
     by_component,
@@ -220,6 +221,14 @@ from verify.symbolic.kernel.moments import (
     unfold,
 )
 from verify.symbolic.kernel.normal import ByParts, EvenIsMost, LargestScore, TotalGrows
+from verify.symbolic.kernel.normal_means import (
+    AgainstDensity,
+    GaussianIntegrals,
+    OneOfAll,
+    OverQueries,
+    ProductOfMeans,
+    Shifted,
+)
 from verify.symbolic.kernel.signs import Sign
 from verify.symbolic.kernel.sums import SumIdentity, vanishes
 from verify.symbolic.kernel.surplus import Surplus
@@ -247,6 +256,7 @@ from verify.symbolic.scores import (
     CENTRED,
     GENERAL,
     NORMAL_MOMENTS,
+    NORMAL_ROWS,
     STANDARD,
     d,
     index,
@@ -264,7 +274,17 @@ from verify.symbolic.scores import (
     variance_route,
     with_moments,
 )
-from verify.symbolic.softmax import ENTROPY, LOG_TOTAL, SQUARES, WEIGHTED_SCORE, i, j, scores, written_out
+from verify.symbolic.softmax import (
+    ENTROPY,
+    LOG_TOTAL,
+    SQUARES,
+    TOTAL,
+    WEIGHTED_SCORE,
+    i,
+    j,
+    scores,
+    written_out,
+)
 from verify.symbolic.traces import PRODUCT, SIGMA_K, SIGMA_Q, SIZE, in_numbers, settled_by_two
 
 __all__ = [
@@ -302,6 +322,7 @@ __all__ = [
     "NORMAL",
     "NORMAL_COMPONENTS",
     "NORMAL_MOMENTS",
+    "NORMAL_ROWS",
     "ON_PAPER",
     "OPENAI",
     "PENG",
@@ -325,6 +346,7 @@ __all__ = [
     "STEIN",
     "STORN",
     "SU",
+    "TOTAL",
     "UNIFORM",
     "UNIFORM_COMPONENTS",
     "UNIT_INTERVAL",
@@ -332,6 +354,7 @@ __all__ = [
     "WEIGHTED_SCORE",
     "XIAO",
     "YANG",
+    "AgainstDensity",
     "AllPairs",
     "Allowance",
     "Applied",
@@ -340,8 +363,10 @@ __all__ = [
     "Assumption",
     "AtItsLeast",
     "AtItsMost",
+    "AtLimit",
     "Axis",
     "BesideSink",
+    "Between",
     "BiasedRows",
     "BothScales",
     "Bounded",
@@ -377,6 +402,7 @@ __all__ = [
     "FirstTerms",
     "Fit",
     "FromZero",
+    "GaussianIntegrals",
     "GroupedScores",
     "Hypotheses",
     "Identity",
@@ -392,15 +418,18 @@ __all__ = [
     "Notation",
     "OfRows",
     "OnRange",
+    "OneOfAll",
     "Ordered",
     "OrderedBase",
     "OtherTokens",
     "Outputs",
+    "OverQueries",
     "PairMoments",
     "PairShares",
     "Path",
     "Population",
     "Prediction",
+    "ProductOfMeans",
     "ProjectedTokens",
     "PutIn",
     "Quantile",
@@ -427,6 +456,7 @@ __all__ = [
     "Shape",
     "ShapeOfProduct",
     "SharedVectors",
+    "Shifted",
     "Sign",
     "Simulated",
     "SingleQueries",
@@ -436,6 +466,7 @@ __all__ = [
     "Step",
     "SumIdentity",
     "Surplus",
+    "TimesPositive",
     "Tolerance",
     "TotalGrows",
     "TrainingRuns",

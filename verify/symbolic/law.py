@@ -8,19 +8,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import special
-from sympy import Integral, Symbol, besselk, exp, expand, gamma, oo, pi, sqrt
+from sympy import Integral, Sum, Symbol, besselk, exp, gamma, oo, pi, sqrt
 from sympy import integrate as integrate_symbolically
 
 from verify.symbolic import characteristic
-from verify.symbolic.checks import by
 from verify.symbolic.gauss import integrals
 from verify.symbolic.kernel.equations import same
-from verify.symbolic.kernel.integrals import EulerIntegrals, euler_integral
-from verify.symbolic.kernel.words import E, n
+from verify.symbolic.kernel.integrals import euler_integral
+from verify.symbolic.kernel.normal_means import (
+    AgainstDensity,
+    GaussianIntegrals,
+    OverQueries,
+    ProductOfMeans,
+    Shifted,
+)
+from verify.symbolic.kernel.sums import SumIdentity
+from verify.symbolic.kernel.words import E, n, s, sigma
 from verify.symbolic.predict import function
 from verify.symbolic.printing import Ordered
 from verify.symbolic.routes import Route, Step
-from verify.symbolic.scores import d
+from verify.symbolic.scores import NORMAL_ROWS, d, k, q
+from verify.symbolic.softmax import TOTAL, i, j
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,35 +45,39 @@ DENSITY = x**NU * besselk(NU, x) / (sqrt(pi) * gamma(d / 2) * 2**NU)
 _TAIL, _STEP, _OF_DEVIATION = 1e-18, 0.1, 0.7
 """What is left out at either end; step in the logarithm of a length, at most, and over its deviation."""
 
-w = Symbol("w", positive=True)
+w, z = Symbol("w", positive=True), Symbol("z", real=True)
 CHI_SQUARE = w ** (d / 2 - 1) * exp(-w / 2) / (2 ** (d / 2) * gamma(d / 2))
 """The density of a query's squared length."""
 
 
-Z = Ordered("Z", "Z", positive=True)
-"""The sum of the exponentials of n scores over √d of one query."""
-
-
-@by("SymPy completes the square")
-def by_lengths(before: Any, after: Any) -> bool:
-    """E Z by a query's squared length w: given it a score has variance v = w/d, and E exp(s) = exp(v/2)."""
-    s, v = Symbol("s", real=True), Symbol("v", positive=True)
-    square = expand(s - s**2 / (2 * v) - (v / 2 - (s - v) ** 2 / (2 * v)))
-    total = n * exp(v / 2).subs(v, w / d) * CHI_SQUARE
-    return before == E(Z) and square == 0 and bool(after == Integral(total, (w, 0, oo)))
-
-
 def mean_total() -> Route:
     """Return the mean of the sum of the exponentials of n scores over √d of one query."""
+    query = Sum(q[i] ** 2, (i, 1, d))
     return Route.of(
         "The mean total of $n$ scaled scores",
-        E(Z),
+        E(TOTAL),
         Step(
-            Integral(n * exp(w / (2 * d)) * CHI_SQUARE, (w, 0, oo)),
-            "Given a query of squared length w a score is normal with variance $w/d_k$",
-            by_lengths,
+            E(Sum(exp(sigma**2 / 2), (j, 1, n))),
+            r"Given the query scores are normal: one is shifted by $\sigma^2$ in the integral over it",
+            Shifted(s[j], sigma**2),
         ),
-        Step(n * (1 - 1 / d) ** (-d / 2), "Integrated over w, for $d_k > 1$", EulerIntegrals(w)),
+        Step(n * exp(sigma**2 / 2), "All keys alike", SumIdentity()),
+        Step(
+            E(n * exp(query / (2 * d))),
+            "Over queries: given a query the scores’ variance is its squared length over $d_k$",
+            OverQueries(query, k, 1 / sqrt(d)),
+        ),
+        Step(
+            n * E(exp(q[i] ** 2 / (2 * d))) ** d,
+            "The query’s components are independent and alike",
+            ProductOfMeans(NORMAL_ROWS),
+        ),
+        Step(
+            n * Integral(exp(z**2 / (2 * d) - z**2 / 2) / sqrt(2 * pi), (z, -oo, oo)) ** d,
+            "A component is standard normal",
+            AgainstDensity(z, NORMAL_ROWS),
+        ),
+        Step(n * (1 - 1 / d) ** (-d / 2), "Integrated, for $d_k > 1$", GaussianIntegrals(z)),
     )
 
 

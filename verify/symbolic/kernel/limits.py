@@ -279,7 +279,7 @@ class TimesPositive(Rule):
         known, factor = self.known, self.factor
         if known.relation not in FLIPPED or known.relation == "⇔":
             raise Refused(f"{known.relation} has no sides to multiply")
-        if not factor.is_real:
+        if not all(one.is_real for one in fraction(factor)):
             raise Refused(f"not known to be real: {factor}")
         if not same(known.rhs * factor, after):
             raise Refused(f"times {factor} it is {known.rhs * factor}")

@@ -17,12 +17,11 @@ from sympy import (
     Integral,
     Limit,
     Mul,
-    Poly,
-    PolynomialError,
     S,
     Sum,
     Tuple,
     exp,
+    expand,
     fraction,
     oo,
     pi,
@@ -61,6 +60,18 @@ def agree(one: Any, other: Any) -> bool:
         if found := [each for each in alike if agree(part.args[0], each.args[0])]:
             put[part] = found[0]
     return same(one.xreplace(put), other)
+
+
+def _agree_on_average(one: Any, other: Any) -> bool:
+    """Return whether what is averaged agrees, sums over one range by what their terms are together."""
+    totals: dict[Any, Any] = {}
+    for term in Add.make_args((pointwise(one) - pointwise(other)).expand(deep=False)):
+        before, total = _apart(term)
+        limits = () if total == 1 else total.limits
+        if total != 1 and before.has(*total.variables):
+            raise Refused(f"an index stands inside a sum and outside: {term}")
+        totals[limits] = totals.get(limits, S.Zero) + before * (total.function if limits else 1)
+    return all(same(gap, S.Zero) for gap in totals.values())
 
 
 def _is_inside(part: Any, whole: Any) -> bool:
@@ -140,7 +151,7 @@ class Shifted(Rule):
         for one in before.atoms(E):
             _refuse_unknown(one.args[0], self.law, under)
         moved = replaced(before, E, lambda inside: E(Add(*map(self._moved, Add.make_args(inside)))))
-        if moved == before or not agree(pointwise(moved), pointwise(after)):
+        if moved == before or not _agree_on_average(moved, after):
             raise Refused(f"shifted it is {moved}")
         found = where_defined(after, where_defined(before, under)).merged(Hypotheses(law=self.law))
         (index,) = self.entry.indices
@@ -382,13 +393,11 @@ class GaussianIntegrals(Rule):
                 exponent += factor.args[0]
             else:
                 raise Refused(f"{factor} is no exponential")
-        try:
-            whole = Poly(exponent, z)
-        except PolynomialError as error:
-            raise Refused(f"{exponent} is no polynomial") from error
-        a, b, c = -whole.coeff_monomial(z**2), whole.coeff_monomial(z), whole.coeff_monomial(1)
-        if whole.degree() != 2 or not all(map(is_real, (a, b, c))):
+        whole = expand(exponent)
+        c, b, a = (whole.coeff(z, power) for power in range(3))
+        if whole != expand(a * z**2 + b * z + c) or not all(map(is_real, (a, b, c))):
             raise Refused(f"{exponent} is no real polynomial of the second degree")
+        a = -a
         rates.append(a)
         return constant * sqrt(pi / a) * exp(b**2 / (4 * a) + c)
 

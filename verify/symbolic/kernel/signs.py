@@ -9,6 +9,7 @@ from sympy import (
     Add,
     Dummy,
     FiniteSet,
+    Gt,
     Idx,
     Indexed,
     IndexedBase,
@@ -242,6 +243,8 @@ def where_defined(expression: Any, under: Hypotheses) -> Hypotheses:
 def _is_positive(expression: Any, under: Hypotheses) -> bool:
     if isinstance(expression, Sum):
         return _is_positive(expression.args[0], under)
+    if Gt(expression, 0) in under.conditions:
+        return True
     # An exponential of what is real, and a probability.
     entries = {one: _of_entry(one) for one in expression.atoms(Indexed)}
     return is_known(expression.xreplace(entries), under, strict=True)
