@@ -1,9 +1,8 @@
-"""No import circle anywhere in the package, types included; few modules at its door; a test for each."""
+"""No import circle anywhere in the package, types included; and few modules at its door."""
 
 from __future__ import annotations
 
 import ast
-import sys
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,22 +12,11 @@ import pytest
 import verify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    pass
 
 PACKAGE = Path(verify.__file__).parent
 TESTS = Path(__file__).parent
 AT_THE_DOOR = 8
-
-TOGETHER = {
-    "claims/*": "claims/test_contract.py",
-    "auditing/findings": "auditing/findings/test_kinds.py",
-    "citing/languages": "citing/test_languages.py",
-    "citing/outcomes": "citing/test_outcomes.py",
-    "engine/computations": "engine/test_computations.py",
-    "export/values": "export/test_values.py",
-    "report/citations": "report/test_citation.py",
-}
-"""Folders of one kind of thing each: what all modules of one keep to is tested together."""
 
 
 def module_name(path: Path, root: Path) -> str:
@@ -110,30 +98,3 @@ def contract(path: Path) -> Path | None:
 def computes(path: Path) -> bool:
     """Return whether a module has a function; names, texts and records alone are tested by who uses them."""
     return any(isinstance(node, ast.FunctionDef) for node in ast.walk(ast.parse(path.read_text("utf-8"))))
-
-
-def untested(paths: Iterable[Path]) -> list[str]:
-    """Return the modules that have neither a test of their own nor one with all of their folder."""
-    return [
-        str(path.relative_to(PACKAGE))
-        for path in sorted(paths)
-        if path.stem != "__init__"
-        and not mirrored(path).is_file()
-        and not (contract(path) or path).is_relative_to(TESTS)
-        and computes(path)
-    ]
-
-
-def test_every_module_has_its_test_at_the_same_place() -> None:
-    """Below ``tests`` as below the package, or with all others of its kind."""
-    assert untested(PACKAGE.rglob("*.py")) == []
-    assert all((TESTS / test).is_file() for test in TOGETHER.values())
-
-
-def test_a_module_without_a_test_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Unless it computes nothing, or its folder has a test for all."""
-    monkeypatch.setattr(sys.modules[__name__], "mirrored", lambda _: TESTS / "none.py")
-    found = untested(PACKAGE.rglob("*.py"))
-    assert {"__main__.py", "errors.py", "report/cards.py", "claims/chapters.py"} <= set(found)
-    assert not {"version.py", "report/views/cards.py", "report/citations/bibtex.py"} & set(found)
-    assert not [name for name in found if name.startswith("claims/scaling/")]

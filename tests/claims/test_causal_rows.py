@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sympy import S, log
 
-from verify.symbolic.kernel.words import n, sigma
 from verify.claims.limits import causal_rows as claim
+from verify.symbolic.kernel.words import n, sigma
 
 
 def test_the_mean_of_a_square_is_not_put_into_anything_else() -> None:

@@ -35,7 +35,7 @@ from verify.report.math import Formulas
 from verify.report.parts import draw_figures
 from verify.report.summary import FRONT, HALF
 from verify.spec import designs
-from verify.symbolic.kernel.moments import Var
+from verify.symbolic.kernel.words import Var
 from verify.symbolic.printing import latex
 from verify.symbolic.scores import d, score
 

@@ -65,6 +65,7 @@ EXPECTED: dict[str, dict[str, float]] = {
         "f-test-p": f_test(),
     },
     "sqrt-scaling": {"scaled-variance": 1},
+    "row-variance": {"total-variance": 7 * 64 / 144},
     "projected-tokens": {
         "fused-xavier-variance": 1,
         "per-head-xavier-variance": (128 / 80) ** 2,

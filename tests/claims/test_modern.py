@@ -11,7 +11,6 @@ from scipy import optimize
 from sympy import Rational
 
 from tests.catalogue import derivation, experiment
-from verify.symbolic.kernel.words import n, sigma
 from verify.claims.modern import (
     dropped_weights,
     linear_bias,
@@ -19,6 +18,7 @@ from verify.claims.modern import (
     soft_cap,
 )
 from verify.montecarlo.experiment import Exact, Quantity
+from verify.symbolic.kernel.words import n, sigma
 from verify.symbolic.scores import d
 
 RNG = np.random.default_rng(18)

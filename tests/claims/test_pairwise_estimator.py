@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from verify.claims.raw_scores import pairwise_estimator as claim
-from verify.symbolic.kernel.moments import E
+from verify.symbolic.kernel.words import E
 from verify.symbolic.scores import d
 
 

@@ -8,7 +8,7 @@ import pytest
 from sympy import Symbol, sqrt
 
 from verify.claims.raw_scores import score_magnitude as claim
-from verify.symbolic.kernel.moments import E
+from verify.symbolic.kernel.words import E
 from verify.symbolic.scores import d
 
 LENGTH = claim.LENGTH

@@ -37,8 +37,6 @@ def mean_size(dimension: int) -> float:
 @pytest.mark.parametrize(
     ("claim", "words"),
     [
-        ("score-variance-general", "$7d_k/144$, of which only $d_k/144$"),
-        ("row-variance", "$d_k/36$ of $7d_k/144$"),
         ("score-magnitude", f"about {math.sqrt(2 / math.pi):.1f} times the root"),
         ("score-magnitude", f"A raw score of {mean_size(64):.0f} or 7 is ordinary at 64 dimensions"),
         ("score-spread", f"towards {special.ndtri(0.95):.3f} standard deviations"),
@@ -54,8 +52,6 @@ def mean_size(dimension: int) -> float:
         ("pairwise-estimator", f"by {percent(2 / 9900 * (1 + 196 / 4 / (1 / 12 + 1 / 2)), 1)} for $N = 100$"),
         ("pairwise-estimator", f"its {math.comb(100, 2)} pairs"),
         ("worked-dot-products", f"{_dot(2)}, {_dot(4)} and {_dot(6)} for $n = 2, 4, 6$"),
-        ("scaling-exponent", f"$\\alpha = 0.45$ leaves a variance of {64**0.1:.1f}"),
-        ("scaled-variance-general", f"deviations of 2 and 3 scaled scores still have a deviation of {2 * 3}"),
         ("correlated-components", f"the scaled variance at 64 dimensions is {1 + 63 / 16:.0f}, not 1"),
         ("projected-tokens", f"a factor of {4 / (1 / 9):.0f} in the variance"),
         ("heavy-tails", f"at 64 dimensions {percent(2 * _below(64, 80.0))} of them lie beyond $\\pm 10$"),

@@ -119,7 +119,7 @@ def test_a_terminal_without_unicode_is_served(
         with pytest.raises(SystemExit) as ended:
             main(["show", "score-mean"])
         terminal.flush()
-        assert b"? exact expansion" in shown.getvalue()
+        assert b"? moment calculus" in shown.getvalue()
     assert ended.value.code == 0
     assert capsys.readouterr().err == ""
 

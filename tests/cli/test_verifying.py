@@ -156,7 +156,7 @@ def test_what_to_compare_with_is_read_first(tool: Tool, tmp_path: Path, small: R
 BOUNDED = """    from dataclasses import replace
     bounds = (replace(c, relation="≤", prediction=threshold(SHARE * c.prediction.value)) for c in checks)
     checks = tuple(bounds)
-    controls = (wrong(checks[1], "only-doubled", "it stays below 16", 16, truth=None),)
+    controls = (wrong(checks[1], "only-doubled", "it stays below that", 16, truth=None),)
     return Experiment(checks, controls)
 """
 

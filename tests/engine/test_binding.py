@@ -18,7 +18,15 @@ from verify.montecarlo.statistics.scores import ScoreMoments, ScorePowers
 from verify.spec.designs import cell_of, prediction
 from verify.symbolic.kernel.core import Population
 from verify.symbolic.scores import (
-    GENERAL, NORMAL_MOMENTS, STANDARD, d, k, kurtosis_route, q, score, variance_route,
+    GENERAL,
+    NORMAL_MOMENTS,
+    STANDARD,
+    d,
+    k,
+    kurtosis_route,
+    q,
+    score,
+    variance_route,
 )  # fmt: skip
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ("verify/montecarlo/differentiate.py", "_STEP = 1e-30", "_STEP = 1.01e-30"): _AS_SMALL,
     ("verify/montecarlo/differentiate.py", "_STEP = 1e-30", "_STEP = 1.0000000000000001e-29"): _AS_SMALL,
     (
-        "verify/symbolic/algebra.py",
+        "verify/symbolic/kernel/algebra.py",
         "if not isinstance(expression, Expr) or expression.has(ExprWithLimits, Derivative, Limit):",
         "if not isinstance(expression, Expr) or expression.has(ExprWithLimits, Limit, Derivative):",
     ): "the order of alternatives",

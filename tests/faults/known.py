@@ -273,36 +273,54 @@ GUARDS = {
         "S.Zero in gaps and all(gap.is_nonnegative for gap in gaps)",
         "all(gap.is_nonnegative for gap in gaps)",
     ),
-    "range-of-half": Known("verify/symbolic/surplus.py", "M * (1 - ratio) / (1 + ratio)", "M / (1 + ratio)"),
+    "range-of-half": Known(
+        "verify/symbolic/kernel/surplus.py", "M * (1 - ratio) / (1 + ratio)", "M / (1 + ratio)"
+    ),
     "one-key-for-two": Known(
-        "verify/symbolic/surplus.py",
+        "verify/symbolic/kernel/surplus.py",
         'new = [Dummy(f"i{place}", integer=True) for place in range(len(indices))]',
         'new = [Dummy("i", integer=True)] * len(indices)',
     ),
     "sums-of-any-size": Known(
-        "verify/symbolic/multiplied_out.py",
+        "verify/symbolic/kernel/multiplied_out.py",
         "if held and (held != {index} or term.bound[index] != self._families.size(entry, place)):",
         "if held and held != {index}:",
     ),
-    "sums-from-two": Known("verify/symbolic/multiplied_out.py", "if low != 1:", "if low > 2:"),
-    "one-dimension-too-few": Known(
-        "verify/symbolic/expansion.py", "range(1, enough + 1)", "range(1, enough)"
-    ),
+    "sums-from-two": Known("verify/symbolic/kernel/multiplied_out.py", "if low != 1:", "if low > 2:"),
     "fields-of-any-growth": Known(
-        "verify/symbolic/by_parts.py", "_is_tame(self.field) and vanishes(", "vanishes("
+        "verify/symbolic/kernel/normal.py", "if not _is_tame(self.field):", "if False:"
     ),
     "bounds-either-way": Known(
-        "verify/symbolic/by_parts.py", "return bool(moves) and at_its_least", "return at_its_least"
+        "verify/symbolic/kernel/normal.py", "    if slope.is_negative:", "    if slope.is_zero:"
     ),
+    "chains-of-anything": Known(
+        "verify/symbolic/kernel/core.py",
+        "if (first.relation, second.relation) not in _COMPOSED:",
+        "if False:",
+    ),
+    "bound-names-put-in": Known(
+        "verify/symbolic/kernel/equations.py",
+        "if name in bound or value.free_symbols & bound:",
+        "if name in bound:",
+    ),
+    "any-size-in-the-summand": Known(
+        "verify/symbolic/kernel/equations.py",
+        "if total.function.has(size) or form.has(index):",
+        "if form.has(index):",
+    ),
+    "first-terms-are-all": Known(
+        "verify/symbolic/kernel/equations.py", 'return Conclusion("~", where', 'return Conclusion("=", where'
+    ),
+    "laws-of-anything": Known("verify/symbolic/kernel/moments.py", "if not is_zero(gap):", "if False:"),
     "sums-from-anywhere": Known(
-        "verify/symbolic/expectation.py",
+        "verify/symbolic/kernel/moments.py",
         "if len(one.limits) != 1 or tuple(one.limits[0][1:]) != (1, population.dimension):",
         "if len(one.limits) != 1:",
     ),
     "terms-unlike-each-other": Known(
-        "verify/symbolic/expectation.py",
-        "if rest.has(variable) or population.randoms(rest):",
-        "if population.randoms(rest):",
+        "verify/symbolic/kernel/moments.py",
+        "if rest.has(variable) or any(",
+        "if any(",
     ),
 }
 KNOWN = VACUOUS | STATISTICS | BOUNDS | FACTS | LABELS | ERRORS | COMMON | FIGURES | GUARDS

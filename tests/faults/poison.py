@@ -51,7 +51,12 @@ def sample() -> RunRecord:
     calibration = read_calibration(ROOT / "data/calibration.json")
     one = calibration.together[0]
     reference = claim.references[0].model_copy(update={"url": "https://example.org/paper"})
-    derivation = claim.derivation.model_copy(update={"beyond": "the remainder"})
+    first = claim.derivation.routes[0].model_copy(
+        update={"name": "mean", "theorem": "a = b", "subject": "a", "result": "b", "assumptions": ("So.",)}
+    )
+    more = {"beyond": "the remainder", "assumptions": ("So it is.",), "bound": (claim.checks[0].id,)}
+    routes = (first, *claim.derivation.routes[1:])
+    derivation = claim.derivation.model_copy(update=more | {"routes": routes})
     update: dict[str, Any] = {"references": (reference,), "derivation": derivation}
     claim = claim.model_copy(update=update).sealed()
     source = run.sources[0].model_copy(

@@ -21,7 +21,7 @@ from sympy import IndexedBase, Symbol, expand
 
 from tests.faults.spoiling import spoiled
 from verify.engine.catalogue import catalogue
-from verify.symbolic.kernel.moments import E
+from verify.symbolic.kernel.words import E
 from verify.symbolic.printing import plain
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from tests.faults.spoiling import spoiled
 from verify.engine.catalogue import catalogue
 from verify.symbolic.checks import By
 from verify.symbolic.derivation import Derivation
-from verify.symbolic.kernel.moments import E
+from verify.symbolic.kernel.words import E
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.scores import d, index, k, q
 

@@ -174,18 +174,15 @@ def test_what_goes_beyond_the_derivation_is_said() -> None:
 @pytest.mark.parametrize(
     ("reaches", "said"),
     [
-        (("general", "general"), ""),
-        (("examples",), "Of its one step, 1 exactly at a few sizes."),
+        (("all-values", "all-values"), ""),
+        (("these-values",), "Of its one step, 1 at these values."),
         (
-            ("general", "general", "examples"),
-            "Of its 3 steps, 2 checked for all values and 1 exactly at a few sizes.",
+            ("all-values", "all-values", "reviewed"),
+            "Of its 3 steps, 2 proved for all values and 1 reviewed.",
         ),
         (
-            ("general", "examples", "numerical"),
-            (
-                "Of its 3 steps, 1 checked for all values, 1 exactly at a few sizes and "
-                "1 numerically at a few points."
-            ),
+            ("all-values", "reviewed", "numerically"),
+            ("Of its 3 steps, 1 proved for all values, 1 reviewed and 1 numerically at a few points."),
         ),
     ],
 )

@@ -9,11 +9,11 @@ import pytest
 from sympy import S
 
 from tests.report.builders import check
-from verify.symbolic.kernel.words import n
 from verify.errors import ClaimError
 from verify.spec.claim import Findings
 from verify.spec.figures import beside, expected, figure, line, measured, scatter
 from verify.spec.slots import unmarked
+from verify.symbolic.kernel.words import n
 from verify.symbolic.scores import d
 
 CHECKS = {

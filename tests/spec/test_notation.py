@@ -9,7 +9,7 @@ from sympy import Eq, Expr, S, sqrt, tanh
 
 from verify.errors import ClaimError
 from verify.spec.notation import Notation, in_line, refuse_values
-from verify.symbolic.expectation import E, Var
+from verify.symbolic.kernel.words import E, Var
 from verify.symbolic.printing import ordered
 from verify.symbolic.scores import d, k, q, score
 

@@ -40,6 +40,7 @@ from verify.montecarlo.experiment import Fit, Quantity
 from verify.montecarlo.inputs import SharedVectors, Simulated
 from verify.montecarlo.reduced import Reduced
 from verify.montecarlo.statistics.pairs import OwnKeys
+from verify.symbolic.kernel.core import Population
 from verify.symbolic.kernel.words import E, Var, largest, n, p, s
 from verify.symbolic.scores import d, k, q
 
@@ -127,8 +128,8 @@ def _values(theorem: Theorem, sampler: Reduced, settings: Mapping[str, Any]) -> 
     free = theorem.lhs.free_symbols | theorem.rhs.free_symbols
     numbers = {name: value for name, value in settings.items() if isinstance(value, int | float)}
     values |= {one: numbers[one.name] for one in free if isinstance(one, Symbol) and one.name in numbers}
-    law = theorem.hypotheses.law
-    for component, moments in law.laws if law else ():
+    law = theorem.hypotheses.law or Population({})
+    for component, moments in law.laws:
         drawn = _distribution(component, sampler)
         if component in law.normal and drawn.name != "normal":
             raise _Unknown(f"{component} is not normal")
@@ -138,7 +139,7 @@ def _values(theorem: Theorem, sampler: Reduced, settings: Mapping[str, Any]) -> 
 
 
 def _distribution(component: Any, sampler: Reduced) -> Any:
-    drawn = sampler.input
+    drawn: Any = sampler.input
     if isinstance(drawn, SharedVectors):
         return drawn.distribution
     if drawn.correlation:
@@ -168,12 +169,12 @@ def _on_draws(
     rows = theorem.lhs.has(s, p, largest)
     paired = isinstance(sampler.statistic, OwnKeys)
     few = {"m": _FEW} if rows or isinstance(sampler.input, SharedVectors) else {"m": _FEW, "n": _FEW}
-    drawn = replace(
-        sampler.input, **{name: min(most, getattr(sampler.input, name)) for name, most in few.items()}
-    )
+    whole: Any = sampler.input
+    drawn = replace(whole, **{name: min(most, getattr(whole, name)) for name, most in few.items()})
     queries, keys = drawn.draw(np.random.default_rng(_SEED), _BLOCKS, columns=sampler.statistic.columns)
     output = sampler.statistic.reduce(queries, keys).mean(axis=0)
-    measured = check.estimand.value(dict(zip(sampler.statistic.names, output, strict=True)))
+    estimand: Any = check.estimand
+    measured = estimand.value(dict(zip(sampler.statistic.names, output, strict=True)))
     scale = float(getattr(sampler.statistic, "scale", 1.0))
     draws = _Draws(queries.astype(float), keys.astype(float), scale, paired, values | {n: keys.shape[1]})
     return draws.value(theorem.lhs), measured

@@ -29,6 +29,8 @@ from verify.montecarlo.chunks import draw_chunk
 from verify.montecarlo.experiment import Exact, Experiment, cells_of, every_comparison
 from verify.spec.claim import USER, several
 from verify.spec.words import Words
+from verify.symbolic.derivation import tried
+from verify.symbolic.falsifier import FULL, GLANCE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -251,7 +253,9 @@ class _Prepared:
             if proof:
                 record = DerivationRecord.model_validate_json(proof)
             else:
-                examined = self.derivation.examine()
+                whole = isinstance(self._work.claim, ClaimFile)
+                budget = FULL if whole else GLANCE
+                examined = tried(self.derivation.examine(), budget, whole=whole)
                 theorems = (one.theorem for one in examined.routes if one.theorem)
                 checks = bound(theorems, self.planned[0].checks) if examined.status != "failed" else ()
                 record = derivation_record(self.derivation, examined, checks)

@@ -15,6 +15,7 @@ MARKS = {
     "about": _CIRCLE + f'<path d="M4.4 7{_WAVE}M4.4 10.2{_WAVE}"/>',
     "points": _CIRCLE + '<path d="M4.4 8v.01M8 8v.01M11.6 8v.01" stroke-width="1.9"/>',
     "half": _CIRCLE + '<path d="M8 1.1a6.9 6.9 0 0 1 0 13.8z" fill="currentColor"/>',
+    "eye": _CIRCLE + '<path d="M3.6 8s1.7-2.8 4.4-2.8S12.4 8 12.4 8s-1.7 2.8-4.4 2.8S3.6 8 3.6 8z"/>',
     "cross": _OCTAGON + '<path d="M5.4 5.4l5.2 5.2M10.6 5.4l-5.2 5.2"/>',
     "unequal": _SQUARE + '<path d="M4.4 6.4h7.2M4.4 9.6h7.2M10 3.8 6 12.2"/>',
     "alarm": '<path d="M8 1.5 15 14.3H1z"/><path d="M8 6.2v4M8 11.7v.9"/>',

@@ -196,22 +196,24 @@ from verify.symbolic.gauss import integrals, legendre
 from verify.symbolic.integrals import runs_over
 from verify.symbolic.kernel.algebra import is_rational_zero, is_zero
 from verify.symbolic.kernel.calculus import AtItsLeast, AtItsMost, FromZero, Jensen, OnRange, Rising, Roots
-from verify.symbolic.kernel.core import Hypotheses, Population, Refused
+from verify.symbolic.kernel.core import Hypotheses, Population, Refused, Vectors
+from verify.symbolic.kernel.entries import FamilyPutIn, Induction, OfSigns, PositiveFactor, with_entries
 from verify.symbolic.kernel.equations import (
     Applied,
     ClosedSums,
     Equivalent,
     FirstTerms,
+    Given,
     Identity,
     PutIn,
     Replaced,
-    ShapeOfProduct,
     Turned,
     Unfolded,
     same,
 )
 from verify.symbolic.kernel.integrals import EulerIntegrals, euler_integral
 from verify.symbolic.kernel.limits import AtLimit, Between, TimesPositive
+from verify.symbolic.kernel.matrices import MatrixIdentity, ShapeOfProduct, VectorMoments
 from verify.symbolic.kernel.moments import (
     Evaluation,
     by_component,
@@ -229,13 +231,13 @@ from verify.symbolic.kernel.normal_means import (
     ProductOfMeans,
     Shifted,
 )
-from verify.symbolic.kernel.signs import Sign
+from verify.symbolic.kernel.signs import Sign, SignKept
 from verify.symbolic.kernel.sums import SumIdentity, vanishes
 from verify.symbolic.kernel.surplus import Surplus
 from verify.symbolic.kernel.terms import Families
-from verify.symbolic.kernel.words import E, MatrixShape, Var, largest, n, p, s, sigma
+from verify.symbolic.kernel.words import E, MatrixShape, Ordered, OrderedBase, Var, largest, n, p, s, sigma
 from verify.symbolic.predict import function
-from verify.symbolic.printing import Ordered, OrderedBase, latex, ordered, plain
+from verify.symbolic.printing import latex, ordered, plain
 from verify.symbolic.routes import Route, Step, one_step
 from verify.symbolic.row_gradients import Path
 from verify.symbolic.row_integrals import (
@@ -285,7 +287,7 @@ from verify.symbolic.softmax import (
     scores,
     written_out,
 )
-from verify.symbolic.traces import PRODUCT, SIGMA_K, SIGMA_Q, SIZE, in_numbers, settled_by_two
+from verify.symbolic.traces import KEY, MU_K, MU_Q, PRODUCT, QUERY, SIGMA_K, SIGMA_Q, in_numbers
 
 __all__ = [
     "AINSLIE",
@@ -313,12 +315,15 @@ __all__ = [
     "ISSERLIS",
     "KAIMING_HE",
     "KALAMKAR",
+    "KEY",
     "KEYS",
     "LAPLACE",
     "LAST",
     "LI",
     "LOG_TOTAL",
     "MICIKEVICIUS",
+    "MU_K",
+    "MU_Q",
     "NORMAL",
     "NORMAL_COMPONENTS",
     "NORMAL_MOMENTS",
@@ -329,13 +334,13 @@ __all__ = [
     "PRECISE",
     "PRESS",
     "PRODUCT",
+    "QUERY",
     "RADEMACHER",
     "ROUNDING",
     "SHAPE",
     "SIGMA_K",
     "SIGMA_Q",
     "SINGLE_SCORES",
-    "SIZE",
     "SNEDECOR",
     "SPRINGER",
     "SQUARES",
@@ -397,26 +402,31 @@ __all__ = [
     "Experiment",
     "Fact",
     "Families",
+    "FamilyPutIn",
     "Figure",
     "Findings",
     "FirstTerms",
     "Fit",
     "FromZero",
     "GaussianIntegrals",
+    "Given",
     "GroupedScores",
     "Hypotheses",
     "Identity",
+    "Induction",
     "Jensen",
     "LargestScore",
     "Layer",
     "LayerStack",
     "Linked",
     "Lookup",
+    "MatrixIdentity",
     "MatrixShape",
     "NormalRows",
     "Normalisation",
     "Notation",
     "OfRows",
+    "OfSigns",
     "OnRange",
     "OneOfAll",
     "Ordered",
@@ -428,6 +438,7 @@ __all__ = [
     "PairShares",
     "Path",
     "Population",
+    "PositiveFactor",
     "Prediction",
     "ProductOfMeans",
     "ProjectedTokens",
@@ -458,6 +469,7 @@ __all__ = [
     "SharedVectors",
     "Shifted",
     "Sign",
+    "SignKept",
     "Simulated",
     "SingleQueries",
     "Smooth",
@@ -473,6 +485,8 @@ __all__ = [
     "Turned",
     "Unfolded",
     "Var",
+    "VectorMoments",
+    "Vectors",
     "Wanted",
     "against_loops",
     "assume",
@@ -603,7 +617,6 @@ __all__ = [
     "score_cell",
     "score_law",
     "scores",
-    "settled_by_two",
     "share_reached",
     "sharper",
     "sigma",
@@ -624,6 +637,7 @@ __all__ = [
     "variance_of_scores",
     "variance_route",
     "variances",
+    "with_entries",
     "with_linear_bias",
     "with_moments",
     "written_out",

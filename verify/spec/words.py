@@ -138,7 +138,7 @@ class Words:
         for name, value in self._symbols.items():
             known[name] = partial(self._symbol, value, is_bound=where == "statement")
         known |= {one.id: partial(_fact, one) for one in self.facts or ()}
-        known["assumptions"] = lambda _: " ".join(assumptions_of(self.derivation.theorem()))
+        known["assumptions"] = lambda _: self._assumptions()
         known |= {one.name: partial(self._theorem, one.name) for one in self.derivation.chains if one.name}
         known["theorem"] = partial(self._theorem, "")
         return known
@@ -157,12 +157,18 @@ class Words:
 
     def _theorem(self, name: str, form: str) -> str:
         found = self.derivation.theorem(name)
+        if found is None:
+            return _NOT_KNOWN
         sides = {"subject": found.lhs, "result": found.rhs}
         if form and form not in sides:
             raise ClaimError(unknown("side", form, sides, "there are subject and result"))
         if form:
             return f"${self._latex(sides[form])}$"
         return f"${self._latex(found.lhs)} {_SIGNS[found.relation]} {self._latex(found.rhs)}$"
+
+    def _assumptions(self) -> str:
+        found = self.derivation.theorem()
+        return " ".join(assumptions_of(found)) if found else _NOT_KNOWN
 
     def _symbol(self, value: Any, form: str, *, is_bound: bool) -> str:
         if form:

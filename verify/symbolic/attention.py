@@ -1,4 +1,4 @@
-"""Attention with symbolic shapes, entry by entry, and a check that differentiates it.
+"""Attention with symbolic shapes, entry by entry, and the derivatives of a loss.
 
 Rows of ``Q`` are m queries, of ``K`` and ``V`` n keys and their values, ``P`` holds the probabilities. ``G``
 is a loss's gradient at the output PV, so the loss changes like Σ G_ab (PV)_ab. ``DX`` stands for the loss's
@@ -7,18 +7,15 @@ derivatives by the entries of X, printed dX; S are the scores.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sympy import Idx, Indexed, IndexedBase, Sum, exp
+from sympy import Derivative, Dummy, Idx, IndexedBase, Sum, exp
 
-from verify.symbolic.checks import By
-from verify.symbolic.kernel.sums import vanishes
+from verify.symbolic.kernel.sums import SumIdentity
 from verify.symbolic.kernel.terms import Families
-from verify.symbolic.kernel.words import n
+from verify.symbolic.kernel.words import Ordered, OrderedBase, n
 from verify.symbolic.predict import function
-from verify.symbolic.printing import Ordered, OrderedBase
 from verify.symbolic.scores import d
 
 if TYPE_CHECKING:
@@ -43,63 +40,57 @@ a, b, j, k, h = (Idx(name) for name in "abjkl")
 _ROW, _KEY, _OTHER_KEY, _ENTRY, _VALUE = (Idx(f"{name}'") for name in "ajklb")
 """Indices that the loss is summed over, under names that occur nowhere else."""
 
-_SIZES = Families(
-    sizes={Q: (m, d), K: (n, d), V: (n, d_v), G: (m, d_v)},
-    indices={a: m, j: n, h: d, b: d_v},
-    made_of={},
-)
-_BY = {DQ: Q, DK: K, DV: V, DP: P, DS: S_}
+_AT = Dummy("row", integer=True), Dummy("column", integer=True)
 
 
-def _differentiated(before: Any, after: Any) -> bool:
-    """Return whether both sides are the same function of Q, K, V and G."""
-    return vanishes(_of_matrices(before) - _of_matrices(after), _SIZES)
-
-
-DIFFERENTIATED = By(
-    "SymPy differentiates the loss, for any number of queries, keys and dimensions", _differentiated
-)
-"""Both sides are the same once SymPy has differentiated the loss, with symbolic shapes."""
-
-
-def _of_matrices(expression: Any) -> Any:
-    """Return ``expression`` as one of Q, K, V and G, derivatives of the loss as SymPy finds them."""
-    entries = expression.atoms(Indexed)
-    gradients = {one: _derivative(_BY[one.base], *one.indices) for one in entries if one.base in _BY}
-    return _with_scores(_with_weights(expression.xreplace(gradients)))
-
-
-@cache
-def _derivative(by: Any, row: Any, column: Any) -> Any:
-    """Return the derivative by an entry of the loss ΣG·PV, with as much of it put in as depends on that."""
+def _loss(weights: Any) -> Any:
+    """Return the loss ΣG·PV for ``weights``, a function of a query and a key."""
     shape = ((_ROW, 1, m), (_VALUE, 1, d_v), (_KEY, 1, n))
-    loss = Sum(G[_ROW, _VALUE] * P[_ROW, _KEY] * V[_KEY, _VALUE], *shape)
-    if by not in {P, V}:
-        loss = _with_weights(loss)
-    if by in {Q, K}:
-        loss = _with_scores(loss)
-    return loss.diff(by[row, column])
+    return Sum(G[_ROW, _VALUE] * weights(_ROW, _KEY) * V[_KEY, _VALUE], *shape)
 
 
-def _with_weights(expression: Any) -> Any:
-    """Return ``expression`` with every probability as the softmax that it is."""
-
-    def softmax(row: Any, key: Any) -> Any:
-        return exp(S_[row, key]) / Sum(exp(S_[row, _OTHER_KEY]), (_OTHER_KEY, 1, n))
-
-    weights = (one for one in expression.atoms(Indexed) if one.base == P)
-    return expression.xreplace({one: softmax(*one.indices) for one in weights})
+def _weight(row: Any, key: Any) -> Any:
+    """Return the softmax of the scores of a row at a key."""
+    return exp(S_[row, key]) / Sum(exp(S_[row, _OTHER_KEY]), (_OTHER_KEY, 1, n))
 
 
-def _with_scores(expression: Any) -> Any:
-    """Return ``expression`` with every score as the product that it is, times the factor."""
-    scores = (one for one in expression.atoms(Indexed) if one.base == S_)
-    return expression.xreplace(
-        {
-            one: c * Sum(Q[one.indices[0], _ENTRY] * K[one.indices[1], _ENTRY], (_ENTRY, 1, d))
-            for one in scores
-        }
-    )
+def _score(row: Any, key: Any) -> Any:
+    """Return the product of a query and a key, times the factor."""
+    return c * Sum(Q[row, _ENTRY] * K[key, _ENTRY], (_ENTRY, 1, d))
+
+
+def _written_out(row: Any, key: Any) -> Any:
+    """Return a weight as a function of queries and keys."""
+    return exp(_score(row, key)) / Sum(exp(_score(row, _OTHER_KEY)), (_OTHER_KEY, 1, n))
+
+
+def _derivative(by: Any, weights: Any) -> tuple[Any, Any]:
+    """Return indices and the loss's derivative by that entry, with ``weights`` written out in what moves."""
+    return _AT, Derivative(_loss(weights), by[_AT])
+
+
+MATRICES = Families(
+    sizes={
+        **dict.fromkeys((Q, DQ), (m, d)),
+        **dict.fromkeys((K, DK), (n, d)),
+        **dict.fromkeys((V, DV), (n, d_v)),
+        **dict.fromkeys((P, S_, DP, DS), (m, n)),
+        G: (m, d_v),
+    },
+    made_of={
+        P: (_AT, _weight(*_AT)),
+        S_: (_AT, _score(*_AT)),
+        DP: _derivative(P, lambda row, key: P[row, key]),
+        DV: _derivative(V, lambda row, key: P[row, key]),
+        DS: _derivative(S_, _weight),
+        DQ: _derivative(Q, _written_out),
+        DK: _derivative(K, _written_out),
+    },
+)
+"""What every matrix stands for in the end, and the sizes of all: m queries, n keys, two dimensions."""
+
+DIFFERENTIATED = SumIdentity(MATRICES, "queries, keys and dimensions")
+"""Both sides are the same once the loss is differentiated, with symbolic shapes."""
 
 
 def value(expression: Any, free: tuple[Any, Any], known: Mapping[Any, Array], factor: float) -> Array:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from sympy import Eq, Expr, Function, Ge, Gt, Le, Lt, Rel
 
 from verify.errors import ClaimError, unknown
+from verify.symbolic.falsifier import Counterexample, falsify, falsify_all
 from verify.symbolic.kernel.core import Reach
 from verify.symbolic.kernel.equations import same
 
 if TYPE_CHECKING:
+    from verify.symbolic.falsifier import Budget
     from verify.symbolic.kernel.core import Theorem
     from verify.symbolic.routes import Definition, Followed, Route
 
@@ -73,6 +75,24 @@ class Examined:
         return self.status not in {"failed", "not-claimed"}
 
 
+def tried(examined: Examined, budget: Budget, *, whole: bool) -> Examined:
+    """Return an examined derivation, failed if what it calls proved is false at some point.
+
+    The theorems of all chains are tried, and as a ``whole`` those of their steps too; else the main one
+    alone. What rests on a rule of its author's is not called proved, and not tried.
+    """
+    for followed in examined.routes:
+        theorem = followed.theorem
+        if theorem is None or theorem.reach <= Reach.REVIEWED or not (whole or theorem is examined.theorem):
+            continue
+        try:
+            falsify_all(theorem, budget) if whole else falsify(theorem, **budget)
+        except Counterexample as error:
+            reason = f"“{followed.route.title}” does not hold everywhere: {error}"
+            return replace(examined, status="failed", reason=reason, theorem=None)
+    return examined
+
+
 @dataclass(frozen=True)
 class Derivation:
     """One or more routes to one ``result``; proved only if the kernel takes every step, for all values.
@@ -125,21 +145,20 @@ class Derivation:
     def _followed(self) -> tuple[Followed, ...]:
         return tuple(one.followed() for one in self.chains)
 
-    def theorem(self, name: str = "") -> Theorem:
+    def theorem(self, name: str = "") -> Theorem | None:
         """Return the theorem of the first route or, by its ``name``, that of another chain.
 
+        None where a step does not hold.
+
         Raises:
-            ClaimError: nothing is derived, no chain has the name, or a step does not hold.
+            ClaimError: nothing is derived, or no chain has the name.
         """
         if not name and self.unclaimed:
             raise ClaimError("nothing is derived for the claim itself; name a lemma or a check")
         named = {one.route.name: one for one in self._followed if one.route.name}
         if name and name not in named:
             raise ClaimError(unknown("route", name, named, "name it with Route.called"))
-        found = (named[name] if name else self._followed[len(self.lemmas)]).theorem
-        if found is None:
-            raise ClaimError("that does not hold; see the derivation")
-        return found
+        return (named[name] if name else self._followed[len(self.lemmas)]).theorem
 
     def examine(self) -> Examined:
         """Return the derivation with every step taken."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Dummy, Idx, IndexedBase, Sum, Symbol, sqrt
+from sympy import Derivative, Dummy, Idx, IndexedBase, Sum, Symbol, sqrt
 
 from verify.symbolic.kernel.sums import SumIdentity
 from verify.symbolic.kernel.terms import Families
-from verify.symbolic.kernel.words import n
-from verify.symbolic.printing import Ordered
+from verify.symbolic.kernel.words import Ordered, n
 from verify.symbolic.routes import Route, Step
 
 c, eta = Ordered("c", "b", positive=True), Ordered("eta", "c", positive=True)
@@ -34,11 +33,11 @@ _SIZES = dict.fromkeys((w, v, u, x, A, slope), (m, m)) | dict.fromkeys(_TOKENS, 
 
 
 def _by_chain_rule(entry: Any, column: Any) -> Any:
-    """Return Σ over all scores of the loss's derivative by it, times SymPy's derivative of it by a weight."""
+    """Return Σ over all scores of the loss's derivative by it, times its derivative by a weight."""
     queries, keys = _TOKENS
     in_weights = queries[_QUERY, _ONE] * w[_ONE, _AT] * v[_TWO, _AT] * keys[_KEY, _TWO]
     score = c * Sum(in_weights, (_ONE, 1, m), (_TWO, 1, m), (_AT, 1, m))
-    return Sum(_SLOPES[_QUERY, _KEY] * score.diff(w[entry, column]), (_QUERY, 1, n), (_KEY, 1, n))
+    return Sum(_SLOPES[_QUERY, _KEY] * Derivative(score, w[entry, column]), (_QUERY, 1, n), (_KEY, 1, n))
 
 
 def _outer(entry: Any, other: Any) -> Any:

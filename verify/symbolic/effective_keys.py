@@ -1,7 +1,7 @@
 """The chains that show over how many of very many keys attention spreads: n·E Σp² tends to exp(σ²).
 
-For every number of keys it lies between two functions of n and σ, which both tend there. They come of shifting
-one score at a time under the normal density: its exponential, times a constant, is then more of the total.
+For every number of keys it lies between two functions of n and σ, which both tend there. They come of
+shifting one score at a time under the normal density, which adds a share of its exponential to the total.
 """
 
 from __future__ import annotations

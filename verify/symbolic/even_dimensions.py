@@ -35,8 +35,8 @@ from verify.symbolic.integrals import runs_over
 from verify.symbolic.kernel.algebra import is_zero
 from verify.symbolic.kernel.equations import same
 from verify.symbolic.kernel.integrals import euler_integral
+from verify.symbolic.kernel.words import Ordered
 from verify.symbolic.predict import function
-from verify.symbolic.printing import Ordered
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.scores import d
 

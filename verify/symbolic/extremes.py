@@ -10,9 +10,8 @@ from verify.symbolic.checks import By
 from verify.symbolic.gauss import integrals
 from verify.symbolic.integrals import runs_over
 from verify.symbolic.kernel.algebra import is_zero
-from verify.symbolic.kernel.words import n, sigma
+from verify.symbolic.kernel.words import Ordered, n, sigma
 from verify.symbolic.predict import function
-from verify.symbolic.printing import Ordered
 from verify.symbolic.routes import Route, Step
 
 z = Symbol("z", real=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from sympy import IndexedBase, Interval, Range, S, Symbol, oo
+from sympy import Idx, Indexed, IndexedBase, Interval, MatrixSymbol, Range, S, Symbol, oo
 
-from verify.symbolic.kernel.core import bound_in
+from verify.symbolic.kernel.core import Vectors, bound_in
 from verify.symbolic.kernel.words import E, Ordered, Var
 from verify.symbolic.printing import latex
 
@@ -15,9 +16,12 @@ if TYPE_CHECKING:
 
     from verify.symbolic.kernel.core import Hypotheses, Population, Theorem
 
+_ROW, _COLUMN = Idx("i"), Idx("j")
 _ORDINALS = {3: "third", 4: "fourth", 5: "fifth", 6: "sixth", 7: "seventh", 8: "eighth"}
 _ENTRIES = {
     "ordered": "${0}_1$ is the largest of all ${0}_i$, and ${0}_2$ the next.",
+    "symmetric": "${0}$ is symmetric.",
+    "runs": "${0}$ is one of $1, \\dots, {1}$.",
     "bounded": "Every ${0}_i$ lies between $-{1}$ and ${1}$.",
 }
 
@@ -25,7 +29,11 @@ _ENTRIES = {
 def assumptions_of(theorem: Theorem) -> tuple[str, ...]:
     """Return what a theorem assumes, a sentence each: laws, domains, conditions, definitions."""
     found = theorem.hypotheses
-    sentences = [*_law(found.law)] if found.law else []
+    sentences = []
+    if isinstance(found.law, Vectors):
+        sentences += _joint(found.law)
+    elif found.law:
+        sentences += _law(found.law, _indices(theorem))
     if found.law is None and (theorem.lhs.has(E, Var) or theorem.rhs.has(E, Var)):
         sentences.append("Any law for which the means exist.")
     sentences += _domains(found, theorem)
@@ -48,25 +56,73 @@ def _defined(name: Any, meaning: Any) -> tuple[Any, Any]:
     return name[tuple(named.values())], expression.xreplace(named)
 
 
-def _entry(component: Any) -> str:
-    """Return a component as it is printed: an entry of a family with an index."""
-    return f"${latex(component)}_{{i}}$" if isinstance(component, IndexedBase) else f"${latex(component)}$"
+def _indices(theorem: Theorem) -> dict[Any, str]:
+    """Return how the indices of families of entries are printed, as many as their entries have."""
+    entries = (one for side in (theorem.lhs, theorem.rhs) for one in side.atoms(Indexed))
+    return {one.base: "ijabce"[: len(one.indices)] for one in entries}
 
 
-def _law(law: Population) -> Iterator[str]:
+def _law(law: Population, indices: dict[Any, str]) -> Iterator[str]:
     """Yield what is assumed of components, those of one law together."""
+
+    def entry(component: Any) -> str:
+        if not isinstance(component, IndexedBase):
+            return f"${latex(component)}$"
+        letters = indices.get(component, "i")
+        return f"${latex(component[tuple(Idx(one) for one in letters)])}$"
+
     groups: dict[Any, list[str]] = {}
+    families = {entry(one) for one, _ in law.laws if isinstance(one, IndexedBase)}
     for one, moments in law.laws:
-        groups.setdefault((moments, one in law.normal), []).append(_entry(one))
-    several = len(law.laws) > 1 or isinstance(law.laws[0][0], IndexedBase)
-    if several:
-        yield f"All {_listed([_entry(one) for one, _ in law.laws])} are independent."
+        groups.setdefault((moments, one in law.normal), []).append(entry(one))
+    if families or len(law.laws) > 1:
+        yield f"All {_listed([entry(one) for one, _ in law.laws])} are independent."
     for (moments, normal), members in groups.items():
-        each = f"Each {_listed(members, 'and')}" if len(members) > 1 or several else members[0]
+        each = f"Each {_listed(members)}" if len(members) > 1 or members[0] in families else members[0]
         if moments is None:
             yield f"{_listed(members)} may have any law for which the means exist."
         elif parts := [*_moments(moments)]:
             yield f"{each} {'is normal with' if normal else 'has'} {_listed(parts)}."
+
+
+def _joint(law: Vectors) -> Iterator[str]:
+    """Yield what is assumed of random vectors: which depend on each other, their means and covariances."""
+    yield from _sizes(set(law.moments), "random ")
+    yield from _dependence(law)
+    covariances = {(one, other): matrix for one, other, matrix in law.covariances}
+    alike: dict[str, list[str]] = {}
+    for one, mean in law.means:
+        parts = [f"mean ${latex(mean)}$"]
+        if (one, one) in covariances:
+            parts.append(f"covariance matrix ${_matrix(covariances.pop((one, one)))}$")
+        alike.setdefault(_listed(parts), []).append(f"${latex(one)}$")
+    for words, members in alike.items():
+        yield f"{'Each ' * (len(members) > 1)}{_listed(members)} has {words}."
+    for (one, other), matrix in covariances.items():
+        of_matrix = isinstance(matrix, MatrixSymbol)
+        value = latex(matrix[_ROW, _COLUMN] if of_matrix else matrix)
+        unless = "" if of_matrix else f" for ${latex(_ROW)} = {latex(_COLUMN)}$, and else $0$"
+        pair = f"${latex(one[_ROW, 0])}$ with ${latex(other[_COLUMN, 0])}$"
+        yield f"The covariance of {pair} is ${value}${unless}."
+
+
+def _dependence(law: Vectors) -> Iterator[str]:
+    """Yield which random vectors depend on each other, and whether they are normal."""
+    groups = [[f"${latex(one)}$" for one in group] for group in law.groups()]
+    if len(groups) > 1 and all(len(group) == 1 for group in groups):
+        yield f"{_listed([*chain(*groups)])} are independent."
+    elif len(groups) > 1:
+        yield f"Independent of each other are {_listed([_listed(group, 'with') for group in groups])}."
+    if law.normal:
+        yield from (f"All entries of {_listed(group)} are jointly normal." for group in groups)
+
+
+def _matrix(covariance: Any) -> str:
+    """Return a matrix of covariances; a number is one times the unit matrix $I$."""
+    if isinstance(covariance, MatrixSymbol):
+        return latex(covariance)
+    number = latex(covariance)
+    return "I" if covariance == 1 else rf"\left({number}\right) I" if covariance.is_Add else f"{number} I"
 
 
 def _moments(moments: tuple[Any, ...]) -> Iterator[str]:
@@ -87,7 +143,10 @@ def _domains(found: Hypotheses, theorem: Theorem) -> Iterator[str]:
     bound = bound_in(theorem.lhs) | bound_in(theorem.rhs)
     random = set(found.law.moments) if found.law else set()
     names = {one.label for side in (theorem.lhs, theorem.rhs) for one in side.atoms(IndexedBase)}
-    free = (theorem.lhs.free_symbols | theorem.rhs.free_symbols) - bound - random - names
+    matrices = {one for side in (theorem.lhs, theorem.rhs) for one in side.atoms(MatrixSymbol)}
+    sizes = {one for matrix in matrices for size in matrix.shape for one in size.free_symbols}
+    free = theorem.lhs.free_symbols | theorem.rhs.free_symbols | sizes | _of_law(found.law)
+    free -= bound | random | names
     by_domain: dict[tuple[str, str], list[str]] = {}
     for one in sorted(free, key=str):
         if type(one) in {Symbol, Ordered}:
@@ -95,6 +154,31 @@ def _domains(found: Hypotheses, theorem: Theorem) -> Iterator[str]:
     for (single, many), members in by_domain.items():
         if single:
             yield f"{_listed(members)} {f'are {many}' if len(members) > 1 else f'is {single}'}."
+    yield from _sizes(matrices - random)
+
+
+def _of_law(law: Population | Vectors | None) -> set[Any]:
+    """Return the symbols in the moments or covariances of a law."""
+    if isinstance(law, Vectors):
+        parts = [matrix for *_, matrix in law.covariances]
+    else:
+        parts = [moment for _, moments in (law.laws if law else ()) for moment in moments or ()]
+    return {one for part in parts for one in part.free_symbols}
+
+
+def _sizes(matrices: set[Any], kind: str = "") -> Iterator[str]:
+    """Yield the sizes of matrices, those of one size together."""
+    by_shape: dict[Any, list[str]] = {}
+    for one in sorted(matrices, key=str):
+        by_shape.setdefault(one.shape, []).append(f"${latex(one)}$")
+    for (rows, columns), members in by_shape.items():
+        several = len(members) > 1
+        if columns == 1:
+            words = f"{kind}vectors" if several else f"a {kind}vector"
+            size = latex(rows)
+        else:
+            words, size = "matrices" if several else "a matrix", rf"{latex(rows)}\times {latex(columns)}"
+        yield f"{_listed(members)} {'are' if several else 'is'} {words} of ${size}$ real numbers."
 
 
 def _in_words(domain: Any) -> tuple[str, str]:

@@ -15,9 +15,11 @@ from sympy import (
 )
 
 from verify.symbolic.kernel.algebra import replaced
-from verify.symbolic.kernel.words import M, n, p, x  # noqa: F401  # claims take them from here
+from verify.symbolic.kernel.words import M, n, p, x
 from verify.symbolic.predict import function
 from verify.symbolic.softmax import SQUARES, i, j
+
+__all__ = ["CUBES", "ENTRY", "FORM", "FROBENIUS", "LENGTH", "M", "value", "x"]
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sympy import Derivative, Dummy, Indexed, KroneckerDelta, Rational, S, Sum, diff, factor, symbols
+from sympy import (
+    Derivative,
+    Dummy,
+    Interval,
+    KroneckerDelta,
+    Range,
+    Rational,
+    Sum,
+    diff,
+    factor,
+    oo,
+    symbols,
+)
 
-from verify.symbolic.checks import By
-from verify.symbolic.jacobian import ENTRY, FORM, LENGTH
-from verify.symbolic.kernel.algebra import is_rational_zero, is_zero
-from verify.symbolic.kernel.equations import Identity
-from verify.symbolic.kernel.sums import SumIdentity, vanishes
+from verify.symbolic.jacobian import FORM, LENGTH
+from verify.symbolic.kernel.core import NOTHING
+from verify.symbolic.kernel.entries import FamilyPutIn, with_entries
+from verify.symbolic.kernel.equations import Applied, Identity, Replaced
+from verify.symbolic.kernel.sums import SumIdentity
 from verify.symbolic.kernel.surplus import Surplus
-from verify.symbolic.kernel.terms import Families
 from verify.symbolic.kernel.words import n, p, x
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.softmax import i, j
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 QUOTIENT = FORM / LENGTH
 VARIANCE = Sum(p[i] * x[i] ** 2, (i, 1, n)) - Sum(p[i] * x[i], (i, 1, n)) ** 2
@@ -28,9 +36,15 @@ BOUND = 2 * p[1] * (1 - p[1])
 SMALLEST: Any = n / (n - 1) * p[1] * (1 - p[1])
 
 _AT = Dummy("i", integer=True)
+_FIRST = KroneckerDelta(_AT, 1) - 1 / n
+"""The direction of the first key against all others, by index."""
+
 t = symbols("t", positive=True)
 """exp of the lead of the first score over all others, which are equal."""
 LEADING = n * t / (t + n - 1) ** 2
+AHEAD = {p: ((_AT,), (1 + (t - 1) * KroneckerDelta(_AT, 1)) / (t + n - 1))}
+"""The probabilities of such a row."""
+QUOTIENT_AHEAD = with_entries(QUOTIENT, AHEAD)
 
 
 def by_row_sums() -> Route:
@@ -74,116 +88,77 @@ def by_largest() -> Route:
     )
 
 
-def _is_over_length(before: Any, after: Any) -> bool:
-    return bool(after == before / LENGTH)
-
-
 def never_above_half() -> Route:
-    """Return the bound ½ of 2p₁(1 - p₁)."""
+    """Return the bound ½ of the norm, over all rows."""
     half = Rational(1, 2)
     return Route(
         "The sums of rows never exceed one half",
-        BOUND * LENGTH,
+        QUOTIENT,
         (
-            Step(BOUND, "Over $|x|^2$", By("SymPy divides", _is_over_length), "⇒"),
+            Step(BOUND, "Over $|x|^2$", Replaced(by_row_sums().proved())),
             Step(half, r"The difference is $2(p_1-\frac12)^2$", Surplus(2 * (p[1] - half) ** 2)),
         ),
-    )
+    ).defining(r"the norm is its largest value over all $x$")
 
 
 def from_below() -> tuple[Route, Route]:
     """Return lower bounds of the norm, from two directions x: n/(n-1)·p₁(1-p₁), and p₂."""
     two = p[1] * p[2] * (p[1] + p[2]) / (p[1] ** 2 + p[2] ** 2)
     surplus = p[2] ** 2 * (p[1] - p[2]) / (p[1] ** 2 + p[2] ** 2)
+    between = KroneckerDelta(_AT, 1) * p[2] - KroneckerDelta(_AT, 2) * p[1]
     return (
-        Route(
-            "From below, in the direction of the first key",
-            QUOTIENT,
-            (
-                Step(
-                    SMALLEST,
-                    "$x_1 = 1 - 1/n$, and $-1/n$ for all others",
-                    _in_direction(lambda key: KroneckerDelta(key, 1) - 1 / n),
-                    "⇒",
-                ),
-            ),
-        ).defining(r"the norm is its largest value over all $x$"),
-        Route(
-            "From below, between the first two keys",
-            QUOTIENT,
-            (
-                Step(
-                    two,
-                    "$x_1 = p_2$, $x_2 = -p_1$, and 0 for all others",
-                    _in_direction(lambda key: KroneckerDelta(key, 1) * p[2] - KroneckerDelta(key, 2) * p[1]),
-                    "⇒",
-                ),
-                Step(
-                    p[2],
-                    r"The difference is $p_2^2(p_1-p_2)/(p_1^2+p_2^2)$",
-                    Surplus(surplus, "≥", ordered=True),
-                ),
-            ),
+        _towards(
+            "From below, in the direction of the first key", "$x_1 = 1 - 1/n$, and $-1/n$ for all others",
+            QUOTIENT, _FIRST,
+            Step(SMALLEST, "Probabilities sum to 1", SumIdentity()),
         ),
-    )
+        _towards(
+            "From below, between the first two keys", "$x_1 = p_2$, $x_2 = -p_1$, and 0 for all others",
+            QUOTIENT, between,
+            Step(two, "The deltas pick single terms", SumIdentity()),
+            Step(p[2], r"The difference is $p_2^2(p_1-p_2)/(p_1^2+p_2^2)$",
+                 Surplus(surplus, "≥", ordered=True)),
+        ),
+    )  # fmt: skip
 
 
-def _in_direction(entry: Callable[[Any], Any]) -> By:
-    """Return the check that puts a direction into xᵀJx/|x|², whose entries are a function of the index."""
-
-    def holds(before: Any, after: Any) -> bool:
-        chosen = before.replace(
-            lambda one: isinstance(one, Indexed) and one.base == x, lambda one: entry(*one.indices)
-        )
-        return vanishes(chosen - after)
-
-    return By("SymPy puts it in, for any number of keys", holds)
+def _towards(title: str, words: str, of: Any, entry: Any, *steps: Step) -> Route:
+    """Return the chain of ``steps`` from an expression in a direction x, a function of the index."""
+    direction = {x: ((_AT,), entry)}
+    put_in = Step(with_entries(of, direction), words, FamilyPutIn(direction))
+    return Route(title, of, (put_in, *steps), under=NOTHING.restricted(n, Range(2, oo)))
 
 
-def one_ahead() -> Route:
-    """Return how the norm moves with the lead of one key: up to n - 1, and then down."""
+def one_ahead() -> tuple[Route, Route, Route]:
+    """Return the norm for one key ahead of the others, and how it moves with the lead.
+
+    It is the largest xᵀJx/|x|²: a bound for every x, and a direction in which it is reached.
+    """
+    whole, both = Sum(x[i], (i, 1, n)) ** 2, (1 - KroneckerDelta(i, 1)) * (1 - KroneckerDelta(j, 1))
+    others = Sum(both * (x[i] - x[j]) ** 2, (i, 1, n), (j, 1, n)) / 2
+    hole, form = Dummy(), QUOTIENT_AHEAD * LENGTH
     slope = factor(diff(LEADING, t))
-    return Route(
+    above = Route(
         "One key ahead of the others, which are equal: $p_1 = t/(t+n-1)$",
-        SMALLEST,
+        form,
         (
             Step(
-                LEADING,
-                "The lower bound is then an eigenvalue, and for $t\\ge1$ the largest",
-                By("SymPy: all eigenvectors put in, for any number of keys", _is_largest_eigenvalue),
+                LEADING * LENGTH,
+                r"More by $\left(t(\sum x_i)^2+\frac{t-1}{2}\sum_{i,j\ne1}(x_i-x_j)^2\right)/(t+n-1)^2$",
+                Surplus((t * whole + (t - 1) * others) / (t + n - 1) ** 2),
             ),
-            Step(
-                Derivative(LEADING, t),
-                "How it changes with the lead",
-                By("SymPy: differentiated", _is_derivative),
-                "⇒",
-            ),
-            Step(slope, "Positive up to $t = n-1$, negative beyond", Identity()),
+            Step(LEADING, "Over $|x|^2$", Applied(hole / LENGTH, hole)),
         ),
+        under=NOTHING.restricted(t, Interval(1, oo)),
+    ).defining("xᵀJx of such a row")
+    reached = _towards(
+        "That much is reached in the direction of the first key",
+        "$x_1 = 1 - 1/n$, and $-1/n$ for all others", QUOTIENT_AHEAD, _FIRST,
+        Step(LEADING, "The deltas pick single terms", SumIdentity()),
+    )  # fmt: skip
+    moves = Route(
+        "How the norm changes with the lead",
+        Derivative(LEADING, t),
+        (Step(slope, "Positive up to $t = n-1$, negative beyond", Identity()),),
     )
-
-
-def _is_largest_eigenvalue(before: Any, after: Any) -> bool:
-    """Put in all eigenvectors: equal entries, the first against the others, and differences of two others.
-
-    There are n of these, for the differences with the second key give n - 2, and they span everything.
-    """
-    ahead = Families(made_of={p: ((_AT,), (1 + (t - 1) * KroneckerDelta(_AT, 1)) / (t + n - 1))})
-    other = 1 / (t + n - 1)
-    leading = {p[1]: t * other}
-    pairs: tuple[tuple[Callable[[Any], Any], Any], ...] = (
-        (lambda _: S.One, S.Zero),
-        (lambda index: KroneckerDelta(index, 1) - 1 / n, SMALLEST.xreplace(leading)),
-        (lambda index: KroneckerDelta(index, 2) - KroneckerDelta(index, 3), other),
-    )
-    known = all(
-        vanishes(Sum(ENTRY * vector(j), (j, 1, n)) - value * vector(i), ahead) for vector, value in pairs
-    )
-    more, lead = symbols("more lead", nonnegative=True)
-    gaps = [factor((after - value).subs({n: more + 2, t: 1 + lead})) for _, value in pairs]
-    largest = S.Zero in gaps and all(gap.is_nonnegative for gap in gaps)
-    return known and largest and is_rational_zero(before.xreplace(leading) - after)
-
-
-def _is_derivative(before: Any, after: Any) -> bool:
-    return bool(after.expr == before and is_zero(after.doit() - diff(before, t)))
+    return above, reached.defining("xᵀJx/|x|² of such a row"), moves.defining("the slope of the norm")

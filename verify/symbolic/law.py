@@ -23,9 +23,8 @@ from verify.symbolic.kernel.normal_means import (
     Shifted,
 )
 from verify.symbolic.kernel.sums import SumIdentity
-from verify.symbolic.kernel.words import E, n, s, sigma
+from verify.symbolic.kernel.words import E, Ordered, n, s, sigma
 from verify.symbolic.predict import function
-from verify.symbolic.printing import Ordered
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.scores import NORMAL_ROWS, d, k, q
 from verify.symbolic.softmax import TOTAL, i, j

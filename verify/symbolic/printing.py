@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, ClassVar
 
-from sympy import Basic, Expr, Indexed, Pow, Symbol, exp
+from sympy import Basic, Expr, Indexed, Pow, Symbol, Trace, exp
 from sympy.printing.latex import LatexPrinter
+from sympy.printing.precedence import PRECEDENCE
 from sympy.printing.pretty.pretty import PrettyPrinter
 from sympy.printing.printer import Printer
 from sympy.printing.str import StrPrinter
@@ -79,6 +80,18 @@ def _with_unsigned(factor: Any) -> Any:
     return factor
 
 
+def _indexed(name: str, *indices: str) -> str:
+    """Return a name with indices, in braces if it has an index or a prime of its own."""
+    return (
+        f"{{{name}}}_{{{','.join(indices)}}}" if {"_", "'"} & {*name} else f"{name}_{{{','.join(indices)}}}"
+    )
+
+
+def _is_number(expression: Any) -> bool:
+    """Return whether it is the trace of a single number, such as a product of a row and a column."""
+    return isinstance(expression, Trace) and expression.arg.shape == (1, 1)
+
+
 class _Latex(_MinusLast, _Remembering, LatexPrinter):  # type: ignore[misc]  # SymPy has no types
     _printed: ClassVar[dict[Any, Any]] = {}
 
@@ -97,8 +110,23 @@ class _Latex(_MinusLast, _Remembering, LatexPrinter):  # type: ignore[misc]  # S
         name: str = expr.name
         return name if "\\" in name else str(super()._print_Symbol(expr, style))
 
+    def _print_Transpose(self, expr: Any) -> str:  # noqa: N802
+        return rf"{self.parenthesize(expr.arg, PRECEDENCE['Pow'])}^{{\mathsf T}}"
+
+    def _print_MatrixElement(self, expr: Any) -> str:  # noqa: N802
+        of_vector = expr.parent.shape[1] == 1
+        return _indexed(*map(self._print, (expr.parent, *expr.indices[: 1 if of_vector else 2])))
+
+    def _print_Trace(self, expr: Any) -> str:  # noqa: N802
+        return str(self._print(expr.arg) if _is_number(expr) else super()._print_Trace(expr))
+
+    def parenthesize(self, item: Any, level: int, *more: Any, **named: Any) -> str:
+        """Return an expression in brackets where what is around it binds more tightly."""
+        number = item.arg if _is_number(item) else item
+        return str(super().parenthesize(number, level, *more, **named))
+
     def _print_Indexed(self, expr: Any) -> str:  # noqa: N802  # SymPy dispatches by this name
-        return rf"{self._print(expr.base)}_{{{','.join(map(self._print, expr.indices))}}}"
+        return _indexed(self._print(expr.base), *map(self._print, expr.indices))
 
 
 class _Art(_MinusLast, PrettyPrinter):  # type: ignore[misc]  # SymPy has no types

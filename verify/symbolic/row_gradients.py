@@ -18,8 +18,7 @@ from verify.symbolic.kernel.algebra import is_zero
 from verify.symbolic.kernel.equations import PutIn
 from verify.symbolic.kernel.sums import SumIdentity, vanishes
 from verify.symbolic.kernel.terms import Families
-from verify.symbolic.kernel.words import E, n, p, s, sigma
-from verify.symbolic.printing import Ordered
+from verify.symbolic.kernel.words import E, Ordered, n, p, s, sigma
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.row_integrals import PRECISE, over_lengths
 from verify.symbolic.row_means import row_mean

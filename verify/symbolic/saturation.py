@@ -43,10 +43,9 @@ from verify.symbolic.kernel.normal import ByParts
 from verify.symbolic.kernel.sums import SumIdentity, vanishes
 from verify.symbolic.kernel.surplus import Surplus
 from verify.symbolic.kernel.terms import in_scores
-from verify.symbolic.kernel.words import E, largest, n, p, s, sigma, x
+from verify.symbolic.kernel.words import E, Ordered, largest, n, p, s, sigma, x
 from verify.symbolic.law import lengths
 from verify.symbolic.predict import function
-from verify.symbolic.printing import Ordered
 from verify.symbolic.routes import Route, Step
 from verify.symbolic.scores import d
 from verify.symbolic.softmax import SQUARES, i, j

@@ -9,8 +9,7 @@ from sympy import Idx, Indexed, S, Sum, apart, expand, factor, factorial2, sqrt
 from verify.symbolic.kernel.core import Population
 from verify.symbolic.kernel.equations import Identity
 from verify.symbolic.kernel.moments import Evaluation, by_component, by_index, by_moments, unfold
-from verify.symbolic.kernel.words import E, Var
-from verify.symbolic.printing import Ordered, OrderedBase
+from verify.symbolic.kernel.words import E, Ordered, OrderedBase, Var
 from verify.symbolic.routes import Route, Step
 
 d = Ordered("d_k", "a", integer=True, positive=True)

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from sympy import Function, IndexedBase, S, Sum, Symbol, symbols
 
-from sympy import Function, IndexedBase, MatMul, MatPow, Matrix, S, Sum, Symbol, symbols
-
-from verify.symbolic.checks import By
 from verify.symbolic.derivation import Derivation
-from verify.symbolic.kernel.algebra import is_zero
-from verify.symbolic.kernel.sums import SumIdentity, vanishes
+from verify.symbolic.kernel.entries import Induction
+from verify.symbolic.kernel.sums import SumIdentity
 from verify.symbolic.kernel.terms import Families
 from verify.symbolic.kernel.words import E, n
-from verify.symbolic.routes import Route, Step
+from verify.symbolic.routes import one_step
 from verify.symbolic.softmax import i, j
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 m = Symbol("D", integer=True, positive=True)
-layers = Symbol("L", integer=True, positive=True)
+layers, depth = Symbol("L", integer=True, positive=True), Symbol("l", integer=True, nonnegative=True)
 a, b = symbols("a b", integer=True, positive=True)
 g, w = IndexedBase("g"), IndexedBase("w")
-Gamma = Function(r"\Gamma")
-"""Γ(L): the gradient's mean square at the input of L layers, over that at their output."""
+Gamma, Shared = Function(r"\Gamma"), Function(r"\bar\Gamma")
+"""Γ(L): the gradient's mean square at the input of L layers, over that at their output; and what of it all
+tokens share."""
 
 BACK = g[i, a] + Sum(w[a, b] * Sum(g[j, b], (j, 1, n)) / n, (b, 1, m))
 """One entry of the gradient after one layer back: the residual path, and even attention's value path."""
@@ -38,79 +33,54 @@ _SIZES = {g: (n, m), w: (m, m)}
 _OVER_WEIGHTS = SumIdentity(Families(sizes=_SIZES, variances={w: 1 / m}), "tokens and dimensions")
 """Averages over weights, independent with mean 0 and a variance of one over their number of rows."""
 
-_START = Matrix([1, 1 / n])
-"""Sum of squares and shared part of a fresh gradient, per entry: all entries have the variance 1."""
-
-
-def _is_the_recursion(ends: Sequence[Any]) -> By:
-    """Return the check that a product starts at a fresh gradient and has what ``ends`` say in each layer."""
-
-    def holds(before: Any, after: Any) -> bool:
-        total, shared = symbols("total shared")
-        in_both = Matrix([end.xreplace({TOTAL: total, n * MEAN_PART: n * shared}) for end in ends])
-        step = in_both.jacobian([total, shared])
-        fresh = Families(sizes=_SIZES, variances={g: S.One})
-        starts = all(
-            vanishes(E(part) - n * m * value, fresh)
-            for part, value in zip((TOTAL, MEAN_PART), _START, strict=True)
-        )
-        expected = MatMul(Matrix([[1, 0]]), MatPow(step, layers), _START, evaluate=False)
-        linear = in_both == step * Matrix([total, shared])
-        return before == Gamma(layers) and linear and starts and bool(after == expected)
-
-    return By("SymPy averages a fresh gradient, and compares with both recursions", holds)
-
-
-def _power(before: Any, after: Any) -> bool:
-    """Compare the first two entries and the recurrence that any entry of a matrix's powers obeys."""
-    first, power, last = before.args
-    matrix = power.base
-    entries = [(first * matrix**depth * last)[0] for depth in (0, 1)]
-    begins = all(is_zero(one - after.subs(layers, depth)) for depth, one in enumerate(entries))
-    ahead = [after.subs(layers, layers + more) for more in (2, 1, 0)]
-    rest = ahead[0] - matrix.trace() * ahead[1] + matrix.det() * ahead[2]
-    return power.exp == layers and begins and is_zero(rest)
+_OVER_GRADIENTS = SumIdentity(Families(sizes=_SIZES, variances={g: S.One}), "tokens and dimensions")
+"""Averages over a fresh gradient, whose entries are independent with mean 0 and variance 1."""
 
 
 def even_attention() -> Derivation:
     """Return the derivation of the gradient's growth through layers of even attention."""
     layer_back = "one layer back, averaged over weights"
-    total = Route(
+    total = one_step(
         "The sum of squares after one layer back",
         E(Sum(BACK**2, (i, 1, n), (a, 1, m))),
-        (
-            Step(
-                TOTAL + MEAN_PART,
-                "Weights have mean 0, and variance one over their number of rows",
-                _OVER_WEIGHTS,
-            ),
-        ),
-    ).defining(f"{layer_back}: the sum of squares")
-    mean_part = Route(
+        TOTAL + MEAN_PART,
+        "Weights have mean 0, and variance one over their number of rows",
+        _OVER_WEIGHTS,
+        defines=f"{layer_back}: the sum of squares",
+    )
+    mean_part = one_step(
         "The part of it that all tokens share, after one layer back",
         E(Sum(Sum(BACK, (i, 1, n)) ** 2, (a, 1, m)) / n),
-        (
-            Step(
-                2 * MEAN_PART, "The value path adds to it as much as the residual path brings", _OVER_WEIGHTS
-            ),
-        ),
-    ).defining(f"{layer_back}: the part that tokens share")
-    product = MatMul(Matrix([[1, 0]]), MatPow(Matrix([[1, 1], [0, 2]]), layers), _START, evaluate=False)
-    result = 1 + (2**layers - 1) / n
-    route = Route(
+        2 * MEAN_PART,
+        "The value path adds to it as much as the residual path brings",
+        _OVER_WEIGHTS,
+        defines=f"{layer_back}: the part that tokens share",
+    )
+    fresh = one_step(
+        "The same of a fresh gradient",
+        E(TOTAL),
+        n * m,
+        "All entries have the variance 1",
+        _OVER_GRADIENTS,
+        defines="a fresh gradient: the sum of squares",
+    )
+    fresh_part = one_step(
+        "and the part of it that all tokens share",
+        E(MEAN_PART),
+        m,
+        "One in as many as there are tokens",
+        _OVER_GRADIENTS,
+        defines="a fresh gradient: the part that tokens share",
+    )
+    start = {Gamma(0): fresh.end / (n * m), Shared(0): fresh_part.end / (n * m)}
+    now = {TOTAL: Gamma(depth), n * MEAN_PART: n * Shared(depth)}
+    following = {Gamma(depth + 1): total.end.xreplace(now), Shared(depth + 1): mean_part.end.xreplace(now)}
+    closed = {Gamma(depth): 1 + (2**depth - 1) / n, Shared(depth): 2**depth / n}
+    route = one_step(
         "Sum of squares and shared part, layer by layer",
         Gamma(layers),
-        (
-            Step(
-                product,
-                "A fresh gradient’s shared part is one in so many tokens; both recursions as a matrix",
-                _is_the_recursion((total.end, mean_part.end)),
-            ),
-            Step(
-                result,
-                "The power of the matrix",
-                By("Cayley and Hamilton’s recurrence, and the first two entries", _power),
-            ),
-        ),
+        1 + (2**layers - 1) / n,
+        "Each layer has weights of its own: the shared part doubles, and the sum grows by what was shared",
+        Induction(depth, start, following, closed),
     )
-    return Derivation.of(route, lemmas=(total, mean_part))
+    return Derivation.of(route, lemmas=(total, mean_part, fresh, fresh_part))

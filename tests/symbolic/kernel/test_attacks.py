@@ -259,6 +259,10 @@ ATTACKS: dict[str, Callable[[], Any]] = {
         Sign(strict=True), S.Zero, 1 - r, Hypotheses().restricted(r, Interval(0, 1))),
     "a derivative by a whole number": lambda: prove(
         Applied(Derivative(h * whole, whole), h, _general()), S.Zero, Derivative((a**2 + 2 * a + 1) * whole, whole)),
+    "a bound replaced under a derivative": lambda: prove(
+        Replaced(prove(Turned(_square(), r**2), S.Zero, (r - 1) ** 2 + r**2)), Derivative(r**2, r), 4 * r - 2),
+    "a family of another name": lambda: prove(
+        PutIn({q.label: Symbol("w")}, prove(Evaluation(STANDARD, assumed=True), E(q[i] ** 2), S.One)), S.Zero, S.One),
     "a condition on a bound name": lambda: prove(
         Same(), Integral(1 / r, (r, -1, 1)), Integral(1 / r, (r, -1, 1)), Hypotheses().restricted(r, Interval.open(0, oo))),
 }  # fmt: skip

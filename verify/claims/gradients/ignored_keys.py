@@ -2,17 +2,17 @@
 
 import math
 from collections.abc import Callable
-from itertools import pairwise, product
+from itertools import pairwise
 
 import numpy as np
-from sympy import Expr, Idx, Indexed, KroneckerDelta, Rational, S, Sum, sqrt
+from sympy import Abs, Expr, Idx, KroneckerDelta, Rational, S, Sum, sqrt
 
 from verify.spec import (
-    E, RADEMACHER, ROUNDING, Array, Claim, Control, Derivation, Exact, Experiment, Families, Figure, Findings,
-    Ordered, Prediction, Quantity, Relation, Route, SingleQueries, Step, SumIdentity, Surplus, Tolerance,
-    assume, attention_in_loops, by, cell_of, computed, estimates, figure, function, gradients, i,
-    in_single_precision, j, jacobian, line, matrices, n, one_step, p, prediction, probabilities, ratio,
-    vanishes, wrong,
+    E, RADEMACHER, ROUNDING, Array, Claim, Control, Derivation, Exact, Experiment, Families, FamilyPutIn,
+    Figure, Findings, OfSigns, Ordered, Prediction, Quantity, Relation, Route, SingleQueries, Step,
+    SumIdentity, Surplus, Tolerance, assume, attention_in_loops, cell_of, computed, estimates, figure,
+    function, gradients, i, in_single_precision, j, jacobian, line, matrices, n, one_step, p, prediction,
+    probabilities, ratio, with_entries, wrong,
 )  # fmt: skip
 
 k, x, M = Idx("k"), jacobian.x, jacobian.M
@@ -48,30 +48,26 @@ def derive() -> Derivation:
         Step(bound**2, "No two of the $x_i$ are further apart than 2M",
              Surplus(FACTOR * (1 - p[j]) * room, bounded=True)),
     )  # fmt: skip
-    equal = Step(bound**2, "Both inequalities are then equations", _is_attained, "⇒")
-    attained = Route.of("No smaller bound holds: $x_j = M$ and $-M$ for all others", OF_KEY, equal)
-    chance = "Every other key differs from key j, by 2M, with chance one half"
-    on_average = one_step("On average over random signs $x_i=\\pm M$: half of it", E(sqrt(OF_KEY)), bound / 2,
-                          chance, _is_mean_over_signs,
-                          defines="the mean length of the gradient of one key")  # fmt: skip
+    extreme = {x: ((i,), M * (2 * KroneckerDelta(i, j) - 1))}
+    attained = Route.of(
+        "No smaller bound holds", OF_KEY,
+        Step(with_entries(OF_KEY, extreme), "$x_j = M$ and $-M$ for all others", FamilyPutIn(extreme)),
+        Step(bound**2, "Both inequalities are then equations", SumIdentity()),
+    )  # fmt: skip
+    toward = Sum(p[i] * (M**2 - x[i] * x[j]), (i, 1, n)) / M
+    terms = "No product of two entries is more than $M^2$"
+    apart = one_step("What keys differ by", S.Zero, toward, terms, Surplus(toward, bounded=True))
+    length = matrices.c * q * p[j] * Abs(x[j] - Sum(p[i] * x[i], (i, 1, n)))
+    on_average = Route.of(
+        r"On average over random signs $x_i=\pm M$: half of it", E(length),
+        Step(E(length.xreplace({length.atoms(Abs).pop(): toward})),
+             "Key j and every other one that differs, differ in the direction of $x_j$",
+             OfSigns(x, M, apart.proved())),
+        Step(bound / 2, "Every other key differs from key j, by 2M, with chance one half",
+             SumIdentity(Families(variances={x: M**2}))),
+        defines="the mean length of the gradient of one key",
+    )  # fmt: skip
     return Derivation.of(route, lemmas=(attained, on_average))
-
-
-@by("SymPy puts it in, for any number of keys")
-def _is_attained(before: Expr, after: Expr) -> bool:
-    entries = (one for one in before.atoms(Indexed) if one.base == x)
-    extreme = {one: M * (2 * KroneckerDelta(*one.indices, j) - 1) for one in entries}
-    return vanishes(before.xreplace(extreme) - after)
-
-
-@by("SymPy averages over independent signs, for any number of keys")
-def _is_mean_over_signs(before: Expr, after: Expr) -> bool:
-    """Times its sign x_j/M the root is of the second order: not negative, for x_j·x_i is at most x_j²."""
-    average = Sum(p[i] * x[i], (i, 1, n))
-    length = matrices.c * q * p[j] * x[j] * (x[j] - average) / M
-    is_root = vanishes(before.args[0] ** 2 * x[j] ** 2 / M**2 - length**2)
-    toward = all((own * (own - other)).is_nonnegative for own, other in product((M, -M), repeat=2))
-    return is_root and toward and vanishes(E(length) - after, Families(variances={x: M**2}))
 
 
 def experiment(derivation: Derivation) -> Experiment:

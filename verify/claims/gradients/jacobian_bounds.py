@@ -25,7 +25,7 @@ ROUNDING = Allowance(1e-10)
 def derive() -> Derivation:
     """Bound xᵀJx from above for every x, and from below by choosing x."""
     largest, half = jacobian_bounds.by_largest(), jacobian_bounds.never_above_half()
-    lemmas = (largest, half, *jacobian_bounds.from_below(), jacobian_bounds.one_ahead())
+    lemmas = (largest, half, *jacobian_bounds.from_below(), *jacobian_bounds.one_ahead())
     return Derivation.of(jacobian_bounds.by_row_sums(), lemmas=lemmas)
 
 
@@ -62,7 +62,7 @@ TWO, ONE_LEADS = partial(_even, among=2), lambda keys: np.where(np.arange(keys) 
 
 def _bounds(derivation: Derivation) -> dict[str, Bound]:
     """Return every derived bound by name."""
-    largest, half, first, second, _ = (route.end for route in derivation.lemmas)
+    largest, half, first, second, *_ = (route.end for route in derivation.lemmas)
     return {
         "rows": Bound(derivation.result / jacobian.LENGTH, True, TWO, r"$\|J\|_2$ over $2p_1(1-p_1)$"),
         "largest": Bound(largest / jacobian.LENGTH, True, _even, r"$\|J\|_2$ over $p_1$"),
@@ -74,7 +74,7 @@ def _bounds(derivation: Derivation) -> dict[str, Bound]:
 
 def experiment(derivation: Derivation) -> Experiment:
     """Search for rows that break a bound, look at one that attains it; compare the norm for one key ahead."""
-    bounds, ahead = _bounds(derivation), derivation.lemmas[-1].steps[0].expression
+    bounds, ahead = _bounds(derivation), derivation.lemmas[-2].end
     checks = []
     for (name, bound), keys in product(bounds.items(), SIZES):
         label = f"largest found: {bound.words}"
@@ -153,7 +153,7 @@ def facts(derivation: Derivation) -> tuple[Fact, ...]:
     named = [(f"norm-t{lead}", rf"$\|J\|_2$ for {words}", 3, lead) for lead, words in scores.items()]
     named.append(("norm-n128", "the same for 128 keys, one ahead by ln 127", 128, 127))
     return tuple(
-        fact(name, what, derivation.lemmas[-1].steps[0].expression.subs({n: keys, jacobian_bounds.t: lead}))
+        fact(name, what, derivation.lemmas[-2].end.subs({n: keys, jacobian_bounds.t: lead}))
         for name, what, keys, lead in named
     )
 
@@ -163,7 +163,7 @@ def figures(derivation: Derivation) -> Figure:
     leads, points = np.linspace(0, 10, 101), np.linspace(0, 10, 11)
     layers = []
     for keys in (2, 16, 128):
-        ahead = derivation.lemmas[-1].steps[0].expression.subs(n, keys)
+        ahead = derivation.lemmas[-2].end.subs(n, keys)
         of_lead = function((jacobian_bounds.t,), ahead, "numpy")
         layers.append(line(f"{keys} keys", np.asarray(of_lead(np.exp(leads))), at=leads))
         found = [_norm_ahead(softmax, keys, float(lead)) for lead in points]

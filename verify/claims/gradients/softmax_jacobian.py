@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy import special
-from sympy import Derivative, Idx, KroneckerDelta, S, Sum, exp, log, symbols
+from sympy import Derivative, Dummy, Idx, KroneckerDelta, S, Sum, exp, log, symbols
 
 from verify.spec import (
-    BRIDLE, ROUNDING, SQUARES, Array, Claim, Control, Derivation, Exact, Experiment, Route, Step, SumIdentity,
-    assume, complex_step, function, i, in_single_precision, integrated, j, jacobian, largest_difference,
-    made_by, n, of_halves, p, s, softmax,
+    BRIDLE, ROUNDING, SQUARES, Applied, Array, Claim, Control, Derivation, Exact, Experiment, Route, Step,
+    SumIdentity, assume, complex_step, function, i, in_single_precision, integrated, j, jacobian,
+    largest_difference, n, of_halves, p, s, softmax,
 )  # fmt: skip
 
 Softmax = Callable[[Array], Array]
@@ -49,19 +49,20 @@ def derive() -> Derivation:
              CHECK),
         whole,
     )  # fmt: skip
+    hole = Dummy()
+    diagonal = Sum(delta * hole, (i, 1, n), (j, 1, n))
     row_sums = Route.of(
         "Row sums: moving all scores alike changes nothing",
         entry,
-        Step(Sum(entry, (j, 1, n)), "Summed over a row",
-             made_by("the entries’ sum", lambda one: Sum(one, (j, 1, n))), "⇒"),
+        Step(Sum(entry, (j, 1, n)), "Summed over a row", Applied(Sum(hole, (j, 1, n)), hole)),
         Step(p[i] - p[i] * Sum(p[j], (j, 1, n)), "The delta picks one term", CHECK),
         Step(S.Zero, "Probabilities sum to 1", CHECK),
     )  # fmt: skip
     trace = Route.of(
         "Trace",
         entry,
-        Step(Sum(entry.subs(j, i), (i, 1, n)), "Summed over the diagonal",
-             made_by("the entries’ sum", lambda one: Sum(one.subs(j, i), (i, 1, n))), "⇒"),
+        Step(diagonal.xreplace({hole: entry}), "Summed over the diagonal, which the delta picks",
+             Applied(diagonal, hole)),
         Step(1 - SQUARES, "Probabilities sum to 1", CHECK),
     )  # fmt: skip
     squared = p[i] ** 2 * (delta - 2 * delta * p[j] + p[j] ** 2)
@@ -69,7 +70,7 @@ def derive() -> Derivation:
         "Squared Frobenius norm",
         entry,
         Step(Sum(entry**2, (i, 1, n), (j, 1, n)), "Squared, and summed over all entries",
-             made_by("the squares’ sum", lambda one: Sum(one**2, (i, 1, n), (j, 1, n))), "⇒"),
+             Applied(Sum(hole**2, (i, 1, n), (j, 1, n)), hole)),
         Step(Sum(squared, (i, 1, n), (j, 1, n)), "Squared; the delta is its own square", CHECK),
         Step(jacobian.FROBENIUS, "The delta picks one term of each inner sum", CHECK),
     )  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 
 import scipy
 from scipy import special
-from sympy import Expr, Rational, S, Sum, Symbol, degree, log, simplify, sqrt
+from sympy import Rational, S, Sum, log, simplify, sqrt
 
 from verify.spec import (
     E, ENTROPY, INDEPENDENT, LOG_TOTAL, NORMAL, NORMAL_COMPONENTS, NORMAL_ROWS, SQUARES, Approximation,

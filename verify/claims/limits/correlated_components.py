@@ -1,12 +1,12 @@
 """Correlated components: the variance is tr(Σ_q Σ_k), and the root of d_k no longer suffices."""
 
-from sympy import Expr, Matrix, Rational, S, Sum, Trace, expand, sqrt, symbols
+from sympy import Expr, Interval, Matrix, Rational, S, Sum, Trace, sqrt
 
 from verify.spec import (
-    E, NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, Claim, Derivation, Evaluation, Experiment, Figure, Findings,
-    Identity, Linked, Ordered, OrderedBase, PairMoments, Population, Quantity, Route, ScoreMoments, Simulated,
-    Step, Var, assume, biased, capped, cell_of, d, evaluate, figure, in_numbers, index, line, measured,
-    one_step, over_cells, prediction, settled_by_two, unfold, variance, wrong,
+    E, KEY, NORMAL, PRODUCT, QUERY, SIGMA_K, SIGMA_Q, Claim, Derivation, Evaluation, Experiment, Figure,
+    Findings, Hypotheses, Identity, Linked, Ordered, OrderedBase, PairMoments, Population, Quantity, Route,
+    ScoreMoments, Simulated, Step, Var, VectorMoments, Vectors, assume, biased, capped, cell_of, d, figure,
+    in_numbers, index, line, measured, one_step, over_cells, prediction, unfold, variance, wrong,
 )  # fmt: skip
 
 DIMENSIONS = (2, 8, 64)
@@ -16,11 +16,11 @@ _STANDARD = (S.One, S.Zero, S.One)
 
 rho = Ordered("rho", "r", positive=True)
 x, y = OrderedBase(Ordered("x", "q1")), OrderedBase(Ordered("y", "q2"))
-x0, x1, x2, y0, y1, y2 = (Ordered(f"{name}_{at}", f"{name}{at}") for name in "xy" for at in "012")
-POPULATION = Population(
-    dict.fromkeys((x, y, x0, x1, x2, y0, y1, y2), _STANDARD), d, alike=((x, x1, x2), (y, y1, y2))
-)
-"""What two dimensions have of their own is $x_1$ and $x_2$, what all share $x_0$; alike for y."""
+x0, y0 = Ordered("x_0", "x0"), Ordered("y_0", "y0")
+POPULATION = Population(dict.fromkeys((x, y, x0, y0), _STANDARD), d)
+"""What a dimension has of its own is $x_i$, what all share $x_0$; alike for y."""
+
+CENTRED_VECTORS = Vectors(((QUERY, 0), (KEY, 0)), ((QUERY, QUERY, SIGMA_Q), (KEY, KEY, SIGMA_K)))
 
 
 def _component(own: Expr, shared: Expr) -> Expr:
@@ -32,26 +32,11 @@ equicorrelated = Sum(_component(x[index], x0) * _component(y[index], y0), (index
 """The score of a query and a key whose components have correlation ρ within their vector."""
 
 
-@settled_by_two
-def _is_the_trace(before: Expr, after: Expr, size: int) -> Expr:
-    """Write a centred query Ax and key By out with symbolic A and B.
-
-    The mean square of Σ(Ax)_i(By)_i sums over two rows of each, two columns of A and two of B, and the trace
-    over two rows: each monomial occurs in two dimensions, all other entries being 0.
-    """
-    mixes = [Matrix(size, size, symbols(f"{name}0:{size**2}", real=True)) for name in "ab"]
-    fresh = [Matrix(symbols(f"{name}0:{size}", real=True)) for name in "uw"]
-    population = Population(dict.fromkeys((*fresh[0], *fresh[1]), _STANDARD), d)
-    score = ((mixes[0] * fresh[0]).T * (mixes[1] * fresh[1]))[0]
-    exact = evaluate(before.subs(PRODUCT, expand(score)), population)
-    return exact - in_numbers(after, {SIGMA_Q: mixes[0] * mixes[0].T, SIGMA_K: mixes[1] * mixes[1].T})
-
-
 def derive() -> Derivation:
     """Derive the equicorrelated case for symbolic d, and the trace for any covariance as a lemma."""
     check, moments = Evaluation(POPULATION), Evaluation(POPULATION, assumed=True)
     first, second, other_first, other_second = (
-        _component(own, shared) for own, shared in ((x1, x0), (x2, x0), (y1, y0), (y2, y0))
+        _component(own, shared) for own, shared in ((x[1], x0), (x[2], x0), (y[1], y0), (y[2], y0))
     )
     alike = E(first**2) * E(other_first**2)
     unlike = E(first * second) * E(other_first * other_second)
@@ -65,10 +50,12 @@ def derive() -> Derivation:
         Step(known, r"Each component has mean 0 and variance 1, two of a vector have covariance $\rho$",
              moments),
         Step(d * (1 + (d - 1) * rho**2), "Collecting terms", Identity()),
+        under=Hypotheses().restricted(rho, Interval(0, 1)),
     )  # fmt: skip
     words = r"the variance of a score whose query and key have mean 0 and any $\Sigma_q$, $\Sigma_k$"
     trace = one_step("Any covariances of a centred query and key", Var(PRODUCT), Trace(SIGMA_Q * SIGMA_K),
-                     "Sum over all pairs of dimensions", _is_the_trace, defines=words)  # fmt: skip
+                     "Sum over all pairs of dimensions", VectorMoments(CENTRED_VECTORS),
+                     defines=words)  # fmt: skip
     return Derivation.of(route, lemmas=(trace,))
 
 

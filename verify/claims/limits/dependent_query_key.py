@@ -2,22 +2,20 @@
 
 from itertools import product
 
-from sympy import (
-    Add, Expr, Idx, Matrix, MatrixSymbol, Rational, S, Sum, Symbol, Trace, Tuple, diff, expand,
-    symbols,
-)  # fmt: skip
-from sympy.matrices.expressions.matexpr import MatrixElement
+from sympy import Add, Idx, Matrix, MatrixSymbol, Rational, S, Sum, Trace
 
 from verify.spec import (
-    E, ISSERLIS, NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, SIZE, Claim, ComponentMoments, Derivation, Experiment,
-    Linked, PairMoments, Population, Quantity, Refused, Route, Step, Tolerance, Var, assume, biased, by,
-    capped, cell_of, component, covariance, d, evaluate, in_numbers, of_deviation, prediction, settled_by_two,
-    variance, wrong,
+    E, ISSERLIS, KEY, MU_K, MU_Q, NORMAL, PRODUCT, QUERY, SIGMA_K, SIGMA_Q, Claim, ComponentMoments,
+    Derivation, Experiment, Linked, MatrixIdentity, PairMoments, Quantity, Route, Step, Tolerance, Var,
+    VectorMoments, Vectors, assume, biased, capped, cell_of, component, covariance, d, in_numbers,
+    of_deviation, one_step, prediction, variance, wrong,
 )  # fmt: skip
 
 LABEL, MEAN = r"$\operatorname{Var}(q\cdot k)$", r"$\mathbb{E}[q\cdot k]$"
-FIRST, SECOND = Idx("i"), Idx("j")
-C, MU_Q, MU_K = MatrixSymbol("C", SIZE, SIZE), MatrixSymbol("mu_q", SIZE, 1), MatrixSymbol("mu_k", SIZE, 1)
+i, j = Idx("i"), Idx("j")
+C = MatrixSymbol("C", d, d)
+MEANS = (QUERY, MU_Q), (KEY, MU_K)
+COVARIANCES = (QUERY, QUERY, SIGMA_Q), (KEY, KEY, SIGMA_K), (QUERY, KEY, C)
 OF_BOTH = Trace(SIGMA_Q * SIGMA_K) + Trace(MU_Q.T * SIGMA_K * MU_Q) + Trace(MU_K.T * SIGMA_Q * MU_K)
 """What is left where query and key are independent."""
 
@@ -25,94 +23,8 @@ GENERAL = OF_BOTH + Trace(C * C) + 2 * Trace(MU_Q.T * C.T * MU_K)
 MEAN_OF_SCORE = Trace(C) + Trace(MU_Q.T * MU_K)
 
 
-def _entries(size: int) -> dict[Expr, Expr]:
-    """Return symbolic matrices and means for ``size`` dimensions; C has no symmetry, the others are such."""
-
-    def matrix(name: str) -> Matrix:
-        return Matrix(size, size, lambda a, b: Symbol(f"{name}{a}_{b}", real=True))
-
-    def symmetric(name: str) -> Matrix:
-        return Matrix(size, size, lambda a, b: Symbol(f"{name}{min(a, b)}_{max(a, b)}", real=True))
-
-    means = {one: Matrix(symbols(f"{name}0:{size}", real=True)) for one, name in ((MU_Q, "m"), (MU_K, "h"))}
-    return {SIGMA_Q: symmetric("s"), SIGMA_K: symmetric("t"), C: matrix("c")} | means
-
-
-def _of_product(a: Expr, b: Expr) -> Expr:
-    """Return E[q_a k_a q_b k_b] - E[q_a k_a]E[q_b k_b] from the normal law's generating function.
-
-    E exp(t·x) = exp(t·μ + tᵀΣt/2) for the four numbers in x, differentiated once by each t at 0: no pairing
-    is enumerated. What stands before the exponential has the derivative f' + f·(t·μ + tᵀΣt/2)'. For a = b two
-    of the four numbers are one and the same, which the covariances say.
-    """
-    means = Matrix([MU_Q[a, 0], MU_K[a, 0], MU_Q[b, 0], MU_K[b, 0]])
-    covariance = Matrix([
-        [SIGMA_Q[a, a], C[a, a], SIGMA_Q[a, b], C[a, b]],
-        [C[a, a], SIGMA_K[a, a], C[b, a], SIGMA_K[a, b]],
-        [SIGMA_Q[a, b], C[b, a], SIGMA_Q[b, b], C[b, b]],
-        [C[a, b], SIGMA_K[a, b], C[b, b], SIGMA_K[b, b]],
-    ])  # fmt: skip
-    t = Matrix(symbols("t0:4", real=True))
-    exponent = (t.T * means + t.T * covariance * t / 2)[0]
-
-    def moment(*places: int) -> Expr:
-        factor = S.One
-        for place in places:
-            factor = diff(factor, t[place]) + factor * diff(exponent, t[place])
-        return factor.xreplace(dict.fromkeys(t, S.Zero))
-
-    return expand(moment(0, 1, 2, 3) - moment(0, 1) * moment(2, 3))
-
-
-def _summand(expression: Expr) -> Expr:
-    """Return what double sums over all i and j add up, as one expression in i and j."""
-    every = (Tuple(FIRST, 0, SIZE - 1), Tuple(SECOND, 0, SIZE - 1))
-    parts = Add.make_args(expression)
-    if not all(isinstance(part, Sum) and part.limits == every for part in parts):
-        raise Refused("not double sums over all pairs of dimensions")
-    return Add(*[part.function for part in parts])
-
-
-@by("SymPy: derivatives of the normal law's moment generating function")
-def _adds_up(before: Expr, after: Expr) -> bool:
-    """The sums' term for general i and j is the covariance of two products; C_ij and C_ji stay apart."""
-    return before == Var(PRODUCT) and bool(expand(_summand(after) - _of_product(FIRST, SECOND)) == 0)
-
-
-def _numbered(expression: Expr, given: dict[Expr, Expr]) -> Expr:
-    """Return an expression of matrix entries with the entries of the ``given`` matrices."""
-    entries = expression.atoms(MatrixElement)
-    return expression.xreplace({one: given[one.parent][int(one.i), int(one.j)] for one in entries})
-
-
-@settled_by_two
-def _written_out(before: Expr, after: Expr, size: int) -> Expr:
-    """Both sides with symbolic matrices."""
-    summand, given = _summand(before), _entries(size)
-    pairs = product(range(size), repeat=2)
-    summed = sum(_numbered(summand.subs({FIRST: a, SECOND: b}), given) for a, b in pairs)
-    return summed - in_numbers(after, given)
-
-
-@settled_by_two
-def _has_mixed_means(before: Expr, after: Expr, size: int) -> Expr:
-    """Write (q, k) = mean + L·z out with symbolic L; normality plays no part.
-
-    The mean sums over one index, so that one dimension would do.
-    """
-    fresh = Matrix(symbols(f"z0:{2 * size}", real=True))
-    population = Population(dict.fromkeys(fresh, (S.One, S.Zero, S.One)), d)
-    mixing = Matrix(2 * size, 2 * size, symbols(f"l0:{4 * size**2}", real=True))
-    means = Matrix(symbols(f"m0:{2 * size}", real=True))
-    query, key = (means + mixing * fresh)[:size, :], (means + mixing * fresh)[size:, :]
-    exact = evaluate(before.subs(PRODUCT, expand((query.T * key)[0])), population)
-    cross = mixing[:size, :] * mixing[size:, :].T
-    return exact - in_numbers(after, {C: cross, MU_Q: means[:size, :], MU_K: means[size:, :]})
-
-
 def derive() -> Derivation:
     """Derive the variance from the covariances of two products; the mean as a lemma."""
-    i, j = FIRST, SECOND
     groups = (
         SIGMA_Q[i, j] * SIGMA_K[i, j] + C[i, j] * C[j, i],
         MU_Q[i, 0] * MU_Q[j, 0] * SIGMA_K[i, j] + MU_K[i, 0] * MU_K[j, 0] * SIGMA_Q[i, j],
@@ -121,14 +33,15 @@ def derive() -> Derivation:
     route = Route.of(
         "Pairings of normal numbers",
         Var(PRODUCT),
-        Step(Add(*[Sum(one, (i, 0, SIZE - 1), (j, 0, SIZE - 1)) for one in groups]),
+        Step(Add(*[Sum(one, (i, 0, d - 1), (j, 0, d - 1)) for one in groups]),
              r"The covariance of $q_ik_i$ and $q_jk_j$, by Isserlis: over all ways to pair one's numbers "
-             "with the other's", _adds_up),
-        Step(GENERAL, "Double sums are traces; the two last are equal", _written_out),
+             "with the other's", VectorMoments(Vectors(MEANS, COVARIANCES, normal=True))),
+        Step(GENERAL, "Double sums are traces; the two last are equal", MatrixIdentity()),
     )  # fmt: skip
     each = r"The mean of $q_ik_i$ is its covariance plus the product of the means"
-    mean = Route.of("The mean, for any law", E(PRODUCT), Step(MEAN_OF_SCORE, each, _has_mixed_means))
-    return Derivation.of(route, lemmas=(mean.defining("the mean of a score"),))
+    mean = one_step("The mean, for any law", E(PRODUCT), MEAN_OF_SCORE, each,
+                    VectorMoments(Vectors(MEANS, COVARIANCES)), defines="the mean of a score")  # fmt: skip
+    return Derivation.of(route, lemmas=(mean,))
 
 
 GROUPS = 4

@@ -2,12 +2,12 @@
 
 from fractions import Fraction
 
-from sympy import Expr, S, Symbol, integrate, sqrt
+from sympy import Eq, Expr, Idx, S, Sum, integrate, sqrt
 
 from verify.spec import (
-    CENTRED, E, EVEN, GLOROT, KAIMING_HE, NORMAL, UNIFORM, Claim, Derivation, Evaluation, Experiment, Fact,
-    Ordered, OtherTokens, Population, ProjectedTokens, Quantity, Route, Step, Var, assume, biased, by, capped,
-    cell_of, component, d, evaluate, fact, prediction, score, sigma_k, sigma_q, wrong,
+    EVEN, GLOROT, KAIMING_HE, NORMAL, UNIFORM, Claim, Derivation, Experiment, Fact, Families, Given, Ordered,
+    OtherTokens, ProjectedTokens, Quantity, Route, Step, SumIdentity, Var, assume, biased, capped, cell_of,
+    component, d, fact, index, ordered, prediction, wrong,
 )  # fmt: skip
 
 WIDTH, HEAD, TOKENS = 128, 32, 64
@@ -16,6 +16,13 @@ LABEL = r"$\mathbb{E}[(q\cdot k)^2/d_k]$"
 D = Ordered("D", "D", integer=True, positive=True)
 v = Ordered("v", "v", positive=True)
 """Width of a token and variance of the entries of a projection."""
+a = Idx("a")
+x, y = ordered("x[] y[]")
+W_Q, W_K = ordered("W_Q[] W_K[]")
+FAMILIES = Families(
+    sizes={x: (D,), y: (D,), W_Q: (D, d), W_K: (D, d)}, made_of={}, variances={W_Q: v, W_K: v}
+)
+"""Two tokens, and what projects them to a query and a key."""
 
 OF_UNIFORM = integrate(v**2, (v, -1, 1)) / 2
 INITIALISATIONS: dict[str, tuple[str, Expr, Fraction]] = {
@@ -31,34 +38,17 @@ INITIALISATIONS: dict[str, tuple[str, Expr, Fraction]] = {
 the entries that are drawn, written out."""
 
 
-@by("written out for tokens of 1 and 2 components, which settle it: no term holds more")
-def _projects_to(before: Expr, after: Expr) -> bool:
-    """Write a projected component out: for a token of squared length D its variance is vD, in any width.
-
-    The square of a sum pairs two of its terms, so that two components of a token settle all widths.
-    """
-    for width in (1, 2):
-        token = [Symbol(f"x_{a}", real=True) for a in range(width)]
-        entries = [Symbol(f"w_{a}", real=True) for a in range(width)]
-        population = Population(dict.fromkeys(entries, (S.Zero + 1, S.Zero, v)), d)
-        component_ = sum(x * w for x, w in zip(token, entries, strict=True))
-        length = sum(x**2 for x in token)
-        if (evaluate(E(component_**2), population) - v * length).expand() != 0:
-            return False
-    return bool((after - before.subs({sigma_q: sqrt(v * D), sigma_k: sqrt(v * D)})).simplify() == 0)
-
-
 def derive() -> Derivation:
     """Derive the scaled score's mean square for entries of any variance."""
-    scaled = score / sqrt(d)
+    query, key = (Sum(token[a] * matrix[a, index], (a, 1, D)) for token, matrix in ((x, W_Q), (y, W_K)))
+    lengths = tuple(Sum(token[a] ** 2, (a, 1, D)) for token in (x, y))
     route = Route.of(
         "Given the tokens, the projected components are independent",
-        Var(scaled),
-        Step(sigma_q**2 * sigma_k**2, "Centred components of any variance",
-             Evaluation(CENTRED, assumed=True)),
-        Step(v**2 * D**2,
-             "A projected component adds D independent entries, weighted by a token of squared length D",
-             _projects_to),
+        Var(Sum(query * key, (index, 1, d)) / sqrt(d)),
+        Step(v**2 * lengths[0] * lengths[1],
+             "A projected component adds D independent entries, weighted by those of a token",
+             SumIdentity(FAMILIES, "components")),
+        Step(v**2 * D**2, "Tokens of squared length D", Given(tuple(Eq(one, D) for one in lengths))),
     )  # fmt: skip
     return Derivation.of(route)
 

@@ -1,14 +1,15 @@
 """Rotary positions keep lengths and the variance of scores; they turn means, and mix what is correlated."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
-from sympy import Matrix, S, cos, rot_givens, sqrt, symbols
+from sympy import Expr, Idx, Interval, Matrix, MatrixSymbol, S, Sum, cos, rot_givens, sqrt, symbols
 
 from verify.spec import (
-    E, NORMAL, SU, Claim, Derivation, Evaluation, Experiment, Figure, Findings, Identity, Linked, Population,
-    RotatedScores, Var, assume, beside, biased, cells_of, component, d, figure, function, in_turn,
-    of_deviation, one_step, ordered, over_cells, rotation_angles, sigma_k, sigma_q, variance, wrong,
+    E, NORMAL, SU, Claim, Derivation, Evaluation, Experiment, Figure, Findings, Hypotheses, Identity, Linked,
+    Population, RotatedScores, Route, Step, Var, VectorMoments, Vectors, assume, beside, biased, cells_of,
+    component, d, figure, function, in_turn, of_deviation, one_step, ordered, over_cells, rotation_angles,
+    sigma_k, sigma_q, variance, wrong,
 )  # fmt: skip
 
 PAIRS, MEANS, MIXED = 8, (0.5, -1.0, 1.0, -0.5), 0.8
@@ -19,10 +20,45 @@ VARIANCE, MEAN = r"$\operatorname{Var}(q\cdot k)$", r"$\mathbb{E}[q\cdot k]$"
 query, key, mu, nu = (Matrix(symbols(f"{name}_1:3", real=True)) for name in ("q", "k", "mu", "nu"))
 (a, b, turn), rho = symbols("a b theta", real=True), ordered("rho:r", real=True)
 turned = partial(rot_givens, 1, 0, dim=2)  # the matrix that turns a pair by an angle
+fresh = Matrix(symbols("q_1 u k_1 w", real=True))
+j, m = Idx("j"), ordered("m", integer=True, positive=True)
+angles = MatrixSymbol("theta", m, 1)
+"""The angles of a vector of m pairs."""
+
+
+def _vectors(names: str) -> tuple[MatrixSymbol, ...]:
+    return tuple(MatrixSymbol(name, m, 1) for name in names.split())
+
+
+def _added_up(of_pair: Expr, of_vectors: Mapping[Expr, MatrixSymbol]) -> Sum:
+    """Return the sum over pairs of what is given for one, its symbols as entries of vectors."""
+    entries = {one: vector[j, 0] for one, vector in {**of_vectors, turn: angles}.items()}
+    return Sum(of_pair.xreplace(entries), (j, 0, m - 1))
+
+
+def _over_pairs(variance: Route, mean: Route, correlated: Route) -> tuple[Route, ...]:
+    """Derive that what holds for a pair adds up over the m pairs of a vector."""
+    firsts, others, independent = _vectors("q q' k k'"), _vectors(r"mu \mu' nu \nu'"), _vectors("q u k w")
+    variances = zip(firsts, firsts, (sigma_q**2, sigma_q**2, sigma_k**2, sigma_k**2), strict=True)
+    law = Vectors(tuple(zip(firsts, others, strict=True)), tuple(variances))
+    alike = Vectors(tuple((one, 0) for one in independent), tuple((one, one, 1) for one in independent))
+    of_pair = dict(zip((*query, *key, *mu, *nu), (*firsts, *others), strict=True))
+    unmixed = dict(zip(fresh, independent, strict=True))
+    words = "Different pairs are independent, and each adds its own"
+    return tuple(
+        Route.of(f"{route.title}, all pairs", kind(_added_up(*route.start.args, vectors)),
+                 Step(_added_up(route.end, vectors), words, VectorMoments(given)), under=route.under,
+                 defines=f"{what} of a score of m turned pairs")
+        for route, kind, vectors, given, what in (
+            (variance, Var, of_pair, law, "the variance"),
+            (mean, E, of_pair, law, "the mean"),
+            (correlated, Var, unmixed, alike, "the variance, pairs correlated,"),
+        )
+    )  # fmt: skip
 
 
 def derive() -> Derivation:
-    """Derive for one pair of components what a rotation does; pairs are independent and add up."""
+    """Derive for one pair of components what a rotation does, and that independent pairs add up."""
     known = zip((*query, *key), (*mu, *nu), (sigma_q, sigma_q, sigma_k, sigma_k), strict=True)
     laws = {one: (S.One, mean, mean**2 + deviation**2) for one, mean, deviation in known}
     moments, apart = Evaluation(Population(laws, d), assumed=True), query.dot(turned(turn) * key)
@@ -36,14 +72,16 @@ def derive() -> Derivation:
     relative = one_step("Two positions", (turned(a) * query).dot(turned(b) * key), apart.subs(turn, b - a),
                         "Only the distance counts", Identity(),
                         defines="a pair’s part of a score of positions with angles a and b")  # fmt: skip
-    fresh, mixing = symbols("q_1 u k_1 w", real=True), Matrix([[1, 0], [rho, sqrt(1 - rho**2)]])
-    mixed_query, mixed_key = mixing * Matrix(fresh[:2]), mixing * Matrix(fresh[2:])
+    mixing = Matrix([[1, 0], [rho, sqrt(1 - rho**2)]])
+    mixed_query, mixed_key = mixing * fresh[:2, :], mixing * fresh[2:, :]
     unmixed = Evaluation(Population(dict.fromkeys(fresh, (S.One, S.Zero, S.One)), d), assumed=True)
     product, varies = mixed_query.dot(turned(turn) * mixed_key), 2 * (1 + rho**2 * cos(2 * turn))
-    correlated = one_step("Variance, components of a pair correlated by ρ", Var(product), varies,
-                          "The angle stays", unmixed,
+    correlated = Route.of("Variance, components of a pair correlated by ρ", Var(product),
+                          Step(varies, "The angle stays", unmixed),
+                          under=Hypotheses().restricted(rho, Interval(-1, 1)),
                           defines="the variance where both components of a pair are correlated")  # fmt: skip
-    return Derivation.of(variance, lemmas=(mean, lengths, relative, correlated))
+    added_up = _over_pairs(variance, mean, correlated)
+    return Derivation.of(variance, lemmas=(mean, lengths, relative, *added_up, correlated))
 
 
 def _laws(derivation: Derivation) -> list[Callable[[float], float]]:

@@ -23,7 +23,7 @@ def derive() -> Derivation:
     """Derive what a cap takes of the second moment at most, its first terms, and the slope that is left."""
     lost = score**2 - CAPPED**2
     bound = Route.of(
-        "For any law with a fourth moment", E(lost),
+        "By the fourth moment", E(lost),
         Step(E(2 * score**4 / (3 * c**2)), r"$x^2 - \tanh^2 x \le 2x^4/3$ for $x = s/c$", FromZero(score, c)),
         Step(E(2 * (raw / sqrt(d)) ** 4 / (3 * c**2)), "At a scaled score", PutIn({score: raw / sqrt(d)})),
         Step((2 + 4 / d) / c**2, "Its fourth moment", Evaluation(SCALED, assumed=True)),

@@ -1,58 +1,44 @@
 """The variance of scores has a part within rows, which softmax sees, and one between, which it cannot."""
 
-from functools import cache
-
-from sympy import Expr, Matrix, MatrixSymbol, Rational, S, Symbol, Trace, symbols
+from sympy import Expr, Matrix, MatrixSymbol, Rational, S, Trace
 
 from verify.spec import (
-    E, NORMAL, PRODUCT, SIGMA_K, SIGMA_Q, SIZE, Claim, Derivation, Experiment, Linked, Population, Quantity,
-    Route, ScoreProducts, Step, Var, assume, biased, capped, cell_of, d, difference, evaluate, in_numbers,
-    of_deviation, prediction, settled_by_two, wrong,
+    E, KEY, MU_K, MU_Q, NORMAL, PRODUCT, QUERY, SIGMA_K, SIGMA_Q, Claim, Derivation, Experiment, Linked,
+    Quantity, Route, ScoreProducts, Step, Var, VectorMoments, Vectors, assume, biased, capped, cell_of, d,
+    difference, in_numbers, of_deviation, prediction, wrong,
 )  # fmt: skip
 
-MU_Q, MU_K = MatrixSymbol("mu_q", SIZE, 1), MatrixSymbol("mu_k", SIZE, 1)
-OTHER = Symbol(r"q^{\mathsf T} k'")
-OF_KEYS, OF_MEAN = Symbol(r"q^{\mathsf T} \Sigma_k\, q"), Symbol(r"q^{\mathsf T} \mu_k")
+ANOTHER = MatrixSymbol("k'", d, 1)
+OTHER, OF_KEYS, OF_MEAN = Trace(QUERY.T * ANOTHER), Trace(QUERY.T * SIGMA_K * QUERY), Trace(QUERY.T * MU_K)
 """The score of the same query with another key, and variance and mean of such scores given the query."""
 BY_QUERY, BY_KEY = Trace(MU_Q.T * SIGMA_K * MU_Q), Trace(MU_K.T * SIGMA_Q * MU_K)
 SEEN = Trace(SIGMA_Q * SIGMA_K) + BY_QUERY
 
 
-@cache  # the end of a step is the start of another
-def _written_out(side: Expr, size: int) -> Expr:
-    """Return a side for q = μ_q + A·u and k = μ_k + B·w, k' alike, with any A, B and means."""
-    a, b = (Matrix(size, size, symbols(f"{name}0:{size**2}", real=True)) for name in "ab")
-    mu_q, mu_k, u, w, x = (Matrix(symbols(f"{name}0:{size}", real=True)) for name in "ghuwx")
-    q, k, other = mu_q + a * u, mu_k + b * w, mu_k + b * x
-    given = {SIGMA_Q: a * a.T, SIGMA_K: b * b.T, MU_Q: mu_q, MU_K: mu_k}
-    products = {PRODUCT: q.dot(k), OTHER: q.dot(other), OF_KEYS: q.dot(b * b.T * q), OF_MEAN: q.dot(mu_k)}
-    population = Population(dict.fromkeys((*u, *w, *x), (S.One, S.Zero, S.One)), d)
-    return evaluate(in_numbers(side, given).subs(products), population)
-
-
-WRITTEN_OUT = settled_by_two(
-    lambda before, after, size: _written_out(before, size) - _written_out(after, size)
-)
+LAW = VectorMoments(Vectors(
+    ((QUERY, MU_Q), (KEY, MU_K), (ANOTHER, MU_K)),
+    ((QUERY, QUERY, SIGMA_Q), (KEY, KEY, SIGMA_K), (ANOTHER, ANOTHER, SIGMA_K)),
+))  # fmt: skip
 
 
 def derive() -> Derivation:
     """Derive both parts from the products of two scores of one query, and their sum."""
     within = Route.of(
         "Within rows", E(PRODUCT**2) - E(PRODUCT * OTHER),
-        Step(E(OF_KEYS), "Given the query, its scores are independent and vary like this", WRITTEN_OUT),
-        Step(SEEN, "The mean of a quadratic form", WRITTEN_OUT),
+        Step(E(OF_KEYS), "Given the query, its scores are independent and vary like this", LAW),
+        Step(SEEN, "The mean of a quadratic form", LAW),
         defines="the mean variance of the scores of one query",
     )  # fmt: skip
     between = Route.of(
         "Between rows", E(PRODUCT * OTHER) - E(PRODUCT) * E(OTHER),
-        Step(Var(OF_MEAN), "Given the query, both scores have this mean", WRITTEN_OUT),
-        Step(BY_KEY, "The variance of a linear form", WRITTEN_OUT),
+        Step(Var(OF_MEAN), "Given the query, both scores have this mean", LAW),
+        Step(BY_KEY, "The variance of a linear form", LAW),
         defines="the variance of the mean score of a query, which shifts its whole row",
     )  # fmt: skip
     total = Route.of(
         "Both together", Var(PRODUCT),
-        Step(within.start + between.start, "Both scores have the same mean", WRITTEN_OUT),
-        Step(SEEN + BY_KEY, "The two parts", WRITTEN_OUT),
+        Step(within.start + between.start, "Both scores have the same mean", LAW),
+        Step(SEEN + BY_KEY, "The two parts", LAW),
     )  # fmt: skip
     return Derivation.of(total, lemmas=(within, between))
 

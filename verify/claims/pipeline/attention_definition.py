@@ -2,13 +2,13 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from sympy import Expr, Idx, Indexed, IndexedBase, Sum, Symbol, exp
+from sympy import Idx, IndexedBase, Sum, Symbol, exp
 
 from verify.spec import (
     EXACTLY, NORMAL, VASWANI, Allowance, Array, Claim, Control, Derivation, Exact, Experiment, Families,
-    Ordered, OrderedBase, Route, Sees, Step, assume, attention, attention_in_loops, by, d, everywhere,
-    in_single_precision, largest_difference, n, no_distance, over_queries, probabilities, softmax, stream,
-    vanishes,
+    Ordered, OrderedBase, Route, Sees, Step, SumIdentity, assume, attention, attention_in_loops, d,
+    everywhere, in_single_precision, largest_difference, matrices, n, no_distance, over_queries,
+    probabilities, softmax, stream,
 )  # fmt: skip
 
 QUERIES, KEYS, HEAD, WIDTH = 5, 7, 16, 3
@@ -16,37 +16,29 @@ SCALE = HEAD**-0.5
 ROUNDING = Allowance(1e-13)
 
 a, b, i, j, other = (Idx(name) for name in "abijl")
-c = Symbol("c", positive=True)
+c, m = Symbol("c", positive=True), matrices.m
 q, k, v = (OrderedBase(Ordered(name, order)) for name, order in (("q", "q1"), ("k", "q2"), ("v", "q3")))
 SCORE, WEIGHT = IndexedBase("S"), IndexedBase("P")
-_OF_SCORE = c * Sum(q[a, i] * k[j, i], (i, 1, d))
-_NUMERATOR = exp(_OF_SCORE)
-FAMILIES = Families(sizes={q: (None, d), k: (n, d), v: (n, None)}, made_of={})
+_NUMERATOR = exp(c * Sum(q[a, i] * k[j, i], (i, 1, d)))
 DEFINITION = Sum(_NUMERATOR * v[j, b], (j, 1, n)) / Sum(_NUMERATOR, (j, 1, n))
-
-
-@by("SymPy puts softmax and scores in, for any number of keys and dimensions")
-def _same_entry(before: Expr, after: Expr) -> bool:
-    return vanishes(_in_full(before) - _in_full(after), FAMILIES)
-
-
-def _in_full(expression: Expr) -> Expr:
-    """Return an entry of the output with every weight as a softmax, and every score as a product."""
-    total = Sum(exp(SCORE[a, other]), (other, 1, n))
-    weights = (one for one in expression.atoms(Indexed) if one.base == WEIGHT)
-    expression = expression.xreplace({one: exp(SCORE[one.indices]) / total for one in weights})
-    scores = (one for one in expression.atoms(Indexed) if one.base == SCORE)
-    return expression.xreplace({one: _OF_SCORE.xreplace({j: one.indices[1]}) for one in scores})
+FAMILIES = Families(
+    sizes={q: (m, d), k: (n, d), v: (n, matrices.d_v), SCORE: (m, n), WEIGHT: (m, n)},
+    made_of={
+        WEIGHT: ((a, j), exp(SCORE[a, j]) / Sum(exp(SCORE[a, other]), (other, 1, n))),
+        SCORE: ((a, j), c * Sum(q[a, other] * k[j, other], (other, 1, d))),
+    },
+)
 
 
 def derive() -> Derivation:
     """Derive the definition, one entry of the output, from the four steps."""
     normalised = Sum(exp(SCORE[a, j]) * v[j, b], (j, 1, n)) / Sum(exp(SCORE[a, j]), (j, 1, n))
+    check = SumIdentity(FAMILIES, "queries, keys and dimensions")
     route = Route.of(
         "One entry of the output, backwards through the steps",
         Sum(WEIGHT[a, j] * v[j, b], (j, 1, n)),
-        Step(normalised, r"Softmax: $P_{aj} = e^{S_{aj}}/\sum_l e^{S_{al}}$", _same_entry),
-        Step(DEFINITION, r"Product and scale: $S_{aj} = c\sum_i q_{ai}k_{ji}$", _same_entry),
+        Step(normalised, r"Softmax: $P_{aj} = e^{S_{aj}}/\sum_l e^{S_{al}}$", check),
+        Step(DEFINITION, r"Product and scale: $S_{aj} = c\sum_i q_{ai}k_{ji}$", check),
     )
     return Derivation.of(route)
 

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 import numpy as np
-from sympy import Expr, Mul, Symbol, factor, log, sign
+from sympy import Sum, Symbol, exp, log, sign
 
 from verify.spec import (
-    NORMAL, Array, Claim, Control, Derivation, DistanceToLaw, Exact, Experiment, Identity, PairShares,
-    Quantity, Route, Simulated, Step, SumIdentity, assume, by, cell_of, computed, is_zero, made_by,
-    of_probability, p, prediction, s, score_law, softmax, stream, wrong,
+    NORMAL, Array, Claim, Control, Derivation, DistanceToLaw, Exact, Experiment, Families, Ordered,
+    OrderedBase, PairShares, PositiveFactor, Quantity, Simulated, SumIdentity, assume, cell_of, computed, i,
+    j, n, of_probability, one_step, p, prediction, s, score_law, softmax, stream, wrong,
 )  # fmt: skip
 
 SIZES = (2, 5, 64, MOST := 512)
@@ -22,30 +22,21 @@ c = Symbol("c", positive=True)
 first, second = Symbol("s_1", real=True), Symbol("s_2", real=True)
 
 
-@by("SymPy factors the difference")
-def _without_the_factor(before: Expr, after: Expr) -> bool:
-    """Factor the difference; a positive factor has no part in its sign."""
-    (difference,) = before.args
-    positive, rest = factor(difference).as_independent(*(first, second))
-    return bool(positive.is_positive and is_zero(Mul(positive, rest) - difference) and after == sign(rest))
+P = OrderedBase(Ordered("P", "p"))
+SCALED = Families(made_of={P: ((i,), exp(c * s[i]) / Sum(exp(c * s[j]), (j, 1, n)))})
+"""The weights of scaled scores."""
 
 
 def derive() -> Derivation:
     """Derive that order is kept, and that the softmax feels the spacing alone."""
-    kept = Step(
-        sign(first - second), "A positive factor leaves the sign of the difference", _without_the_factor
-    )
-    order = Route.of("Which of two scores is larger", sign(c * first - c * second), kept)
-    put_in = made_by("SymPy puts them in", lambda one: one.xreplace({s[1]: c * s[1], s[2]: c * s[2]}))
-    ratio, cancels = log(p[1] / p[2]), "The common denominator cancels: only the difference counts"
-    odds = Route.of("What the softmax makes of two scores", ratio, Step(s[1] - s[2], cancels, SumIdentity()))
-    scaled = Route.of(
-        "and of two scaled scores",
-        s[1] - s[2],
-        Step(c * s[1] - c * s[2], "With scaled scores in their place", put_in, "⇒"),
-        Step(c * (s[1] - s[2]), "The differences are multiplied by the factor", Identity()),
-    )
-    odds = odds.defining("the logarithm of the ratio of two weights")
+    order = one_step("Which of two scores is larger", sign(c * first - c * second), sign(first - second),
+                     "A positive factor leaves the sign of the difference", PositiveFactor(c))  # fmt: skip
+    cancels = "The common denominator cancels: only the difference counts"
+    odds = one_step("What the softmax makes of two scores", log(p[1] / p[2]), s[1] - s[2], cancels,
+                    SumIdentity(), defines="the logarithm of the ratio of two weights")  # fmt: skip
+    scaled = one_step("and of two scaled scores", log(P[1] / P[2]), c * (s[1] - s[2]),
+                      "The differences are multiplied by the factor", SumIdentity(SCALED),
+                      defines="the same of the weights of scaled scores")  # fmt: skip
     return Derivation.of(order, lemmas=(odds, scaled))
 
 

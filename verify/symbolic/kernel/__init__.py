@@ -3,21 +3,34 @@
 from verify.symbolic.kernel import (
     calculus,
     core,
+    entries,
     equations,
     integrals,
     limits,
+    matrices,
     moments,
     normal,
     normal_means,
     signs,
     sums,
     surplus,
-)  # fmt: skip
+)
 
 RULES = core.close()
 """All rules there are."""
 
 __all__ = [
-    "RULES", "calculus", "equations", "integrals", "limits", "moments", "normal", "normal_means", "signs",
-    "sums", "surplus",
-]  # fmt: skip
+    "RULES",
+    "calculus",
+    "entries",
+    "equations",
+    "integrals",
+    "limits",
+    "matrices",
+    "moments",
+    "normal",
+    "normal_means",
+    "signs",
+    "sums",
+    "surplus",
+]

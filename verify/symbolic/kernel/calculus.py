@@ -10,7 +10,7 @@ from sympy import Dummy, Interval, Poly, S, diff, expand, oo, tanh
 from verify.symbolic.kernel.core import Conclusion, Hypotheses, Population, Refused, Rule, Theorem, rule
 from verify.symbolic.kernel.equations import same
 from verify.symbolic.kernel.moments import pointwise
-from verify.symbolic.kernel.signs import is_known, lies_in, never_negative, signed, where_defined
+from verify.symbolic.kernel.signs import everywhere, is_known, lies_in, never_negative, signed, where_defined
 from verify.symbolic.kernel.words import E
 
 
@@ -52,12 +52,13 @@ class Jensen(Rule):
             raise Refused(f"{self.relation} is no bound")
         _on_an_interval(self.variable, under)
         inside = pointwise(before)
+        under = everywhere(inside, self.variable, under)
         sign = -1 if self.relation == "≤" else 1
         signed(sign * diff(inside, self.variable, 2), under, self.curvature)
         if not same(inside.subs(self.variable, E(self.variable)), after):
             raise Refused("the other side is not the function of the mean")
         law = Hypotheses(law=Population({self.variable: None}))
-        return Conclusion(self.relation, where_defined(inside, under).merged(law))
+        return Conclusion(self.relation, under.merged(law))
 
 
 @rule
@@ -85,6 +86,7 @@ class AtItsLeast(Rule):
         moved = before.subs(self.argument, at)
         if not same(moved.xreplace({at: self.argument}), before) or moved.has(E):
             raise Refused(f"{before} is no function of {self.argument}")
+        everywhere(moved.subs(at, self.least + beyond), beyond, under)
         sign = -1 if self.relation == "≤" else 1
         if not is_known(sign * diff(moved, at).subs(at, self.least + beyond), under):
             raise Refused(f"not known to move one way as {self.argument} grows")
@@ -108,12 +110,13 @@ class AtItsMost(Rule):
         domain = _on_an_interval(self.variable, under)
         if not lies_in(self.at, domain, under):
             raise Refused(f"not known: {self.at} lies in {domain}")
+        under = everywhere(before, self.variable, under)
         signed(-diff(before, self.variable, 2), under, self.curvature)
         if not same(diff(before, self.variable).subs(self.variable, self.at), S.Zero):
             raise Refused(f"it is not level at {self.at}")
         if not same(before.subs(self.variable, self.at), after):
             raise Refused("the other side is not the value there")
-        return Conclusion("≤", where_defined(before, under))
+        return Conclusion("≤", under)
 
 
 @rule
@@ -177,7 +180,7 @@ class FromZero(Rule):
             if not polynomial.has(x):
                 if polynomial.free_symbols != {t} or not never_negative(polynomial, t, S.Zero, S.One):
                     raise Refused("the last derivative changes its sign")
-                return Conclusion("≤", where_defined(before, under))
+                return Conclusion("≤", where_defined(before, where_defined(after, under)))
             gap = expand(diff(gap, x))
         raise Refused(f"{self.most} derivatives are not enough")
 
@@ -196,10 +199,11 @@ class Rising(Rule):
         domain = _on_an_interval(self.variable, under)
         if domain.left_open or domain.start == -oo:
             raise Refused(f"the domain {domain} of {self.variable} has no low end")
+        under = everywhere(after, self.variable, under)
         signed(diff(after, self.variable), under, self.slope)
         if not same(after.subs(self.variable, domain.start), before):
             raise Refused("the smaller side is not the value at the low end")
-        return Conclusion("≤", where_defined(after, under))
+        return Conclusion("≤", under)
 
 
 @rule
@@ -219,4 +223,4 @@ class Roots(Rule):
             product *= self.variable - root
         if whole.degree() != len(self.roots) or not (same(before, product) and same(after, product)):
             raise Refused("these are not all of its roots")
-        return Conclusion("=", under)
+        return Conclusion("=", where_defined(before, where_defined(after, under)))

@@ -16,9 +16,11 @@ from weakref import WeakKeyDictionary
 from sympy import (
     Basic,
     Dummy,
+    Eq,
     FiniteSet,
     Idx,
     Indexed,
+    IndexedBase,
     Integral,
     Intersection,
     Interval,
@@ -33,6 +35,7 @@ from sympy import (
 )  # fmt: skip
 from sympy.core.sorting import default_sort_key
 from sympy.logic.boolalg import BooleanFalse, BooleanTrue
+from sympy.matrices.expressions import MatrixSymbol
 from sympy.sets.sets import Set
 
 from verify.symbolic.kernel.words import E, Ordered, Var, is_word, largest, s
@@ -117,22 +120,65 @@ class Population:
         }
         return sorted((one for one in atoms if self.is_random(one)), key=default_sort_key)
 
-    def with_laws_of(self, other: Population) -> Population:
+    def with_laws_of(self, other: Population | Vectors) -> Population:
         """Return the components of both, each with what either assumes.
 
         Raises:
             Refused: they assume different things of one component.
         """
+        if isinstance(other, Vectors):
+            raise Refused("random vectors beside other laws")
         if self.dimension and other.dimension and self.dimension != other.dimension:
             raise Refused(f"two dimensions: {self.dimension} and {other.dimension}")
         found = self.moments
         for one, law in other.laws:
-            if law is not None and found.get(one) not in {None, law}:
-                raise Refused(f"two laws of {one}: {found[one]} and {law}")
-            found[one] = law if law is not None else found.get(one)
+            mine, theirs = found.get(one) or (), law or ()
+            if any(a != b for a, b in zip(mine, theirs, strict=False)):
+                raise Refused(f"two laws of {one}: {mine} and {theirs}")
+            found[one] = max(mine, theirs, key=len) or None
         normal = tuple(dict.fromkeys((*self.normal, *other.normal)))
         alike = tuple(dict.fromkeys((*self.alike, *other.alike)))
         return Population(found, self.dimension or other.dimension, alike, normal)
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Random vectors with real entries, d×1 matrices: their means, and the covariances of those that depend.
+
+    ``means`` pairs each vector with its mean, a d×1 matrix or 0. ``covariances`` are (one, other, matrix),
+    the matrix of Cov(one_i, other_j); a number c stands for c times the unit matrix. Vectors that no
+    covariances link are independent. If ``normal`` those that are linked are jointly normal; else nothing
+    more is assumed of them.
+    """
+
+    means: tuple[tuple[Any, Any], ...]
+    covariances: tuple[tuple[Any, Any, Any], ...]
+    normal: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("means", "covariances"):
+            object.__setattr__(self, name, tuple(tuple(map(S, one)) for one in getattr(self, name)))
+
+    @property
+    def moments(self) -> dict[Any, None]:
+        """The vectors, none of which stands for any other law."""
+        return dict.fromkeys(one for one, _ in self.means)
+
+    def groups(self) -> tuple[tuple[Any, ...], ...]:
+        """Return the vectors in groups that are independent of each other."""
+        found = [{one} for one in self.moments]
+        for one, other, _ in self.covariances:
+            linked = [group for group in found if group & {one, other}]
+            found = [*(group for group in found if group not in linked), set().union(*linked)]
+        return tuple(tuple(one for one in self.moments if one in group) for group in found)
+
+    def with_laws_of(self, other: Any) -> Vectors:
+        """Return these, which go with nothing else.
+
+        Raises:
+            Refused: always.
+        """
+        raise Refused("random vectors beside other laws")
 
 
 @dataclass(frozen=True)
@@ -142,18 +188,32 @@ class Hypotheses:
     ``domains`` restrict symbols beyond what their own assumptions say, ``conditions`` are relations among
     several symbols, ``law`` is that of what is averaged, None where any will do. ``definitions`` say which
     expression a symbol, or the entry of a family, stands for. ``entries`` are properties of families, such as
-    ("ordered", p): the first is the largest, the second the next.
+    ("ordered", p): the first is the largest, the second the next; and ("runs", i, n): the index i is one of
+    1, …, n wherever it is free.
     """
 
     domains: tuple[tuple[Any, Set], ...] = ()
     conditions: frozenset[Any] = frozenset()
-    law: Population | None = None
+    law: Population | Vectors | None = None
     definitions: tuple[tuple[Any, Any], ...] = ()
     entries: frozenset[tuple[Any, ...]] = frozenset()
 
     def domain(self, symbol: Any) -> Set:
         """Return the values that a symbol may have."""
         return Intersection(assumed(symbol), dict(self.domains).get(symbol, S.UniversalSet))
+
+    @property
+    def ranges(self) -> dict[Any, Any]:
+        """Up to where free indices run, from 1 on."""
+        return {about[0]: about[1] for kind, *about in self.entries if kind == "runs"}
+
+    def about(self, *sides: Any) -> Hypotheses:
+        """Return these without the ranges of indices that are free nowhere; there is a first of each."""
+        stated = (*sides, *self.conditions, *(meaning for _, meaning in self.definitions))
+        free = set().union(*(one.free_symbols for one in stated))
+        idle = {one for one, size in self.ranges.items() if one not in free and size.is_positive}
+        kept = (one for one in self.entries if one[0] != "runs" or one[1] not in idle)
+        return replace(self, entries=frozenset(kept))
 
     def restricted(self, symbol: Any, to: Set) -> Hypotheses:
         """Return these with a symbol restricted to a set.
@@ -185,7 +245,7 @@ class Hypotheses:
             len(free) == 1
             and type(free[0]) in _SYMBOLS
             and condition.lhs.is_polynomial()
-            and not condition.rhs
+            and condition.rhs.is_Rational
         ):
             stand_in = Dummy(real=True)
             return self.restricted(free[0], condition.xreplace({free[0]: stand_in}).as_set())
@@ -219,6 +279,8 @@ class Hypotheses:
         ).defining(*other.definitions)
         for symbol, domain in other.domains:
             found = found.restricted(symbol, domain)
+        if len(found.ranges) != sum(one[0] == "runs" for one in found.entries):
+            raise Refused("an index runs over two ranges")
         return found
 
 
@@ -363,10 +425,11 @@ def prove(rule: Rule, before: Any, after: Any, under: Hypotheses = NOTHING) -> T
     for premise in premises:
         _refuse_turned_random(premise, hypotheses)
         _refuse_turned_dependent(premise, hypotheses)
+    hypotheses = hypotheses.about(lhs, rhs)
     refuse_malformed(hypotheses, lhs, rhs)
     reach = min([found.reach, *(premise.reach for premise in premises)])
-    if reach > Reach.REVIEWED and hypotheses.law is None and lhs != rhs:
-        _refuse_random_outside(_averaged(hypotheses, lhs, rhs), lhs, rhs)
+    if reach > Reach.REVIEWED:
+        _refuse_averaged_outside(hypotheses, lhs, rhs)
     free = lhs.free_symbols | rhs.free_symbols
     if any(isinstance(to, FiniteSet) and one in free for one, to in hypotheses.domains):
         reach = min(reach, Reach.THESE_VALUES)
@@ -438,7 +501,7 @@ def replayed(theorem: Theorem) -> Theorem:
         Refused: what is made is not what it says.
     """
     given = theorem.rule
-    again = {}
+    again: dict[str, Any] = {}
     for part in fields(given):  # type: ignore[arg-type]
         value = getattr(given, part.name)
         if isinstance(value, Theorem):
@@ -506,6 +569,25 @@ def bound_in(expression: Any) -> set[Any]:
     return found
 
 
+def labels_in(*expressions: Any) -> set[Any]:
+    """Return the symbols that name families of entries in expressions."""
+    return {family.label for one in expressions for family in one.atoms(IndexedBase)}
+
+
+def _refuse_labels_as_numbers(hypotheses: Hypotheses, sides: tuple[Any, ...]) -> None:
+    """Refuse a symbol that names a family and a number, for what holds of one would be said of the other.
+
+    Raises:
+        Refused: there is one.
+    """
+    stated = (*sides, *hypotheses.conditions)
+    numbers = {one for one, _ in (*hypotheses.domains, *hypotheses.definitions)}
+    for one in stated:
+        numbers |= one.xreplace({entry: Dummy() for entry in one.atoms(Indexed)}).free_symbols
+    if both := labels_in(*stated) & numbers:
+        raise Refused(f"names a family and a number: {', '.join(sorted(map(str, both)))}")
+
+
 def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
     """Refuse two symbols of one name, a name both bound and free, and what is random outside every mean.
 
@@ -516,7 +598,7 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
     """
     names: dict[str, Any] = {}
     for side in sides:
-        for one in side.atoms(Symbol):
+        for one in side.atoms(Symbol, MatrixSymbol):
             if not isinstance(one, Dummy) and names.setdefault(one.name, one) != one:
                 raise Refused(f"two symbols print as {one}")
     for side in sides:
@@ -526,35 +608,54 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
     free |= {one for one, _ in hypotheses.domains}
     if bound & free:
         raise Refused(f"a name is bound and free: {', '.join(sorted(map(str, bound & free)))}")
-    if hypotheses.law:
-        for one in hypotheses.law.moments.keys() & dict(hypotheses.definitions).keys():
-            raise Refused(f"{one} is random by itself, and defined by something else")
-        _refuse_random_outside(random_in(hypotheses), *sides)
+    _refuse_labels_as_numbers(hypotheses, sides)
+    _refuse_random_outside(hypotheses, sides)
 
 
-def _refuse_random_outside(random: set[Any], *sides: Any) -> None:
-    """Refuse that what is random stands outside every mean, where there is a mean.
+def _refuse_random_outside(hypotheses: Hypotheses, sides: tuple[Any, ...]) -> None:
+    """Refuse what is random outside every mean, and what is assumed to equal something.
 
     Raises:
-        Refused: it does.
+        Refused: there is something, or what is random by itself is defined by something else.
     """
-    outside = [side.xreplace(dict.fromkeys(side.atoms(E, Var), S.One)) for side in sides]
-    for one in random if any(side.has(E, Var) for side in sides) else ():
+    if not hypotheses.law:
+        return
+    for one in hypotheses.law.moments.keys() & dict(hypotheses.definitions).keys():
+        raise Refused(f"{one} is random by itself, and defined by something else")
+    given = (one for one in hypotheses.conditions if isinstance(one, Eq))
+    _refuse_any(random_in(hypotheses), *sides, *given)
+
+
+def _refuse_any(random: set[Any], *stated: Any) -> None:
+    """Refuse what is random outside every mean, where there is a mean.
+
+    Raises:
+        Refused: there is something.
+    """
+    if not any(one.has(E, Var) for one in stated):
+        return
+    outside = [one.xreplace(dict.fromkeys(one.atoms(E, Var), S.One)) for one in stated]
+    for one in random:
         if any(part.has(one) for part in outside):
             raise Refused(f"{one} is random, and stands outside every mean")
 
 
-def _averaged(found: Hypotheses, *sides: Any) -> set[Any]:
-    """Return the families that stand in means: where no law says otherwise, they are random.
+def _refuse_averaged_outside(found: Hypotheses, lhs: Any, rhs: Any) -> None:
+    """Refuse that families stand in means, and outside: where no law says otherwise, they are random.
 
-    So is what they are defined by, and what is defined by them.
+    So is what they are defined by, and what is defined by them. That something equals itself says nothing.
+
+    Raises:
+        Refused: one does.
     """
-    means = [one for side in sides for one in side.atoms(E, Var)]
+    if found.law is not None or lhs == rhs:
+        return
+    means = lhs.atoms(E, Var) | rhs.atoms(E, Var)
     families = {part.base for one in means for part in one.atoms(Indexed)}
     for _ in found.definitions:
         inside = (meaning for name, meaning in found.definitions if name in families)
         families |= {part.base for meaning in inside for part in meaning.atoms(Indexed)}
-    return {largest}.union(*(depending_on(one, found) for one in families))
+    _refuse_any({largest}.union(*(depending_on(one, found) for one in families)), lhs, rhs)
 
 
 def _refuse_ranges_outside(side: Any) -> None:

@@ -10,6 +10,8 @@ from sympy import (
     Derivative,
     Dummy,
     Eq,
+    Idx,
+    Indexed,
     Integral,
     Interval,
     Limit,
@@ -17,7 +19,6 @@ from sympy import (
     Pow,
     S,
     Sum,
-    Tuple,
     diff,
     exp,
     expand,
@@ -42,12 +43,14 @@ from verify.symbolic.kernel.core import (
     Refused,
     Rule,
     Theorem,
+    Vectors,
     assumed,
     bound_in,
+    labels_in,
     rule,
 )  # fmt: skip
-from verify.symbolic.kernel.signs import is_known, lies_in, signed, where_defined
-from verify.symbolic.kernel.words import E, MatrixShape, Var
+from verify.symbolic.kernel.signs import everywhere, is_known, lies_in, signed, where_defined
+from verify.symbolic.kernel.words import E, Var
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -150,10 +153,62 @@ class Unfolded(Rule):
                 raise Refused(f"{name} cannot be defined by itself")
             if not lies_in(meaning, under.domain(name), under):
                 raise Refused(f"not known: {meaning} lies in {under.domain(name)}, where {name} does")
+            _refuse_dependent(name, meaning, before, after)
         sides = [differentiated(side.xreplace(dict(self.definitions))) for side in (before, after)]
         if not same(*sides):
             raise Refused("the sides differ")
         return Conclusion(hypotheses=where_defined(after, under).defining(*self.definitions.items()))
+
+
+def _refuse_dependent(name: Any, meaning: Any, *sides: Any) -> None:
+    """Refuse a name under a derivative, sum, integral, mean or limit by what it is defined by.
+
+    Elsewhere such a name is a constant there.
+
+    Raises:
+        Refused: there is one.
+    """
+    for one in set().union(*(side.atoms(Derivative, *_OPAQUE) for side in sides)):
+        moving = set(one.variables) if isinstance(one, Derivative) else bound_in(one)
+        if one.has(name) and any(_depends(meaning, by) for by in moving):
+            raise Refused(f"{name} depends on what {one} is over; write it out there")
+
+
+def _depends(meaning: Any, by: Any) -> bool:
+    """Return whether a meaning has a symbol that is free there, or an entry of the family of one."""
+    return bool(meaning.has(by.base) if isinstance(by, Indexed) else by in meaning.free_symbols)
+
+
+@rule
+@dataclass(frozen=True)
+class Given(Rule):
+    """Parts are replaced by what they are assumed to equal: the ``equations`` become hypotheses.
+
+    They are about constants, so that no such part may stand under a mean, integral, derivative or limit.
+    """
+
+    equations: tuple[Any, ...]
+    label = "what parts of it are assumed to be is put in"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the equation, with what is assumed among its hypotheses."""
+        if not all(isinstance(one, Eq) for one in self.equations):
+            raise Refused("only an equation replaces a part")
+        holes = {one.lhs: (Dummy(), one.rhs) for one in self.equations}
+        opened = before.xreplace({part: hole for part, (hole, _) in holes.items()})
+        if not all(opened.has(hole) for hole, _ in holes.values()):
+            raise Refused("a part does not stand in it")
+        if any(one.has(*dict(holes.values())) for one in opened.atoms(E, Var, Integral, Derivative, Limit)):
+            raise Refused("a part stands under a mean, an integral, a derivative or a limit")
+        if not same(opened.xreplace(dict(holes.values())), after):
+            raise Refused("the other side is not this with the parts replaced")
+        free = {name for one in self.equations for name in one.free_symbols}
+        if free & (bound_in(before) | bound_in(after)) or any(isinstance(one, Idx) for one in free):
+            raise Refused("a name in what is assumed is bound")
+        found = where_defined(after, where_defined(before, under))
+        for one in self.equations:
+            found = found.having(one)
+        return Conclusion(hypotheses=found)
 
 
 @rule
@@ -175,28 +230,43 @@ class Replaced(Rule):
 
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the relation of both sides."""
-        given, hole = (
-            self.theorem,
-            Dummy(real=self.theorem.lhs.is_real, positive=self.theorem.lhs.is_positive),
-        )
+        given = self.theorem
+        hole = _hole_for(given, under.merged(given.hypotheses))
         opened = before.xreplace({given.lhs: hole})
         if opened == before:
             raise Refused(f"{given.lhs} does not stand in it")
         if not same(opened.xreplace({hole: given.rhs}), after):
             raise Refused("the other side is not this with the part replaced")
-        _refuse_restricted(bound_in(before) - bound_in(given.lhs), given)
+        moving = {v for one in opened.atoms(Derivative) if one.has(hole) for v in one.variables}
+        _refuse_restricted(moving | (bound_in(before) - bound_in(given.lhs)), given)
+        _refuse_beyond(before, given)
         hypotheses = where_defined(after, where_defined(before, under.merged(given.hypotheses)))
         if given.relation in {"=", "~"} and (given.relation == "=" or opened == hole):
             return Conclusion(given.relation, hypotheses, order=given.order)
-        if any(one.has(hole) for one in opened.atoms(*_OPAQUE)):
-            raise Refused("the part stands under a mean, a sum, an integral or a limit")
+        if any(one.has(hole) for one in opened.atoms(Derivative, *_OPAQUE)):
+            raise Refused("the part stands under a mean, a sum, an integral, a derivative or a limit")
         if given.relation not in FLIPPED:
             raise Refused(f"{given.relation} replaces nothing")
-        return Conclusion(_moved(diff(opened, hole), given.relation, hypotheses, self.slope), hypotheses)
+        return Conclusion(_moved(opened, hole, given.relation, hypotheses, self.slope), hypotheses)
 
 
-def _moved(slope: Any, relation: str, under: Hypotheses, given: Theorem | None) -> str:
+def _is_under_one(hole: Any, whole: Any) -> bool:
+    """Return whether a symbol stands under a mean, a sum, an integral or a limit."""
+    return any(one.has(hole) for one in whole.atoms(*_OPAQUE))
+
+
+def _hole_for(known: Theorem, under: Hypotheses) -> Any:
+    """Return a symbol for what both sides of a theorem are, and all between: positive only if both are."""
+    sides = known.lhs, known.rhs
+    if all(lies_in(side, Interval.open(0, oo), under) for side in sides):
+        return Dummy(positive=True)
+    return Dummy(real=all(side.is_real for side in sides) or None)
+
+
+def _moved(whole: Any, hole: Any, relation: str, under: Hypotheses, given: Theorem | None) -> str:
     """Return how the whole compares where a part does as ``relation`` says, by the sign of the slope."""
+    everywhere(whole, hole, under)
+    slope = diff(whole, hole)
     weak = {"<": "≤", ">": "≥"}.get(relation, relation)
     if given is not None:
         signed(slope, under, given)
@@ -214,6 +284,22 @@ def _refuse_restricted(bound: set[Any], known: Theorem) -> None:
     for one in bound:
         if one in dict(known.hypotheses.domains) or one in conditions:
             raise Refused(f"it holds for some values of {one} only")
+        if any(_depends(meaning, one) for _, meaning in known.hypotheses.definitions):
+            raise Refused(f"a definition depends on {one}")
+
+
+def _refuse_beyond(whole: Any, known: Theorem) -> None:
+    """Refuse a binder over an index of a theorem that is no sum over just the values it holds for.
+
+    Raises:
+        Refused: there is one.
+    """
+    ranges = known.hypotheses.ranges
+    for one in whole.atoms(Sum, Integral, Limit):
+        limits = (one.args[1:3],) if isinstance(one, Limit) else one.limits
+        for index, *ends in limits:
+            if index in ranges and not (isinstance(one, Sum) and tuple(ends) == (1, ranges[index])):
+                raise Refused(f"it holds for {index} from 1 to {ranges[index]} only")
 
 
 @rule
@@ -241,10 +327,10 @@ class PutIn(Rule):
         hypotheses, needed = known.hypotheses, []
         bound = bound_in(known.lhs) | bound_in(known.rhs)
         for name, value in values.items():
-            if not name.is_Symbol:
-                raise Refused(f"{name} is no symbol")
-            if name in bound or value.free_symbols & bound:
-                raise Refused(f"{name} or a name in {value} is bound")
+            if not name.is_Symbol or name in labels_in(known.lhs, known.rhs):
+                raise Refused(f"{name} is no symbol of a number")
+            if name in bound or value.free_symbols & bound or name in hypotheses.ranges:
+                raise Refused(f"{name} or a name in {value} is bound, or an index")
             _refuse_random(name, value, hypotheses.law)
             domain = hypotheses.domain(name)
             needed += _needed(value, domain, hypotheses)
@@ -258,7 +344,9 @@ class PutIn(Rule):
             frozenset(),
             _law_at(hypotheses.law, values),
             hypotheses.definitions,
-            hypotheses.entries,
+            frozenset(
+                (kind, *(one.xreplace(values) for one in about)) for kind, *about in hypotheses.entries
+            ),
         )
         for condition in (*needed, *(one.xreplace(values) for one in hypotheses.conditions)):
             found = found.having(condition)
@@ -278,7 +366,7 @@ def _needed(value: Any, domain: Any, under: Hypotheses) -> list[Any]:
     return [value > 0]
 
 
-def _refuse_random(name: Any, value: Any, law: Population | None) -> None:
+def _refuse_random(name: Any, value: Any, law: Population | Vectors | None) -> None:
     if law is None:
         return
     if name in law.moments:
@@ -288,10 +376,15 @@ def _refuse_random(name: Any, value: Any, law: Population | None) -> None:
         raise Refused(f"{value} is random, and {name} is not")
 
 
-def _law_at(law: Population | None, values: Mapping[Any, Any]) -> Population | None:
+def _law_at(law: Population | Vectors | None, values: Mapping[Any, Any]) -> Population | Vectors | None:
     """Return a law with values put in for the symbols of its moments; what became a function is left out."""
     if law is None:
         return None
+    if isinstance(law, Vectors):
+        given = (matrix for parts in (*law.means, *law.covariances) for matrix in parts)
+        if any(S(one).has(*values) for one in given):
+            raise Refused("a size or covariance of random vectors is put in")
+        return law
     put = dict(values)
     moments = {
         one: None if known is None else tuple(moment.xreplace(put) for moment in known)
@@ -313,6 +406,17 @@ def _changing(context: Any) -> set[Any]:
     return found
 
 
+def _refuse_outside(hole: Any, known: Theorem, under: Hypotheses) -> None:
+    """Refuse a symbol that assumes more than is known of both sides of a theorem, for which it stands.
+
+    Raises:
+        Refused: it does.
+    """
+    for side in (known.lhs, known.rhs):
+        if not lies_in(side, assumed(hole), under):
+            raise Refused(f"not known: {side} lies in {assumed(hole)}, where {hole} does")
+
+
 @rule
 @dataclass(frozen=True)
 class Applied(Rule):
@@ -332,9 +436,11 @@ class Applied(Rule):
         """Return the relation of the contexts."""
         known, hole = self.known, self.hole
         taken = known.lhs.free_symbols | known.rhs.free_symbols
-        self._refuse_hole(taken)
+        if not hole.is_Symbol or hole in taken | bound_in(self.context) | labels_in(self.context):
+            raise Refused(f"{hole} must be a symbol of its own")
         changing = _changing(self.context)
         _refuse_restricted(bound_in(self.context) | changing, known)
+        _refuse_beyond(self.context, known)
         if self.context.has(E, Var) and known.hypotheses.law is None:
             _refuse_restricted(taken, known)
         lhs, rhs = (self.context.xreplace({hole: side}) for side in (known.lhs, known.rhs))
@@ -347,19 +453,10 @@ class Applied(Rule):
             raise Refused(f"{known.relation} does not pass")
         if isinstance(self.context, E | Sum) and self.context.args[0] == hole:
             return Conclusion({"<": "≤", ">": "≥"}.get(known.relation, known.relation), hypotheses, lhs=lhs)
-        if self.context.has(*_OPAQUE):
+        if _is_under_one(hole, self.context):
             raise Refused("a bound passes under one mean or sum at a time")
-        return Conclusion(
-            _moved(diff(self.context, hole), known.relation, hypotheses, None), hypotheses, lhs=lhs
-        )
-
-    def _refuse_hole(self, taken: set[Any]) -> None:
-        known, hole = self.known, self.hole
-        if not hole.is_Symbol or hole in taken | bound_in(self.context):
-            raise Refused(f"{hole} must be a symbol of its own")
-        for side in (known.lhs, known.rhs):
-            if not lies_in(side, assumed(hole), known.hypotheses):
-                raise Refused(f"not known: {side} lies in {assumed(hole)}, where {hole} does")
+        _refuse_outside(hole, known, hypotheses)
+        return Conclusion(_moved(self.context, hole, known.relation, hypotheses, None), hypotheses, lhs=lhs)
 
 
 @rule
@@ -449,23 +546,6 @@ class FirstTerms(Rule):
 
 @rule
 @dataclass(frozen=True)
-class ShapeOfProduct(Rule):
-    """A product of matrices has the rows of its first factor and the columns of its last.
-
-    SymPy makes no product whose inner sizes disagree.
-    """
-
-    label = "rows of the first factor, columns of the last; the inner sizes agree"
-
-    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
-        """Return the equation."""
-        if not isinstance(before, MatrixShape) or after != Tuple(*before.args[0].shape):
-            raise Refused("that is not the shape")
-        return Conclusion("=", under)
-
-
-@rule
-@dataclass(frozen=True)
 class Equivalent(Rule):
     """Two equations with equal sides, or one the other times what is never 0, have the same solutions."""
 
@@ -486,4 +566,6 @@ class Equivalent(Rule):
             raise Refused(f"not known to differ from 0: {self.factor}")
         if not same(gap, self.factor * (after.lhs - after.rhs)):
             raise Refused("the equations differ by more than a factor")
+        for side in (*before.args, *after.args):
+            under = where_defined(side, under)
         return Conclusion("⇔", under)

@@ -29,6 +29,7 @@ from sympy.core.sorting import default_sort_key
 
 from verify.symbolic.kernel.algebra import is_zero, replaced, with_powers
 from verify.symbolic.kernel.core import Conclusion, Hypotheses, Population, Refused, Rule, rule
+from verify.symbolic.kernel.signs import where_defined
 from verify.symbolic.kernel.words import E, Var
 
 if TYPE_CHECKING:
@@ -178,8 +179,8 @@ def _apart(argument: Any, population: Population) -> tuple[Any, list[Any], Any, 
         if len(one.limits) != 1 or tuple(one.limits[0][1:]) != (1, population.dimension):
             raise Refused(f"{one}: only sums from 1 to {population.dimension} are covered")
         variable = one.limits[0][0]
-        entries = {a: Dummy() for a in one.function.atoms(Indexed) if a.indices == (variable,)}
-        rest = one.function.xreplace(entries)
+        drawn = [a for a in population.randoms(one.function) if isinstance(a, Indexed)]
+        rest = one.function.xreplace({a: Dummy() for a in drawn if a.indices == (variable,)})
         if rest.has(variable) or any(isinstance(left, Indexed) for left in population.randoms(rest)):
             raise Refused(f"{one}: its terms are not independent and alike")
     stand_ins = [Dummy() for _ in sums]
@@ -254,6 +255,5 @@ class Evaluation(Rule):
         gap = evaluate(before, law) - evaluate(after, law)
         if not is_zero(gap):
             raise Refused(f"the sides differ by {gap}")
-        return Conclusion(
-            hypotheses=Hypotheses(law=self.population if self.assumed else self.population.of_any_law())
-        )
+        found = Hypotheses(law=self.population if self.assumed else self.population.of_any_law())
+        return Conclusion(hypotheses=where_defined(before, where_defined(after, under.merged(found))))

@@ -20,7 +20,6 @@ from sympy import (
     Symbol,
     exp,
     log,
-    preorder_traversal,
 )
 
 from verify.symbolic.kernel.algebra import parts_of
@@ -29,9 +28,12 @@ from verify.symbolic.kernel.terms import Term, Terms, free_symbols
 from verify.symbolic.kernel.words import E
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from verify.symbolic.kernel.terms import Families
+
+_INNER = "_in"
+"""What names of indices of sums in exponents begin with."""
 
 _ANY = Symbol("_", integer=True)
 """Stands for the index of a sum that is a symbol of its own."""
@@ -55,11 +57,14 @@ class _Total(Function):  # type: ignore[misc]  # SymPy has no types
 class Reader:
     """Multiplies an expression out into terms, whose bound indices have names of their own."""
 
-    def __init__(self, families: Families, expression: Any) -> None:
+    def __init__(self, families: Families, expression: Any, squares: Mapping[Any, Any] | None = None) -> None:
         self._families = families
+        self._squares = squares or {}
         self._sizes = _sizes_of_indices(families, expression)
         self._below: dict[Any, Terms] = {}
         self._taken = 0
+        self.ranges: dict[Any, Any] = {}
+        """Up to where free indices must run, for a sum that runs as far picks the term of one."""
 
     def _name(self) -> Any:
         """Return a name for a bound index that no other has in this reader."""
@@ -102,13 +107,16 @@ class Reader:
             self._below[base] = self.terms(base)
         if len(self._below[base]) != 1:
             raise Refused(f"{expression}: one over several terms has no normal form")
-        return (self._below[base][0].inverse(-int(power)),)
+        (below,) = self._below[base]
+        if any(isinstance(one, KroneckerDelta) for one in below.powers):
+            raise Refused(f"{expression} is not defined where a delta is 0")
+        return (below.inverse(-int(power)),)
 
     def _summed(self, expression: Any) -> Terms:
         names, bound = {}, {}
         for index, low, high in expression.limits:
-            if low != 1:
-                raise Refused(f"{expression}: only sums from 1 are covered")
+            if low != 1 or not high.is_integer:
+                raise Refused(f"{expression}: only sums from 1 to a whole number are covered")
             names[index] = self._name()
             bound[names[index]] = self._sizes[names[index]] = high
         inside = self.terms(expression.function.xreplace(names))
@@ -123,10 +131,11 @@ class Reader:
         return _opaque(expression)
 
     def _exponential(self, expression: Any) -> Terms:
-        if isinstance(expression.args[0], Indexed):
-            return _opaque(expression)
+        exponent = self._unfolded(expression.args[0])
+        if isinstance(exponent, Indexed):
+            return _opaque(exp(exponent))
         found = Term()
-        for part in Add.make_args(expression.args[0].expand()):
+        for part in Add.make_args(exponent.expand()):
             number, rest = part.as_coeff_Mul()
             one, power = (rest, int(number)) if number.is_Integer and rest != 1 else (part, 1)
             found = found.times(Term(powers={exp(_with_alike_names(one)): power}))
@@ -143,13 +152,29 @@ class Reader:
         return tuple(chain.from_iterable(found))
 
     def _differentiated(self, expression: Any) -> Terms:
-        inside = expression.expr.replace(
-            lambda one: isinstance(one, Indexed) and one.base in self._families.made_of,
-            self._families.unfolded,
-        )
+        """Return a derivative: of what is written, in which a family is a constant."""
+        several = {one for part in expression.atoms(Derivative) for one in part.variables}
+        variables = {one.base if isinstance(one, Indexed) else one for one in several}
+        for base, by in product({one.base for one in expression.expr.atoms(Indexed)}, variables):
+            if self._families.depends(base, by):
+                raise Refused(f"{base} depends on {by}; write it out in {expression}")
+        if expression.expr.has(E):
+            raise Refused(f"{expression}: a mean is not differentiated")
         # Not by doit, which tries for a closed form of every sum.
-        within = self._with_own_indices(inside).replace(Derivative, lambda one, *orders: one.diff(*orders))
+        within = self._with_own_indices(expression.expr)
+        within = within.replace(Derivative, lambda one, *orders: one.diff(*orders))
         return self._read(within.diff(*expression.variable_count))
+
+    def _unfolded(self, expression: Any) -> Any:
+        """Return an expression in entries that are made of nothing."""
+        for _ in range(len(self._families.made_of) + 1):
+            meanings = {one: self._families.unfolded(one) for one in expression.atoms(Indexed)}
+            new = {one: what for one, what in meanings.items() if what is not one}
+            if not new:
+                return expression
+            own = {one: self._with_own_indices(what) for one, what in new.items()}
+            expression = self._with_own_indices(expression).xreplace(own)
+        raise Refused(f"{expression} stands for something made of itself")
 
     def _with_own_indices(self, expression: Any) -> Any:
         """Return an expression whose sums run over indices that occur nowhere else."""
@@ -170,6 +195,7 @@ class Reader:
     def _reduced(self, term: Term) -> Iterator[Term]:
         """Yield the term with its deltas put in, and without indices on which nothing depends any more."""
         self._refuse_other_sizes(term)
+        term = self._without_squares(term)
         for delta in (one for one in term.powers if isinstance(one, KroneckerDelta)):
             if kept := self._put_in(delta, term):
                 yield from self._reduced(kept)
@@ -194,8 +220,7 @@ class Reader:
             one, other = other, one
         rest = term.without(one, delta)
         if one in term.bound:
-            if not (other.is_Integer or self._sizes.get(other) == term.bound[one]):
-                raise Refused(f"{delta}: its indices do not run over the same values")
+            self._refuse_beyond(delta, other, term.bound[one])
             return rest.put(one, other)
         gone, kept = sorted(delta.args, key=str)
         if gone.is_Integer:
@@ -203,6 +228,25 @@ class Reader:
         if term.powers[delta] == 1 and not any(gone in free_symbols(entry) for entry in rest.powers):
             return None
         return rest.put(gone, kept).times(Term(powers={delta: 1}))
+
+    def _without_squares(self, term: Term) -> Term:
+        """Return a term with the squares that are known put in."""
+        for entry, power in term.powers.items():
+            if isinstance(entry, Indexed) and entry.base in self._squares:
+                odd = {entry: power % 2} if power % 2 else {}
+                known = Term(self._squares[entry.base] ** (power // 2), odd)
+                term = term.without(None, entry).times(known)
+        return term
+
+    def _refuse_beyond(self, delta: Any, other: Any, size: Any) -> None:
+        """Refuse that a sum up to a size picks the term of an index which is no value or runs further."""
+        if other.is_Integer:
+            if other < 1:
+                raise Refused(f"{delta}: there is no such entry")
+        elif self._sizes.get(other) != size:
+            raise Refused(f"{delta}: its indices do not run over the same values")
+        elif other not in _NAMES[: self._taken]:
+            self.ranges[other] = size
 
     def _refuse_other_sizes(self, term: Term) -> None:
         for entry in set().union(*(parts_of(one, Indexed) for one in term.powers)):
@@ -235,15 +279,17 @@ def _opaque(expression: Any) -> Terms:
 
 
 def _with_alike_names(expression: Any) -> Any:
-    """Return an expression whose sums run over indices of the same names, however they were called."""
-    names = {index: Symbol(f"_{one}", integer=True) for one, index in enumerate(_indices_of_sums(expression))}
-    return expression.xreplace(names)
+    """Return an expression whose sums run over indices of the same names, however they were called.
 
+    The innermost have the first names, which occur nowhere else.
+    """
 
-def _indices_of_sums(expression: Any) -> list[Any]:
-    return [
-        limit[0] for one in preorder_traversal(expression) if isinstance(one, Sum) for limit in one.limits
-    ]
+    def renamed(inside: Any, *limits: Any) -> Any:
+        taken = sum(str(one).startswith(_INNER) for one in inside.atoms(Symbol))
+        names = {limit[0]: Symbol(f"{_INNER}{taken + at}", integer=True) for at, limit in enumerate(limits)}
+        return Sum(inside.xreplace(names), *((names[one], *ends) for one, *ends in limits))
+
+    return expression.replace(Sum, renamed)
 
 
 def _mean(term: Term, base: Any, variance: Any) -> Iterator[Term]:
@@ -252,12 +298,10 @@ def _mean(term: Term, base: Any, variance: Any) -> Iterator[Term]:
     Raises:
         Refused: the term is of more than the second order in them.
     """
-    drawn = [
-        entry
-        for entry, power in term.powers.items()
-        for _ in range(power)
-        if isinstance(entry, Indexed) and entry.base == base
-    ]
+    held = {entry: power for entry, power in term.powers.items() if entry.has(base)}
+    if any(not isinstance(entry, Indexed) or power < 0 for entry, power in held.items()):
+        raise Refused(f"nothing is said about the mean of {term.powers}")
+    drawn = [entry for entry, power in held.items() for _ in range(power)]
     if len(drawn) > _SECOND:
         raise Refused(f"nothing is said about moments of {base} beyond the second")
     if not drawn:

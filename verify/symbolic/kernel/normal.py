@@ -33,7 +33,8 @@ from verify.symbolic.kernel.algebra import is_zero
 from verify.symbolic.kernel.core import Conclusion, Hypotheses, Population, Refused, Rule, rule
 from verify.symbolic.kernel.equations import same
 from verify.symbolic.kernel.moments import pointwise
-from verify.symbolic.kernel.sums import vanishes
+from verify.symbolic.kernel.signs import where_defined
+from verify.symbolic.kernel.sums import vanishes, where_zero
 from verify.symbolic.kernel.terms import ROW, in_scores
 from verify.symbolic.kernel.words import E, largest, n, p, s, sigma
 
@@ -46,8 +47,9 @@ SQUARES = Sum(p[i] ** 2, (i, 1, n))
 LOG_TOTAL = log(Sum(exp(s[i]), (i, 1, n)))
 
 
-def _of_normal_scores(*sides: Any) -> Hypotheses:
-    return ROW.hypotheses(*sides).merged(Hypotheses(law=NORMAL_SCORES))
+def _of_normal_scores(before: Any, after: Any) -> Hypotheses:
+    found = where_defined(after, where_defined(before, ROW.hypotheses(before, after)))
+    return found.merged(Hypotheses(law=NORMAL_SCORES))
 
 
 @rule
@@ -63,9 +65,8 @@ class ByParts(Rule):
         divergence = Sum(Derivative(in_scores(self.field), s[j]) - s[j] * self.field / sigma**2, (j, 1, n))
         if not _is_tame(self.field):
             raise Refused(f"not known to grow as a polynomial at most: {self.field}")
-        if not vanishes(pointwise(before - after) - divergence):
-            raise Refused("the sides differ by something else")
-        return Conclusion(hypotheses=_of_normal_scores(before, after))
+        ranges = where_zero(pointwise(before - after) - divergence)
+        return Conclusion(hypotheses=_of_normal_scores(before, after).merged(ranges))
 
 
 def _is_tame(field: Any) -> bool:
@@ -131,9 +132,10 @@ class TotalGrows(Rule):
         if not _rate_falls():
             raise Refused("the rate does not fall")
         least = before.xreplace({E(LOG_TOTAL): log(n) + sigma**2 * E(1 - SQUARES) / 2})
-        if least == before or not vanishes(pointwise(least - after)):
-            raise Refused("the other side is not this with the bound put in")
-        return Conclusion(_direction(before, E(LOG_TOTAL), "≥"), _of_normal_scores(before, after))
+        if least == before:
+            raise Refused("there is no such mean in it")
+        found = _of_normal_scores(before, after).merged(where_zero(pointwise(least - after)))
+        return Conclusion(_direction(before, E(LOG_TOTAL), "≥"), found)
 
 
 @cache  # several claims take that step
@@ -161,6 +163,8 @@ class EvenIsMost(Rule):
         gap = y - 1 - log(y)
         convex = gap.diff(y, 2).is_positive and gap.diff(y).subs(y, 1) == 0 and gap.subs(y, 1) == 0
         lost = Sum(p[i] * gap.subs(y, 1 / (n * p[i])), (i, 1, n))
-        if not (convex and vanishes(pointwise(after - before) - lost)):
-            raise Refused("the sides differ by something else")
-        return Conclusion("≤", ROW.hypotheses(before, after))
+        if not convex:
+            raise Refused("the gap is not convex")
+        return Conclusion(
+            "≤", ROW.hypotheses(before, after).merged(where_zero(pointwise(after - before) - lost))
+        )

@@ -29,6 +29,7 @@ from sympy import (
     gamma,
     log,
     oo,
+    sign,
     sinh,
     tanh,
     together,
@@ -57,6 +58,25 @@ class Sign(Rule):
         if not is_known(after, under, strict=self.strict):
             raise Refused(f"not known to be {'positive' if self.strict else 'nowhere negative'}: {after}")
         return Conclusion("<" if self.strict else "≤", where_defined(after, under))
+
+
+@rule
+@dataclass(frozen=True)
+class SignKept(Rule):
+    """sign(f x) = sign(x) for a positive ``factor`` f."""
+
+    factor: Any
+    label = "a positive factor has no part in a sign"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the equation."""
+        if not (isinstance(before, sign) and isinstance(after, sign)):
+            raise Refused("these are no signs")
+        if not is_known(self.factor, under, strict=True):
+            raise Refused(f"not known to be positive: {self.factor}")
+        if not is_zero(before.args[0] - self.factor * after.args[0]):
+            raise Refused("the one is not the other times the factor")
+        return Conclusion(hypotheses=where_defined(after, where_defined(before, under)))
 
 
 def signed(
@@ -96,8 +116,8 @@ def is_known(expression: Any, under: Hypotheses, *, strict: bool = False) -> boo
 def _with_signs_of_parts(expression: Any, under: Hypotheses) -> Any:
     """Return an expression with symbols for its entries, means, sums and exponentials, of the signs of these.
 
-    Entries are real, a mean or a sum of what is positive is positive, and exp(u) is above 1 for u > 0. What
-    has that sign for any values of the symbols has it for those that the parts have together.
+    Entries are real, a mean or a sum of what is positive is positive, and exp(u) is above 1 for u > 0, below
+    for u < 0. What has a sign for any values of the symbols has it for those that the parts have together.
     """
     put = {one: Dummy(real=True) for one in expression.atoms(Indexed)}
     for one in expression.atoms(Sum, E):
@@ -105,8 +125,11 @@ def _with_signs_of_parts(expression: Any, under: Hypotheses) -> Any:
         if whole and is_known(one.args[0], under, strict=True):
             put[one] = Dummy(positive=True)
     for one in expression.atoms(exp):
-        if parametrised(one.args[0], under, strict=True).is_positive:
-            put[one] = 1 + Dummy(positive=True)
+        exponent = parametrised(one.args[0], under, strict=True)
+        if exponent.is_nonnegative:
+            put[one] = 1 + Dummy(positive=exponent.is_positive, nonnegative=True)
+        elif exponent.is_nonpositive:
+            put[one] = 1 / (1 + Dummy(positive=exponent.is_negative, nonnegative=True))
     return expression.xreplace(put)
 
 
@@ -125,6 +148,8 @@ def visibly(expression: Any) -> bool:
         return visibly(expression.args[0])
     if isinstance(expression, Pow) and expression.exp.is_even:
         return is_real(expression.base)
+    if isinstance(expression, Pow) and expression.exp.is_integer:
+        return visibly(expression.base)
     return bool(expression.is_nonnegative)
 
 
@@ -235,9 +260,24 @@ def where_defined(expression: Any, under: Hypotheses) -> Hypotheses:
         if isinstance(one, log | gamma):
             if not _is_positive(inside, under):
                 under = under.having(inside > 0)
-        elif one.exp.could_extract_minus_sign() and not _differs_from_zero(inside, under):
+        elif not (one.exp.is_nonnegative or _differs_from_zero(inside, under)):
             under = under.having(Ne(inside, 0))
     return under
+
+
+def everywhere(expression: Any, variable: Any, under: Hypotheses) -> Hypotheses:
+    """Return ``where_defined``, which leaves a variable all the values that it has.
+
+    A slope says nothing of both sides of a pole.
+
+    Raises:
+        Refused: the expression is not defined at some of them.
+    """
+    found = where_defined(expression, under)
+    added = found.conditions - under.conditions
+    if found.domain(variable) != under.domain(variable) or any(variable in one.free_symbols for one in added):
+        raise Refused(f"not known to be defined for every {variable}: {expression}")
+    return found
 
 
 def _is_positive(expression: Any, under: Hypotheses) -> bool:

@@ -10,17 +10,36 @@ as p₁ and p₂. Nothing is written out, and no size is tried.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from sympy import Add, Derivative, Dummy, Indexed, KroneckerDelta, Pow, Sum, exp, fraction, log, together
+from sympy import (
+    Add,
+    Derivative,
+    Dummy,
+    Indexed,
+    KroneckerDelta,
+    Mul,
+    Ne,
+    Pow,
+    Sum,
+    exp,
+    factor,
+    fraction,
+    log,
+    together,
+)
 
 from verify.symbolic.kernel.algebra import is_rational_zero
 from verify.symbolic.kernel.core import Conclusion, Hypotheses, Population, Refused, Rule, rule
-from verify.symbolic.kernel.moments import pointwise
+from verify.symbolic.kernel.moments import pointwise, unfold
 from verify.symbolic.kernel.multiplied_out import Reader
-from verify.symbolic.kernel.terms import ROW, Families, key
+from verify.symbolic.kernel.signs import where_defined
+from verify.symbolic.kernel.terms import ROW, Families, Terms, key
 from verify.symbolic.kernel.words import E
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @rule
@@ -41,15 +60,68 @@ class SumIdentity(Rule):
 
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the equation, which holds where every entry that is named by number is there."""
-        gap = before - after
         drawn = self.families.variances
-        if left := normal_form(_numerator(gap if drawn else pointwise(gap)), self.families):
-            raise Refused(f"terms are left over: {', '.join(map(str, list(left)[:3]))}")
-        found = self.families.hypotheses(before, after)
+        gap = unfold(before - after) if drawn else pointwise(before - after)
+        found = where_zero(gap, self.families)
+        found = found.merged(self.families.hypotheses(before, after))
+        found = found.merged(under)
+        for side in (before, after):
+            found = where_sums_are_defined(side, found, self.families)
         if drawn:
             law = Population({base: (1, 0, variance) for base, variance in drawn.items()})
             found = found.merged(Hypotheses(law=law))
         return Conclusion(hypotheses=found)
+
+
+def where_zero(
+    expression: Any, families: Families = ROW, squares: Mapping[Any, Any] | None = None
+) -> Hypotheses:
+    """Return hypotheses under which an expression is 0 for every size, by the normal form of its numerator.
+
+    ``squares`` are what the squares of all entries of a family are.
+
+    Raises:
+        Refused: terms are left over, or it has no normal form.
+    """
+    numerator = _numerator(expression)
+    reader = Reader(families, numerator, squares)
+    if left := _collected(reader.terms(numerator)):
+        raise Refused(f"terms are left over: {', '.join(map(str, list(left)[:3]))}")
+    return Hypotheses(entries=frozenset(("runs", index, size) for index, size in reader.ranges.items()))
+
+
+def where_sums_are_defined(expression: Any, under: Hypotheses, families: Families = ROW) -> Hypotheses:
+    """Return ``where_defined``, in which sums with a closed form count as that.
+
+    Raises:
+        Refused: a denominator is 0.
+    """
+    found = where_defined(expression, under)
+    for condition in found.conditions - under.conditions:
+        closed = closed_form(condition.lhs, families) if isinstance(condition, Ne) else None
+        if closed == 0:
+            raise Refused(f"{condition.lhs} is 0")
+        if closed is not None:
+            found = where_defined(1 / closed, replace(found, conditions=found.conditions - {condition}))
+    return found
+
+
+def closed_form(expression: Any, families: Families = ROW) -> Any:
+    """Return an expression without its sums, None where they have no closed form in single entries."""
+    reader = Reader(replace(families, made_of={}), expression)
+    try:
+        terms = reader.terms(expression)
+    except Refused:
+        return None
+    entries = {one for term in terms for one in term.powers}
+    if (
+        reader.ranges
+        or any(term.bound for term in terms)
+        or not all(isinstance(one, Indexed) for one in entries)
+    ):
+        return None
+    parts = (Mul(term.coefficient, *(one**power for one, power in term.powers.items())) for term in terms)
+    return factor(Add(*parts))
 
 
 def vanishes(expression: Any, families: Families = ROW) -> bool:
@@ -68,8 +140,12 @@ def normal_form(expression: Any, families: Families = ROW) -> dict[Any, Any]:
         Refused: an expression is none of numbers, entries, exponentials, sums from 1 to a size, and
             what can be made of them by adding, multiplying and differentiating.
     """
+    return _collected(Reader(families, expression).terms(expression))
+
+
+def _collected(terms: Terms) -> dict[Any, Any]:
     found: dict[Any, list[Any]] = {}
-    for term in Reader(families, expression).terms(expression):
+    for term in terms:
         found.setdefault(key(term), []).append(term.coefficient)
     totals = {factors: Add(*parts) for factors, parts in found.items()}
     return {factors: total for factors, total in totals.items() if not is_rational_zero(total)}

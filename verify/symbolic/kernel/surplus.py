@@ -10,8 +10,8 @@ from sympy import Add, Dummy, Idx, Indexed, Integer, KroneckerDelta, Mul, Pow, S
 
 from verify.symbolic.kernel.core import Conclusion, Hypotheses, Refused, Rule, rule
 from verify.symbolic.kernel.moments import pointwise
-from verify.symbolic.kernel.signs import is_real
-from verify.symbolic.kernel.sums import vanishes
+from verify.symbolic.kernel.signs import is_real, parametrised, where_defined
+from verify.symbolic.kernel.sums import where_zero
 from verify.symbolic.kernel.terms import ROW
 from verify.symbolic.kernel.words import M, largest, p, s, x
 
@@ -45,21 +45,25 @@ class Surplus(Rule):
             raise Refused(f"a surplus shows ≤ or ≥, not {self.relation}")
         less, more = (after, before) if self.relation == "≥" else (before, after)
         surplus = pointwise(self.surplus)
-        if not vanishes(pointwise(more - less) - surplus):
-            raise Refused("the sides differ by something else")
-        named = self._named(surplus)
-        free = sorted(surplus.free_symbols & surplus.atoms(Idx), key=str)
-        for case in _cases(surplus, free, named):
+        ranges = where_zero(pointwise(more - less) - surplus)
+        named, indices = self._named(surplus), _indices_in(surplus)
+        free = sorted(
+            (one for one in surplus.free_symbols if one in indices or isinstance(one, Idx)), key=str
+        )
+        signs = surplus.xreplace({one: parametrised(one, under) for one, _ in under.domains})
+        for case in _cases(signs, free, named):
             if not self._is_never_negative(case, named):
                 raise Refused(f"not known to be nowhere negative: {case}")
-        found = ROW.hypotheses(before, after, surplus)
-        entries = {("ordered", p)} if self.ordered else set()
+        found = ROW.hypotheses(before, after, surplus).merged(ranges)
+        for side in (before, after, surplus):
+            found = where_defined(side, found)
+        entries: set[tuple[Any, ...]] = {("ordered", p)} if self.ordered else set()
         entries |= {("bounded", x, M)} if self.bounded else set()
         return Conclusion(self.relation, found.merged(Hypotheses(entries=frozenset(entries))))
 
     def _named(self, expression: Any) -> tuple[Any, ...]:
         """Return the keys that an expression names by number; with an order, those before them as well."""
-        found = {one for entry in expression.atoms(Indexed) for one in entry.indices if one.is_Integer}
+        found = {one for one in _indices_in(expression) if one.is_Integer}
         if self.ordered and found:
             return tuple(map(Integer, range(1, int(max(found)) + 1)))
         return tuple(sorted(found))
@@ -101,9 +105,22 @@ class Surplus(Rule):
         return M * (1 - ratio) / (1 + ratio) if self.bounded else Dummy(real=True)
 
 
+def _indices_in(expression: Any) -> set[Any]:
+    """Return all indices of entries and of Kronecker deltas.
+
+    Raises:
+        Refused: one is neither a number nor a symbol.
+    """
+    found = {one for entry in expression.atoms(Indexed) for one in entry.indices}
+    found |= {one for delta in expression.atoms(KroneckerDelta) for one in delta.args}
+    if any(not (one.is_Integer or one.is_Symbol or isinstance(one, Idx)) for one in found):
+        raise Refused(f"an index is no symbol: {expression}")
+    return found
+
+
 def _cases(expression: Any, indices: list[Any], named: tuple[Any, ...]) -> Iterator[Any]:
     """Yield the expression for every choice of keys: those in ``named``, each other's, and others."""
-    present = {one for entry in expression.atoms(Indexed) for one in entry.indices if not one.is_Integer}
+    present = {one for one in _indices_in(expression) if not one.is_Integer}
     known = (*named, *sorted(present - set(indices), key=str))
     new = [Dummy(f"i{place}", integer=True) for place in range(len(indices))]
     for keys in product(*((*known, *new[: place + 1]) for place in range(len(indices)))):

@@ -8,13 +8,13 @@ from functools import cache
 from itertools import chain, groupby, permutations, product
 from typing import TYPE_CHECKING, Any
 
-from sympy import Dummy, Indexed, S, Sum, Symbol, Tuple, exp
+from sympy import Dummy, Indexed, KroneckerDelta, S, Sum, Symbol, Tuple, exp
 
-from verify.symbolic.kernel.core import Hypotheses, Refused
+from verify.symbolic.kernel.core import Hypotheses, Refused, bound_in
 from verify.symbolic.kernel.words import n, p, s
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 _THIS, _OTHER = Symbol("_", integer=True), Symbol("__", integer=True)
 """Stand for one index and for all others, where only what it looks like counts."""
@@ -56,11 +56,30 @@ class Families:
         return self.sizes[entry.base][place] if entry.base in self.sizes else n
 
     def unfolded(self, entry: Any) -> Any:
-        """Return what an entry is made of, itself if of nothing."""
+        """Return what an entry is made of, itself if of nothing.
+
+        Raises:
+            Refused: an index of the entry would be bound there.
+        """
         if entry.base not in self.made_of:
             return entry
         indices, meaning = self.made_of[entry.base]
+        if len(indices) != len(entry.indices) or bound_in(meaning) & entry.free_symbols:
+            raise Refused(f"an index of {entry} is bound in what it stands for")
         return meaning.xreplace(dict(zip(indices, entry.indices, strict=True)))
+
+    def depends(self, base: Any, on: Any) -> bool:
+        """Return whether what the entries of a family are made of, and these of, has a symbol or a family."""
+        inside, todo = set(), {base}
+        while todo:
+            one = todo.pop()
+            inside.add(one)
+            if one in self.made_of:
+                meaning = self.made_of[one][1]
+                if meaning.has(on):
+                    return True
+                todo |= {entry.base for entry in meaning.atoms(Indexed)} - inside
+        return False
 
     def hypotheses(self, *expressions: Any) -> Hypotheses:
         """Return what is assumed of the families that occur in expressions, and of their sizes.
@@ -68,7 +87,7 @@ class Families:
         Entries that are named by number must be there.
         """
         entries = {one for side in expressions for one in side.atoms(Indexed)}
-        definitions = []
+        definitions: list[tuple[Any, Any]] = []
         todo = {one.base for one in entries}
         while todo:
             base = todo.pop()
@@ -82,7 +101,18 @@ class Families:
                 size = self.size(one, place)
                 if index.is_Integer and not getattr(size, "is_Integer", True):
                     found = found.having(size >= index)
+        for one in (total for side in expressions for total in side.atoms(Sum)):
+            for number, size in _picked(one):
+                found = found.having(size >= number)
         return found
+
+
+def _picked(total: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield which terms of a sum Kronecker deltas pick by number, and up to where the sum runs."""
+    for index, _, size in total.limits:
+        for delta in total.function.atoms(KroneckerDelta):
+            if index in delta.args:
+                yield from ((one, size) for one in delta.args if one.is_Integer)
 
 
 ROW = Families()

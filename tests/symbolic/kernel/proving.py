@@ -1,0 +1,32 @@
+"""What the tests of the kernel ask of it: a theorem that can be made again, or a refusal and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from verify.symbolic.kernel.core import NOTHING, Reach, Refused, is_theorem, prove, replayed
+
+if TYPE_CHECKING:
+    from verify.symbolic.kernel.core import Hypotheses, Rule, Theorem
+
+
+def proved(rule: Rule, before: Any, after: Any, under: Hypotheses = NOTHING, relation: str = "=") -> Theorem:
+    """Return the theorem of a rule, which is for all values and says the same when it is made again."""
+    theorem = prove(rule, before, after, under)
+    assert is_theorem(theorem)
+    assert is_theorem(replayed(theorem))
+    assert theorem.relation == relation
+    assert theorem.reach is Reach.ALL_VALUES
+    return theorem
+
+
+def refused(rule: Rule, before: Any, after: Any, under: Hypotheses = NOTHING) -> str:
+    """Return why the kernel makes no theorem of it."""
+    with pytest.raises(Refused) as caught:
+        prove(rule, before, after, under)
+    text = str(caught.value)
+    assert text
+    assert "\n" not in text
+    return text

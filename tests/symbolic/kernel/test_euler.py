@@ -1,0 +1,109 @@
+"""Euler's integrals: against numerical integration, where they converge, and steps that take them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import integrate
+from sympy import Gt, Integral, Rational, S, Symbol, exp, gamma, lambdify, oo, symbols
+
+from tests.strategies import examples
+from tests.symbolic.kernel.proving import proved, refused
+from verify.symbolic.kernel.core import NOTHING, Refused, prove
+from verify.symbolic.kernel.integrals import EulerIntegrals, euler_integral
+from verify.symbolic.kernel.words import n, x as entry
+
+a, b, c, r, u, x, y = symbols("a b c r u x y", positive=True)
+real = Symbol("z", real=True)
+
+SIZES = st.floats(0.6, 4.0)
+GAMMAS = {power: 3 * x ** (a - 1) * exp(2 - r * x**power) for power in (1, 2, 3)}
+BETA = x ** (a - 1) / (u + c * x) ** (a + b)
+
+
+def both(integrand: Any, *parameters: Any) -> tuple[Any, Any]:
+    """Return an integral and the integral taken numerically, as functions of the parameters."""
+    inside = lambdify((x, *parameters), integrand)
+
+    def numerically(*values: float) -> float:
+        return float(integrate.quad(inside, 0, math.inf, args=values)[0])
+
+    return lambdify(parameters, euler_integral(integrand, x), "scipy"), numerically
+
+
+OF_GAMMAS = {power: both(integrand, a, r) for power, integrand in GAMMAS.items()}
+OF_BETA = both(BETA, a, b, c, u)
+
+
+@examples(40)
+@given(SIZES, SIZES, st.sampled_from(list(GAMMAS)))
+def test_a_gamma_integral_is_what_is_integrated(order: float, rate: float, power: int) -> None:
+    """For any power in the exponent, with a constant there and one before it."""
+    exact, numerically = OF_GAMMAS[power]
+    assert exact(order, rate) == pytest.approx(numerically(order, rate), rel=1e-6)
+
+
+@examples(40)
+@given(st.tuples(SIZES, SIZES, SIZES, SIZES))
+def test_a_beta_integral_is_what_is_integrated(values: tuple[float, ...]) -> None:
+    """For any straight line to a power in the denominator."""
+    exact, numerically = OF_BETA
+    assert exact(*values) == pytest.approx(numerically(*values), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    "integrand",
+    [
+        exp(-x - x**2),
+        exp(x),
+        x ** (-2) * exp(-x),
+        exp(-x) / (1 + x),
+        1 / (1 + x) ** 2 / (2 + x),
+        x / (1 + x) ** 2,
+        1 / (1 + x**2) ** 2,
+        x**x * exp(-x),
+        S.One,
+    ],
+)
+def test_what_is_none_of_them_is_refused(integrand: Any) -> None:
+    """Other forms, and those that diverge; nothing is guessed."""
+    with pytest.raises((Refused, ValueError)):
+        prove(EulerIntegrals(x), Integral(integrand, (x, 0, oo)), S.One)
+
+
+def test_over_several_variables() -> None:
+    """Integrals are done wherever they stand; factors, parameters and ends count."""
+    nested = Integral(2 * x ** (2 * a) * exp(-r * x**2) * exp(-y * u) * y, (x, 0, oo), (y, 0, oo))
+    done = gamma(a + Rational(1, 2)) / r ** (a + Rational(1, 2)) / u**2
+    left = Integral(done * u**2 * y * exp(-y * u), (y, 0, oo))
+    proved(EulerIntegrals(x, y), nested, done)
+    proved(EulerIntegrals(x, y), 2 + done, 2 + nested)
+    proved(EulerIntegrals(x), nested, left)
+    for rule, wrong in (
+        (EulerIntegrals(x, y), done * Rational(101, 100)),
+        (EulerIntegrals(x, y), done.subs(r, 2 * r)),
+        (EulerIntegrals(x), left.xreplace({S.Zero: S.One})),
+        (EulerIntegrals(x), Integral(left.function, (y, 1, oo))),
+        (EulerIntegrals(x), done),
+    ):
+        assert refused(rule, nested, wrong).startswith("the sides are")
+    assert "runs from 0 to infinity" in refused(EulerIntegrals(x), Integral(exp(-x), (x, 1, oo)), exp(-1))
+
+
+def test_where_it_converges() -> None:
+    """What is not known to be positive, and must be, becomes a hypothesis; what is not refuses the step."""
+    found = prove(EulerIntegrals(x), Integral(exp(-real * x), (x, 0, oo)), 1 / real)
+    assert found.hypotheses.domain(real) == NOTHING.having(Gt(real, 0)).domain(real)
+    found = prove(EulerIntegrals(x), Integral(exp(-(a - b) * x), (x, 0, oo)), 1 / (a - b))
+    assert Gt(a - b, 0) in found.hypotheses.conditions
+    below = NOTHING.having(Gt(1 - real, 0)).having(Gt(real, 0))
+    known = prove(EulerIntegrals(x), Integral(x ** (-real) * exp(-x), (x, 0, oo)), gamma(1 - real), below)
+    assert known.hypotheses == below
+    refused(EulerIntegrals(x), Integral(exp(b * x), (x, 0, oo)), -1 / b)
+    of_entry = prove(EulerIntegrals(x), Integral(exp(-entry[1] * x), (x, 0, oo)), 1 / entry[1])
+    assert Gt(entry[1], 0) in of_entry.hypotheses.conditions
+    proved(EulerIntegrals(x), Integral(x**n * exp(-x), (x, 0, oo)), gamma(n + 1))

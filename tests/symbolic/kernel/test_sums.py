@@ -1,0 +1,311 @@
+"""Sums over any number of keys: what the normal form takes as equal is so written out, and slips are not."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sympy import (
+    Add, Derivative, Function, Ge, Gt, Idx, Indexed, IndexedBase, KroneckerDelta, Mul, Ne, Pow, Rational, S,
+    Sum, Symbol, Tuple, exp, log, simplify,
+)  # fmt: skip
+
+from tests.faults.spoiling import spoiled
+from tests.strategies import examples
+from tests.symbolic.kernel.proving import proved, refused
+from verify.symbolic.jacobian import CUBES, ENTRY, FORM, FROBENIUS, LENGTH
+from verify.symbolic.kernel.core import Population, Refused, prove
+from verify.symbolic.kernel.sums import SumIdentity, normal_form, vanishes
+from verify.symbolic.kernel.surplus import Surplus
+from verify.symbolic.kernel.terms import Families, in_scores
+from verify.symbolic.kernel.words import E, M, largest, n, p, s, sigma, x
+from verify.symbolic.softmax import ENTROPY, LOG_TOTAL, SQUARES, WEIGHTED_SCORE, scores, written_out
+
+i, j, k = (Idx(name) for name in "ijk")
+a = Symbol("a", real=True)
+m = Symbol("m", integer=True, positive=True)
+u, v, w = (IndexedBase(name) for name in "uvw")
+TOTAL = Sum(exp(s[k]), (k, 1, n))
+SUM = Sum(u[k], (k, 1, n))
+
+IDENTITIES: dict[str, tuple[Any, Any]] = {
+    "probabilities sum to 1": (Sum(p[i], (i, 1, n)), S.One),
+    "a row of the Jacobian": (Sum(ENTRY, (j, 1, n)), S.Zero),
+    "its squared norm": (Sum(ENTRY**2, (i, 1, n), (j, 1, n)), FROBENIUS),
+    "a quadratic form": (FORM, Sum(p[i] * (x[i] - Sum(p[j] * x[j], (j, 1, n))) ** 2, (i, 1, n))),
+    "the softmax's derivative": (Derivative(exp(s[i]) / TOTAL, s[j]), ENTRY),
+    "by the logarithm": (p[i] * Derivative(s[i] - log(TOTAL), s[j]), ENTRY),
+    "entropy": (ENTROPY, LOG_TOTAL - WEIGHTED_SCORE),
+    "a constant summed": (Sum(p[i] + 2, (i, 1, n)), 2 * n + 1),
+    "a ratio": (p[1] / (p[1] + p[2]), exp(s[1]) / (exp(s[1]) + exp(s[2]))),
+    "a shift": (Sum(exp(s[i] - s[1]), (i, 1, n)) * p[1], S.One),
+    "odds": (log(p[1] / p[2]), s[1] - s[2]),
+    "a common shift": (exp(s[1] + a) / Sum(exp(s[j] + a), (j, 1, n)), p[1]),
+    "a sum of both": (Sum(3 * p[i] + exp(s[i]), (i, 1, n)), 3 + TOTAL),
+    "an index as a number": (Sum(i * p[i], (i, 1, n), (j, 1, n)), n * Sum(j * p[j], (j, 1, n))),
+    "a direction": (Sum((KroneckerDelta(i, 1) - 1 / n) ** 2, (i, 1, n)), 1 - 1 / n),
+}
+
+
+@pytest.mark.parametrize("name", IDENTITIES)
+def test_identities_hold_and_no_spoiled_one_does(name: str) -> None:
+    """Every one is proved; with any one place of its right side changed, by one per cent too, it is not."""
+    before, after = IDENTITIES[name]
+    proved(SumIdentity(), before, after)
+    for how, wrong in spoiled(after, (before,)):
+        try:
+            prove(SumIdentity(), before, wrong)
+        except (Refused, ValueError, TypeError):
+            continue
+        pytest.fail(how)
+
+
+@pytest.mark.parametrize("name", sorted(IDENTITIES.keys() - {"the softmax's derivative", "by the logarithm"}))
+def test_what_is_equal_for_any_number_is_so_for_three(name: str) -> None:
+    """Written out for three keys and rational numbers, without the normal form."""
+    sides = (written_out(side.subs({i: 2, j: 3}), 3) for side in IDENTITIES[name])
+    numbers = dict(zip(scores(3), map(Rational, ("1/3", "-2/5", "7/4")), strict=True))
+    entries = {x[key]: Rational(key**2 - 3, 2) for key in (1, 2, 3)}
+    one, other = (side.subs(numbers | entries | {a: Rational(2, 7)}).evalf(30) for side in sides)
+    assert abs(one - other) < 1e-25
+
+
+FAMILIES = Families(sizes={u: (n,), v: (n,), w: (n, m)}, indices={i: n, j: n}, made_of={}, variances={v: a})
+PARTS = (
+    SUM,
+    u[i],
+    u[1],
+    KroneckerDelta(i, j),
+    Sum(w[k, 1] * w[k, 2], (k, 1, n)),
+    Sum(u[k] * Sum(u[k] * u[j], (j, 1, n)), (k, 1, n)),
+    Sum(KroneckerDelta(i, k) * u[k], (k, 1, n)),
+    Sum(a + u[i], (k, 1, n)),
+    Sum(u[k] * w[k, j], (k, 1, n), (j, 1, m)),
+    n * a,
+    S(-2) / 3,
+)
+
+
+def number(expression: Any, keys: int, places: dict[Any, int]) -> Any:
+    """Return an expression's value for so many keys, its entries rational numbers."""
+    whole = expression.subs({n: keys, m: 2}).doit().subs(places).doit()
+    entries = {
+        one: Rational(2 + sum(7**place * int(index) for place, index in enumerate(one.indices)), 5)
+        for one in whole.atoms(Indexed)
+    }
+    return whole.xreplace(entries).subs(a, Rational(3, 7))
+
+
+@st.composite
+def sums(draw: st.DrawFn) -> Any:
+    """Return a random sum of products of sums and entries."""
+    products = st.lists(st.sampled_from(PARTS), min_size=1, max_size=2).map(lambda parts: Mul(*parts))
+    return Add(*draw(st.lists(products, min_size=1, max_size=3)))
+
+
+@examples(40)
+@given(sums(), sums())
+def test_the_normal_form_keeps_the_value(one: Any, other: Any) -> None:
+    """Multiplied out it is equal; two sums have one normal form where they have one value, and only there."""
+    assert vanishes(one - one.expand(), FAMILIES)
+    same = vanishes(one - other, FAMILIES)
+    at = ((2, {i: 2, j: 2}), (3, {i: 2, j: 3}), (4, {i: 1, j: 4}))
+    assert same == all(number(one - other, *where) == 0 for where in at)
+
+
+@examples(10)
+@given(st.lists(st.integers(-3, 3), min_size=4, max_size=4), st.integers(2, 4))
+def test_no_sum_of_probabilities_vanishes_that_does_not(factors: list[int], keys: int) -> None:
+    """A random sum of products vanishes with symbolic n only if it does written out."""
+    parts = (SQUARES**2, CUBES, Sum(p[i] ** 2 * (1 - p[j]), (i, 1, n), (j, 1, n)), p[1] * SQUARES)
+    expression = Add(*(factor * part for factor, part in zip(factors, parts, strict=True)))
+    values = {one: log(place + 2) for place, one in enumerate(scores(keys))}
+    assert not vanishes(expression) or simplify(written_out(expression, keys).subs(values)) == 0
+
+
+@pytest.mark.parametrize("order", list(permutations("abcd"))[::5])
+def test_names_of_indices_do_not_matter(order: tuple[str, ...]) -> None:
+    """Round a circle all indices look alike, and still the form is one, wherever the circle is begun."""
+    pairs = ((0, 1), (1, 2), (2, 3), (3, 0))
+
+    def circle(names: tuple[str, ...], sizes: Families) -> Any:
+        at = [Idx(name) for name in names]
+        return normal_form(
+            Sum(Mul(*(w[at[one], at[two]] for one, two in pairs)), *((one, 1, n) for one in at)), sizes
+        )
+
+    square = Families(sizes={w: (n, n)})
+    assert circle(order, square) == circle(("e", "f", "g", "h"), square)
+    open_ = Sum(w[i, j] * w[j, k] * w[i, k], (i, 1, n), (j, 1, n), (k, 1, n))
+    closed = Sum(w[i, j] * w[j, k] * w[k, i], (i, 1, n), (j, 1, n), (k, 1, n))
+    assert not vanishes(open_ - closed, square)
+
+
+@pytest.mark.parametrize(
+    ("expression", "families", "words"),
+    [
+        (Sum(p[i], (i, 2, n)), None, "only sums from 1 are covered"),
+        (Sum(p[i], (i, 1, n + 1)), None, "its index does not run over all of its values"),
+        (Sum(p[i], (i, 1, m)), None, "its index does not run over all of its values"),
+        (Sum(x[i + 1], (i, 1, n)), None, "its index does not run over all of its values"),
+        (x[0], None, "there is no such entry"),
+        (Sum(KroneckerDelta(i, 0), (i, 1, n)), None, "there is no such entry"),
+        (Sum(1 / (1 + x[i]), (i, 1, n)), None, "one over several terms has no normal form"),
+        (Sum(u[i] / SUM, (i, 1, n)), FAMILIES, "one over a sum that is no total has no normal form"),
+        (Sum(x[i] ** Rational(1, 2), (i, 1, n)), None, "has no normal form"),
+        (Sum(Function("f")(x[i]), (i, 1, n)), None, "has no normal form"),
+        (log(SQUARES), None, "the logarithm of a sum has no normal form"),
+        (log(u[i] + 1), FAMILIES, "the logarithm of a sum has no normal form"),
+        (E(v[i] ** 3), FAMILIES, "nothing is said about moments of v beyond the second"),
+        (
+            Sum(KroneckerDelta(k, m) * u[k], (k, 1, n)),
+            FAMILIES,
+            "its indices do not run over the same values",
+        ),
+        (
+            Sum(KroneckerDelta(i, j) * p[i], (i, 1, n)) * x[j],
+            Families(sizes={x: (m,)}),
+            "its indices do not run over the same values",
+        ),
+    ],
+)
+def test_what_has_no_normal_form_is_refused(expression: Any, families: Families | None, words: str) -> None:
+    """Rather than taken for something else, or nothing."""
+    assert words in refused(SumIdentity(families or Families()), expression, S.Zero)
+
+
+def test_means_are_those_of_independent_entries() -> None:
+    """One entry alone has mean 0; of two, the variance where they are one; the theorem says the law."""
+    rule = SumIdentity(FAMILIES)
+    found = proved(rule, E(Sum(u[k] * v[k], (k, 1, n)) ** 2), a * Sum(u[k] ** 2, (k, 1, n)))
+    assert found.hypotheses.law == Population({v: (1, 0, a)})
+    proved(rule, E(v[i] * v[j]), a * KroneckerDelta(i, j))
+    proved(rule, E(v[i] * u[j]), S.Zero)
+    proved(rule, E(v[i] ** 2), a)
+    refused(rule, E(v[i] ** 2), a * Rational(101, 100))
+    refused(rule, E(v[i]) ** 2, a)
+
+
+def test_without_a_law_what_is_averaged_must_be_equal() -> None:
+    """And only where it is linear in the means."""
+    proved(SumIdentity(), E(ENTROPY), E(LOG_TOTAL) - E(WEIGHTED_SCORE))
+    assert "not linear" in refused(SumIdentity(), E(SQUARES) ** 2, E(SQUARES))
+
+
+class TestHypotheses:
+    """An equation of sums holds where all that it names is there and defined."""
+
+    def test_keys_named_by_number(self) -> None:
+        """There are as many keys as the largest number, in entries and in deltas."""
+        assert prove(SumIdentity(), p[3] / p[1], exp(s[3] - s[1])).hypotheses.conditions == {Ge(n, 3)}
+        for before, after in ((S.One, S.One), (x[i], x[3])):
+            picked = Sum(KroneckerDelta(i, 3) * before, (i, 1, n))
+            assert prove(SumIdentity(), picked, after).hypotheses.conditions == {Ge(n, 3)}
+
+    def test_families_are_defined(self) -> None:
+        """What a probability is, is a hypothesis; in terms of others these come along."""
+        ((base, meaning),) = prove(SumIdentity(), Sum(p[i], (i, 1, n)), S.One).hypotheses.definitions
+        assert base == p
+        assert meaning.has(exp)
+        chained = Families(made_of={u: ((i,), v[i] ** 2), v: ((i,), 2 * w[i])})
+        found = proved(SumIdentity(chained), u[j], 4 * w[j] ** 2)
+        assert dict(found.hypotheses.definitions) == {
+            u: Tuple(Tuple(i), v[i] ** 2),
+            v: Tuple(Tuple(i), 2 * w[i]),
+        }
+        refused(SumIdentity(chained), u[j], 2 * w[j] ** 2)
+
+    def test_where_it_is_defined(self) -> None:
+        """An entry that may be 0 is no denominator, one that may be negative has no logarithm."""
+        found = prove(SumIdentity(), x[1] * Sum(x[i] / x[1], (i, 1, n)), Sum(x[i], (i, 1, n)))
+        assert Ne(x[1], 0) in found.hypotheses.conditions
+        found = prove(SumIdentity(), log(x[1] ** 2), 2 * log(x[1]))
+        assert Gt(x[1], 0) in found.hypotheses.conditions
+        assert not prove(SumIdentity(), log(p[i]) + LOG_TOTAL, s[i]).hypotheses.conditions
+
+
+def test_probabilities_are_functions_of_the_scores() -> None:
+    """Of three keys: exponentials that add up to 1; they can be differentiated."""
+    one, two, three = map(exp, scores(3))
+    found = written_out(in_scores(p[1] + 2 * p[2] * x[1]), 3)
+    assert (found - (one + 2 * two * x[1]) / (one + two + three)).equals(0)
+    proved(SumIdentity(), Derivative(in_scores(SQUARES), s[1]), 2 * p[1] * (p[1] - SQUARES))
+    assert Pow(p[i], 2) not in in_scores(p[i] ** 2).args
+
+
+VARIANCE = Sum(p[i] * x[i] ** 2, (i, 1, n)) - Sum(p[i] * x[i], (i, 1, n)) ** 2
+BIASED = Sum(p[i] * x[i] ** 2, (i, 1, n))
+MEAN_SQUARE = Sum(p[i] * x[i], (i, 1, n)) ** 2
+
+
+class TestSurplus:
+    """Bounds over any number of keys."""
+
+    @pytest.mark.parametrize(
+        ("surplus", "relation", "before", "after", "words"),
+        [
+            pytest.param(MEAN_SQUARE, "≤", VARIANCE, BIASED, "", id="a square more"),
+            pytest.param(MEAN_SQUARE, "≥", BIASED, VARIANCE, "", id="a square less"),
+            pytest.param(MEAN_SQUARE, "≥", VARIANCE, BIASED, "something else", id="the wrong way round"),
+            pytest.param(-MEAN_SQUARE, "≤", BIASED, VARIANCE, "nowhere negative", id="a negative surplus"),
+            pytest.param(2 * MEAN_SQUARE, "≤", VARIANCE, BIASED, "something else", id="another surplus"),
+            pytest.param(S.Zero, "≤", VARIANCE, BIASED, "something else", id="no surplus"),
+            pytest.param(x[1], "≤", S.Zero, x[1], "nowhere negative", id="any real number may be negative"),
+            pytest.param(MEAN_SQUARE, "=", VARIANCE, BIASED, "shows ≤ or ≥, not =", id="no bound"),
+        ],
+    )
+    def test_a_bound_needs_its_surplus(
+        self, surplus: Any, relation: Any, before: Any, after: Any, words: str
+    ) -> None:
+        """The sides must differ by just the surplus, and that must visibly not be negative."""
+        if words:
+            assert words in refused(Surplus(surplus, relation), before, after)
+        else:
+            proved(Surplus(surplus, relation), before, after, relation=relation)
+
+    def test_only_ordered_probabilities_have_a_largest(self) -> None:
+        """p₁ ≥ p_i and p₁ ≥ p₂ ≥ the rest hold where the weights fall with the number, and say so."""
+        surplus = Sum((p[1] - p[i]) * x[i] ** 2, (i, 1, n))
+        found = proved(Surplus(surplus, ordered=True), BIASED, p[1] * LENGTH, relation="≤")
+        assert found.hypotheses.entries == {("ordered", p)}
+        refused(Surplus(surplus), BIASED, p[1] * LENGTH)
+        second = proved(Surplus(p[2] - p[3], ordered=True), p[3], p[2], relation="≤")
+        assert second.hypotheses.conditions == {Ge(n, 2), Ge(n, 3)}
+        refused(Surplus(p[3] - p[2], ordered=True), p[2], p[3])
+        refused(Surplus(p[1] - Rational(1, 2), ordered=True), Rational(1, 2), p[1])
+
+    def test_only_a_bounded_vector_keeps_to_its_bound(self) -> None:
+        """From -M to M: nothing tighter holds on either side, and entries vary on their own."""
+        gap = (M - x[j]) * (M + x[j])
+        found = proved(Surplus(gap, bounded=True), x[j] ** 2, M**2, relation="≤")
+        assert found.hypotheses.entries == {("bounded", x, M)}
+        refused(Surplus(gap), x[j] ** 2, M**2)
+        refused(Surplus(M**2 / 2 - x[j] ** 2, bounded=True), x[j] ** 2, M**2 / 2)
+        proved(Surplus(M - x[j], bounded=True), x[j], M, relation="≤")
+        proved(Surplus(M + x[j], bounded=True), -M, x[j], relation="≤")
+        for low, high in ((S.Zero, x[j]), (-M / 2, x[j]), (x[j], S.Zero), (x[j], M / 2), (x[1], x[j])):
+            refused(Surplus(high - low, bounded=True), low, high)
+
+    def test_bounds_of_what_is_averaged_are_bounds_of_means(self) -> None:
+        """A mean of scores is below their largest; one per cent less is not, nor is a square of a mean."""
+        below = Sum(p[j] * (largest - s[j]), (j, 1, n))
+        proved(Surplus(below), E(WEIGHTED_SCORE), E(largest), relation="≤")
+        refused(Surplus(below), E(WEIGHTED_SCORE), E(largest) * Rational(99, 100))
+        refused(Surplus(-below), E(largest), E(WEIGHTED_SCORE))
+        less = sigma**2 * E(SQUARES) / 2
+        proved(Surplus(less, "≥"), sigma**2 * E(SQUARES), less, relation="≥")
+        assert "not linear" in refused(Surplus(E(SQUARES) ** 2), S.Zero, E(SQUARES) ** 2)
+
+    def test_every_pair_of_keys_is_looked_at(self) -> None:
+        """Alike, different, the first and the second: a term that is negative for one choice only is found."""
+        apart = Sum((1 - KroneckerDelta(i, j)) * p[i] * p[j], (i, 1, n), (j, 1, n))
+        proved(Surplus(apart), S.Zero, 1 - SQUARES, relation="≤")
+        same, first = KroneckerDelta(i, j), KroneckerDelta(i, 1)
+        for hidden in (same, first, KroneckerDelta(i, 2) * KroneckerDelta(j, 1), 1 - same, 1 - first):
+            term = Sum(p[i] * p[j] * (1 - 2 * hidden), (i, 1, n), (j, 1, n))
+            refused(Surplus(p[1] + p[2] + term), S.Zero, p[1] + p[2] + term)
+        nested = Sum(p[i] * Sum((1 - 2 * KroneckerDelta(i, j)) * p[j], (j, 1, n)), (i, 1, n))
+        refused(Surplus(nested), S.Zero, nested)

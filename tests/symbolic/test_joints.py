@@ -1,0 +1,68 @@
+"""Statements about random vectors are tried over small joint laws."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from sympy import MatrixSymbol, Rational, Trace, sin, symbols
+
+from verify.claims.limits import dependent_query_key
+from verify.claims.modern import rotary_positions, variance_split
+from verify.symbolic.falsifier import Counterexample, falsify
+from verify.symbolic.joints import degree
+from verify.symbolic.kernel.core import Hypotheses, Vectors
+from verify.symbolic.kernel.words import E, Var
+from verify.symbolic.scores import d
+from verify.symbolic.traces import KEY, PRODUCT, QUERY, SIGMA_Q
+
+TRUE = {
+    "pairings": dependent_query_key.derive().routes[0],
+    "any law": dependent_query_key.derive().lemmas[0],
+    "independent vectors": variance_split.derive().routes[0],
+    "rotary": rotary_positions.derive().lemmas[4],
+}
+
+
+def _tried(lhs: Any, rhs: Any, law: Vectors, points: int = 3) -> Any:
+    given = SimpleNamespace(lhs=lhs, relation="=", rhs=rhs, hypotheses=Hypotheses(law=law), order=None)
+    return falsify(given, points=points, climb=False)
+
+
+@pytest.mark.parametrize("name", TRUE)
+def test_what_holds_of_random_vectors_holds_there_and_a_per_cent_more_does_not(name: str) -> None:
+    """Linked and independent, normal and not, with matrices and with numbers as covariances."""
+    route, law = TRUE[name], TRUE[name].steps[0].rule.law
+    assert _tried(route.start, route.end, law).held > 0
+    with pytest.raises(Counterexample, match=r"(d_k|m) = "):
+        _tried(route.start, route.end * Rational(101, 100), law)
+
+
+def test_normal_pairings_are_false_of_other_laws() -> None:
+    """Fourth moments tell."""
+    normal = TRUE["pairings"].steps[0].rule.law
+    with pytest.raises(Counterexample):
+        _tried(Var(PRODUCT), TRUE["pairings"].end, Vectors(normal.means, normal.covariances))
+
+
+def test_what_small_laws_do_not_tell_is_open() -> None:
+    """High moments of normal vectors, which three points do not have, and no polynomials."""
+    law = Vectors(((QUERY, 0),), ((QUERY, QUERY, 1),), normal=True)
+    assert _tried(E(Trace(QUERY.T * QUERY) ** 3), d, law).why == (
+        "a high moment of normal vectors is not known here",
+    )
+    a, b = symbols("a b", positive=True)
+    mixed = Vectors(((QUERY, 0), (KEY, 0)), ((QUERY, QUERY, SIGMA_Q), (QUERY, KEY, a), (KEY, KEY, b)))
+    assert "covariances of which some are numbers" in _tried(E(PRODUCT), d * a, mixed).why
+    negative = Vectors(((QUERY, 0),), ((QUERY, QUERY, -a),))
+    assert "no covariance matrix" in _tried(E(Trace(QUERY.T * QUERY)), -d * a, negative).why
+
+
+def test_degrees() -> None:
+    """Of products, sums, powers and variances."""
+    v, vectors = MatrixSymbol("v", d, 1), frozenset([QUERY, KEY])
+    assert degree(Var(PRODUCT) + E(QUERY[0, 0]), vectors) == 4
+    assert degree(Trace(QUERY.T * v) ** 3 * 2, vectors) == 3
+    assert degree(Trace(v.T * v), vectors) == 0
+    assert degree(sin(QUERY[0, 0]), vectors) == float("inf")

@@ -1,0 +1,90 @@
+"""Points lie where the hypotheses hold, corners among them."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from flint import arb, fmpq
+from sympy import FiniteSet, Idx, Interval, MatrixSymbol, Range, Rational, S, Sum, Symbol, Trace, oo
+
+from verify.symbolic.arithmetics import fraction
+from verify.symbolic.kernel.core import NOTHING, Hypotheses, Population
+from verify.symbolic.kernel.words import E, M, n, p, x
+from verify.symbolic.layouts import Layout
+from verify.symbolic.places import Outside, contains, corners, plans, scene_at, somewhere
+
+i = Idx("i")
+a, c = Symbol("a", positive=True), Symbol("c", positive=True)
+
+DOMAINS = [
+    S.Reals, S.Integers, S.Reals - FiniteSet(0), Interval(0, oo), Interval.open(0, 1), Interval(-oo, 2),
+    Range(1, oo),
+    Range(3, oo), FiniteSet(1, 2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("domain", DOMAINS, ids=str)
+def test_corners_and_random_points_lie_in_the_domain(domain: Any) -> None:
+    """And there are several."""
+    rng = random.Random(1)  # noqa: S311
+    found = [*corners(domain), *(somewhere(domain, rng) for _ in range(20))]
+    assert len(corners(domain)) >= 2
+    assert all(contains(domain, one) and domain.contains(one) == True for one in found)  # noqa: E712
+
+
+def test_every_corner_of_each_symbol_is_tried() -> None:
+    """By turns where there are too many together."""
+    layout = Layout((a, c), NOTHING)
+    rng = random.Random(1)  # noqa: S311
+    few = list(plans(layout, 12, 3, rng))
+    assert len(few) == 15
+    assert {one[0] for one in few[:12]} == {one[1] for one in few[:12]} == set(corners(layout.domain(a)))
+    assert len(list(plans(layout, 300, 0, rng))) == len(corners(layout.domain(a))) ** 2
+
+
+def at(hypotheses: Hypotheses, *sides: Any, seed: int = 1, **plan: int) -> Any:
+    """Return a point with these values of symbols by name."""
+    layout = Layout(sides, hypotheses)
+    put = {one: S(plan.get(str(one), 3)) for one in layout.symbols}
+    return scene_at(layout, put, random.Random(seed))  # noqa: S311
+
+
+def test_probabilities_are_positive_ordered_and_add_up() -> None:
+    """Entries of other families are bounded if they are said to be."""
+    given = Hypotheses(entries=frozenset([("ordered", p), ("bounded", x, M)]))
+    for seed in range(20):
+        found = at(given, Sum(p[i] * x[i], (i, 1, n)), M, seed=seed, n=3).entries
+        weights = [found[p, key] for key in (1, 2, 3)]
+        assert sum(weights, fmpq(0)) == 1
+        assert weights[0] >= weights[1] >= weights[2] > 0
+        assert all(abs(found[x, key]) <= 3 for key in (1, 2, 3))
+
+
+def test_points_that_break_a_condition_are_outside() -> None:
+    """Strictly, where it is strict."""
+    assert at(NOTHING.having(a < c), a, c, a=1, c=2)
+    with pytest.raises(Outside):
+        at(NOTHING.having(a < c), a, c, a=2, c=2)
+
+
+def test_covariance_matrices_are_semidefinite() -> None:
+    """If the hypotheses say so; others are any."""
+    one = MatrixSymbol("S", 2, 2)
+    said = Hypotheses(entries=frozenset([("semidefinite", one)]))
+    drawn = [at(said, Trace(one), S.Zero, seed=seed).values[one] for seed in range(9)]
+    assert all(m[0, 1].overlaps(m[1, 0]) and m.det() > arb("-1e-20") for m in drawn)
+    others = [at(NOTHING, Trace(one), S.Zero, seed=seed).values[one] for seed in range(9)]
+    assert any(not m[0, 1].overlaps(m[1, 0]) for m in others)
+
+
+def test_alike_components_follow_one_law() -> None:
+    """And what has any law has its points on its domain."""
+    y, z = Symbol("y", positive=True), Symbol("z", positive=True)
+    law = Population({y: None, z: None}, alike=((y, z),))
+    for seed in range(9):
+        found = at(Hypotheses(law=law), E(y), E(z), seed=seed).laws
+        assert found[y] == found[z]
+        assert all(point > 0 for point, _ in found[y].points)
+    assert fraction(Rational(1, 2)) == fmpq(1, 2)
