@@ -422,9 +422,7 @@ def prove(rule: Rule, before: Any, after: Any, under: Hypotheses = NOTHING) -> T
         # What a premise assumes its conclusion assumes, but for the theorem that is moved as a whole.
         if not (rule.moves and premise is rule.known):  # type: ignore[attr-defined]
             hypotheses = hypotheses.merged(premise.hypotheses)
-    for premise in premises:
-        _refuse_turned_random(premise, hypotheses)
-        _refuse_turned_dependent(premise, hypotheses)
+    _refuse_turned(premises, hypotheses)
     hypotheses = hypotheses.about(lhs, rhs)
     refuse_malformed(hypotheses, lhs, rhs)
     reach = min([found.reach, *(premise.reach for premise in premises)])
@@ -439,6 +437,17 @@ def prove(rule: Rule, before: Any, after: Any, under: Hypotheses = NOTHING) -> T
         object.__setattr__(theorem, name, value)
     _made[theorem] = kept
     return theorem
+
+
+def _refuse_turned(premises: tuple[Theorem, ...], found: Hypotheses) -> None:
+    """Refuse that what premises took for constants is none any more.
+
+    Raises:
+        Refused: something is none.
+    """
+    for one in premises:
+        _refuse_turned_random(one, found)
+        _refuse_turned_dependent(one, found)
 
 
 def _refuse_turned_random(premise: Theorem, found: Hypotheses) -> None:
