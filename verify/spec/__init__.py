@@ -195,7 +195,16 @@ from verify.symbolic.derivation import Derivation
 from verify.symbolic.gauss import integrals, legendre
 from verify.symbolic.integrals import runs_over
 from verify.symbolic.kernel.algebra import is_rational_zero, is_zero
-from verify.symbolic.kernel.calculus import AtItsLeast, AtItsMost, FromZero, Jensen, OnRange, Rising, Roots
+from verify.symbolic.kernel.calculus import (
+    AtItsLeast,
+    AtItsMost,
+    Compared,
+    FromZero,
+    Jensen,
+    OnRange,
+    Rising,
+    Roots,
+)
 from verify.symbolic.kernel.core import Hypotheses, Population, Refused, Vectors
 from verify.symbolic.kernel.entries import FamilyPutIn, Induction, OfSigns, PositiveFactor, with_entries
 from verify.symbolic.kernel.equations import (
@@ -211,7 +220,17 @@ from verify.symbolic.kernel.equations import (
     Unfolded,
     same,
 )
-from verify.symbolic.kernel.integrals import EulerIntegrals, euler_integral
+from verify.symbolic.kernel.gaussian import SCORES, LargestOfNormal, OverNormal
+from verify.symbolic.kernel.integrals import (
+    EulerIntegrals,
+    Even,
+    IntegralByParts,
+    Integrated,
+    Primitive,
+    SameIntegrands,
+    Substituted,
+    euler_integral,
+)
 from verify.symbolic.kernel.limits import AtLimit, Between, TimesPositive
 from verify.symbolic.kernel.matrices import MatrixIdentity, ShapeOfProduct, VectorMoments
 from verify.symbolic.kernel.moments import (
@@ -223,19 +242,13 @@ from verify.symbolic.kernel.moments import (
     unfold,
 )
 from verify.symbolic.kernel.normal import ByParts, EvenIsMost, LargestScore, TotalGrows
-from verify.symbolic.kernel.normal_means import (
-    AgainstDensity,
-    GaussianIntegrals,
-    OneOfAll,
-    OverQueries,
-    ProductOfMeans,
-    Shifted,
-)
+from verify.symbolic.kernel.normal_means import OneOfAll, OverQueries, ProductOfMeans, Shifted
 from verify.symbolic.kernel.signs import Sign, SignKept
 from verify.symbolic.kernel.sums import SumIdentity, vanishes
 from verify.symbolic.kernel.surplus import Surplus
 from verify.symbolic.kernel.terms import Families
 from verify.symbolic.kernel.words import E, MatrixShape, Ordered, OrderedBase, Var, largest, n, p, s, sigma
+from verify.symbolic.kernel.written_out import FewKeys
 from verify.symbolic.predict import function
 from verify.symbolic.printing import latex, ordered, plain
 from verify.symbolic.routes import Route, Step, one_step
@@ -337,6 +350,7 @@ __all__ = [
     "QUERY",
     "RADEMACHER",
     "ROUNDING",
+    "SCORES",
     "SHAPE",
     "SIGMA_K",
     "SIGMA_Q",
@@ -359,7 +373,6 @@ __all__ = [
     "WEIGHTED_SCORE",
     "XIAO",
     "YANG",
-    "AgainstDensity",
     "AllPairs",
     "Allowance",
     "Applied",
@@ -383,6 +396,7 @@ __all__ = [
     "Check",
     "Claim",
     "ClosedSums",
+    "Compared",
     "Comparison",
     "ComponentMoments",
     "Components",
@@ -397,24 +411,28 @@ __all__ = [
     "Equivalent",
     "EulerIntegrals",
     "Evaluation",
+    "Even",
     "EvenIsMost",
     "Exact",
     "Experiment",
     "Fact",
     "Families",
     "FamilyPutIn",
+    "FewKeys",
     "Figure",
     "Findings",
     "FirstTerms",
     "Fit",
     "FromZero",
-    "GaussianIntegrals",
     "Given",
     "GroupedScores",
     "Hypotheses",
     "Identity",
     "Induction",
+    "IntegralByParts",
+    "Integrated",
     "Jensen",
+    "LargestOfNormal",
     "LargestScore",
     "Layer",
     "LayerStack",
@@ -433,6 +451,7 @@ __all__ = [
     "OrderedBase",
     "OtherTokens",
     "Outputs",
+    "OverNormal",
     "OverQueries",
     "PairMoments",
     "PairShares",
@@ -440,6 +459,7 @@ __all__ = [
     "Population",
     "PositiveFactor",
     "Prediction",
+    "Primitive",
     "ProductOfMeans",
     "ProjectedTokens",
     "PutIn",
@@ -458,6 +478,7 @@ __all__ = [
     "Route",
     "RowGradients",
     "RowVariance",
+    "SameIntegrands",
     "ScoreCell",
     "ScoreMoments",
     "ScorePowers",
@@ -476,6 +497,7 @@ __all__ = [
     "SoftmaxRows",
     "Statistic",
     "Step",
+    "Substituted",
     "SumIdentity",
     "Surplus",
     "TimesPositive",

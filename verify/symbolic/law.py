@@ -8,20 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import special
-from sympy import Integral, Sum, Symbol, besselk, exp, gamma, oo, pi, sqrt
+from sympy import Integral, Range, S, Sum, Symbol, besselk, exp, gamma, oo, pi, sqrt
 from sympy import integrate as integrate_symbolically
 
 from verify.symbolic import characteristic
 from verify.symbolic.gauss import integrals
-from verify.symbolic.kernel.equations import same
-from verify.symbolic.kernel.integrals import euler_integral
-from verify.symbolic.kernel.normal_means import (
-    AgainstDensity,
-    GaussianIntegrals,
-    OverQueries,
-    ProductOfMeans,
-    Shifted,
-)
+from verify.symbolic.kernel.core import Hypotheses
+from verify.symbolic.kernel.equations import Replaced, same
+from verify.symbolic.kernel.gaussian import OverNormal
+from verify.symbolic.kernel.integrals import EulerIntegrals, Even, euler_integral
+from verify.symbolic.kernel.normal_means import OverQueries, ProductOfMeans, Shifted
 from verify.symbolic.kernel.sums import SumIdentity
 from verify.symbolic.kernel.words import E, Ordered, n, s, sigma
 from verify.symbolic.predict import function
@@ -49,6 +45,24 @@ CHI_SQUARE = w ** (d / 2 - 1) * exp(-w / 2) / (2 ** (d / 2) * gamma(d / 2))
 """The density of a query's squared length."""
 
 
+def of_component() -> Route:
+    """Return the mean of exp(q²/(2d)) of one standard normal component q."""
+    exponent = z**2 / (2 * d) - z**2 / 2
+    return Route.of(
+        "One component of the query",
+        E(exp(q[1] ** 2 / (2 * d))),
+        Step(
+            Integral(exp(exponent) / sqrt(2 * pi), (z, -oo, oo)),
+            "Against the normal density",
+            OverNormal(NORMAL_ROWS, q[1], z),
+        ),
+        Step(Integral(2 * exp(exponent.subs(z, w)) / sqrt(2 * pi), (w, 0, oo)), "Even", Even(z, w)),
+        Step((1 - 1 / d) ** (-S.Half), "Euler’s integral, for $d_k > 1$", EulerIntegrals(w)),
+        defines="the mean of an exponential of the square of one of the query’s components",
+        under=Hypotheses().restricted(d, Range(2, oo)),
+    )
+
+
 def mean_total() -> Route:
     """Return the mean of the sum of the exponentials of n scores over √d of one query."""
     query = Sum(q[i] ** 2, (i, 1, d))
@@ -67,16 +81,11 @@ def mean_total() -> Route:
             OverQueries(query, k, 1 / sqrt(d)),
         ),
         Step(
-            n * E(exp(q[i] ** 2 / (2 * d))) ** d,
+            n * E(exp(q[1] ** 2 / (2 * d))) ** d,
             "The query’s components are independent and alike",
             ProductOfMeans(NORMAL_ROWS),
         ),
-        Step(
-            n * Integral(exp(z**2 / (2 * d) - z**2 / 2) / sqrt(2 * pi), (z, -oo, oo)) ** d,
-            "A component is standard normal",
-            AgainstDensity(z, NORMAL_ROWS),
-        ),
-        Step(n * (1 - 1 / d) ** (-d / 2), "Integrated, for $d_k > 1$", GaussianIntegrals(z)),
+        Step(n * (1 - 1 / d) ** (-d / 2), "The mean of one of them", Replaced(of_component().proved())),
     )
 
 

@@ -12,38 +12,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sympy import (
     Derivative,
-    Dummy,
     Indexed,
     Integral,
     KroneckerDelta,
     Limit,
+    Range,
     Rational,
-    S,
     Sum,
     Symbol,
-    cancel,
-    diff,
     exp,
-    expand,
-    expand_log,
     gamma,
-    integrate,
-    log,
     oo,
     sqrt,
 )
 
 from verify.symbolic.checks import By
-from verify.symbolic.extremes import BELOW, BY_DENSITY, LARGEST, NORMAL_DENSITY, TIES, z
-from verify.symbolic.integrals import runs_over
+from verify.symbolic.extremes import BELOW, BY_DENSITY, LARGEST, NORMAL_DENSITY, TIES, by_definition, z
 from verify.symbolic.jacobian import FROBENIUS
-from verify.symbolic.kernel.algebra import is_rational_zero, is_zero
+from verify.symbolic.kernel.core import Hypotheses
+from verify.symbolic.kernel.gaussian import LargestOfNormal
+from verify.symbolic.kernel.integrals import EulerIntegrals, IntegralByParts, Primitive
 from verify.symbolic.kernel.moments import pointwise
 from verify.symbolic.kernel.normal import ByParts
 from verify.symbolic.kernel.sums import SumIdentity, vanishes
 from verify.symbolic.kernel.surplus import Surplus
 from verify.symbolic.kernel.terms import in_scores
 from verify.symbolic.kernel.words import E, Ordered, largest, n, p, s, sigma, x
+from verify.symbolic.kernel.written_out import FewKeys
 from verify.symbolic.law import lengths
 from verify.symbolic.predict import function
 from verify.symbolic.routes import Route, Step
@@ -116,6 +111,7 @@ def limit() -> Route:
 
 def by_ties() -> Route:
     """Return the same limit another way: how often the two largest scores tie, times what a tie passes."""
+    share, boundary = 1 / (1 + exp(-g)), -n * NORMAL_DENSITY * BELOW ** (n - 1) / 3
     return Route(
         "By ties: the density of a tie of the two largest, times what a tie passes on",
         TIES * Integral(OF_GAP, (g, 0, oo)),
@@ -123,14 +119,12 @@ def by_ties() -> Route:
             Step(
                 TIES / 3,
                 r"With $p = 1/(1+e^{-g})$: $\int 4p(1-p)\,dp$ from ½ to 1",
-                By("SymPy integrates over the probability instead of the gap", _passes_a_third),
+                Primitive(g, 2 * share**2 - 4 * share**3 / 3),
             ),
-            Step(
-                LARGEST / 3,
-                r"By parts, for $z\varphi(z) = -\varphi'(z)$",
-                By("SymPy: the integrands differ by a derivative, of what vanishes at both ends", _by_parts),
-            ),
+            Step(BY_DENSITY / 3, r"By parts, for $z\varphi(z) = -\varphi'(z)$", IntegralByParts(z, boundary)),
+            by_definition(Rational(1, 3)),
         ),
+        under=Hypotheses().restricted(n, Range(2, oo)),
     ).defining("how densely the two largest tie, times what a tie adds")
 
 
@@ -156,10 +150,12 @@ def bound() -> Route:
                 Surplus(below_largest / (2 * sigma**2)),
             ),
             Step(
-                LARGEST / (2 * sigma),
-                "Scores are σ times standard normal variables",
-                By("SymPy puts in σ times the mean of the largest of these", _is_scaled),
+                BY_DENSITY / (2 * sigma),
+                "Scores are σ times standard normal variables, "
+                r"all of them at most z with probability $\Phi(z)^n$",
+                LargestOfNormal(z),
             ),
+            by_definition(1 / (2 * sigma)),
         ),
     )
 
@@ -168,16 +164,15 @@ def two_keys() -> Route:
     """Return the squared norm for two keys as a function of the gap of their scores."""
     return Route(
         "Two keys with scores a gap g apart",
-        FROBENIUS,
+        FROBENIUS.subs(n, 2),
         (
             Step(
-                OF_GAP,
-                "Put in $p_1 = 1/(1+e^{-g})$ and $p_2 = 1 - p_1$",
-                By("SymPy, written out for two keys", _of_two),
-                "⇒",
+                OF_GAP.subs(g, s[1] - s[2]),
+                "Put in $p_1 = 1/(1+e^{-g})$ and $p_2 = 1 - p_1$, the gap g being $s_1 - s_2$",
+                FewKeys(2),
             ),
         ),
-    ).defining("the squared norm of the Jacobian")
+    ).defining("the squared norm of the Jacobian of two keys")
 
 
 def inverse_length() -> Route:
@@ -189,7 +184,7 @@ def inverse_length() -> Route:
             Step(
                 gamma((d - 1) / 2) / (sqrt(2) * gamma(d / 2)),
                 "The integral is a gamma function again, for $d_k > 1$",
-                By("SymPy substitutes, for any d above 1", _is_inverse_length),
+                EulerIntegrals(r),
             ),
         ),
     ).defining("the mean of one over a length of this density")
@@ -204,10 +199,6 @@ def of_two_keys(dimension: float, scale: float) -> float:
     gaps = np.minimum(math.sqrt(2) * scale * np.outer(length, np.exp(logarithm)), 170.0)
     passed = function((g,), OF_GAP, "numpy")(gaps)
     return float(probability @ passed @ (normal / np.sum(normal)))
-
-
-def _is_scaled(before: Any, after: Any) -> bool:
-    return is_zero(before.xreplace({E(largest): sigma * LARGEST}) - after)
 
 
 def _follows_from_the_identity(before: Any, after: Any) -> bool:
@@ -235,43 +226,3 @@ def _goes_to_the_largest(before: Any, after: Any) -> bool:
         and vanishes(left - x[1] / 3)
         and bool(after == LARGEST / 3)
     )
-
-
-def _passes_a_third(before: Any, after: Any) -> bool:
-    """With the probability as the variable, dg = dp/(p(1-p)) turns 4p²(1-p)² into 4p(1-p)."""
-    share = Dummy(positive=True)
-    (passed,) = (one for one in before.atoms(Integral) if one.variables == [g])
-    moved = passed.function.subs(g, log(share / (1 - share))) / (share * (1 - share))
-    value = integrate(cancel(moved), (share, Rational(1, 2), 1))
-    whole = runs_over(passed, (g, 0, oo))
-    return whole and is_zero(before / passed * value - after)
-
-
-def _by_parts(before: Any, after: Any) -> bool:
-    """The boundary term vanishes at both ends: the density does, and Φ stays between 0 and 1."""
-    after = after.subs(LARGEST, BY_DENSITY)
-    if not all(runs_over(side, (z, -oo, oo)) for side in (before, after)):
-        return False
-    (first,), (second,) = (side.atoms(Integral) for side in (before, after))
-    gap = after / second * second.function - before / first * first.function
-    boundary = -n * NORMAL_DENSITY * BELOW ** (n - 1) / 3
-    ends = all(NORMAL_DENSITY.subs(z, end) == S.Zero and 0 <= BELOW.subs(z, end) <= 1 for end in (-oo, oo))
-    return ends and is_zero(gap - diff(boundary, z))
-
-
-def _of_two(before: Any, after: Any) -> bool:
-    weight = Symbol("w", positive=True)
-    one = before.subs(n, 2).doit().xreplace({p[1]: weight / (1 + weight), p[2]: 1 / (1 + weight)})
-    return is_rational_zero(one - after.subs(g, log(weight)))
-
-
-def _is_inverse_length(before: Any, after: Any) -> bool:
-    """With r²/2 = v and d - 1 = a, for any positive a, it is Euler's integral of the gamma function."""
-    order, v = Symbol("a", positive=True), Symbol("v", positive=True)
-    (integral,) = before.atoms(Integral)
-    moved = integral.function.subs(d, order + 1).subs(r, sqrt(2 * v)) / sqrt(2 * v)
-    euler = v ** (order / 2 - 1) * exp(-v) / gamma(order / 2)
-    outside = (before / integral).subs(d, order + 1)
-    # The logarithm of what must be 1 whatever v is.
-    ratio = expand_log(log(outside * moved / (euler * after.subs(d, order + 1))), force=True)
-    return runs_over(before, (r, 0, oo)) and bool(expand(ratio) == S.Zero)

@@ -5,13 +5,13 @@ from functools import cache
 import numpy as np
 from scipy import special
 from sympy import E as EULER
-from sympy import Expr, Integral, Rational, S, Symbol, cancel, diff, limit, log, oo, pi, sqrt
+from sympy import Integral, Interval, Rational, S, Symbol, limit, log, oo, pi, sqrt
 
 from verify.spec import (
-    CAUCHY, SINGLE_SCORES, SPRINGER, Array, Bounded, Claim, Derivation, DistanceToLaw, Experiment, Fact,
-    Figure, Findings, Ordered, PairShares, Quantity, Route, Simulated, Step, assume, by, cell_of, d, fact,
-    figure, function, integrals, integrated, is_rational_zero, is_zero, line, made_by, of_probability,
-    prediction, runs_over, scaled, scatter, score_law, threshold, wrong,
+    CAUCHY, SINGLE_SCORES, SPRINGER, Array, Bounded, Claim, Compared, Derivation, DistanceToLaw, Experiment,
+    Fact, Figure, Findings, Hypotheses, Integrated, Ordered, PairShares, Primitive, Quantity, Replaced,
+    Rising, Route, Simulated, Step, Turned, Unfolded, assume, cell_of, d, fact, figure, function, integrals,
+    integrated, line, of_probability, prediction, scaled, scatter, score_law, threshold, wrong,
 )  # fmt: skip
 
 POINTS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0)
@@ -23,62 +23,40 @@ ROOT = 1 / sqrt(d)
 x = Ordered("x", "x", positive=True)
 u = Symbol("u", positive=True)
 T = Symbol("T", positive=True)
-f = Ordered("f(x)", "f", positive=True)
+f = Ordered("f(x)", "f", real=True)
 DENSITY = 2 * log(x) / (pi**2 * (x**2 - 1))
 """Of the product of two independent Cauchy numbers, for x > 0; the law is symmetric."""
 
-_INTEGRAND = 2 / pi**2 * u / ((1 + u**2) * (u**2 + x**2))
-
-
-@by("SymPy: the densities multiplied out")
-def _is_the_product(before: Expr, after: Expr) -> bool:
-    """The integral over the first factor: both Cauchy densities, and 1/u for the change of variables."""
-    cauchy = 1 / (pi * (1 + u**2))
-    both_signs = 2 * cauchy * cauchy.subs(u, x / u) / u
-    whole = before == f and runs_over(after, (u, 0, oo))
-    return whole and is_zero(both_signs - after.function)
-
-
-@by("SymPy differentiates the primitive")
-def _has_this_primitive(before: Expr, after: Expr) -> bool:
-    # At u = 1/h the quotient is continuous down to h = 0, so that its logarithm tends to the one there.
-    h, quotient = Symbol("h", positive=True), (1 + u**2) / (u**2 + x**2)
-    far = cancel(quotient.subs(u, 1 / h)).subs(h, 0)
-    factor = 1 / (pi**2 * (x**2 - 1))
-    return bool(
-        runs_over(before, (u, 0, oo))
-        and is_rational_zero(factor * diff(log(quotient), u) - before.function)
-        and is_rational_zero(factor * (log(far) - log(quotient.subs(u, 0))) - after)
-    )
-
-
-@by("SymPy: the excess is positive")
-def _is_at_least_one(before: Expr, after: Expr) -> bool:
-    """With ln x = 1 + y, y ≥ 0, the integrand over its bound is 1 plus something positive."""
-    if after.has(Integral) or not runs_over(before, (x, EULER, T)):
-        return False
-    y = Symbol("y", nonnegative=True)
-    over = (before.function / (4 / pi**2) * (x**2 - 1) - (x**2 - 1)).subs(log(x), 1 + y)
-    return bool(over.expand().is_positive and is_rational_zero(after - 4 / pi**2 * (T - EULER)))
+CAUCHY_DENSITY = 1 / (pi * (1 + u**2))
+_BOTH = Integral(2 * CAUCHY_DENSITY * CAUCHY_DENSITY.subs(u, x / u) / u, (u, 0, oo))
+"""Over the first factor, which has either sign: both densities, and 1/u for the change of variables."""
 
 
 def derive() -> Derivation:
     """Derive the law of one product, and that its truncated second moment grows without bound."""
+    primitive = log((1 + u**2) / (u**2 + x**2)) / (pi**2 * (x**2 - 1))
     route = Route.of(
         "The product of two Cauchy components",
         f,
-        Step(Integral(_INTEGRAND, (u, 0, oo)), "Over all ways to write x as a product", _is_the_product),
-        Step(DENSITY, "Partial fractions", _has_this_primitive),
+        Step(_BOTH, "Over all ways to write x as a product", Unfolded({f: _BOTH})),
+        Step(DENSITY, "Partial fractions", Primitive(u, primitive)),
     )
+    beyond_e = Hypotheses().restricted(x, Interval(EULER, oo))
+    at_least_one = Route.of(
+        "From e on", S.One, Step(log(x), "It rises", Rising(x)),
+        Step(S.One, "The sides exchanged", Turned()), under=beyond_e,
+    )  # fmt: skip
+    least = 4 * x**2 / (pi**2 * (x**2 - 1))
     moment = Route.of(
         r"The second moment of a product, cut off at $T$",
-        DENSITY,
-        Step(Integral(2 * x**2 * DENSITY, (x, EULER, T)), r"Times $x^2$, on both sides of 0, from $e$ on",
-             made_by("SymPy: the density times $2x^2$", lambda one: Integral(2 * x**2 * one, (x, EULER, T))),
-             "⇒"),
-        Step(4 / pi**2 * (T - EULER),
-             r"From $x = e$ on the integrand is at least $4/\pi^2$: the moment grows with $T$, without bound",
-             _is_at_least_one, "≥"),
+        2 * x**2 * DENSITY,
+        Step(least, r"From $x = e$ on $\ln x$ is at least 1", Replaced(at_least_one.proved())),
+        Step(4 / pi**2, "and $x^2$ over $x^2 - 1$ is more than 1", Compared("≥")),
+        Step(Integral(4 / pi**2, (x, EULER, T)), "Over both signs of a product, from $e$ to $T$",
+             Integrated(x, EULER, T)),
+        Step(4 / pi**2 * (T - EULER), "The moment grows with $T$, without bound",
+             Primitive(x, 4 * x / pi**2)),
+        defines="$x^2$ times the density of either sign", under=beyond_e,
     )  # fmt: skip
     beyond = (r"how many scores at 64 dimensions lie beyond $\pm 10$, which is computed numerically from the "
               "characteristic function of a product, and measured.")  # fmt: skip

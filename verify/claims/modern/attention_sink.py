@@ -24,6 +24,7 @@ KEPT = Z / (Z + exp(b))
 
 def derive() -> Derivation:
     """Derive the keys’ mean weight at most, what becomes of each weight, and of the gradient of their sum."""
+    one = score_law.of_component()
     total = score_law.mean_total().defining("the mean of the keys’ sum of exponentials")
     bound = Route.of(
         "The weight that is left to the keys", E(KEPT),
@@ -38,7 +39,7 @@ def derive() -> Derivation:
     follows = one_step("Gradient of the keys’ weight", Derivative(KEPT.subs(parts), s),
                        x / Z * KEPT * (1 - KEPT), "Without a sink it is 0", Unfolded(parts),
                        defines="how the keys’ weight follows a score")  # fmt: skip
-    return Derivation.of(bound, lemmas=(total, odds, follows))
+    return Derivation.of(bound, lemmas=(one, total, odds, follows))
 
 
 def distance_of_gradients(derivation: Derivation, sink: float) -> float:

@@ -4,14 +4,14 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
-from sympy import Expr, Float, Integral, Max, S, Symbol, exp, expand, integrate, log, oo, pi, sqrt
+from sympy import Expr, Float, Integral, Max, Min, S, Symbol, exp, log, oo, pi, sqrt
 
 from verify.spec import (
-    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, Approximation, Claim, Derivation, Experiment, Fact, Figure,
-    Findings, NormalRows, Quantity, Route, Step, assume, attention_cell, beside, by, capped, cell_of,
-    complement, component, d, fact, figure, function, integrated, is_zero, legendre, line,
-    mean_largest_weight, measured, over_cells, over_lengths, p, runs_over, scaled, scores, sharper, sigma,
-    threshold, written_out, wrong,
+    E, INDEPENDENT, NORMAL, NORMAL_COMPONENTS, SCORES, Approximation, AtItsLeast, Claim, Derivation, Even,
+    Experiment, Fact, FewKeys, Figure, Findings, Integrated, NormalRows, OverNormal, Primitive, Quantity,
+    Replaced, Route, Step, assume, attention_cell, beside, capped, cell_of, complement, component, d, fact,
+    figure, function, integrated, legendre, line, mean_largest_weight, measured, one_step, over_cells,
+    over_lengths, p, s, scaled, sharper, sigma, threshold, wrong,
 )  # fmt: skip
 
 TWO_DIMENSIONS, MANY_DIMENSIONS = (1, 4, 16, 64, 256, 1024), (4, 16, 64, 256)
@@ -20,7 +20,7 @@ RAW, ROOT = S.One, 1 / sqrt(d)
 SPREADS = (1, 4, 16)
 """Standard deviations of two keys' scores, the last where the bound is tight."""
 LABEL, REST = r"$\mathbb{E}\max_j p_j$", r"$1 - \mathbb{E}\max_j p_j$"
-x = Symbol("x", positive=True)
+x = Symbol("x", real=True)
 LOWER = 1 / (1 + exp(x))
 """The smaller of two weights whose scores differ by x."""
 GAP = exp(-(x**2) / (4 * sigma**2)) / (sigma * sqrt(pi))
@@ -36,55 +36,35 @@ def _of_gap(integrand: Callable[..., Any], _: int, deviation: float) -> Approxim
     return Approximation(1 - one, abs(one - other))
 
 
-@by("SymPy: weight and density of the gap, by completing a square")
-def _is_one_minus_the_lower(before: Expr, after: Expr) -> bool:
-    """Either key may lead by x; the gap's density is the integral of both scores' over the second."""
-    (integral,) = after.atoms(Integral)
-    second = Symbol("y", real=True)
-    both = -((second + x) ** 2 + second**2) / (2 * sigma**2)
-    left = expand(both + (second + x / 2) ** 2 / sigma**2)
-    # What is taken out integrates to σ√π over the second score.
-    density = 2 * exp(left) * sigma * sqrt(pi) / (2 * pi * sigma**2)
-    lower = written_out(p[2], 2).xreplace(dict(zip(scores(2), (second + x, second), strict=True)))
-    known = before == E(Max(p[1], p[2])) and after == 1 - integral and runs_over(after, (x, 0, oo))
-    return known and not left.has(second) and is_zero(integral.function / density - lower)
-
-
-@by("SymPy: the factor left out is at most 1")
-def _drops_the_exponential(before: Expr, after: Expr) -> bool:
-    """The exponential is at most 1, so that without it more is taken away."""
-    (integral,) = before.atoms(Integral)
-    (simpler,) = after.atoms(Integral)
-    lost = integral.function / (simpler.function / (sigma * sqrt(pi)))
-    return bool(
-        all(runs_over(side, (x, 0, oo)) for side in (before, after))
-        and (-log(lost).expand(force=True)).is_nonnegative
-        and is_zero(before - 1 + integral)
-        and is_zero(after - 1 + simpler / (sigma * sqrt(pi)))
-    )
-
-
-@by("SymPy integrates")
-def _integrates(before: Expr, after: Expr) -> bool:
-    """With u for exp(-x), from 1 to 0, the integrand is a rational function, and dx is -du/u."""
-    u = Symbol("u", positive=True)
-    value = integrate(LOWER.xreplace({exp(x): 1 / u}) / u, (u, 0, 1))
-    return is_zero(before.xreplace({Integral(LOWER, (x, 0, oo)): value}) - after)
-
-
 def derive() -> Derivation:
     """Derive a lower bound for two keys that tends to 1 as the scores spread."""
-    rest = Integral(LOWER, (x, 0, oo))
+    gap, most = s[1] - s[2], LOWER / (sigma * sqrt(pi))
+    weights = [1 / (1 + exp(one)) for one in (-gap, gap)]
+    rest = one_step("The smaller weight over all gaps", Integral(LOWER, (x, 0, oo)), log(2),
+                    r"Its primitive is $-\ln(1 + e^{-x})$", Primitive(x, -log(1 + exp(-x))),
+                    defines="the smaller weight of two keys, over all sizes of the gap")  # fmt: skip
+    bounded = Route.of(
+        "The density of the gap is largest at 0", LOWER * GAP,
+        Step(most, "It falls with the square of the gap", AtItsLeast(x**2, S.Zero)),
+        Step(Integral(most, (x, 0, oo)), "Over all sizes", Integrated(x, 0, oo, (rest.proved(),))),
+        defines="the smaller weight at a gap x times the density of its size",
+    )  # fmt: skip
     route = Route.of(
         "Two keys, scores of standard deviation σ",
         E(Max(p[1], p[2])),
-        Step(1 - Integral(LOWER * GAP, (x, 0, oo)),
-             "One minus the smaller weight, averaged over the size of the gap", _is_one_minus_the_lower),
-        Step(1 - rest / (sigma * sqrt(pi)), "The density of the gap is largest at 0", _drops_the_exponential, "≥"),
-        Step(1 - log(2) / (sigma * sqrt(pi)), r"which tends to 1 as $\sigma \to \infty$", _integrates),
+        Step(1 - E(Min(*weights)), "One minus the smaller weight, by the gap alone", FewKeys(2)),
+        Step(1 - Integral(Min(*(one.subs(gap, x) for one in weights)) * GAP / 2, (x, -oo, oo)),
+             r"averaged over the gap, which is normal with variance $2\sigma^2$",
+             OverNormal(SCORES, gap, x)),
+        Step(1 - Integral(LOWER * GAP, (x, 0, oo)), "Either key may lead by the size of the gap", Even(x)),
+        Step(1 - Integral(most, (x, 0, oo)), "The density of the gap is largest at 0",
+             Replaced(bounded.proved())),
+        Step(1 - log(2) / (sigma * sqrt(pi)), r"which tends to 1 as $\sigma \to \infty$",
+             Primitive(x, -log(1 + exp(-x)) / (sigma * sqrt(pi)))),
     )  # fmt: skip
     return Derivation.of(
         route,
+        lemmas=(rest, bounded),
         beyond=r"how large $\sigma$ is for raw and for scaled scores, and the means 0.669 and 0.725, which "
         "are integrated numerically over the query’s length and measured.",
     )

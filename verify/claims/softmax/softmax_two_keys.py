@@ -3,12 +3,13 @@
 import math
 from functools import partial
 
-from sympy import Expr, Float, Integral, S, Symbol, diff, exp, expand, oo, pi, sqrt
+from sympy import Float, Integral, S, Symbol, exp, oo, pi, sqrt
 
 from verify.spec import (
-    E, NORMAL, By, Claim, Derivation, Experiment, Fact, Figure, Findings, Identity, NormalRows, Route, Step,
-    assume, by, capped, cell_of, component, fact, figure, function, integrals, integrated, is_zero, line,
-    measured, over_cells, p, runs_over, s, scores, sharper, sigma, written_out, wrong,
+    E, NORMAL, SCORES, AtItsLeast, Claim, Derivation, Experiment, Fact, FewKeys, Figure, Findings, Identity,
+    Integrated, NormalRows, OverNormal, Primitive, Replaced, Route, Step, assume, capped, cell_of, component,
+    fact, figure, function, integrals, integrated, line, measured, one_step, over_cells, p, s, sharper, sigma,
+    wrong,
 )  # fmt: skip
 
 DEVIATIONS = (1, 2, 8, 32)
@@ -21,66 +22,42 @@ NORMAL_GAP = exp(-(x**2) / (4 * sigma**2)) / (2 * sigma * sqrt(pi))
 """The density of the difference of two independent scores of deviation σ."""
 
 
-@by("SymPy: density and function of the gap, by completing a square")
-def _averages_over_the_gap(before: Expr, after: Expr) -> bool:
-    """The gap's density is the integral of both scores' densities over the second, with the first x above."""
-    second = Symbol("y", real=True)
-    both = -((second + x) ** 2 + second**2) / (2 * sigma**2)
-    left = expand(both + (second + x / 2) ** 2 / sigma**2)
-    # What is taken out integrates to σ√π over the second score.
-    density = exp(left) * sigma * sqrt(pi) / (2 * pi * sigma**2)
-    of_gap = written_out(before.args[0], 2).xreplace(dict(zip(scores(2), (second + x, second), strict=True)))
-    whole = before == E(before.args[0]) and runs_over(after, (x, -oo, oo))
-    return whole and not left.has(second) and is_zero(after.function / density - of_gap)
-
-
-@by("SymPy: it falls on both sides of 0")
-def _at_the_peak(before: Expr, after: Expr) -> bool:
-    """The density is largest at 0, for there alone its slope vanishes and on both sides it falls."""
-    density = before.function / SLOPE
-    peak = density.subs(x, 0)
-    falls = diff(density, x) / density * x
-    whole = runs_over(before, (x, -oo, oo))
-    return whole and bool(falls.is_nonpositive and after == peak * Integral(SLOPE, (x, -oo, oo)))
-
-
-@by("SymPy differentiates and takes the limits")
-def _is_the_rise(before: Expr, after: Expr) -> bool:
-    """The slope integrates to the logistic function's rise from 0 to 1."""
-    logistic = 1 / (1 + exp(-x))
-    rise = logistic.subs(x, oo) - 0
-    return bool(
-        is_zero(diff(logistic, x) - SLOPE)
-        and logistic.limit(x, -oo) == 0
-        and is_zero(before.subs(Integral(SLOPE, (x, -oo, oo)), rise) - after)
-    )
-
-
 def derive() -> Derivation:
     """Derive the bound on E p(1-p); the closed forms and their limit as lemmas."""
-    peak = 1 / (2 * sigma * sqrt(pi))
+    peak, gap = 1 / (2 * sigma * sqrt(pi)), s[1] - s[2]
+    rise = one_step("The rise of the logistic function", Integral(SLOPE, (x, -oo, oo)), S.One,
+                    "From 0 to 1", Primitive(x, 1 / (1 + exp(-x))),
+                    defines="its slope over all gaps")  # fmt: skip
+    bounded = Route.of(
+        "The density of the gap is nowhere larger than at 0",
+        SLOPE * NORMAL_GAP,
+        Step(SLOPE * peak, "It falls with the square of the gap", AtItsLeast(x**2, S.Zero)),
+        Step(Integral(SLOPE * peak, (x, -oo, oo)), "Over all gaps", Integrated(x, -oo, oo, (rise.proved(),))),
+        defines="the slope at a gap x times the density of the gap",
+    )
     route = Route.of(
         "From the density of the gap",
         E(p[1] * p[2]),
+        Step(E(SLOPE.subs(x, gap)), "$p(1 - p)$ depends on the gap $s_1 - s_2$ alone", FewKeys(2)),
         Step(Integral(SLOPE * NORMAL_GAP, (x, -oo, oo)),
-             r"$p(1 - p)$ depends on the gap $s_1 - s_2$ alone, which is normal with variance $2\sigma^2$",
-             _averages_over_the_gap),
-        Step(peak * Integral(SLOPE, (x, -oo, oo)), "The density is nowhere larger than at 0", _at_the_peak, "≤"),
-        Step(peak, "The slope of the logistic function integrates to its rise, 1", _is_the_rise),
+             r"which is normal with variance $2\sigma^2$", OverNormal(SCORES, gap, x)),
+        Step(Integral(SLOPE * peak, (x, -oo, oo)), "The density is nowhere larger than at 0",
+             Replaced(bounded.proved())),
+        Step(peak, "The slope of the logistic function integrates to its rise, 1",
+             Primitive(x, peak / (1 + exp(-x)))),
     )  # fmt: skip
-    same = By("SymPy, written out for the two keys",
-              lambda one, other: is_zero(written_out(one - other, 2)))  # fmt: skip
-    weight = Step(1 / (1 + exp(s[2] - s[1])), "Divide by the first exponential", same)
-    logistic = Route.of("The weights of two keys", p[1], weight).defining("the weight of the first key")
-    vanishes = Step(1 / (2 + exp(x) + exp(-x)), r"which tends to 0 as $x \to \pm\infty$", Identity())
-    slope = Route.of(r"The slope at a gap $x$, in the gap's hyperbolic form", SLOPE, vanishes)
-    slope = slope.defining("the slope of the logistic function")
-    return Derivation.of(route, lemmas=(logistic, slope))
+    logistic = one_step("The weights of two keys", p[1], 1 / (1 + exp(s[2] - s[1])),
+                        "Divide by the first exponential", FewKeys(2),
+                        defines="the weight of the first key")  # fmt: skip
+    slope = one_step(r"The slope at a gap $x$, in the gap's hyperbolic form", SLOPE,
+                     1 / (2 + exp(x) + exp(-x)), r"which tends to 0 as $x \to \pm\infty$", Identity(),
+                     defines="the slope of the logistic function")  # fmt: skip
+    return Derivation.of(route, lemmas=(logistic, slope, rise, bounded))
 
 
 def _exact(derivation: Derivation, deviation: float) -> float:
     """Return E p(1-p) by integrating the derived expression over the gap."""
-    averaged = derivation.routes[0].steps[0].expression.function
+    averaged = derivation.routes[0].steps[1].expression.function
     integrand = function((x, sigma), averaged, "numpy")
     reach = min(40.0, 14 * deviation)
     return 2 * float(integrals(lambda gap: integrand(gap, deviation), (0.0, reach), 1e-15)[0])

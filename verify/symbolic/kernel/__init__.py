@@ -5,6 +5,7 @@ from verify.symbolic.kernel import (
     core,
     entries,
     equations,
+    gaussian,
     integrals,
     limits,
     matrices,
@@ -14,6 +15,7 @@ from verify.symbolic.kernel import (
     signs,
     sums,
     surplus,
+    written_out,
 )
 
 RULES = core.close()
@@ -24,6 +26,7 @@ __all__ = [
     "calculus",
     "entries",
     "equations",
+    "gaussian",
     "integrals",
     "limits",
     "matrices",
@@ -33,4 +36,5 @@ __all__ = [
     "signs",
     "sums",
     "surplus",
+    "written_out",
 ]

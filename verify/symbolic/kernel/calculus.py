@@ -121,6 +121,28 @@ class AtItsMost(Rule):
 
 @rule
 @dataclass(frozen=True)
+class Compared(Rule):
+    """One side is at most, or at least, the other, by the sign of what they differ by.
+
+    That is known by ``Sign``, or is what the theorem ``sign`` says: 0 is at most the larger less the smaller.
+    """
+
+    relation: str = "≤"
+    sign: Theorem | None = None
+    label = "the sign of the difference"
+
+    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
+        """Return the bound."""
+        if self.relation not in {"≤", "≥", "<", ">"}:
+            raise Refused(f"{self.relation} is no bound")
+        more = after - before if self.relation in {"≤", "<"} else before - after
+        known = signed(more, under, self.sign, strict=self.relation in {"<", ">"})
+        hypotheses = under.merged(known.hypotheses)
+        return Conclusion(self.relation, where_defined(before, where_defined(after, hypotheses)))
+
+
+@rule
+@dataclass(frozen=True)
 class OnRange(Rule):
     """A polynomial bound in a ``variable`` from ``low``, where the sides are equal, to ``high``.
 

@@ -18,6 +18,7 @@ from sympy import (
     Dummy,
     Eq,
     FiniteSet,
+    Gt,
     Idx,
     Indexed,
     IndexedBase,
@@ -25,20 +26,27 @@ from sympy import (
     Intersection,
     Interval,
     Limit,
+    Mul,
+    Ne,
+    Pow,
     Range,
     Rel,
     S,
     Sum,
     Symbol,
+    factor,
+    fraction,
+    log,
     oo,
     preorder_traversal,
+    together,
 )  # fmt: skip
 from sympy.core.sorting import default_sort_key
 from sympy.logic.boolalg import BooleanFalse, BooleanTrue
 from sympy.matrices.expressions import MatrixSymbol
 from sympy.sets.sets import Set
 
-from verify.symbolic.kernel.words import E, Ordered, Var, is_word, largest, s
+from verify.symbolic.kernel.words import E, Ordered, Var, is_word, largest, p, s
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -236,6 +244,7 @@ class Hypotheses:
         Raises:
             Refused: it is false.
         """
+        condition = _plainer(condition)
         if condition == True:  # noqa: E712  # SymPy's truth
             return self
         if condition == False:  # noqa: E712
@@ -286,6 +295,25 @@ class Hypotheses:
 
 NOTHING = Hypotheses()
 """No hypotheses but the symbols' own domains."""
+
+
+def _plainer(condition: Any) -> Any:
+    """Return e > 0 or e ≠ 0 as what it is equivalent to: without positive factors, roots and logarithms."""
+    if not isinstance(condition, Ne | Gt) or condition.rhs != 0:
+        return condition
+    top, bottom = fraction(together(condition.lhs))
+    known = "is_positive" if isinstance(condition, Gt) else "is_nonzero"
+    rest = Mul(*(one for one in Mul.make_args(factor(top)) if not getattr(one, known)))
+    kind = condition.func
+    if isinstance(rest, Pow) and rest.exp == S.Half:
+        rest = rest.base
+    elif isinstance(rest, Pow) and rest.exp.is_even and rest.exp.is_positive and rest.base.is_real:
+        kind, rest = Ne, rest.base
+    elif isinstance(rest, log) and kind is Gt:
+        rest = rest.args[0] - 1
+    if not bottom.is_positive or rest == condition.lhs:
+        return condition
+    return _plainer(kind(rest, 0))
 
 
 def assumed(symbol: Any) -> Set:
@@ -422,12 +450,12 @@ def prove(rule: Rule, before: Any, after: Any, under: Hypotheses = NOTHING) -> T
         # What a premise assumes its conclusion assumes, but for the theorem that is moved as a whole.
         if not (rule.moves and premise is rule.known):  # type: ignore[attr-defined]
             hypotheses = hypotheses.merged(premise.hypotheses)
-    _refuse_turned(premises, hypotheses)
+    for premise in premises:
+        _refuse_turned_random(premise, hypotheses, (lhs, rhs))
+        _refuse_turned_dependent(premise, hypotheses)
     hypotheses = hypotheses.about(lhs, rhs)
     refuse_malformed(hypotheses, lhs, rhs)
     reach = min([found.reach, *(premise.reach for premise in premises)])
-    if reach > Reach.REVIEWED:
-        _refuse_averaged_outside(hypotheses, lhs, rhs)
     free = lhs.free_symbols | rhs.free_symbols
     if any(isinstance(to, FiniteSet) and one in free for one, to in hypotheses.domains):
         reach = min(reach, Reach.THESE_VALUES)
@@ -439,27 +467,24 @@ def prove(rule: Rule, before: Any, after: Any, under: Hypotheses = NOTHING) -> T
     return theorem
 
 
-def _refuse_turned(premises: tuple[Theorem, ...], found: Hypotheses) -> None:
-    """Refuse that what premises took for constants is none any more.
+def _refuse_turned_random(premise: Theorem, theorem: Hypotheses, sides: tuple[Any, ...]) -> None:
+    """Refuse that something is random that a premise with a mean took for a constant.
+
+    Under a law that is all else in it; without one, what stands outside its means.
 
     Raises:
-        Refused: something is none.
+        Refused: it is.
     """
-    for one in premises:
-        _refuse_turned_random(one, found)
-        _refuse_turned_dependent(one, found)
-
-
-def _refuse_turned_random(premise: Theorem, found: Hypotheses) -> None:
-    """Refuse that a law or a definition makes something random that a premise took for a constant.
-
-    Raises:
-        Refused: it does.
-    """
-    if found.law is None or premise.hypotheses.law is None:
+    theirs = (premise.lhs, premise.rhs)
+    if not any(side.has(E, Var) for side in theirs):
         return
-    for one in random_in(found) - random_in(premise.hypotheses):
-        if premise.lhs.has(one) or premise.rhs.has(one):
+    now = random_names(theorem, *sides, *theirs)
+    if premise.hypotheses.law is None:
+        held, there = now, [outside_means(side) for side in theirs]
+    else:
+        held, there = now - random_names(premise.hypotheses, *theirs), list(theirs)
+    for one in held:
+        if any(side.has(one) for side in there):
             raise Refused(f"{one} is random in one part, and a constant in another")
 
 
@@ -486,12 +511,30 @@ def depending_on(symbol: Any, found: Hypotheses) -> set[Any]:
     return holding
 
 
-def random_in(found: Hypotheses) -> set[Any]:
-    """Return what is random by a law, and what is defined by that."""
-    if found.law is None:
-        return set()
-    random = set().union(*(depending_on(one, found) for one in found.law.moments))
-    return random | {largest} if s in random else random
+def random_names(hypotheses: Hypotheses, *sides: Any) -> set[Any]:
+    """Return what is random: components of the law, and what is defined by them.
+
+    Where no law is assumed, what is defined by the families inside means: these themselves may be given.
+    """
+    law = hypotheses.law
+    first = set(law.moments) if law else averaged(*sides)
+    found = set(first)
+    for _ in hypotheses.definitions:
+        found |= {name for name, meaning in hypotheses.definitions if found and meaning.has(*found)}
+    return found if law else found - first
+
+
+def averaged(*sides: Any) -> set[Any]:
+    """Return the families that stand inside a mean; scores, probabilities and the largest go together."""
+    means = [one for side in sides for one in side.atoms(E, Var)]
+    found = {base for one in means for base in one.atoms(IndexedBase)}
+    rows = {p, s, largest}
+    return found | rows if any(one.has(*rows) for one in means) else found
+
+
+def outside_means(side: Any) -> Any:
+    """Return an expression with 1 for every mean in it."""
+    return side.xreplace(dict.fromkeys(side.atoms(E, Var), S.One))
 
 
 def premises_of(rule: Rule) -> Iterator[Theorem]:
@@ -618,53 +661,28 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
     if bound & free:
         raise Refused(f"a name is bound and free: {', '.join(sorted(map(str, bound & free)))}")
     _refuse_labels_as_numbers(hypotheses, sides)
-    _refuse_random_outside(hypotheses, sides)
+    for one in hypotheses.law.moments.keys() & dict(hypotheses.definitions).keys() if hypotheses.law else ():
+        raise Refused(f"{one} is random by itself, and defined by something else")
+    if any(side.has(E, Var) for side in sides):
+        _refuse_random_outside(hypotheses, sides)
 
 
 def _refuse_random_outside(hypotheses: Hypotheses, sides: tuple[Any, ...]) -> None:
     """Refuse what is random outside every mean, and what is assumed to equal something.
 
-    Raises:
-        Refused: there is something, or what is random by itself is defined by something else.
-    """
-    if not hypotheses.law:
-        return
-    for one in hypotheses.law.moments.keys() & dict(hypotheses.definitions).keys():
-        raise Refused(f"{one} is random by itself, and defined by something else")
-    given = (one for one in hypotheses.conditions if isinstance(one, Eq))
-    _refuse_any(random_in(hypotheses), *sides, *given)
-
-
-def _refuse_any(random: set[Any], *stated: Any) -> None:
-    """Refuse what is random outside every mean, where there is a mean.
+    Where scores are random probabilities and the largest score are.
 
     Raises:
         Refused: there is something.
     """
-    if not any(one.has(E, Var) for one in stated):
-        return
-    outside = [one.xreplace(dict.fromkeys(one.atoms(E, Var), S.One)) for one in stated]
+    random = random_names(hypotheses, *sides)
+    if s in random:
+        random |= {p, largest}
+    given = (one for one in hypotheses.conditions if isinstance(one, Eq)) if hypotheses.law else ()
+    outside = [outside_means(one) for one in (*sides, *given)]
     for one in random:
         if any(part.has(one) for part in outside):
             raise Refused(f"{one} is random, and stands outside every mean")
-
-
-def _refuse_averaged_outside(found: Hypotheses, lhs: Any, rhs: Any) -> None:
-    """Refuse that families stand in means, and outside: where no law says otherwise, they are random.
-
-    So is what they are defined by, and what is defined by them. That something equals itself says nothing.
-
-    Raises:
-        Refused: one does.
-    """
-    if found.law is not None or lhs == rhs:
-        return
-    means = lhs.atoms(E, Var) | rhs.atoms(E, Var)
-    families = {part.base for one in means for part in one.atoms(Indexed)}
-    for _ in found.definitions:
-        inside = (meaning for name, meaning in found.definitions if name in families)
-        families |= {part.base for meaning in inside for part in meaning.atoms(Indexed)}
-    _refuse_any({largest}.union(*(depending_on(one, found) for one in families)), lhs, rhs)
 
 
 def _refuse_ranges_outside(side: Any) -> None:

@@ -47,10 +47,11 @@ from verify.symbolic.kernel.core import (
     assumed,
     bound_in,
     labels_in,
+    random_names,
     rule,
 )  # fmt: skip
 from verify.symbolic.kernel.signs import everywhere, is_known, lies_in, signed, where_defined
-from verify.symbolic.kernel.words import E, Var
+from verify.symbolic.kernel.words import E, Var, largest, p, s
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -331,7 +332,7 @@ class PutIn(Rule):
                 raise Refused(f"{name} is no symbol of a number")
             if name in bound or value.free_symbols & bound or name in hypotheses.ranges:
                 raise Refused(f"{name} or a name in {value} is bound, or an index")
-            _refuse_random(name, value, hypotheses.law)
+            _refuse_random(name, value, hypotheses)
             domain = hypotheses.domain(name)
             needed += _needed(value, domain, hypotheses)
             if any(name in one.free_symbols for _, one in hypotheses.definitions):
@@ -366,13 +367,14 @@ def _needed(value: Any, domain: Any, under: Hypotheses) -> list[Any]:
     return [value > 0]
 
 
-def _refuse_random(name: Any, value: Any, law: Population | Vectors | None) -> None:
+def _refuse_random(name: Any, value: Any, under: Hypotheses) -> None:
+    law = under.law
     if law is None:
         return
     if name in law.moments:
         if law.moments[name] is not None:
             raise Refused(f"{name} has a law of its own")
-    elif value.has(*law.moments):
+    elif value.has(*random_names(under), *((p, largest) if s in law.moments else ())):
         raise Refused(f"{value} is random, and {name} is not")
 
 

@@ -21,6 +21,8 @@ from sympy import (
     Indexed,
     Mul,
     Poly,
+    PolynomialError,
+    Pow,
     S,
     Sum,
     symbols,
@@ -28,9 +30,18 @@ from sympy import (
 from sympy.core.sorting import default_sort_key
 
 from verify.symbolic.kernel.algebra import is_zero, replaced, with_powers
-from verify.symbolic.kernel.core import Conclusion, Hypotheses, Population, Refused, Rule, rule
+from verify.symbolic.kernel.core import (
+    Conclusion,
+    Hypotheses,
+    Population,
+    Refused,
+    Rule,
+    averaged,
+    outside_means,
+    rule,
+)
 from verify.symbolic.kernel.signs import where_defined
-from verify.symbolic.kernel.words import E, Var
+from verify.symbolic.kernel.words import E, Var, largest, p, s
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,9 +87,12 @@ def pointwise(expression: Any) -> Any:
     Numbers stay as they are: a relation between two such random variables is one between their means.
 
     Raises:
-        Refused: the expression is not linear in its expectations.
+        Refused: the expression is not linear in its expectations, or what is averaged stands outside them too.
     """
     refuse_nested(expression)
+    outer = outside_means(expression)
+    if kept := [one for one in averaged(expression) if outer.has(one)]:
+        raise Refused(f"{expression}: {kept[0]} is averaged, and stands outside every mean")
     means = {mean: Dummy() for mean in expression.atoms(E)}
     outside = expression.xreplace(means)
     if any(outside.diff(one).has(*means.values()) for one in means.values()):
@@ -251,9 +265,33 @@ class Evaluation(Rule):
 
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the equation, with the population as its law."""
+        if s in self.population.moments and any(side.has(p, largest) for side in (before, after)):
+            raise Refused("probabilities and the largest score are random as the scores are")
         law = self.population if self.assumed else _any_moments(self.population)
         gap = evaluate(before, law) - evaluate(after, law)
         if not is_zero(gap):
             raise Refused(f"the sides differ by {gap}")
         found = Hypotheses(law=self.population if self.assumed else self.population.of_any_law())
-        return Conclusion(hypotheses=where_defined(before, where_defined(after, under.merged(found))))
+        found = under.merged(found)
+        for side in (before, after):
+            found = where_defined(_with_known_denominators(side, found.law), found)
+        return Conclusion(hypotheses=found)
+
+
+def _with_known_denominators(side: Any, law: Population) -> Any:
+    """Return a side with the means below its fractions evaluated, where the law says their moments.
+
+    Raises:
+        Refused: one is 0.
+    """
+    known = {}
+    for one in side.atoms(Pow):
+        if one.exp.could_extract_minus_sign() and one.base.has(E, Var):
+            try:
+                value = evaluate(one.base, law)
+            except (Refused, PolynomialError):
+                continue
+            if is_zero(value):
+                raise Refused(f"{one.base} is 0, and stands below a fraction")
+            known[one] = value**one.exp
+    return side.xreplace(known)

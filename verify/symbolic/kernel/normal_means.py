@@ -1,4 +1,4 @@
-"""Means over normal variables: shifted, over queries too, of products, as integrals; and the largest score.
+"""Means over normal variables: shifted, over queries too, and of products; and bounds of the largest score.
 
 The variables are the entries of families: of the scores of a row, or of queries and keys.
 """
@@ -21,12 +21,7 @@ from sympy import (
     Sum,
     Tuple,
     exp,
-    expand,
-    fraction,
-    oo,
-    pi,
     sqrt,
-    together,
 )  # fmt: skip
 
 from verify.symbolic.kernel.algebra import replaced
@@ -43,7 +38,7 @@ from verify.symbolic.kernel.core import (
 from verify.symbolic.kernel.equations import same
 from verify.symbolic.kernel.moments import pointwise, refuse_nested
 from verify.symbolic.kernel.normal import NORMAL_SCORES
-from verify.symbolic.kernel.signs import is_known, is_real, parametrised, visibly, where_defined
+from verify.symbolic.kernel.signs import is_known, visibly, where_defined
 from verify.symbolic.kernel.words import E, Var, largest, n, s, sigma
 
 _BINDERS = (E, Var, Sum, Integral, Limit)
@@ -279,7 +274,7 @@ class OverQueries(Rule):
 @rule
 @dataclass(frozen=True)
 class ProductOfMeans(Rule):
-    """The mean of the exponential of a sum over independent, alike entries is a power of the mean of one."""
+    """The mean of the exponential of a sum over independent and alike entries is a power of one mean."""
 
     law: Population
     label = "independent and alike: the mean of a product is the product of the means"
@@ -314,92 +309,8 @@ class ProductOfMeans(Rule):
         plain = total.function.xreplace(dict.fromkeys(entries, S.One))
         if plain.has(index) or total.function.has(Sum):
             raise Refused(f"{total}: its terms are not alike")
-        return constant * exp(rest) * E(exp(factor * total.function)) ** size
-
-
-@rule
-@dataclass(frozen=True)
-class AgainstDensity(Rule):
-    """The mean of a function of one normal variable is the integral of the function times the density."""
-
-    variable: Any
-    law: Population
-    label = "the mean as an integral against the normal density"
-
-    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
-        """Return the equation."""
-        refuse_nested(before)
-        moments = Tuple(*(moment for _, law in self.law.laws for moment in law or ()))
-        if under.domain(self.variable) != S.Reals or Tuple(before, moments).has(self.variable):
-            raise Refused(f"{self.variable} must be any real number, and new")
-        for one in before.atoms(E):
-            _refuse_unknown(one.args[0], self.law, under)
-        integrals = replaced(before, E, lambda inside: self._integral(inside, under))
-        if integrals == before or not agree(integrals, after):
-            raise Refused(f"as an integral it is {integrals}")
-        found = where_defined(after, where_defined(before, under))
-        return Conclusion(hypotheses=found.merged(Hypotheses(law=self.law)))
-
-    def _integral(self, inside: Any, under: Hypotheses) -> Any:
-        drawn = self.law.randoms(inside)
-        if len(drawn) != 1 or inside.has(Sum):
-            raise Refused(f"{inside} is no function of one variable")
-        mean, variance = _normal(getattr(drawn[0], "base", drawn[0]), self.law)
-        if not is_known(variance, under, strict=True):
-            raise Refused(f"not known to be positive: {variance}")
-        z = self.variable
-        density = exp(-((z - mean) ** 2) / (2 * variance)) / sqrt(2 * pi * variance)
-        return Integral(inside.xreplace({drawn[0]: z}) * density, (z, -oo, oo))
-
-
-@rule
-@dataclass(frozen=True)
-class GaussianIntegrals(Rule):
-    """∫ exp(-a·z² + b·z + c) dz = √(π/a)·exp(b²/(4a) + c) over the whole line, for a > 0, is put in.
-
-    Where a is not known to be positive, that becomes a hypothesis: the integral converges there alone.
-    """
-
-    variable: Any
-    label = "the square is completed"
-
-    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
-        """Return the equation, where the integrals converge."""
-        rates: list[Any] = []
-        sides = [
-            replaced(side, Integral, lambda *parts: self._value(*parts, rates)) for side in (before, after)
-        ]
-        for rate in rates:
-            over, below = fraction(together(rate))
-            if is_known(-below, under, strict=True):
-                over, below = -over, -below
-            for one in (over, below):
-                if not is_known(one, under, strict=True):
-                    under = under.having(one > 0)
-        found = where_defined(after, under)
-        if not same(*parametrised(Tuple(*sides), found)):
-            raise Refused(f"the sides are {sides[0]} and {sides[1]}")
-        return Conclusion(hypotheses=found)
-
-    def _value(self, function: Any, *rest: Any) -> Any:
-        limits, rates, z = rest[:-1], rest[-1], self.variable
-        if [tuple(one) for one in limits] != [(z, -oo, oo)]:
-            raise Refused(f"the integral of {function} is not over the whole line")
-        constant, exponent = S.One, S.Zero
-        for factor in Mul.make_args(function):
-            if not factor.has(z):
-                constant *= factor
-            elif isinstance(factor, exp):
-                exponent += factor.args[0]
-            else:
-                raise Refused(f"{factor} is no exponential")
-        whole = expand(exponent)
-        c, b, a = (whole.coeff(z, power) for power in range(3))
-        if whole != expand(a * z**2 + b * z + c) or not all(map(is_real, (a, b, c))):
-            raise Refused(f"{exponent} is no real polynomial of the second degree")
-        a = -a
-        rates.append(a)
-        return constant * sqrt(pi / a) * exp(b**2 / (4 * a) + c)
+        first = factor * total.function.xreplace({index: S.One})
+        return constant * exp(rest) * E(exp(first)) ** size
 
 
 @rule

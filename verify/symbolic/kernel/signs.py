@@ -13,6 +13,7 @@ from sympy import (
     Idx,
     Indexed,
     IndexedBase,
+    Integral,
     Interval,
     Mul,
     Ne,
@@ -39,7 +40,15 @@ from sympy.polys.polyerrors import PolynomialError
 from sympy.sets.sets import Set, Union
 
 from verify.symbolic.kernel.algebra import is_zero
-from verify.symbolic.kernel.core import Conclusion, Hypotheses, Refused, Rule, Theorem, prove, rule
+from verify.symbolic.kernel.core import (
+    Conclusion,
+    Hypotheses,
+    Refused,
+    Rule,
+    Theorem,
+    prove,
+    rule,
+)
 from verify.symbolic.kernel.words import E
 
 
@@ -157,7 +166,7 @@ def is_real(expression: Any) -> bool:
     """Return whether an expression is real, entries of families being real numbers."""
     entries = {one: Dummy(real=True) for one in expression.atoms(Indexed)}
     plain = expression.xreplace(entries)
-    sums = {one: Dummy(real=True) for one in plain.atoms(Sum, E) if is_real(one.args[0])}
+    sums = {one: Dummy(real=True) for one in plain.atoms(Sum, E, Integral) if is_real(one.args[0])}
     return bool(plain.xreplace(sums).is_real)
 
 
@@ -297,6 +306,8 @@ def _of_entry(entry: Any) -> Any:
 def _differs_from_zero(expression: Any, under: Hypotheses) -> bool:
     if isinstance(expression, Mul):
         return all(_differs_from_zero(one, under) for one in expression.args)
+    if isinstance(expression, gamma):  # nowhere 0
+        return True
     if expression.is_nonzero or _is_positive(expression, under) or _is_positive(-expression, under):
         return True
     return bool(parametrised(expression, under).is_nonzero)
