@@ -194,7 +194,6 @@ from verify.symbolic import (
 from verify.symbolic.checks import By, by, made_by
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.gauss import integrals, legendre
-from verify.symbolic.integrals import runs_over
 from verify.symbolic.kernel.algebra import is_rational_zero, is_zero
 from verify.symbolic.kernel.calculus import (
     AtItsLeast,
@@ -205,15 +204,16 @@ from verify.symbolic.kernel.calculus import (
     OnRange,
     Rising,
     Roots,
+    Solved,
 )
 from verify.symbolic.kernel.core import Hypotheses, Population, Refused, Vectors
 from verify.symbolic.kernel.entries import FamilyPutIn, Induction, OfSigns, PositiveFactor, with_entries
 from verify.symbolic.kernel.equations import (
     Applied,
+    Assuming,
     ClosedSums,
     Equivalent,
     FirstTerms,
-    Given,
     Identity,
     PutIn,
     Replaced,
@@ -230,9 +230,20 @@ from verify.symbolic.kernel.integrals import (
     Primitive,
     SameIntegrands,
     Substituted,
-    euler_integral,
+)
+from verify.symbolic.kernel.laws import (
+    AlikeTerms,
+    AlongAndAcross,
+    DensityGiven,
+    Given,
+    RootOfMeanSquare,
+    SumOfSquares,
+    density,
+    exceeds,
+    normal_density,
 )
 from verify.symbolic.kernel.limits import AtLimit, Between, TimesPositive
+from verify.symbolic.kernel.many_terms import AboutTheMean, CentralLimit
 from verify.symbolic.kernel.matrices import MatrixIdentity, ShapeOfProduct, VectorMoments
 from verify.symbolic.kernel.moments import (
     Evaluation,
@@ -243,11 +254,21 @@ from verify.symbolic.kernel.moments import (
     unfold,
 )
 from verify.symbolic.kernel.normal import ByParts, EvenIsMost, LargestScore, TotalGrows
-from verify.symbolic.kernel.normal_means import OneOfAll, OverQueries, ProductOfMeans, Shifted
+from verify.symbolic.kernel.normal_means import OneOfAll, OverQueries, Shifted
 from verify.symbolic.kernel.signs import Sign, SignKept
+from verify.symbolic.kernel.special_integrals import (
+    BesselIntegrals,
+    BinomialTheorem,
+    Exchanged,
+    GammaTail,
+    GaussIntegrals,
+    SplitAt,
+)
 from verify.symbolic.kernel.sums import SumIdentity, vanishes
 from verify.symbolic.kernel.surplus import Surplus
 from verify.symbolic.kernel.terms import Families
+from verify.symbolic.kernel.transforms import DensityByTransform, Moments, SameLaw
+from verify.symbolic.kernel.vectors import WhichCoincide
 from verify.symbolic.kernel.words import E, MatrixShape, Ordered, OrderedBase, Var, largest, n, p, s, sigma
 from verify.symbolic.kernel.written_out import FewKeys
 from verify.symbolic.predict import function
@@ -272,7 +293,7 @@ from verify.symbolic.scores import (
     CENTRED,
     GENERAL,
     NORMAL_MOMENTS,
-    NORMAL_ROWS,
+    NORMAL_VECTORS,
     STANDARD,
     d,
     index,
@@ -290,17 +311,7 @@ from verify.symbolic.scores import (
     variance_route,
     with_moments,
 )
-from verify.symbolic.softmax import (
-    ENTROPY,
-    LOG_TOTAL,
-    SQUARES,
-    TOTAL,
-    WEIGHTED_SCORE,
-    i,
-    j,
-    scores,
-    written_out,
-)
+from verify.symbolic.softmax import ENTROPY, LOG_TOTAL, SQUARES, WEIGHTED_SCORE, i, j, scores, written_out
 from verify.symbolic.traces import KEY, MU_K, MU_Q, PRODUCT, QUERY, SIGMA_K, SIGMA_Q, in_numbers
 
 __all__ = [
@@ -341,7 +352,7 @@ __all__ = [
     "NORMAL",
     "NORMAL_COMPONENTS",
     "NORMAL_MOMENTS",
-    "NORMAL_ROWS",
+    "NORMAL_VECTORS",
     "ON_PAPER",
     "OPENAI",
     "PENG",
@@ -366,7 +377,6 @@ __all__ = [
     "STEIN",
     "STORN",
     "SU",
-    "TOTAL",
     "UNIFORM",
     "UNIFORM_COMPONENTS",
     "UNIT_INTERVAL",
@@ -374,19 +384,25 @@ __all__ = [
     "WEIGHTED_SCORE",
     "XIAO",
     "YANG",
+    "AboutTheMean",
+    "AlikeTerms",
     "AllPairs",
     "Allowance",
+    "AlongAndAcross",
     "Applied",
     "Approximation",
     "Array",
+    "Assuming",
     "Assumption",
     "AtItsLeast",
     "AtItsMost",
     "AtLimit",
     "Axis",
     "BesideSink",
+    "BesselIntegrals",
     "Between",
     "BiasedRows",
+    "BinomialTheorem",
     "BothScales",
     "Bounded",
     "By",
@@ -394,6 +410,7 @@ __all__ = [
     "CappedScores",
     "CausalRows",
     "Cell",
+    "CentralLimit",
     "Check",
     "Claim",
     "ClosedSums",
@@ -403,6 +420,8 @@ __all__ = [
     "Components",
     "Control",
     "Cosines",
+    "DensityByTransform",
+    "DensityGiven",
     "Derivation",
     "DistanceToLaw",
     "Distribution",
@@ -415,6 +434,7 @@ __all__ = [
     "Even",
     "EvenIsMost",
     "Exact",
+    "Exchanged",
     "Experiment",
     "Fact",
     "Families",
@@ -425,6 +445,8 @@ __all__ = [
     "FirstTerms",
     "Fit",
     "FromZero",
+    "GammaTail",
+    "GaussIntegrals",
     "Given",
     "GroupedScores",
     "Hypotheses",
@@ -441,6 +463,7 @@ __all__ = [
     "Lookup",
     "MatrixIdentity",
     "MatrixShape",
+    "Moments",
     "NormalRows",
     "Normalisation",
     "Notation",
@@ -461,7 +484,6 @@ __all__ = [
     "PositiveFactor",
     "Prediction",
     "Primitive",
-    "ProductOfMeans",
     "ProjectedTokens",
     "PutIn",
     "Quantile",
@@ -473,6 +495,7 @@ __all__ = [
     "Relation",
     "Replaced",
     "Rising",
+    "RootOfMeanSquare",
     "Roots",
     "RotatedScores",
     "RoundedScores",
@@ -480,6 +503,7 @@ __all__ = [
     "RowGradients",
     "RowVariance",
     "SameIntegrands",
+    "SameLaw",
     "ScoreCell",
     "ScoreMoments",
     "ScorePowers",
@@ -496,10 +520,13 @@ __all__ = [
     "SingleQueries",
     "Smooth",
     "SoftmaxRows",
+    "Solved",
+    "SplitAt",
     "Statistic",
     "Step",
     "Substituted",
     "SumIdentity",
+    "SumOfSquares",
     "Surplus",
     "TimesPositive",
     "Tolerance",
@@ -511,6 +538,7 @@ __all__ = [
     "VectorMoments",
     "Vectors",
     "Wanted",
+    "WhichCoincide",
     "against_loops",
     "assume",
     "attention",
@@ -536,6 +564,7 @@ __all__ = [
     "cosine",
     "covariance",
     "d",
+    "density",
     "descent",
     "difference",
     "distance_from_half",
@@ -545,11 +574,11 @@ __all__ = [
     "effective_keys",
     "entropy_lost",
     "estimates",
-    "euler_integral",
     "evaluate",
     "even_dimensions",
     "everywhere",
     "exactly",
+    "exceeds",
     "expected",
     "exponent",
     "extremes",
@@ -611,6 +640,7 @@ __all__ = [
     "no_distance",
     "no_slope",
     "normal",
+    "normal_density",
     "of_deviation",
     "of_halves",
     "of_probability",
@@ -631,7 +661,6 @@ __all__ = [
     "rotation_angles",
     "rounded",
     "row_gradients",
-    "runs_over",
     "s",
     "same",
     "saturation",

@@ -8,22 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import special
-from sympy import Integral, Range, S, Sum, Symbol, besselk, exp, gamma, oo, pi, sqrt
-from sympy import integrate as integrate_symbolically
+from sympy import Idx, Integral, S, Sum, Symbol, besselk, cos, exp, gamma, oo, pi, sqrt
 
 from verify.symbolic import characteristic
 from verify.symbolic.gauss import integrals
-from verify.symbolic.kernel.core import Hypotheses
-from verify.symbolic.kernel.equations import Replaced, same
-from verify.symbolic.kernel.gaussian import OverNormal
-from verify.symbolic.kernel.integrals import EulerIntegrals, Even, euler_integral
-from verify.symbolic.kernel.normal_means import OverQueries, ProductOfMeans, Shifted
-from verify.symbolic.kernel.sums import SumIdentity
-from verify.symbolic.kernel.words import E, Ordered, n, s, sigma
+from verify.symbolic.kernel.integrals import EulerIntegrals
+from verify.symbolic.kernel.laws import AlikeTerms, Given, SumOfSquares, chi_square_density, normal_density
+from verify.symbolic.kernel.special_integrals import BesselIntegrals, Exchanged, GaussIntegrals
+from verify.symbolic.kernel.words import E, Ordered, n
 from verify.symbolic.predict import function
 from verify.symbolic.routes import Route, Step
-from verify.symbolic.scores import NORMAL_ROWS, d, k, q
-from verify.symbolic.softmax import TOTAL, i, j
+from verify.symbolic.scores import NORMAL_VECTORS, d, index, k, q, score
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,69 +35,81 @@ DENSITY = x**NU * besselk(NU, x) / (sqrt(pi) * gamma(d / 2) * 2**NU)
 _TAIL, _STEP, _OF_DEVIATION = 1e-18, 0.1, 0.7
 """What is left out at either end; step in the logarithm of a length, at most, and over its deviation."""
 
-w, z = Symbol("w", positive=True), Symbol("z", real=True)
-CHI_SQUARE = w ** (d / 2 - 1) * exp(-w / 2) / (2 ** (d / 2) * gamma(d / 2))
+w = Symbol("w", positive=True)
+CHI_SQUARE = chi_square_density(w, d)
 """The density of a query's squared length."""
 
+SQUARES = Sum(q[index] ** 2, (index, 1, d))
+"""A query's squared length."""
 
-def of_component() -> Route:
-    """Return the mean of exp(q²/(2d)) of one standard normal component q."""
-    exponent = z**2 / (2 * d) - z**2 / 2
-    return Route.of(
-        "One component of the query",
-        E(exp(q[1] ** 2 / (2 * d))),
-        Step(
-            Integral(exp(exponent) / sqrt(2 * pi), (z, -oo, oo)),
-            "Against the normal density",
-            OverNormal(NORMAL_ROWS, q[1], z),
-        ),
-        Step(Integral(2 * exp(exponent.subs(z, w)) / sqrt(2 * pi), (w, 0, oo)), "Even", Even(z, w)),
-        Step((1 - 1 / d) ** (-S.Half), "Euler’s integral, for $d_k > 1$", EulerIntegrals(w)),
-        defines="the mean of an exponential of the square of one of the query’s components",
-        under=Hypotheses().restricted(d, Range(2, oo)),
-    )
+SQUARES_ARE_CHI_SQUARE = SumOfSquares(NORMAL_VECTORS, q, w)
+
+MIXED = Integral(normal_density(x, w) * CHI_SQUARE, (w, 0, oo))
+"""The density as a mixture of those of normal numbers with the variance w."""
+
+j = Idx("j")
+TOTAL = Sum(exp(Sum(q[index] * k[j, index], (index, 1, d)) / sqrt(d)), (j, 1, n))
+"""The sum of the exponentials of n scores over √d of one query."""
+
+
+def given_query(function: Any, mean: Any, of: Any = score) -> Given:
+    """Return the rule that puts the ``mean`` of a ``function`` of a normal number y of variance v in for E.
+
+    Given the query a score is normal, with the query's squared length as variance.
+    """
+    return Given(NORMAL_VECTORS, k, of, characteristic.of_normal(function, mean).proved(), characteristic.v)
 
 
 def mean_total() -> Route:
     """Return the mean of the sum of the exponentials of n scores over √d of one query."""
-    query = Sum(q[i] ** 2, (i, 1, d))
+    of_one = exp(TOTAL.function.args[0])
+    given = given_query(
+        exp(characteristic.y / sqrt(d)), exp(characteristic.v / (2 * d)), of_one.args[0] * sqrt(d)
+    )
     return Route.of(
         "The mean total of $n$ scaled scores",
         E(TOTAL),
+        Step(n * E(of_one), "The keys are alike", AlikeTerms(NORMAL_VECTORS, j)),
         Step(
-            E(Sum(exp(sigma**2 / 2), (j, 1, n))),
-            r"Given the query scores are normal: one is shifted by $\sigma^2$ in the integral over it",
-            Shifted(s[j], sigma**2),
-        ),
-        Step(n * exp(sigma**2 / 2), "All keys alike", SumIdentity()),
-        Step(
-            E(n * exp(query / (2 * d))),
-            "Over queries: given a query the scores’ variance is its squared length over $d_k$",
-            OverQueries(query, k, 1 / sqrt(d)),
+            n * E(exp(SQUARES / (2 * d))),
+            "Given the query a score is normal, its variance the query’s squared length over $d_k$",
+            given,
         ),
         Step(
-            n * E(exp(q[1] ** 2 / (2 * d))) ** d,
-            "The query’s components are independent and alike",
-            ProductOfMeans(NORMAL_ROWS),
+            Integral(n * exp(w / (2 * d)) * CHI_SQUARE, (w, 0, oo)),
+            "The squared length is chi-square",
+            SQUARES_ARE_CHI_SQUARE,
         ),
-        Step(n * (1 - 1 / d) ** (-d / 2), "The mean of one of them", Replaced(of_component().proved())),
+        Step(n * (1 - 1 / d) ** (-d / 2), "Integrated over w, for $d_k > 1$", EulerIntegrals(w)),
     )
 
 
-def over_both_sides(even: Any) -> Any:
-    """Return the integral over the whole line of an ``even`` function, given as it is for x > 0."""
-    return integrate_symbolically(2 * even, (x, 0, oo), meijerg=True, conds="none")
-
-
-def is_mixed_by(weight: Any) -> bool:
-    """Return whether a score has the law of normal numbers whose variance ``w`` has the density ``weight``.
-
-    A normal law of variance w has the characteristic function exp(-t²w/2); averaged over w, that has to be
-    the score's own.
-    """
-    t = Symbol("t", positive=True)
-    average = euler_integral(exp(-(t**2) * w / 2) * weight, w)
-    return same(average, characteristic.OF_SCORE.subs(characteristic.t, t))
+def transform() -> Route:
+    """Return the cosine transform of twice the density."""
+    t, weights = characteristic.t, Integral(CHI_SQUARE, (w, 0, oo))
+    whole = Route.of(
+        "The whole probability",
+        Integral(2 * MIXED.function, (x, 0, oo), (w, 0, oo)),
+        Step(weights, "Normal densities", GaussIntegrals(x)),
+        Step(S.One, "Weights", EulerIntegrals(w)),
+    )
+    return Route.of(
+        "The cosine transform of twice the density",
+        Integral(2 * cos(t * x) * DENSITY, (x, 0, oo)),
+        Step(
+            Integral(2 * cos(t * x) * MIXED, (x, 0, oo)),
+            "The density as a mixture of normal ones",
+            BesselIntegrals(w),
+        ),
+        Step(
+            Integral(2 * cos(t * x) * MIXED.function, (x, 0, oo), (w, 0, oo)),
+            "The order of the integrals; without the cosine they are the whole probability, 1",
+            Exchanged(whole.proved()),
+        ),
+        Step(Integral(exp(-(t**2) * w / 2) * CHI_SQUARE, (w, 0, oo)), "Over x", GaussIntegrals(x)),
+        Step(characteristic.OF_SCORE, "Over w", EulerIntegrals(w)),
+        defines="the transform of the density",
+    )
 
 
 def mean_of_even(of_score: Any, score: Any, dimension: int, scale: float) -> float:

@@ -36,8 +36,8 @@ NORMAL_MOMENTS = tuple(factorial2(order - 1) if order % 2 == 0 else S.Zero for o
 STANDARD = Population({q: (S.One, S.Zero, S.One), k: (S.One, S.Zero, S.One)}, d)
 """Components with mean 0 and variance 1."""
 
-NORMAL_ROWS = Population(STANDARD.moments, d, normal=(q, k))
-"""Standard normal components; in rows of scores the keys' entries have the index of the key first."""
+NORMAL_VECTORS = Population({q: (S.One, S.Zero, S.One), k: (S.One, S.Zero, S.One)}, d, normal=(q, k))
+"""Standard normal components."""
 
 
 def one_product() -> Indexed:

@@ -9,7 +9,7 @@ from scipy import special
 from sympy import Rational, S, Sum, log, simplify, sqrt
 
 from verify.spec import (
-    E, ENTROPY, INDEPENDENT, LOG_TOTAL, NORMAL, NORMAL_COMPONENTS, NORMAL_ROWS, SQUARES, Approximation,
+    E, ENTROPY, INDEPENDENT, LOG_TOTAL, NORMAL, NORMAL_COMPONENTS, NORMAL_VECTORS, SQUARES, Approximation,
     ByParts, CausalRows, Cell, Claim, Derivation, Evaluation, EvenIsMost, Experiment, Figure, Findings,
     OverQueries, Prediction, Quantity, Replaced, Route, Simulated, Smooth, Step, Surplus, Tolerance,
     TotalGrows, capped, cell_of, component, d, estimates, figure, function, index, integrated, j, k, line,
@@ -45,7 +45,7 @@ def derive() -> Derivation:
         Step(E(log(n) - square / (2 * d)),
              r"On average over queries: given one, scaled scores have $\sigma = |q|/\sqrt{d_k}$",
              OverQueries(square, k, SCALE)),
-        Step(log(n) - S.Half, "The mean of the squared length", Evaluation(NORMAL_ROWS, assumed=True)),
+        Step(log(n) - S.Half, "The mean of the squared length", Evaluation(NORMAL_VECTORS, assumed=True)),
     )  # fmt: skip
     most = Route.of(
         "The same row at most",

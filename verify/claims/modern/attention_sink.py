@@ -6,11 +6,11 @@ import numpy as np
 from sympy import Derivative, Rational, exp, sqrt
 
 from verify.spec import (
-    E, INDEPENDENT, NORMAL_COMPONENTS, OPENAI, ROUNDING, TOTAL, XIAO, BesideSink, Claim, Derivation,
-    Experiment, Figure, Findings, Identity, Jensen, PutIn, Replaced, Route, Step, Unfolded, beside,
-    beside_sink, biased, capped, cells_of, complex_step, component, computed, d, figure, fixed_normals,
-    function, in_turn, largest_difference, line, mean_beside_sink, mean_of_rows, n, normal, one_step, ordered,
-    over_cells, score_law, sharper, wrong,
+    E, INDEPENDENT, NORMAL_COMPONENTS, OPENAI, ROUNDING, XIAO, BesideSink, Claim, Derivation, Experiment,
+    Figure, Findings, Identity, Jensen, PutIn, Replaced, Route, Step, Unfolded, beside, beside_sink, biased,
+    capped, cells_of, complex_step, component, computed, d, figure, fixed_normals, function, in_turn,
+    largest_difference, line, mean_beside_sink, mean_of_rows, n, normal, one_step, ordered, over_cells,
+    score_law, sharper, wrong,
 )  # fmt: skip
 
 D, SCALE, ROWS = 16, 1 / sqrt(d), ((4, 0), (4, 2), (64, 2), (64, 5))
@@ -24,12 +24,12 @@ KEPT = Z / (Z + exp(b))
 
 def derive() -> Derivation:
     """Derive the keys’ mean weight at most, what becomes of each weight, and of the gradient of their sum."""
-    one = score_law.of_component()
     total = score_law.mean_total().defining("the mean of the keys’ sum of exponentials")
     bound = Route.of(
         "The weight that is left to the keys", E(KEPT),
         Step(KEPT.subs(Z, E(Z)), "Concave in the total: at most its value at the mean", Jensen(Z)),
-        Step(KEPT.subs(Z, E(TOTAL)), "The total is the sum of the keys’ exponentials", PutIn({Z: TOTAL})),
+        Step(KEPT.subs(Z, E(score_law.TOTAL)), "The total of the keys’ exponentials",
+             PutIn({Z: score_law.TOTAL})),
         Step(1 / (1 + exp(b) * (1 - 1 / d) ** (d / 2) / n), "The mean total", Replaced(total.proved())),
     )  # fmt: skip
     odds = one_step("Keys against sink", KEPT / (1 - KEPT), Z / exp(b),
@@ -39,7 +39,7 @@ def derive() -> Derivation:
     follows = one_step("Gradient of the keys’ weight", Derivative(KEPT.subs(parts), s),
                        x / Z * KEPT * (1 - KEPT), "Without a sink it is 0", Unfolded(parts),
                        defines="how the keys’ weight follows a score")  # fmt: skip
-    return Derivation.of(bound, lemmas=(one, total, odds, follows))
+    return Derivation.of(bound, lemmas=(total, odds, follows))
 
 
 def distance_of_gradients(derivation: Derivation, sink: float) -> float:

@@ -512,7 +512,7 @@ def depending_on(symbol: Any, found: Hypotheses) -> set[Any]:
 
 
 def random_names(hypotheses: Hypotheses, *sides: Any) -> set[Any]:
-    """Return what is random: components of the law, and what is defined by them.
+    """Return what is random: components of the law, and what is defined by them, but not by means of them.
 
     Where no law is assumed, what is defined by the families inside means: these themselves may be given.
     """
@@ -520,7 +520,8 @@ def random_names(hypotheses: Hypotheses, *sides: Any) -> set[Any]:
     first = set(law.moments) if law else averaged(*sides)
     found = set(first)
     for _ in hypotheses.definitions:
-        found |= {name for name, meaning in hypotheses.definitions if found and meaning.has(*found)}
+        pairs = ((name, outside_means(meaning)) for name, meaning in hypotheses.definitions)
+        found |= {name for name, meaning in pairs if found and meaning.has(*found)}
     return found if law else found - first
 
 

@@ -51,7 +51,7 @@ _ORDERS = 12
 
 
 @cache  # one object for the same components, so that what was evaluated once is known to all claims
-def _any_moments(population: Population) -> Population:
+def any_moments(population: Population) -> Population:
     """Return the components with a symbol of its own for every moment of every law.
 
     What holds there uses no assumption but independence, and which components are alike.
@@ -87,7 +87,7 @@ def pointwise(expression: Any) -> Any:
     Numbers stay as they are: a relation between two such random variables is one between their means.
 
     Raises:
-        Refused: the expression is not linear in its expectations, or what is averaged stands outside them too.
+        Refused: the expression is not linear in its expectations, or what is averaged stands outside, too.
     """
     refuse_nested(expression)
     outer = outside_means(expression)
@@ -267,7 +267,7 @@ class Evaluation(Rule):
         """Return the equation, with the population as its law."""
         if s in self.population.moments and any(side.has(p, largest) for side in (before, after)):
             raise Refused("probabilities and the largest score are random as the scores are")
-        law = self.population if self.assumed else _any_moments(self.population)
+        law = self.population if self.assumed else any_moments(self.population)
         gap = evaluate(before, law) - evaluate(after, law)
         if not is_zero(gap):
             raise Refused(f"the sides differ by {gap}")

@@ -273,48 +273,6 @@ class OverQueries(Rule):
 
 @rule
 @dataclass(frozen=True)
-class ProductOfMeans(Rule):
-    """The mean of the exponential of a sum over independent and alike entries is a power of one mean."""
-
-    law: Population
-    label = "independent and alike: the mean of a product is the product of the means"
-
-    def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
-        """Return the equation."""
-        refuse_nested(before)
-        for one in before.atoms(E):
-            _refuse_unknown(one.args[0], self.law, under)
-        apart = replaced(before, E, self._apart)
-        if apart == before or not agree(apart, after):
-            raise Refused(f"the product of the means is {apart}")
-        found = where_defined(after, where_defined(before, under))
-        return Conclusion(hypotheses=found.merged(Hypotheses(law=self.law)))
-
-    def _apart(self, inside: Any) -> Any:
-        constant, exponential = inside.as_independent(exp, as_Add=False)
-        if not isinstance(exponential, exp) or self.law.randoms(constant):
-            raise Refused(f"{inside} is no constant times an exponential")
-        sums = [one for one in Add.make_args(exponential.args[0].expand()) if one.has(Sum)]
-        rest = exponential.args[0].expand() - Add(*sums)
-        if len(sums) != 1 or self.law.randoms(rest):
-            raise Refused(f"{exponential} is not the exponential of one sum")
-        factor, total = _apart(sums[0])
-        if total == 1 or self.law.randoms(factor):
-            raise Refused(f"{exponential} is not the exponential of one sum")
-        ((index, low, size),) = total.limits
-        entries = self.law.randoms(total.function)
-        alone = all(isinstance(one, Indexed) and one.indices == (index,) for one in entries)
-        if (low, size) != (1, self.law.dimension) or not alone:
-            raise Refused(f"{total} is no sum over all entries, one by one")
-        plain = total.function.xreplace(dict.fromkeys(entries, S.One))
-        if plain.has(index) or total.function.has(Sum):
-            raise Refused(f"{total}: its terms are not alike")
-        first = factor * total.function.xreplace({index: S.One})
-        return constant * exp(rest) * E(exp(first)) ** size
-
-
-@rule
-@dataclass(frozen=True)
 class OneOfAll(Rule):
     """A function of the largest score that is nowhere negative is at most its sum over all scores.
 

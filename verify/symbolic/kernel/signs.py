@@ -27,6 +27,7 @@ from sympy import (
     exp,
     factor,
     factor_list,
+    factorial,
     gamma,
     log,
     oo,
@@ -114,6 +115,10 @@ def is_known(expression: Any, under: Hypotheses, *, strict: bool = False) -> boo
     what = "is_positive" if strict else "is_nonnegative"
     if not strict and visibly(expression):
         return True
+    for exponential in expression.atoms(exp):
+        if expression in {exponential - 1, 1 - exponential}:  # of the sign of the exponent, or the other
+            exponent = exponential.args[0]
+            return is_known(exponent if expression == exponential - 1 else -exponent, under, strict=strict)
     opened = _with_signs_of_parts(expression, under)
     for form in (expression, *(parametrised(one, under, strict=strict) for one in (expression, opened))):
         for shaped in (form, factor(together(form)), factor(together(form.rewrite([cosh, sinh, tanh], exp)))):
@@ -166,7 +171,11 @@ def is_real(expression: Any) -> bool:
     """Return whether an expression is real, entries of families being real numbers."""
     entries = {one: Dummy(real=True) for one in expression.atoms(Indexed)}
     plain = expression.xreplace(entries)
-    sums = {one: Dummy(real=True) for one in plain.atoms(Sum, E, Integral) if is_real(one.args[0])}
+    sums = {
+        one: Dummy(nonnegative=True) if visibly(one) else Dummy(real=True)
+        for one in plain.atoms(Sum, E, Integral)
+        if is_real(one.args[0])
+    }
     return bool(plain.xreplace(sums).is_real)
 
 
@@ -259,6 +268,7 @@ def lies_in(expression: Any, domain: Set, under: Hypotheses) -> bool:
     low, high = domain.inf, domain.sup
     strictly = bool(getattr(domain, "left_open", False)), bool(getattr(domain, "right_open", False))
     above = low == -oo or is_known(expression - low, under, strict=strictly[0])
+    above = above or (low == 0 and _is_positive(expression, under))
     return above and (high == oo or is_known(high - expression, under, strict=strictly[1]))
 
 
@@ -291,7 +301,10 @@ def everywhere(expression: Any, variable: Any, under: Hypotheses) -> Hypotheses:
 
 def _is_positive(expression: Any, under: Hypotheses) -> bool:
     if isinstance(expression, Sum):
-        return _is_positive(expression.args[0], under)
+        there = all((high - low).is_nonnegative for _, low, high in expression.limits)
+        return there and _is_positive(expression.function, under)
+    if isinstance(expression, exp):
+        return is_real(expression.args[0])
     if Gt(expression, 0) in under.conditions:
         return True
     # An exponential of what is real, and a probability.
@@ -306,7 +319,7 @@ def _of_entry(entry: Any) -> Any:
 def _differs_from_zero(expression: Any, under: Hypotheses) -> bool:
     if isinstance(expression, Mul):
         return all(_differs_from_zero(one, under) for one in expression.args)
-    if isinstance(expression, gamma):  # nowhere 0
+    if isinstance(expression, gamma | factorial):
         return True
     if expression.is_nonzero or _is_positive(expression, under) or _is_positive(-expression, under):
         return True
