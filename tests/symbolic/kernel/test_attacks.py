@@ -31,6 +31,7 @@ from sympy import (
     Sum,
     Symbol,
     cbrt,
+    cosh,
     exp,
     log,
     oo,
@@ -184,6 +185,8 @@ ALIEN = type("Alien", (Symbol,), {"__module__": "sympy.core.relational"})("alien
 NOTHING_OVER_NOTHING = ((r + 1) ** 2 - r**2 - 2 * r - 1) / ((r + y) ** 2 - r**2 - 2 * r * y - y**2)
 MEAN_OF_Z = Hypotheses(law=Population({a: None}))
 
+SQUARED = Population({y: (1, 0, 1)})
+
 ATTACKS: dict[str, Callable[[], Any]] = {
     # the maker
     "a theorem made by its class": lambda: Theorem(S.One, "=", S(2)),
@@ -215,6 +218,19 @@ ATTACKS: dict[str, Callable[[], Any]] = {
     "a hole that is there already": lambda: prove(Applied(a**2, a, _general()), S.Zero, a**2),
     "a definition by itself": lambda: prove(Unfolded({a: a + 1}), a, a + 1),
     "a definition outside the domain": lambda: prove(Unfolded({a: -b**2 - 1}), a, -b**2 - 1),
+    "a hole that what stands there is not in": lambda: prove(
+        Applied(a**2, a, prove(Turned(prove(Sign(), S.Zero, S(4)), S(-3)), S.Zero, S.One)), S.Zero, S.One),
+    "a constant defined as what is random": lambda: chained(
+        prove(Evaluation(SQUARED, assumed=True), E(a * y**2), E(a)),
+        prove(Unfolded({a: y**2 + 1}), E(a), E(y**2 + 1), Hypotheses(law=SQUARED))),
+    "a mean of the entries, and the entries": lambda: prove(SumIdentity(), p[1], E(p[1])),
+    "a mean of what is defined, and that": lambda: prove(
+        SumIdentity(), exp(s[1]) / Sum(exp(s[i]), (i, 1, n)), E(p[1])),
+    "a bound of a mean by what is averaged": lambda: prove(
+        Surplus(S.Zero), E(Sum(p[i] ** 2, (i, 1, n))), Sum(p[i] ** 2, (i, 1, n))),
+    "a bound by what is averaged": lambda: prove(FromZero(r), E(log(cosh(r))), r**2 / 2),
+    "a random symbol defined": lambda: prove(
+        Unfolded({y: r}), E(y), E(r), Hypotheses(law=SQUARED)),
     # relations
     "≤ then ≥": lambda: chained(_square(), prove(Turned(_square(), (r - 1) ** 2), S.Zero, S.Zero)),
     "first terms then =": lambda: chained(

@@ -200,6 +200,9 @@ class FromZero(Rule):
         x, t = Dummy(real=True), Dummy(real=True)
         if under.domain(self.variable) != S.Reals or not is_known(self.unit, under, strict=True):
             raise Refused(f"{self.variable} must be any real number, and {self.unit} positive")
+        outside = [side.xreplace(dict.fromkeys(side.atoms(E), S.One)) for side in (before, after)]
+        if any(side.has(E) for side in (before, after)) and any(one.has(self.variable) for one in outside):
+            raise Refused(f"{self.variable} stands inside a mean and outside")
         gap = expand(pointwise(after - before).subs(self.variable, self.unit * x) / self.unit**2)
         if expand(gap - gap.subs(x, -x)) != S.Zero:
             raise Refused("the difference is not even")

@@ -460,6 +460,7 @@ def prove(rule: Rule, before: Any, after: Any, under: Hypotheses = NOTHING) -> T
             hypotheses = hypotheses.merged(premise.hypotheses)
     for premise in premises:
         _refuse_turned_random(premise, hypotheses, (lhs, rhs))
+        _refuse_turned_dependent(premise, hypotheses)
     hypotheses = hypotheses.about(lhs, rhs)
     refuse_malformed(hypotheses, lhs, rhs)
     reach = min([found.reach, *(premise.reach for premise in premises)])
@@ -493,6 +494,29 @@ def _refuse_turned_random(premise: Theorem, theorem: Hypotheses, sides: tuple[An
     for one in held:
         if any(side.has(one) for side in there):
             raise Refused(f"{one} is random in one part, and a constant in another")
+
+
+def _refuse_turned_dependent(premise: Theorem, found: Hypotheses) -> None:
+    """Refuse that a definition makes a constant of a premise depend on what is bound there.
+
+    Raises:
+        Refused: it does.
+    """
+    if isinstance(premise.rule, Same):
+        return
+    taken = dict(premise.hypotheses.definitions)
+    for bound in bound_in(premise.lhs) | bound_in(premise.rhs):
+        for one in depending_on(bound, found) - depending_on(bound, premise.hypotheses):
+            if one not in taken and (premise.lhs.has(one) or premise.rhs.has(one)):
+                raise Refused(f"{one} depends on {bound} in one part, and is a constant in another")
+
+
+def depending_on(symbol: Any, found: Hypotheses) -> set[Any]:
+    """Return what is defined by a symbol, and the symbol itself."""
+    holding = {symbol}
+    for _ in found.definitions:
+        holding |= {name for name, meaning in found.definitions if meaning.has(*holding)}
+    return holding
 
 
 def random_names(hypotheses: Hypotheses, *sides: Any) -> set[Any]:
@@ -663,6 +687,8 @@ def refuse_malformed(hypotheses: Hypotheses, *sides: Any) -> None:
     if bound & free:
         raise Refused(f"a name is bound and free: {', '.join(sorted(map(str, bound & free)))}")
     _refuse_labels_as_numbers(hypotheses, sides)
+    for one in hypotheses.law.moments.keys() & dict(hypotheses.definitions).keys() if hypotheses.law else ():
+        raise Refused(f"{one} is random by itself, and defined by something else")
     if any(side.has(E, Var) for side in sides):
         _refuse_random_outside(hypotheses, sides)
 

@@ -9,6 +9,7 @@ from sympy import (
     Add,
     Dummy,
     FiniteSet,
+    Gt,
     Idx,
     Indexed,
     IndexedBase,
@@ -126,11 +127,39 @@ def is_known(expression: Any, under: Hypotheses, *, strict: bool = False) -> boo
         if expression in {exponential - 1, 1 - exponential}:  # of the sign of the exponent, or the other
             exponent = exponential.args[0]
             return is_known(exponent if expression == exponential - 1 else -exponent, under, strict=strict)
-    for form in (expression, parametrised(expression, under, strict=strict)):
+    opened = _with_signs_of_parts(expression, under)
+    for form in (expression, *(parametrised(one, under, strict=strict) for one in (expression, opened))):
         for shaped in (form, factor(together(form)), factor(together(form.rewrite([cosh, sinh, tanh], exp)))):
             if getattr(shaped, what) or (not strict and visibly(shaped)):
                 return True
     return _by_sturm(expression, under, strict=strict)
+
+
+def _with_signs_of_parts(expression: Any, under: Hypotheses) -> Any:
+    """Return an expression with symbols for its entries, means, sums and exponentials, of the signs of these.
+
+    Entries are real, a mean or a sum of what is positive is positive, and exp(u) is above 1 for u > 0, below
+    for u < 0. What has a sign for any values of the symbols has it for those that the parts have together.
+    """
+    put = {one: Dummy(real=True) for one in expression.atoms(Indexed)}
+    for one in expression.atoms(Sum, E):
+        whole = isinstance(one, E) or _is_not_empty(one, under)
+        if whole and is_known(one.args[0], under, strict=True):
+            put[one] = Dummy(positive=True)
+    for one in expression.atoms(exp):
+        exponent = parametrised(one.args[0], under, strict=True)
+        if exponent.is_nonnegative:
+            put[one] = 1 + Dummy(positive=exponent.is_positive, nonnegative=True)
+        elif exponent.is_nonpositive:
+            put[one] = 1 / (1 + Dummy(positive=exponent.is_negative, nonnegative=True))
+    return expression.xreplace(put)
+
+
+def _is_not_empty(total: Any, under: Hypotheses) -> bool:
+    """Return whether a sum surely has terms, finitely many."""
+    return all(
+        len(ends) == 2 and ends[1] != oo and is_known(ends[1] - ends[0], under) for _, *ends in total.limits
+    )
 
 
 def visibly(expression: Any) -> bool:
@@ -319,6 +348,8 @@ def _is_positive(expression: Any, under: Hypotheses) -> bool:
         return there and _is_positive(expression.function, under)
     if isinstance(expression, exp):
         return is_real(expression.args[0])
+    if Gt(expression, 0) in under.conditions:
+        return True
     # An exponential of what is real, and a probability.
     entries = {one: _of_entry(one) for one in expression.atoms(Indexed)}
     return is_known(expression.xreplace(entries), under, strict=True)
