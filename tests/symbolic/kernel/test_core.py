@@ -8,14 +8,40 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from sympy import (
-    Eq, FiniteSet, Gt, Idx, IndexedBase, Integral, Interval, Limit, Ne, Range, S, Sum, Symbol, oo, symbols,
+    Eq,
+    FiniteSet,
+    Gt,
+    Idx,
+    IndexedBase,
+    Integral,
+    Interval,
+    Limit,
+    Ne,
+    Range,
+    S,
+    Sum,
+    Symbol,
+    oo,
+    symbols,
 )  # fmt: skip
 
 from tests.symbolic.kernel.proving import proved, refused
 from verify.symbolic.kernel import RULES
 from verify.symbolic.kernel.core import (
-    NOTHING, Chain, Hypotheses, Population, Reach, Refused, Reviewed, Same, assumed, chained, is_theorem,
-    premises_of, prove, replayed,
+    NOTHING,
+    Chain,
+    Hypotheses,
+    Population,
+    Reach,
+    Refused,
+    Reviewed,
+    Same,
+    assumed,
+    chained,
+    is_theorem,
+    premises_of,
+    prove,
+    replayed,
 )  # fmt: skip
 from verify.symbolic.kernel.equations import FirstTerms, Identity, PutIn, Replaced
 from verify.symbolic.kernel.moments import Evaluation
@@ -151,7 +177,7 @@ class TestHypotheses:
         """Each component has what either side assumes of it, which must agree."""
         any_q, of_b = Population({q: None}, d), Population({b: (1, 0, 1)}, normal=(b,))
         both = Hypotheses(law=any_q).merged(Hypotheses(law=STANDARD)).merged(Hypotheses(law=of_b)).law
-        assert both is not None
+        assert isinstance(both, Population)
         assert both.moments == {**STANDARD.moments, b: (1, 0, 1)}
         assert (both.dimension, both.normal) == (d, (b,))
         assert both.of_any_law().moments == dict.fromkeys((q, k, b))
