@@ -14,8 +14,7 @@ from verify.claims.limits import causal_rows, length_scaling
 from verify.claims.softmax import attention_concentration, attention_entropy
 from verify.symbolic.extremes import LARGEST
 from verify.symbolic.jacobian import FROBENIUS
-from verify.symbolic.kernel.moments import E
-from verify.symbolic.kernel.words import largest, n, p, s, sigma
+from verify.symbolic.kernel.words import E, largest, n, p, s, sigma
 from verify.symbolic.row_means import row_mean, share_reached
 from verify.symbolic.saturation import bound, identity
 from verify.symbolic.softmax import i, j

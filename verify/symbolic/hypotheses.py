@@ -29,7 +29,7 @@ _ENTRIES = {
 def assumptions_of(theorem: Theorem) -> tuple[str, ...]:
     """Return what a theorem assumes, a sentence each: laws, domains, conditions, definitions."""
     found = theorem.hypotheses
-    sentences = []
+    sentences: list[str] = []
     if isinstance(found.law, Vectors):
         sentences += _joint(found.law)
     elif found.law:

@@ -442,9 +442,6 @@ def test_a_rule_is_not_changed_by_replacing_its_fields() -> None:
     """A premise that is exchanged makes another theorem, or none."""
     first = _general()
     other = prove(Same(), a, a)
+    chain: Any = chained(first, prove(Same(), first.rhs, first.rhs)).rule
     with pytest.raises(Refused):
-        prove(
-            replace(chained(first, prove(Same(), first.rhs, first.rhs)).rule, first=other),
-            first.lhs,
-            first.rhs,
-        )  # type: ignore[type-var]
+        prove(replace(chain, first=other), first.lhs, first.rhs)
