@@ -85,7 +85,7 @@ def pointwise(expression: Any) -> Any:
     Numbers stay as they are: a relation between two such random variables is one between their means.
 
     Raises:
-        Refused: the expression is not linear in its expectations, or what is averaged stands outside them too.
+        Refused: it is not linear in its expectations, or what is averaged stands outside them too.
     """
     refuse_nested(expression)
     outer = outside_means(expression)
